@@ -1,0 +1,143 @@
+package pipeline_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+func scope(r pipeline.Ref) (pipeline.Value, error) {
+	switch r.String() {
+	case "steps.db.outputs.port":
+		return pipeline.Value{Data: float64(5432)}, nil
+	case "steps.db.outputs.evil":
+		return pipeline.Value{Data: "${{ secrets.password }}"}, nil
+	case "steps.db.outputs.list":
+		return pipeline.Value{Data: []any{"a", true}}, nil
+	case "steps.db.outputs.none":
+		return pipeline.Value{}, nil
+	case "secrets.password":
+		return pipeline.Value{Data: "hunter22", Secret: true}, nil
+	case "deployment.name":
+		return pipeline.Value{Data: "login"}, nil
+	}
+	return pipeline.Value{}, errors.New("unknown")
+}
+
+func TestEval(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want any
+	}{
+		{"plain", "plain"},
+		{"", ""},
+		{"${{ steps.db.outputs.port }}", float64(5432)},
+		{"${{steps.db.outputs.port}}", float64(5432)},
+		{"port ${{ steps.db.outputs.port }}!", "port 5432!"},
+		{"${{ deployment.name }}-${{ deployment.name }}", "login-login"},
+		{"${{ steps.db.outputs.list }}", []any{"a", true}},
+		{"x${{ steps.db.outputs.list }}", `x["a",true]`},
+		{"$${{ deployment.name }}", "${{ deployment.name }}"},
+		{"$ {{ }} $", "$ {{ }} $"},
+	} {
+		got, err := pipeline.Eval(c.in, scope)
+		if err != nil {
+			t.Errorf("Eval(%q): %v", c.in, err)
+			continue
+		}
+		if d := cmp.Diff(c.want, got.Data); d != "" {
+			t.Errorf("Eval(%q): %s", c.in, d)
+		}
+	}
+}
+
+func TestEval_NeverScansAValueAgain(t *testing.T) {
+	for _, in := range []string{"${{ steps.db.outputs.evil }}", "x ${{ steps.db.outputs.evil }}"} {
+		got, err := pipeline.Eval(in, scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := got.Data.(string)
+		if !strings.Contains(text, "${{ secrets.password }}") || got.Secret {
+			t.Errorf("Eval(%q) = %+v, the output's text was scanned", in, got)
+		}
+	}
+}
+
+func TestEval_TracksSecrets(t *testing.T) {
+	tree := map[string]any{"a": []any{"x", "p=${{ secrets.password }}"}}
+	got, err := pipeline.EvalTree(tree, scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"a": []any{"x", "p=hunter22"}}
+	if d := cmp.Diff(any(want), got.Data); d != "" || !got.Secret {
+		t.Errorf("secret %t, %s", got.Secret, d)
+	}
+}
+
+func TestEval_SaysWhere(t *testing.T) {
+	for in, want := range map[string]string{
+		"ab ${{ steps.db }}":            "at character 8",
+		"${{ }}":                        "at character",
+		"${{ deployment.name":           `not closed by "}}"`,
+		"${{ upper(secrets.x) }}":       `'(' cannot stand in a reference`,
+		"${{ secrets..x }}":             "empty words",
+		"${{ env.HOME }}":               `"env" is unknown`,
+		"${{ services.db.address }}":    "services.KEY.host, .port or .url",
+		"${{ deployment.owner }}":       "deployment.name",
+		"${{ steps.a.results.b }}":      "steps.KEY.outputs.NAME",
+		"${{ secrets.a.b }}":            "secrets.NAME",
+		"${{ ${{ secrets.password }}":   "cannot stand in a reference",
+		"x${{ steps.db.outputs.none }}": "null cannot stand inside text",
+		"${{ secrets.other }}":          "${{ secrets.other }}: unknown",
+	} {
+		_, err := pipeline.Eval(in, scope)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Eval(%q): %v, want %q in it", in, err, want)
+		}
+	}
+	_, err := pipeline.EvalTree(map[string]any{"a": []any{"${{ x }}"}}, scope)
+	if err == nil || !strings.HasPrefix(err.Error(), "a[0]: ") {
+		t.Errorf("EvalTree: %v, want the path a[0]", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{
+		"", "a", "${{ secrets.a }}", "$${{", "${{ steps.a.outputs.b }}x", "}}${{",
+	} {
+		f.Add(s)
+	}
+	echo := func(r pipeline.Ref) (pipeline.Value, error) {
+		return pipeline.Value{Data: "<${{" + r.String() + "}}>"}, nil
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		parsed, err := pipeline.Parse(s)
+		if err != nil {
+			var syntax *pipeline.SyntaxError
+			if !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(s) {
+				t.Fatalf("Parse(%q): %v", s, err)
+			}
+			return
+		}
+		for _, ref := range parsed.Refs() {
+			again, err := pipeline.Parse("${{ " + ref.String() + " }}")
+			if err != nil || again.Refs()[0] != ref {
+				t.Fatalf("%q does not read back: %v", ref, err)
+			}
+		}
+		if _, err := parsed.Eval(echo); err != nil {
+			t.Fatalf("Eval(%q): %v", s, err)
+		}
+		if !strings.Contains(s, "${{") {
+			if v, _ := parsed.Eval(echo); v.Data != s {
+				t.Fatalf("plain text %q became %q", s, v.Data)
+			}
+		}
+	})
+}

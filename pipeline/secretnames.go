@@ -1,0 +1,63 @@
+package pipeline
+
+import (
+	"maps"
+	"slices"
+)
+
+// SecretNames lists the project secrets that the pipeline refers to anywhere,
+// sorted. Strings that do not parse are Validate's business.
+func SecretNames(p Pipeline) []string {
+	found := map[string]bool{}
+	for _, s := range p.Steps {
+		for _, text := range texts(s) {
+			t, err := Parse(text)
+			if err != nil {
+				continue
+			}
+			for _, ref := range t.Refs() {
+				if ref.Scope == ScopeSecrets {
+					found[ref.Name] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// texts lists every string of a step that may hold references.
+func texts(s Step) []string {
+	var all []string
+	if s.Service != nil {
+		all = append(all, s.Service.Command...)
+		for _, v := range s.Service.Env {
+			all = append(all, v)
+		}
+		for _, f := range s.Service.Files {
+			all = append(all, f.Content)
+		}
+	}
+	if s.Plugin != nil {
+		for _, v := range s.Plugin.Secrets {
+			all = append(all, v)
+		}
+		all = appendTexts(all, s.Plugin.Parameters)
+	}
+	return all
+}
+
+func appendTexts(all []string, tree any) []string {
+	switch v := tree.(type) {
+	case string:
+		return append(all, v)
+	case []any:
+		for _, item := range v {
+			all = appendTexts(all, item)
+		}
+	case map[string]any:
+		for _, item := range v {
+			all = appendTexts(all, item)
+		}
+	}
+	return all
+}

@@ -1,0 +1,24 @@
+package pipeline
+
+// StepStatus is where a step of one run stands.
+//
+//	pending ─▶ pulling ─▶ running ─▶ done ─▶ undoing ─▶ undone
+//	   │          │          │                  ▲
+//	   ▼          ▼          ▼                  │
+//	skipped     failed    failed ───────────────┘
+//
+// unknown is shown while nobody can ask: a crashed agent, a lost link.
+type StepStatus string
+
+// The step statuses.
+const (
+	StepPending StepStatus = "pending"
+	StepPulling StepStatus = "pulling"
+	StepRunning StepStatus = "running"
+	StepDone    StepStatus = "done"
+	StepFailed  StepStatus = "failed"
+	StepUndoing StepStatus = "undoing"
+	StepUndone  StepStatus = "undone"
+	StepSkipped StepStatus = "skipped"
+	StepUnknown StepStatus = "unknown"
+)

@@ -1,0 +1,242 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Problem is one thing wrong with a pipeline, at a place the editor can show.
+type Problem struct {
+	// Step is empty when the pipeline as a whole is meant.
+	Step StepKey `json:"step,omitempty"`
+	// Field is a path inside the step, such as service.env.PORT.
+	Field string `json:"field"`
+	// Code is a stable word; Message one sentence with the remedy.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Settings are the parts of a project that a pipeline must agree with.
+type Settings struct {
+	// Limits is what all services together may use; zero means no limit.
+	Limits Resources
+	// Secrets are the names a reference may use.
+	Secrets []string
+}
+
+// Limits of a pipeline's parts. They keep one document readable and one node
+// able to run it; nobody has met them yet.
+const (
+	MaxSteps       = 500
+	MaxKey         = 40
+	MaxFileContent = 256 << 10
+	maxSeconds     = 86400
+	maxCPU         = 1024
+	// minMemoryMiB is the container engine's own floor.
+	minMemoryMiB = 6
+	maxMemoryMiB = 16 << 20
+	// maxGPUs is more than any machine holds.
+	maxGPUs = 64
+)
+
+// Validate returns every problem of the pipeline at once, or none. It asks
+// nobody: services and plugins were copied into the steps before. Literal
+// parameters are held to their schema elsewhere (see Literals).
+func Validate(p Pipeline, settings Settings) []Problem {
+	v := &validator{p: p, settings: settings, before: ancestors(p)}
+	v.graph()
+	for _, s := range p.Steps {
+		v.step(s)
+	}
+	v.sum()
+	return v.problems
+}
+
+type validator struct {
+	p        Pipeline
+	settings Settings
+	before   map[StepKey]map[StepKey]bool
+	problems []Problem
+	at       StepKey
+}
+
+func (v *validator) fail(field, code, format string, args ...any) {
+	v.problems = append(v.problems, Problem{Step: v.at, Field: field, Code: code,
+		Message: fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) graph() {
+	if len(v.p.Steps) == 0 {
+		v.fail("steps", "empty", "the pipeline has no steps; add a service or a plugin")
+	}
+	if len(v.p.Steps) > MaxSteps {
+		v.fail("steps", "too_many", "%d steps; %d are the most", len(v.p.Steps), MaxSteps)
+	}
+	seen := map[StepKey]bool{}
+	for _, s := range v.p.Steps {
+		if seen[s.Key] {
+			v.at = s.Key
+			v.fail("key", "duplicate", "two steps have the key %q; rename one", s.Key)
+		}
+		seen[s.Key] = true
+	}
+	for _, c := range cycles(v.p) {
+		v.at = c.Path[0]
+		v.fail("needs", "cycle", "%s; remove one of the edges", c.Error())
+	}
+	v.at = ""
+	if order, err := Order(v.p); err == nil && len(v.p.Order) > 0 {
+		if fmt.Sprint(order) != fmt.Sprint(v.p.Order) {
+			v.fail("order", "order", "the stored order is not that of the graph; leave it out")
+		}
+	}
+}
+
+func (v *validator) step(s Step) {
+	v.at = s.Key
+	if !label(string(s.Key)) {
+		v.fail("key", "name", "the key %q must be 1 to %d of a-z, 0-9 and -, starting with a "+
+			"letter and not ending with -", s.Key, MaxKey)
+	}
+	v.needs(s)
+	switch {
+	case s.Service == nil && s.Plugin == nil:
+		v.fail("kind", "kind", "the step is neither a service nor a plugin; choose one")
+	case s.Service != nil && s.Plugin != nil:
+		v.fail("kind", "kind", "the step is a service and a plugin at once; make two steps")
+	case s.Service != nil:
+		v.service(s.Service)
+	default:
+		v.plugin(s.Plugin)
+	}
+}
+
+func (v *validator) needs(s Step) {
+	seen := map[StepKey]bool{}
+	for i, need := range s.Needs {
+		field := fmt.Sprintf("needs[%d]", i)
+		if _, ok := v.p.Step(need); !ok {
+			v.fail(field, "unknown_step", "step %q needs %q, which does not exist", s.Key, need)
+		}
+		if seen[need] {
+			v.fail(field, "duplicate", "step %q needs %q twice", s.Key, need)
+		}
+		seen[need] = true
+	}
+}
+
+// sum holds all services together to the project's limit.
+func (v *validator) sum() {
+	v.at = ""
+	var cpu float64
+	var memory int
+	for _, s := range v.p.Steps {
+		if s.Service != nil {
+			cpu += s.Service.Resources.CPU
+			memory += s.Service.Resources.MemoryMiB
+		}
+	}
+	limits := v.settings.Limits
+	// Decimal fractions do not add up exactly in binary ones.
+	const slack = 1e-9
+	if limits.CPU > 0 && cpu > limits.CPU+slack {
+		v.fail("resources.cpu", "over_limit",
+			"the services ask for %g cores together, the project allows %g", cpu, limits.CPU)
+	}
+	if limits.MemoryMiB > 0 && memory > limits.MemoryMiB {
+		v.fail("resources.memory_mib", "over_limit",
+			"the services ask for %d MiB together, the project allows %d", memory, limits.MemoryMiB)
+	}
+	v.unlimited(limits)
+}
+
+// unlimited refuses services without a limit of their own where the project
+// has one: they could pass it.
+func (v *validator) unlimited(limits Resources) {
+	for _, s := range v.p.Steps {
+		if s.Service == nil {
+			continue
+		}
+		v.at = s.Key
+		if limits.CPU > 0 && s.Service.Resources.CPU == 0 {
+			v.fail("service.resources.cpu", "required",
+				"the project limits CPU, so each service needs a limit; give cores, such as 0.5")
+		}
+		if limits.MemoryMiB > 0 && s.Service.Resources.MemoryMiB == 0 {
+			v.fail("service.resources.memory_mib", "required",
+				"the project limits memory, so each service needs a limit; give MiB, such as 256")
+		}
+	}
+	v.at = ""
+}
+
+func (v *validator) resources(field string, r Resources) {
+	if math.IsNaN(r.CPU) || r.CPU < 0 || r.CPU > maxCPU || r.CPU > 0 && r.CPU < 0.01 {
+		v.fail(field+".cpu", "range", "%g cores; give 0.01 to %d, or 0 for no limit", r.CPU, maxCPU)
+	}
+	if r.MemoryMiB != 0 && (r.MemoryMiB < minMemoryMiB || r.MemoryMiB > maxMemoryMiB) {
+		v.fail(field+".memory_mib", "range", "%d MiB; give %d to %d, or 0 for no limit",
+			r.MemoryMiB, minMemoryMiB, maxMemoryMiB)
+	}
+}
+
+func (v *validator) image(field string, image *Image) {
+	if image == nil {
+		v.fail(field, "missing_image", "the image is not known; choose one from the catalogue")
+		return
+	}
+	if image.Registry == "" {
+		v.fail(field+".registry", "required", "the image has no registry")
+	}
+	if image.Repository == "" {
+		v.fail(field+".repository", "required", "the image has no repository")
+	}
+	if image.Tag != "" && !matches(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`, image.Tag) {
+		v.fail(field+".tag", "tag", "%q is not a tag", image.Tag)
+	}
+	if image.Digest != "" && !digestForm(image.Digest) {
+		v.fail(field+".digest", "digest", "%q is not of the form sha256:<64 hex digits>",
+			image.Digest)
+	}
+	if err := CheckPattern(image.Pattern); err != nil {
+		v.fail(field+".pattern", "pattern", "%v", err)
+	}
+	if !oneOf(string(image.TagMode), "", string(Pinned), string(Selectable)) {
+		v.fail(field+".tag_mode", "tag_mode", "%q is unknown; use pinned or selectable",
+			image.TagMode)
+	}
+}
+
+func (v *validator) seconds(field string, n int) {
+	if n < 0 || n > maxSeconds {
+		v.fail(field, "range", "%d seconds; give 0 to %d", n, maxSeconds)
+	}
+}
+
+// path wants an absolute path without tricks, so that a mount lands where
+// the text says.
+func (v *validator) path(field, p string) {
+	if !strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || strings.Contains(p, "\x00") {
+		v.fail(field, "path", "%q must be absolute, not / itself, and without . or .. or //", p)
+	}
+}
+
+func label(s string) bool {
+	return len(s) <= MaxKey && matches(`^[a-z]([a-z0-9-]*[a-z0-9])?$`, s)
+}
+
+func envName(s string) bool { return matches(`^[A-Za-z_][A-Za-z0-9_]*$`, s) }
+
+func digestForm(s string) bool { return matches(`^sha256:[0-9a-f]{64}$`, s) }
+
+// matches compiles each time: validation is rare, and package state is not ours.
+func matches(expression, s string) bool {
+	return regexp.MustCompile(expression).MatchString(s)
+}
+
+func pointerToken(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}

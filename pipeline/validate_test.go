@@ -1,0 +1,191 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+func TestValidate_AcceptsTheShop(t *testing.T) {
+	if got := pipeline.Validate(shop(t), settings()); len(got) != 0 {
+		t.Fatalf("problems:\n%s", problemText(got))
+	}
+}
+
+type mistake struct {
+	name   string
+	step   pipeline.StepKey
+	change func(*pipeline.Step)
+	field  string
+	code   string
+	words  string
+}
+
+func TestValidate_NamesStepFieldAndRemedy(t *testing.T) {
+	for _, m := range mistakes() {
+		t.Run(m.name, func(t *testing.T) {
+			got := pipeline.Validate(edit(t, m.step, m.change), settings())
+			for _, p := range got {
+				if p.Field == m.field && p.Code == m.code && strings.Contains(p.Message, m.words) {
+					return
+				}
+			}
+			t.Errorf("want %s %s %q, got:\n%s", m.field, m.code, m.words, problemText(got))
+		})
+	}
+}
+
+func mistakes() []mistake {
+	type step = pipeline.Step
+	return append(serviceMistakes(), []mistake{
+		{"cycle", "db", func(s *step) { s.Needs = []pipeline.StepKey{"web"} },
+			"needs", "cycle", "api → web → db → create-db → api"},
+		{"unknown need", "web", func(s *step) { s.Needs = []pipeline.StepKey{"nix"} },
+			"needs[0]", "unknown_step", `"nix", which does not exist`},
+		{"key", "web", func(s *step) { s.Key = "Web_1" }, "key", "name", "a-z"},
+		{"no kind", "web", func(s *step) { s.Service = nil }, "kind", "kind", "neither"},
+		{"both kinds", "web", func(s *step) { s.Plugin = &pipeline.PluginStep{Name: "x"} },
+			"kind", "kind", "at once"},
+		{"no component", "create-db", func(s *step) { s.Plugin.Component = nil },
+			"plugin.component", "missing_component", "not known"},
+		{"missing parameter", "create-db", func(s *step) { delete(s.Plugin.Parameters, "name") },
+			"plugin.parameters.name", "required", `requires the parameter "name"`},
+		{"missing secret", "create-db", func(s *step) { s.Plugin.Secrets = nil },
+			"plugin.secrets.password", "required", `requires the secret "password"`},
+		{"secret is text", "create-db", func(s *step) { s.Plugin.Secrets["password"] = "abc" },
+			"plugin.secrets.password", "reference", "exactly one reference"},
+		{"secret not read", "create-db", func(s *step) {
+			s.Plugin.Secrets["more"] = "${{ secrets.api-key }}"
+		}, "plugin.secrets.more", "unknown_secret_input", `reads no secret "more"`},
+		{"wrong type", "create-db", func(s *step) {
+			s.Plugin.Parameters["port"] = "${{ services.db.host }}"
+		}, "plugin.parameters.port", "wrong_type", "is string, the parameter wants integer"},
+		{"text for a number", "create-db", func(s *step) {
+			s.Plugin.Parameters["port"] = "1${{ services.db.port }}"
+		}, "plugin.parameters.port", "wrong_type", "wants integer"},
+		{"nested reference", "create-db", func(s *step) {
+			s.Plugin.Parameters["name"] = map[string]any{"a": []any{"${{ secrets.no }}"}}
+		}, "plugin.parameters.name.a[0]", "unknown_secret", `no secret "no"`},
+		{"plugin's memory", "create-db", func(s *step) {
+			s.Plugin.Resources = &pipeline.Resources{MemoryMiB: 1}
+		}, "plugin.resources.memory_mib", "range", "1 MiB"},
+		{"timeout", "create-db", func(s *step) { s.Plugin.TimeoutSeconds = -1 },
+			"plugin.timeout_seconds", "range", "-1 seconds"},
+	}...)
+}
+
+func serviceMistakes() []mistake {
+	type step = pipeline.Step
+	env := func(value string) func(*step) {
+		return func(s *step) { s.Service.Env = map[string]string{"X": value} }
+	}
+	ready := func(r pipeline.Readiness) func(*step) {
+		return func(s *step) { s.Service.Ready = &r }
+	}
+	gpus := func(g pipeline.GPUs) func(*step) {
+		return func(s *step) { s.Service.GPUs = &g }
+	}
+	return []mistake{
+		{"unknown step", "web", env("${{ steps.nix.outputs.a }}"),
+			"service.env.X", "unknown_step", `no step "nix"`},
+		{"unknown output", "web", env("${{ steps.create-db.outputs.nix }}"),
+			"service.env.X", "unknown_output", `no output "nix"`},
+		{"output of a service", "web", env("${{ steps.api.outputs.url }}"),
+			"service.env.X", "unknown_output", "services.api.host"},
+		{"not an ancestor", "db", env("${{ steps.create-db.outputs.port }}"),
+			"service.env.X", "not_ancestor", "draw an edge"},
+		{"host of a later service", "db", env("${{ services.web.host }}"),
+			"service.env.X", "not_ancestor", "draw an edge"},
+		{"unknown service", "web", env("${{ services.create-db.host }}"),
+			"service.env.X", "unknown_service", "no service step"},
+		{"url not exposed", "web", env("${{ services.db.url }}"),
+			"service.env.X", "not_exposed", "exposes no port"},
+		{"unknown secret", "web", env("${{ secrets.nix }}"),
+			"service.env.X", "unknown_secret", `no secret "nix"`},
+		{"syntax", "web", env("${{ a b }}"), "service.env.X", "syntax", "at character 6"},
+		{"env name", "web", func(s *step) { s.Service.Env = map[string]string{"A-B": ""} },
+			"service.env.A-B", "name", "environment variable"},
+		{"secret in a command", "web", func(s *step) {
+			s.Service.Command = []string{"run", "${{ steps.create-db.outputs.connectionString }}"}
+		}, "service.command[1]", "secret", "can be read on the node"},
+		{"no image", "web", func(s *step) { s.Service.Image = nil },
+			"service.image", "missing_image", "catalogue"},
+		{"pattern", "web", func(s *step) { s.Service.Image.Pattern = "[" },
+			"service.image.pattern", "pattern", "malformed"},
+		{"port range", "web", func(s *step) { s.Service.Ports[0].Port = 65536 },
+			"service.ports[0].port", "range", "65535"},
+		{"port name", "web", func(s *step) { s.Service.Ports[0].Name = "" },
+			"service.ports[0].name", "name", "DNS label"},
+		{"port twice", "web", func(s *step) {
+			s.Service.Ports = append(s.Service.Ports, s.Service.Ports[0])
+		}, "service.ports[1].port", "duplicate", "twice"},
+		{"relative volume", "db", func(s *step) { s.Service.Volumes[0].Path = "data/../x" },
+			"service.volumes[0].path", "path", "absolute"},
+		{"file over volume", "db", func(s *step) {
+			s.Service.Files = []pipeline.File{{Path: s.Service.Volumes[0].Path}}
+		}, "service.files[0].path", "duplicate", "have the path"},
+		{"two checks", "web", ready(pipeline.Readiness{Image: true, Command: []string{"a"}}),
+			"service.ready", "readiness", "2 checks"},
+		{"no check", "web", ready(pipeline.Readiness{}), "service.ready", "readiness", "0 checks"},
+		{"restart", "web", func(s *step) { s.Service.Restart = "sometimes" },
+			"service.restart", "restart", "always or never"},
+		{"GPUs by count and id", "web", gpus(pipeline.GPUs{Count: 1, DeviceIDs: []string{"0"}}),
+			"service.gpus", "gpus", "exactly one"},
+		{"no GPU", "web", gpus(pipeline.GPUs{}), "service.gpus", "gpus", "exactly one"},
+		{"GPU count", "web", gpus(pipeline.GPUs{Count: -1}), "service.gpus.count", "range", "1 to"},
+		{"GPU id", "web", gpus(pipeline.GPUs{DeviceIDs: []string{"a b"}}),
+			"service.gpus.device_ids[0]", "device", "not the id of a device"},
+		{"GPU twice", "web", gpus(pipeline.GPUs{DeviceIDs: []string{"0", "0"}}),
+			"service.gpus.device_ids[1]", "duplicate", "listed twice"},
+		{"cpu", "web", func(s *step) { s.Service.Resources.CPU = -1 },
+			"service.resources.cpu", "range", "-1 cores"},
+		{"memory", "web", func(s *step) { s.Service.Resources.MemoryMiB = 1 },
+			"service.resources.memory_mib", "range", "1 MiB"},
+		// promise: N-137
+		{"sum over the project", "web", func(s *step) { s.Service.Resources.MemoryMiB = 4096 },
+			"resources.memory_mib", "over_limit", "the project allows 1024"},
+		{"no limit in a limited project", "web", func(s *step) { s.Service.Resources.CPU = 0 },
+			"service.resources.cpu", "required", "each service needs a limit"},
+	}
+}
+
+func TestValidate_ListsEverythingAtOnce(t *testing.T) {
+	p := shop(t)
+	p.Steps[0].Needs = []pipeline.StepKey{"nix"}
+	p.Steps[1].Plugin.Parameters = nil
+	p.Steps[2].Service.Env["X"] = "${{ secrets.nix }}"
+	p.Steps[3].Key = "NO"
+	text := problemText(pipeline.Validate(p, settings()))
+	for _, want := range []string{"db | needs[0]", "create-db | plugin.parameters.host",
+		"create-db | plugin.parameters.port", "api | service.env.X", "NO | key"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
+		}
+	}
+}
+
+func TestValidate_FindsTwoCyclesAtOnce(t *testing.T) {
+	p := graph(map[string][]string{"a": {"b"}, "b": {"a"}, "c": {"d"}, "d": {"c"}, "e": {"e"}})
+	text := problemText(pipeline.Validate(p, pipeline.Settings{}))
+	for _, want := range []string{"a → b → a", "c → d → c", "e → e"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
+		}
+	}
+}
+
+func TestValidate_LimitsTheNumberOfSteps(t *testing.T) {
+	edges := map[string][]string{}
+	for i := range pipeline.MaxSteps + 1 {
+		edges[fmt.Sprintf("s%d", i)] = nil
+	}
+	text := problemText(pipeline.Validate(graph(edges), pipeline.Settings{}))
+	if !strings.Contains(text, "too_many") {
+		t.Error("501 steps were accepted")
+	}
+	if text := problemText(pipeline.Validate(pipeline.Pipeline{}, settings())); text == "" {
+		t.Error("a pipeline without steps was accepted")
+	}
+}

@@ -1,0 +1,134 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// tree checks the references of every string in a JSON tree.
+func (v *validator) tree(field string, tree any) {
+	switch t := tree.(type) {
+	case string:
+		v.text(field, t)
+	case []any:
+		for i, item := range t {
+			v.tree(fmt.Sprintf("%s[%d]", field, i), item)
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(t) {
+			v.tree(field+"."+key, t[key])
+		}
+	}
+}
+
+// text checks one string and returns its references.
+func (v *validator) text(field, s string) []Ref {
+	if strings.Contains(s, "\x00") {
+		v.fail(field, "nul", "the text holds a NUL character, which no program can receive")
+	}
+	t, err := Parse(s)
+	if err != nil {
+		v.fail(field, "syntax", "%v", err)
+		return nil
+	}
+	for _, ref := range t.Refs() {
+		v.ref(field, ref)
+	}
+	return t.Refs()
+}
+
+func (v *validator) ref(field string, ref Ref) {
+	switch ref.Scope {
+	case ScopeSecrets:
+		if !slices.Contains(v.settings.Secrets, ref.Name) {
+			v.fail(field, "unknown_secret", "${{ %s }}: the project has no secret %q",
+				ref, ref.Name)
+		}
+	case ScopeSteps:
+		v.stepRef(field, ref)
+	case ScopeServices:
+		v.serviceRef(field, ref)
+	case ScopeDeployment:
+	}
+}
+
+func (v *validator) stepRef(field string, ref Ref) {
+	s, ok := v.p.Step(ref.Key)
+	switch {
+	case !ok:
+		v.fail(field, "unknown_step", "${{ %s }}: there is no step %q", ref, ref.Key)
+	case s.Plugin == nil:
+		v.fail(field, "unknown_output", "${{ %s }}: step %q is a service, which has no outputs; "+
+			"use services.%s.host, .port or .url", ref, ref.Key, ref.Key)
+	default:
+		v.output(field, ref, s.Plugin.Component)
+		v.ancestor(field, ref)
+	}
+}
+
+func (v *validator) output(field string, ref Ref, c *Component) {
+	if c == nil || !c.declaresOutputs() {
+		return
+	}
+	if _, ok := schemaProperty(c.Outputs, ref.Name); !ok {
+		v.fail(field, "unknown_output", "${{ %s }}: step %q has no output %q", ref, ref.Key, ref.Name)
+	}
+}
+
+func (v *validator) ancestor(field string, ref Ref) {
+	if v.at == ref.Key {
+		v.fail(field, "not_ancestor", "${{ %s }}: step %q refers to itself", ref, v.at)
+		return
+	}
+	if !v.before[v.at][ref.Key] {
+		v.fail(field, "not_ancestor", "${{ %s }}: step %q does not wait for %q; draw an edge "+
+			"from %q to it", ref, v.at, ref.Key, ref.Key)
+	}
+}
+
+// serviceRef wants host and port of an earlier step, since whoever asks for
+// them is going to connect. A URL is only text: a plugin may register the
+// address of a service that starts after it.
+func (v *validator) serviceRef(field string, ref Ref) {
+	s, ok := v.p.Step(ref.Key)
+	if !ok || s.Service == nil {
+		v.fail(field, "unknown_service", "${{ %s }}: there is no service step %q", ref, ref.Key)
+		return
+	}
+	exposed := slices.ContainsFunc(s.Service.Ports, func(p Port) bool { return p.Expose })
+	switch {
+	case ref.Name == "port" && len(s.Service.Ports) == 0:
+		v.fail(field, "no_port", "${{ %s }}: service %q declares no port", ref, ref.Key)
+	case ref.Name == "url" && !exposed:
+		v.fail(field, "not_exposed", "${{ %s }}: service %q exposes no port", ref, ref.Key)
+	case ref.Name != "url" && ref.Key != v.at:
+		v.ancestor(field, ref)
+	}
+}
+
+// typeOf returns the JSON types a reference may come to; none means any.
+func (v *validator) typeOf(ref Ref) []string {
+	if ref.Scope == ScopeServices && ref.Name == "port" {
+		return []string{"integer"}
+	}
+	if ref.Scope != ScopeSteps {
+		return []string{"string"}
+	}
+	s, ok := v.p.Step(ref.Key)
+	if !ok || s.Plugin == nil || s.Plugin.Component == nil {
+		return nil
+	}
+	property, _ := schemaProperty(s.Plugin.Component.Outputs, ref.Name)
+	return schemaTypes(property)
+}
+
+// secret reports whether a reference is known to be secret before it runs.
+func (v *validator) secret(ref Ref) bool {
+	if ref.Scope == ScopeSecrets {
+		return true
+	}
+	s, ok := v.p.Step(ref.Key)
+	return ref.Scope == ScopeSteps && ok && s.Plugin != nil &&
+		s.Plugin.Component != nil && s.Plugin.Component.SecretOutput(ref.Name)
+}

@@ -1,0 +1,238 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+)
+
+func (v *validator) service(s *ServiceStep) {
+	if s.Name == "" {
+		v.fail("service.name", "required", "the step names no service")
+	}
+	v.image("service.image", s.Image)
+	v.resources("service.resources", s.Resources)
+	for i, arg := range s.Command {
+		v.command(fmt.Sprintf("service.command[%d]", i), arg)
+	}
+	for _, name := range sortedKeys(s.Env) {
+		field := "service.env." + name
+		if !envName(name) {
+			v.fail(field, "name", "%q is not a name of an environment variable", name)
+		}
+		v.text(field, s.Env[name])
+	}
+	v.ports(s.Ports)
+	v.mounts(s)
+	v.readiness(s.Ready)
+	if !oneOf(string(s.Restart), "", string(RestartAlways), string(RestartNever)) {
+		v.fail("service.restart", "restart", "%q is unknown; use always or never", s.Restart)
+	}
+	v.gpus(s.GPUs)
+}
+
+func (v *validator) gpus(g *GPUs) {
+	if g == nil {
+		return
+	}
+	if (g.Count == 0) == (len(g.DeviceIDs) == 0) {
+		v.fail("service.gpus", "gpus", "give exactly one of count and device_ids")
+	}
+	if g.Count < 0 || g.Count > maxGPUs {
+		v.fail("service.gpus.count", "range", "%d GPUs; give 1 to %d", g.Count, maxGPUs)
+	}
+	seen := map[string]bool{}
+	for i, id := range g.DeviceIDs {
+		field := fmt.Sprintf("service.gpus.device_ids[%d]", i)
+		if !matches(`^[A-Za-z0-9][A-Za-z0-9:._/-]{0,127}$`, id) {
+			v.fail(field, "device", "%q is not the id of a device; use 0, 1 or the GPU's UUID", id)
+		}
+		if seen[id] {
+			v.fail(field, "duplicate", "device %q is listed twice", id)
+		}
+		seen[id] = true
+	}
+}
+
+// command refuses secrets: arguments are readable in the engine's files.
+func (v *validator) command(field, arg string) {
+	for _, ref := range v.text(field, arg) {
+		if v.secret(ref) {
+			v.fail(field, "secret", "${{ %s }} is secret, and a command can be read on the node; "+
+				"pass it in the environment or a file", ref)
+		}
+	}
+}
+
+func (v *validator) ports(ports []Port) {
+	names, numbers := map[string]bool{}, map[int]bool{}
+	for i, p := range ports {
+		field := fmt.Sprintf("service.ports[%d]", i)
+		if !label(p.Name) {
+			v.fail(field+".name", "name", "the port's name %q must be a DNS label", p.Name)
+		}
+		if names[p.Name] {
+			v.fail(field+".name", "duplicate", "two ports have the name %q", p.Name)
+		}
+		v.port(field+".port", p.Port)
+		if numbers[p.Port] {
+			v.fail(field+".port", "duplicate", "port %d is listed twice", p.Port)
+		}
+		names[p.Name], numbers[p.Port] = true, true
+	}
+}
+
+func (v *validator) port(field string, port int) {
+	if port < 1 || port > 65535 {
+		v.fail(field, "range", "port %d; give 1 to 65535", port)
+	}
+}
+
+func (v *validator) mounts(s *ServiceStep) {
+	names, paths := map[string]bool{}, map[string]bool{}
+	place := func(field, path string) {
+		v.path(field, path)
+		if paths[path] {
+			v.fail(field, "duplicate", "two volumes or files have the path %q", path)
+		}
+		paths[path] = true
+	}
+	for i, m := range s.Volumes {
+		field := fmt.Sprintf("service.volumes[%d]", i)
+		if !label(m.Name) {
+			v.fail(field+".name", "name", "the volume's name %q must be a DNS label", m.Name)
+		}
+		if names[m.Name] {
+			v.fail(field+".name", "duplicate", "two volumes have the name %q", m.Name)
+		}
+		names[m.Name] = true
+		place(field+".path", m.Path)
+	}
+	for i, f := range s.Files {
+		field := fmt.Sprintf("service.files[%d]", i)
+		place(field+".path", f.Path)
+		if len(f.Content) > MaxFileContent {
+			v.fail(field+".content", "too_long", "%d bytes; %d are the most",
+				len(f.Content), MaxFileContent)
+		}
+		v.text(field+".content", f.Content)
+	}
+}
+
+func (v *validator) readiness(r *Readiness) {
+	if r == nil {
+		return
+	}
+	field := "service.ready"
+	kinds := 0
+	if r.HTTP != nil {
+		kinds++
+		v.port(field+".http.port", r.HTTP.Port)
+		if !strings.HasPrefix(r.HTTP.Path, "/") || strings.ContainsAny(r.HTTP.Path, " \r\n\x00") {
+			v.fail(field+".http.path", "path", "%q must start with / and hold no spaces", r.HTTP.Path)
+		}
+		if r.HTTP.Status != 0 && (r.HTTP.Status < 100 || r.HTTP.Status > 599) {
+			v.fail(field+".http.status", "range", "status %d; give 100 to 599", r.HTTP.Status)
+		}
+	}
+	if r.TCP != nil {
+		kinds++
+		v.port(field+".tcp.port", r.TCP.Port)
+	}
+	if len(r.Command) > 0 {
+		kinds++
+	}
+	if r.Image {
+		kinds++
+	}
+	if kinds != 1 {
+		v.fail(field, "readiness", "%d checks; give exactly one of http, tcp, command and image",
+			kinds)
+	}
+	v.seconds(field+".interval_seconds", r.IntervalSeconds)
+	v.seconds(field+".timeout_seconds", r.TimeoutSeconds)
+	v.seconds(field+".start_period_seconds", r.StartPeriodSeconds)
+	if r.Retries < 0 || r.Retries > 10000 {
+		v.fail(field+".retries", "range", "%d tries; give 0 to 10000", r.Retries)
+	}
+}
+
+func (v *validator) plugin(s *PluginStep) {
+	if s.Name == "" {
+		v.fail("plugin.name", "required", "the step names no plugin")
+	}
+	v.seconds("plugin.timeout_seconds", s.TimeoutSeconds)
+	if s.Resources != nil {
+		v.resources("plugin.resources", *s.Resources)
+	}
+	v.tree("plugin.parameters", s.Parameters)
+	for _, name := range sortedKeys(s.Secrets) {
+		v.secretInput(s, name)
+	}
+	if s.Component == nil {
+		v.fail("plugin.component", "missing_component",
+			"the plugin %q is not known; choose one from the catalogue", s.Name)
+		return
+	}
+	v.image("plugin.image", s.Image)
+	v.resources("plugin.component.resources", s.Component.Resources)
+	v.seconds("plugin.component.timeout_seconds", s.Component.TimeoutSeconds)
+	for _, name := range schemaRequired(s.Component.Parameters) {
+		property, _ := schemaProperty(s.Component.Parameters, name)
+		_, hasDefault := property["default"]
+		if _, ok := s.Parameters[name]; !ok && !hasDefault {
+			v.fail("plugin.parameters."+name, "required",
+				"the plugin %q requires the parameter %q", s.Name, name)
+		}
+	}
+	for _, input := range s.Component.Secrets {
+		if _, ok := s.Secrets[input.Name]; !ok && input.Required {
+			v.fail("plugin.secrets."+input.Name, "required",
+				"the plugin %q requires the secret %q", s.Name, input.Name)
+		}
+	}
+	v.types(s)
+}
+
+func (v *validator) secretInput(s *PluginStep, name string) {
+	field := "plugin.secrets." + name
+	known := s.Component == nil
+	if s.Component != nil {
+		for _, input := range s.Component.Secrets {
+			known = known || input.Name == name
+		}
+	}
+	if !known {
+		v.fail(field, "unknown_secret_input", "the plugin %q reads no secret %q", s.Name, name)
+	}
+	t, err := Parse(s.Secrets[name])
+	if err == nil {
+		if _, single := t.Single(); !single {
+			v.fail(field, "reference", "give exactly one reference, such as ${{ secrets.NAME }}")
+		}
+	}
+	v.text(field, s.Secrets[name])
+}
+
+// types compares what references come to with what parameters accept.
+func (v *validator) types(s *PluginStep) {
+	for _, name := range sortedKeys(s.Parameters) {
+		text, ok := s.Parameters[name].(string)
+		property, declared := schemaProperty(s.Component.Parameters, name)
+		if !ok || !declared {
+			continue
+		}
+		t, err := Parse(text)
+		if err != nil || len(t.Refs()) == 0 {
+			continue
+		}
+		have := []string{"string"}
+		ref, single := t.Single()
+		if single {
+			have = v.typeOf(ref)
+		}
+		if want := schemaTypes(property); !fits(have, want) {
+			v.fail("plugin.parameters."+name, "wrong_type", "%s is %s, the parameter wants %s",
+				text, strings.Join(have, " or "), strings.Join(want, " or "))
+		}
+	}
+}
