@@ -1,0 +1,26 @@
+package access
+
+// Action is what somebody wants to do, spelled as x-access spells it in the
+// API's contract. The list is closed; anything else is refused to everybody.
+type Action string
+
+// The actions.
+const (
+	// Public needs nobody to sign in.
+	Public Action = "public"
+	// Self is for whoever is signed in, about themselves or harmless facts.
+	Self Action = "self"
+	// Admin is for admins.
+	Admin Action = "admin"
+	// ReadProject sees a project and its pipeline versions.
+	ReadProject Action = "project.read"
+	// ReadDeployment sees a deployment, its runs and logs.
+	ReadDeployment Action = "deployment.read"
+	// WriteDeployment creates, retries and removes deployments.
+	WriteDeployment Action = "deployment.write"
+)
+
+// Actions lists them all, for whoever checks that the contract uses no other.
+func Actions() []Action {
+	return []Action{Public, Self, Admin, ReadProject, ReadDeployment, WriteDeployment}
+}

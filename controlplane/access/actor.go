@@ -1,0 +1,105 @@
+// Package access decides who may do what. It is the only policy: everybody
+// else asks Check before acting, and filters lists by Readable. Decisions are
+// functions of the actor, the action and the object, nothing else.
+//
+// The rules. An admin, and a named task of the system, may do everything. A
+// user's level on a deployment is the highest of all grants that any of their
+// teams has on its project or its environment; a restricted environment needs,
+// besides, a grant of its own. Reading a project takes a grant on it, or Full
+// on any environment, since that is enough to deploy it there. What a person
+// may not see does not exist for them: the answer is "not found", never
+// "forbidden".
+package access
+
+import (
+	"github.com/nullops/nullops/controlplane"
+)
+
+type actorKind int
+
+const (
+	nobody actorKind = iota
+	person
+	system
+)
+
+// Actor is who does something. The zero value is nobody.
+type Actor struct {
+	kind    actorKind
+	user    controlplane.User
+	task    string
+	grants  []controlplane.Grant
+	session controlplane.SessionID
+	from    string
+	request string
+}
+
+// Nobody is who did not sign in.
+func Nobody() Actor { return Actor{} }
+
+// User is a signed-in person with the grants of all their teams.
+func User(u controlplane.User, grants []controlplane.Grant) Actor {
+	return Actor{kind: person, user: u, grants: grants}
+}
+
+// System is a task of the control plane itself, such as "fleet".
+func System(task string) Actor { return Actor{kind: system, task: task} }
+
+// InSession says which session the person came with, so that changing the
+// password can keep it.
+func (a Actor) InSession(id controlplane.SessionID) Actor {
+	a.session = id
+	return a
+}
+
+// Session is the session the person came with; "" for a token or a system.
+func (a Actor) Session() controlplane.SessionID { return a.session }
+
+// Via says where the request came from and how it is called, for the audit.
+func (a Actor) Via(address, request string) Actor {
+	a.from, a.request = address, request
+	return a
+}
+
+// From is the address the request came from; "" for a system.
+func (a Actor) From() string { return a.from }
+
+// Request is how the request is called in logs and answers; "" for a system.
+func (a Actor) Request() string { return a.request }
+
+// SignedIn reports whether there is a person or a task of the system.
+func (a Actor) SignedIn() bool { return a.kind != nobody }
+
+// Admin reports whether the actor may do everything.
+func (a Actor) Admin() bool {
+	return a.kind == system || a.kind == person && a.user.Role == controlplane.RoleAdmin
+}
+
+// IsSystem reports whether the actor is a task of the control plane itself.
+func (a Actor) IsSystem() bool { return a.kind == system }
+
+// Person is the signed-in user; the zero value for anybody else.
+func (a Actor) Person() controlplane.User { return a.user }
+
+// UserID is the signed-in user's id, "" for anybody else.
+func (a Actor) UserID() controlplane.UserID { return a.user.ID }
+
+// Name is how the actor is written down: "ada", "system:fleet" or "nobody".
+func (a Actor) Name() string {
+	switch a.kind {
+	case person:
+		return a.user.Name
+	case system:
+		return "system:" + a.task
+	default:
+		return "nobody"
+	}
+}
+
+// Entry begins the audit entry of what the actor does.
+func (a Actor) Entry(action, object string) *controlplane.AuditEntry {
+	return &controlplane.AuditEntry{
+		Actor: a.Name(), ActorID: a.user.ID, Action: action, Object: object,
+		From: a.from, RequestID: a.request,
+	}
+}

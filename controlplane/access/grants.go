@@ -1,0 +1,187 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Object is what an action is done to. What does not matter stays empty.
+type Object struct {
+	// What and Name are for the answer: "deployment", "cart".
+	What, Name  string
+	Project     controlplane.ProjectID
+	Environment controlplane.EnvironmentID
+	// Restricted is the environment's.
+	Restricted bool
+}
+
+// Check allows the action by returning nil. A refusal is a
+// *controlplane.Error: sign in first, does not exist (or may not be seen), or
+// may be seen and not done.
+func Check(a Actor, action Action, o Object) error {
+	if action == Public {
+		return nil
+	}
+	if !a.SignedIn() {
+		return &controlplane.Error{
+			Kind: controlplane.Unauthenticated, Code: "unauthenticated",
+			Message: "nobody is signed in",
+			Remedy:  "Sign in, or send a valid API token.",
+		}
+	}
+	if a.Admin() {
+		return known(action)
+	}
+	switch action {
+	case Self:
+		return nil
+	case Admin:
+		return forbidden("only an admin may do this", "Ask an admin to do it.")
+	case ReadProject:
+		if !a.readsProject(o.Project) {
+			return unseen(o)
+		}
+		return nil
+	case ReadDeployment, WriteDeployment:
+		return checkDeployment(a, action, o)
+	default:
+		return known(action)
+	}
+}
+
+func checkDeployment(a Actor, action Action, o Object) error {
+	switch level := Level(a, o); {
+	case level == controlplane.LevelNone:
+		return unseen(o)
+	case action == WriteDeployment && level != controlplane.LevelFull:
+		return forbidden("you have read access here, and this needs full access",
+			"Ask an admin for a team with full access to the project or the environment.")
+	default:
+		return nil
+	}
+}
+
+// known refuses an action that nobody declared, to admins too: a typo in the
+// contract must not become an open door.
+func known(action Action) error {
+	if slices.Contains(Actions(), action) {
+		return nil
+	}
+	return forbidden("nobody may do "+string(action), "This is a fault of ours: report it.")
+}
+
+func unseen(o Object) error {
+	what, name := o.What, o.Name
+	if what == "" {
+		what = "this"
+	}
+	return controlplane.Missing(what, name)
+}
+
+func forbidden(message, remedy string) error {
+	return &controlplane.Error{
+		Kind: controlplane.Forbidden, Code: "forbidden", Message: message, Remedy: remedy,
+	}
+}
+
+// Level is how far the actor reaches on a deployment of the project in the
+// environment: the highest of all grants on either. A restricted environment
+// needs a grant of its own besides.
+func Level(a Actor, o Object) controlplane.Level {
+	if a.Admin() {
+		return controlplane.LevelFull
+	}
+	project, environment := controlplane.LevelNone, controlplane.LevelNone
+	for _, g := range a.grants {
+		if g.Project != "" && g.Project == o.Project {
+			project = project.Max(g.Level)
+		}
+		if g.Environment != "" && g.Environment == o.Environment {
+			environment = environment.Max(g.Level)
+		}
+	}
+	if o.Restricted && environment == controlplane.LevelNone {
+		return controlplane.LevelNone
+	}
+	return project.Max(environment)
+}
+
+func (a Actor) readsProject(id controlplane.ProjectID) bool {
+	return slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+		return g.Project != "" && g.Project == id ||
+			g.Environment != "" && g.Level == controlplane.LevelFull
+	})
+}
+
+// SeesEnvironment reports whether the environment may be shown: with a grant
+// on it, or, unless it is restricted, with a grant on any project.
+func SeesEnvironment(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
+	return a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+		return g.Environment != "" && g.Environment == id || g.Project != "" && !restricted
+	})
+}
+
+// CanCreateIn reports whether some project can be deployed into the
+// environment by the actor.
+func CanCreateIn(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
+	if a.Admin() {
+		return true
+	}
+	own, full := !restricted, false
+	for _, g := range a.grants {
+		here := g.Environment != "" && g.Environment == id
+		own = own || here
+		full = full || g.Level == controlplane.LevelFull && (here || g.Project != "")
+	}
+	return own && full
+}
+
+// CanCreateOf reports whether the project can be deployed somewhere by the
+// actor.
+func CanCreateOf(a Actor, id controlplane.ProjectID) bool {
+	return a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+		full := g.Level == controlplane.LevelFull
+		return full && (g.Environment != "" || g.Project != "" && g.Project == id)
+	})
+}
+
+// CanCreate reports whether the actor can deploy anything anywhere.
+func CanCreate(a Actor) bool {
+	return a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+		return g.Level == controlplane.LevelFull
+	})
+}
+
+// SeesCatalog reports whether services, plugins and registries may be shown:
+// to whoever has any grant at all.
+func SeesCatalog(a Actor) bool { return a.Admin() || len(a.grants) > 0 }
+
+// Scope limits a list query to what the actor may read. A deployment is in it
+// when All is set, or its project is in Projects or its environment in
+// Environments and, if the environment is restricted, it is in Environments.
+type Scope struct {
+	All          bool
+	Projects     []controlplane.ProjectID
+	Environments []controlplane.EnvironmentID
+	// AnyProject is set when Full on an environment shows every project.
+	AnyProject bool
+}
+
+// Readable gives the actor's scope. Its lists are never nil.
+func Readable(a Actor) Scope {
+	s := Scope{
+		All:          a.Admin(),
+		Projects:     []controlplane.ProjectID{},
+		Environments: []controlplane.EnvironmentID{},
+	}
+	for _, g := range a.grants {
+		if g.Project != "" {
+			s.Projects = append(s.Projects, g.Project)
+			continue
+		}
+		s.Environments = append(s.Environments, g.Environment)
+		s.AnyProject = s.AnyProject || g.Level == controlplane.LevelFull
+	}
+	return s
+}

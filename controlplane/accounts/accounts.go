@@ -1,0 +1,125 @@
+// Package accounts is about people: users, teams, signing in, sessions and
+// API tokens. It turns what a request carries into an access.Actor.
+//
+// Passwords are kept as argon2id hashes, sessions and tokens as SHA-256 of
+// 256 random bits: reading the database signs nobody in. Guessing is slowed
+// per person and per address, hashing is limited to what memory allows, and
+// a wrong name costs as much time as a wrong password and says the same.
+package accounts
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/alexedwards/argon2id"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// How long a session lasts.
+const (
+	// SessionIdle ends a session that nobody uses.
+	SessionIdle = 12 * time.Hour
+	// SessionLife ends every session.
+	SessionLife = 7 * 24 * time.Hour
+)
+
+// Config is what accounts need.
+type Config struct {
+	Store *postgres.Store
+	Log   *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// MemoryKiB, Iterations and Parallelism are argon2id's; all zero means
+	// the second recommendation of RFC 9106: 64 MiB, 3, 4.
+	MemoryKiB   uint32
+	Iterations  uint32
+	Parallelism uint8
+}
+
+// Accounts is the door to everything about people. It is safe for concurrent
+// use.
+type Accounts struct {
+	store  *postgres.Store
+	log    *slog.Logger
+	now    func() time.Time
+	hasher *hasher
+	limits *limits
+}
+
+// New makes the accounts. Parameters that no password can be hashed with are an
+// error.
+func New(c Config) (*Accounts, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	params := &argon2id.Params{
+		Memory: c.MemoryKiB, Iterations: c.Iterations, Parallelism: c.Parallelism,
+		SaltLength: 16, KeyLength: 32,
+	}
+	if c.MemoryKiB == 0 {
+		params.Memory, params.Iterations, params.Parallelism = 64<<10, 3, 4
+	}
+	h, err := newHasher(params)
+	if err != nil {
+		return nil, err
+	}
+	return &Accounts{
+		store: c.Store, log: c.Log, now: c.Now, hasher: h, limits: newLimits(),
+	}, nil
+}
+
+// EnsureFirstAdmin makes an admin of the given name with a random password if
+// there is nobody at all. The password is returned this once.
+func (a *Accounts) EnsureFirstAdmin(
+	ctx context.Context, actor access.Actor, name string,
+) (password controlplane.Plain, created bool, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return password, false, err
+	}
+	if err := controlplane.ValidName("name", name); err != nil {
+		return password, false, err
+	}
+	err = a.store.InTx(ctx, func(tx *postgres.Tx) error {
+		created = false
+		nobody, err := tx.NobodyYet(ctx)
+		if err != nil || !nobody {
+			return err
+		}
+		password = controlplane.NewPlain(randomText(24))
+		hash, err := a.hasher.hash(ctx, password)
+		if err != nil {
+			return err
+		}
+		u := controlplane.User{
+			ID: controlplane.NewID[controlplane.UserID](), Name: name,
+			DisplayName: "First admin", Role: controlplane.RoleAdmin, Active: true,
+		}
+		if err := tx.InsertUser(ctx, u, hash); err != nil {
+			return err
+		}
+		created = true
+		e := actor.Entry("create user", "user "+name)
+		e.Result, e.Detail = controlplane.AuditOK, "first admin"
+		return tx.InsertAudit(ctx, *e)
+	})
+	if err != nil {
+		return controlplane.Plain{}, false, fmt.Errorf("first admin: %w", err)
+	}
+	return password, created, nil
+}
+
+// Forget deletes sessions that no longer open anything.
+func (a *Accounts) Forget(ctx context.Context, actor access.Actor) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	now := a.now()
+	return a.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.ForgetSessions(ctx, now.Add(-SessionIdle), now)
+	})
+}

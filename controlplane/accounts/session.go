@@ -1,0 +1,272 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// touchEvery is how exactly we know when a session or token was last used.
+const touchEvery = time.Minute
+
+// Credential is what a request carries: a session's cookie or a bearer token.
+type Credential struct {
+	Session controlplane.Plain
+	Bearer  controlplane.Plain
+}
+
+// SignedIn is a new session: the cookie's value, and the person.
+type SignedIn struct {
+	Cookie  controlplane.Plain
+	Expires time.Time
+	Actor   access.Actor
+}
+
+// SignIn proves a password and makes a session with a new id. The actor says
+// from where (Actor.Via).
+func (a *Accounts) SignIn(
+	ctx context.Context, actor access.Actor, name string, password controlplane.Plain,
+) (SignedIn, error) {
+	u, err := a.prove(ctx, actor, name, password)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	now := a.now()
+	value := randomBits()
+	s := controlplane.Session{
+		ID: controlplane.NewID[controlplane.SessionID](), User: u.ID, CreatedAt: now,
+	}
+	out := SignedIn{Cookie: controlplane.NewPlain(value), Expires: now.Add(SessionLife)}
+	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
+		Entry("sign in", "user "+u.Name)
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := tx.InsertSession(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
+			return err
+		}
+		grants, err := tx.GrantsOf(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		out.Actor = access.User(u.User, grants).InSession(s.ID).
+			Via(actor.From(), actor.Request())
+		return tx.NoteSignIn(ctx, u.ID, now)
+	})
+	return out, err
+}
+
+// prove checks name and password. Whatever is wrong, the answer is the same,
+// and so is the work.
+func (a *Accounts) prove(
+	ctx context.Context, actor access.Actor, name string, password controlplane.Plain,
+) (postgres.UserWithHash, error) {
+	var u postgres.UserWithHash
+	refund, err := a.limits.take(name, actor.From(), a.now())
+	if err != nil {
+		return u, err
+	}
+	if len(password.Reveal()) > maxPassword || controlplane.ValidName("user", name) != nil {
+		// Both are known to the asker already, so nothing is given away.
+		return u, a.refuse(ctx, actor, name)
+	}
+	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		u, err = tx.UserByName(ctx, name)
+		return err
+	})
+	if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
+		return u, err
+	}
+	ok, weak, err := a.hasher.verify(ctx, password, u.PasswordHash)
+	if err != nil {
+		return u, err
+	}
+	if !ok || !u.Active {
+		return u, a.refuse(ctx, actor, name)
+	}
+	refund()
+	if weak {
+		return u, a.strengthen(ctx, u.ID, password)
+	}
+	return u, nil
+}
+
+func (a *Accounts) strengthen(
+	ctx context.Context, id controlplane.UserID, password controlplane.Plain,
+) error {
+	hash, err := a.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return a.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.SetPassword(ctx, id, hash)
+	})
+}
+
+func (a *Accounts) refuse(ctx context.Context, actor access.Actor, name string) error {
+	refusal := &controlplane.Error{
+		Kind: controlplane.Unauthenticated, Code: "sign_in_refused",
+		Message: "the user name or the password is wrong",
+		Remedy:  "Check both, or ask an admin to set a new password.",
+	}
+	object := "user"
+	if controlplane.ValidName("user", name) == nil {
+		object = "user " + name
+	}
+	if err := a.store.Refused(ctx, *actor.Entry("sign in", object), refusal); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// Authenticate turns what a request carries into who sends it. Nothing at all
+// is nobody; something that opens nothing is an error.
+func (a *Accounts) Authenticate(
+	ctx context.Context, actor access.Actor, c Credential,
+) (access.Actor, error) {
+	if c.Bearer.Empty() && c.Session.Empty() {
+		return actor, nil
+	}
+	var out access.Actor
+	var touch func(*postgres.Tx) error
+	err := a.store.Read(ctx, func(tx *postgres.Tx) error {
+		id, session, stale, err := a.identify(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		touch = stale
+		u, err := tx.UserByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !u.Active {
+			return unauthenticated()
+		}
+		grants, err := tx.GrantsOf(ctx, id)
+		out = access.User(u.User, grants).InSession(session).
+			Via(actor.From(), actor.Request())
+		return err
+	})
+	if err != nil {
+		return access.Nobody(), err
+	}
+	if touch != nil {
+		return out, a.store.InTx(ctx, touch)
+	}
+	return out, nil
+}
+
+// identify finds the user of a credential. stale, if not nil, notes the use.
+func (a *Accounts) identify(
+	ctx context.Context, tx *postgres.Tx, c Credential,
+) (id controlplane.UserID, s controlplane.SessionID, stale func(*postgres.Tx) error, err error) {
+	now := a.now()
+	if !c.Bearer.Empty() {
+		t, err := findToken(ctx, tx, c.Bearer.Reveal())
+		if err == nil && (t.LastUsedAt == nil || now.Sub(*t.LastUsedAt) > touchEvery) {
+			stale = func(tx *postgres.Tx) error { return tx.TouchToken(ctx, t.ID, now) }
+		}
+		return t.User, "", stale, err
+	}
+	hash := sha256.Sum256([]byte(c.Session.Reveal()))
+	found, ok, err := tx.SessionByHash(ctx, hash, now.Add(-SessionIdle), now)
+	if err == nil && !ok {
+		err = unauthenticated()
+	}
+	if err == nil && now.Sub(found.LastUsed) > touchEvery {
+		stale = func(tx *postgres.Tx) error { return tx.TouchSession(ctx, found.ID, now) }
+	}
+	return found.User, found.ID, stale, err
+}
+
+func unauthenticated() error {
+	return &controlplane.Error{
+		Kind: controlplane.Unauthenticated, Code: "unauthenticated",
+		Message: "the session or token is not valid, or no longer",
+		Remedy:  "Sign in again.",
+	}
+}
+
+// SignOut ends the session the actor came with.
+func (a *Accounts) SignOut(ctx context.Context, actor access.Actor) error {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return err
+	}
+	e := actor.Entry("sign out", "user "+actor.Name())
+	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if actor.Session() == "" {
+			return nil
+		}
+		return tx.DeleteSession(ctx, actor.Session())
+	})
+}
+
+// ChangePassword replaces the actor's own password and ends every other
+// session of theirs.
+func (a *Accounts) ChangePassword(
+	ctx context.Context, actor access.Actor, current, password controlplane.Plain,
+) error {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return err
+	}
+	if err := validPassword("password", password); err != nil {
+		return err
+	}
+	if _, err := a.prove(ctx, actor, actor.Name(), current); err != nil {
+		if controlplane.CodeOf(err) == "sign_in_refused" {
+			return wrongCurrent()
+		}
+		return err
+	}
+	hash, err := a.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	e := actor.Entry("change password", "user "+actor.Name())
+	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := tx.SetPassword(ctx, actor.UserID(), hash); err != nil {
+			return err
+		}
+		tx.Wake(controlplane.TopicAccess, "")
+		return tx.DeleteSessionsOf(ctx, actor.UserID(), actor.Session())
+	})
+}
+
+func wrongCurrent() error {
+	return &controlplane.Error{
+		Kind: controlplane.Invalid, Code: "password_wrong", Field: "current",
+		Message: "the current password is wrong",
+		Remedy:  "Type the password you signed in with.",
+	}
+}
+
+// sameHash compares in constant time.
+func sameHash(a, b []byte) bool { return subtle.ConstantTimeCompare(a, b) == 1 }
+
+// randomBits gives 256 random bits in 43 characters that fit into a cookie.
+func randomBits() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails: the process dies instead
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// randomText gives letters and digits that cannot be mistaken for each other.
+func randomText(n int) string {
+	const letters = "abcdefghjkmnpqrstuvwxyz23456789"
+	var out strings.Builder
+	b := make([]byte, 1)
+	for out.Len() < n {
+		_, _ = rand.Read(b) // never fails: the process dies instead
+		// Taking only whole multiples keeps every letter equally likely.
+		if int(b[0]) < 256/len(letters)*len(letters) {
+			out.WriteByte(letters[int(b[0])%len(letters)])
+		}
+	}
+	return out.String()
+}

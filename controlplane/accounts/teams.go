@@ -1,0 +1,157 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// TeamPut is what an admin says about a team: all of its members and grants.
+type TeamPut struct {
+	Name        string
+	Description string
+	Members     []string
+	Grants      []controlplane.TeamGrant
+}
+
+// ListTeams gives one page of teams and the next page's cursor: all of them to
+// an admin, one's own to anybody else.
+func (a *Accounts) ListTeams(
+	ctx context.Context, actor access.Actor, p controlplane.Page,
+) (all []controlplane.Team, next string, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	of := actor.UserID()
+	if actor.Admin() {
+		of = ""
+	}
+	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListTeams(ctx, of, p.After, p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(t controlplane.Team) string { return t.Name })
+	return all, next, err
+}
+
+// GetTeam loads one team, for an admin or one of its members.
+func (a *Accounts) GetTeam(
+	ctx context.Context, actor access.Actor, name string,
+) (t controlplane.Team, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return t, err
+	}
+	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		t, err = tx.TeamByName(ctx, name)
+		return err
+	})
+	if err == nil && !actor.Admin() && !slices.Contains(t.Members, actor.Name()) {
+		return controlplane.Team{}, controlplane.Missing("team", name)
+	}
+	return t, err
+}
+
+// PutTeam makes a team or replaces its description, members and grants.
+func (a *Accounts) PutTeam(
+	ctx context.Context, actor access.Actor, p TeamPut,
+) (out controlplane.Saved[controlplane.Team], err error) {
+	e := actor.Entry("put team", "team "+p.Name)
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := checkTeam(actor, &p); err != nil {
+			return err
+		}
+		out, err = putTeam(ctx, tx, p)
+		return err
+	})
+	return out, err
+}
+
+func putTeam(
+	ctx context.Context, tx *postgres.Tx, p TeamPut,
+) (out controlplane.Saved[controlplane.Team], err error) {
+	t, err := tx.TeamByName(ctx, p.Name)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		out.Created, err = true, nil
+		t = controlplane.Team{ID: controlplane.NewID[controlplane.TeamID](), Name: p.Name}
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Changed = out.Created || t.Description != p.Description ||
+		!slices.Equal(t.Members, p.Members) || !sameGrants(t.Grants, p.Grants)
+	t.Description, t.Members, t.Grants = p.Description, p.Members, p.Grants
+	out.Object = t
+	if !out.Changed {
+		return out, nil
+	}
+	tx.Wake(controlplane.TopicAccess, "")
+	return out, tx.PutTeam(ctx, t, out.Created)
+}
+
+// checkTeam refuses what makes no sense and puts the lists into one order.
+func checkTeam(actor access.Actor, p *TeamPut) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	if err := controlplane.ValidName("name", p.Name); err != nil {
+		return err
+	}
+	if len(p.Description) > 500 {
+		return invalid("description", "too_long", "a description has at most 500 bytes",
+			"Shorten it.")
+	}
+	p.Members = slices.Compact(slices.Sorted(slices.Values(p.Members)))
+	return checkGrants(p.Grants)
+}
+
+func checkGrants(grants []controlplane.TeamGrant) error {
+	seen := map[[2]string]bool{}
+	for i, g := range grants {
+		field := fmt.Sprintf("grants[%d]", i)
+		if (g.Project == "") == (g.Environment == "") {
+			return invalid(field, "grant_object",
+				"a grant names exactly one of project and environment",
+				"Split it into two grants, or name one.")
+		}
+		if g.Level != controlplane.LevelRead && g.Level != controlplane.LevelFull {
+			return invalid(field+".level", "level_invalid", "a level is read or full",
+				"Choose one of the two.")
+		}
+		key := [2]string{g.Project, g.Environment}
+		if seen[key] {
+			return invalid(field, "grant_twice", "this object is granted twice",
+				"Keep the grant with the level you want.")
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+func sameGrants(a, b []controlplane.TeamGrant) bool {
+	order := func(x, y controlplane.TeamGrant) int {
+		return cmp.Or(cmp.Compare(x.Project, y.Project), cmp.Compare(x.Environment, y.Environment))
+	}
+	return slices.Equal(slices.SortedFunc(slices.Values(a), order),
+		slices.SortedFunc(slices.Values(b), order))
+}
+
+// DeleteTeam removes a team with its memberships and grants.
+func (a *Accounts) DeleteTeam(ctx context.Context, actor access.Actor, name string) error {
+	e := actor.Entry("delete team", "team "+name)
+	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		t, err := tx.TeamByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		tx.Wake(controlplane.TopicAccess, "")
+		return tx.DeleteTeam(ctx, t.ID)
+	})
+}

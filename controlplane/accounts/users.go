@@ -1,0 +1,234 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// UserPut is what an admin says about a person.
+type UserPut struct {
+	Name        string
+	DisplayName string
+	Role        controlplane.Role
+	Active      bool
+	// Password is required for a new person; the empty one keeps the old.
+	Password controlplane.Plain
+}
+
+// ListUsers gives one page of people and the next page's cursor.
+func (a *Accounts) ListUsers(
+	ctx context.Context, actor access.Actor, p controlplane.Page,
+) (all []controlplane.User, next string, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListUsers(ctx, p.After, p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(u controlplane.User) string { return u.Name })
+	return all, next, err
+}
+
+// GetUser loads one person.
+func (a *Accounts) GetUser(
+	ctx context.Context, actor access.Actor, name string,
+) (u controlplane.User, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return u, err
+	}
+	err = a.store.Read(ctx, func(tx *postgres.Tx) error {
+		found, err := tx.UserByName(ctx, name)
+		u = found.User
+		return err
+	})
+	return u, err
+}
+
+// PutUser makes or changes a person. A changed role or password, and being
+// made inactive, end all of their sessions.
+func (a *Accounts) PutUser(
+	ctx context.Context, actor access.Actor, p UserPut,
+) (out controlplane.Saved[controlplane.User], err error) {
+	e := actor.Entry("put user", "user "+p.Name)
+	if err := a.checkUser(actor, p); err != nil {
+		return out, a.refused(ctx, e, err)
+	}
+	// Hashing takes long, so it comes before the transaction.
+	hash, err := a.newHash(ctx, p)
+	if err != nil {
+		return out, a.refused(ctx, e, err)
+	}
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		out, err = a.putUser(ctx, tx, p, hash)
+		return err
+	})
+	return out, err
+}
+
+func (a *Accounts) checkUser(actor access.Actor, p UserPut) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	if err := controlplane.ValidName("name", p.Name); err != nil {
+		return err
+	}
+	if p.Role != controlplane.RoleAdmin && p.Role != controlplane.RoleUser {
+		return invalid("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
+	}
+	if len(p.DisplayName) > 200 {
+		return invalid("display_name", "too_long", "a display name has at most 200 bytes",
+			"Shorten it.")
+	}
+	if !p.Password.Empty() {
+		return validPassword("password", p.Password)
+	}
+	return nil
+}
+
+// newHash gives the hash to store, "" if the password stays as it is.
+func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
+	if p.Password.Empty() {
+		return "", nil
+	}
+	var u postgres.UserWithHash
+	err := a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		u, err = tx.UserByName(ctx, p.Name)
+		return err
+	})
+	if err != nil && controlplane.KindOf(err) != controlplane.NotFound {
+		return "", err
+	}
+	if err == nil {
+		same, _, err := a.hasher.verify(ctx, p.Password, u.PasswordHash)
+		if err != nil || same {
+			return "", err
+		}
+	}
+	return a.hasher.hash(ctx, p.Password)
+}
+
+func (a *Accounts) putUser(
+	ctx context.Context, tx *postgres.Tx, p UserPut, hash string,
+) (out controlplane.Saved[controlplane.User], err error) {
+	// First, because what follows looks at who is an admin.
+	admins, err := tx.ActiveAdmins(ctx)
+	if err != nil {
+		return out, err
+	}
+	old, err := tx.UserByName(ctx, p.Name)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return a.insertUser(ctx, tx, p, hash)
+	}
+	if err != nil {
+		return out, err
+	}
+	u := old.User
+	u.DisplayName, u.Role, u.Active = p.DisplayName, p.Role, p.Active
+	if err := keepsAdmin(admins, u); err != nil {
+		return out, err
+	}
+	out.Object = u
+	out.Changed = hash != "" || u.DisplayName != old.DisplayName || u.Role != old.Role ||
+		u.Active != old.Active
+	if !out.Changed {
+		return out, nil
+	}
+	tx.Wake(controlplane.TopicAccess, "")
+	if err := tx.UpdateUser(ctx, u); err != nil {
+		return out, err
+	}
+	return out, a.afterChange(ctx, tx, old.User, u, hash)
+}
+
+func (a *Accounts) insertUser(
+	ctx context.Context, tx *postgres.Tx, p UserPut, hash string,
+) (out controlplane.Saved[controlplane.User], err error) {
+	if hash == "" {
+		return out, invalid("password", "required", "a new user needs a password",
+			"Give a password of at least 12 characters.")
+	}
+	u := controlplane.User{
+		ID: controlplane.NewID[controlplane.UserID](), Name: p.Name,
+		DisplayName: p.DisplayName, Role: p.Role, Active: p.Active,
+	}
+	if err := tx.InsertUser(ctx, u, hash); err != nil {
+		return out, err
+	}
+	saved, err := tx.UserByID(ctx, u.ID)
+	return controlplane.Saved[controlplane.User]{
+		Changed: true, Created: true, Object: saved.User,
+	}, err
+}
+
+// afterChange ends what the change makes invalid.
+func (a *Accounts) afterChange(
+	ctx context.Context, tx *postgres.Tx, old, now controlplane.User, hash string,
+) error {
+	if hash != "" {
+		if err := tx.SetPassword(ctx, now.ID, hash); err != nil {
+			return err
+		}
+	}
+	if !now.Active {
+		if err := tx.DeleteTokensOf(ctx, now.ID); err != nil {
+			return err
+		}
+	}
+	if hash != "" || !now.Active || now.Role != old.Role {
+		return tx.DeleteSessionsOf(ctx, now.ID, "")
+	}
+	return nil
+}
+
+// keepsAdmin refuses to take away the last one who could give it back.
+func keepsAdmin(admins []controlplane.UserID, u controlplane.User) error {
+	if u.Active && u.Role == controlplane.RoleAdmin || !slices.Contains(admins, u.ID) ||
+		len(admins) > 1 {
+		return nil
+	}
+	return &controlplane.Error{
+		Kind: controlplane.Conflict, Code: "last_admin",
+		Message: u.Name + " is the last active admin",
+		Remedy:  "Make somebody else an admin first.",
+	}
+}
+
+// DeleteUser removes a person with their sessions, tokens and memberships.
+func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name string) error {
+	e := actor.Entry("delete user", "user "+name)
+	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		admins, err := tx.ActiveAdmins(ctx)
+		if err != nil {
+			return err
+		}
+		u, err := tx.UserByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		gone := u.User
+		gone.Active = false
+		if err := keepsAdmin(admins, gone); err != nil {
+			return err
+		}
+		tx.Wake(controlplane.TopicAccess, "")
+		return tx.DeleteUser(ctx, u.ID)
+	})
+}
+
+// refused writes down an attempt that ended before its transaction began.
+func (a *Accounts) refused(
+	ctx context.Context, e *controlplane.AuditEntry, why error,
+) error {
+	if err := a.store.Refused(ctx, *e, why); err != nil {
+		return err
+	}
+	return why
+}

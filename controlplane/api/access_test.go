@@ -1,0 +1,395 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+)
+
+// visit is how the tests use one operation: on objects that exist, with a body
+// that is accepted, so that a refusal is about the person and nothing else.
+type visit struct {
+	path string
+	body any
+	// stranger and reader are the statuses for somebody without teams, and for
+	// a read-only member of the project. 0 means what x-access says.
+	stranger, reader int
+}
+
+type object = map[string]any
+
+// visits has a line for each operation of the contract; a test fails when one
+// is missing. Paths are below /api/v1. Objects: see world.shop; the deployment is {id}.
+func visits() map[string]visit {
+	const shown = http.StatusOK
+	deployment := "/deployments/{id}"
+	pipelineBody := object{"pipeline": shopPipeline(), "note": "again"}
+	return map[string]visit{
+		"createSession": {path: "/sessions", body: object{"user": "root", "password": password}},
+		"createToken": {path: "/tokens",
+			body: object{"user": "root", "password": password, "name": "t"}},
+		"deleteCurrentSession": {path: "/sessions/current", stranger: 204, reader: 204},
+		"getMe":                {path: "/me", stranger: shown, reader: shown},
+		"changePassword": {path: "/me/password", stranger: 204, reader: 204,
+			body: object{"current": password, "password": password}},
+		"listTokens":  {path: "/tokens", stranger: shown, reader: shown},
+		"deleteToken": {path: "/tokens/{token}", stranger: 404, reader: 404},
+		"getVersion":  {path: "/version", stranger: shown, reader: shown},
+
+		"listRegistries": {path: "/registries", stranger: shown, reader: shown},
+		"getRegistry":    {path: "/registries/local", stranger: 404, reader: shown},
+		"putRegistry": {path: "/registries/local",
+			body: object{"host": "localhost:5000", "insecure": true, "username": "puller",
+				"password": registrySecret}},
+		"deleteRegistry": {path: "/registries/unused"},
+		"listServices":   {path: "/services", stranger: shown, reader: shown},
+		"getService":     {path: "/services/api", stranger: 404, reader: shown},
+		"putService": {path: "/services/web",
+			body: object{"registry": "local", "image": "shop/web", "tag_mode": "selectable"}},
+		"deleteService":   {path: "/services/web"},
+		"listServiceTags": {path: "/services/api/tags?order=version", stranger: 404, reader: shown},
+		"listPlugins":     {path: "/plugins", stranger: shown, reader: shown},
+		"getPlugin":       {path: "/plugins/seed", stranger: 404, reader: shown},
+		"putPlugin": {path: "/plugins/other",
+			body: object{"registry": "local", "image": "plugins/other", "tag": "1.0",
+				"component": object{}}},
+		"deletePlugin": {path: "/plugins/other"},
+
+		"listEnvironments":  {path: "/environments", stranger: shown, reader: shown},
+		"getEnvironment":    {path: "/environments/qa", stranger: 404, reader: shown},
+		"putEnvironment":    {path: "/environments/spare", body: object{"domain": "localhost"}},
+		"deleteEnvironment": {path: "/environments/spare"},
+		"listProjects":      {path: "/projects", stranger: shown, reader: shown},
+		"getProject":        {path: "/projects/shop", stranger: 404, reader: shown},
+		"putProject": {path: "/projects/spare",
+			body: object{"resources": object{"cpu": 1, "memory_mib": 64}}},
+		"deleteProject":        {path: "/projects/spare"},
+		"getPipeline":          {path: "/projects/shop/pipeline", stranger: 404, reader: shown},
+		"putPipeline":          {path: "/projects/shop/pipeline", body: pipelineBody},
+		"validatePipeline":     {path: "/projects/shop/pipeline/validate", body: pipelineBody},
+		"listPipelineVersions": {path: "/projects/shop/pipeline/versions", stranger: 404, reader: shown},
+		"getPipelineVersion": {path: "/projects/shop/pipeline/versions/1",
+			stranger: 404, reader: shown},
+		"diffPipelineVersion": {path: "/projects/shop/pipeline/versions/1/diff",
+			stranger: 404, reader: shown},
+		"restorePipelineVersion": {path: "/projects/shop/pipeline/versions/1/restore"},
+		"listSecrets":            {path: "/projects/shop/secrets"},
+		"putSecret": {path: "/projects/shop/secrets/SPARE",
+			body: object{"value": projectSecret}},
+		"deleteSecret": {path: "/projects/shop/secrets/SPARE"},
+
+		"listTeams":  {path: "/teams", stranger: shown, reader: shown},
+		"getTeam":    {path: "/teams/team-full", stranger: 404, reader: 404},
+		"putTeam":    {path: "/teams/spare", body: object{"members": []string{"full"}}},
+		"deleteTeam": {path: "/teams/spare"},
+		"listUsers":  {path: "/users"},
+		"getUser":    {path: "/users/full"},
+		"putUser":    {path: "/users/spare", body: object{"role": "user", "password": password}},
+		"deleteUser": {path: "/users/spare"},
+
+		"listNodes": {path: "/nodes"},
+		"createNode": {path: "/nodes",
+			body: object{"name": "spare", "environment": "qa", "address": "127.0.0.1:5001"}},
+		"getNode":     {path: "/nodes/node-1"},
+		"deleteNode":  {path: "/nodes/spare"},
+		"enableNode":  {path: "/nodes/spare/enable"},
+		"disableNode": {path: "/nodes/spare/disable"},
+		"approveNode": {path: "/nodes/spare/approve",
+			body: object{"thumbprint": strings.Repeat("ab", 32)}},
+		"rotateNodeToken": {path: "/nodes/spare/token"},
+		"revokeNodeToken": {path: "/nodes/spare/token"},
+
+		"listDeployments": {path: "/deployments", stranger: shown, reader: shown},
+		"createDeployment": {path: "/deployments", body: object{"name": "second", "project": "shop",
+			"environment": "qa", "versions": object{"api": "1.1"}}},
+		"getDeployment":     {path: deployment},
+		"deleteDeployment":  {path: deployment},
+		"retryDeployment":   {path: deployment + "/retry"},
+		"forgetDeployment":  {path: deployment + "/forget"},
+		"listRuns":          {path: deployment + "/runs"},
+		"getRun":            {path: deployment + "/runs/1"},
+		"listStepLog":       {path: deployment + "/runs/1/steps/seed/log"},
+		"streamServiceLogs": {path: deployment + "/services/api/logs"},
+		"streamDeployment":  {path: deployment + "/events"},
+		"streamEvents":      {path: "/events", stranger: shown, reader: shown},
+	}
+}
+
+// operation is one operation of the contract.
+type operation struct {
+	method string
+	path   string
+	op     *openapi3.Operation
+	access access.Action
+	visit  visit
+}
+
+// operations reads the contract, and holds the table to it.
+func operations(t *testing.T) map[string]operation {
+	t.Helper()
+	spec, err := api.GetSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, all := visits(), map[string]operation{}
+	for path, item := range spec.Paths.Map() {
+		for method, op := range item.Operations() {
+			action, _ := op.Extensions["x-access"].(string)
+			// The generator spells ids like its methods.
+			id := strings.ToLower(op.OperationID[:1]) + op.OperationID[1:]
+			v, ok := table[id]
+			if !ok {
+				t.Errorf("operation %s has no line in the table of visits", id)
+			}
+			delete(table, id)
+			v.path = "/api/v1" + v.path
+			all[id] = operation{method, path, op, access.Action(action), v}
+		}
+	}
+	for id := range table {
+		t.Errorf("operation %s is not in the contract", id)
+	}
+	return all
+}
+
+func named(all map[string]operation) []string {
+	ids := make([]string, 0, len(all))
+	for id := range all {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	return ids
+}
+
+// at fills the path's ids in.
+func at(path string, d controlplane.Deployment) string {
+	return strings.NewReplacer("{id}", string(d.ID), "{token}",
+		"01890a5d-ac96-774b-bcce-b302099a8057").Replace(path)
+}
+
+// Every operation of the contract says who may call it, in a word that exists.
+func TestContract_EachOperationHasAccess(t *testing.T) {
+	known := map[access.Action]bool{}
+	for _, a := range access.Actions() {
+		known[a] = true
+	}
+	for id, o := range operations(t) {
+		if !known[o.access] {
+			t.Errorf("%s: x-access %q is not one of %v", id, o.access, access.Actions())
+		}
+	}
+}
+
+// Nobody gets past the door of anything that is not public, and learns nothing
+// about whether the object exists.
+func TestAccess_Nobody(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	all := operations(t)
+	for _, id := range named(all) {
+		o := all[id]
+		a := w.call(o.method, at(o.visit.path, d), "", o.visit.body)
+		if o.access == access.Public {
+			if a.status != http.StatusCreated {
+				t.Errorf("%s as nobody: %d, want 201: %s", id, a.status, a.body)
+			}
+			continue
+		}
+		// promise: N-019
+		if a.status != http.StatusUnauthorized || a.field("code") != "unauthenticated" {
+			t.Errorf("%s as nobody: %d %s, want 401", id, a.status, a.body)
+		}
+		forged := w.call(o.method, at(o.visit.path, d), "nop_aaaaaaaa_bbbbbbbbbbbb", o.visit.body)
+		if forged.status != http.StatusUnauthorized {
+			t.Errorf("%s with a forged token: %d, want 401", id, forged.status)
+		}
+	}
+}
+
+// Somebody without any team changes nothing, and sees of others' work nothing,
+// not even that it exists.
+func TestAccess_Stranger(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	token := w.token("stranger")
+	all := operations(t)
+	for _, id := range named(all) {
+		o := all[id]
+		if o.access == access.Public {
+			continue
+		}
+		want := o.visit.stranger
+		switch {
+		case o.access == access.Admin:
+			want = http.StatusForbidden
+		case want == 0:
+			want = http.StatusNotFound
+		}
+		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		// promise: N-006
+		if a.status != want {
+			t.Errorf("%s as a stranger: %d, want %d: %s", id, a.status, want, a.body)
+		}
+		// promise: N-007
+		for _, name := range []string{d.Name, "team-full", "shop/api", "node-1"} {
+			if strings.HasPrefix(id, "list") && strings.Contains(string(a.body), `"`+name+`"`) {
+				t.Errorf("%s shows a stranger %q: %s", id, name, a.body)
+			}
+		}
+	}
+	w.unchanged(d)
+}
+
+// A read-only member sees everything of the project and can change nothing.
+func TestAccess_Reader(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	token := w.token("reader")
+	all := operations(t)
+	for _, id := range named(all) {
+		o := all[id]
+		want := o.visit.reader
+		switch o.access {
+		case access.Public:
+			continue
+		case access.Admin, access.WriteDeployment:
+			want = http.StatusForbidden
+		case access.ReadDeployment:
+			want = http.StatusOK
+		}
+		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		// promise: N-014
+		if a.status != want {
+			t.Errorf("%s as a reader: %d, want %d: %s", id, a.status, want, a.body)
+		}
+	}
+	w.unchanged(d)
+}
+
+// unchanged makes sure that all those refusals were refusals.
+func (w *world) unchanged(d controlplane.Deployment) {
+	w.t.Helper()
+	all, err := w.lifecycle.List(w.t.Context(), system, lifecycle.Filter{Removed: true, Most: 10})
+	if err != nil || len(all) != 1 || all[0].ID != d.ID || all[0].Revision != d.Revision {
+		w.t.Errorf("something changed: %v, %v", all, err)
+	}
+	spare := w.call("GET", "/api/v1/users/spare", w.token("root"), nil)
+	if spare.status != http.StatusNotFound {
+		w.t.Errorf("a user was made by somebody who may not: %d", spare.status)
+	}
+}
+
+// An admin can use every operation, each answer has the contract's form, and no
+// answer and no log line holds a secret that was put in.
+func TestContract_AdminWalk(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	token := w.token("root")
+	all := operations(t)
+	w.saved(w.catalog.PutRegistry(t.Context(), system, unusedRegistry()))
+	walked := map[string]bool{}
+	walk := func(id string) {
+		o := all[id]
+		walked[id] = true
+		w.before(id, d)
+		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		if a.status >= 300 && id != "deleteToken" && id != "approveNode" {
+			t.Errorf("%s as admin: %d %s", id, a.status, a.body)
+		}
+		hasForm(t, id, o.op, a)
+	}
+	for _, id := range named(all) {
+		if !strings.HasPrefix(id, "delete") && !last[id] {
+			walk(id)
+		}
+	}
+	for _, id := range []string{"enableNode", "disableNode", "approveNode", "rotateNodeToken",
+		"revokeNodeToken", "retryDeployment", "forgetDeployment"} {
+		walk(id)
+	}
+	for _, id := range named(all) {
+		if !walked[id] {
+			walk(id)
+		}
+	}
+	for _, value := range []string{registrySecret, projectSecret, password} {
+		if holds(w.seen.String(), value) {
+			t.Errorf("%q is in an answer", value)
+		}
+		if holds(w.log.String(), value) {
+			t.Errorf("%q is in the log", value)
+		}
+	}
+	if !holds(w.seen.String(), "shop/api") {
+		t.Error("the search finds nothing at all")
+	}
+}
+
+// last are the operations whose order matters.
+var last = map[string]bool{"enableNode": true, "disableNode": true, "approveNode": true,
+	"rotateNodeToken": true, "revokeNodeToken": true, "retryDeployment": true,
+	"forgetDeployment": true}
+
+// before puts things into the state an operation needs.
+func (w *world) before(id string, d controlplane.Deployment) {
+	w.t.Helper()
+	switch id {
+	case "retryDeployment":
+		w.report(d, lifecycle.Report{Status: controlplane.Failed, Code: "x", Message: "it broke"})
+	case "forgetDeployment":
+		now, err := w.lifecycle.Remove(w.t.Context(), system, d.ID)
+		w.saved(now, err)
+		w.report(now, lifecycle.Report{Status: controlplane.Stuck, Left: []string{"a volume"}})
+	}
+}
+
+// hasForm holds an answer to the contract.
+func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
+	t.Helper()
+	response := op.Responses.Status(a.status)
+	if response == nil {
+		response = op.Responses.Default()
+	}
+	media, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	content := response.Value.Content.Get(media)
+	if len(response.Value.Content) == 0 {
+		if len(a.body) != 0 {
+			t.Errorf("%s: a body where there should be none: %s", id, a.body)
+		}
+		return
+	}
+	if content == nil {
+		t.Errorf("%s: answers %d with %q", id, a.status, media)
+		return
+	}
+	if media == "text/event-stream" {
+		return
+	}
+	var v any
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		t.Errorf("%s: %v", id, err)
+		return
+	}
+	err := content.Schema.Value.VisitJSON(v, openapi3.VisitAsResponse(), openapi3.MultiErrors())
+	if err != nil {
+		t.Errorf("%s: the answer has not the contract's form: %v", id, err)
+	}
+}
+
+func unusedRegistry() catalog.RegistryPut {
+	return catalog.RegistryPut{Name: "unused", Host: "localhost:5009", Insecure: true}
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/accounts"
+)
+
+func (s *server) ListUsers(
+	ctx context.Context, r ListUsersRequestObject,
+) (ListUsersResponseObject, error) {
+	all, next, err := s.Accounts.ListUsers(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return ListUsers200JSONResponse{Items: each(all, user), NextCursor: some(next)}, nil
+}
+
+func (s *server) GetUser(
+	ctx context.Context, r GetUserRequestObject,
+) (GetUserResponseObject, error) {
+	u, err := s.Accounts.GetUser(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return GetUser200JSONResponse(user(u)), nil
+}
+
+func (s *server) PutUser(
+	ctx context.Context, r PutUserRequestObject,
+) (PutUserResponseObject, error) {
+	saved, err := s.Accounts.PutUser(ctx, actorOf(ctx), accounts.UserPut{
+		Name: r.Name, DisplayName: or(r.Body.DisplayName, ""),
+		Role: controlplane.Role(r.Body.Role), Active: or(r.Body.Active, true),
+		Password: controlplane.NewPlain(or(r.Body.Password, "")),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return PutUser200JSONResponse{
+		Changed: saved.Changed, Created: saved.Created, User: user(saved.Object),
+	}, nil
+}
+
+func (s *server) DeleteUser(
+	ctx context.Context, r DeleteUserRequestObject,
+) (DeleteUserResponseObject, error) {
+	if err := s.Accounts.DeleteUser(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeleteUser204Response{}, nil
+}
+
+func user(u controlplane.User) User {
+	return User{
+		Name: u.Name, DisplayName: u.DisplayName, Role: Role(u.Role), Active: u.Active,
+		Teams: list(u.Teams), CreatedAt: u.CreatedAt, LastSignInAt: u.LastSignInAt,
+	}
+}
+
+func (s *server) ListTeams(
+	ctx context.Context, r ListTeamsRequestObject,
+) (ListTeamsResponseObject, error) {
+	all, next, err := s.Accounts.ListTeams(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return ListTeams200JSONResponse{Items: each(all, team), NextCursor: some(next)}, nil
+}
+
+func (s *server) GetTeam(
+	ctx context.Context, r GetTeamRequestObject,
+) (GetTeamResponseObject, error) {
+	t, err := s.Accounts.GetTeam(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return GetTeam200JSONResponse(team(t)), nil
+}
+
+func (s *server) PutTeam(
+	ctx context.Context, r PutTeamRequestObject,
+) (PutTeamResponseObject, error) {
+	saved, err := s.Accounts.PutTeam(ctx, actorOf(ctx), accounts.TeamPut{
+		Name: r.Name, Description: or(r.Body.Description, ""),
+		Members: or(r.Body.Members, nil),
+		Grants: each(or(r.Body.Grants, nil), func(g Grant) controlplane.TeamGrant {
+			return controlplane.TeamGrant{
+				Project: or(g.Project, ""), Environment: or(g.Environment, ""),
+				Level: controlplane.Level(g.Level),
+			}
+		}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return PutTeam200JSONResponse{
+		Changed: saved.Changed, Created: saved.Created, Team: team(saved.Object),
+	}, nil
+}
+
+func (s *server) DeleteTeam(
+	ctx context.Context, r DeleteTeamRequestObject,
+) (DeleteTeamResponseObject, error) {
+	if err := s.Accounts.DeleteTeam(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeleteTeam204Response{}, nil
+}
+
+func team(t controlplane.Team) Team {
+	return Team{
+		Name: t.Name, Description: some(t.Description), Members: list(t.Members),
+		Grants: each(t.Grants, func(g controlplane.TeamGrant) Grant {
+			return Grant{
+				Project: some(g.Project), Environment: some(g.Environment), Level: Level(g.Level),
+			}
+		}),
+	}
+}

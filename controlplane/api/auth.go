@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+)
+
+func (s *server) CreateSession(
+	ctx context.Context, r CreateSessionRequestObject,
+) (CreateSessionResponseObject, error) {
+	in, err := s.Accounts.SignIn(ctx, actorOf(ctx), r.Body.User,
+		controlplane.NewPlain(r.Body.Password))
+	if err != nil {
+		return nil, err
+	}
+	cookie := s.cookie(in.Cookie.Reveal(), in.Expires)
+	return CreateSession201JSONResponse{
+		Body: me(in.Actor), Headers: CreateSession201ResponseHeaders{SetCookie: &cookie},
+	}, nil
+}
+
+func (s *server) DeleteCurrentSession(
+	ctx context.Context, _ DeleteCurrentSessionRequestObject,
+) (DeleteCurrentSessionResponseObject, error) {
+	if err := s.Accounts.SignOut(ctx, actorOf(ctx)); err != nil {
+		return nil, err
+	}
+	cookie := s.cookie("", time.Unix(1, 0))
+	return DeleteCurrentSession204Response{
+		Headers: DeleteCurrentSession204ResponseHeaders{SetCookie: &cookie},
+	}, nil
+}
+
+func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponseObject, error) {
+	return GetMe200JSONResponse(me(actorOf(ctx))), nil
+}
+
+func me(a access.Actor) Me {
+	p := a.Person()
+	return Me{
+		Name: p.Name, DisplayName: p.DisplayName, Role: Role(p.Role),
+		Teams: list(p.Teams), CanCreate: access.CanCreate(a),
+	}
+}
+
+func (s *server) ChangePassword(
+	ctx context.Context, r ChangePasswordRequestObject,
+) (ChangePasswordResponseObject, error) {
+	err := s.Accounts.ChangePassword(ctx, actorOf(ctx),
+		controlplane.NewPlain(r.Body.Current), controlplane.NewPlain(r.Body.Password))
+	if err != nil {
+		return nil, err
+	}
+	return ChangePassword204Response{}, nil
+}
+
+func (s *server) CreateToken(
+	ctx context.Context, r CreateTokenRequestObject,
+) (CreateTokenResponseObject, error) {
+	t, value, err := s.Accounts.CreateToken(ctx, actorOf(ctx), r.Body.User,
+		controlplane.NewPlain(r.Body.Password), r.Body.Name)
+	if err != nil {
+		return nil, err
+	}
+	return CreateToken201JSONResponse{
+		Id: string(t.ID), Name: t.Name, Token: value.Reveal(),
+	}, nil
+}
+
+func (s *server) ListTokens(
+	ctx context.Context, _ ListTokensRequestObject,
+) (ListTokensResponseObject, error) {
+	all, err := s.Accounts.ListTokens(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return ListTokens200JSONResponse{Items: each(all, token)}, nil
+}
+
+func token(t controlplane.APIToken) Token {
+	return Token{
+		Id: string(t.ID), Name: t.Name, Prefix: t.Prefix,
+		CreatedAt: t.CreatedAt, LastUsedAt: t.LastUsedAt,
+	}
+}
+
+func (s *server) DeleteToken(
+	ctx context.Context, r DeleteTokenRequestObject,
+) (DeleteTokenResponseObject, error) {
+	err := s.Accounts.DeleteToken(ctx, actorOf(ctx), controlplane.TokenID(r.Id))
+	if err != nil {
+		return nil, err
+	}
+	return DeleteToken204Response{}, nil
+}
+
+func (s *server) GetVersion(
+	_ context.Context, _ GetVersionRequestObject,
+) (GetVersionResponseObject, error) {
+	return GetVersion200JSONResponse{Build: s.Build}, nil
+}

@@ -1,0 +1,203 @@
+package api
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/pipeline"
+)
+
+func (s *server) ListRegistries(
+	ctx context.Context, r ListRegistriesRequestObject,
+) (ListRegistriesResponseObject, error) {
+	all, next, err := s.Catalog.ListRegistries(ctx, actorOf(ctx),
+		page(r.Params.Cursor, r.Params.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return ListRegistries200JSONResponse{Items: each(all, registry), NextCursor: some(next)}, nil
+}
+
+func (s *server) GetRegistry(
+	ctx context.Context, r GetRegistryRequestObject,
+) (GetRegistryResponseObject, error) {
+	one, err := s.Catalog.GetRegistry(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return GetRegistry200JSONResponse(registry(one)), nil
+}
+
+func (s *server) PutRegistry(
+	ctx context.Context, r PutRegistryRequestObject,
+) (PutRegistryResponseObject, error) {
+	saved, err := s.Catalog.PutRegistry(ctx, actorOf(ctx), catalog.RegistryPut{
+		Name: r.Name, Host: r.Body.Host, Insecure: or(r.Body.Insecure, false),
+		Username: or(r.Body.Username, ""), Description: or(r.Body.Description, ""),
+		Password: secretValue(r.Body.Password),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return PutRegistry200JSONResponse{
+		Changed: saved.Changed, Created: saved.Created, Registry: registry(saved.Object),
+	}, nil
+}
+
+// secretValue hides a value as soon as it is out of the body; nil stays nil.
+func secretValue(s *string) *controlplane.Plain {
+	if s == nil {
+		return nil
+	}
+	hidden := controlplane.NewPlain(*s)
+	return &hidden
+}
+
+func (s *server) DeleteRegistry(
+	ctx context.Context, r DeleteRegistryRequestObject,
+) (DeleteRegistryResponseObject, error) {
+	if err := s.Catalog.DeleteRegistry(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeleteRegistry204Response{}, nil
+}
+
+func registry(r controlplane.Registry) Registry {
+	return Registry{
+		Name: r.Name, Host: r.Host, Insecure: r.Insecure, Username: some(r.Username),
+		HasPassword: len(r.Password) > 0, Description: some(r.Description), Builtin: r.Builtin,
+	}
+}
+
+func (s *server) ListServices(
+	ctx context.Context, r ListServicesRequestObject,
+) (ListServicesResponseObject, error) {
+	all, next, err := s.Catalog.ListServices(ctx, actorOf(ctx),
+		page(r.Params.Cursor, r.Params.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return ListServices200JSONResponse{Items: each(all, service), NextCursor: some(next)}, nil
+}
+
+func (s *server) GetService(
+	ctx context.Context, r GetServiceRequestObject,
+) (GetServiceResponseObject, error) {
+	one, err := s.Catalog.GetService(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return GetService200JSONResponse(service(one)), nil
+}
+
+func (s *server) PutService(
+	ctx context.Context, r PutServiceRequestObject,
+) (PutServiceResponseObject, error) {
+	saved, err := s.Catalog.PutService(ctx, actorOf(ctx), catalog.ServicePut{
+		Name: r.Name, Registry: r.Body.Registry, Image: r.Body.Image,
+		TagMode: pipeline.TagMode(r.Body.TagMode), Tag: or(r.Body.Tag, ""),
+		Pattern: or(r.Body.Pattern, ""), Description: or(r.Body.Description, ""),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return PutService200JSONResponse{
+		Changed: saved.Changed, Created: saved.Created, Service: service(saved.Object),
+	}, nil
+}
+
+func (s *server) DeleteService(
+	ctx context.Context, r DeleteServiceRequestObject,
+) (DeleteServiceResponseObject, error) {
+	if err := s.Catalog.DeleteService(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeleteService204Response{}, nil
+}
+
+func service(v controlplane.Service) Service {
+	return Service{
+		Name: v.Name, Registry: v.Registry, RegistryHost: v.Host, Image: v.Image,
+		TagMode: TagMode(v.TagMode), Tag: some(v.Tag), Pattern: some(v.Pattern),
+		Description: some(v.Description),
+	}
+}
+
+func (s *server) ListServiceTags(
+	ctx context.Context, r ListServiceTagsRequestObject,
+) (ListServiceTagsResponseObject, error) {
+	p := r.Params
+	found, err := s.Catalog.ListServiceTags(ctx, actorOf(ctx), r.Name, catalog.TagQuery{
+		Search: or(p.Search, ""), Page: page(p.Cursor, p.Limit),
+		Order: catalog.TagOrder(or(p.Order, ListServiceTagsParamsOrderNewest)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := ListServiceTags200JSONResponse{
+		Items: make([]Tag, len(found.Items)), NextCursor: some(found.Next), Total: found.Total,
+		Matching: found.Matching, Pattern: some(found.Service.Pattern),
+		TagMode: TagMode(found.Service.TagMode), Default: some(found.Service.Tag),
+		ReadAt: found.ReadAt, Stale: found.Stale, StaleReason: some(found.Reason),
+	}
+	for i, v := range found.Items {
+		out.Items[i] = Tag{
+			Tag: v.Tag, Digest: some(v.Digest), CreatedAt: some(v.CreatedAt), Size: some(v.Size),
+			Commit: some(v.Commit), Branch: some(v.Branch),
+		}
+	}
+	return out, nil
+}
+
+func (s *server) ListPlugins(
+	ctx context.Context, r ListPluginsRequestObject,
+) (ListPluginsResponseObject, error) {
+	all, next, err := s.Catalog.ListPlugins(ctx, actorOf(ctx),
+		page(r.Params.Cursor, r.Params.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return ListPlugins200JSONResponse{Items: each(all, plugin), NextCursor: some(next)}, nil
+}
+
+func (s *server) GetPlugin(
+	ctx context.Context, r GetPluginRequestObject,
+) (GetPluginResponseObject, error) {
+	one, err := s.Catalog.GetPlugin(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return GetPlugin200JSONResponse(plugin(one)), nil
+}
+
+func (s *server) PutPlugin(
+	ctx context.Context, r PutPluginRequestObject,
+) (PutPluginResponseObject, error) {
+	saved, err := s.Catalog.PutPlugin(ctx, actorOf(ctx), catalog.PluginPut{
+		Name: r.Name, Registry: r.Body.Registry, Image: r.Body.Image, Tag: r.Body.Tag,
+		Component: r.Body.Component,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return PutPlugin200JSONResponse{
+		Changed: saved.Changed, Created: saved.Created, Plugin: plugin(saved.Object),
+	}, nil
+}
+
+func (s *server) DeletePlugin(
+	ctx context.Context, r DeletePluginRequestObject,
+) (DeletePluginResponseObject, error) {
+	if err := s.Catalog.DeletePlugin(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeletePlugin204Response{}, nil
+}
+
+func plugin(p controlplane.Plugin) Plugin {
+	return Plugin{
+		Name: p.Name, Registry: p.Registry, RegistryHost: p.Host, Image: p.Image, Tag: p.Tag,
+		Digest: p.Digest, Component: p.Component,
+	}
+}

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// deploymentID refuses what cannot be an id like one that does not exist.
+func deploymentID(id string) (controlplane.DeploymentID, error) {
+	if !controlplane.ValidID(id) {
+		return "", controlplane.Missing("deployment", id)
+	}
+	return controlplane.DeploymentID(id), nil
+}
+
+func (s *server) ListDeployments(
+	ctx context.Context, r ListDeploymentsRequestObject,
+) (ListDeploymentsResponseObject, error) {
+	p := r.Params
+	before := controlplane.DeploymentID(or(p.Cursor, ""))
+	if before != "" && !controlplane.ValidID(string(before)) {
+		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "cursor_invalid",
+			Field: "cursor", Message: "this is no cursor of ours",
+			Remedy: "Send next_cursor of the page before, or none."}
+	}
+	size := or(p.Limit, 100)
+	all, err := s.Lifecycle.List(ctx, actorOf(ctx), lifecycle.Filter{
+		Project: or(p.Project, ""), Environment: or(p.Environment, ""), Name: or(p.Name, ""),
+		Search: or(p.Search, ""), Removed: or(p.Removed, false), Before: before, Most: size + 1,
+		Statuses: each(or(p.Status, nil), func(s DeploymentStatus) controlplane.DeploymentStatus {
+			return controlplane.DeploymentStatus(s)
+		}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
+		func(v lifecycle.View) string { return string(v.ID) })
+	return ListDeployments200JSONResponse{
+		Items: each(all, deployment), NextCursor: some(next),
+	}, nil
+}
+
+func (s *server) CreateDeployment(
+	ctx context.Context, r CreateDeploymentRequestObject,
+) (CreateDeploymentResponseObject, error) {
+	versions := map[pipeline.StepKey]string{}
+	for key, tag := range or(r.Body.Versions, nil) {
+		versions[pipeline.StepKey(key)] = tag
+	}
+	d, err := s.Lifecycle.Create(ctx, actorOf(ctx), lifecycle.Request{
+		Name: r.Body.Name, Project: r.Body.Project, Environment: r.Body.Environment,
+		Versions: versions, Key: or(r.Params.IdempotencyKey, ""),
+	})
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Lifecycle.View(ctx, actorOf(ctx), d.ID)
+	if err != nil {
+		return nil, err
+	}
+	place := "/api/v1/deployments/" + string(d.ID)
+	return CreateDeployment201JSONResponse{
+		Body: deployment(v), Headers: CreateDeployment201ResponseHeaders{Location: &place},
+	}, nil
+}
+
+func (s *server) GetDeployment(
+	ctx context.Context, r GetDeploymentRequestObject,
+) (GetDeploymentResponseObject, error) {
+	id, err := deploymentID(r.Id)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Lifecycle.View(ctx, actorOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return GetDeployment200JSONResponse(deployment(v)), nil
+}
+
+// change is what Remove, Retry and Forget have in common.
+type change func(context.Context, access.Actor, controlplane.DeploymentID) (
+	controlplane.Deployment, error)
+
+func (s *server) change(ctx context.Context, given string, do change) (Deployment, error) {
+	id, err := deploymentID(given)
+	if err != nil {
+		return Deployment{}, err
+	}
+	if _, err := do(ctx, actorOf(ctx), id); err != nil {
+		return Deployment{}, err
+	}
+	v, err := s.Lifecycle.View(ctx, actorOf(ctx), id)
+	return deployment(v), err
+}
+
+func (s *server) DeleteDeployment(
+	ctx context.Context, r DeleteDeploymentRequestObject,
+) (DeleteDeploymentResponseObject, error) {
+	d, err := s.change(ctx, r.Id, s.Lifecycle.Remove)
+	if err != nil {
+		return nil, err
+	}
+	return DeleteDeployment202JSONResponse(d), nil
+}
+
+func (s *server) RetryDeployment(
+	ctx context.Context, r RetryDeploymentRequestObject,
+) (RetryDeploymentResponseObject, error) {
+	d, err := s.change(ctx, r.Id, s.Lifecycle.Retry)
+	if err != nil {
+		return nil, err
+	}
+	return RetryDeployment202JSONResponse(d), nil
+}
+
+func (s *server) ForgetDeployment(
+	ctx context.Context, r ForgetDeploymentRequestObject,
+) (ForgetDeploymentResponseObject, error) {
+	d, err := s.change(ctx, r.Id, s.Lifecycle.Forget)
+	if err != nil {
+		return nil, err
+	}
+	return ForgetDeployment200JSONResponse(d), nil
+}
+
+func (s *server) ListRuns(
+	ctx context.Context, r ListRunsRequestObject,
+) (ListRunsResponseObject, error) {
+	id, err := deploymentID(r.Id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Lifecycle.Runs(ctx, actorOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return ListRuns200JSONResponse{Items: each(all, run)}, nil
+}
+
+func (s *server) GetRun(ctx context.Context, r GetRunRequestObject) (GetRunResponseObject, error) {
+	id, err := deploymentID(r.Id)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Lifecycle.Run(ctx, actorOf(ctx), id, r.Run)
+	if err != nil {
+		return nil, err
+	}
+	return GetRun200JSONResponse(run(v)), nil
+}
+
+func (s *server) ListStepLog(
+	ctx context.Context, r ListStepLogRequestObject,
+) (ListStepLogResponseObject, error) {
+	id, err := deploymentID(r.Id)
+	if err != nil {
+		return nil, err
+	}
+	lines, more, err := s.Logbook.Step(ctx, actorOf(ctx), id, r.Run, pipeline.StepKey(r.Step),
+		or(r.Params.After, 0), or(r.Params.Limit, 1000))
+	if err != nil {
+		return nil, err
+	}
+	return ListStepLog200JSONResponse{Items: each(lines, line), More: more}, nil
+}

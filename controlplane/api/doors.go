@@ -1,0 +1,171 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+)
+
+// doors is the API's router. Each route the generated code registers gets its
+// operation of the contract put in front: who may pass, and in which form.
+type doors struct {
+	server *server
+	spec   *openapi3.T
+	mux    *http.ServeMux
+	err    error
+}
+
+var _ ServeMux = (*doors)(nil)
+
+func newDoors(s *server) (*doors, error) {
+	spec, err := contract()
+	if err != nil {
+		return nil, err
+	}
+	d := &doors{server: s, spec: spec, mux: http.NewServeMux()}
+	strict := NewStrictHandlerWithOptions(s, nil, StrictHTTPServerOptions{
+		RequestErrorHandlerFunc:  s.malformed,
+		ResponseErrorHandlerFunc: s.fail,
+	})
+	HandlerWithOptions(strict, StdHTTPServerOptions{
+		BaseRouter: d, ErrorHandlerFunc: s.malformed,
+	})
+	return d, d.err
+}
+
+// contract reads the embedded contract, for validating requests.
+func contract() (*openapi3.T, error) {
+	spec, err := GetSpec()
+	if err != nil {
+		return nil, fmt.Errorf("api: read the contract: %w", err)
+	}
+	// People reach us by many names; the Host header is not the contract's.
+	spec.Servers = nil
+	// For 3.1 the library uses another validator, whose messages quote the
+	// refused value: a password too short would be in the answer. The contract
+	// uses nothing that the validator for 3.0 does not know.
+	spec.OpenAPI = "3.0.3"
+	return spec, nil
+}
+
+// HandleFunc registers a generated route, "METHOD /path", behind its door.
+func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+	method, place, _ := strings.Cut(pattern, " ")
+	item := d.spec.Paths.Value(place)
+	if item == nil || item.GetOperation(method) == nil {
+		d.err = fmt.Errorf("api: route %s is not in the contract", pattern)
+		return
+	}
+	op := item.GetOperation(method)
+	action, _ := op.Extensions["x-access"].(string)
+	door := &door{
+		server: d.server, name: contractName(op.OperationID), action: access.Action(action),
+		route: &routers.Route{
+			Spec: d.spec, Path: place, PathItem: item, Method: method, Operation: op,
+		},
+		next: h,
+	}
+	d.mux.Handle(pattern, door)
+}
+
+// contractName undoes what the generator does to operation ids.
+func contractName(id string) string {
+	if id == "" {
+		return ""
+	}
+	return strings.ToLower(id[:1]) + id[1:]
+}
+
+// ServeHTTP finds the route. Unknown paths and wrong methods are problems like
+// all others, and no path is redirected to a cleaner one.
+func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if path.Clean(r.URL.Path) != r.URL.Path {
+		d.server.unknown(w, r)
+		return
+	}
+	if _, pattern := d.mux.Handler(r); pattern != "" {
+		d.mux.ServeHTTP(w, r)
+		return
+	}
+	allowed := d.methods(r)
+	if len(allowed) == 0 {
+		d.server.unknown(w, r)
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	d.server.fail(w, r, &controlplane.Error{
+		Kind: kindMethod, Code: "method_not_allowed",
+		Message: "this path does not know " + r.Method,
+		Remedy:  "Use " + strings.Join(allowed, " or ") + ".",
+	})
+}
+
+func (d *doors) methods(r *http.Request) []string {
+	var allowed []string
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		other := r.Clone(r.Context())
+		other.Method = m
+		if _, pattern := d.mux.Handler(other); pattern != "" && !slices.Contains(allowed, m) {
+			allowed = append(allowed, m)
+		}
+	}
+	return allowed
+}
+
+// door stands before one operation.
+type door struct {
+	server *server
+	name   string
+	// action is the operation's x-access. The empty one, which is no action,
+	// is refused to everybody by access.Check.
+	action access.Action
+	route  *routers.Route
+	next   http.HandlerFunc
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	noteOf(r.Context()).operation = d.name
+	r, err := d.admit(w, r)
+	if err != nil {
+		d.server.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	d.next(w, r)
+}
+
+// admit asks who it is, whether they may, and whether the request has the
+// contract's form, in this order: strangers learn nothing about forms, and
+// cost nothing.
+func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	who, err := d.server.identify(r, d.action)
+	if err != nil {
+		return r, err
+	}
+	n := noteOf(r.Context())
+	n.who, n.user = who, who.actor.Name()
+	if err := access.Check(who.actor, generic(d.action), access.Object{}); err != nil {
+		return r, err
+	}
+	return d.validate(w, r)
+}
+
+// generic is what can be decided without knowing the object. Whether a project
+// or deployment may be seen or changed is decided by the use case, which knows
+// it; here it takes somebody who is signed in.
+func generic(a access.Action) access.Action {
+	switch a {
+	case access.ReadProject, access.ReadDeployment, access.WriteDeployment:
+		return access.Self
+	default:
+		return a
+	}
+}

@@ -1,0 +1,153 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Kinds of errors that only exist in HTTP; no use case knows them.
+const (
+	kindTooLarge  controlplane.Kind = "too_large"
+	kindMediaType controlplane.Kind = "media_type"
+	kindMethod    controlplane.Kind = "method"
+)
+
+// status is the only place that knows which error is which status.
+func status(k controlplane.Kind) int {
+	switch k {
+	case controlplane.Invalid:
+		return http.StatusBadRequest
+	case controlplane.Unauthenticated:
+		return http.StatusUnauthorized
+	case controlplane.Forbidden:
+		return http.StatusForbidden
+	case controlplane.NotFound:
+		return http.StatusNotFound
+	case controlplane.Conflict, controlplane.Exhausted:
+		return http.StatusConflict
+	case controlplane.Unavailable:
+		return http.StatusServiceUnavailable
+	case controlplane.TooMany:
+		return http.StatusTooManyRequests
+	case kindTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case kindMediaType:
+		return http.StatusUnsupportedMediaType
+	case kindMethod:
+		return http.StatusMethodNotAllowed
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// statusClosed is what the log says of a request whose asker left. Nobody
+// reads the answer.
+const statusClosed = 499
+
+// fail answers with an error. What a person may not be told is logged whole
+// and shown as the request's id.
+func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	ctx := r.Context()
+	var known *controlplane.Error
+	switch {
+	case errors.As(err, &known) && status(known.Kind) != http.StatusInternalServerError:
+		if known.Cause != nil {
+			s.Log.WarnContext(ctx, "request refused", "request", requestID(ctx), "err", err.Error(),
+				"cause", known.Cause.Error())
+		}
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		w.WriteHeader(statusClosed)
+		return
+	default:
+		s.Log.ErrorContext(ctx, "request failed", "request", requestID(ctx), "err", err.Error())
+		known = internal()
+	}
+	if known.RetryAfter > 0 || known.Kind == controlplane.Unavailable {
+		wait := int(math.Ceil(max(known.RetryAfter.Seconds(), 1)))
+		w.Header().Set("Retry-After", strconv.Itoa(wait))
+	}
+	if known.Kind == controlplane.Unauthenticated {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="nullops"`)
+	}
+	writeProblem(w, problem(known, requestID(ctx)))
+}
+
+func internal() *controlplane.Error {
+	return &controlplane.Error{Kind: "internal", Code: "internal",
+		Message: "this failed on our side",
+		Remedy:  "Try again; if it stays, give an admin the request id."}
+}
+
+func problem(e *controlplane.Error, request string) Problem {
+	code := status(e.Kind)
+	p := Problem{
+		Type: "about:blank", Title: http.StatusText(code), Status: code, Code: e.Code,
+		Detail: some(e.Message), Field: some(e.Field), Remedy: some(e.Remedy), RequestId: request,
+	}
+	if p.Code == "" {
+		p.Code = string(e.Kind)
+	}
+	if len(e.Problems) > 0 {
+		all := fieldProblems(e.Problems)
+		p.Problems = &all
+	}
+	if len(e.Users) > 0 {
+		p.Users = &e.Users
+	}
+	if len(e.Placement) > 0 {
+		all := make([]PlacementReason, len(e.Placement))
+		for i, r := range e.Placement {
+			all[i] = PlacementReason{Node: r.Node, Reason: r.Reason,
+				CpuFree: r.CPUFree, MemoryFree: r.MemoryFree}
+		}
+		p.Placement = &all
+	}
+	return p
+}
+
+func fieldProblems(from []controlplane.Problem) []FieldProblem {
+	all := make([]FieldProblem, len(from))
+	for i, p := range from {
+		all[i] = FieldProblem{Field: p.Field, Code: p.Code, Message: p.Message, Step: some(p.Step)}
+	}
+	return all
+}
+
+func writeProblem(w http.ResponseWriter, p Problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p)
+}
+
+// unknown answers what no operation of the contract answers.
+func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
+	s.fail(w, r, &controlplane.Error{
+		Kind: controlplane.NotFound, Code: "no_such_path",
+		Message: "there is nothing at this path",
+		Remedy:  "Check the path against the API's description.",
+	})
+}
+
+// some is a pointer to what is not empty: the contract leaves out the rest.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// or gives what a pointer points at, or something else if there is nothing.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}

@@ -1,0 +1,291 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+)
+
+// StreamDeployment follows one deployment. Each event's id is a position: what
+// comes behind it is exactly what was not sent yet.
+func (s *server) StreamDeployment(
+	ctx context.Context, r StreamDeploymentRequestObject,
+) (StreamDeploymentResponseObject, error) {
+	id, err := deploymentID(r.Id)
+	if err != nil {
+		return nil, err
+	}
+	present, err := s.Lifecycle.Present(ctx, actorOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{server: s, id: id, runs: map[int]lifecycle.RunView{},
+		signs: map[string]time.Time{}}
+	// A position from the future is of another database: one restored from a
+	// backup, say. It begins anew like one that cannot be read.
+	from, ok := parsePosition(or(r.Params.LastEventID, ""))
+	if ok && from.Event <= present.Event {
+		f.at, f.began = from, true
+	} else {
+		f.at = present
+	}
+	topics := []controlplane.Topic{
+		controlplane.TopicDeployment, controlplane.TopicLog, controlplane.TopicProgress,
+	}
+	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
+		return s.watch(ctx, out, string(id), topics,
+			func(ctx context.Context, who caller) (bool, error) {
+				return f.look(ctx, who.actor, out)
+			})
+	}}, nil
+}
+
+// follower is one listener of one deployment.
+type follower struct {
+	server *server
+	id     controlplane.DeploymentID
+	at     lifecycle.Position
+	// began is set once the listener has the state that at counts from.
+	began bool
+	// runs are pipelines to join steps with; they never change.
+	runs map[int]lifecycle.RunView
+	// signs are the last signs of life sent, step by step.
+	signs map[string]time.Time
+	// node is the node's state shown last: it changes without an event.
+	node string
+}
+
+// look sends what comes next behind the position, if the listener may see it.
+func (f *follower) look(ctx context.Context, actor access.Actor, out *sse) (bool, error) {
+	if !f.began {
+		if err := f.present(ctx, actor, out); err != nil {
+			return false, err
+		}
+		f.began = true
+	}
+	c, err := f.server.Lifecycle.ChangesSince(ctx, actor, f.id, f.at)
+	if err != nil {
+		return false, err
+	}
+	return c.More, f.send(ctx, actor, out, c)
+}
+
+// present sends the state: the deployment and every step of its latest run. Only
+// the last of these events has an id, since only behind it nothing is missing.
+func (f *follower) present(ctx context.Context, actor access.Actor, out *sse) error {
+	v, err := f.server.Lifecycle.View(ctx, actor, f.id)
+	if err != nil {
+		return err
+	}
+	latest, err := f.server.Lifecycle.Run(ctx, actor, f.id, v.Run)
+	if err != nil {
+		return err
+	}
+	f.runs[latest.Number], f.node = latest, nodeState(v)
+	f.at.Event = v.Revision
+	for _, row := range latest.Steps {
+		if err := out.event("step", "", step(latest, row)); err != nil {
+			return err
+		}
+	}
+	return out.event("deployment", position(f.at), deployment(v))
+}
+
+// send adds what one look brought, in an order in which each id counts all
+// that was sent before it: first the history, then the lines.
+func (f *follower) send(
+	ctx context.Context, actor access.Actor, out *sse, c lifecycle.Changes,
+) error {
+	if err := f.quiet(out, c); err != nil {
+		return err
+	}
+	last := lastOf(c.History)
+	for i, h := range c.History {
+		f.at.Event = h.Seq
+		// Several changes of the deployment in one look are one state.
+		if h.Kind != controlplane.HistoryStep && last[h.Kind] != i {
+			continue
+		}
+		if err := f.change(ctx, actor, out, c.View, h); err != nil {
+			return err
+		}
+	}
+	for _, l := range c.Lines {
+		f.at.Line = l.ID
+		if err := out.event("line", position(f.at), line(l)); err != nil {
+			return err
+		}
+	}
+	return f.alive(out, c.Progress)
+}
+
+func lastOf(all []controlplane.History) map[controlplane.HistoryKind]int {
+	last := map[controlplane.HistoryKind]int{}
+	for i, h := range all {
+		last[h.Kind] = i
+	}
+	return last
+}
+
+func (f *follower) change(ctx context.Context, actor access.Actor, out *sse,
+	v lifecycle.View, h controlplane.History) error {
+	switch h.Kind {
+	case controlplane.HistoryDeployment:
+		return out.event("deployment", position(f.at), deployment(v))
+	case controlplane.HistoryHealth:
+		return out.event("health", position(f.at), each(v.Services, health))
+	case controlplane.HistoryStep:
+		r, err := f.run(ctx, actor, h.Run)
+		if err != nil || h.Step == nil {
+			return err
+		}
+		return out.event("step", position(f.at), step(r, *h.Step))
+	default:
+		return fmt.Errorf("history of %s has an unknown kind %q", f.id, h.Kind)
+	}
+}
+
+// run gives a run's pipeline, which is read once.
+func (f *follower) run(
+	ctx context.Context, actor access.Actor, number int,
+) (lifecycle.RunView, error) {
+	if r, ok := f.runs[number]; ok {
+		return r, nil
+	}
+	r, err := f.server.Lifecycle.Run(ctx, actor, f.id, number)
+	if err == nil {
+		f.runs[number] = r
+	}
+	return r, err
+}
+
+// quiet tells of a node that came or went, which is no event of the
+// deployment's, yet shown beside it.
+func (f *follower) quiet(out *sse, c lifecycle.Changes) error {
+	now := nodeState(c.View)
+	if now == f.node {
+		return nil
+	}
+	f.node = now
+	return out.event("deployment", "", deployment(c.View))
+}
+
+func nodeState(v lifecycle.View) string {
+	return v.Node + " " + string(v.NodeStatus) + " " + v.NodeSince.String()
+}
+
+// alive sends signs of life that are news. They have no id: they may be lost.
+func (f *follower) alive(out *sse, all []controlplane.Progress) error {
+	for _, p := range all {
+		key := string(p.Run) + "/" + string(p.Step)
+		if !p.At.After(f.signs[key]) {
+			continue
+		}
+		f.signs[key] = p.At
+		if err := out.event("progress", "", progress(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func position(p lifecycle.Position) string {
+	return strconv.FormatInt(p.Event, 10) + "-" + strconv.FormatInt(p.Line, 10)
+}
+
+func parsePosition(id string) (lifecycle.Position, bool) {
+	event, line, ok := strings.Cut(id, "-")
+	e, errEvent := strconv.ParseUint(event, 10, 62)
+	l, errLine := strconv.ParseUint(line, 10, 62)
+	ok = ok && errEvent == nil && errLine == nil
+	return lifecycle.Position{Event: int64(e), Line: int64(l)}, ok
+}
+
+// StreamEvents follows every deployment the caller may see. It begins with
+// `reset`, as does whatever cannot be resumed: the list is read after that, so
+// that nothing falls between the two.
+func (s *server) StreamEvents(
+	ctx context.Context, r StreamEventsRequestObject,
+) (StreamEventsResponseObject, error) {
+	now, err := s.mark(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	l := &lister{server: s, told: map[controlplane.DeploymentID]int64{}}
+	from, err := strconv.ParseUint(or(r.Params.LastEventID, ""), 10, 62)
+	// A mark may be of another database, or so old that reading anew is less.
+	if mark := int64(from); err == nil && mark > 0 && mark <= now && now-mark < oldest {
+		l.mark = mark
+	}
+	topics := []controlplane.Topic{controlplane.TopicDeployment}
+	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
+		return s.watch(ctx, out, "", topics,
+			func(ctx context.Context, who caller) (bool, error) {
+				return false, l.look(ctx, who.actor, out)
+			})
+	}}, nil
+}
+
+// oldest is how many transactions behind a mark is resumed.
+const oldest = 100_000
+
+func (s *server) mark(ctx context.Context, actor access.Actor) (int64, error) {
+	_, now, err := s.Lifecycle.ChangedSince(ctx, actor, 0)
+	return now, err
+}
+
+// lister is one listener of the list.
+type lister struct {
+	server *server
+	// mark is zero before the list was read, and when it must be read again.
+	mark int64
+	// scope is what the caller could see at the last look.
+	scope *access.Scope
+	// told are the revisions sent, so that none is sent twice.
+	told map[controlplane.DeploymentID]int64
+}
+
+func (l *lister) look(ctx context.Context, actor access.Actor, out *sse) error {
+	// What somebody gained or lost changed without an event of its own.
+	scope := access.Readable(actor)
+	if l.scope != nil && !reflect.DeepEqual(*l.scope, scope) {
+		l.mark = 0
+	}
+	l.scope = &scope
+	if l.mark == 0 {
+		now, err := l.server.mark(ctx, actor)
+		if err != nil {
+			return err
+		}
+		l.mark = now
+		clear(l.told)
+		return out.event("reset", strconv.FormatInt(now, 10), struct{}{})
+	}
+	changed, next, err := l.server.Lifecycle.ChangedSince(ctx, actor, l.mark)
+	if err != nil {
+		return err
+	}
+	for i, v := range changed {
+		if v.Revision <= l.told[v.ID] {
+			continue
+		}
+		l.told[v.ID] = v.Revision
+		// Only behind the last one nothing of this look is missing.
+		id := ""
+		if i == len(changed)-1 {
+			id = strconv.FormatInt(next, 10)
+		}
+		if err := out.event("deployment", id, deployment(v)); err != nil {
+			return err
+		}
+	}
+	l.mark = max(l.mark, next)
+	return nil
+}

@@ -1,0 +1,340 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// event is one server-sent event.
+type event struct{ name, id, data string }
+
+// listener reads a stream as a browser does.
+type listener struct {
+	t      *testing.T
+	status int
+	read   *bufio.Reader
+	close  func()
+}
+
+// open follows a stream; cut it with close. The whole test has 30 s: a stream
+// that hangs fails it.
+func (w *world) open(path, token, lastID string) *listener {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	r, err := http.NewRequestWithContext(ctx, "GET", w.server.URL+path, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if value, ok := strings.CutPrefix(token, "cookie "); ok {
+		r.Header.Set("Cookie", value)
+	} else {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if lastID != "" {
+		r.Header.Set("Last-Event-ID", lastID)
+	}
+	got, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stop := func() { cancel(); got.Body.Close() }
+	w.t.Cleanup(stop)
+	return &listener{t: w.t, status: got.StatusCode, read: bufio.NewReader(got.Body), close: stop}
+}
+
+// next gives the next event; ok is false when the stream has ended.
+func (l *listener) next() (e event, ok bool) {
+	l.t.Helper()
+	for {
+		text, err := l.read.ReadString('\n')
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				l.t.Fatalf("stream broke: %v", err)
+			}
+			return e, false
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(text, "\n"), ": ")
+		switch name {
+		case "event":
+			e.name = value
+		case "id":
+			e.id = value
+		case "data":
+			e.data = value
+		case "":
+			if e.name != "" {
+				return e, true
+			}
+		}
+	}
+}
+
+// until reads to the first event that fits.
+func (l *listener) until(fits func(event) bool) event {
+	l.t.Helper()
+	for range 10_000 {
+		e, ok := l.next()
+		if !ok {
+			l.t.Fatal("the stream ended before what was waited for")
+		}
+		if fits(e) {
+			return e
+		}
+	}
+	l.t.Fatal("10,000 events, and not the one waited for")
+	return event{}
+}
+
+func is(name string) func(event) bool {
+	return func(e event) bool { return e.name == name }
+}
+
+func decode[T any](t *testing.T, e event) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(e.data), &v); err != nil {
+		t.Fatalf("%s: %v: %s", e.name, err, e.data)
+	}
+	return v
+}
+
+// A listener that is cut again and again, while steps change and lines come,
+// ends up with each line and each change once and in order.
+func TestStreamDeployment_ResumesWithoutGapOrDouble(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	w.report(d, lifecycle.Report{Status: controlplane.Applying})
+	token, path := w.token("reader"), "/api/v1/deployments/"+string(d.ID)+"/events"
+	const lines = 120
+	changes := []pipeline.StepStatus{pipeline.StepPulling, pipeline.StepRunning, pipeline.StepDone}
+	first := w.open(path, token, "")
+	began := first.until(is("deployment"))
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		for n := int64(1); n <= lines; n++ {
+			w.write(d, "seed", n, fmt.Sprintf("line %d", n))
+			if n%40 == 20 {
+				w.report(d, lifecycle.Report{Step: &controlplane.StepRow{
+					Key: "seed", Status: changes[n/40]}})
+			}
+		}
+	}()
+	var numbers []int64
+	var statuses []string
+	lastID, l, onThis := began.id, first, 0
+	for int64(len(numbers)) < lines || len(statuses) < len(changes) {
+		e, ok := l.next()
+		if !ok {
+			t.Fatal("the stream ended")
+		}
+		if e.id != "" {
+			lastID = e.id
+		}
+		switch e.name {
+		case "line":
+			numbers = append(numbers, decode[api.LogLine](t, e).Number)
+		case "step":
+			statuses = append(statuses, string(decode[api.Step](t, e).Status))
+		}
+		if onThis++; onThis == 7 {
+			l.close()
+			l, onThis = w.open(path, token, lastID), 0
+		}
+	}
+	<-wrote
+	for i, n := range numbers {
+		if n != int64(i+1) {
+			t.Fatalf("line %d came as number %d: %v", n, i+1, numbers)
+		}
+	}
+	if got := strings.Join(statuses, " "); got != "pulling running done" {
+		t.Errorf("the step went: %s", got)
+	}
+}
+
+// The present state comes first: each step as the pipeline has it, then the
+// deployment, whose id is where to go on.
+func TestStreamDeployment_BeginsWithTheState(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	path := "/api/v1/deployments/" + string(d.ID) + "/events"
+	for _, lastID := range []string{"", "garbage", "999999-0"} {
+		l := w.open(path, w.token("full"), lastID)
+		api1, _ := l.next()
+		seed, _ := l.next()
+		whole, _ := l.next()
+		s := decode[api.Step](t, seed)
+		if api1.name != "step" || s.Key != "seed" || s.Kind != "plugin" || s.Title != "seed:1.0" ||
+			len(s.Needs) != 1 || s.Needs[0] != "api" || s.Status != "pending" || s.Run != 1 ||
+			(*s.Inputs)["token"] != "${{ secrets.API_TOKEN }}" {
+			t.Errorf("%q: steps are %s, %s", lastID, api1.data, seed.data)
+		}
+		v := decode[api.Deployment](t, whole)
+		if whole.name != "deployment" || whole.id != fmt.Sprintf("%d-0", v.Revision) ||
+			v.Level != "full" || seed.id != "" {
+			t.Errorf("%q: deployment is %s %s", lastID, whole.id, whole.data)
+		}
+		l.close()
+	}
+}
+
+// Who loses access in the middle hears no more, and the stream ends.
+func TestStream_EndsWithAccess(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	l := w.open("/api/v1/deployments/"+string(d.ID)+"/events", w.token("reader"), "")
+	l.until(is("deployment"))
+	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-reader"}))
+	w.write(d, "seed", 1, "not for the reader")
+	for range 100 {
+		e, ok := l.next()
+		if !ok {
+			return
+		}
+		// promise: N-011
+		if e.name == "line" {
+			t.Fatalf("a line after access was taken: %s", e.data)
+		}
+	}
+	t.Error("the stream goes on")
+}
+
+// Signing out ends the streams of that session; so does being made inactive.
+func TestStream_EndsWithTheSession(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	c := w.signIn("full", password).cookies[0]
+	signedIn := w.open("/api/v1/events", "cookie "+c.Name+"="+c.Value, "")
+	signedIn.until(is("reset"))
+	inactive := w.open("/api/v1/events", w.token("reader"), "")
+	inactive.until(is("reset"))
+	w.send("DELETE", "/api/v1/sessions/current", http.Header{"Origin": {"http://nullops.test"},
+		"Cookie": {c.Name + "=" + c.Value}}, nil)
+	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "reader",
+		Role: controlplane.RoleUser, DisplayName: "reader"}))
+	for _, l := range []*listener{signedIn, inactive} {
+		if e, ok := l.next(); ok {
+			t.Errorf("the stream goes on: %v", e)
+		}
+	}
+}
+
+// The list's stream says when to read anew, tells of each change to those who
+// may see it, and goes on where it was cut.
+func TestStreamEvents(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	token := w.token("reader")
+	l := w.open("/api/v1/events", token, "")
+	began := l.until(is("reset"))
+	stranger := w.open("/api/v1/events", w.token("stranger"), "")
+	stranger.until(is("reset"))
+	first := w.deploy("first")
+	got := decode[api.Deployment](t, l.until(is("deployment")))
+	if got.Id != string(first.ID) || got.Level != "read" {
+		t.Errorf("told of %+v", got)
+	}
+	l.close()
+	second := w.deploy("second")
+	l = w.open("/api/v1/events", token, began.id)
+	seen := map[string]int{}
+	for seen[string(first.ID)] == 0 || seen[string(second.ID)] == 0 {
+		e, ok := l.next()
+		if !ok || e.name != "deployment" {
+			t.Fatalf("resumed with %v", e)
+		}
+		seen[decode[api.Deployment](t, e).Id]++
+	}
+	if seen[string(first.ID)] != 1 || seen[string(second.ID)] != 1 {
+		t.Errorf("told twice: %v", seen)
+	}
+	for _, id := range []string{"garbage", "-1", "0", "9999999999999"} {
+		l := w.open("/api/v1/events", token, id)
+		if e, _ := l.next(); e.name != "reset" || e.id == "" {
+			t.Errorf("%q is answered with %v", id, e)
+		}
+		l.close()
+	}
+	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-new",
+		Members: []string{"stranger"}, Grants: []controlplane.TeamGrant{
+			{Project: "shop", Level: controlplane.LevelRead}}}))
+	// promise: N-007
+	if e, _ := stranger.next(); e.name != "reset" {
+		t.Errorf("a stranger was told %v before having a team", e)
+	}
+}
+
+// nodeLogs is a node that has a log, or is out of reach.
+type nodeLogs struct {
+	text string
+	err  error
+	got  api.LogOptions
+}
+
+func (n *nodeLogs) Follow(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
+	_ pipeline.StepKey, o api.LogOptions) (io.ReadCloser, error) {
+	n.got = o
+	if n.err != nil {
+		return nil, n.err
+	}
+	return io.NopCloser(strings.NewReader(n.text)), nil
+}
+
+// A service's log comes line by line from its node, to whoever may see the
+// deployment; what a line holds cannot break the stream's form.
+func TestStreamServiceLogs(t *testing.T) {
+	logs := &nodeLogs{text: "2026-01-02T03:04:05.123456789Z hello\r\n" +
+		"2026-01-02T03:04:06Z \x1b[31mred\nno time at all\n" +
+		"2026-01-02T03:04:07Z bad \xff byte"}
+	w := newWorld(t, func(c *api.Config) { c.Logs = logs })
+	w.shop()
+	d := w.deploy("first")
+	path := "/api/v1/deployments/" + string(d.ID) + "/services/api/logs"
+	l := w.open(path+"?tail=7", w.token("reader"), "")
+	var texts []string
+	for {
+		e, ok := l.next()
+		if !ok {
+			t.Fatal("no end")
+		}
+		if e.name == "end" {
+			break
+		}
+		texts = append(texts, decode[api.ServiceLogLine](t, e).Text)
+	}
+	want := []string{"hello", "\x1b[31mred", "no time at all", "bad \ufffd byte"}
+	// promise: N-283
+	if strings.Join(texts, "|") != strings.Join(want, "|") {
+		t.Errorf("lines are %q", texts)
+	}
+	if logs.got.Tail != 7 || logs.got.Follow {
+		t.Errorf("asked for %+v", logs.got)
+	}
+	if a := w.open(path, w.token("stranger"), ""); a.status != http.StatusNotFound {
+		t.Errorf("a stranger gets %d", a.status)
+	}
+	logs.err = errors.New("dial 10.0.0.1: secret detail")
+	e, _ := w.open(path, w.token("reader"), "").next()
+	if e.name != "error" || !strings.Contains(e.data, "node_unreachable") ||
+		strings.Contains(e.data, "secret detail") {
+		t.Errorf("an unreachable node is %v", e)
+	}
+}

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
+)
+
+// caller is who sends a request, and how to find out whether that still holds.
+type caller struct {
+	actor      access.Actor
+	nobody     access.Actor
+	credential accounts.Credential
+}
+
+func callerOf(ctx context.Context) caller      { return noteOf(ctx).who }
+func actorOf(ctx context.Context) access.Actor { return callerOf(ctx).actor }
+
+// identify turns the cookie or the bearer token into an actor. A public
+// operation needs none, and an old cookie must not keep anybody from signing
+// in anew.
+func (s *server) identify(r *http.Request, action access.Action) (caller, error) {
+	nobody := access.Nobody().Via(address(r), requestID(r.Context()))
+	c := caller{actor: nobody, nobody: nobody}
+	if action == access.Public {
+		return c, nil
+	}
+	var err error
+	if c.credential, err = s.credential(r); err != nil {
+		return c, err
+	}
+	return s.again(r.Context(), c)
+}
+
+// again asks anew who the caller is: signed out, deactivated or with other
+// grants since the request began.
+func (s *server) again(ctx context.Context, c caller) (caller, error) {
+	actor, err := s.Accounts.Authenticate(ctx, c.nobody, c.credential)
+	c.actor = actor
+	return c, err
+}
+
+func (s *server) credential(r *http.Request) (accounts.Credential, error) {
+	var c accounts.Credential
+	if value := r.Header.Get("Authorization"); value != "" {
+		scheme, token, _ := strings.Cut(value, " ")
+		if !strings.EqualFold(scheme, "Bearer") || token == "" {
+			return c, &controlplane.Error{
+				Kind: controlplane.Unauthenticated, Code: "unauthenticated",
+				Message: "the Authorization header is not a bearer token",
+				Remedy:  "Send Authorization: Bearer followed by an API token.",
+			}
+		}
+		c.Bearer = controlplane.NewPlain(strings.TrimSpace(token))
+		return c, nil
+	}
+	cookies := r.CookiesNamed(s.cookieName())
+	if len(cookies) > 1 {
+		// A sibling host can add a cookie of our name, and which one comes
+		// first is up to it.
+		return c, &controlplane.Error{
+			Kind: controlplane.Unauthenticated, Code: "two_sessions",
+			Message: "the browser sends two session cookies",
+			Remedy:  "Delete this site's cookies and sign in again.",
+		}
+	}
+	if len(cookies) == 1 && cookies[0].Value != "" {
+		c.Session = controlplane.NewPlain(cookies[0].Value)
+	}
+	return c, nil
+}
+
+// cookieName has, with https, the prefix that lets no sibling host set it.
+func (s *server) cookieName() string {
+	if s.secure {
+		return "__Host-nullops_session"
+	}
+	return "nullops_session"
+}
+
+func (s *server) cookie(value string, expires time.Time) string {
+	c := http.Cookie{
+		Name: s.cookieName(), Value: value, Path: "/", Expires: expires,
+		HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode,
+	}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	return c.String()
+}

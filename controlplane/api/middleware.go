@@ -1,0 +1,199 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// contextKey is the type of our keys in a request's context.
+type contextKey int
+
+const noteKey contextKey = iota
+
+// note is what the layers tell each other about one request.
+type note struct {
+	request string
+	// operation and user are filled in once they are known, for the log.
+	operation string
+	user      string
+	who       caller
+}
+
+func noteOf(ctx context.Context) *note {
+	n, ok := ctx.Value(noteKey).(*note)
+	if !ok {
+		return &note{}
+	}
+	return n
+}
+
+func requestID(ctx context.Context) string { return noteOf(ctx).request }
+
+// named gives the request an id. One sent along is ignored: ours must be
+// unique, and its form harmless in a log.
+func (s *server) named(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := &note{request: uuid.Must(uuid.NewV7()).String()}
+		w.Header().Set("X-Request-Id", n.request)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), noteKey, n)))
+	})
+}
+
+// logged writes one line for each request, without query values, headers and
+// bodies: any of those may hold something that is nobody's business.
+func (s *server) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		seen := &recorder{ResponseWriter: w}
+		next.ServeHTTP(seen, r)
+		took := time.Since(began)
+		n := noteOf(r.Context())
+		if s.Metrics != nil {
+			s.Metrics(n.operation, seen.code(), took)
+		}
+		level := slog.LevelInfo
+		if n.operation == "" && seen.code() < http.StatusBadRequest {
+			// Pages and probes; they drown what matters.
+			level = slog.LevelDebug
+		}
+		s.Log.LogAttrs(r.Context(), level, "request",
+			slog.String("request", n.request), slog.String("method", r.Method),
+			slog.String("path", r.URL.Path), slog.String("operation", n.operation),
+			slog.Int("status", seen.code()), slog.Int64("bytes", seen.bytes),
+			slog.Float64("seconds", took.Seconds()), slog.String("user", n.user),
+			slog.String("from", address(r)))
+	})
+}
+
+// recovered answers a panic like any other fault of ours. ErrAbortHandler is
+// how a handler cuts a connection on purpose.
+func (s *server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				s.Log.ErrorContext(r.Context(), "request panicked",
+					"request", requestID(r.Context()), "panic", fmt.Sprint(p),
+					"stack", string(debug.Stack()))
+				writeProblem(w, problem(internal(), requestID(r.Context())))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hardened tells browsers to trust nothing but what we serve ourselves.
+func (s *server) hardened(next http.Handler) http.Handler {
+	const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; " +
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		if s.secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameOrigin refuses what another site's page makes a browser send. Changes
+// are covered by the standard library's check; on top of it a change with our
+// cookie must say where it comes from, and reading, streams above all, is
+// refused to other sites too.
+func (s *server) sameOrigin(next http.Handler) http.Handler {
+	standard := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if standard.Check(r) != nil && r.Header.Get("Origin") != s.origin || !s.fromUs(r) {
+			s.fail(w, r, &controlplane.Error{
+				Kind: controlplane.Forbidden, Code: "cross_origin",
+				Message: "the request comes from another site",
+				Remedy:  "Open " + s.origin + " itself, or use an API token in a program.",
+			})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) fromUs(r *http.Request) bool {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	if origin != "" && origin != s.origin && !sameHost(origin, r.Host) {
+		return false
+	}
+	switch site {
+	case "", "same-origin", "none":
+	default:
+		return false
+	}
+	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
+	// Every browser of the last years sends one of the two with a change.
+	return safe || site != "" || origin != "" || len(r.CookiesNamed(s.cookieName())) == 0
+}
+
+func sameHost(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && host != "" && u.Host == host
+}
+
+// address is where the connection comes from.
+func address(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// recorder remembers what was answered, for the log.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}
+
+var _ interface{ Unwrap() http.ResponseWriter } = (*recorder)(nil)

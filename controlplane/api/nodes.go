@@ -1,0 +1,160 @@
+package api
+
+import (
+	"context"
+	"net"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
+)
+
+func (s *server) ListNodes(
+	ctx context.Context, r ListNodesRequestObject,
+) (ListNodesResponseObject, error) {
+	all, next, err := s.Catalog.ListNodes(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	if err != nil {
+		return nil, err
+	}
+	return ListNodes200JSONResponse{Items: each(all, node), NextCursor: some(next)}, nil
+}
+
+func (s *server) CreateNode(
+	ctx context.Context, r CreateNodeRequestObject,
+) (CreateNodeResponseObject, error) {
+	e, err := s.Catalog.AddNode(ctx, actorOf(ctx), catalog.NodePut{
+		Name: r.Body.Name, Environment: r.Body.Environment, Address: r.Body.Address,
+		Thumbprint: or(r.Body.Thumbprint, ""),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return CreateNode201JSONResponse(s.enrolment(e)), nil
+}
+
+func (s *server) GetNode(
+	ctx context.Context, r GetNodeRequestObject,
+) (GetNodeResponseObject, error) {
+	n, err := s.Catalog.GetNode(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return GetNode200JSONResponse(node(n)), nil
+}
+
+func (s *server) DeleteNode(
+	ctx context.Context, r DeleteNodeRequestObject,
+) (DeleteNodeResponseObject, error) {
+	if err := s.Catalog.RemoveNode(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeleteNode204Response{}, nil
+}
+
+func (s *server) EnableNode(
+	ctx context.Context, r EnableNodeRequestObject,
+) (EnableNodeResponseObject, error) {
+	n, err := s.Catalog.EnableNode(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return EnableNode200JSONResponse(node(n)), nil
+}
+
+func (s *server) DisableNode(
+	ctx context.Context, r DisableNodeRequestObject,
+) (DisableNodeResponseObject, error) {
+	n, err := s.Catalog.DisableNode(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return DisableNode200JSONResponse(node(n)), nil
+}
+
+func (s *server) ApproveNode(
+	ctx context.Context, r ApproveNodeRequestObject,
+) (ApproveNodeResponseObject, error) {
+	n, err := s.Catalog.ApproveNode(ctx, actorOf(ctx), r.Name, r.Body.Thumbprint)
+	if err != nil {
+		return nil, err
+	}
+	return ApproveNode200JSONResponse(node(n)), nil
+}
+
+func (s *server) RotateNodeToken(
+	ctx context.Context, r RotateNodeTokenRequestObject,
+) (RotateNodeTokenResponseObject, error) {
+	e, err := s.Catalog.RotateToken(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return RotateNodeToken201JSONResponse(s.enrolment(e)), nil
+}
+
+func (s *server) RevokeNodeToken(
+	ctx context.Context, r RevokeNodeTokenRequestObject,
+) (RevokeNodeTokenResponseObject, error) {
+	n, err := s.Catalog.RevokeToken(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return RevokeNodeToken200JSONResponse(node(n)), nil
+}
+
+func (s *server) enrolment(e catalog.Enrolment) NodeEnrolment {
+	return NodeEnrolment{
+		Node: node(e.Node), Token: e.Token.Reveal(), Command: s.install(e.Node, e.Token),
+	}
+}
+
+// install is the line to run on the machine. It is the one place where a token
+// is seen: whoever runs it is root there already, and the token opens no more
+// than that machine. deploy/README.md explains each part.
+func (s *server) install(n controlplane.Node, token controlplane.Plain) string {
+	image := s.AgentImage
+	if image == "" {
+		image = "nullops/agent:" + s.Build
+	}
+	_, port, err := net.SplitHostPort(n.Address)
+	if err != nil {
+		port = "5000"
+	}
+	return "docker run -d --name nullops-agent --restart always -p " + port + ":5000" +
+		" -v /var/run/docker.sock:/var/run/docker.sock" +
+		" -v /var/lib/nullops:/data -v /run/nullops:/run/nullops" +
+		" -e AGENT_TOKEN=" + token.Reveal() + " " + image
+}
+
+func node(n controlplane.Node) Node {
+	out := Node{
+		Name: n.Name, Environment: n.Environment, Address: n.Address,
+		Status: NodeStatus(n.Status), StatusDetail: some(n.Detail), Since: n.Since,
+		Enabled: n.Enabled(), Thumbprint: some(string(n.Thumbprint)),
+		RevocationPending: n.RevocationPending, TokenKid: some(n.TokenKid), Build: some(n.Build),
+		Allocated: n.Allocated, Deployments: n.Deployments,
+	}
+	if n.Pending != "" {
+		out.PendingThumbprint = some(string(n.Pending))
+		out.PendingProofValid = &n.PendingProofValid
+	}
+	if i := n.Inventory; i != nil {
+		out.Inventory = inventory(*i)
+	}
+	if v := n.Vitals; v != nil {
+		out.Vitals = &NodeVitals{
+			At: v.At, Cpu: v.CPU, MemoryUsed: v.MemoryUsed, DiskFree: v.DiskFree,
+		}
+	}
+	return out
+}
+
+func inventory(i controlplane.Inventory) *Inventory {
+	out := &Inventory{
+		Hostname: i.Hostname, Os: i.OS, Kernel: i.Kernel, Arch: i.Arch,
+		EngineVersion: i.EngineVersion, ApiVersion: i.APIVersion,
+		Cpu: i.CPU, Memory: i.Memory, Disk: i.Disk,
+	}
+	if len(i.Warnings) > 0 {
+		out.Warnings = &i.Warnings
+	}
+	return out
+}

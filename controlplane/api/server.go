@@ -1,0 +1,137 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ServiceLogs reads what a service wrote from the node it runs on. The lines
+// are "time text" with the time as RFC 3339 with nanoseconds. The reader ends
+// with the log, or, when following, with the context. A node that cannot be
+// asked is a *controlplane.Error of kind Unavailable.
+type ServiceLogs interface {
+	Follow(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
+		step pipeline.StepKey, o LogOptions) (io.ReadCloser, error)
+}
+
+// LogOptions say which part of a service's log is wanted.
+type LogOptions struct {
+	Follow bool
+	// Tail is how many of the last lines; 0 means all of them.
+	Tail int
+	// Since leaves out what is older; the zero time leaves out nothing.
+	Since time.Time
+}
+
+// Config is what New needs. Everything but Logs, UI, Metrics and Ready is
+// required.
+type Config struct {
+	Accounts  *accounts.Accounts
+	Catalog   *catalog.Catalog
+	Lifecycle *lifecycle.Lifecycle
+	Logbook   *logbook.Logbook
+	// Logs asks nodes for services' logs; nil answers that nobody can.
+	Logs ServiceLogs
+	// Subscribe gives a channel that yields after something about the topics
+	// happened, narrowed to one key unless that is empty, and a function that
+	// ends it. The channel comes awake.
+	Subscribe func(key string, topics ...controlplane.Topic) (wake <-chan struct{}, stop func())
+	// UI holds index.html and hashed files below assets/; nil serves no pages.
+	UI fs.FS
+	// URL is where people reach the control plane. With https the cookie is
+	// bound to the host and browsers are told to stay with https.
+	URL *url.URL
+	// IngressURL gives scheme and port of deployments' addresses.
+	IngressURL *url.URL
+	// Build is the release, for people.
+	Build string
+	// AgentImage is what the line for a new node runs; empty means
+	// nullops/agent of our own release.
+	AgentImage string
+	Log        *slog.Logger
+	// Metrics, if not nil, hears of each answered request. The operation is an
+	// operationId of the contract, or "" for pages and unknown paths.
+	Metrics func(operation string, status int, took time.Duration)
+	// Ready says what is waited for, for /readyz; nil is always ready.
+	Ready func(context.Context) []Waiting
+}
+
+// server implements the contract. Each method translates between the contract
+// and one use case.
+type server struct {
+	Config
+	secure bool
+	origin string
+}
+
+var _ StrictServerInterface = (*server)(nil)
+
+// New makes the handler of everything the control plane serves to people and
+// programs: the API below /api/, /healthz, /readyz, and the pages.
+//
+// A request passes, in this order: its id, the access log, the net for panics,
+// security headers, the origin check; then, once its operation is known, who
+// it is, whether they may, and whether it has the contract's form.
+func New(c Config) (http.Handler, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	s := &server{
+		Config: c, secure: c.URL.Scheme == "https",
+		origin: c.URL.Scheme + "://" + c.URL.Host,
+	}
+	doors, err := newDoors(s)
+	if err != nil {
+		return nil, err
+	}
+	all := parts{api: s.sameOrigin(doors), probes: Probes(c.Ready), pages: newPages(c.UI)}
+	return s.named(s.logged(s.recovered(s.hardened(all)))), nil
+}
+
+// parts tells the API, the probes and the pages apart. No http.ServeMux does it,
+// since that one redirects paths that are not clean instead of refusing them.
+type parts struct{ api, probes, pages http.Handler }
+
+func (p parts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.Path; {
+	case path == "/api" || strings.HasPrefix(path, "/api/"):
+		p.api.ServeHTTP(w, r)
+	case path == "/healthz" || path == "/readyz":
+		p.probes.ServeHTTP(w, r)
+	default:
+		p.pages.ServeHTTP(w, r)
+	}
+}
+
+func (c *Config) check() error {
+	var errs []error
+	need := func(ok bool, name string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("api: %s is missing", name))
+		}
+	}
+	need(c.Accounts != nil, "Accounts")
+	need(c.Catalog != nil, "Catalog")
+	need(c.Lifecycle != nil, "Lifecycle")
+	need(c.Logbook != nil, "Logbook")
+	need(c.Subscribe != nil, "Subscribe")
+	need(c.URL != nil && c.URL.Host != "", "URL")
+	need(c.IngressURL != nil, "IngressURL")
+	need(c.Log != nil, "Log")
+	return errors.Join(errs...)
+}

@@ -1,0 +1,252 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// maxBody is the most a request may bring: the largest pipelines we know, with
+// their files, are a fifth of it.
+const maxBody = 1 << 20
+
+// maxProblems keeps an answer to a hopeless body readable.
+const maxProblems = 50
+
+// validate holds the request to the contract. What it refuses is answered by
+// naming the field and never by quoting the value: that may be a secret.
+func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	body, err := readBody(w, r, d.route.Operation.RequestBody != nil)
+	if err != nil {
+		return r, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	params := map[string]string{}
+	query := r.URL.Query()
+	for _, p := range d.route.Operation.Parameters {
+		name := p.Value.Name
+		values := query[name]
+		if p.Value.In == openapi3.ParameterInPath {
+			params[name] = r.PathValue(name)
+			values = []string{params[name]}
+		}
+		if err := storable(name, values); err != nil {
+			return r, err
+		}
+	}
+	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: params, Route: d.route,
+		Options: &openapi3filter.Options{
+			MultiError: true, SkipSettingDefaults: true,
+			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+		},
+	})
+	if err != nil {
+		return r, refusal(err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r, nil
+}
+
+// storable refuses text that the database would: the contract's patterns do
+// not cover every parameter.
+func storable(name string, values []string) error {
+	for _, v := range values {
+		if !utf8.ValidString(v) || strings.Contains(v, "\x00") {
+			return &controlplane.Error{Kind: controlplane.Invalid, Code: "invalid", Field: name,
+				Message: "the text is not valid UTF-8, or holds a NUL character",
+				Remedy:  "Change " + name + " and send it again."}
+		}
+	}
+	return nil
+}
+
+// readBody reads one JSON document. Any other media type is refused, since
+// those are what a form on a foreign page can send.
+func readBody(w http.ResponseWriter, r *http.Request, wanted bool) ([]byte, error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, &controlplane.Error{Kind: kindTooLarge, Code: "body_too_large",
+			Message: fmt.Sprintf("the body is larger than %d bytes", maxBody),
+			Remedy:  "Send less; large files belong into an image."}
+	case err != nil:
+		return nil, invalidBody("the body could not be read to its end")
+	case len(body) == 0 && !wanted:
+		return nil, nil
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		media != "application/json" {
+		return nil, &controlplane.Error{Kind: kindMediaType, Code: "media_type",
+			Message: "the body is not declared as JSON",
+			Remedy:  "Send Content-Type: application/json."}
+	}
+	return body, wellFormed(body)
+}
+
+// wellFormed holds the body to what every JSON reader reads the same: no key
+// twice, no text that is not UTF-8, no number that would be rounded, and not
+// too deep.
+func wellFormed(body []byte) error {
+	if !json.Valid(body) {
+		return invalidSyntax(body)
+	}
+	err := pipeline.CheckJSON(body)
+	var wrong *pipeline.JSONError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	if wrong.Path == "" {
+		return invalidBody("the body: " + wrong.Message)
+	}
+	// Spelled as the validator spells places: steps.0.key.
+	field := strings.NewReplacer("[", ".", "]", "").Replace(wrong.Path)
+	return &controlplane.Error{Kind: controlplane.Invalid, Code: "body_invalid", Field: field,
+		Message: wrong.Message, Remedy: "Change " + field + " and send it again."}
+}
+
+func invalidSyntax(body []byte) error {
+	var syntax *json.SyntaxError
+	var v any
+	if err := json.Unmarshal(body, &v); errors.As(err, &syntax) {
+		return invalidBody(fmt.Sprintf("the body is not one JSON document: wrong at byte %d",
+			syntax.Offset))
+	}
+	return invalidBody("the body is not one JSON document")
+}
+
+func invalidBody(message string) error {
+	return &controlplane.Error{Kind: controlplane.Invalid, Code: "body_invalid",
+		Message: message, Remedy: "Send one JSON object as the API's description says."}
+}
+
+// malformed answers what the generated code could not read although the
+// contract allows it.
+func (s *server) malformed(w http.ResponseWriter, r *http.Request, err error) {
+	refused := &controlplane.Error{Kind: controlplane.Invalid, Code: "request_invalid",
+		Message: "the request could not be read",
+		Remedy:  "Send it as the API's description says."}
+	var wrong *json.UnmarshalTypeError
+	var param *InvalidParamFormatError
+	switch {
+	case errors.As(err, &wrong):
+		refused.Field = wrong.Field
+		refused.Message = "this is not the type that belongs here"
+	case errors.As(err, &param):
+		refused.Field = param.ParamName
+		refused.Message = "this cannot be read"
+	}
+	s.fail(w, r, refused)
+}
+
+// refusal turns what the validator found into one error of ours.
+func refusal(err error) error {
+	found := collect(nil, "", err)
+	if len(found) > maxProblems {
+		found = found[:maxProblems]
+	}
+	if len(found) == 0 {
+		return invalidBody("the request does not match the API's description")
+	}
+	first := found[0]
+	out := &controlplane.Error{
+		Kind: controlplane.Invalid, Code: first.Code, Field: first.Field, Message: first.Message,
+		Remedy: "Change " + first.Field + " and send it again.",
+	}
+	if first.Field == "" {
+		out.Remedy = "Send it as the API's description says."
+	}
+	if first.Code == "unknown_field" {
+		out.Remedy = "Leave " + first.Field + " out, or check its spelling."
+	}
+	if len(found) > 1 {
+		out.Problems = found
+	}
+	return out
+}
+
+// collect walks the validator's errors. at is the parameter, "" in the body.
+func collect(all []controlplane.Problem, at string, err error) []controlplane.Problem {
+	var many openapi3.MultiError
+	var request *openapi3filter.RequestError
+	var schema *openapi3.SchemaError
+	switch {
+	case outermost(err, &many):
+		for _, one := range many {
+			all = collect(all, at, one)
+		}
+		return all
+	case errors.As(err, &request):
+		if request.Parameter != nil {
+			at = request.Parameter.Name
+		}
+		if request.Err != nil {
+			return collect(all, at, request.Err)
+		}
+		return append(all, controlplane.Problem{Field: at, Code: "invalid",
+			Message: plain(request)})
+	case errors.As(err, &schema):
+		return append(all, schemaProblem(at, schema))
+	default:
+		return append(all, controlplane.Problem{Field: at, Code: "invalid",
+			Message: "this is missing or cannot be read"})
+	}
+}
+
+// outermost is errors.As that looks no deeper: a list found inside an error of
+// one parameter must not lose the parameter's name.
+func outermost(err error, many *openapi3.MultiError) bool {
+	list, ok := err.(openapi3.MultiError) //nolint:errorlint // no deeper, on purpose
+	*many = list
+	return ok
+}
+
+// plain is the reason without its details, which quote values.
+func plain(e *openapi3filter.RequestError) string {
+	if e.Reason == "" {
+		return "this cannot be read"
+	}
+	return e.Reason
+}
+
+func schemaProblem(at string, e *openapi3.SchemaError) controlplane.Problem {
+	parts := e.JSONPointer()
+	code := "invalid"
+	if name, ok := unsupported(e); ok {
+		parts, code = append(parts, name), "unknown_field"
+	}
+	if e.SchemaField == "required" {
+		code = "missing"
+	}
+	field := strings.Join(parts, ".")
+	if at != "" {
+		field = at
+	}
+	return controlplane.Problem{Field: field, Code: code, Message: e.Reason}
+}
+
+// unsupported finds the name in "property "x" is unsupported": the validator
+// says at which object, and only in words which property.
+func unsupported(e *openapi3.SchemaError) (string, bool) {
+	rest, ok := strings.CutPrefix(e.Reason, `property "`)
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(rest, `" is unsupported`)
+}

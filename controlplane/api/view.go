@@ -1,0 +1,139 @@
+package api
+
+import (
+	"maps"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// each translates a list. The result is never null in JSON.
+func each[A, B any](from []A, f func(A) B) []B {
+	to := make([]B, len(from))
+	for i, v := range from {
+		to[i] = f(v)
+	}
+	return to
+}
+
+// list is a list that is never null in JSON.
+func list[T any](from []T) []T {
+	if from == nil {
+		return []T{}
+	}
+	return from
+}
+
+func page(cursor *string, limit *int) controlplane.Page {
+	return controlplane.Page{After: or(cursor, ""), Limit: or(limit, 0)}
+}
+
+func deployment(v lifecycle.View) Deployment {
+	d := Deployment{
+		Id: string(v.ID), Name: v.Name, Project: v.Project, Environment: v.Environment,
+		Status: DeploymentStatus(v.Status), Detail: some(v.Detail), Failure: failure(v.Failure),
+		Revision: v.Revision, Node: some(v.Node), PipelineVersion: v.Version, Run: v.Run,
+		StepsDone: v.StepsDone, StepsTotal: v.StepsTotal, UsualSeconds: some(v.UsualSeconds),
+		Versions: each(v.Versions, version), Services: each(v.Services, health),
+		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedAt: v.ChangedAt, ReadyAt: v.ReadyAt,
+		Level: Level(v.Level),
+	}
+	if len(v.Left) > 0 {
+		d.Left = &v.Left
+	}
+	// It is shown beside the status, and says nothing once nothing is there.
+	if v.NodeID != "" && v.NodeStatus != controlplane.NodeOnline && !v.Status.Gone() {
+		d.NodeOfflineSince = some(v.NodeSince)
+	}
+	return d
+}
+
+func failure(f *controlplane.Failure) *Failure {
+	if f == nil {
+		return nil
+	}
+	return &Failure{Code: f.Code, Message: f.Message, Step: some(string(f.Step))}
+}
+
+func version(v controlplane.ServiceVersion) ServiceVersion {
+	return ServiceVersion{
+		Step: string(v.Step), Service: v.Service, Image: v.Image,
+		TagMode: TagMode(v.TagMode), Tag: v.Tag, Digest: v.Digest,
+	}
+}
+
+func health(v lifecycle.ServiceView) ServiceHealth {
+	return ServiceHealth{
+		Step: string(v.Step), Health: Health(v.Health.Health), Detail: some(v.Health.Detail),
+		Url: some(v.URL), Restarts: v.Health.Restarts,
+		Ports: each(v.Ports, func(p pipeline.Port) ServicePort {
+			return ServicePort{Name: p.Name, Port: p.Port, Exposed: p.Expose}
+		}),
+	}
+}
+
+func run(v lifecycle.RunView) Run {
+	return Run{
+		Id: string(v.ID), Number: v.Number, PipelineVersion: v.Version,
+		Status: DeploymentStatus(v.Status), StartedBy: v.StartedBy, CreatedAt: v.CreatedAt,
+		EndedAt: v.EndedAt, Failure: failure(v.Failure), Versions: each(v.Versions, version),
+		Steps: each(v.Steps, func(row controlplane.StepRow) Step { return step(v, row) }),
+	}
+}
+
+// step joins a step's row with what the run's pipeline says about it.
+func step(v lifecycle.RunView, row controlplane.StepRow) Step {
+	s := Step{
+		Run: v.Number, Key: string(row.Key), Position: row.Position, Kind: StepKind(row.Kind),
+		Title: row.Title, Needs: []string{}, Status: StepStatus(row.Status),
+		StartedAt: row.StartedAt, EndedAt: row.EndedAt, UsualSeconds: some(v.Usual[row.Key]),
+		Code: some(row.Code), Message: some(row.Message), ExitCode: row.ExitCode, Lines: row.Lines,
+	}
+	if len(row.Outputs) > 0 {
+		s.Outputs = &row.Outputs
+	}
+	for _, written := range v.Pipeline.Steps {
+		if written.Key != row.Key {
+			continue
+		}
+		s.Needs = each(written.Needs, func(k pipeline.StepKey) string { return string(k) })
+		if in := inputs(written); len(in) > 0 {
+			s.Inputs = &in
+		}
+	}
+	return s
+}
+
+// inputs are what was written in the pipeline, references unresolved: the
+// values behind them are the run's own business.
+func inputs(s pipeline.Step) map[string]any {
+	in := map[string]any{}
+	switch {
+	case s.Plugin != nil:
+		maps.Copy(in, s.Plugin.Parameters)
+		for name, value := range s.Plugin.Secrets {
+			in[name] = value
+		}
+	case s.Service != nil:
+		for name, value := range s.Service.Env {
+			in[name] = value
+		}
+	}
+	return in
+}
+
+func line(l controlplane.LogLine) LogLine {
+	return LogLine{
+		Run: l.RunNumber, Step: string(l.Step), Number: l.Number, At: l.At, Text: l.Text,
+		Dropped: some(l.Dropped),
+	}
+}
+
+func progress(p controlplane.Progress) Progress {
+	return Progress{
+		Run: p.RunNumber, Step: string(p.Step), At: p.At, PulledBytes: some(p.PulledBytes),
+		TotalBytes: some(p.TotalBytes), Lines: some(p.Lines), Bytes: some(p.Bytes),
+		LastOutputAt: some(p.LastOutput),
+	}
+}

@@ -1,0 +1,68 @@
+package catalog
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// checkAddress reads host:port and refuses places where no agent can be. Names
+// are looked at again when they are dialed: see AllowedNodeAddress.
+func (c *Catalog) checkAddress(address string) (string, error) {
+	host, port, err := net.SplitHostPort(strings.ToLower(strings.TrimSpace(address)))
+	if err != nil {
+		return "", badAddress(address, "it is not host:port")
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", badAddress(address, "its port is not 1 to 65535")
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return net.JoinHostPort(ip.Unmap().String(), strconv.FormatUint(n, 10)),
+			c.allowed(netip.AddrPortFrom(ip.Unmap(), uint16(n)))
+	}
+	if !validDomain(host) || numeric(host) {
+		return "", badAddress(address, "its host is neither a name nor an address")
+	}
+	if (host == "localhost" || strings.HasSuffix(host, ".localhost")) && !c.allowLoopback {
+		return "", badAddress(address, "it is this machine itself")
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
+}
+
+// numeric finds other spellings of addresses, which the system's resolver
+// would read: 2130706433, 127.1, 0x7f.1.
+func numeric(host string) bool {
+	last := host[strings.LastIndex(host, ".")+1:]
+	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
+}
+
+// AllowedNodeAddress refuses addresses that no node may have. The fleet asks
+// again after it resolved a name, so that a name cannot change its mind.
+func (c *Catalog) AllowedNodeAddress(ap netip.AddrPort) error {
+	return c.allowed(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
+}
+
+func (c *Catalog) allowed(ap netip.AddrPort) error {
+	ip := ap.Addr()
+	switch {
+	case ip.IsLoopback() && !c.allowLoopback:
+		return badAddress(ap.String(), "it is this machine itself")
+	case ip.IsUnspecified(), ip.IsMulticast():
+		return badAddress(ap.String(), "it is no address of a machine")
+	case ip.IsLinkLocalUnicast():
+		return badAddress(ap.String(), "it is valid on one network link only")
+	case c.deny(ap):
+		return badAddress(ap.String(), "it belongs to the control plane or its database")
+	default:
+		return nil
+	}
+}
+
+func badAddress(address, why string) error {
+	return invalid("address", "address_invalid",
+		fmt.Sprintf("%q cannot be a node's address: %s", clip(address), why),
+		"Give host:port where the agent listens, such as 10.20.4.14:5000.")
+}

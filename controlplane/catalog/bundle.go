@@ -1,0 +1,191 @@
+package catalog
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// Bundle is all that a node needs to know for one run.
+type Bundle struct {
+	// Key seals what the agent may not keep readable.
+	Key []byte
+	// Values holds the secrets that the run's pipeline refers to, by name.
+	Values map[string]controlplane.Plain
+}
+
+// OpenRun opens the secrets that a run's pipeline refers to, for the fleet
+// to send to the node that the run is assigned to; the caller has checked
+// that. Generated ones are made at the first opening and stay the same for
+// the life of the deployment. The journal notes the names.
+func (c *Catalog) OpenRun(
+	ctx context.Context, actor access.Actor, deployment controlplane.DeploymentID,
+	run controlplane.Run,
+) (Bundle, error) {
+	b := Bundle{Values: map[string]controlplane.Plain{}}
+	refs, err := secretRefs(run.Pipeline)
+	if err != nil {
+		return b, err
+	}
+	names := slices.Sorted(maps.Keys(refs))
+	e := actor.Entry("open secrets", "run "+string(run.ID))
+	e.Project, e.Detail = run.Project, strings.Join(names, " ")
+	err = c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := system(actor); err != nil {
+			return err
+		}
+		if b.Key, err = c.openRunKey(run.ID, run.Key); err != nil {
+			return err
+		}
+		made, err := tx.DeploymentSecrets(ctx, deployment)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if b.Values[name], err = c.value(ctx, tx, run.Project, deployment, name, made); err != nil {
+				return err
+			}
+		}
+		return tx.TouchSecrets(ctx, run.Project, names, c.now())
+	})
+	if err != nil {
+		return Bundle{}, err
+	}
+	return b, nil
+}
+
+func (c *Catalog) value(
+	ctx context.Context, tx *postgres.Tx, project controlplane.ProjectID,
+	deployment controlplane.DeploymentID, name string, made map[string]controlplane.Sealed,
+) (controlplane.Plain, error) {
+	place := seal.Place{
+		Table: "deployment_secrets", Row: string(deployment) + "/" + name, Column: "sealed",
+	}
+	if sealed, ok := made[name]; ok {
+		b, err := c.keys.Open(place, sealed)
+		if err != nil {
+			return controlplane.Plain{}, fmt.Errorf("open generated secret %s: %w", name, err)
+		}
+		return controlplane.NewPlain(string(b)), nil
+	}
+	s, ok, err := tx.SecretByName(ctx, project, name)
+	if err != nil {
+		return controlplane.Plain{}, err
+	}
+	if !ok {
+		return controlplane.Plain{}, &controlplane.Error{
+			Kind: controlplane.Conflict, Code: "secret_missing",
+			Message: "the pipeline refers to the secret " + name + ", which was deleted",
+			Remedy:  "Define it again, then retry.",
+		}
+	}
+	if s.Rule == nil {
+		return c.openSecret(s)
+	}
+	return c.generate(ctx, tx, deployment, s, place)
+}
+
+func (c *Catalog) generate(
+	ctx context.Context, tx *postgres.Tx, deployment controlplane.DeploymentID,
+	s controlplane.Secret, place seal.Place,
+) (controlplane.Plain, error) {
+	value, err := drawn(*s.Rule)
+	if err != nil {
+		return controlplane.Plain{}, fmt.Errorf("generate secret %s: %w", s.Name, err)
+	}
+	sealed, err := c.keys.Seal(place, []byte(value))
+	if err != nil {
+		return controlplane.Plain{}, fmt.Errorf("seal generated secret %s: %w", s.Name, err)
+	}
+	added, err := tx.InsertDeploymentSecret(ctx, deployment, s.Name, sealed)
+	if err != nil {
+		return controlplane.Plain{}, err
+	}
+	if added {
+		return controlplane.NewPlain(value), nil
+	}
+	// Somebody was faster between our look and our write: theirs counts.
+	made, err := tx.DeploymentSecrets(ctx, deployment)
+	if err != nil {
+		return controlplane.Plain{}, err
+	}
+	b, err := c.keys.Open(place, made[s.Name])
+	if err != nil {
+		return controlplane.Plain{}, fmt.Errorf("open generated secret %s: %w", s.Name, err)
+	}
+	return controlplane.NewPlain(string(b)), nil
+}
+
+func letters(a controlplane.Alphabet) (string, bool) {
+	const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	switch a {
+	case controlplane.Alphanumeric:
+		return alphanumeric, true
+	case controlplane.Hex:
+		return "0123456789abcdef", true
+	case controlplane.Base64URL:
+		return alphanumeric + "-_", true
+	default:
+		return "", false
+	}
+}
+
+// drawn makes a random text by the rule, each letter equally likely.
+func drawn(rule controlplane.SecretRule) (string, error) {
+	from, ok := letters(rule.Alphabet)
+	if !ok {
+		return "", fmt.Errorf("unknown alphabet %q", rule.Alphabet)
+	}
+	out := make([]byte, 0, rule.Length)
+	b := make([]byte, 1)
+	for len(out) < rule.Length {
+		if _, err := rand.Read(b); err != nil {
+			return "", err
+		}
+		if whole := 256 / len(from) * len(from); int(b[0]) < whole {
+			out = append(out, from[int(b[0])%len(from)])
+		}
+	}
+	return string(out), nil
+}
+
+// PullCredentials opens the sign-ins of the registries with these hosts;
+// those read anonymously are left out.
+func (c *Catalog) PullCredentials(
+	ctx context.Context, actor access.Actor, hosts []string,
+) (map[string]controlplane.Credentials, error) {
+	all := map[string]controlplane.Credentials{}
+	e := actor.Entry("open pull credentials", "registries "+strings.Join(hosts, " "))
+	err := c.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := system(actor); err != nil {
+			return err
+		}
+		for _, host := range hosts {
+			r, ok, err := tx.RegistryByHost(ctx, host)
+			if err != nil {
+				return err
+			}
+			if !ok || len(r.Password) == 0 {
+				continue
+			}
+			password, err := c.openPassword(r)
+			if err != nil {
+				return err
+			}
+			all[host] = controlplane.Credentials{Username: r.Username, Password: password}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}

@@ -1,0 +1,156 @@
+// Package catalog is what admins define: registries, services, plugins,
+// environments, projects with their pipelines and secrets, and nodes.
+//
+// It is the only package that opens secrets: sealed on write, opened for one
+// run or one connection, never for a page. Each change, each refused attempt
+// and each opening of secrets is an entry of the audit journal, written in the
+// same transaction where there is one. What something uses cannot be deleted;
+// what was saved as a pipeline version cannot change.
+package catalog
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// Images is what the catalogue wants to know of container registries. Each
+// method asks at most one registry, ends with the context, and fails with a
+// *controlplane.Error that names the registry. Concurrent use is fine.
+type Images interface {
+	// ListTags gives all tags; an old list is marked stale.
+	ListTags(ctx context.Context, s registry.Source) (registry.TagList, error)
+	// Resolve gives the digest that a tag means now.
+	Resolve(ctx context.Context, s registry.Source, tag string) (digest string, err error)
+	// Describe tells what it can about tags within the time.
+	Describe(ctx context.Context, s registry.Source, tags []string,
+		within time.Duration) map[string]registry.Image
+}
+
+var _ Images = (*registry.Client)(nil)
+
+// IssuedToken is a new node credential: the token, shown once, its public
+// name, and the key that both ends derive from it.
+type IssuedToken struct {
+	Token controlplane.Plain
+	Kid   string
+	Key   []byte
+}
+
+// Config is what the catalogue needs.
+type Config struct {
+	Store  *postgres.Store
+	Keys   *seal.Keyring
+	Images Images
+	// IssueToken makes a node's credential, bound to our own identity.
+	IssueToken func() (IssuedToken, error)
+	// AllowLoopback lets nodes be on this machine, for development.
+	AllowLoopback bool
+	// Deny forbids further node addresses, such as the control plane's own
+	// and the database's; nil forbids no more.
+	Deny func(netip.AddrPort) bool
+	Log  *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Catalog is the door to everything admins define. It is safe for concurrent
+// use.
+type Catalog struct {
+	store         *postgres.Store
+	keys          *seal.Keyring
+	images        Images
+	issueToken    func() (IssuedToken, error)
+	allowLoopback bool
+	deny          func(netip.AddrPort) bool
+	log           *slog.Logger
+	now           func() time.Time
+}
+
+// New makes the catalogue.
+func New(c Config) *Catalog {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Deny == nil {
+		c.Deny = func(netip.AddrPort) bool { return false }
+	}
+	return &Catalog{
+		store: c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
+		allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
+	}
+}
+
+// change runs an admin's change in one transaction with its audit entry. A
+// refusal is written down too.
+func (c *Catalog) change(
+	ctx context.Context, actor access.Actor, action, object string, fn func(*postgres.Tx) error,
+) error {
+	return c.store.Audited(ctx, actor.Entry(action, object), func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// admin checks the actor before work that comes ahead of a transaction, and
+// writes a refusal down.
+func (c *Catalog) admin(
+	ctx context.Context, actor access.Actor, action, object string,
+) error {
+	return c.attempt(ctx, actor, action, object,
+		access.Check(actor, access.Admin, access.Object{}))
+}
+
+// attempt writes down an attempt that ended before its transaction began.
+func (c *Catalog) attempt(
+	ctx context.Context, actor access.Actor, action, object string, err error,
+) error {
+	if err == nil {
+		return nil
+	}
+	if failed := c.store.Refused(ctx, *actor.Entry(action, object), err); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// shared checks that the actor may see what everybody with any grant sees.
+func shared(actor access.Actor, what, name string) error {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return err
+	}
+	if !access.SeesCatalog(actor) {
+		return controlplane.Missing(what, name)
+	}
+	return nil
+}
+
+// found splits "not found" from failures: creating is what a put does then.
+func found(err error) (bool, error) {
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func invalid(field, code, message, remedy string) error {
+	return &controlplane.Error{
+		Kind: controlplane.Invalid, Code: code, Field: field, Message: message, Remedy: remedy,
+	}
+}
+
+func checkDescription(s string) error {
+	if len(s) <= 500 {
+		return nil
+	}
+	return invalid("description", "too_long", "a description has at most 500 bytes", "Shorten it.")
+}

@@ -1,0 +1,156 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// EnvironmentPut is what an admin says about an environment.
+type EnvironmentPut struct {
+	Name        string
+	Domain      string
+	Description string
+	Restricted  bool
+	// CleanupAfterHours is zero for never.
+	CleanupAfterHours int
+}
+
+// ListEnvironments gives one page of what the actor may see, and the next
+// page's cursor.
+func (c *Catalog) ListEnvironments(
+	ctx context.Context, actor access.Actor, p controlplane.Page,
+) (all []controlplane.Environment, next string, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	scope := access.Readable(actor)
+	v := postgres.Visible{All: scope.All, Unrestricted: len(scope.Projects) > 0, Granted: []string{}}
+	for _, id := range scope.Environments {
+		v.Granted = append(v.Granted, string(id))
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListEnvironments(ctx, v, p.After, p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(e controlplane.Environment) string { return e.Name })
+	return all, next, err
+}
+
+// GetEnvironment loads one environment.
+func (c *Catalog) GetEnvironment(
+	ctx context.Context, actor access.Actor, name string,
+) (e controlplane.Environment, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return e, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		e, err = tx.EnvironmentByName(ctx, name)
+		return err
+	})
+	if err == nil && !access.SeesEnvironment(actor, e.ID, e.Restricted) {
+		return controlplane.Environment{}, controlplane.Missing("environment", name)
+	}
+	return e, err
+}
+
+// PutEnvironment makes or changes an environment.
+func (c *Catalog) PutEnvironment(
+	ctx context.Context, actor access.Actor, p EnvironmentPut,
+) (out controlplane.Saved[controlplane.Environment], err error) {
+	object := "environment " + p.Name
+	err = c.change(ctx, actor, "put environment", object, func(tx *postgres.Tx) error {
+		if err := checkEnvironment(p); err != nil {
+			return err
+		}
+		out, err = putEnvironment(ctx, tx, p)
+		return err
+	})
+	return out, err
+}
+
+func checkEnvironment(p EnvironmentPut) error {
+	if err := controlplane.ValidName("name", p.Name); err != nil {
+		return err
+	}
+	if !validDomain(p.Domain) {
+		return invalid("domain", "domain_invalid",
+			fmt.Sprintf("%q is not a domain", clip(p.Domain)),
+			"Write it in lowercase without a leading dot, scheme or port, such as qa.example.org.")
+	}
+	if err := checkCleanup(p.CleanupAfterHours); err != nil {
+		return err
+	}
+	return checkDescription(p.Description)
+}
+
+// checkCleanup allows up to ten years: longer is what zero is for.
+func checkCleanup(hours int) error {
+	const most = 87600
+	if hours < 0 || hours > most {
+		return invalid("cleanup_after_hours", "range",
+			fmt.Sprintf("%d hours; give 1 to %d", hours, most), "Use 0 for never.")
+	}
+	return nil
+}
+
+func validDomain(domain string) bool {
+	if domain == "" || len(domain) > 200 {
+		return false
+	}
+	for label := range strings.SplitSeq(domain, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+func putEnvironment(
+	ctx context.Context, tx *postgres.Tx, p EnvironmentPut,
+) (out controlplane.Saved[controlplane.Environment], err error) {
+	old, err := tx.EnvironmentByName(ctx, p.Name)
+	exists, err := found(err)
+	if err != nil {
+		return out, err
+	}
+	e := old
+	e.Name, e.Domain, e.Description, e.Restricted = p.Name, p.Domain, p.Description, p.Restricted
+	e.CleanupAfterHours = p.CleanupAfterHours
+	if !exists {
+		e.ID = controlplane.NewID[controlplane.EnvironmentID]()
+	}
+	out.Created, out.Changed, out.Object = !exists, e != old, e
+	if !out.Changed {
+		return out, nil
+	}
+	tx.Wake(controlplane.TopicCatalog, "")
+	tx.Wake(controlplane.TopicAccess, "")
+	return out, tx.PutEnvironment(ctx, e)
+}
+
+// DeleteEnvironment removes an environment without nodes and deployments.
+func (c *Catalog) DeleteEnvironment(ctx context.Context, actor access.Actor, name string) error {
+	object := "environment " + name
+	return c.change(ctx, actor, "delete environment", object, func(tx *postgres.Tx) error {
+		e, err := tx.EnvironmentByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		tx.Wake(controlplane.TopicCatalog, "")
+		tx.Wake(controlplane.TopicAccess, "")
+		return tx.DeleteEnvironment(ctx, e.ID)
+	})
+}

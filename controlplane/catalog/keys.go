@@ -1,0 +1,149 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// known is what a key check holds. Its content does not matter.
+const known = "nullops key check"
+
+func checkPlace(kid string) seal.Place {
+	return seal.Place{Table: "key_check", Row: kid, Column: "sealed"}
+}
+
+// CheckKeys proves that the ring opens what this database holds, and fails
+// the start if it does not: better now than at the first secret. The first
+// key leaves a known text behind for the next start.
+func CheckKeys(
+	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
+) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return store.InTx(ctx, func(tx *postgres.Tx) error {
+		checks, err := tx.KeyChecks(ctx)
+		if err != nil {
+			return err
+		}
+		opened := false
+		for kid, sealed := range checks {
+			plain, err := keys.Open(checkPlace(kid), sealed)
+			right := err == nil && bytes.Equal(plain, []byte(known))
+			if holds(keys, kid) && !right {
+				return wrongKey("master key " + kid + " is not the one this database was sealed with")
+			}
+			opened = opened || right
+		}
+		if len(checks) > 0 && !opened {
+			return wrongKey("none of the master keys opens what this database holds")
+		}
+		return plant(ctx, tx, keys, checks)
+	})
+}
+
+func holds(keys *seal.Keyring, kid string) bool {
+	return slices.Contains(keys.Kids(), kid)
+}
+
+func plant(
+	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring,
+	checks map[string]controlplane.Sealed,
+) error {
+	kid := keys.Primary()
+	if _, ok := checks[kid]; ok {
+		return nil
+	}
+	sealed, err := keys.Seal(checkPlace(kid), []byte(known))
+	if err != nil {
+		return fmt.Errorf("seal key check: %w", err)
+	}
+	return tx.InsertKeyCheck(ctx, kid, sealed)
+}
+
+func wrongKey(message string) error {
+	return &controlplane.Error{
+		Kind: controlplane.Invalid, Code: "master_key_wrong", Field: "NULLOPS_MASTER_KEYS",
+		Message: message,
+		Remedy:  "Set the keys that this database was set up with, newest first.",
+	}
+}
+
+// Identity gives the control plane's own certificate and private key. The
+// first start makes them with the given function; the key is stored sealed.
+func Identity(
+	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
+	make func() (certificate, key []byte, err error),
+) (certificate, key []byte, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, nil, err
+	}
+	place := seal.Place{Table: "identity", Row: "one", Column: "key"}
+	err = store.InTx(ctx, func(tx *postgres.Tx) error {
+		_, _, have, err := tx.Identity(ctx)
+		if err != nil || have {
+			return err
+		}
+		certificate, key, err := make()
+		if err != nil {
+			return fmt.Errorf("make identity: %w", err)
+		}
+		sealed, err := keys.Seal(place, key)
+		if err != nil {
+			return fmt.Errorf("seal identity: %w", err)
+		}
+		return tx.InsertIdentity(ctx, certificate, sealed)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = store.Read(ctx, func(tx *postgres.Tx) error {
+		var sealed controlplane.Sealed
+		certificate, sealed, _, err = tx.Identity(ctx)
+		if err != nil {
+			return err
+		}
+		key, err = keys.Open(place, sealed)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("open identity: %w", err)
+	}
+	return certificate, key, nil
+}
+
+func runKeyPlace(run controlplane.RunID) seal.Place {
+	return seal.Place{Table: "runs", Row: string(run), Column: "key_sealed"}
+}
+
+// NewRunKey makes the 32 bytes that seal a run's secret outputs on its node,
+// and gives them sealed.
+func (c *Catalog) NewRunKey(run controlplane.RunID) (controlplane.Sealed, error) {
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("make run key: %w", err)
+	}
+	defer clear(key)
+	sealed, err := c.keys.Seal(runKeyPlace(run), key)
+	if err != nil {
+		return nil, fmt.Errorf("seal run key: %w", err)
+	}
+	return sealed, nil
+}
+
+// openRunKey opens what NewRunKey sealed for this run.
+func (c *Catalog) openRunKey(run controlplane.RunID, key controlplane.Sealed) ([]byte, error) {
+	plain, err := c.keys.Open(runKeyPlace(run), key)
+	if err != nil {
+		return nil, fmt.Errorf("open key of run %s: %w", run, err)
+	}
+	return plain, nil
+}

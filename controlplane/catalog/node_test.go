@@ -1,0 +1,284 @@
+package catalog_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+func (w *world) addNode(t *testing.T) catalog.Enrolment {
+	t.Helper()
+	must(w.PutEnvironment(t.Context(), w.admin, catalog.EnvironmentPut{
+		Name: "qa", Domain: "localhost",
+	}))(t)
+	return must(w.AddNode(t.Context(), w.admin, catalog.NodePut{
+		Name: "n1", Environment: "qa", Address: "10.0.0.5:5000",
+	}))(t)
+}
+
+func print(c string) controlplane.Thumbprint {
+	return controlplane.Thumbprint(strings.Repeat(c, 64))
+}
+
+// note does what a link does to a node.
+func (w *world) note(t *testing.T, fn func(*postgres.Tx) error) {
+	t.Helper()
+	if err := w.store.InTx(t.Context(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) online(t *testing.T, id controlplane.NodeID) {
+	t.Helper()
+	w.note(t, func(tx *postgres.Tx) error {
+		if _, err := tx.TrustNode(t.Context(), id, print("a")); err != nil {
+			return err
+		}
+		_, err := tx.MoveNode(t.Context(), id, controlplane.NodeOnline, "")
+		return err
+	})
+}
+
+func TestAddNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.addNode(t)
+	if e.Token.Empty() || e.Node.Status != controlplane.NodeEnrolled || e.Node.TokenKid == "" {
+		t.Fatalf("enrolment %+v", e.Node)
+	}
+	// promise: N-213
+	if n := w.query(t, `SELECT count(*) FROM node_tokens WHERE node_tokens::text LIKE '%canary%'
+		OR position('canary'::bytea in verifier) > 0`); n != 0 {
+		t.Error("the token or its key is readable in the database")
+	}
+	token := must(w.token(t, e.Node.ID))(t)
+	key, err := w.OpenNodeKey(token)
+	if err != nil || !strings.HasPrefix(string(key), "key-1-") {
+		t.Errorf("key: %v", err)
+	}
+	token.Node = controlplane.NewID[controlplane.NodeID]()
+	if _, err := w.OpenNodeKey(token); err == nil {
+		t.Error("a token moved to another node opens")
+	}
+}
+
+func (w *world) token(
+	t *testing.T, id controlplane.NodeID,
+) (token controlplane.NodeToken, err error) {
+	t.Helper()
+	err = w.store.Read(t.Context(), func(tx *postgres.Tx) error {
+		var ok bool
+		if token, ok, err = tx.ActiveToken(t.Context(), id); err == nil && !ok {
+			err = errors.New("no active token")
+		}
+		return err
+	})
+	return token, err
+}
+
+func TestAddNode_Refuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addNode(t)
+	for _, address := range []string{
+		"", "10.0.0.1", "10.0.0.1:0", "10.0.0.1:99999", "127.0.0.1:5000", "[::1]:5000",
+		"localhost:5000", "x.localhost:5000", "169.254.1.1:5000", "0.0.0.0:5000",
+		"[::ffff:127.0.0.1]:5000", "2130706433:5000", "127.1:5000", "0x7f000001:5000",
+		"224.0.0.1:5000", "http://x:5000", "a b:5000", "[fe80::1]:5000",
+	} {
+		_, err := w.AddNode(t.Context(), w.admin, catalog.NodePut{
+			Name: "n2", Environment: "qa", Address: address,
+		})
+		var said *controlplane.Error
+		if !errors.As(err, &said) || said.Field != "address" || said.Remedy == "" {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	for field, bad := range map[string]catalog.NodePut{
+		"name":        {Name: "N2", Environment: "qa", Address: "10.0.0.6:5000"},
+		"environment": {Name: "n2", Environment: "nowhere", Address: "10.0.0.6:5000"},
+		"thumbprint":  {Name: "n2", Environment: "qa", Address: "10.0.0.6:5000", Thumbprint: "xyz"},
+	} {
+		_, err := w.AddNode(t.Context(), w.admin, bad)
+		var said *controlplane.Error
+		if !errors.As(err, &said) || said.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	_, err := w.AddNode(t.Context(), w.admin, catalog.NodePut{
+		Name: "n2", Environment: "qa", Address: "10.0.0.5:5000",
+	})
+	if controlplane.KindOf(err) != controlplane.Conflict {
+		t.Errorf("the address of another node: %v", err)
+	}
+	if n := w.query(t, `SELECT count(*) FROM nodes`); n != 1 {
+		t.Errorf("%d nodes", n)
+	}
+}
+
+// A changed certificate needs a person, who can approve exactly what proved
+// the token and nothing else.
+func TestApproveNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	e := w.addNode(t)
+	w.online(t, e.Node.ID)
+	distrust := func(p controlplane.Thumbprint, proven bool) {
+		w.note(t, func(tx *postgres.Tx) error {
+			if err := tx.SetPending(ctx, e.Node.ID, p, proven); err != nil {
+				return err
+			}
+			_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeUntrusted, "changed")
+			return err
+		})
+	}
+	approve := func(p controlplane.Thumbprint) (controlplane.Node, error) {
+		return w.ApproveNode(ctx, w.admin, "n1", string(p))
+	}
+	if _, err := approve(print("b")); controlplane.CodeOf(err) != "nothing_to_approve" {
+		t.Errorf("nothing pending: %v", err)
+	}
+	distrust(print("b"), false)
+	if _, err := approve(print("b")); controlplane.CodeOf(err) != "proof_invalid" {
+		t.Errorf("no proof: %v", err)
+	}
+	distrust(print("b"), true)
+	if _, err := approve(print("c")); controlplane.CodeOf(err) != "thumbprint_changed" {
+		t.Errorf("another certificate: %v", err)
+	}
+	n, err := approve(print("b"))
+	if err != nil || n.Thumbprint != print("b") || n.Pending != "" ||
+		n.Status != controlplane.NodeOffline {
+		t.Errorf("approved: %+v %v", n, err)
+	}
+	if got := w.query(t, `SELECT count(*) FROM audit WHERE action = 'approve node'
+		AND result = 'refused'`); got != 3 {
+		t.Errorf("%d refusals in the journal, want 3", got)
+	}
+}
+
+func TestRotateToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	first := w.addNode(t)
+	second := must(w.RotateToken(ctx, w.admin, "n1"))(t)
+	if second.Token.Reveal() == first.Token.Reveal() || second.Node.TokenKid == first.Node.TokenKid {
+		t.Fatal("the token did not change")
+	}
+	if second.Node.RevocationPending {
+		t.Error("pending although the agent was never met")
+	}
+	w.online(t, first.Node.ID)
+	third := must(w.RotateToken(ctx, w.admin, "n1"))(t)
+	if !third.Node.RevocationPending || third.Node.Status != controlplane.NodeOnline {
+		t.Errorf("after rotating under a link: %+v", third.Node)
+	}
+	if n := w.query(t, `SELECT count(*) FROM node_tokens WHERE revoked_at IS NULL`); n != 1 {
+		t.Errorf("%d active tokens", n)
+	}
+	n := must(w.RevokeToken(ctx, w.admin, "n1"))(t)
+	if n.TokenKid != "" || !n.RevocationPending {
+		t.Errorf("revoked: %+v", n)
+	}
+	w.note(t, func(tx *postgres.Tx) error {
+		pending, err := tx.PendingRevocations(ctx, n.ID)
+		if err != nil {
+			return err
+		}
+		for _, p := range pending {
+			if err := tx.ConfirmRevocation(ctx, n.ID, p.Kid); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if n = must(w.GetNode(ctx, w.admin, "n1"))(t); n.RevocationPending {
+		t.Error("still pending after the agent confirmed")
+	}
+}
+
+// A node that lost its trust for good enrols anew with a new token.
+func TestRotateToken_UntrustedEnrolsAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.addNode(t)
+	w.online(t, e.Node.ID)
+	w.note(t, func(tx *postgres.Tx) error {
+		if err := tx.SetPending(t.Context(), e.Node.ID, print("b"), false); err != nil {
+			return err
+		}
+		_, err := tx.MoveNode(t.Context(), e.Node.ID, controlplane.NodeUntrusted, "changed")
+		return err
+	})
+	out := must(w.RotateToken(t.Context(), w.admin, "n1"))(t)
+	if n := out.Node; n.Status != controlplane.NodeEnrolled || n.Thumbprint != "" || n.Pending != "" {
+		t.Errorf("after a new token: %+v", n)
+	}
+}
+
+func TestEnableDisableRemove(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	e := w.addNode(t)
+	w.online(t, e.Node.ID)
+	for range 2 {
+		n, err := w.DisableNode(ctx, w.admin, "n1")
+		if err != nil || n.Status != controlplane.NodeDisabled || n.Enabled() {
+			t.Errorf("disable: %+v %v", n, err)
+		}
+	}
+	w.note(t, func(tx *postgres.Tx) error {
+		moved, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		if moved {
+			t.Error("a disabled node came online by itself")
+		}
+		return err
+	})
+	for range 2 {
+		n, err := w.EnableNode(ctx, w.admin, "n1")
+		if err != nil || n.Status != controlplane.NodeOffline {
+			t.Errorf("enable: %+v %v", n, err)
+		}
+	}
+	must(w.PutProject(ctx, w.admin, catalog.ProjectPut{Name: "shop"}))(t)
+	w.exec(t, `INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name,
+		created_by, cpu, memory_mib, status) SELECT $1, 'cart', p.id, n.environment_id, n.id, 'n1',
+		'ada', 0.5, 256, 'ready' FROM projects p, nodes n`,
+		string(controlplane.NewID[controlplane.DeploymentID]()))
+	n := must(w.GetNode(ctx, w.admin, "n1"))(t)
+	if n.Deployments != 1 || n.Allocated.CPU != 0.5 || n.Allocated.MemoryMiB != 256 {
+		t.Errorf("allocated %+v on %d", n.Allocated, n.Deployments)
+	}
+	err := w.RemoveNode(ctx, w.admin, "n1")
+	var said *controlplane.Error
+	// promise: N-236
+	if !errors.As(err, &said) || fmt.Sprint(said.Users) != "[deployment cart]" {
+		t.Errorf("remove in use: %v", err)
+	}
+	for name, err := range map[string]error{
+		"project":     w.DeleteProject(ctx, w.admin, "shop"),
+		"environment": w.DeleteEnvironment(ctx, w.admin, "qa"),
+	} {
+		if controlplane.KindOf(err) != controlplane.Conflict {
+			t.Errorf("%s in use: %v", name, err)
+		}
+	}
+	w.exec(t, `ALTER TABLE deployments DISABLE TRIGGER USER`)
+	w.exec(t, `UPDATE deployments SET status = 'removed'`)
+	w.exec(t, `ALTER TABLE deployments ENABLE TRIGGER USER`)
+	// promise: N-236
+	if err := w.RemoveNode(ctx, w.admin, "n1"); err != nil {
+		t.Errorf("remove empty: %v", err)
+	}
+	if err := w.DeleteEnvironment(ctx, w.admin, "qa"); err != nil {
+		t.Errorf("delete an environment with history only: %v", err)
+	}
+}

@@ -1,0 +1,308 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// PipelineSaved says what saving did.
+type PipelineSaved struct {
+	// Changed is false when the current version is the same.
+	Changed bool
+	Version int
+	Digest  string
+}
+
+// ValidatePipeline gives every problem of a pipeline at once, says whether
+// saving it would make a new version, and saves nothing.
+func (c *Catalog) ValidatePipeline(
+	ctx context.Context, actor access.Actor, project string, p pipeline.Pipeline,
+) (problems []controlplane.Problem, changes bool, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, false, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		x, err := tx.ProjectByName(ctx, project)
+		if err != nil {
+			return err
+		}
+		filled, found, err := prepare(ctx, tx, x, p)
+		if problems = found; err != nil || len(found) > 0 {
+			return err
+		}
+		v, err := next(ctx, tx, x, filled)
+		changes = v.changed
+		return err
+	})
+	return problems, changes, err
+}
+
+// SavePipeline validates a pipeline as a whole and saves it as the project's
+// next version, with copies of everything it uses: later changes of the
+// catalogue do not alter it. An unchanged pipeline makes no version.
+func (c *Catalog) SavePipeline(
+	ctx context.Context, actor access.Actor, project string, p pipeline.Pipeline, note string,
+) (out PipelineSaved, err error) {
+	object := "pipeline of " + project
+	err = c.change(ctx, actor, "save pipeline", object, func(tx *postgres.Tx) error {
+		if len(note) > 500 {
+			return invalid("note", "too_long", "a note has at most 500 bytes", "Shorten it.")
+		}
+		x, err := tx.LockProject(ctx, project)
+		if err != nil {
+			return err
+		}
+		filled, problems, err := prepare(ctx, tx, x, p)
+		if err != nil {
+			return err
+		}
+		if len(problems) > 0 {
+			return refusedPipeline(problems)
+		}
+		out, err = save(ctx, tx, actor, x, filled, note)
+		return err
+	})
+	return out, err
+}
+
+func refusedPipeline(problems []controlplane.Problem) error {
+	count := "one problem"
+	if len(problems) > 1 {
+		count = strconv.Itoa(len(problems)) + " problems"
+	}
+	return &controlplane.Error{
+		Kind: controlplane.Invalid, Code: "pipeline_invalid", Field: "pipeline",
+		Message: "the pipeline has " + count, Remedy: "Change what is listed and save again.",
+		Problems: problems,
+	}
+}
+
+// candidate is a pipeline on its way to being a version.
+type candidate struct {
+	pipeline pipeline.Pipeline
+	digest   string
+	// number is the current version's if nothing changed, else the next one.
+	number  int
+	changed bool
+}
+
+func next(
+	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p pipeline.Pipeline,
+) (v candidate, err error) {
+	if p.Order, err = pipeline.Order(p); err != nil {
+		return v, fmt.Errorf("order pipeline: %w", err)
+	}
+	v.pipeline = p
+	if v.digest, err = pipeline.Digest(p); err != nil {
+		return v, err
+	}
+	latest, ok, err := tx.LatestVersion(ctx, x.ID)
+	if err != nil {
+		return v, err
+	}
+	v.number, v.changed = latest.Version, !ok || latest.Digest != v.digest
+	if v.changed {
+		v.number++
+	}
+	return v, nil
+}
+
+func save(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, x controlplane.Project,
+	p pipeline.Pipeline, note string,
+) (PipelineSaved, error) {
+	v, err := next(ctx, tx, x, p)
+	out := PipelineSaved{Changed: v.changed, Version: v.number, Digest: v.digest}
+	if err != nil || !v.changed {
+		return out, err
+	}
+	err = tx.InsertVersion(ctx, controlplane.PipelineVersion{
+		Project: x.ID, Version: v.number, Pipeline: v.pipeline, Digest: v.digest, Note: note,
+		CreatedBy: actor.Name(),
+	})
+	if err != nil {
+		return out, err
+	}
+	services, plugins := uses(v.pipeline)
+	tx.Wake(controlplane.TopicCatalog, "")
+	return out, tx.SetProjectUses(ctx, x.ID, services, plugins)
+}
+
+func uses(p pipeline.Pipeline) (services, plugins []string) {
+	services, plugins = []string{}, []string{}
+	for _, s := range p.Steps {
+		if s.Service != nil {
+			services = append(services, s.Service.Name)
+		} else {
+			plugins = append(plugins, s.Plugin.Name)
+		}
+	}
+	return services, plugins
+}
+
+// prepare copies what the pipeline uses into it and finds all its problems.
+// Whatever the caller sent in those places is overwritten.
+func prepare(
+	ctx context.Context, tx *postgres.Tx, x controlplane.Project, p pipeline.Pipeline,
+) (pipeline.Pipeline, []controlplane.Problem, error) {
+	p.Format, p.Order = pipeline.Format, nil
+	filled, problems, err := fill(ctx, tx, p)
+	if err != nil {
+		return p, nil, err
+	}
+	settings, err := settingsOf(ctx, tx, x)
+	if err != nil {
+		return p, nil, err
+	}
+	for _, found := range pipeline.Validate(filled, settings) {
+		// Said already, and better: it is not in the catalogue.
+		if found.Code == "missing_image" || found.Code == "missing_component" {
+			continue
+		}
+		problems = append(problems, controlplane.Problem{
+			Step: string(found.Step), Field: found.Field, Code: found.Code, Message: found.Message,
+		})
+	}
+	for _, s := range filled.Steps {
+		if s.Plugin == nil {
+			continue
+		}
+		more, err := checkParameters(s)
+		if err != nil {
+			return p, nil, err
+		}
+		problems = append(problems, more...)
+	}
+	return filled, problems, nil
+}
+
+func fill(
+	ctx context.Context, tx *postgres.Tx, p pipeline.Pipeline,
+) (pipeline.Pipeline, []controlplane.Problem, error) {
+	var problems []controlplane.Problem
+	p.Steps = slices.Clone(p.Steps)
+	for i := range p.Steps {
+		problem, err := fillStep(ctx, tx, &p.Steps[i])
+		if err != nil {
+			return p, nil, err
+		}
+		if problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	return p, problems, nil
+}
+
+func fillStep(
+	ctx context.Context, tx *postgres.Tx, s *pipeline.Step,
+) (*controlplane.Problem, error) {
+	if s.Service != nil {
+		step := *s.Service
+		known, err := tx.ServiceByName(ctx, step.Name)
+		exists, err := found(err)
+		if err != nil {
+			return nil, err
+		}
+		step.Image = nil
+		s.Service = &step
+		if !exists {
+			return unknown(s.Key, "service", step.Name), nil
+		}
+		step.Image = known.Reference()
+	}
+	if s.Plugin != nil {
+		step := *s.Plugin
+		known, err := tx.PluginByName(ctx, step.Name)
+		exists, err := found(err)
+		if err != nil {
+			return nil, err
+		}
+		step.Image, step.Component = nil, nil
+		s.Plugin = &step
+		if !exists {
+			return unknown(s.Key, "plugin", step.Name), nil
+		}
+		step.Image, step.Component = known.Reference(), &known.Component
+	}
+	return nil, nil
+}
+
+func unknown(step pipeline.StepKey, what, name string) *controlplane.Problem {
+	if name == "" {
+		// pipeline.Validate asks for the name.
+		return nil
+	}
+	return &controlplane.Problem{
+		Step: string(step), Field: what + ".name", Code: "unknown_" + what,
+		Message: "there is no " + what + " " + name + " in the catalogue",
+	}
+}
+
+// CurrentPipeline loads the version that new deployments use.
+func (c *Catalog) CurrentPipeline(
+	ctx context.Context, actor access.Actor, project string,
+) (v controlplane.PipelineVersion, err error) {
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		p, err := readable(ctx, tx, actor, project)
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if v, ok, err = tx.LatestVersion(ctx, p.ID); err == nil && !ok {
+			err = controlplane.Missing("pipeline of", project)
+		}
+		return err
+	})
+	return v, err
+}
+
+// PipelineVersion loads one version, as it was saved.
+func (c *Catalog) PipelineVersion(
+	ctx context.Context, actor access.Actor, project string, number int,
+) (v controlplane.PipelineVersion, err error) {
+	if number < 1 || number > math.MaxInt32 {
+		return v, controlplane.Missing("pipeline version", strconv.Itoa(number))
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		p, err := readable(ctx, tx, actor, project)
+		if err != nil {
+			return err
+		}
+		v, err = tx.Version(ctx, p.ID, number)
+		return err
+	})
+	return v, err
+}
+
+// ListPipelineVersions gives one page of versions, newest first, and the next
+// page's cursor.
+func (c *Catalog) ListPipelineVersions(
+	ctx context.Context, actor access.Actor, project string, p controlplane.Page,
+) (all []controlplane.PipelineVersion, next string, err error) {
+	before := math.MaxInt32
+	if p.After != "" {
+		if before, err = offset(p.After); err != nil {
+			return nil, "", err
+		}
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		x, err := readable(ctx, tx, actor, project)
+		if err != nil {
+			return err
+		}
+		all, err = tx.ListVersions(ctx, x.ID, min(before, math.MaxInt32), p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(v controlplane.PipelineVersion) string {
+		return strconv.Itoa(v.Version)
+	})
+	return all, next, err
+}

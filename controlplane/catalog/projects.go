@@ -1,0 +1,205 @@
+package catalog
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ProjectPut is what an admin says about a project.
+type ProjectPut struct {
+	Name        string
+	Description string
+	Resources   pipeline.Resources
+	Cleanup     controlplane.Cleanup
+}
+
+// ProjectView is a project and what a person chooses when deploying it.
+type ProjectView struct {
+	controlplane.Project
+	Services []ProjectService
+}
+
+// ProjectService is one service of the current pipeline: a label when it is
+// pinned, a choice when it is selectable.
+type ProjectService struct {
+	Step    pipeline.StepKey
+	Service string
+	// Image is registry/repository, without a tag.
+	Image   string
+	TagMode pipeline.TagMode
+	Tag     string
+	Pattern string
+}
+
+// ListProjects gives one page of what the actor may see, and the next page's
+// cursor.
+func (c *Catalog) ListProjects(
+	ctx context.Context, actor access.Actor, p controlplane.Page,
+) (views []ProjectView, next string, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	scope := access.Readable(actor)
+	v := postgres.Visible{All: scope.All || scope.AnyProject, Granted: []string{}}
+	for _, id := range scope.Projects {
+		v.Granted = append(v.Granted, string(id))
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		all, err := tx.ListProjects(ctx, v, p.After, p.Fetch())
+		if err != nil {
+			return err
+		}
+		all, next = controlplane.Cut(p, all, func(x controlplane.Project) string { return x.Name })
+		views = make([]ProjectView, len(all))
+		for i, x := range all {
+			if views[i], err = view(ctx, tx, x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return views, next, err
+}
+
+func view(ctx context.Context, tx *postgres.Tx, p controlplane.Project) (ProjectView, error) {
+	out := ProjectView{Project: p}
+	v, ok, err := tx.LatestVersion(ctx, p.ID)
+	if err != nil || !ok {
+		return out, err
+	}
+	for _, key := range v.Pipeline.Order {
+		step, _ := v.Pipeline.Step(key)
+		if step.Service == nil || step.Service.Image == nil {
+			continue
+		}
+		image := step.Service.Image
+		out.Services = append(out.Services, ProjectService{
+			Step: key, Service: step.Service.Name,
+			Image:   image.Registry + "/" + image.Repository,
+			TagMode: image.TagMode, Tag: image.Tag, Pattern: image.Pattern,
+		})
+	}
+	return out, nil
+}
+
+// GetProject loads one project.
+func (c *Catalog) GetProject(
+	ctx context.Context, actor access.Actor, name string,
+) (out ProjectView, err error) {
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		p, err := readable(ctx, tx, actor, name)
+		if err != nil {
+			return err
+		}
+		out, err = view(ctx, tx, p)
+		return err
+	})
+	return out, err
+}
+
+// readable loads a project that the actor may read.
+func readable(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, name string,
+) (controlplane.Project, error) {
+	if !actor.SignedIn() {
+		return controlplane.Project{}, access.Check(actor, access.Self, access.Object{})
+	}
+	p, err := tx.ProjectByName(ctx, name)
+	if err != nil {
+		return p, err
+	}
+	return p, access.Check(actor, access.ReadProject,
+		access.Object{What: "project", Name: name, Project: p.ID})
+}
+
+// PutProject makes or changes a project. Limits may not fall below what its
+// current pipeline asks for.
+func (c *Catalog) PutProject(
+	ctx context.Context, actor access.Actor, p ProjectPut,
+) (out controlplane.Saved[ProjectView], err error) {
+	err = c.change(ctx, actor, "put project", "project "+p.Name, func(tx *postgres.Tx) error {
+		if err := checkProject(p); err != nil {
+			return err
+		}
+		out, err = putProject(ctx, tx, p)
+		return err
+	})
+	return out, err
+}
+
+func checkProject(p ProjectPut) error {
+	if err := controlplane.ValidName("name", p.Name); err != nil {
+		return err
+	}
+	if r := p.Resources; math.IsNaN(r.CPU) || r.CPU < 0 || r.CPU > 1024 {
+		return invalid("resources.cpu", "range", "a CPU limit is 0 to 1024 cores",
+			"Use 0 for no limit.")
+	}
+	if r := p.Resources; r.MemoryMiB < 0 || r.MemoryMiB > 16<<20 {
+		return invalid("resources.memory_mib", "range", "a memory limit is 0 to 16777216 MiB",
+			"Use 0 for no limit.")
+	}
+	if err := checkCleanup(p.Cleanup.Hours); err != nil {
+		return err
+	}
+	return checkDescription(p.Description)
+}
+
+func putProject(
+	ctx context.Context, tx *postgres.Tx, p ProjectPut,
+) (out controlplane.Saved[ProjectView], err error) {
+	old, err := tx.ProjectByName(ctx, p.Name)
+	exists, err := found(err)
+	if err != nil {
+		return out, err
+	}
+	x := old
+	x.Name, x.Description, x.Resources = p.Name, p.Description, p.Resources
+	x.Cleanup = p.Cleanup
+	if !exists {
+		x.ID = controlplane.NewID[controlplane.ProjectID]()
+	}
+	out.Created, out.Changed = !exists, x != old
+	if out.Object, err = view(ctx, tx, x); err != nil || !out.Changed {
+		return out, err
+	}
+	if err := stillFits(ctx, tx, x); err != nil {
+		return out, err
+	}
+	tx.Wake(controlplane.TopicCatalog, "")
+	return out, tx.PutProject(ctx, x)
+}
+
+func stillFits(ctx context.Context, tx *postgres.Tx, p controlplane.Project) error {
+	v, ok, err := tx.LatestVersion(ctx, p.ID)
+	if err != nil || !ok {
+		return err
+	}
+	for _, x := range pipeline.Validate(v.Pipeline, pipeline.Settings{Limits: p.Resources}) {
+		if strings.Contains(x.Field, "resources") {
+			return invalid(strings.TrimPrefix(x.Field, "service."), "over_limit", x.Message,
+				"Raise the limit, or save a smaller pipeline first.")
+		}
+	}
+	return nil
+}
+
+// DeleteProject removes a project without deployments, with its versions,
+// secrets and grants.
+func (c *Catalog) DeleteProject(ctx context.Context, actor access.Actor, name string) error {
+	return c.change(ctx, actor, "delete project", "project "+name, func(tx *postgres.Tx) error {
+		p, err := tx.ProjectByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		tx.Wake(controlplane.TopicCatalog, "")
+		tx.Wake(controlplane.TopicAccess, "")
+		return tx.DeleteProject(ctx, p.ID)
+	})
+}

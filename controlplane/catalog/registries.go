@@ -1,0 +1,185 @@
+package catalog
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// RegistryPut is what an admin says about a registry.
+type RegistryPut struct {
+	Name        string
+	Host        string
+	Insecure    bool
+	Username    string
+	Description string
+	// Password is nil to keep the stored one; an empty one forgets it.
+	Password *controlplane.Plain
+}
+
+// ListRegistries gives one page of registries and the next page's cursor.
+func (c *Catalog) ListRegistries(
+	ctx context.Context, actor access.Actor, p controlplane.Page,
+) (all []controlplane.Registry, next string, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	if !access.SeesCatalog(actor) {
+		return nil, "", nil
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListRegistries(ctx, p.After, p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(r controlplane.Registry) string { return r.Name })
+	return all, next, err
+}
+
+// GetRegistry loads one registry.
+func (c *Catalog) GetRegistry(
+	ctx context.Context, actor access.Actor, name string,
+) (r controlplane.Registry, err error) {
+	if err := shared(actor, "registry", name); err != nil {
+		return r, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		r, err = tx.RegistryByName(ctx, name)
+		return err
+	})
+	return r, err
+}
+
+// PutRegistry makes or changes a registry. A changed host forgets the stored
+// password, so that nobody can have it sent elsewhere.
+func (c *Catalog) PutRegistry(
+	ctx context.Context, actor access.Actor, p RegistryPut,
+) (out controlplane.Saved[controlplane.Registry], err error) {
+	err = c.change(ctx, actor, "put registry", "registry "+p.Name, func(tx *postgres.Tx) error {
+		if err := checkRegistry(p); err != nil {
+			return err
+		}
+		out, err = c.putRegistry(ctx, tx, p)
+		return err
+	})
+	return out, err
+}
+
+func checkRegistry(p RegistryPut) error {
+	if err := controlplane.ValidName("name", p.Name); err != nil {
+		return err
+	}
+	if err := registry.CheckHost(p.Host, p.Insecure); err != nil {
+		return err
+	}
+	if len(p.Username) > 200 || p.Password != nil && len(p.Password.Reveal()) > 4096 {
+		return invalid("username", "too_long",
+			"a user name has at most 200 bytes, a password 4096", "Shorten them.")
+	}
+	if p.Username == "" && p.Password != nil && !p.Password.Empty() {
+		return invalid("username", "required", "a password needs a user name",
+			"Give both, or neither.")
+	}
+	return checkDescription(p.Description)
+}
+
+func (c *Catalog) putRegistry(
+	ctx context.Context, tx *postgres.Tx, p RegistryPut,
+) (out controlplane.Saved[controlplane.Registry], err error) {
+	old, err := tx.RegistryByName(ctx, p.Name)
+	exists, err := found(err)
+	if err != nil {
+		return out, err
+	}
+	r := old
+	if !exists {
+		r = controlplane.Registry{ID: controlplane.NewID[controlplane.RegistryID](), Name: p.Name}
+	}
+	r.Host, r.Insecure = strings.ToLower(p.Host), p.Insecure
+	r.Username, r.Description = p.Username, p.Description
+	replaced, err := c.setPassword(&r, old, p)
+	if err != nil {
+		return out, err
+	}
+	out.Created, out.Object = !exists, r
+	out.Changed = !exists || replaced || r.Host != old.Host || r.Insecure != old.Insecure ||
+		r.Username != old.Username || r.Description != old.Description
+	if !out.Changed {
+		return out, nil
+	}
+	tx.Wake(controlplane.TopicCatalog, "")
+	return out, tx.PutRegistry(ctx, r, !exists)
+}
+
+func (c *Catalog) setPassword(
+	r *controlplane.Registry, old controlplane.Registry, p RegistryPut,
+) (replaced bool, err error) {
+	if r.Username == "" || old.Host != "" && r.Host != old.Host && p.Password == nil {
+		replaced, r.Password = len(old.Password) > 0, nil
+		return replaced, nil
+	}
+	if p.Password == nil {
+		return false, nil
+	}
+	if p.Password.Empty() {
+		replaced, r.Password = len(old.Password) > 0, nil
+		return replaced, nil
+	}
+	if len(old.Password) > 0 && r.Host == old.Host {
+		have, err := c.openPassword(old)
+		if err != nil {
+			return false, err
+		}
+		if same(have, *p.Password) {
+			return false, nil
+		}
+	}
+	r.Password, err = c.keys.Seal(passwordPlace(r.ID), []byte(p.Password.Reveal()))
+	return true, err
+}
+
+func same(a, b controlplane.Plain) bool {
+	return subtle.ConstantTimeCompare([]byte(a.Reveal()), []byte(b.Reveal())) == 1
+}
+
+func passwordPlace(id controlplane.RegistryID) seal.Place {
+	return seal.Place{Table: "registries", Row: string(id), Column: "password"}
+}
+
+func (c *Catalog) openPassword(r controlplane.Registry) (controlplane.Plain, error) {
+	if len(r.Password) == 0 {
+		return controlplane.Plain{}, nil
+	}
+	b, err := c.keys.Open(passwordPlace(r.ID), r.Password)
+	if err != nil {
+		return controlplane.Plain{}, fmt.Errorf("open password of registry %s: %w", r.Name, err)
+	}
+	return controlplane.NewPlain(string(b)), nil
+}
+
+// DeleteRegistry removes a registry that nothing uses.
+func (c *Catalog) DeleteRegistry(ctx context.Context, actor access.Actor, name string) error {
+	return c.change(ctx, actor, "delete registry", "registry "+name, func(tx *postgres.Tx) error {
+		r, err := tx.RegistryByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		tx.Wake(controlplane.TopicCatalog, "")
+		return tx.DeleteRegistry(ctx, r.ID)
+	})
+}
+
+// source gives what it takes to ask a registry about a repository.
+func (c *Catalog) source(r controlplane.Registry, repository string) (registry.Source, error) {
+	password, err := c.openPassword(r)
+	return registry.Source{
+		Registry: r, Repository: repository,
+		Credentials: controlplane.Credentials{Username: r.Username, Password: password},
+	}, err
+}

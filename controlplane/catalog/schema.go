@@ -1,0 +1,161 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// maxSchema is the largest schema in bytes: forms are made from it.
+const maxSchema = 64 << 10
+
+// nothing refuses every other document: a schema stands alone.
+type nothing struct{}
+
+func (nothing) Load(string) (any, error) {
+	return nil, errors.New("a schema may not refer to other documents")
+}
+
+// compile reads a JSON Schema of draft 2020-12.
+func compile(schema map[string]any) (*jsonschema.Schema, error) {
+	b, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxSchema {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(b), maxSchema)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	const name = "nullops:///schema.json"
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(nothing{})
+	if err := c.AddResource(name, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(name)
+}
+
+// checkSchema refuses what is not a schema of an object.
+func checkSchema(field string, schema map[string]any) error {
+	if len(schema) == 0 {
+		return nil
+	}
+	if t, ok := schema["type"]; ok && t != "object" {
+		return invalid(field+".type", "schema_not_object", "the schema is not of an object",
+			"Set type to object and list properties.")
+	}
+	if _, err := compile(schema); err != nil {
+		text := err.Error()
+		var failed *jsonschema.SchemaValidationError
+		var wrong *jsonschema.ValidationError
+		if errors.As(err, &failed) && errors.As(failed.Err, &wrong) {
+			leaves := leavesOf(wrong)
+			text = pointer(leaves[0]) + ": " + sentence(leaves[0])
+		}
+		return invalid(field, "schema_invalid", "this is not a JSON Schema: "+text,
+			"Write it as JSON Schema, draft 2020-12.")
+	}
+	return nil
+}
+
+// checkParameters holds a plugin step's literal parameters to their schema.
+// What a reference will come to is not known yet, so complaints about one are
+// left out; missing parameters were found before.
+func checkParameters(step pipeline.Step) ([]controlplane.Problem, error) {
+	component := step.Plugin.Component
+	if component == nil || len(component.Parameters) == 0 {
+		return nil, nil
+	}
+	schema, err := compile(component.Parameters)
+	if err != nil {
+		return nil, fmt.Errorf("schema of plugin %s: %w", step.Plugin.Name, err)
+	}
+	tree, references := pipeline.Literals(step.Plugin.Parameters)
+	value, err := normalised(tree)
+	if err != nil {
+		return nil, err
+	}
+	var wrong *jsonschema.ValidationError
+	if !errors.As(schema.Validate(value), &wrong) {
+		return nil, nil
+	}
+	var all []controlplane.Problem
+	for _, leaf := range leavesOf(wrong) {
+		if excused(pointer(leaf), references) || isRequired(leaf) {
+			continue
+		}
+		all = append(all, controlplane.Problem{
+			Step: string(step.Key), Code: "parameter_invalid",
+			Field:   "plugin.parameters" + strings.ReplaceAll(pointer(leaf), "/", "."),
+			Message: sentence(leaf),
+		})
+	}
+	return all, nil
+}
+
+// normalised gives the value the types that the library expects.
+func normalised(tree map[string]any) (any, error) {
+	b, err := json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("encode parameters: %w", err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("decode parameters: %w", err)
+	}
+	return v, nil
+}
+
+// isRequired reports whether something at the top is missing, which
+// pipeline.Validate says better.
+func isRequired(e *jsonschema.ValidationError) bool {
+	path := e.ErrorKind.KeywordPath()
+	return len(e.InstanceLocation) == 0 && len(path) > 0 && path[len(path)-1] == "required"
+}
+
+func excused(at string, references []string) bool {
+	for _, r := range references {
+		if at == r || strings.HasPrefix(at, r+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// leavesOf gives the complaints themselves, without those that only say that
+// something below is wrong.
+func leavesOf(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return []*jsonschema.ValidationError{e}
+	}
+	var all []*jsonschema.ValidationError
+	for _, c := range e.Causes {
+		all = append(all, leavesOf(c)...)
+	}
+	return all
+}
+
+func pointer(e *jsonschema.ValidationError) string {
+	var b strings.Builder
+	for _, part := range e.InstanceLocation {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
+	}
+	return b.String()
+}
+
+func sentence(e *jsonschema.ValidationError) string {
+	return e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+}

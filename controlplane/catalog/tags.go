@@ -1,0 +1,206 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Registries do not say when a tag was made; finding out takes two requests
+// for each. So many tags are worth that, and so long a person waits for it.
+const (
+	describeMost   = 60
+	describeWithin = 2 * time.Second
+)
+
+// TagOrder is how a list of tags is sorted.
+type TagOrder string
+
+// The orders.
+const (
+	Newest    TagOrder = "newest"
+	ByVersion TagOrder = "version"
+)
+
+// TagQuery asks for a part of a service's tags.
+type TagQuery struct {
+	Search string
+	Order  TagOrder
+	controlplane.Page
+}
+
+// TagPage is a part of a service's tags.
+type TagPage struct {
+	Items []registry.Image
+	Next  string
+	// Total counts the repository's tags, Matching those the person may
+	// choose from and that hold what they searched.
+	Total    int
+	Matching int
+	Service  controlplane.Service
+	ReadAt   time.Time
+	Stale    bool
+	Reason   string
+}
+
+// ListServiceTags gives the tags that a person may choose for a service.
+func (c *Catalog) ListServiceTags(
+	ctx context.Context, actor access.Actor, name string, q TagQuery,
+) (page TagPage, err error) {
+	if err := shared(actor, "service", name); err != nil {
+		return page, err
+	}
+	var r controlplane.Registry
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		if page.Service, err = tx.ServiceByName(ctx, name); err != nil {
+			return err
+		}
+		r, err = tx.RegistryByName(ctx, page.Service.Registry)
+		return err
+	})
+	if err != nil {
+		return page, err
+	}
+	source, err := c.source(r, page.Service.Image)
+	if err != nil {
+		return page, err
+	}
+	return c.listTags(ctx, source, page, q)
+}
+
+func (c *Catalog) listTags(
+	ctx context.Context, s registry.Source, page TagPage, q TagQuery,
+) (TagPage, error) {
+	list := registry.TagList{Tags: []string{page.Service.Tag}, ReadAt: c.now()}
+	if page.Service.TagMode == pipeline.Selectable {
+		var err error
+		if list, err = c.images.ListTags(ctx, s); err != nil {
+			return page, err
+		}
+	}
+	page.Total, page.ReadAt, page.Stale, page.Reason = len(list.Tags), list.ReadAt,
+		list.Stale, list.Reason
+	tags, err := matching(list.Tags, page.Service.Pattern, q.Search)
+	if err != nil {
+		return page, err
+	}
+	page.Matching = len(tags)
+	registry.SortVersions(tags)
+	all := c.sorted(ctx, s, tags, q.Order)
+	start, err := offset(q.After)
+	if err != nil {
+		return page, err
+	}
+	all = all[min(start, len(all)):]
+	page.Items, page.Next = controlplane.Cut(q.Page, all, func(registry.Image) string {
+		return strconv.Itoa(start + q.Fetch() - 1)
+	})
+	return page, nil
+}
+
+func offset(cursor string) (int, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(cursor)
+	if err != nil || n < 0 {
+		return 0, invalid("cursor", "cursor_invalid", "this cursor is not one of ours",
+			"Begin again without a cursor.")
+	}
+	return n, nil
+}
+
+func matching(tags []string, pattern, search string) ([]string, error) {
+	all := make([]string, 0, len(tags))
+	for _, tag := range tags {
+		ok, err := pipeline.MatchTag(pattern, tag)
+		if err != nil {
+			return nil, err
+		}
+		if ok && strings.Contains(strings.ToLower(tag), strings.ToLower(search)) {
+			all = append(all, tag)
+		}
+	}
+	return all, nil
+}
+
+// sorted describes the highest versions and, unless versions are the order,
+// puts the newest of them first; what has no date stays behind, by version.
+func (c *Catalog) sorted(
+	ctx context.Context, s registry.Source, tags []string, order TagOrder,
+) []registry.Image {
+	facts := c.images.Describe(ctx, s, tags[:min(len(tags), describeMost)], describeWithin)
+	all := make([]registry.Image, len(tags))
+	for i, tag := range tags {
+		all[i] = facts[tag]
+		all[i].Tag = tag
+	}
+	if order == ByVersion {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b registry.Image) int {
+		return b.CreatedAt.Compare(a.CreatedAt)
+	})
+	return all
+}
+
+// ResolveTag gives the digest that a tag of a saved pipeline's image means
+// now, if the image's rules let somebody choose that tag. It asks the
+// registry, never the cache, since what is deployed must be what is meant.
+func (c *Catalog) ResolveTag(
+	ctx context.Context, actor access.Actor, image pipeline.Image, tag string,
+) (digest string, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return "", err
+	}
+	if err := checkChoice(image, tag); err != nil {
+		return "", err
+	}
+	source, err := c.sourceOf(ctx, image)
+	if err != nil {
+		return "", err
+	}
+	return c.images.Resolve(ctx, source, tag)
+}
+
+func checkChoice(image pipeline.Image, tag string) error {
+	if err := registry.CheckTag("tag", tag); err != nil {
+		return err
+	}
+	if image.TagMode == pipeline.Pinned && tag != image.Tag {
+		return invalid("tag", "tag_pinned", "this service is pinned to "+image.Tag,
+			"Leave the tag out.")
+	}
+	ok, err := pipeline.MatchTag(image.Pattern, tag)
+	if err != nil || !ok {
+		return invalid("tag", "tag_outside_pattern",
+			"tag "+tag+" does not match the pattern "+image.Pattern,
+			"Choose a tag of the service's list.")
+	}
+	return nil
+}
+
+// sourceOf finds the registry an image names. One that left the catalogue is
+// asked without credentials.
+func (c *Catalog) sourceOf(ctx context.Context, image pipeline.Image) (registry.Source, error) {
+	r := controlplane.Registry{Host: image.Registry, Insecure: image.Insecure}
+	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
+		known, ok, err := tx.RegistryByHost(ctx, image.Registry)
+		if ok {
+			r = known
+		}
+		return err
+	})
+	if err != nil {
+		return registry.Source{}, err
+	}
+	return c.source(r, image.Repository)
+}

@@ -1,0 +1,151 @@
+package controlplane
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// DeploymentStatus is where a deployment stands.
+//
+//	queued ─▶ applying ─▶ ready ─▶ removing ─▶ removed
+//	  ▲ │        │                  ▲  │  ▲
+//	  │ └────┐   │                  │  ▼  │try again
+//	  │retry ▼   ▼                  │ stuck ─▶ forgotten (admin)
+//	failed ◀─ undoing ─▶ canceled   │
+//	  └─────────────────────────────┘
+//
+// Canceling and deleting are one thing: a canceled run is undone. A failed one
+// can be removed, a stuck one is what removing or undoing could not finish,
+// and what waits for a node that is gone for good may be forgotten too.
+type DeploymentStatus string
+
+// The statuses.
+const (
+	Queued    DeploymentStatus = "queued"
+	Applying  DeploymentStatus = "applying"
+	Ready     DeploymentStatus = "ready"
+	Undoing   DeploymentStatus = "undoing"
+	Failed    DeploymentStatus = "failed"
+	Canceled  DeploymentStatus = "canceled"
+	Removing  DeploymentStatus = "removing"
+	Removed   DeploymentStatus = "removed"
+	Stuck     DeploymentStatus = "stuck"
+	Forgotten DeploymentStatus = "forgotten"
+)
+
+// DeploymentStatuses lists them all, for whoever checks every pair.
+func DeploymentStatuses() []DeploymentStatus {
+	return []DeploymentStatus{
+		Queued, Applying, Ready, Undoing, Failed,
+		Canceled, Removing, Removed, Stuck, Forgotten,
+	}
+}
+
+// CanMove reports whether a deployment may go from one status to another.
+// Staying is always allowed. The database holds the same table in a trigger.
+func (s DeploymentStatus) CanMove(to DeploymentStatus) bool {
+	return s == to || slices.Contains(s.next(), to)
+}
+
+func (s DeploymentStatus) next() []DeploymentStatus {
+	switch s {
+	case Queued:
+		return []DeploymentStatus{Applying, Undoing, Failed, Canceled}
+	case Applying:
+		return []DeploymentStatus{Ready, Undoing, Failed}
+	case Undoing:
+		return []DeploymentStatus{Failed, Canceled, Stuck, Forgotten}
+	case Failed:
+		return []DeploymentStatus{Queued, Removing}
+	case Ready:
+		return []DeploymentStatus{Removing}
+	case Removing:
+		return []DeploymentStatus{Removed, Stuck, Forgotten}
+	case Stuck:
+		return []DeploymentStatus{Removing, Forgotten}
+	default:
+		return nil
+	}
+}
+
+// DeploymentsBefore gives the statuses that a deployment may have to move to
+// the given one, for guarded updates.
+func DeploymentsBefore(to DeploymentStatus) []DeploymentStatus {
+	var from []DeploymentStatus
+	for _, s := range DeploymentStatuses() {
+		if s.CanMove(to) {
+			from = append(from, s)
+		}
+	}
+	return from
+}
+
+// Gone reports whether nothing of the deployment is left, or nobody looks
+// after what is: its name is free again.
+func (s DeploymentStatus) Gone() bool {
+	return s == Canceled || s == Removed || s == Forgotten
+}
+
+// Goal is what people want of a deployment. People write goals, reports write
+// statuses.
+type Goal string
+
+// The goals.
+const (
+	GoalPresent Goal = "present"
+	GoalGone    Goal = "gone"
+)
+
+// Failure says what went wrong, where, in one sentence.
+type Failure struct {
+	Step    pipeline.StepKey
+	Code    string
+	Message string
+}
+
+// Deployment is one running copy of a project.
+type Deployment struct {
+	ID            DeploymentID
+	Name          string
+	ProjectID     ProjectID
+	Project       string
+	EnvironmentID EnvironmentID
+	Environment   string
+	// Restricted and Domain are the environment's.
+	Restricted bool
+	Domain     string
+	Status     DeploymentStatus
+	Goal       Goal
+	// Canceled says that the removal under way cancels a creation.
+	Canceled bool
+	// Generation numbers the goals sent to the node.
+	Generation int64
+	// Revision grows with each change; a lower one is older.
+	Revision int64
+	Detail   string
+	Failure  *Failure
+	NodeID   NodeID
+	Node     string
+	// NodeStatus is shown beside Status: an offline node is not a status.
+	NodeStatus NodeStatus
+	NodeSince  time.Time
+	// Version and Run are the latest run's pipeline version and number.
+	Version int
+	RunID   RunID
+	Run     int
+	// StepsDone and StepsTotal count the latest run's steps.
+	StepsDone  int
+	StepsTotal int
+	// Versions is what was chosen, service by service.
+	Versions []ServiceVersion
+	// Resources are reserved on the node while the deployment exists.
+	Resources pipeline.Resources
+	CreatedBy string
+	CreatedAt time.Time
+	ChangedAt time.Time
+	ReadyAt   *time.Time
+	// Left names what could not be removed.
+	Left []string
+}

@@ -1,0 +1,21 @@
+package controlplane
+
+// Environment is a set of nodes with a domain.
+type Environment struct {
+	ID   EnvironmentID
+	Name string
+	// Domain is the base: hosts are service.deployment.environment.domain.
+	Domain      string
+	Description string
+	// Restricted environments need a grant of their own.
+	Restricted bool
+	// CleanupAfterHours is how long a deployment may stay without activity;
+	// zero is for ever. A project may say otherwise.
+	CleanupAfterHours int
+	// Nodes counts the environment's nodes, Online those with a live link.
+	Nodes       int
+	NodesOnline int
+}
+
+// Suffix is what comes behind service.deployment in a host.
+func (e Environment) Suffix() string { return e.Name + "." + e.Domain }

@@ -1,0 +1,22 @@
+package controlplane
+
+// Topic is what a change is about. The family is closed; a subscriber names
+// the topics that should wake it. A wake-up carries no state: who hears it
+// reads the truth again.
+type Topic string
+
+// The topics.
+const (
+	// TopicDeployment: a deployment, a run or a step changed. Key: deployment.
+	TopicDeployment Topic = "deployment"
+	// TopicLog: log lines were added. Key: deployment.
+	TopicLog Topic = "log"
+	// TopicProgress: a running step gave a sign of life. Key: deployment.
+	TopicProgress Topic = "progress"
+	// TopicNode: a node, its token or its trust changed. Key: node.
+	TopicNode Topic = "node"
+	// TopicCatalog: what admins define changed. No key.
+	TopicCatalog Topic = "catalog"
+	// TopicAccess: users, teams or grants changed; who streams checks again.
+	TopicAccess Topic = "access"
+)

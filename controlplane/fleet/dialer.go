@@ -1,0 +1,160 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// linkFor is how long a dialer goes on with what it read of a node. A rotated
+// token is refused by the agent itself, so nothing unsafe lives longer.
+const linkFor = 2 * time.Second
+
+// Dialer opens connections beside the sessions: tunnels for the ingress, and
+// services' logs. Each has the session's pin and proof of its own.
+type Dialer struct {
+	nodes Nodes
+	how   Dialing
+
+	mu    sync.Mutex
+	links map[controlplane.NodeID]*cachedLink
+}
+
+// cachedLink is what is known of a node, and its limit of handshakes at once.
+type cachedLink struct {
+	config wire.DialConfig
+	read   time.Time
+	dial   func(context.Context) (net.Conn, error)
+}
+
+// NewDialer makes a dialer for the nodes.
+func NewDialer(nodes Nodes, how Dialing) *Dialer {
+	return &Dialer{nodes: nodes, how: how, links: map[controlplane.NodeID]*cachedLink{}}
+}
+
+// Dial opens one proven connection to a node.
+func (d *Dialer) Dial(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
+	l, err := d.link(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.dial(ctx)
+}
+
+// Tunnel opens a stream to a service's port on a node.
+func (d *Dialer) Tunnel(
+	ctx context.Context, id controlplane.NodeID, target wire.Target,
+) (net.Conn, error) {
+	conn, err := d.Dial(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return wire.OpenTunnel(ctx, conn, target)
+}
+
+func (d *Dialer) link(ctx context.Context, id controlplane.NodeID) (*cachedLink, error) {
+	d.mu.Lock()
+	known := d.links[id]
+	d.mu.Unlock()
+	if known != nil && time.Since(known.read) < linkFor {
+		return known, nil
+	}
+	config, err := d.read(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	fresh := &cachedLink{config: config, read: time.Now()}
+	if known == nil {
+		// The limit outlives what was read: it is the node's.
+		fresh.dial = wire.LimitHandshakes(func(ctx context.Context) (net.Conn, error) {
+			return d.dialNow(ctx, id)
+		})
+	} else {
+		fresh.dial = known.dial
+	}
+	d.links[id] = fresh
+	return fresh, nil
+}
+
+func (d *Dialer) dialNow(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
+	d.mu.Lock()
+	config := d.links[id].config
+	d.mu.Unlock()
+	conn, err := wire.Dial(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (d *Dialer) read(
+	ctx context.Context, id controlplane.NodeID,
+) (wire.DialConfig, error) {
+	link, err := d.nodes.Link(ctx, id)
+	if err != nil {
+		return wire.DialConfig{}, err
+	}
+	if link.Node.Status != controlplane.NodeOnline {
+		return wire.DialConfig{}, &controlplane.Error{Kind: controlplane.Unavailable,
+			Code: "node_offline", Message: "node " + link.Node.Name + " is offline",
+			Remedy: "Wait until it is back."}
+	}
+	epoch, err := d.nodes.Epoch(ctx, id)
+	if err != nil {
+		return wire.DialConfig{}, err
+	}
+	return d.how.config(link, epoch)
+}
+
+// LogOptions choose lines of a service's log.
+type LogOptions struct {
+	Follow bool
+	Tail   int
+	Since  time.Time
+}
+
+// Logs asks a node for a service's lines: "RFC3339Nano text" each, oldest
+// first. Close it to stop following.
+func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
+	deployment controlplane.DeploymentID, step pipeline.StepKey,
+	o LogOptions) (io.ReadCloser, error) {
+	query := url.Values{"follow": {strconv.FormatBool(o.Follow)}, "tail": {strconv.Itoa(o.Tail)}}
+	if !o.Since.IsZero() {
+		query.Set("since", o.Since.Format(time.RFC3339Nano))
+	}
+	where := fmt.Sprintf("http://agent/v1/deployments/%s/services/%s/logs?%s",
+		url.PathEscape(string(deployment)), url.PathEscape(string(step)), query.Encode())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask for logs: %w", err)
+	}
+	transport := wire.NewTransport(func(ctx context.Context) (net.Conn, error) {
+		return d.Dial(ctx, id)
+	})
+	transport.DisableKeepAlives = true
+	client := &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask for logs: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		defer response.Body.Close()
+		why, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return nil, &controlplane.Error{Kind: controlplane.NotFound, Code: "no_logs",
+			Message: "the node has no logs of this service: " + string(why)}
+	}
+	return response.Body, nil
+}

@@ -1,0 +1,151 @@
+// Package fleet keeps one supervised session with each node's agent.
+//
+// Goals go down and reports come up. Fleet reads goals from the database
+// whenever a row wakes it and on a tick besides, so a lost wake-up costs two
+// seconds and nothing else; it hands every report to lifecycle and acknowledges
+// it only after the commit. A node is online exactly while serve runs.
+//
+// Several control planes may share a database: who holds a node's lease speaks
+// with its agent, and the lease's epoch fences off whoever held it before.
+package fleet
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// tick is how soon a lost wake-up is made up for (faults.md, rule 8).
+const tick = 2 * time.Second
+
+// Link is a node with what it takes to reach it.
+type Link struct {
+	Node controlplane.Node
+	// Kid names the active token; it is empty when the token was revoked.
+	Kid string
+	Key wire.Key
+	// Refuse lists revoked tokens that the agent has not confirmed to refuse.
+	Refuse []string
+}
+
+// Nodes is what fleet needs of the node table and of the keys sealed in it.
+type Nodes interface {
+	// Enabled lists the nodes to keep a session with.
+	Enabled(ctx context.Context) ([]controlplane.NodeID, error)
+	// Link reads one node anew.
+	Link(ctx context.Context, id controlplane.NodeID) (Link, error)
+	// Epoch is the lease's present epoch, for connections beside the session.
+	Epoch(ctx context.Context, id controlplane.NodeID) (int64, error)
+	// Lease takes or renews the right to command a node. A zero epoch means
+	// that somebody else has it.
+	Lease(ctx context.Context, id controlplane.NodeID, holder string) (epoch int64, err error)
+	// Online notes a session that stands: who answered, and what it is.
+	Online(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
+		inventory controlplane.Inventory) error
+	// Offline, Untrusted and Incompatible note why there is none.
+	Offline(ctx context.Context, id controlplane.NodeID, detail string) error
+	Untrusted(ctx context.Context, id controlplane.NodeID, got string, proofValid bool) error
+	Incompatible(ctx context.Context, id controlplane.NodeID, build, detail string) error
+	// Refused notes that the agent itself refuses a token from now on.
+	Refused(ctx context.Context, id controlplane.NodeID, kid string) error
+	// Vitals notes the node's measured use.
+	Vitals(ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals) error
+	// PluginImages is the catalogue's list, for the agents' registries.
+	PluginImages(ctx context.Context) (map[string]pipeline.Image, error)
+}
+
+// Secrets opens what a run may have, and leaves an audit entry each time.
+type Secrets interface {
+	// Open gives the bundle of a run: its key, and its secrets by name.
+	Open(ctx context.Context, deployment controlplane.DeploymentID,
+		run controlplane.Run) (key []byte, values map[string]string, err error)
+	// PullCredentials gives the sign-in of each registry host that needs one.
+	PullCredentials(ctx context.Context, hosts []string) (map[string]wire.RegistryAuth, error)
+}
+
+// Dialing is how agents are reached, for sessions and beside them.
+type Dialing struct {
+	Identity *wire.Identity
+	Build    wire.Build
+	// Connect makes the TCP connection. It vets the address once a name is
+	// resolved, so that a name cannot change its mind.
+	Connect func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Config is what New needs.
+type Config struct {
+	Nodes     Nodes
+	Secrets   Secrets
+	Lifecycle *lifecycle.Lifecycle
+	Logbook   *logbook.Logbook
+	Listener  *postgres.Listener
+	Dial      Dialing
+	// Holder names this process in leases.
+	Holder string
+	Log    *slog.Logger
+}
+
+// Fleet supervises the sessions.
+type Fleet struct {
+	Config
+	actor access.Actor
+}
+
+// New makes a fleet; nothing is dialed before Run.
+func New(c Config) *Fleet { return &Fleet{Config: c, actor: access.System("fleet")} }
+
+// Run keeps a session with every enabled node until the context ends. It
+// returns after the last session has ended.
+func (f *Fleet) Run(ctx context.Context) error {
+	wake := f.Listener.Subscribe("", controlplane.TopicNode)
+	defer wake.Close()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var sessions sync.WaitGroup
+	defer sessions.Wait()
+	running := map[controlplane.NodeID]context.CancelFunc{}
+	for {
+		if wanted, err := f.Nodes.Enabled(ctx); err != nil {
+			f.Log.WarnContext(ctx, "nodes could not be read", "error", err)
+		} else {
+			f.adjust(ctx, wanted, running, &sessions)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake.Wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// adjust starts and ends sessions so that they are the wanted ones.
+func (f *Fleet) adjust(ctx context.Context, wanted []controlplane.NodeID,
+	running map[controlplane.NodeID]context.CancelFunc, sessions *sync.WaitGroup) {
+	keep := map[controlplane.NodeID]bool{}
+	for _, id := range wanted {
+		keep[id] = true
+		if running[id] != nil {
+			continue
+		}
+		nodeCtx, cancel := context.WithCancel(ctx)
+		running[id] = cancel
+		sessions.Go(func() { f.keep(nodeCtx, id) })
+	}
+	for id, cancel := range running {
+		if !keep[id] {
+			cancel()
+			delete(running, id)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// maxGoals bounds one message: a goal carries a pipeline of some kilobytes,
+// and a message may have a mebibyte.
+const maxGoals = 16
+
+// plan says what to tell an agent that was told sent, so that it knows what is
+// wanted now. It is pure. A deployment that is no longer wanted needs no word:
+// the agent itself reported its end.
+func plan(orders []controlplane.Order, sent map[string]mark) (changed []wire.Goal) {
+	for _, o := range orders {
+		if sent[string(o.Deployment)] != markOf(o) {
+			changed = append(changed, goal(o))
+		}
+	}
+	return changed
+}
+
+// mark is what distinguishes one goal from the next.
+type mark struct {
+	generation int64
+	ready      bool
+}
+
+func markOf(o controlplane.Order) mark {
+	return mark{generation: o.Generation, ready: isReady(o)}
+}
+
+func isReady(o controlplane.Order) bool {
+	return o.Goal == controlplane.GoalPresent && o.Status == controlplane.Ready
+}
+
+func marks(orders []controlplane.Order) map[string]mark {
+	all := make(map[string]mark, len(orders))
+	for _, o := range orders {
+		all[string(o.Deployment)] = markOf(o)
+	}
+	return all
+}
+
+func goal(o controlplane.Order) wire.Goal {
+	return wire.Goal{
+		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
+		Run: string(o.Run), Ready: isReady(o), Version: o.Version, Pipeline: o.Pipeline,
+		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,
+			Environment: o.Environment, Project: o.Project,
+			Domain: o.Name + "." + o.Environment + "." + o.Domain, URLs: o.URLs},
+	}
+}
+
+// messages splits goals so that each message stays small. Full ones say with
+// More that the set is not complete yet.
+func messages(goals []wire.Goal, full bool) []wire.Goals {
+	var all []wire.Goals
+	for len(goals) > maxGoals {
+		all = append(all, wire.Goals{Full: full, More: full, Goals: goals[:maxGoals]})
+		goals = goals[maxGoals:]
+	}
+	if len(goals) > 0 || full {
+		all = append(all, wire.Goals{Full: full, Goals: goals})
+	}
+	return all
+}

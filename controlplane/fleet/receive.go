@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// receive takes reports in order. An event is acknowledged after its commit,
+// so one that could not be stored comes again.
+func (s *session) receive(ctx context.Context) error {
+	for {
+		r, err := s.conn.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.take(ctx, r); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) take(ctx context.Context, r wire.Report) error {
+	switch r := r.(type) {
+	case wire.Event:
+		if err := s.Lifecycle.Apply(ctx, s.actor, report(s.link.Node.ID, r)); err != nil {
+			return fmt.Errorf("store event %d: %w", r.Seq, err)
+		}
+		return s.conn.Send(ctx, wire.Ack{Seq: r.Seq})
+	case wire.SecretsWanted:
+		return s.answerSecrets(ctx, r)
+	case wire.Progress:
+		return s.mayFail(ctx, "progress", s.Lifecycle.ObserveProgress(ctx, s.actor, progress(r)))
+	case wire.Vitals:
+		return s.vitals(ctx, r)
+	case wire.TokenRefused:
+		select {
+		case s.refused <- r.Kid:
+		default:
+		}
+		return nil
+	case wire.Welcome, wire.LogBatch:
+		return fmt.Errorf("the agent sent %T where it does not belong", r)
+	}
+	return fmt.Errorf("the agent sent an unknown %T", r)
+}
+
+// mayFail logs what is lost without harm.
+func (s *session) mayFail(ctx context.Context, what string, err error) error {
+	if err != nil {
+		s.Log.WarnContext(ctx, what+" was not stored", "node", s.link.Node.Name, "error", err)
+	}
+	return nil
+}
+
+func (s *session) vitals(ctx context.Context, v wire.Vitals) error {
+	err := s.Nodes.Vitals(ctx, s.link.Node.ID, controlplane.NodeVitals{At: v.At, CPU: v.CPU,
+		MemoryUsed: v.MemoryUsed, DiskFree: v.DiskFree})
+	health := make([]controlplane.ServiceHealth, len(v.Services))
+	for i, h := range v.Services {
+		health[i] = controlplane.ServiceHealth{
+			Deployment: controlplane.DeploymentID(h.Deployment), Step: h.Step,
+			Health: string(h.Health), Detail: h.Detail, Restarts: h.Restarts, CPU: h.CPU,
+			Memory: h.Memory}
+	}
+	return s.mayFail(ctx, "vitals", errors.Join(err,
+		s.Lifecycle.ObserveHealth(ctx, s.actor, s.link.Node.ID, health)))
+}
+
+// answerSecrets gives a run's bundle to the node it was placed on. A refusal is
+// an answer; the database being away is none, and the agent asks again.
+func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error {
+	answer, err := s.bundle(ctx, w)
+	if kind := controlplane.KindOf(err); kind != "" && kind != controlplane.Unavailable {
+		return s.conn.Send(ctx, wire.Secrets{Run: w.Run, Refused: err.Error()})
+	}
+	if err != nil {
+		return s.mayFail(ctx, "secret request", err)
+	}
+	return s.conn.Send(ctx, answer)
+}
+
+func (s *session) bundle(ctx context.Context, w wire.SecretsWanted) (wire.Secrets, error) {
+	id := controlplane.DeploymentID(w.Deployment)
+	run, steps, err := s.Lifecycle.SealedRun(ctx, s.actor, s.link.Node.ID, id,
+		w.Generation)
+	if err != nil {
+		return wire.Secrets{}, err
+	}
+	if string(run.ID) != w.Run {
+		return wire.Secrets{}, &controlplane.Error{Kind: controlplane.Forbidden,
+			Code: "not_your_run", Message: "this deployment has another run by now"}
+	}
+	key, values, err := s.Secrets.Open(ctx, id, run)
+	if err != nil {
+		return wire.Secrets{}, err
+	}
+	auth, err := s.Secrets.PullCredentials(ctx, registries(run.Pipeline))
+	if err != nil {
+		return wire.Secrets{}, err
+	}
+	return wire.Secrets{Run: w.Run, Key: key, Values: values, Outputs: sealedOutputs(steps),
+		Registries: auth}, nil
+}
+
+func sealedOutputs(steps []controlplane.StepRow) map[pipeline.StepKey][]byte {
+	all := map[pipeline.StepKey][]byte{}
+	for _, s := range steps {
+		if len(s.Sealed) > 0 {
+			all[s.Key] = s.Sealed
+		}
+	}
+	return all
+}
+
+// registries lists the hosts a run pulls from.
+func registries(p pipeline.Pipeline) []string {
+	hosts := map[string]bool{}
+	for _, s := range p.Steps {
+		switch {
+		case s.Service != nil && s.Service.Image != nil:
+			hosts[s.Service.Image.Registry] = true
+		case s.Plugin != nil && s.Plugin.Image != nil:
+			hosts[s.Plugin.Image.Registry] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(hosts))
+}
+
+// collectLogs keeps a second connection for step logs, so that a flood of lines
+// never delays a heartbeat. Its end does not end the session.
+func (s *session) collectLogs(ctx context.Context) error {
+	var pause backoff
+	for {
+		began := time.Now()
+		err := s.logConnection(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.Log.DebugContext(ctx, "log connection ended", "node", s.link.Node.Name, "error", err)
+		if time.Since(began) > longestWait {
+			pause.healthy()
+		}
+		if !pause.wait(ctx) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (s *session) logConnection(ctx context.Context) error {
+	config, err := s.Dial.config(s.link, s.epoch)
+	if err != nil {
+		return err
+	}
+	proven, err := wire.Dial(ctx, config)
+	if err != nil {
+		return err
+	}
+	conn, err := wire.OpenRunLogs(ctx, proven)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(wire.CodeGone, "the control plane ends this log connection")
+	for {
+		r, err := conn.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		batch, ok := r.(wire.LogBatch)
+		if !ok {
+			return fmt.Errorf("the agent sent %T on the log connection", r)
+		}
+		lines, of := logLines(batch.Lines)
+		if err := s.Logbook.Append(ctx, s.actor, s.link.Node.ID, lines, of); err != nil {
+			return err
+		}
+		if err := conn.Send(ctx, wire.Ack{Seq: batch.Seq}); err != nil {
+			return err
+		}
+	}
+}
+
+func report(node controlplane.NodeID, e wire.Event) lifecycle.Report {
+	r := lifecycle.Report{Node: node, Seq: e.Seq,
+		Deployment: controlplane.DeploymentID(e.Deployment), Generation: e.Generation,
+		Run: controlplane.RunID(e.Run), At: e.At, Code: e.Code, Message: e.Message, Left: e.Left}
+	if e.Step == "" {
+		r.Status = controlplane.DeploymentStatus(e.Phase)
+		return r
+	}
+	r.Step = &controlplane.StepRow{Key: e.Step, Status: e.Status, ExitCode: e.ExitCode,
+		Outputs: e.Outputs, Sealed: e.Sealed}
+	return r
+}
+
+func progress(p wire.Progress) controlplane.Progress {
+	return controlplane.Progress{Deployment: controlplane.DeploymentID(p.Deployment),
+		Run: controlplane.RunID(p.Run), Step: p.Step, At: time.Now(), PulledBytes: p.PulledBytes,
+		TotalBytes: p.TotalBytes, Lines: p.Lines, Bytes: p.Bytes, LastOutput: p.LastOutput}
+}
+
+func logLines(all []wire.LogLine) ([]controlplane.LogLine, []controlplane.DeploymentID) {
+	lines := make([]controlplane.LogLine, len(all))
+	of := make([]controlplane.DeploymentID, len(all))
+	for i, l := range all {
+		of[i] = controlplane.DeploymentID(l.Deployment)
+		lines[i] = controlplane.LogLine{Run: controlplane.RunID(l.Run), Step: l.Step,
+			Number: l.Number, At: l.At, Text: l.Text, Dropped: l.Dropped}
+	}
+	return lines, of
+}
+
+func pluginList(images map[string]pipeline.Image) []wire.PluginImage {
+	all := make([]wire.PluginImage, 0, len(images))
+	for _, name := range slices.Sorted(maps.Keys(images)) {
+		all = append(all, wire.PluginImage{Name: name, Image: images[name]})
+	}
+	return all
+}
+
+func inventory(i wire.Inventory) controlplane.Inventory {
+	return controlplane.Inventory{Hostname: i.Hostname, OS: i.OS, Kernel: i.Kernel, Arch: i.Arch,
+		EngineVersion: i.EngineVersion, APIVersion: i.APIVersion, CPU: i.CPU, Memory: i.Memory,
+		Disk: i.Disk, Subnets: i.Subnets, Warnings: i.Warnings}
+}

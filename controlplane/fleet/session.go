@@ -1,0 +1,183 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+)
+
+// renewEvery is a third of the lease's ten seconds (faults.md, rule 6).
+const renewEvery = 3 * time.Second
+
+// session is one stretch of being connected.
+type session struct {
+	*Fleet
+	link  Link
+	epoch int64
+	conn  *wire.Session
+	// refused yields the tokens the agent confirms to refuse.
+	refused chan string
+}
+
+// serve greets and then works until the link, the lease or ctx ends. Being
+// online is being in here.
+func (f *Fleet) serve(ctx context.Context, link Link, epoch int64, proven *wire.ProvenConn) error {
+	peer := proven.Peer()
+	conn, err := wire.OpenSession(ctx, proven)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(wire.CodeGone, "the control plane ends this session")
+	s := &session{Fleet: f, link: link, epoch: epoch, conn: conn, refused: make(chan string, 4)}
+	welcome, err := s.greet(ctx)
+	if err != nil {
+		return err
+	}
+	err = f.Nodes.Online(ctx, link.Node.ID, hex(peer.Thumbprint), string(peer.Build),
+		inventory(welcome.Inventory))
+	if err != nil {
+		return err
+	}
+	f.Log.InfoContext(ctx, "node online", "node", link.Node.Name, "build", peer.Build)
+	sent, err := s.sync(ctx, welcome)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.receive(ctx) })
+	group.Go(func() error { return s.sendGoals(ctx, sent) })
+	group.Go(func() error { return s.sendPlugins(ctx) })
+	group.Go(func() error { return s.watchToken(ctx) })
+	group.Go(func() error { return s.renew(ctx) })
+	group.Go(func() error { return s.collectLogs(ctx) })
+	return group.Wait()
+}
+
+// greet waits for the agent's first message.
+func (s *session) greet(ctx context.Context) (wire.Welcome, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 10*time.Second,
+		errors.New("the agent did not say who it is within 10 s"))
+	defer cancel()
+	first, err := s.conn.Receive(ctx)
+	if err != nil {
+		return wire.Welcome{}, fmt.Errorf("greet: %w", err)
+	}
+	welcome, ok := first.(wire.Welcome)
+	if !ok {
+		return welcome, fmt.Errorf("greet: the agent began with %T", first)
+	}
+	return welcome, nil
+}
+
+// sync tells the agent what we have of its reports, and all that should be.
+// An agent that counts lower than we do has lost its memory.
+func (s *session) sync(ctx context.Context, w wire.Welcome) (map[string]mark, error) {
+	orders, last, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
+	if err != nil {
+		return nil, err
+	}
+	if w.LastSeq < last {
+		last = max(0, w.FirstSeq-1)
+		if err := s.Lifecycle.ForgetReports(ctx, s.actor, s.link.Node.ID, last); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
+		return nil, err
+	}
+	return marks(orders), s.send(ctx, messages(plan(orders, nil), true))
+}
+
+func (s *session) send(ctx context.Context, all []wire.Goals) error {
+	for _, m := range all {
+		if err := s.conn.Send(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendGoals tells the agent what changed, whenever a row or the tick wakes it.
+func (s *session) sendGoals(ctx context.Context, sent map[string]mark) error {
+	wake := s.Listener.Subscribe("", controlplane.TopicDeployment)
+	defer wake.Close()
+	return s.every(ctx, wake.Wake, func() error {
+		orders, _, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
+		if err != nil {
+			// The database is away; the link is not, so it stays.
+			s.Log.WarnContext(ctx, "goals could not be read", "error", err)
+			return nil
+		}
+		changed := plan(orders, sent)
+		sent = marks(orders)
+		return s.send(ctx, messages(changed, false))
+	})
+}
+
+// sendPlugins keeps the agent's list of plugin images like the catalogue's.
+func (s *session) sendPlugins(ctx context.Context) error {
+	wake := s.Listener.Subscribe("", controlplane.TopicCatalog)
+	defer wake.Close()
+	var told []wire.PluginImage
+	return s.every(ctx, wake.Wake, func() error {
+		images, err := s.Nodes.PluginImages(ctx)
+		if err != nil {
+			s.Log.WarnContext(ctx, "plugins could not be read", "error", err)
+			return nil
+		}
+		now := pluginList(images)
+		if told != nil && slices.Equal(now, told) {
+			return nil
+		}
+		told = now
+		return s.conn.Send(ctx, wire.Plugins{Images: now})
+	})
+}
+
+// every calls do now, at each wake-up and at each tick, until it fails.
+func (s *session) every(ctx context.Context, wake <-chan struct{}, do func() error) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if err := do(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// renew holds the lease; without it nothing may be said any more.
+func (s *session) renew(ctx context.Context) error {
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	good := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+		began := time.Now()
+		epoch, err := s.Nodes.Lease(ctx, s.link.Node.ID, s.Holder)
+		switch {
+		case err == nil && epoch == s.epoch:
+			good = began
+		case err == nil:
+			return errors.New("another control plane took the lease")
+		case time.Since(good) > 3*renewEvery:
+			return fmt.Errorf("the lease could not be renewed: %w", err)
+		}
+	}
+}

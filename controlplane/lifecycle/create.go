@@ -1,0 +1,157 @@
+package lifecycle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Request is what a person may choose: a name, where, and versions. Everything
+// else is the pipeline's.
+type Request struct {
+	Name        string
+	Project     string
+	Environment string
+	// Versions are tags by step, for selectable services.
+	Versions map[pipeline.StepKey]string
+	// Key makes the same request twice one deployment, for a day.
+	Key string
+}
+
+// Create checks everything, fixes tags to digests, finds and reserves room, and
+// stores the deployment. It is refused as a whole or there as a whole.
+func (l *Lifecycle) Create(
+	ctx context.Context, actor access.Actor, r Request,
+) (controlplane.Deployment, error) {
+	var made controlplane.Deployment
+	plan, err := l.plan(ctx, actor, r)
+	if err != nil {
+		return made, l.refused(ctx, actor, r, err)
+	}
+	entry := actor.Entry("create deployment", "deployment "+r.Name)
+	entry.Project, entry.Environment = plan.target.ProjectID, plan.env.ID
+	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		earlier, err := repeated(ctx, tx, actor, r)
+		if err != nil || earlier != "" {
+			made.ID = earlier
+			return err
+		}
+		made, err = l.insert(ctx, tx, actor, r, plan)
+		return err
+	})
+	if err != nil {
+		return controlplane.Deployment{}, err
+	}
+	return l.Get(ctx, actor, made.ID)
+}
+
+// refused writes down an attempt that never reached a transaction.
+func (l *Lifecycle) refused(
+	ctx context.Context, actor access.Actor, r Request, why error,
+) error {
+	if !actor.SignedIn() {
+		return why
+	}
+	entry := actor.Entry("create deployment", "deployment "+r.Name)
+	if err := l.store.Refused(ctx, *entry, why); err != nil {
+		l.log.ErrorContext(ctx, "audit of a refusal was not written", "error", err)
+	}
+	return why
+}
+
+// insert stores what was planned, on the node with the most room.
+func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Actor, r Request,
+	p plan) (controlplane.Deployment, error) {
+	d := controlplane.Deployment{ID: controlplane.NewID[controlplane.DeploymentID](),
+		Name: r.Name, ProjectID: p.target.ProjectID, Project: p.target.Project,
+		EnvironmentID: p.env.ID, Environment: p.env.Name, Domain: p.env.Domain,
+		Versions: p.versions, Resources: p.ask.Resources, CreatedBy: actor.Name()}
+	if err := nameIsFree(ctx, tx, d); err != nil {
+		return d, err
+	}
+	node, err := choose(ctx, tx, d.EnvironmentID, p.ask)
+	if err != nil {
+		return d, err
+	}
+	d.NodeID, d.Node = controlplane.NodeID(node.ID), node.Name
+	if err := tx.InsertDeployment(ctx, d, hosts(d, p.pipeline)); err != nil {
+		return d, err
+	}
+	if err := l.insertRun(ctx, tx, actor, d, p); err != nil {
+		return d, err
+	}
+	if r.Key != "" {
+		return d, tx.RememberKey(ctx, actor.UserID(), "createDeployment", r.Key, digest(r),
+			string(d.ID))
+	}
+	return d, nil
+}
+
+// insertRun adds an attempt, with its steps pending, and tells who watches.
+func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment, p plan) error {
+	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
+		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline,
+		StartedBy: actor.Name()}
+	key, err := l.catalog.NewRunKey(run.ID)
+	if err != nil {
+		return fmt.Errorf("make run key: %w", err)
+	}
+	run.Key = key
+	if err := tx.InsertRun(ctx, run, stepRows(p.pipeline)); err != nil {
+		return err
+	}
+	tx.Wake(controlplane.TopicNode, string(d.NodeID))
+	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	return err
+}
+
+func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
+	rows := make([]controlplane.StepRow, 0, len(p.Order))
+	for i, key := range p.Order {
+		s, _ := p.Step(key)
+		row := controlplane.StepRow{Key: key, Position: i + 1, Kind: "plugin"}
+		if s.Service != nil {
+			row.Kind, row.Title = "service", s.Service.Name+":"+s.Service.Image.Tag
+		} else {
+			row.Title = s.Plugin.Name + ":" + s.Plugin.Image.Tag
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// repeated finds what the same request made before, to answer it again.
+func repeated(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	r Request) (controlplane.DeploymentID, error) {
+	if r.Key == "" || actor.UserID() == "" {
+		return "", nil
+	}
+	id, err := tx.Idempotent(ctx, actor.UserID(), "createDeployment", r.Key, digest(r))
+	return controlplane.DeploymentID(id), err
+}
+
+func digest(r Request) [32]byte {
+	r.Key = ""
+	// A struct of strings and a map of strings always marshals, keys sorted.
+	text, _ := json.Marshal(r)
+	return sha256.Sum256(text)
+}
+
+// nameIsFree says it in words; the unique index holds it against races.
+func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	same, err := tx.ListDeployments(ctx, postgres.DeploymentFilter{Everything: true,
+		Name: d.Name, Environment: d.Environment, Most: 1})
+	if err != nil || len(same) == 0 {
+		return err
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "name_taken", Field: "name",
+		Message: fmt.Sprintf("the name %s is taken in environment %s", d.Name, d.Environment),
+		Remedy:  "Choose another name, or remove the deployment that has it."}
+}

@@ -1,0 +1,62 @@
+// Package lifecycle is the life of a deployment: creating, retrying, removing,
+// and what a node's reports make of it.
+//
+// People write the goal (want, generation), reports write the status; both
+// under the deployment's row lock, through one guarded move. Lifecycle never
+// calls fleet: it changes a row, and the row wakes whoever cares.
+//
+// A report counts for the generation it names. One about an older generation
+// still tells facts about its run's steps, and moves nothing.
+package lifecycle
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/url"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Catalog is what lifecycle needs of what admins define.
+type Catalog interface {
+	// ResolveTag gives the digest a tag stands for now. It asks the registry.
+	ResolveTag(ctx context.Context, actor access.Actor, image pipeline.Image,
+		tag string) (digest string, err error)
+	// NewRunKey makes the key that seals a run's secret outputs, itself sealed.
+	NewRunKey(run controlplane.RunID) (controlplane.Sealed, error)
+}
+
+// Config is what New needs.
+type Config struct {
+	Store   *postgres.Store
+	Catalog Catalog
+	// IngressURL gives scheme and port of the URLs people open.
+	IngressURL *url.URL
+	Log        *slog.Logger
+}
+
+// Lifecycle holds the use cases around deployments.
+type Lifecycle struct {
+	store   *postgres.Store
+	catalog Catalog
+	ingress *url.URL
+	log     *slog.Logger
+}
+
+// New makes the use cases.
+func New(c Config) *Lifecycle {
+	return &Lifecycle{store: c.Store, catalog: c.Catalog, ingress: c.IngressURL, log: c.Log}
+}
+
+// URL is how people open a host.
+func (l *Lifecycle) URL(host string) string {
+	u := url.URL{Scheme: l.ingress.Scheme, Host: host}
+	if port := l.ingress.Port(); port != "" {
+		u.Host = net.JoinHostPort(host, port)
+	}
+	return u.String()
+}

@@ -1,0 +1,98 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Orders gives everything that should be true on a node, and the last of its
+// reports that is committed.
+func (l *Lifecycle) Orders(
+	ctx context.Context, actor access.Actor, node controlplane.NodeID,
+) (orders []controlplane.Order, last int64, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, 0, err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		if orders, err = tx.Orders(ctx, node); err != nil {
+			return err
+		}
+		if last, err = tx.LastReport(ctx, node); err != nil {
+			return err
+		}
+		return l.withURLs(ctx, tx, orders)
+	})
+	return orders, last, err
+}
+
+func (l *Lifecycle) withURLs(
+	ctx context.Context, tx *postgres.Tx, orders []controlplane.Order,
+) error {
+	ids := make([]controlplane.DeploymentID, len(orders))
+	for i, o := range orders {
+		ids[i] = o.Deployment
+	}
+	all, err := tx.Hosts(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	for i := range orders {
+		orders[i].URLs = l.urls(all[orders[i].Deployment])
+	}
+	return nil
+}
+
+// ForgetReports makes a node's count begin behind seq: its agent lost its memory.
+func (l *Lifecycle) ForgetReports(
+	ctx context.Context, actor access.Actor, node controlplane.NodeID, seq int64,
+) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.ResetReports(ctx, node, seq)
+	})
+}
+
+// SealedRun gives a run's sealed key and the sealed outputs of its steps, for a
+// node that the run was placed on and that still has to do with it.
+func (l *Lifecycle) SealedRun(ctx context.Context, actor access.Actor, node controlplane.NodeID,
+	deployment controlplane.DeploymentID, generation int64,
+) (run controlplane.Run, steps []controlplane.StepRow, err error) {
+	if err = access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return run, nil, err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := tx.Deployment(ctx, deployment)
+		if err != nil {
+			return err
+		}
+		if d.NodeID != node || d.Generation != generation || d.Status.Gone() {
+			return &controlplane.Error{Kind: controlplane.Forbidden, Code: "not_your_run",
+				Message: "this node has no such run at present"}
+		}
+		if run, err = tx.RunByID(ctx, d.RunID); err != nil {
+			return err
+		}
+		steps, err = tx.Steps(ctx, d.RunID)
+		return err
+	})
+	return run, steps, err
+}
+
+// Routes gives every host the ingress should answer for.
+func (l *Lifecycle) Routes(
+	ctx context.Context, actor access.Actor,
+) (all []controlplane.Route, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		all, err = tx.Routes(ctx)
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,240 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Report is one numbered event of a node, in lifecycle's words.
+type Report struct {
+	Node       controlplane.NodeID
+	Seq        int64
+	Deployment controlplane.DeploymentID
+	Generation int64
+	Run        controlplane.RunID
+	At         time.Time
+	// Status is set when the deployment moved, Step when a step did.
+	Status  controlplane.DeploymentStatus
+	Step    *controlplane.StepRow
+	Code    string
+	Message string
+	Left    []string
+}
+
+// Apply takes a report once: a number that was seen before changes nothing, and
+// neither does one about a deployment that is not on the node, or an older
+// generation. It is an error only if it could not be stored; then the node
+// sends it again.
+func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, r Report) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		fresh, err := tx.AdvanceReports(ctx, r.Node, r.Seq)
+		if err != nil || !fresh {
+			return err
+		}
+		d, err := tx.LockDeployment(ctx, r.Deployment)
+		if controlplane.KindOf(err) == controlplane.NotFound {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if d.NodeID != r.Node {
+			l.log.WarnContext(ctx, "report about a deployment of another node ignored",
+				"node", r.Node, "deployment", d.ID)
+			return nil
+		}
+		if r.Step != nil {
+			return l.applyStep(ctx, tx, d, r)
+		}
+		return applyStatus(ctx, tx, d, r)
+	})
+}
+
+// applyStep stores a fact about a run's step, whatever the generation.
+func (l *Lifecycle) applyStep(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	r Report) error {
+	run, err := tx.RunByID(ctx, r.Run)
+	if err != nil || run.Deployment != d.ID {
+		l.log.WarnContext(ctx, "report about a foreign run ignored", "run", r.Run, "error", err)
+		return nil
+	}
+	step := *r.Step
+	step.Run, step.Code, step.Message = r.Run, r.Code, r.Message
+	moved, err := tx.MoveStep(ctx, step, r.At)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if step.Status == pipeline.StepFailed && d.Goal == controlplane.GoalPresent {
+		f := &controlplane.Failure{Step: step.Key, Code: r.Code, Message: r.Message}
+		if err := tx.MoveRun(ctx, r.Run, run.Status, false, f); err != nil {
+			return err
+		}
+	}
+	if r.Generation == d.Generation {
+		if err := tx.SetDetail(ctx, d.ID, stepDetail(moved)); err != nil {
+			return err
+		}
+	}
+	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
+		Step: &moved, Run: run.Number})
+	if err != nil || moved.Kind != "service" || r.Generation != d.Generation {
+		return err
+	}
+	return stepHealth(ctx, tx, d, moved)
+}
+
+// stepHealth takes a service's health from its step, until its node measures
+// it: done means that its readiness check passed, undone that it is stopped.
+func stepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	s controlplane.StepRow) error {
+	h := controlplane.ServiceHealth{Deployment: d.ID, Step: s.Key}
+	switch s.Status {
+	case pipeline.StepDone:
+		h.Health = "healthy"
+	case pipeline.StepRunning:
+		h.Health = "starting"
+	case pipeline.StepFailed, pipeline.StepUndone:
+		h.Health = "stopped"
+	default:
+		return nil
+	}
+	changed, err := tx.PutHealth(ctx, h)
+	if err != nil || !changed {
+		return err
+	}
+	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryHealth})
+	return err
+}
+
+func stepDetail(s controlplane.StepRow) string {
+	switch s.Status {
+	case pipeline.StepFailed:
+		return fmt.Sprintf("%s: %s", s.Key, s.Message)
+	case pipeline.StepDone:
+		return fmt.Sprintf("%s done", s.Key)
+	}
+	return fmt.Sprintf("%s %s", s.Key, s.Status)
+}
+
+// applyStatus moves the deployment, if the report is about what is wanted now.
+func applyStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	r Report) error {
+	to := r.Status
+	if d.Canceled && d.Goal == controlplane.GoalGone && d.Status == controlplane.Undoing {
+		to = whileCanceling(to)
+	}
+	if r.Generation != d.Generation || !d.Status.CanMove(to) || to == d.Status {
+		return nil
+	}
+	if err := move(ctx, tx, d, to, statusDetail(d, r, to), r.Left); err != nil {
+		return err
+	}
+	if r.Code != "" && d.Goal == controlplane.GoalPresent {
+		f := &controlplane.Failure{Code: r.Code, Message: r.Message}
+		if err := tx.MoveRun(ctx, d.RunID, to, ended(to), f); err != nil {
+			return err
+		}
+	}
+	if to.Gone() {
+		return tx.ForgetHosts(ctx, d.ID)
+	}
+	return nil
+}
+
+// whileCanceling reads an agent's word for removing as the word people know:
+// what was being created is undone, and ends canceled.
+func whileCanceling(to controlplane.DeploymentStatus) controlplane.DeploymentStatus {
+	switch to {
+	case controlplane.Removing:
+		return controlplane.Undoing
+	case controlplane.Removed, controlplane.Failed:
+		return controlplane.Canceled
+	}
+	return to
+}
+
+func statusDetail(d controlplane.Deployment, r Report, to controlplane.DeploymentStatus) string {
+	if to == controlplane.Failed && d.Failure != nil {
+		if d.Failure.Step != "" {
+			return fmt.Sprintf("%s: %s", d.Failure.Step, d.Failure.Message)
+		}
+		return d.Failure.Message
+	}
+	return r.Message
+}
+
+// ObserveHealth stores what a node's probes said of its services.
+func (l *Lifecycle) ObserveHealth(ctx context.Context, actor access.Actor,
+	node controlplane.NodeID, all []controlplane.ServiceHealth) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	slices.SortFunc(all, func(a, b controlplane.ServiceHealth) int {
+		if a.Deployment != b.Deployment {
+			return compare(a.Deployment, b.Deployment)
+		}
+		return compare(a.Step, b.Step)
+	})
+	for _, h := range all {
+		err := l.store.InTx(ctx, func(tx *postgres.Tx) error {
+			return observe(ctx, tx, node, h)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func observe(ctx context.Context, tx *postgres.Tx, node controlplane.NodeID,
+	h controlplane.ServiceHealth) error {
+	d, err := tx.LockDeployment(ctx, h.Deployment)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if d.NodeID != node || d.Status.Gone() || d.Status == controlplane.Failed {
+		return nil
+	}
+	changed, err := tx.PutHealth(ctx, h)
+	if err != nil || !changed {
+		return err
+	}
+	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryHealth})
+	return err
+}
+
+// ObserveProgress stores a running step's sign of life.
+func (l *Lifecycle) ObserveProgress(
+	ctx context.Context, actor access.Actor, p controlplane.Progress,
+) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.PutProgress(ctx, p) })
+}
+
+func compare[T ~string](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,129 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Remove cancels a deployment that is being created and removes any other.
+// Asking again changes nothing, except that a stuck one is tried again.
+func (l *Lifecycle) Remove(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) (controlplane.Deployment, error) {
+	return l.change(ctx, actor, "remove deployment", access.WriteDeployment, id, remove)
+}
+
+func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	to, detail := controlplane.Removing, ""
+	switch d.Status {
+	case controlplane.Queued, controlplane.Applying:
+		to, detail = controlplane.Undoing, "canceled"
+	case controlplane.Undoing:
+		if d.Goal == controlplane.GoalGone {
+			return nil
+		}
+		to, detail = controlplane.Undoing, "canceled"
+	case controlplane.Removing, controlplane.Removed, controlplane.Canceled, controlplane.Forgotten:
+		return nil
+	}
+	canceled := to == controlplane.Undoing
+	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, canceled); err != nil {
+		return err
+	}
+	if d.NodeStatus != controlplane.NodeOnline {
+		detail = "waiting for node " + d.Node
+	}
+	return move(ctx, tx, d, to, detail, nil)
+}
+
+// Forget gives up on a deployment whose node will not finish: what was left is
+// recorded, and its name and hosts are free again.
+func (l *Lifecycle) Forget(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) (controlplane.Deployment, error) {
+	return l.change(ctx, actor, "forget deployment", access.Admin, id, forget)
+}
+
+func forget(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	if !d.Status.CanMove(controlplane.Forgotten) || d.Status == controlplane.Forgotten {
+		return wrongState(d, "forgotten", "Remove it first; only what is stuck is forgotten.")
+	}
+	left := d.Left
+	if len(left) == 0 {
+		left = []string{"everything of it on node " + d.Node}
+	}
+	if err := move(ctx, tx, d, controlplane.Forgotten, "given up by an admin", left); err != nil {
+		return err
+	}
+	return tx.ForgetHosts(ctx, d.ID)
+}
+
+// change locks a deployment the actor may act on, and audits what is done.
+func (l *Lifecycle) change(ctx context.Context, actor access.Actor, verb string,
+	action access.Action, id controlplane.DeploymentID,
+	do func(context.Context, *postgres.Tx, controlplane.Deployment) error,
+) (controlplane.Deployment, error) {
+	entry := actor.Entry(verb, "deployment "+string(id))
+	err := l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		d, err := tx.LockDeployment(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := access.Check(actor, access.ReadDeployment, object(d)); err != nil {
+			return err
+		}
+		if err := access.Check(actor, action, object(d)); err != nil {
+			return err
+		}
+		entry.Object = "deployment " + d.Name
+		entry.Project, entry.Environment = d.ProjectID, d.EnvironmentID
+		return do(ctx, tx, d)
+	})
+	if err != nil {
+		return controlplane.Deployment{}, err
+	}
+	return l.Get(ctx, actor, id)
+}
+
+func object(d controlplane.Deployment) access.Object {
+	return access.Object{What: "deployment", Name: d.Name, Project: d.ProjectID,
+		Environment: d.EnvironmentID, Restricted: d.Restricted}
+}
+
+// move changes the status of a locked deployment and its run, as one change.
+func move(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	to controlplane.DeploymentStatus, detail string, left []string) error {
+	moved, err := tx.Move(ctx, d.ID, to, detail, left)
+	if err != nil {
+		return err
+	}
+	if !moved {
+		return wrongState(d, string(to), "Load it again; somebody was faster.")
+	}
+	if err := tx.MoveRun(ctx, d.RunID, to, ended(to), nil); err != nil {
+		return err
+	}
+	tx.Wake(controlplane.TopicNode, string(d.NodeID))
+	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	return err
+}
+
+// ended reports whether a run that got there goes no further by itself.
+func ended(s controlplane.DeploymentStatus) bool {
+	switch s {
+	case controlplane.Ready, controlplane.Failed, controlplane.Canceled, controlplane.Removed,
+		controlplane.Forgotten:
+		return true
+	}
+	return false
+}
+
+func wrongState(d controlplane.Deployment, want, remedy string) error {
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "wrong_state",
+		Message: fmt.Sprintf("deployment %s is %s and cannot be %s", d.Name, d.Status, want),
+		Remedy:  remedy}
+}

@@ -1,0 +1,99 @@
+// Package logbook keeps what plugins wrote while they ran: appended as nodes
+// send it, each line once, readable by whoever may see the deployment.
+//
+// Services' logs are not here: they stay on the node and are asked for.
+package logbook
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Logbook stores and reads lines.
+type Logbook struct{ store *postgres.Store }
+
+// New makes a logbook on the store.
+func New(store *postgres.Store) *Logbook { return &Logbook{store: store} }
+
+// Append stores lines a node sent. Lines of deployments that are not on the
+// node are left out; a line that is there already is not doubled.
+func (b *Logbook) Append(ctx context.Context, actor access.Actor, node controlplane.NodeID,
+	lines []controlplane.LogLine, of []controlplane.DeploymentID) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	groups := map[controlplane.DeploymentID][]controlplane.LogLine{}
+	for i, l := range lines {
+		groups[of[i]] = append(groups[of[i]], l)
+	}
+	for id, group := range groups {
+		if err := b.appendTo(ctx, node, id, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Logbook) appendTo(ctx context.Context, node controlplane.NodeID,
+	id controlplane.DeploymentID, lines []controlplane.LogLine) error {
+	return b.store.InTx(ctx, func(tx *postgres.Tx) error {
+		d, err := tx.LockDeployment(ctx, id)
+		if controlplane.KindOf(err) == controlplane.NotFound {
+			return nil
+		}
+		if err != nil || d.NodeID != node {
+			return err
+		}
+		runs, err := tx.Runs(ctx, id)
+		if err != nil {
+			return err
+		}
+		own := lines[:0]
+		for _, l := range lines {
+			for _, r := range runs {
+				if r.ID == l.Run {
+					own = append(own, l)
+				}
+			}
+		}
+		if len(own) == 0 {
+			return nil
+		}
+		return tx.AppendLines(ctx, id, own)
+	})
+}
+
+// Step gives at most so many lines of one step, behind a line number. more
+// says that there are further ones.
+func (b *Logbook) Step(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	run int, step pipeline.StepKey, after int64, most int,
+) (lines []controlplane.LogLine, more bool, err error) {
+	err = b.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := tx.Deployment(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := access.Check(actor, access.ReadDeployment, access.Object{What: "deployment",
+			Name: string(id), Project: d.ProjectID, Environment: d.EnvironmentID,
+			Restricted: d.Restricted}); err != nil {
+			return err
+		}
+		r, err := tx.Run(ctx, id, run)
+		if err != nil {
+			return err
+		}
+		lines, err = tx.StepLines(ctx, r.ID, step, after, most+1)
+		return err
+	})
+	if len(lines) > most {
+		lines, more = lines[:most], true
+	}
+	for i := range lines {
+		lines[i].RunNumber = run
+	}
+	return lines, more, err
+}

@@ -1,0 +1,178 @@
+package controlplane
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Thumbprint is the SHA-256 of an agent's certificate: 64 hex digits.
+type Thumbprint string
+
+// ParseThumbprint reads the spellings people paste: colons, spaces and
+// capitals do not matter.
+func ParseThumbprint(field, s string) (Thumbprint, error) {
+	t := strings.ToLower(strings.NewReplacer(":", "", " ", "").Replace(s))
+	ok := len(t) == 64 && strings.Trim(t, "0123456789abcdef") == ""
+	if !ok {
+		return "", &Error{
+			Kind: Invalid, Code: "thumbprint_invalid", Field: field,
+			Message: "a thumbprint is 64 hex digits",
+			Remedy:  "Copy the thumbprint that the agent prints when it starts.",
+		}
+	}
+	return Thumbprint(t), nil
+}
+
+// NodeStatus is where a node stands.
+//
+//	enrolled ─▶ online ⇄ offline
+//	   any of them ─▶ untrusted     the certificate changed; a person approves
+//	   any of them ─▶ incompatible  another release; a person upgrades
+//	   any of them ─▶ disabled      a person said so; a person enables
+//	   untrusted, disabled ─▶ enrolled   a new token enrols anew
+type NodeStatus string
+
+// The statuses.
+const (
+	NodeEnrolled     NodeStatus = "enrolled"
+	NodeOnline       NodeStatus = "online"
+	NodeOffline      NodeStatus = "offline"
+	NodeUntrusted    NodeStatus = "untrusted"
+	NodeIncompatible NodeStatus = "incompatible"
+	NodeDisabled     NodeStatus = "disabled"
+)
+
+// NodeStatuses lists them all, for whoever checks every pair.
+func NodeStatuses() []NodeStatus {
+	return []NodeStatus{
+		NodeEnrolled, NodeOnline, NodeOffline,
+		NodeUntrusted, NodeIncompatible, NodeDisabled,
+	}
+}
+
+// CanMove reports whether a node may go from one status to another. Staying
+// is always allowed. The database holds the same table in a trigger.
+func (s NodeStatus) CanMove(to NodeStatus) bool {
+	return s == to || slices.Contains(s.next(), to)
+}
+
+func (s NodeStatus) next() []NodeStatus {
+	switch s {
+	case NodeEnrolled:
+		return []NodeStatus{NodeOnline, NodeOffline, NodeUntrusted, NodeIncompatible, NodeDisabled}
+	case NodeOnline:
+		return []NodeStatus{
+			NodeEnrolled, NodeOffline, NodeUntrusted, NodeIncompatible, NodeDisabled,
+		}
+	case NodeOffline:
+		return []NodeStatus{
+			NodeEnrolled, NodeOnline, NodeUntrusted, NodeIncompatible, NodeDisabled,
+		}
+	case NodeIncompatible:
+		return []NodeStatus{
+			NodeEnrolled, NodeOnline, NodeOffline, NodeUntrusted, NodeDisabled,
+		}
+	case NodeUntrusted:
+		// Never straight to online: a person approves, or gives a new token.
+		return []NodeStatus{NodeEnrolled, NodeOffline, NodeDisabled}
+	case NodeDisabled:
+		return []NodeStatus{NodeEnrolled, NodeOffline}
+	default:
+		return nil
+	}
+}
+
+// NodesBefore gives the statuses that a node may have to move to the given
+// one, for guarded updates.
+func NodesBefore(to NodeStatus) []NodeStatus {
+	var from []NodeStatus
+	for _, s := range NodeStatuses() {
+		if s.CanMove(to) {
+			from = append(from, s)
+		}
+	}
+	return from
+}
+
+// Node is a machine we know.
+type Node struct {
+	ID            NodeID
+	Name          string
+	EnvironmentID EnvironmentID
+	Environment   string
+	// Address is host:port where the agent listens.
+	Address string
+	Status  NodeStatus
+	// Detail says why, for people.
+	Detail string
+	// Since is when Status last changed.
+	Since time.Time
+	// Thumbprint is the trusted certificate's; empty before first contact.
+	Thumbprint Thumbprint
+	// Expected was typed in when the node was added; first contact must match.
+	Expected Thumbprint
+	// Pending is a changed certificate's; it can be approved only if it
+	// proved the token.
+	Pending           Thumbprint
+	PendingProofValid bool
+	// RevocationPending: an old token was not yet refused by the agent itself.
+	RevocationPending bool
+	// TokenKid names the active token; empty when there is none.
+	TokenKid  string
+	Build     string
+	Inventory *Inventory
+	Vitals    *NodeVitals
+	// Allocated is the sum of the limits of the deployments placed here.
+	Allocated   pipeline.Resources
+	Deployments int
+}
+
+// Enabled reports whether people let the node take part.
+func (n Node) Enabled() bool { return n.Status != NodeDisabled }
+
+// Inventory is what a node is. Sizes are in bytes, CPU in cores.
+type Inventory struct {
+	Hostname      string   `json:"hostname"`
+	OS            string   `json:"os"`
+	Kernel        string   `json:"kernel"`
+	Arch          string   `json:"arch"`
+	EngineVersion string   `json:"engine_version"`
+	APIVersion    string   `json:"api_version"`
+	CPU           float64  `json:"cpu"`
+	Memory        int64    `json:"memory"`
+	Disk          int64    `json:"disk"`
+	Subnets       int      `json:"subnets"`
+	Warnings      []string `json:"warnings,omitempty"`
+}
+
+// NodeVitals is a node's measured use: CPU in cores, the rest in bytes.
+type NodeVitals struct {
+	At         time.Time `json:"at"`
+	CPU        float64   `json:"cpu"`
+	MemoryUsed int64     `json:"memory_used"`
+	DiskFree   int64     `json:"disk_free"`
+}
+
+// NodeToken is a node's credential as the database holds it. K is the key
+// both ends derive from the token, sealed.
+type NodeToken struct {
+	Kid       string
+	Node      NodeID
+	Verifier  Sealed
+	CreatedAt time.Time
+	RevokedAt *time.Time
+	// RevocationPending: the agent has not yet confirmed that it refuses it.
+	RevocationPending bool
+}
+
+// Lease is the right to command a node. Epoch grows with each new holder; the
+// agent refuses a lower one.
+type Lease struct {
+	Node    NodeID
+	Holder  string
+	Epoch   int64
+	Expires time.Time
+}

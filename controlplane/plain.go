@@ -1,0 +1,57 @@
+package controlplane
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// hidden is what every way of showing a secret yields.
+const hidden = "[secret]"
+
+// Plain is an opened secret. Whatever prints, logs or marshals it gets
+// "[secret]"; only Reveal gives the value, and is easy to search for.
+type Plain struct{ value string }
+
+// NewPlain hides a value.
+func NewPlain(value string) Plain { return Plain{value: value} }
+
+// Reveal gives the value, for the one place that must send it.
+func (p Plain) Reveal() string { return p.value }
+
+// Empty reports whether there is no value.
+func (p Plain) Empty() bool { return p.value == "" }
+
+// Format covers every verb: %v, %+v, %#v, %s, %q, %x.
+func (p Plain) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, hidden) }
+
+// String hides the value.
+func (p Plain) String() string { return hidden }
+
+// GoString hides the value.
+func (p Plain) GoString() string { return hidden }
+
+// MarshalJSON hides the value.
+func (p Plain) MarshalJSON() ([]byte, error) { return []byte(`"` + hidden + `"`), nil }
+
+// MarshalText hides the value, also as a map's key.
+func (p Plain) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// LogValue hides the value from slog.
+func (p Plain) LogValue() slog.Value { return slog.StringValue(hidden) }
+
+// Sealed is a secret as the database holds it. Without the master key and the
+// place it was sealed for it is worthless, yet nobody gains from seeing it.
+type Sealed []byte
+
+// String names it without showing it.
+func (s Sealed) String() string { return "[sealed]" }
+
+// Format covers every verb.
+func (s Sealed) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[sealed]") }
+
+// MarshalJSON hides the bytes.
+func (s Sealed) MarshalJSON() ([]byte, error) { return []byte(`"[sealed]"`), nil }
+
+// LogValue hides the bytes from slog.
+func (s Sealed) LogValue() slog.Value { return slog.StringValue("[sealed]") }

@@ -1,0 +1,278 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+func user(r dbsqlc.User, teams []string) controlplane.User {
+	return controlplane.User{
+		ID: controlplane.UserID(r.ID), Name: r.Name, DisplayName: r.DisplayName,
+		Role: controlplane.Role(r.Role), Active: r.Active, Teams: teams,
+		CreatedAt: r.CreatedAt, LastSignInAt: r.LastSignInAt,
+	}
+}
+
+// UserWithHash is a person and the hash that proves a password.
+type UserWithHash struct {
+	controlplane.User
+	PasswordHash string
+}
+
+// UserByName loads a person; not found is a *controlplane.Error.
+func (t *Tx) UserByName(ctx context.Context, name string) (UserWithHash, error) {
+	r, err := t.q.GetUser(ctx, name)
+	if err != nil {
+		return UserWithHash{}, fmt.Errorf("load user: %w", missing(err, "user", name))
+	}
+	return UserWithHash{user(r.User, r.Teams), r.User.PasswordHash}, nil
+}
+
+// UserByID loads a person; not found is a *controlplane.Error.
+func (t *Tx) UserByID(ctx context.Context, id controlplane.UserID) (UserWithHash, error) {
+	r, err := t.q.GetUserByID(ctx, string(id))
+	if err != nil {
+		return UserWithHash{}, fmt.Errorf("load user: %w", missing(err, "user", string(id)))
+	}
+	return UserWithHash{user(r.User, r.Teams), r.User.PasswordHash}, nil
+}
+
+// ListUsers gives at most so many people behind the name.
+func (t *Tx) ListUsers(
+	ctx context.Context, after string, most int,
+) ([]controlplane.User, error) {
+	rows, err := t.q.ListUsers(ctx, after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	all := make([]controlplane.User, len(rows))
+	for i, r := range rows {
+		all[i] = user(r.User, r.Teams)
+	}
+	return all, nil
+}
+
+// InsertUser adds a person.
+func (t *Tx) InsertUser(ctx context.Context, u controlplane.User, hash string) error {
+	err := t.q.InsertUser(ctx, dbsqlc.InsertUserParams{
+		ID: string(u.ID), Name: u.Name, DisplayName: u.DisplayName,
+		Role: string(u.Role), Active: u.Active, PasswordHash: hash,
+	})
+	if err != nil {
+		return fmt.Errorf("insert user: %w", translate(err))
+	}
+	return nil
+}
+
+// UpdateUser changes a person's display name, role and whether they may enter.
+func (t *Tx) UpdateUser(ctx context.Context, u controlplane.User) error {
+	err := t.q.UpdateUser(ctx, dbsqlc.UpdateUserParams{
+		ID: string(u.ID), DisplayName: u.DisplayName, Role: string(u.Role), Active: u.Active,
+	})
+	if err != nil {
+		return fmt.Errorf("update user: %w", translate(err))
+	}
+	return nil
+}
+
+// SetPassword stores a new hash.
+func (t *Tx) SetPassword(ctx context.Context, id controlplane.UserID, hash string) error {
+	if err := t.q.SetPassword(ctx, hash, string(id)); err != nil {
+		return fmt.Errorf("set password: %w", translate(err))
+	}
+	return nil
+}
+
+// NoteSignIn remembers when a person last signed in.
+func (t *Tx) NoteSignIn(ctx context.Context, id controlplane.UserID, at time.Time) error {
+	if err := t.q.NoteSignIn(ctx, &at, string(id)); err != nil {
+		return fmt.Errorf("note sign-in: %w", err)
+	}
+	return nil
+}
+
+// DeleteUser removes a person with sessions, tokens and memberships.
+func (t *Tx) DeleteUser(ctx context.Context, id controlplane.UserID) error {
+	if _, err := t.q.DeleteUser(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete user: %w", translate(err))
+	}
+	return nil
+}
+
+// NobodyYet reports whether there is no user at all, and keeps others from
+// adding one until the transaction ends.
+func (t *Tx) NobodyYet(ctx context.Context) (bool, error) {
+	if err := t.q.LockUsers(ctx); err != nil {
+		return false, fmt.Errorf("lock users: %w", err)
+	}
+	n, err := t.q.CountUsers(ctx)
+	if err != nil {
+		return false, fmt.Errorf("count users: %w", err)
+	}
+	return n == 0, nil
+}
+
+// ActiveAdmins gives the ids of all active admins, locked.
+func (t *Tx) ActiveAdmins(ctx context.Context) ([]controlplane.UserID, error) {
+	rows, err := t.q.LockAdmins(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list admins: %w", err)
+	}
+	ids := make([]controlplane.UserID, len(rows))
+	for i, r := range rows {
+		ids[i] = controlplane.UserID(r)
+	}
+	return ids, nil
+}
+
+// InsertSession stores a session under the hash of its id.
+func (t *Tx) InsertSession(
+	ctx context.Context, s controlplane.Session, hash [32]byte, expires time.Time,
+) error {
+	err := t.q.InsertSession(ctx, dbsqlc.InsertSessionParams{
+		ID: string(s.ID), UserID: string(s.User), Hash: hash[:],
+		CreatedAt: s.CreatedAt, ExpiresAt: expires,
+	})
+	if err != nil {
+		return fmt.Errorf("insert session: %w", translate(err))
+	}
+	return nil
+}
+
+// SessionByHash finds a session used since idleSince and not expired now. ok
+// is false when there is none.
+func (t *Tx) SessionByHash(
+	ctx context.Context, hash [32]byte, idleSince, now time.Time,
+) (s controlplane.Session, ok bool, err error) {
+	r, err := t.q.GetSession(ctx, hash[:], idleSince, now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, fmt.Errorf("load session: %w", err)
+	}
+	return controlplane.Session{
+		ID: controlplane.SessionID(r.ID), User: controlplane.UserID(r.UserID),
+		CreatedAt: r.CreatedAt, LastUsed: r.LastUsedAt,
+	}, true, nil
+}
+
+// TouchSession notes that a session was used.
+func (t *Tx) TouchSession(ctx context.Context, id controlplane.SessionID, at time.Time) error {
+	if err := t.q.TouchSession(ctx, at, string(id)); err != nil {
+		return fmt.Errorf("touch session: %w", err)
+	}
+	return nil
+}
+
+// DeleteSession ends one session.
+func (t *Tx) DeleteSession(ctx context.Context, id controlplane.SessionID) error {
+	if err := t.q.DeleteSession(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	return nil
+}
+
+// DeleteSessionsOf ends all sessions of a person but keep, which may be "".
+func (t *Tx) DeleteSessionsOf(
+	ctx context.Context, id controlplane.UserID, keep controlplane.SessionID,
+) error {
+	if err := t.q.DeleteSessionsOfUser(ctx, string(id), optional(keep)); err != nil {
+		return fmt.Errorf("delete sessions: %w", err)
+	}
+	return nil
+}
+
+// ForgetSessions deletes sessions that no longer open anything.
+func (t *Tx) ForgetSessions(ctx context.Context, idleSince, now time.Time) error {
+	if _, err := t.q.DeleteDeadSessions(ctx, idleSince, now); err != nil {
+		return fmt.Errorf("forget sessions: %w", err)
+	}
+	return nil
+}
+
+// InsertToken stores an API token under its prefix, with its hash.
+func (t *Tx) InsertToken(ctx context.Context, a controlplane.APIToken, hash [32]byte) error {
+	err := t.q.InsertToken(ctx, dbsqlc.InsertTokenParams{
+		ID: string(a.ID), UserID: string(a.User), Name: a.Name, Prefix: a.Prefix,
+		Hash: hash[:], CreatedAt: a.CreatedAt,
+	})
+	if err != nil {
+		return fmt.Errorf("insert token: %w", translate(err))
+	}
+	return nil
+}
+
+func token(r dbsqlc.ApiToken) controlplane.APIToken {
+	return controlplane.APIToken{
+		ID: controlplane.TokenID(r.ID), User: controlplane.UserID(r.UserID), Name: r.Name,
+		Prefix: r.Prefix, CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt,
+	}
+}
+
+// TokenByPrefix finds a token with its hash, for the caller to compare. ok is
+// false when there is none.
+func (t *Tx) TokenByPrefix(
+	ctx context.Context, prefix string,
+) (a controlplane.APIToken, hash []byte, ok bool, err error) {
+	r, err := t.q.GetToken(ctx, prefix)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, nil, false, nil
+	}
+	if err != nil {
+		return a, nil, false, fmt.Errorf("load token: %w", err)
+	}
+	return token(r), r.Hash, true, nil
+}
+
+// ListTokens gives a person's tokens, oldest first.
+func (t *Tx) ListTokens(
+	ctx context.Context, id controlplane.UserID,
+) ([]controlplane.APIToken, error) {
+	rows, err := t.q.ListTokens(ctx, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("list tokens: %w", err)
+	}
+	all := make([]controlplane.APIToken, len(rows))
+	for i, r := range rows {
+		all[i] = token(r)
+	}
+	return all, nil
+}
+
+// TouchToken notes that a token was used.
+func (t *Tx) TouchToken(ctx context.Context, id controlplane.TokenID, at time.Time) error {
+	if err := t.q.TouchToken(ctx, &at, string(id)); err != nil {
+		return fmt.Errorf("touch token: %w", err)
+	}
+	return nil
+}
+
+// DeleteToken removes a person's own token.
+func (t *Tx) DeleteToken(
+	ctx context.Context, user controlplane.UserID, id controlplane.TokenID,
+) error {
+	n, err := t.q.DeleteToken(ctx, string(id), string(user))
+	if err != nil {
+		return fmt.Errorf("delete token: %w", err)
+	}
+	if n == 0 {
+		return controlplane.Missing("token", string(id))
+	}
+	return nil
+}
+
+// DeleteTokensOf removes all tokens of a person.
+func (t *Tx) DeleteTokensOf(ctx context.Context, user controlplane.UserID) error {
+	if err := t.q.DeleteTokensOfUser(ctx, string(user)); err != nil {
+		return fmt.Errorf("delete tokens: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// optional turns an id into a nullable column: the empty one is NULL.
+func optional[T ~string](id T) *string {
+	if id == "" {
+		return nil
+	}
+	s := string(id)
+	return &s
+}
+
+// given turns a nullable column into an id: NULL is the empty one.
+func given[T ~string](s *string) T {
+	if s == nil {
+		return ""
+	}
+	return T(*s)
+}
+
+// strs turns typed strings into those a query takes.
+func strs[T ~string](typed []T) []string {
+	all := make([]string, len(typed))
+	for i, s := range typed {
+		all[i] = string(s)
+	}
+	return all
+}
+
+// encode turns a value into jsonb.
+func encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return b, nil
+}
+
+// decode reads jsonb; NULL leaves the value alone.
+func decode(b []byte, into any) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return fmt.Errorf("decode: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// InsertDeployment stores a new deployment with its hosts. Its resources are
+// reserved from then on.
+func (t *Tx) InsertDeployment(
+	ctx context.Context, d controlplane.Deployment, hosts []controlplane.Host,
+) error {
+	versions, err := encode(d.Versions)
+	if err != nil {
+		return err
+	}
+	err = t.q.InsertDeployment(ctx, dbsqlc.InsertDeploymentParams{
+		ID: string(d.ID), Name: d.Name, ProjectID: string(d.ProjectID),
+		EnvironmentID: string(d.EnvironmentID), NodeID: optional(d.NodeID), NodeName: d.Node,
+		CreatedBy: d.CreatedBy, Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB),
+		Versions: versions,
+	})
+	if err != nil {
+		return fmt.Errorf("insert deployment: %w", translate(err))
+	}
+	return t.insertHosts(ctx, d.ID, hosts)
+}
+
+func (t *Tx) insertHosts(
+	ctx context.Context, id controlplane.DeploymentID, hosts []controlplane.Host,
+) error {
+	for _, h := range hosts {
+		err := t.q.InsertHost(ctx, dbsqlc.InsertHostParams{
+			Host: h.Host, DeploymentID: string(id), Step: string(h.Step),
+			PortName: h.PortName, Port: int32(h.Port), Main: h.Main,
+		})
+		if err != nil {
+			return fmt.Errorf("insert host %s: %w", h.Host, translate(err))
+		}
+	}
+	return nil
+}
+
+// Deployment reads one deployment.
+func (t *Tx) Deployment(
+	ctx context.Context, id controlplane.DeploymentID,
+) (controlplane.Deployment, error) {
+	if !controlplane.ValidID(string(id)) {
+		return controlplane.Deployment{}, controlplane.Missing("deployment", string(id))
+	}
+	row, err := t.q.GetDeploymentRow(ctx, string(id))
+	if err != nil {
+		return controlplane.Deployment{}, missing(err, "deployment", string(id))
+	}
+	return deployment(row)
+}
+
+// DeploymentFilter chooses what a list holds; empty fields choose everything.
+// Who is not Everything sees Projects and Environments only.
+type DeploymentFilter struct {
+	Everything   bool
+	Projects     []controlplane.ProjectID
+	Environments []controlplane.EnvironmentID
+	Project      string
+	Environment  string
+	Name         string
+	Search       string
+	Statuses     []controlplane.DeploymentStatus
+	Removed      bool
+	// Before continues behind a page: the id of its last row.
+	Before controlplane.DeploymentID
+	Most   int
+}
+
+// ListDeployments gives a page, newest first.
+func (t *Tx) ListDeployments(
+	ctx context.Context, f DeploymentFilter,
+) ([]controlplane.Deployment, error) {
+	rows, err := t.q.ListDeploymentRows(ctx, dbsqlc.ListDeploymentRowsParams{
+		Everything: f.Everything, Projects: strs(f.Projects), Environments: strs(f.Environments),
+		Project: optional(f.Project), Environment: optional(f.Environment),
+		Name: optional(f.Name), Search: optional(f.Search), Statuses: strs(f.Statuses),
+		Removed: f.Removed, Before: optional(f.Before), Most: int32(f.Most),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list deployments: %w", err)
+	}
+	all := make([]controlplane.Deployment, len(rows))
+	for i, r := range rows {
+		if all[i], err = deployment(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func deployment(r dbsqlc.DeploymentRow) (controlplane.Deployment, error) {
+	d := controlplane.Deployment{
+		ID: controlplane.DeploymentID(r.ID), Name: r.Name,
+		ProjectID: controlplane.ProjectID(r.ProjectID), Project: r.Project,
+		EnvironmentID: controlplane.EnvironmentID(r.EnvironmentID), Environment: r.Environment,
+		Restricted: r.Restricted, Domain: r.Domain,
+		Status: controlplane.DeploymentStatus(r.Status), Goal: controlplane.Goal(r.Want),
+		Canceled: r.Canceled, Generation: r.Generation, Revision: r.LastEvent, Detail: r.Detail,
+		NodeID: given[controlplane.NodeID](r.NodeID), Node: r.NodeName,
+		NodeStatus: controlplane.NodeStatus(r.NodeStatus), NodeSince: r.NodeSince,
+		Version: int(r.PipelineVersion), RunID: controlplane.RunID(r.RunID), Run: int(r.Run),
+		StepsDone: int(r.StepsDone), StepsTotal: int(r.StepsTotal),
+		Resources: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
+		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ChangedAt: r.ChangedAt, ReadyAt: r.ReadyAt,
+		Left: r.LeftBehind, Failure: failure(r.FailureStep, r.FailureCode, r.FailureMessage),
+	}
+	return d, decode(r.Versions, &d.Versions)
+}
+
+func failure(step, code, message string) *controlplane.Failure {
+	if code == "" {
+		return nil
+	}
+	return &controlplane.Failure{Step: pipeline.StepKey(step), Code: code, Message: message}
+}
+
+// LockDeployment holds the row until the transaction ends, and reads it.
+func (t *Tx) LockDeployment(
+	ctx context.Context, id controlplane.DeploymentID,
+) (controlplane.Deployment, error) {
+	if !controlplane.ValidID(string(id)) {
+		return controlplane.Deployment{}, controlplane.Missing("deployment", string(id))
+	}
+	if _, err := t.q.LockDeployment(ctx, string(id)); err != nil {
+		return controlplane.Deployment{}, missing(err, "deployment", string(id))
+	}
+	return t.Deployment(ctx, id)
+}
+
+// Move is the only way a status changes. It reports whether it did: somebody
+// else may have been faster.
+func (t *Tx) Move(ctx context.Context, id controlplane.DeploymentID,
+	to controlplane.DeploymentStatus, detail string, left []string) (bool, error) {
+	if left == nil {
+		left = []string{}
+	}
+	n, err := t.q.MoveDeployment(ctx, dbsqlc.MoveDeploymentParams{
+		ID: string(id), Status: string(to), Detail: detail, LeftBehind: left,
+		Before: strs(controlplane.DeploymentsBefore(to)),
+	})
+	if err != nil {
+		return false, fmt.Errorf("move deployment %s to %s: %w", id, to, translate(err))
+	}
+	return n > 0, nil
+}
+
+// SetGoal writes what people want, as a new generation.
+func (t *Tx) SetGoal(ctx context.Context, id controlplane.DeploymentID, goal controlplane.Goal,
+	canceled bool) error {
+	if err := t.q.SetDeploymentGoal(ctx, string(goal), canceled, string(id)); err != nil {
+		return fmt.Errorf("set goal of deployment %s: %w", id, translate(err))
+	}
+	return nil
+}
+
+// SetDetail writes the one line people read beside the status.
+func (t *Tx) SetDetail(
+	ctx context.Context, id controlplane.DeploymentID, detail string,
+) error {
+	if err := t.q.SetDeploymentDetail(ctx, detail, string(id)); err != nil {
+		return fmt.Errorf("set detail of deployment %s: %w", id, err)
+	}
+	return nil
+}
+
+// Replace writes where a retry goes and which versions it runs.
+func (t *Tx) Replace(ctx context.Context, d controlplane.Deployment) error {
+	versions, err := encode(d.Versions)
+	if err != nil {
+		return err
+	}
+	err = t.q.SetDeploymentNode(ctx, dbsqlc.SetDeploymentNodeParams{
+		ID: string(d.ID), NodeID: optional(d.NodeID), NodeName: d.Node, Versions: versions,
+	})
+	if err != nil {
+		return fmt.Errorf("place deployment %s: %w", d.ID, translate(err))
+	}
+	return nil
+}
+
+// ForgetHosts gives a deployment's hosts and health back.
+func (t *Tx) ForgetHosts(ctx context.Context, id controlplane.DeploymentID) error {
+	if err := t.q.DeleteHosts(ctx, string(id)); err != nil {
+		return fmt.Errorf("forget hosts of %s: %w", id, err)
+	}
+	if err := t.q.DeleteHealth(ctx, string(id)); err != nil {
+		return fmt.Errorf("forget health of %s: %w", id, err)
+	}
+	return nil
+}
+
+// Hosts gives the hosts of the deployments, a service's main one first.
+func (t *Tx) Hosts(
+	ctx context.Context, ids ...controlplane.DeploymentID,
+) (map[controlplane.DeploymentID][]controlplane.Host, error) {
+	rows, err := t.q.ListHostsOf(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list hosts: %w", err)
+	}
+	all := map[controlplane.DeploymentID][]controlplane.Host{}
+	for _, r := range rows {
+		id := controlplane.DeploymentID(r.DeploymentID)
+		all[id] = append(all[id], controlplane.Host{Host: r.Host, Deployment: id,
+			Step: pipeline.StepKey(r.Step), PortName: r.PortName, Port: int(r.Port), Main: r.Main})
+	}
+	return all, nil
+}
+
+// PlacementNode is one node as placement needs it, with what is reserved.
+type PlacementNode struct {
+	Node controlplane.Node
+	// Reserved is promised, MemoryUsed (bytes) is what of it is really used.
+	Reserved   pipeline.Resources
+	MemoryUsed int64
+}
+
+// LockNodes holds the environment's nodes until the transaction ends, so that
+// two placements never count the same room.
+func (t *Tx) LockNodes(
+	ctx context.Context, env controlplane.EnvironmentID,
+) ([]PlacementNode, error) {
+	rows, err := t.q.LockNodesOfEnvironment(ctx, string(env))
+	if err != nil {
+		return nil, fmt.Errorf("lock nodes: %w", err)
+	}
+	reserved, err := t.q.ListReservations(ctx, string(env))
+	if err != nil {
+		return nil, fmt.Errorf("list reservations: %w", err)
+	}
+	all := make([]PlacementNode, len(rows))
+	for i, r := range rows {
+		n := controlplane.Node{ID: controlplane.NodeID(r.ID), Name: r.Name,
+			Status: controlplane.NodeStatus(r.Status)}
+		if err := decode(r.Inventory, &n.Inventory); err != nil {
+			return nil, err
+		}
+		if err := decode(r.Vitals, &n.Vitals); err != nil {
+			return nil, err
+		}
+		all[i] = PlacementNode{Node: n}
+		for _, s := range reserved {
+			if given[controlplane.NodeID](s.NodeID) == n.ID {
+				all[i].Reserved = pipeline.Resources{CPU: s.Cpu, MemoryMiB: int(s.MemoryMib)}
+				all[i].MemoryUsed = s.MemoryUsed
+			}
+		}
+	}
+	return all, nil
+}
+
+// ReplaceHosts writes the hosts of a run with another pipeline version. Those
+// that stay, stay the same.
+func (t *Tx) ReplaceHosts(
+	ctx context.Context, id controlplane.DeploymentID, hosts []controlplane.Host,
+) error {
+	if err := t.q.DeleteHosts(ctx, string(id)); err != nil {
+		return fmt.Errorf("replace hosts of %s: %w", id, err)
+	}
+	return t.insertHosts(ctx, id, hosts)
+}

@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// PostgreSQL's error codes that mean something to a person, or to us.
+const (
+	codeUnique        = "23505"
+	codeForeignKey    = "23503"
+	codeCheck         = "23514"
+	codeRestrict      = "23001"
+	codeSerialization = "40001"
+	codeDeadlock      = "40P01"
+)
+
+// again reports whether PostgreSQL asks to try the same once more.
+func again(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == codeSerialization || pg.Code == codeDeadlock)
+}
+
+// translate turns what the schema refused into what a person may be told. The
+// use case's own checks come first and say more; this is for the race that
+// they lost. Anything else stays as it is.
+func translate(err error) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return err
+	}
+	switch pg.Code {
+	case codeUnique:
+		return &controlplane.Error{
+			Kind: controlplane.Conflict, Code: "exists", Cause: err,
+			Message: "something with this name or address exists already",
+			Remedy:  "Choose another one.",
+		}
+	case codeForeignKey, codeRestrict:
+		return &controlplane.Error{
+			Kind: controlplane.Conflict, Code: "in_use", Cause: err,
+			Message: "this is in use, or what it refers to is gone",
+			Remedy:  "Load it again and look at what uses it.",
+		}
+	case codeCheck:
+		return &controlplane.Error{
+			Kind: controlplane.Conflict, Code: "not_allowed_now", Cause: err,
+			Message: "this is not possible in the present state",
+			Remedy:  "Load it again; somebody may have been faster.",
+		}
+	default:
+		return err
+	}
+}
+
+// missing turns "no row" into the answer for what does not exist.
+func missing(err error, what, name string) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return controlplane.Missing(what, name)
+	}
+	return translate(err)
+}

@@ -1,0 +1,293 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// historyData is what a history row keeps beside its kind.
+type historyData struct {
+	Run  int                   `json:"run,omitempty"`
+	Step *controlplane.StepRow `json:"step,omitempty"`
+}
+
+// AddHistory numbers a change of a deployment and wakes who watches it. The
+// caller holds the deployment's row.
+func (t *Tx) AddHistory(
+	ctx context.Context, d controlplane.Deployment, h controlplane.History,
+) (int64, error) {
+	if h.Step != nil {
+		// The agent's ciphertext is of no use to people.
+		shown := *h.Step
+		shown.Sealed = nil
+		h.Step = &shown
+	}
+	data, err := encode(historyData{Run: h.Run, Step: h.Step})
+	if err != nil {
+		return 0, err
+	}
+	seq, err := t.q.InsertHistory(ctx, string(h.Kind), data, string(d.ID))
+	if err != nil {
+		return 0, fmt.Errorf("add history of %s: %w", d.ID, translate(err))
+	}
+	t.Wake(controlplane.TopicDeployment, string(d.ID))
+	return seq, nil
+}
+
+// History gives at most so many changes behind the number, oldest first.
+func (t *Tx) History(ctx context.Context, id controlplane.DeploymentID, after int64,
+	most int) ([]controlplane.History, error) {
+	rows, err := t.q.ListHistory(ctx, string(id), after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list history of %s: %w", id, err)
+	}
+	all := make([]controlplane.History, len(rows))
+	for i, r := range rows {
+		var data historyData
+		if err := decode(r.Data, &data); err != nil {
+			return nil, err
+		}
+		all[i] = controlplane.History{Seq: r.Seq, At: r.At,
+			Kind: controlplane.HistoryKind(r.Kind), Step: data.Step, Run: data.Run}
+	}
+	return all, nil
+}
+
+// ChangedSince gives the deployments that changed behind the mark, and the new
+// mark. A mark of zero gives only the present one.
+func (t *Tx) ChangedSince(
+	ctx context.Context, mark int64,
+) (ids []controlplane.DeploymentID, now int64, err error) {
+	if now, err = t.q.OpenTransaction(ctx); err != nil {
+		return nil, 0, fmt.Errorf("read the mark: %w", err)
+	}
+	if mark == 0 {
+		return nil, now, nil
+	}
+	rows, err := t.q.ListChangedSince(ctx, mark)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list changes behind %d: %w", mark, err)
+	}
+	for _, r := range rows {
+		ids = append(ids, controlplane.DeploymentID(r.DeploymentID))
+	}
+	return ids, now, nil
+}
+
+// AppendLines stores a step's lines, each once, and wakes who follows. The
+// lines are of one deployment.
+func (t *Tx) AppendLines(
+	ctx context.Context, id controlplane.DeploymentID, lines []controlplane.LogLine,
+) error {
+	last, err := t.q.ReserveLines(ctx, int64(len(lines)), string(id))
+	if err != nil {
+		return missing(err, "deployment", string(id))
+	}
+	next := last - int64(len(lines))
+	for _, l := range lines {
+		n, err := t.q.InsertLine(ctx, dbsqlc.InsertLineParams{
+			DeploymentID: string(id), ID: next + 1, RunID: string(l.Run), Step: string(l.Step),
+			Number: l.Number, At: l.At, Text: l.Text, Dropped: l.Dropped,
+		})
+		if err != nil {
+			return fmt.Errorf("insert line: %w", translate(err))
+		}
+		next += n
+		if err := t.q.CountLines(ctx, n, string(l.Run), string(l.Step)); err != nil {
+			return fmt.Errorf("count lines: %w", err)
+		}
+	}
+	t.Wake(controlplane.TopicLog, string(id))
+	return nil
+}
+
+// Lines gives at most so many lines of a deployment behind the id.
+func (t *Tx) Lines(ctx context.Context, id controlplane.DeploymentID, after int64,
+	most int) ([]controlplane.LogLine, error) {
+	rows, err := t.q.ListLines(ctx, string(id), after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list lines of %s: %w", id, err)
+	}
+	all := make([]controlplane.LogLine, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.LogLine{ID: r.ID, Run: controlplane.RunID(r.RunID),
+			RunNumber: int(r.Run), Step: pipeline.StepKey(r.Step), Number: r.Number, At: r.At,
+			Text: r.Text, Dropped: r.Dropped}
+	}
+	return all, nil
+}
+
+// StepLines gives at most so many lines of one step behind the number.
+func (t *Tx) StepLines(ctx context.Context, run controlplane.RunID, key pipeline.StepKey,
+	after int64, most int) ([]controlplane.LogLine, error) {
+	rows, err := t.q.ListStepLines(ctx, dbsqlc.ListStepLinesParams{
+		RunID: string(run), Step: string(key), After: after, Most: int32(most)})
+	if err != nil {
+		return nil, fmt.Errorf("list lines of step %s: %w", key, err)
+	}
+	all := make([]controlplane.LogLine, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.LogLine{ID: r.ID, Run: run, Step: key, Number: r.Number, At: r.At,
+			Text: r.Text, Dropped: r.Dropped}
+	}
+	return all, nil
+}
+
+// PutProgress stores a step's sign of life and wakes who watches.
+func (t *Tx) PutProgress(ctx context.Context, p controlplane.Progress) error {
+	data, err := encode(p)
+	if err != nil {
+		return err
+	}
+	if err := t.q.PutProgress(ctx, data, string(p.Run), string(p.Step)); err != nil {
+		return fmt.Errorf("put progress: %w", err)
+	}
+	t.Wake(controlplane.TopicProgress, string(p.Deployment))
+	return nil
+}
+
+// Progress gives the signs of life of a deployment's steps under way.
+func (t *Tx) Progress(
+	ctx context.Context, id controlplane.DeploymentID,
+) ([]controlplane.Progress, error) {
+	rows, err := t.q.ListProgress(ctx, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("list progress of %s: %w", id, err)
+	}
+	all := make([]controlplane.Progress, len(rows))
+	for i, r := range rows {
+		if err := decode(r.Progress, &all[i]); err != nil {
+			return nil, err
+		}
+		all[i].RunNumber = int(r.Run)
+	}
+	return all, nil
+}
+
+// PutHealth stores a probe's answer and reports whether people see a change.
+func (t *Tx) PutHealth(ctx context.Context, h controlplane.ServiceHealth) (bool, error) {
+	n, err := t.q.PutHealth(ctx, dbsqlc.PutHealthParams{
+		DeploymentID: string(h.Deployment), Step: string(h.Step), Health: h.Health,
+		Detail: h.Detail, Restarts: int32(h.Restarts), Cpu: h.CPU, Memory: h.Memory,
+	})
+	if err != nil {
+		return false, fmt.Errorf("put health: %w", translate(err))
+	}
+	if n > 0 {
+		return true, nil
+	}
+	err = t.q.PutUse(ctx, dbsqlc.PutUseParams{DeploymentID: string(h.Deployment),
+		Step: string(h.Step), Cpu: h.CPU, Memory: h.Memory})
+	return false, err
+}
+
+// Health gives the health of each service of the deployments.
+func (t *Tx) Health(
+	ctx context.Context, ids ...controlplane.DeploymentID,
+) (map[controlplane.DeploymentID][]controlplane.ServiceHealth, error) {
+	rows, err := t.q.ListHealthOf(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list health: %w", err)
+	}
+	all := map[controlplane.DeploymentID][]controlplane.ServiceHealth{}
+	for _, r := range rows {
+		id := controlplane.DeploymentID(r.DeploymentID)
+		all[id] = append(all[id], controlplane.ServiceHealth{Deployment: id,
+			Step: pipeline.StepKey(r.Step), Health: r.Health, Detail: r.Detail,
+			Restarts: int(r.Restarts), CPU: r.Cpu, Memory: r.Memory})
+	}
+	return all, nil
+}
+
+// Orders gives what should be true on a node.
+func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlplane.Order, error) {
+	rows, err := t.q.ListNodeGoals(ctx, optional(node))
+	if err != nil {
+		return nil, fmt.Errorf("list goals of node %s: %w", node, err)
+	}
+	all := make([]controlplane.Order, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.Order{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
+			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
+			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
+			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),
+			Version: int(r.PipelineVersion)}
+		if err := decode(r.Pipeline, &all[i].Pipeline); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Routes gives every host there is, with what stands behind it.
+func (t *Tx) Routes(ctx context.Context) ([]controlplane.Route, error) {
+	rows, err := t.q.ListRoutes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list routes: %w", err)
+	}
+	all := make([]controlplane.Route, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.Route{Host: r.Host,
+			Deployment: controlplane.DeploymentID(r.DeploymentID), Name: r.Deployment,
+			Project: r.Project, Environment: r.Environment, Step: pipeline.StepKey(r.Step),
+			Port: int(r.Port), Status: controlplane.DeploymentStatus(r.Status), Detail: r.Detail,
+			ChangedAt: r.ChangedAt, Node: given[controlplane.NodeID](r.NodeID),
+			NodeStatus: controlplane.NodeStatus(r.NodeStatus), NodeSince: r.NodeSince}
+	}
+	return all, nil
+}
+
+// AdvanceReports notes the last report applied, and reports whether it is new.
+func (t *Tx) AdvanceReports(
+	ctx context.Context, node controlplane.NodeID, seq int64,
+) (bool, error) {
+	n, err := t.q.AdvanceReports(ctx, string(node), seq)
+	if err != nil {
+		return false, fmt.Errorf("advance reports of node %s: %w", node, translate(err))
+	}
+	return n > 0, nil
+}
+
+// ResetReports makes the node's count begin behind seq again.
+func (t *Tx) ResetReports(ctx context.Context, node controlplane.NodeID, seq int64) error {
+	if err := t.q.ResetReports(ctx, string(node), seq); err != nil {
+		return fmt.Errorf("reset reports of node %s: %w", node, translate(err))
+	}
+	return nil
+}
+
+// LastReport is the highest report of the node that was applied.
+func (t *Tx) LastReport(ctx context.Context, node controlplane.NodeID) (int64, error) {
+	seq, err := t.q.GetReports(ctx, string(node))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("last report of node %s: %w", node, err)
+	}
+	return seq, nil
+}
+
+// Epoch is the epoch of whoever commands the node now.
+func (t *Tx) Epoch(ctx context.Context, node controlplane.NodeID) (int64, error) {
+	epoch, err := t.q.GetLeaseEpoch(ctx, string(node))
+	if err != nil {
+		return 0, fmt.Errorf("epoch of node %s: %w", node, missing(err, "lease", string(node)))
+	}
+	return epoch, nil
+}
+
+// SetBuild notes what an incompatible agent runs.
+func (t *Tx) SetBuild(ctx context.Context, node controlplane.NodeID, build string) error {
+	if err := t.q.SetBuild(ctx, build, string(node)); err != nil {
+		return fmt.Errorf("note build of node %s: %w", node, translate(err))
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// migrationLock is the advisory lock that lets one process migrate at a time.
+// Any number does, as long as it never changes.
+const migrationLock = 4812000
+
+// Migrate brings the schema up to what the files say. Several processes may
+// call it at once: one works, the others wait. A schema newer than the files
+// is refused, because an old binary would misread it.
+func (s *Store) Migrate(ctx context.Context, files fs.FS) error {
+	return migrate(ctx, s.pool, files)
+}
+
+func migrate(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
+	return withProvider(pool, files, func(p *goose.Provider) error {
+		if err := notNewer(ctx, p); err != nil {
+			return err
+		}
+		if _, err := p.Up(ctx); err != nil {
+			return fmt.Errorf("migrate database: %w", err)
+		}
+		return nil
+	})
+}
+
+// MigrationState is one migration: Applied or waiting.
+type MigrationState struct {
+	Version int64
+	Name    string
+	Applied bool
+}
+
+// MigrationStates lists the files' migrations, oldest first.
+func (s *Store) MigrationStates(ctx context.Context, files fs.FS) ([]MigrationState, error) {
+	var all []MigrationState
+	err := withProvider(s.pool, files, func(p *goose.Provider) error {
+		states, err := p.Status(ctx)
+		if err != nil {
+			return fmt.Errorf("read migration states: %w", err)
+		}
+		for _, st := range states {
+			all = append(all, MigrationState{
+				Version: st.Source.Version, Name: st.Source.Path,
+				Applied: st.State == goose.StateApplied,
+			})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// MigrateTo goes down or up to exactly one version, for tests and operators.
+func (s *Store) MigrateTo(ctx context.Context, files fs.FS, version int64) error {
+	return withProvider(s.pool, files, func(p *goose.Provider) error {
+		now, err := p.GetDBVersion(ctx)
+		if err != nil {
+			return fmt.Errorf("read schema version: %w", err)
+		}
+		if version < now {
+			_, err = p.DownTo(ctx, version)
+		} else {
+			_, err = p.UpTo(ctx, version)
+		}
+		if err != nil {
+			return fmt.Errorf("migrate database to %d: %w", version, err)
+		}
+		return nil
+	})
+}
+
+// notNewer is only a courtesy check before the lock; whoever is ahead of us
+// stays ahead.
+func notNewer(ctx context.Context, p *goose.Provider) error {
+	has, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read schema version: %w", err)
+	}
+	sources := p.ListSources()
+	if len(sources) == 0 {
+		return errors.New("migrate database: no migrations in the binary")
+	}
+	if knows := sources[len(sources)-1].Version; has > knows {
+		return fmt.Errorf("the database has schema %d, this program knows %d: "+
+			"start the newer release, or restore a backup made by this one", has, knows)
+	}
+	return nil
+}
+
+func withProvider(pool *pgxpool.Pool, files fs.FS, fn func(*goose.Provider) error) (err error) {
+	db := stdlib.OpenDBFromPool(pool)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	locker, err := lock.NewPostgresSessionLocker(
+		lock.WithLockID(migrationLock), lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return fmt.Errorf("migration lock: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithSessionLocker(locker))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	return fn(p)
+}

@@ -1,0 +1,287 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+func node(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
+	n := controlplane.Node{
+		ID: controlplane.NodeID(r.Node.ID), Name: r.Node.Name,
+		EnvironmentID: controlplane.EnvironmentID(r.Node.EnvironmentID),
+		Environment:   r.Environment, Address: r.Node.Address,
+		Status: controlplane.NodeStatus(r.Node.Status), Detail: r.Node.Detail,
+		Since: r.Node.Since, Thumbprint: controlplane.Thumbprint(r.Node.Thumbprint),
+		Expected:          controlplane.Thumbprint(r.Node.Expected),
+		Pending:           controlplane.Thumbprint(r.Node.Pending),
+		PendingProofValid: r.Node.PendingProofValid,
+		RevocationPending: r.RevocationPending, TokenKid: r.Kid, Build: r.Node.Build,
+		Allocated:   pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
+		Deployments: int(r.Deployments),
+	}
+	err := errors.Join(decode(r.Node.Inventory, &n.Inventory), decode(r.Node.Vitals, &n.Vitals))
+	if err != nil {
+		return n, fmt.Errorf("node %s: %w", n.Name, err)
+	}
+	return n, nil
+}
+
+// NodeByName loads a node; not found is a *controlplane.Error.
+func (t *Tx) NodeByName(ctx context.Context, name string) (controlplane.Node, error) {
+	r, err := t.q.GetNode(ctx, &name, nil)
+	if err != nil {
+		return controlplane.Node{}, fmt.Errorf("load node: %w", missing(err, "node", name))
+	}
+	return node(dbsqlc.ListNodesRow(r))
+}
+
+// NodeByID loads a node; not found is a *controlplane.Error.
+func (t *Tx) NodeByID(ctx context.Context, id controlplane.NodeID) (controlplane.Node, error) {
+	r, err := t.q.GetNode(ctx, nil, optional(id))
+	if err != nil {
+		return controlplane.Node{}, fmt.Errorf("load node: %w",
+			missing(err, "node", string(id)))
+	}
+	return node(dbsqlc.ListNodesRow(r))
+}
+
+// ListNodes gives at most so many nodes behind the name.
+func (t *Tx) ListNodes(
+	ctx context.Context, after string, most int,
+) ([]controlplane.Node, error) {
+	rows, err := t.q.ListNodes(ctx, after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	all := make([]controlplane.Node, len(rows))
+	for i, r := range rows {
+		if all[i], err = node(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// InsertNode adds a machine nobody has met yet.
+func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
+	err := t.q.InsertNode(ctx, dbsqlc.InsertNodeParams{
+		ID: string(n.ID), Name: n.Name, EnvironmentID: string(n.EnvironmentID),
+		Address: n.Address, Expected: string(n.Expected),
+	})
+	if err != nil {
+		return fmt.Errorf("insert node: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(n.ID))
+	return nil
+}
+
+// DeleteNode removes a node without deployments.
+func (t *Tx) DeleteNode(ctx context.Context, id controlplane.NodeID) error {
+	users, err := t.q.ListUsersOfNode(ctx, optional(id))
+	if err := used("node", users, err); err != nil {
+		return err
+	}
+	if _, err := t.q.DeleteNode(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete node: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return nil
+}
+
+// MoveNode changes a node's status, if the transition table allows it from
+// wherever the node is. moved is false when it does not: somebody was faster.
+func (t *Tx) MoveNode(
+	ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus, detail string,
+) (moved bool, err error) {
+	n, err := t.q.MoveNode(ctx, dbsqlc.MoveNodeParams{
+		ID: string(id), Status: string(to), Detail: detail,
+		Allowed: strs(controlplane.NodesBefore(to)),
+	})
+	if err != nil {
+		return false, fmt.Errorf("move node to %s: %w", to, translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return n == 1, nil
+}
+
+// TrustNode stores the thumbprint of first contact. trusted is false when
+// another one is stored already.
+func (t *Tx) TrustNode(
+	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
+) (trusted bool, err error) {
+	n, err := t.q.TrustNode(ctx, string(print), string(id))
+	if err != nil {
+		return false, fmt.Errorf("trust node: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return n == 1, nil
+}
+
+// SetPending stores a changed certificate's thumbprint and whether it proved
+// the token, for a person to look at.
+func (t *Tx) SetPending(
+	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint, proven bool,
+) error {
+	if err := t.q.SetPending(ctx, string(print), proven, string(id)); err != nil {
+		return fmt.Errorf("note changed certificate: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return nil
+}
+
+// ApproveNode makes the pending thumbprint the trusted one, if it is exactly
+// this one and proved the token.
+func (t *Tx) ApproveNode(
+	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
+) (approved bool, err error) {
+	n, err := t.q.ApproveNode(ctx, string(id), string(print))
+	if err != nil {
+		return false, fmt.Errorf("approve node: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return n == 1, nil
+}
+
+// ForgetTrust makes the next proven contact the first one.
+func (t *Tx) ForgetTrust(ctx context.Context, id controlplane.NodeID) error {
+	if err := t.q.ForgetTrust(ctx, string(id)); err != nil {
+		return fmt.Errorf("forget trust: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return nil
+}
+
+// SetInventory stores what an agent said about itself.
+func (t *Tx) SetInventory(
+	ctx context.Context, id controlplane.NodeID, build string, i controlplane.Inventory,
+) error {
+	b, err := encode(i)
+	if err != nil {
+		return fmt.Errorf("store inventory: %w", err)
+	}
+	if err := t.q.SetInventory(ctx, build, b, string(id)); err != nil {
+		return fmt.Errorf("store inventory: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return nil
+}
+
+// SetVitals stores what an agent measured. It wakes nobody: it happens every
+// few seconds and nothing depends on it.
+func (t *Tx) SetVitals(
+	ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals,
+) error {
+	b, err := encode(v)
+	if err != nil {
+		return fmt.Errorf("store vitals: %w", err)
+	}
+	if err := t.q.SetVitals(ctx, b, string(id)); err != nil {
+		return fmt.Errorf("store vitals: %w", translate(err))
+	}
+	return nil
+}
+
+// InsertNodeToken makes a token the node's active one. The one before must be
+// revoked first.
+func (t *Tx) InsertNodeToken(
+	ctx context.Context, id controlplane.NodeID, kid string, verifier controlplane.Sealed,
+) error {
+	if err := t.q.InsertNodeToken(ctx, kid, string(id), verifier); err != nil {
+		return fmt.Errorf("store node token: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return nil
+}
+
+// RevokeNodeTokens makes the active token count no more. Pending stays set
+// until the agent confirms that it refuses the token too.
+func (t *Tx) RevokeNodeTokens(
+	ctx context.Context, id controlplane.NodeID, pending bool,
+) (revoked bool, err error) {
+	n, err := t.q.RevokeNodeTokens(ctx, pending, string(id))
+	if err != nil {
+		return false, fmt.Errorf("revoke node token: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return n > 0, nil
+}
+
+func nodeToken(r dbsqlc.NodeToken) controlplane.NodeToken {
+	return controlplane.NodeToken{
+		Kid: r.Kid, Node: controlplane.NodeID(r.NodeID), Verifier: r.Verifier,
+		CreatedAt: r.CreatedAt, RevokedAt: r.RevokedAt, RevocationPending: r.RevocationPending,
+	}
+}
+
+// ActiveToken loads the token to prove with, sealed. ok is false when the node
+// has none.
+func (t *Tx) ActiveToken(
+	ctx context.Context, id controlplane.NodeID,
+) (a controlplane.NodeToken, ok bool, err error) {
+	r, err := t.q.GetActiveToken(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, false, nil
+	}
+	if err != nil {
+		return a, false, fmt.Errorf("load node token: %w", err)
+	}
+	return nodeToken(r), true, nil
+}
+
+// PendingRevocations gives the revoked tokens that the agent does not yet
+// refuse by itself.
+func (t *Tx) PendingRevocations(
+	ctx context.Context, id controlplane.NodeID,
+) ([]controlplane.NodeToken, error) {
+	rows, err := t.q.ListPendingRevocations(ctx, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("list pending revocations: %w", err)
+	}
+	all := make([]controlplane.NodeToken, len(rows))
+	for i, r := range rows {
+		all[i] = nodeToken(r)
+	}
+	return all, nil
+}
+
+// ConfirmRevocation notes that the agent refuses the token by itself.
+func (t *Tx) ConfirmRevocation(ctx context.Context, id controlplane.NodeID, kid string) error {
+	if err := t.q.ConfirmRevocation(ctx, kid, string(id)); err != nil {
+		return fmt.Errorf("confirm revocation: %w", err)
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return nil
+}
+
+// AcquireLease takes or renews the right to command a node. ok is false while
+// somebody else has it.
+func (t *Tx) AcquireLease(
+	ctx context.Context, id controlplane.NodeID, holder string, d time.Duration,
+) (l controlplane.Lease, ok bool, err error) {
+	r, err := t.q.AcquireLease(ctx, string(id), holder, d.Seconds())
+	if errors.Is(err, pgx.ErrNoRows) {
+		return l, false, nil
+	}
+	if err != nil {
+		return l, false, fmt.Errorf("acquire lease of node %s: %w", id, translate(err))
+	}
+	return controlplane.Lease{
+		Node: id, Holder: holder, Epoch: r.Epoch, Expires: r.ExpiresAt,
+	}, true, nil
+}
+
+// ReleaseLease lets the next holder in without waiting.
+func (t *Tx) ReleaseLease(ctx context.Context, id controlplane.NodeID, holder string) error {
+	if err := t.q.ReleaseLease(ctx, string(id), holder); err != nil {
+		return fmt.Errorf("release lease of node %s: %w", id, err)
+	}
+	return nil
+}

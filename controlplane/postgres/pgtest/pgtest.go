@@ -1,0 +1,206 @@
+// Package pgtest gives each test a PostgreSQL database of its own. The
+// migrations run once per content, into a template named by their hash; a
+// test gets a clone of it, which takes some tens of milliseconds and goes
+// away when the test ends. Any number of tests and processes may share one
+// server.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// templateLock serialises the making of templates on one server.
+const templateLock = 4812002
+
+// New gives a store on a fresh database that holds the schema of the files.
+func New(t testing.TB, files fs.FS) *postgres.Store {
+	t.Helper()
+	return Open(t, URL(t, files))
+}
+
+// Open opens a store that is closed when the test ends.
+func Open(t testing.TB, dsn string) *postgres.Store {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	s, err := postgres.Open(ctx, postgres.Config{URL: dsn, MaxConns: 8})
+	if err != nil {
+		t.Fatalf("open test database: %v", err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// URL makes a database with the schema of the files and gives its URL, for
+// what opens the database itself.
+func URL(t testing.TB, files fs.FS) string {
+	t.Helper()
+	admin := server(t)
+	template, err := ensureTemplate(t.Context(), admin, files)
+	if err != nil {
+		t.Fatalf("make template database: %v", err)
+	}
+	return clone(t, admin, template)
+}
+
+// Empty makes a database without any schema.
+func Empty(t testing.TB) string {
+	t.Helper()
+	return clone(t, server(t), "template0")
+}
+
+func server(t testing.TB) string {
+	t.Helper()
+	dsn := os.Getenv("NULLOPS_TEST_POSTGRES")
+	if dsn != "" {
+		return dsn
+	}
+	if os.Getenv("NULLOPS_TEST_STRICT") == "1" {
+		t.Fatal("NULLOPS_TEST_POSTGRES is not set: run through make test")
+	}
+	t.Skip("run through make test")
+	return ""
+}
+
+func clone(t testing.TB, admin, template string) string {
+	t.Helper()
+	name := "nullops_t_" + randomHex(8)
+	err := exec(t.Context(), admin, "CREATE DATABASE "+name+" TEMPLATE "+template)
+	if err != nil {
+		t.Fatalf("clone %s: %v", template, err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := exec(ctx, admin, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop test database: %v", err)
+		}
+	})
+	return named(t, admin, name)
+}
+
+// ensureTemplate builds under a temporary name and renames at the end, so
+// that a killed build leaves no half template behind.
+func ensureTemplate(ctx context.Context, admin string, files fs.FS) (string, error) {
+	hash, err := hashOf(files)
+	if err != nil {
+		return "", err
+	}
+	name := "nullops_template_" + hash
+	conn, err := pgx.Connect(ctx, admin)
+	if err != nil {
+		return "", fmt.Errorf("reach test server: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", templateLock); err != nil {
+		return "", fmt.Errorf("lock: %w", err)
+	}
+	var there bool
+	err = conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)",
+		name).Scan(&there)
+	if err != nil || there {
+		return name, err
+	}
+	return name, build(ctx, conn, admin, name, files)
+}
+
+func build(ctx context.Context, conn *pgx.Conn, admin, name string, files fs.FS) error {
+	tmp := "nullops_t_" + randomHex(8)
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+tmp+" TEMPLATE template0"); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	dsn, err := withDatabase(admin, tmp)
+	if err != nil {
+		return err
+	}
+	s, err := postgres.Open(ctx, postgres.Config{URL: dsn, MaxConns: 4})
+	if err != nil {
+		return err
+	}
+	err = s.Migrate(ctx, files)
+	s.Close()
+	if err != nil {
+		return errors.Join(err, exec(ctx, admin, "DROP DATABASE "+tmp+" WITH (FORCE)"))
+	}
+	if _, err := conn.Exec(ctx, "ALTER DATABASE "+tmp+" RENAME TO "+name); err != nil {
+		return fmt.Errorf("rename: %w", err)
+	}
+	return nil
+}
+
+// exec uses a connection of its own: CREATE DATABASE runs in no transaction.
+// Two clones of one template at the same instant may collide; PostgreSQL says
+// so and the next try works.
+func exec(ctx context.Context, admin, sql string) error {
+	const objectInUse, tries = "55006", 50
+	conn, err := pgx.Connect(ctx, admin)
+	if err != nil {
+		return fmt.Errorf("reach test server: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for try := 1; ; try++ {
+		_, err = conn.Exec(ctx, sql)
+		var pg *pgconn.PgError
+		if !errors.As(err, &pg) || pg.Code != objectInUse || try == tries {
+			return err
+		}
+		if _, err := conn.Exec(ctx, "SELECT pg_sleep(0.1)"); err != nil {
+			return err
+		}
+	}
+}
+
+func hashOf(files fs.FS) (string, error) {
+	h := sha256.New()
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return "", err
+	}
+	for _, n := range names {
+		b, err := fs.ReadFile(files, n)
+		if err != nil {
+			return "", fmt.Errorf("read migration %s: %w", n, err)
+		}
+		fmt.Fprintf(h, "%s %d\n%s", n, len(b), b)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16], nil
+}
+
+func named(t testing.TB, admin, database string) string {
+	t.Helper()
+	dsn, err := withDatabase(admin, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+func withDatabase(admin, database string) (string, error) {
+	u, err := url.Parse(admin)
+	if err != nil || u.Scheme == "" {
+		return "", errors.New("NULLOPS_TEST_POSTGRES: not a postgres:// URL")
+	}
+	u.Path = "/" + database
+	return u.String(), nil
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}

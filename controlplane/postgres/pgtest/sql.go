@@ -1,0 +1,40 @@
+package pgtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Exec runs a statement on a test's database behind the store's back, for
+// tests that look at, or damage, what is stored.
+func Exec(t testing.TB, dsn, sql string, args ...any) {
+	t.Helper()
+	with(t, dsn, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(t.Context(), sql, args...)
+		return err
+	})
+}
+
+// Value reads one value from a test's database behind the store's back.
+func Value[T any](t testing.TB, dsn, sql string, args ...any) (v T) {
+	t.Helper()
+	with(t, dsn, func(conn *pgx.Conn) error {
+		return conn.QueryRow(t.Context(), sql, args...).Scan(&v)
+	})
+	return v
+}
+
+// with closes its connection at once: many tests share one server.
+func with(t testing.TB, dsn string, fn func(*pgx.Conn) error) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	if err := fn(conn); err != nil {
+		t.Fatalf("query: %v", err)
+	}
+}

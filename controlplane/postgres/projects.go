@@ -1,0 +1,283 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+func environment(r dbsqlc.Environment, nodes, online int32) controlplane.Environment {
+	return controlplane.Environment{
+		ID: controlplane.EnvironmentID(r.ID), Name: r.Name, Domain: r.Domain,
+		Description: r.Description, Restricted: r.Restricted,
+		CleanupAfterHours: int(r.CleanupAfterHours),
+		Nodes:             int(nodes), NodesOnline: int(online),
+	}
+}
+
+// EnvironmentByName loads an environment; not found is a *controlplane.Error.
+func (t *Tx) EnvironmentByName(
+	ctx context.Context, name string,
+) (controlplane.Environment, error) {
+	r, err := t.q.GetEnvironment(ctx, name)
+	if err != nil {
+		return controlplane.Environment{}, fmt.Errorf("load environment: %w",
+			missing(err, "environment", name))
+	}
+	return environment(r.Environment, r.Nodes, r.NodesOnline), nil
+}
+
+// Visible limits a list of environments or projects to what may be seen.
+type Visible struct {
+	// All shows everything.
+	All bool
+	// Granted are ids that may be seen.
+	Granted []string
+	// Unrestricted shows every environment that is not restricted.
+	Unrestricted bool
+}
+
+// ListEnvironments gives at most so many visible environments behind the name.
+func (t *Tx) ListEnvironments(
+	ctx context.Context, v Visible, after string, most int,
+) ([]controlplane.Environment, error) {
+	rows, err := t.q.ListEnvironments(ctx, dbsqlc.ListEnvironmentsParams{
+		After: after, Everything: v.All, Granted: v.Granted,
+		Unrestricted: v.Unrestricted, Most: int32(most),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list environments: %w", err)
+	}
+	all := make([]controlplane.Environment, len(rows))
+	for i, r := range rows {
+		all[i] = environment(r.Environment, r.Nodes, r.NodesOnline)
+	}
+	return all, nil
+}
+
+// PutEnvironment inserts or replaces the environment of that id.
+func (t *Tx) PutEnvironment(ctx context.Context, e controlplane.Environment) error {
+	err := t.q.PutEnvironment(ctx, dbsqlc.PutEnvironmentParams{
+		ID: string(e.ID), Name: e.Name, Domain: e.Domain, Description: e.Description,
+		Restricted: e.Restricted, CleanupAfterHours: int32(e.CleanupAfterHours),
+	})
+	if err != nil {
+		return fmt.Errorf("put environment: %w", translate(err))
+	}
+	return nil
+}
+
+// DeleteEnvironment removes an environment without nodes and deployments.
+func (t *Tx) DeleteEnvironment(ctx context.Context, id controlplane.EnvironmentID) error {
+	users, err := t.q.ListUsersOfEnvironment(ctx, string(id))
+	if err := used("environment", users, err); err != nil {
+		return err
+	}
+	if err := t.q.ForgetGoneOfEnvironment(ctx, string(id)); err != nil {
+		return fmt.Errorf("forget gone deployments: %w", translate(err))
+	}
+	if err := t.q.DeleteEnvironment(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete environment: %w", translate(err))
+	}
+	return nil
+}
+
+func project(r dbsqlc.Project, version, deployments int32) controlplane.Project {
+	var cleanup controlplane.Cleanup
+	if r.CleanupAfterHours != nil {
+		cleanup = controlplane.Cleanup{Given: true, Hours: int(*r.CleanupAfterHours)}
+	}
+	return controlplane.Project{
+		Cleanup: cleanup,
+		ID:      controlplane.ProjectID(r.ID), Name: r.Name, Description: r.Description,
+		Resources: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
+		Version:   int(version), Deployments: int(deployments),
+	}
+}
+
+// ProjectByName loads a project; not found is a *controlplane.Error.
+func (t *Tx) ProjectByName(ctx context.Context, name string) (controlplane.Project, error) {
+	r, err := t.q.GetProject(ctx, name)
+	if err != nil {
+		return controlplane.Project{}, fmt.Errorf("load project: %w",
+			missing(err, "project", name))
+	}
+	return project(r.Project, r.Version, r.Deployments), nil
+}
+
+// LockProject loads a project and makes others who want to save it wait.
+func (t *Tx) LockProject(ctx context.Context, name string) (controlplane.Project, error) {
+	if _, err := t.q.LockProject(ctx, name); err != nil {
+		return controlplane.Project{}, fmt.Errorf("lock project: %w",
+			missing(err, "project", name))
+	}
+	return t.ProjectByName(ctx, name)
+}
+
+// ListProjects gives at most so many visible projects behind the name.
+func (t *Tx) ListProjects(
+	ctx context.Context, v Visible, after string, most int,
+) ([]controlplane.Project, error) {
+	rows, err := t.q.ListProjects(ctx, dbsqlc.ListProjectsParams{
+		After: after, Everything: v.All, Granted: v.Granted, Most: int32(most),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list projects: %w", err)
+	}
+	all := make([]controlplane.Project, len(rows))
+	for i, r := range rows {
+		all[i] = project(r.Project, r.Version, r.Deployments)
+	}
+	return all, nil
+}
+
+// PutProject inserts or replaces the project of that id.
+func (t *Tx) PutProject(ctx context.Context, p controlplane.Project) error {
+	var cleanup *int32
+	if p.Cleanup.Given {
+		hours := int32(p.Cleanup.Hours)
+		cleanup = &hours
+	}
+	err := t.q.PutProject(ctx, dbsqlc.PutProjectParams{
+		CleanupAfterHours: cleanup,
+		ID:                string(p.ID), Name: p.Name, Description: p.Description,
+		Cpu: p.Resources.CPU, MemoryMib: int32(p.Resources.MemoryMiB),
+	})
+	if err != nil {
+		return fmt.Errorf("put project: %w", translate(err))
+	}
+	return nil
+}
+
+// DeleteProject removes a project without deployments, with its versions,
+// secrets and grants.
+func (t *Tx) DeleteProject(ctx context.Context, id controlplane.ProjectID) error {
+	users, err := t.q.ListUsersOfProject(ctx, string(id))
+	if err := used("project", users, err); err != nil {
+		return err
+	}
+	if err := t.q.ForgetGoneOfProject(ctx, string(id)); err != nil {
+		return fmt.Errorf("forget gone deployments: %w", translate(err))
+	}
+	if err := t.q.DeleteProject(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete project: %w", translate(err))
+	}
+	return nil
+}
+
+func version(r dbsqlc.PipelineVersion) (controlplane.PipelineVersion, error) {
+	p, err := pipeline.Decode(r.Pipeline)
+	if err != nil {
+		return controlplane.PipelineVersion{}, fmt.Errorf("pipeline version %d: %w",
+			r.Version, err)
+	}
+	return controlplane.PipelineVersion{
+		Project: controlplane.ProjectID(r.ProjectID), Version: int(r.Version), Pipeline: p,
+		Digest: r.Digest, Note: r.Note, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+	}, nil
+}
+
+// InsertVersion saves a pipeline for ever.
+func (t *Tx) InsertVersion(ctx context.Context, v controlplane.PipelineVersion) error {
+	encoded, err := pipeline.Encode(v.Pipeline)
+	if err != nil {
+		return fmt.Errorf("save pipeline: %w", err)
+	}
+	err = t.q.InsertVersion(ctx, dbsqlc.InsertVersionParams{
+		ProjectID: string(v.Project), Version: int32(v.Version), Pipeline: encoded,
+		Digest: v.Digest, Note: v.Note, CreatedBy: v.CreatedBy,
+	})
+	if err != nil {
+		return fmt.Errorf("save pipeline: %w", translate(err))
+	}
+	return nil
+}
+
+// Version loads one saved pipeline; not found is a *controlplane.Error.
+func (t *Tx) Version(
+	ctx context.Context, id controlplane.ProjectID, number int,
+) (controlplane.PipelineVersion, error) {
+	r, err := t.q.GetVersion(ctx, string(id), int32(number))
+	if err != nil {
+		return controlplane.PipelineVersion{}, fmt.Errorf("load pipeline version: %w",
+			missing(err, "pipeline version", fmt.Sprint(number)))
+	}
+	return version(r)
+}
+
+// LatestVersion loads the version that new runs use. ok is false before the
+// first save.
+func (t *Tx) LatestVersion(
+	ctx context.Context, id controlplane.ProjectID,
+) (v controlplane.PipelineVersion, ok bool, err error) {
+	r, err := t.q.GetLatestVersion(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return v, false, nil
+	}
+	if err != nil {
+		return v, false, fmt.Errorf("load latest pipeline version: %w", err)
+	}
+	v, err = version(r)
+	return v, err == nil, err
+}
+
+// ListVersions gives at most so many versions below the number, newest first.
+func (t *Tx) ListVersions(
+	ctx context.Context, id controlplane.ProjectID, before, most int,
+) ([]controlplane.PipelineVersion, error) {
+	rows, err := t.q.ListVersions(ctx, string(id), int32(before), int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list pipeline versions: %w", err)
+	}
+	all := make([]controlplane.PipelineVersion, len(rows))
+	for i, r := range rows {
+		if all[i], err = version(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// SetProjectUses notes what the current pipeline uses, so that it cannot be
+// deleted from the catalogue.
+func (t *Tx) SetProjectUses(
+	ctx context.Context, id controlplane.ProjectID, services, plugins []string,
+) error {
+	err := errors.Join(
+		t.q.ClearProjectServices(ctx, string(id)),
+		t.q.ClearProjectPlugins(ctx, string(id)),
+		t.q.AddProjectServices(ctx, string(id), services),
+		t.q.AddProjectPlugins(ctx, string(id), plugins),
+	)
+	if err != nil {
+		return fmt.Errorf("note what the pipeline uses: %w", translate(err))
+	}
+	return nil
+}
+
+// VersionUsers gives the deployments that still exist and whose latest run has
+// a version in between, by name.
+func (t *Tx) VersionUsers(
+	ctx context.Context, id controlplane.ProjectID, oldest, newest int,
+) ([]controlplane.PipelineUser, error) {
+	rows, err := t.q.ListVersionUsers(ctx, string(id), int32(oldest), int32(newest))
+	if err != nil {
+		return nil, fmt.Errorf("list users of pipeline versions: %w", err)
+	}
+	all := make([]controlplane.PipelineUser, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.PipelineUser{
+			Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
+			Status:        controlplane.DeploymentStatus(r.Status),
+			EnvironmentID: controlplane.EnvironmentID(r.EnvironmentID), Environment: r.Environment,
+			Restricted: r.Restricted, Version: int(r.PipelineVersion),
+		}
+	}
+	return all, nil
+}

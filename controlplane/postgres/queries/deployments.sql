@@ -1,0 +1,305 @@
+-- name: InsertDeployment :exec
+-- The row is also the reservation: who inserts it holds the environment's nodes.
+INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name, created_by,
+    cpu, memory_mib, versions)
+VALUES (@id, @name, @project_id, @environment_id, @node_id, @node_name, @created_by,
+    @cpu, @memory_mib, @versions);
+
+-- name: InsertHost :exec
+-- The primary key makes sure that no two deployments share a host.
+INSERT INTO deployment_hosts (host, deployment_id, step, port_name, port, main)
+VALUES (@host, @deployment_id, @step, @port_name, @port, @main);
+
+-- name: DeleteHosts :exec
+-- A deployment that is gone gives its hosts back.
+DELETE FROM deployment_hosts WHERE deployment_id = @deployment_id;
+
+-- name: InsertRun :exec
+-- One attempt; its number is one more than the last.
+INSERT INTO runs (id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed,
+    started_by)
+VALUES (@id, @deployment_id,
+    (SELECT coalesce(max(r.number), 0) + 1 FROM runs r WHERE r.deployment_id = @deployment_id),
+    @project_id, @pipeline_version, @pipeline, @key_sealed, @started_by);
+
+-- name: InsertRunStep :exec
+-- Steps exist from the start, pending, so that the graph is whole.
+INSERT INTO run_steps (run_id, key, position, kind, title)
+VALUES (@run_id, @key, @position, @kind, @title);
+
+-- name: LockNodesOfEnvironment :many
+-- Placement reads them under a lock, so that two racers never overbook.
+SELECT id, name, status, inventory, vitals FROM nodes
+WHERE environment_id = @environment_id ORDER BY name FOR UPDATE;
+
+-- name: ListReservations :many
+-- What is promised on each node, and what of it is really used.
+SELECT d.node_id, sum(d.cpu)::double precision AS cpu, sum(d.memory_mib)::bigint AS memory_mib,
+    coalesce(sum((SELECT sum(h.memory) FROM service_health h
+        WHERE h.deployment_id = d.id)), 0)::bigint AS memory_used
+FROM deployments d
+WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL
+    AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+GROUP BY d.node_id;
+
+-- name: GetDeploymentRow :one
+-- One deployment as people see it.
+SELECT * FROM deployment_rows WHERE id = @id;
+
+-- name: ListDeploymentRows :many
+-- Newest first; every filter is optional. Who is not an admin sees what the
+-- granted projects and environments hold.
+SELECT * FROM deployment_rows d
+WHERE (@everything::boolean
+        OR (d.project_id = ANY(@projects::uuid[])
+            AND (NOT d.restricted OR d.environment_id = ANY(@environments::uuid[])))
+        OR d.environment_id = ANY(@environments::uuid[]))
+    AND (sqlc.narg(project)::text IS NULL OR d.project = sqlc.narg(project))
+    AND (sqlc.narg(environment)::text IS NULL OR d.environment = sqlc.narg(environment))
+    AND (sqlc.narg(name)::text IS NULL OR d.name = sqlc.narg(name))
+    AND (sqlc.narg(search)::text IS NULL
+        OR position(lower(sqlc.narg(search)) IN lower(d.name)) > 0
+        OR position(lower(sqlc.narg(search)) IN lower(d.created_by)) > 0
+        OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
+            WHERE position(lower(sqlc.narg(search)) IN lower(v ->> 'tag')) > 0))
+    AND (cardinality(@statuses::text[]) = 0 OR d.status = ANY(@statuses::text[]))
+    AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
+    AND (sqlc.narg(before)::uuid IS NULL OR d.id < sqlc.narg(before))
+ORDER BY d.id DESC LIMIT @most;
+
+-- name: LockDeployment :one
+-- Whoever moves a deployment holds its row; numbers are given out under it.
+SELECT d.*, r.id AS run_id, r.number AS run FROM deployments d
+JOIN LATERAL (SELECT r.id, r.number FROM runs r WHERE r.deployment_id = d.id
+    ORDER BY r.number DESC LIMIT 1) r ON true
+WHERE d.id = @id FOR UPDATE OF d;
+
+-- name: MoveDeployment :execrows
+-- The only way a status changes. No row means that somebody was faster.
+UPDATE deployments SET status = @status, detail = @detail, changed_at = now(),
+    ready_at = CASE WHEN @status = 'ready' THEN now() ELSE ready_at END,
+    left_behind = @left_behind
+WHERE id = @id AND status = ANY(@before::text[]);
+
+-- name: SetDeploymentGoal :exec
+-- What people want; the generation tells old reports from new ones.
+UPDATE deployments SET want = @want, generation = generation + 1,
+    canceled = canceled OR @canceled
+WHERE id = @id;
+
+-- name: SetDeploymentNode :exec
+-- A retry may be placed elsewhere.
+UPDATE deployments SET node_id = @node_id, node_name = @node_name, versions = @versions
+WHERE id = @id;
+
+-- name: SetDeploymentDetail :exec
+-- One line for people, on what is going on.
+UPDATE deployments SET detail = @detail WHERE id = @id AND detail <> @detail;
+
+-- name: InsertHistory :one
+-- Numbers an event of the deployment; the caller holds the row.
+WITH numbered AS (
+    UPDATE deployments SET last_event = last_event + 1, changed_at = now()
+    WHERE id = @deployment_id RETURNING id, last_event
+)
+INSERT INTO deployment_events (deployment_id, seq, kind, data)
+SELECT id, last_event, @kind, @data FROM numbered RETURNING seq;
+
+-- name: ListHistory :many
+-- What a deployment's stream missed, oldest first.
+SELECT * FROM deployment_events WHERE deployment_id = @deployment_id AND seq > @after
+ORDER BY seq LIMIT @most;
+
+-- name: GetRun :one
+-- One run by its number.
+SELECT * FROM runs WHERE deployment_id = @deployment_id AND number = @number;
+
+-- name: GetRunByID :one
+-- One run by the id that reports carry.
+SELECT * FROM runs WHERE id = @id;
+
+-- name: ListRuns :many
+-- Every attempt, newest first.
+SELECT * FROM runs WHERE deployment_id = @deployment_id ORDER BY number DESC;
+
+-- name: MoveRun :exec
+-- A run ends once; its failure is written once.
+UPDATE runs SET status = @status,
+    ended_at = CASE WHEN @ended::boolean THEN coalesce(ended_at, now()) ELSE ended_at END,
+    failure_step = CASE WHEN failure_code = '' THEN @failure_step ELSE failure_step END,
+    failure_message = CASE WHEN failure_code = '' THEN @failure_message ELSE failure_message END,
+    failure_code = CASE WHEN failure_code = '' THEN @failure_code ELSE failure_code END
+WHERE id = @id;
+
+-- name: ListRunSteps :many
+-- The steps of a run, in order.
+SELECT * FROM run_steps WHERE run_id = @run_id ORDER BY position;
+
+-- name: MoveRunStep :one
+-- What the agent reported of a step. What its undo said never hides why it failed.
+UPDATE run_steps SET status = @status,
+    started_at = CASE WHEN @status IN ('pulling', 'running') THEN coalesce(started_at, @at)
+        ELSE started_at END,
+    ended_at = CASE WHEN @status IN ('done', 'failed') THEN @at ELSE ended_at END,
+    code = CASE WHEN @code::text = '' OR code <> '' AND @status IN ('undoing', 'undone')
+        THEN code ELSE @code END,
+    message = CASE WHEN @message::text = '' OR code <> '' AND @status IN ('undoing', 'undone')
+        THEN message ELSE @message END,
+    exit_code = CASE WHEN code <> '' AND @status IN ('undoing', 'undone') THEN exit_code
+        ELSE coalesce(sqlc.narg(exit_code), exit_code) END,
+    outputs = coalesce(sqlc.narg(outputs)::jsonb, outputs),
+    sealed = coalesce(sqlc.narg(sealed)::bytea, sealed)
+WHERE run_id = @run_id AND key = @key RETURNING *;
+
+-- name: ListUsualSeconds :many
+-- The median of each step's last twelve good runs in the project.
+SELECT key, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)::double precision AS seconds
+FROM (
+    SELECT s.key, extract(epoch FROM s.ended_at - s.started_at) AS seconds,
+        row_number() OVER (PARTITION BY s.key ORDER BY r.created_at DESC) AS nth
+    FROM run_steps s JOIN runs r ON r.id = s.run_id
+    WHERE r.project_id = @project_id AND r.status IN ('ready', 'removed') AND s.status = 'done'
+        AND s.started_at IS NOT NULL AND s.ended_at IS NOT NULL
+) recent WHERE nth <= 12 GROUP BY key;
+
+-- name: ReserveLines :one
+-- Gives out numbers for new lines; the first is the result minus count plus one.
+UPDATE deployments SET last_line = last_line + @count::bigint WHERE id = @id RETURNING last_line;
+
+-- name: InsertLine :execrows
+-- A line sent twice is one line.
+INSERT INTO log_lines (deployment_id, id, run_id, step, number, at, text, dropped)
+VALUES (@deployment_id, @id, @run_id, @step, @number, @at, @text, @dropped)
+ON CONFLICT (run_id, step, number) DO NOTHING;
+
+-- name: CountLines :exec
+-- How many lines a step has, for the graph. Their numbers leave gaps between attempts.
+UPDATE run_steps SET lines = lines + @added::bigint WHERE run_id = @run_id AND key = @key;
+
+-- name: ListLines :many
+-- What a deployment's stream missed, oldest first.
+SELECT l.*, r.number AS run FROM log_lines l JOIN runs r ON r.id = l.run_id
+WHERE l.deployment_id = @deployment_id AND l.id > @after ORDER BY l.id LIMIT @most;
+
+-- name: ListStepLines :many
+-- The log of one step of one run.
+SELECT * FROM log_lines WHERE run_id = @run_id AND step = @step AND number > @after
+ORDER BY number LIMIT @most;
+
+-- name: PutHealth :execrows
+-- A row is written only when people would see a difference.
+INSERT INTO service_health (deployment_id, step, health, detail, restarts, cpu, memory)
+VALUES (@deployment_id, @step, @health, @detail, @restarts, @cpu, @memory)
+ON CONFLICT (deployment_id, step) DO UPDATE
+SET health = excluded.health, detail = excluded.detail, restarts = excluded.restarts,
+    cpu = excluded.cpu, memory = excluded.memory, at = now()
+WHERE (service_health.health, service_health.detail, service_health.restarts)
+    IS DISTINCT FROM (excluded.health, excluded.detail, excluded.restarts);
+
+-- name: PutUse :exec
+-- Use changes all the time and wakes nobody.
+UPDATE service_health SET cpu = @cpu, memory = @memory, at = now()
+WHERE deployment_id = @deployment_id AND step = @step;
+
+-- name: ListHealthOf :many
+-- The health of every service of many deployments, for lists.
+SELECT * FROM service_health WHERE deployment_id = ANY(@ids::uuid[]) ORDER BY deployment_id, step;
+
+-- name: ListHostsOf :many
+-- The hosts of many deployments, for lists.
+SELECT * FROM deployment_hosts WHERE deployment_id = ANY(@ids::uuid[])
+ORDER BY deployment_id, step, main DESC, port_name;
+
+-- name: DeleteHealth :exec
+-- What is gone has no health.
+DELETE FROM service_health WHERE deployment_id = @deployment_id;
+
+-- name: ListNodeGoals :many
+-- What should be true on one node: everything not yet settled as gone.
+SELECT d.id, d.name, d.generation, d.want, d.status, p.name AS project, e.name AS environment,
+    e.domain, r.id AS run_id, r.pipeline_version, r.pipeline
+FROM deployments d
+JOIN projects p ON p.id = d.project_id
+JOIN environments e ON e.id = d.environment_id
+JOIN LATERAL (SELECT * FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
+    ON true
+WHERE d.node_id = @node_id AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+ORDER BY d.id;
+
+-- name: ListRoutes :many
+-- What the ingress should answer for, host by host.
+SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment, d.status, d.detail,
+    d.changed_at, d.node_id, p.name AS project, e.name AS environment,
+    coalesce(n.status, '')::text AS node_status, coalesce(n.since, d.changed_at)::timestamptz AS node_since
+FROM deployment_hosts h
+JOIN deployments d ON d.id = h.deployment_id
+JOIN projects p ON p.id = d.project_id
+JOIN environments e ON e.id = d.environment_id
+LEFT JOIN nodes n ON n.id = d.node_id
+ORDER BY h.host;
+
+-- name: AdvanceReports :execrows
+-- A report is applied when it is newer than the last one committed.
+INSERT INTO node_reports (node_id, last_seq) VALUES (@node_id, @seq)
+ON CONFLICT (node_id) DO UPDATE SET last_seq = excluded.last_seq
+WHERE node_reports.last_seq < excluded.last_seq;
+
+-- name: ResetReports :exec
+-- An agent that lost its memory counts from the beginning again.
+INSERT INTO node_reports (node_id, last_seq) VALUES (@node_id, @seq)
+ON CONFLICT (node_id) DO UPDATE SET last_seq = excluded.last_seq;
+
+-- name: GetReports :one
+-- The last report committed of one node.
+SELECT last_seq FROM node_reports WHERE node_id = @node_id;
+
+-- name: ListChangedSince :many
+-- Deployments that changed in transactions behind the given one, up to the
+-- oldest that is still open: nothing can appear later below what was read.
+SELECT DISTINCT ON (deployment_id) deployment_id, xact FROM deployment_events
+WHERE xact > @after::bigint
+    AND xact < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY deployment_id, xact DESC;
+
+-- name: OpenTransaction :one
+-- Everything below it is committed or will never be.
+SELECT (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::bigint;
+
+-- name: PutProgress :exec
+-- A sign of life of a running step; it counts as no change.
+UPDATE run_steps SET progress = @progress
+WHERE run_id = @run_id AND key = @key AND status IN ('pending', 'pulling', 'running', 'undoing');
+
+-- name: ListProgress :many
+-- Signs of life of a deployment's steps that are under way.
+SELECT r.number AS run, s.key, s.progress FROM run_steps s JOIN runs r ON r.id = s.run_id
+WHERE r.deployment_id = @deployment_id AND s.progress IS NOT NULL
+    AND s.status IN ('pending', 'pulling', 'running', 'undoing');
+
+-- name: GetTarget :one
+-- A project with its current pipeline, as a new run needs it.
+SELECT p.id, p.name, p.cpu, p.memory_mib, v.version, v.pipeline
+FROM projects p
+JOIN LATERAL (SELECT * FROM pipeline_versions v WHERE v.project_id = p.id
+    ORDER BY v.version DESC LIMIT 1) v ON true
+WHERE p.name = @name;
+
+-- name: GetProjectIdentity :one
+-- A project that may have no pipeline yet.
+SELECT id, name FROM projects WHERE name = @name;
+
+-- name: GetEnvironmentIdentity :one
+-- The environment of a new deployment.
+SELECT id, name, domain, restricted FROM environments WHERE name = @name;
+
+-- name: ListSecretNames :many
+-- The secrets a pipeline may refer to.
+SELECT name FROM secrets WHERE project_id = @project_id ORDER BY name;
+
+-- name: GetLeaseEpoch :one
+-- The epoch of whoever commands the node now, for connections beside the session.
+SELECT epoch FROM node_leases WHERE node_id = @node_id;
+
+-- name: SetBuild :exec
+-- What an incompatible agent runs, for people.
+UPDATE nodes SET build = @build WHERE id = @id;

@@ -1,0 +1,48 @@
+-- name: GetSecret :one
+-- A project's secret by name; the value is sealed.
+SELECT * FROM secrets WHERE project_id = @project_id AND name = @name;
+
+-- name: ListSecrets :many
+-- A project's secrets by name; the values are sealed.
+SELECT * FROM secrets WHERE project_id = @project_id ORDER BY name;
+
+-- name: PutSecret :exec
+-- Inserts, or replaces the one of that id.
+INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, updated_at)
+VALUES (@id, @project_id, @name, @version, @value, sqlc.narg(length), sqlc.narg(alphabet),
+    @updated_at)
+ON CONFLICT (id) DO UPDATE SET version = excluded.version, value = excluded.value,
+    length = excluded.length, alphabet = excluded.alphabet, updated_at = excluded.updated_at;
+
+-- name: DeleteSecret :exec
+-- The use case has checked that no pipeline refers to it.
+DELETE FROM secrets WHERE id = @id;
+
+-- name: TouchSecrets :exec
+-- When values were last handed to a node.
+UPDATE secrets SET last_used_at = @at WHERE project_id = @project_id AND name = ANY(@names::text[]);
+
+-- name: ListDeploymentSecrets :many
+-- Values generated for one deployment, sealed.
+SELECT name, sealed FROM deployment_secrets WHERE deployment_id = @deployment_id ORDER BY name;
+
+-- name: InsertDeploymentSecret :execrows
+-- The first value stays: a deployment's generated secrets never change.
+INSERT INTO deployment_secrets (deployment_id, name, sealed) VALUES (@deployment_id, @name, @sealed)
+ON CONFLICT (deployment_id, name) DO NOTHING;
+
+-- name: ListKeyChecks :many
+-- The known text under each key that was ever first.
+SELECT kid, sealed FROM key_check ORDER BY created_at;
+
+-- name: InsertKeyCheck :exec
+-- A key that is first for the first time.
+INSERT INTO key_check (kid, sealed) VALUES (@kid, @sealed) ON CONFLICT (kid) DO NOTHING;
+
+-- name: GetIdentity :one
+-- The control plane's own certificate, and its key, sealed.
+SELECT certificate, key FROM identity;
+
+-- name: InsertIdentity :execrows
+-- The first one stays: every token names it.
+INSERT INTO identity (certificate, key) VALUES (@certificate, @key) ON CONFLICT (one) DO NOTHING;

@@ -1,0 +1,320 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/migrations"
+	"github.com/nullops/nullops/pipeline"
+)
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// rows that every refused statement below can be tried on.
+const seed = `
+INSERT INTO users (id, name, role, password_hash)
+	VALUES ('01900000-0000-7000-8000-00000000aaa1', 'ada', 'admin', '$argon2id$x');
+INSERT INTO audit (actor, action, object, result) VALUES ('ada', 'put', 'service', 'ok');
+INSERT INTO projects (id, name) VALUES ('01900000-0000-7000-8000-00000000bbb1', 'shop');
+INSERT INTO pipeline_versions (project_id, version, pipeline, digest, created_by)
+	VALUES ('01900000-0000-7000-8000-00000000bbb1', 1, '{}', 'd', 'ada');
+INSERT INTO environments (id, name, domain)
+	VALUES ('01900000-0000-7000-8000-00000000ccc1', 'qa', 'localhost');
+INSERT INTO services (id, name, registry_id, image, tag_mode)
+	SELECT '01900000-0000-7000-8000-00000000ddd1', 'api', id, 'api', 'selectable'
+	FROM registries WHERE name = 'quay';
+INSERT INTO project_services VALUES ('01900000-0000-7000-8000-00000000bbb1',
+	'01900000-0000-7000-8000-00000000ddd1');
+INSERT INTO nodes (id, name, environment_id, address) VALUES
+	('01900000-0000-7000-8000-00000000eee1', 'n1', '01900000-0000-7000-8000-00000000ccc1', 'a:1');
+`
+
+// What must never be true cannot be written, whoever writes it.
+func TestSchema_RefusesIllegalStates(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, migrations.FS)
+	conn := connect(t, url)
+	run(t, conn, seed)
+	for name, sql := range map[string]string{
+		"audit changed":      `UPDATE audit SET actor = 'eve'`,
+		"audit deleted":      `DELETE FROM audit`,
+		"audit truncated":    `TRUNCATE audit`,
+		"version changed":    `UPDATE pipeline_versions SET digest = 'e'`,
+		"version's pipeline": `UPDATE pipeline_versions SET pipeline = '{"a": 1}'`,
+		"version deleted":    `DELETE FROM pipeline_versions`,
+		"version truncated":  `TRUNCATE pipeline_versions CASCADE`,
+		"registry in use":    `DELETE FROM registries WHERE name = 'quay'`,
+		"service in use":     `DELETE FROM services`,
+		"environment in use": `DELETE FROM environments`,
+		"name not a label":   `UPDATE environments SET name = 'No Label'`,
+		"clear password":     `UPDATE users SET password_hash = 'hunter2'`,
+		"pinned without tag": `UPDATE services SET tag_mode = 'pinned'`,
+		"online unknown":     `UPDATE nodes SET status = 'online'`,
+		"proof of nothing":   `UPDATE nodes SET pending_proof_valid = true`,
+		"grant of nothing": `INSERT INTO teams VALUES ('01900000-0000-7000-8000-00000000fff1', 't');
+			INSERT INTO grants (team_id, level) VALUES
+			('01900000-0000-7000-8000-00000000fff1', 'full')`,
+		"secret with neither": `INSERT INTO secrets (id, project_id, name, version, updated_at)
+			VALUES ('01900000-0000-7000-8000-00000000aba1',
+			'01900000-0000-7000-8000-00000000bbb1', 'A', 1, now())`,
+		"two identities": `INSERT INTO identity (certificate, key) VALUES ('', '');
+			INSERT INTO identity (certificate, key) VALUES ('', '')`,
+	} {
+		// promise: N-050
+		if _, err := conn.Exec(t.Context(), sql); err == nil {
+			t.Errorf("%s: was accepted", name)
+		}
+	}
+	// A version goes with its project, and with nothing else.
+	run(t, conn, `DELETE FROM projects`)
+}
+
+// The trigger and the Go table agree about every pair of node statuses.
+func TestNodes_TransitionsAgreeWithTheTable(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgtest.URL(t, migrations.FS))
+	run(t, conn, seed)
+	run(t, conn, `UPDATE nodes SET thumbprint = $1`, strings.Repeat("a", 64))
+	for _, from := range controlplane.NodeStatuses() {
+		for _, to := range controlplane.NodeStatuses() {
+			run(t, conn, `ALTER TABLE nodes DISABLE TRIGGER nodes_status`)
+			run(t, conn, `UPDATE nodes SET status = $1`, string(from))
+			run(t, conn, `ALTER TABLE nodes ENABLE TRIGGER nodes_status`)
+			_, err := conn.Exec(t.Context(), `UPDATE nodes SET status = $1`, string(to))
+			if got, want := err == nil, from.CanMove(to); got != want {
+				t.Errorf("%s to %s: SQL allows %v, Go %v", from, to, got, want)
+			}
+		}
+	}
+}
+
+// The trigger and the Go table agree about every pair of deployment statuses.
+func TestDeployments_TransitionsAgreeWithTheTable(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgtest.URL(t, migrations.FS))
+	run(t, conn, seed)
+	run(t, conn, `INSERT INTO deployments (id, name, project_id, environment_id, node_id,
+		node_name, created_by, cpu, memory_mib) VALUES ('01900000-0000-7000-8000-00000000dd11',
+		'cart', '01900000-0000-7000-8000-00000000bbb1', '01900000-0000-7000-8000-00000000ccc1',
+		'01900000-0000-7000-8000-00000000eee1', 'n1', 'ada', 0, 0)`)
+	for _, from := range controlplane.DeploymentStatuses() {
+		for _, to := range controlplane.DeploymentStatuses() {
+			run(t, conn, `ALTER TABLE deployments DISABLE TRIGGER USER`)
+			run(t, conn, `UPDATE deployments SET status = $1`, string(from))
+			run(t, conn, `ALTER TABLE deployments ENABLE TRIGGER USER`)
+			_, err := conn.Exec(t.Context(), `UPDATE deployments SET status = $1`, string(to))
+			if got, want := err == nil, from.CanMove(to); got != want {
+				t.Errorf("%s to %s: SQL allows %v, Go %v", from, to, got, want)
+			}
+		}
+	}
+}
+
+// Every migration goes down and up again, on rows.
+func TestMigrate_UpDownUp(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Empty(t)
+	s := pgtest.Open(t, url)
+	if err := s.Migrate(t.Context(), migrations.FS); err != nil {
+		t.Fatal(err)
+	}
+	states, err := s.MigrationStates(t.Context(), migrations.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, connect(t, url), seed)
+	for _, state := range slices.Backward(states) {
+		if err := s.MigrateTo(t.Context(), migrations.FS, state.Version-1); err != nil {
+			t.Fatalf("down from %s: %v", state.Name, err)
+		}
+	}
+	// promise: N-301
+	if err := s.Migrate(t.Context(), migrations.FS); err != nil {
+		t.Fatalf("up again: %v", err)
+	}
+	run(t, connect(t, url), seed)
+}
+
+// A schema from the future stops an old binary before it can misread it.
+func TestMigrate_RefusesNewerSchema(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, migrations.FS)
+	run(t, connect(t, url), `INSERT INTO goose_db_version (version_id, is_applied)
+		VALUES (9999, true)`)
+	err := pgtest.Open(t, url).Migrate(t.Context(), migrations.FS)
+	if err == nil || !strings.Contains(err.Error(), "9999") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Only one of many control planes holds a node's lease, and each new holder
+// gets a higher epoch.
+func TestLease_OneHolderRisingEpoch(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, migrations.FS)
+	conn := connect(t, url)
+	run(t, conn, seed)
+	s := pgtest.Open(t, url)
+	const node = controlplane.NodeID("01900000-0000-7000-8000-00000000eee1")
+	take := func(holder string) (l controlplane.Lease, ok bool) {
+		t.Helper()
+		err := s.InTx(t.Context(), func(tx *postgres.Tx) (err error) {
+			l, ok, err = tx.AcquireLease(t.Context(), node, holder, time.Minute)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, ok
+	}
+	a, ok := take("a")
+	again, okAgain := take("a")
+	if !ok || !okAgain || a.Epoch != 1 || again.Epoch != 1 {
+		t.Fatalf("first holder: %+v %+v", a, again)
+	}
+	if _, ok := take("b"); ok {
+		t.Error("two holders at once")
+	}
+	run(t, conn, `UPDATE node_leases SET expires_at = now() - interval '1 second'`)
+	if b, ok := take("b"); !ok || b.Epoch != 2 {
+		t.Errorf("second holder: %+v %v", b, ok)
+	}
+	if _, ok := take("a"); ok {
+		t.Error("the first holder came back over the second")
+	}
+}
+
+// A refusal leaves an entry although its transaction was rolled back.
+func TestAudited_KeepsRefusals(t *testing.T) {
+	t.Parallel()
+	s := pgtest.New(t, migrations.FS)
+	no := &controlplane.Error{Kind: controlplane.Forbidden, Code: "forbidden", Message: "no"}
+	for _, want := range []error{nil, no, fmt.Errorf("broken")} {
+		e := controlplane.AuditEntry{Actor: "ada", Action: "try", Object: "x"}
+		_ = s.Audited(t.Context(), &e, func(tx *postgres.Tx) error {
+			if err := tx.PutEnvironment(t.Context(), controlplane.Environment{
+				ID:   controlplane.NewID[controlplane.EnvironmentID](),
+				Name: fmt.Sprintf("e%v", want != nil), Domain: "x",
+			}); err != nil {
+				return err
+			}
+			return want
+		})
+	}
+	err := s.Read(t.Context(), func(tx *postgres.Tx) error {
+		entries, err := tx.ListAudit(t.Context(), 1<<62, 10)
+		if err != nil {
+			return err
+		}
+		var got []string
+		for _, e := range entries {
+			got = append(got, string(e.Result)+" "+e.Detail)
+		}
+		if want := "failed internal,refused forbidden,ok "; strings.Join(got, ",") != want {
+			t.Errorf("entries %q", got)
+		}
+		if _, err := tx.EnvironmentByName(t.Context(), "etrue"); err == nil {
+			t.Error("a refused change stayed")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The same key with the same request gives the same object; with another it
+// is a conflict.
+func TestIdempotent(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, migrations.FS)
+	run(t, connect(t, url), seed)
+	s := pgtest.Open(t, url)
+	const user = controlplane.UserID("01900000-0000-7000-8000-00000000aaa1")
+	object := string(controlplane.NewID[controlplane.DeploymentID]())
+	err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
+		if got, err := tx.Idempotent(t.Context(), user, "create", "k", [32]byte{1}); got != "" {
+			t.Errorf("found %q, %v", got, err)
+		}
+		return tx.RememberKey(t.Context(), user, "create", "k", [32]byte{1}, object)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Read(t.Context(), func(tx *postgres.Tx) error {
+		got, err := tx.Idempotent(t.Context(), user, "create", "k", [32]byte{1})
+		if got != object || err != nil {
+			t.Errorf("same request: %q, %v", got, err)
+		}
+		_, err = tx.Idempotent(t.Context(), user, "create", "k", [32]byte{2})
+		if controlplane.KindOf(err) != controlplane.Conflict {
+			t.Errorf("other request: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A pipeline comes back from the database exactly as it went in.
+func TestVersion_RoundTrip(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, migrations.FS)
+	run(t, connect(t, url), seed)
+	s := pgtest.Open(t, url)
+	const project = controlplane.ProjectID("01900000-0000-7000-8000-00000000bbb1")
+	p := pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"db"}, Steps: []pipeline.Step{{
+		Key: "db", Service: &pipeline.ServiceStep{Name: "db", Env: map[string]string{"A": "<&>"}},
+		Position: &pipeline.Position{X: 1.5, Y: -2},
+	}}}
+	want, err := pipeline.Digest(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.InsertVersion(t.Context(), controlplane.PipelineVersion{
+			Project: project, Version: 2, Pipeline: p, Digest: want, CreatedBy: "ada",
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Read(t.Context(), func(tx *postgres.Tx) error {
+		v, err := tx.Version(t.Context(), project, 2)
+		if err != nil {
+			return err
+		}
+		if got, err := pipeline.Digest(v.Pipeline); got != want || err != nil {
+			t.Errorf("digest %s, %v; want %s", got, err, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,167 @@
+// Package postgres is the only package that speaks SQL. It turns rows into
+// nouns and back, and nothing else: no rule of the product lives here but
+// those the schema itself enforces.
+//
+// Everything happens inside a transaction (Store.InTx to change, Store.Read
+// to look), whose handle carries the methods: inside, no other way to the
+// database exists. A transaction's wake-ups are delivered at its commit, never
+// without one; a Listener wakes who cares, and a lost wake-up is made up for
+// by the tick that every loop has anyway.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// Config says where the database is and how much of it to use.
+type Config struct {
+	// URL is a libpq URL or keyword string.
+	URL string
+	// MaxConns limits the pool; zero means 10.
+	MaxConns int32
+}
+
+// Store is the way to the database. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+}
+
+// Open makes the pool and proves that the database answers.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	conf, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		// The library's error repeats the URL, which holds a password.
+		return nil, errors.New("database URL: not a PostgreSQL URL; " +
+			"use postgres://user@host:port/name")
+	}
+	conf.MaxConns = c.MaxConns
+	if conf.MaxConns == 0 {
+		conf.MaxConns = 10
+	}
+	conf.MaxConnIdleTime = 5 * time.Minute
+	conf.ConnConfig.ConnectTimeout = 5 * time.Second
+	conf.ConnConfig.RuntimeParams["application_name"] = "nullops"
+	// A lost client must not hold locks for ever.
+	conf.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	pool, err := pgxpool.NewWithConfig(ctx, conf)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("reach database: %w", err)
+	}
+	return &Store{pool: pool}, nil
+}
+
+// Close waits for connections in use and closes them all.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping proves that the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("reach database: %w", err)
+	}
+	return nil
+}
+
+// PoolStats is what the pool is doing, for metrics.
+type PoolStats struct {
+	InUse, Idle, Max int32
+	// Waited counts acquisitions that found no free connection.
+	Waited int64
+}
+
+// Stats reads the pool's counters.
+func (s *Store) Stats() PoolStats {
+	st := s.pool.Stat()
+	return PoolStats{
+		InUse: st.AcquiredConns(), Idle: st.IdleConns(), Max: st.MaxConns(),
+		Waited: st.EmptyAcquireCount(),
+	}
+}
+
+// InTx runs fn in one transaction. An error rolls everything back; otherwise
+// it commits and wakes whom it wants to wake. It tries again when
+// PostgreSQL asks for that, so fn may run more than once and must change
+// nothing outside.
+func (s *Store) InTx(ctx context.Context, fn func(*Tx) error) error {
+	const tries = 5
+	for try := 1; ; try++ {
+		err := s.once(ctx, pgx.TxOptions{}, fn)
+		if err == nil || try == tries || !again(err) {
+			return err
+		}
+	}
+}
+
+// Read runs fn on one unchanging picture of the database and changes nothing.
+func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
+	return s.once(ctx, pgx.TxOptions{
+		IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly,
+	}, fn)
+}
+
+func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (err error) {
+	tx, err := s.pool.BeginTx(ctx, o)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			_ = tx.Rollback(undo)
+		}
+	}()
+	t := &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}}
+	if err := fn(t); err != nil {
+		return err
+	}
+	if err := t.announce(ctx); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", translate(err))
+	}
+	return nil
+}
+
+// Audited runs fn in a transaction with the entry that says so. When fn
+// refuses, the entry is written all the same, in a transaction of its own:
+// attempts count as much as deeds. fn may complete the entry.
+func (s *Store) Audited(
+	ctx context.Context, e *controlplane.AuditEntry, fn func(*Tx) error,
+) error {
+	err := s.InTx(ctx, func(tx *Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		e.Result = controlplane.AuditOK
+		return tx.InsertAudit(ctx, *e)
+	})
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, s.Refused(ctx, *e, err))
+}
+
+// Refused writes the entry of an attempt that came to nothing.
+func (s *Store) Refused(ctx context.Context, e controlplane.AuditEntry, why error) error {
+	e.Result, e.Detail = controlplane.AuditFailed, "internal"
+	if said, ok := errors.AsType[*controlplane.Error](why); ok {
+		e.Result, e.Detail = controlplane.AuditRefused, said.Code
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return s.InTx(ctx, func(tx *Tx) error { return tx.InsertAudit(ctx, e) })
+}

@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Target is what a new run is made from.
+type Target struct {
+	ProjectID controlplane.ProjectID
+	Project   string
+	// Resources is the project's limit for a whole deployment.
+	Resources pipeline.Resources
+	// Version is zero when the project has no pipeline yet.
+	Version  int
+	Pipeline pipeline.Pipeline
+	// Secrets are the names that exist.
+	Secrets []string
+}
+
+// Target reads a project with its current pipeline.
+func (t *Tx) Target(ctx context.Context, project string) (Target, error) {
+	row, err := t.q.GetTarget(ctx, project)
+	if errors.Is(err, pgx.ErrNoRows) {
+		bare, err := t.q.GetProjectIdentity(ctx, project)
+		if err != nil {
+			return Target{}, missing(err, "project", project)
+		}
+		return Target{ProjectID: controlplane.ProjectID(bare.ID), Project: bare.Name}, nil
+	}
+	if err != nil {
+		return Target{}, fmt.Errorf("read project %s: %w", project, err)
+	}
+	out := Target{ProjectID: controlplane.ProjectID(row.ID), Project: row.Name,
+		Resources: pipeline.Resources{CPU: row.Cpu, MemoryMiB: int(row.MemoryMib)},
+		Version:   int(row.Version)}
+	if err := decode(row.Pipeline, &out.Pipeline); err != nil {
+		return out, err
+	}
+	out.Secrets, err = t.q.ListSecretNames(ctx, row.ID)
+	if err != nil {
+		return out, fmt.Errorf("list secrets of %s: %w", project, err)
+	}
+	return out, nil
+}
+
+// TargetEnvironment reads the environment of a new deployment.
+func (t *Tx) TargetEnvironment(
+	ctx context.Context, name string,
+) (controlplane.Environment, error) {
+	row, err := t.q.GetEnvironmentIdentity(ctx, name)
+	if err != nil {
+		return controlplane.Environment{}, missing(err, "environment", name)
+	}
+	return controlplane.Environment{ID: controlplane.EnvironmentID(row.ID), Name: row.Name,
+		Domain: row.Domain, Restricted: row.Restricted}, nil
+}

@@ -1,0 +1,151 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// TeamByName loads a team with members and grants.
+func (t *Tx) TeamByName(ctx context.Context, name string) (controlplane.Team, error) {
+	r, err := t.q.GetTeam(ctx, name)
+	if err != nil {
+		return controlplane.Team{}, fmt.Errorf("load team: %w", missing(err, "team", name))
+	}
+	return t.team(ctx, r)
+}
+
+func (t *Tx) team(ctx context.Context, r dbsqlc.Team) (controlplane.Team, error) {
+	members, err := t.q.ListMembers(ctx, r.ID)
+	if err != nil {
+		return controlplane.Team{}, fmt.Errorf("list members of %s: %w", r.Name, err)
+	}
+	rows, err := t.q.ListTeamGrants(ctx, r.ID)
+	if err != nil {
+		return controlplane.Team{}, fmt.Errorf("list grants of %s: %w", r.Name, err)
+	}
+	grants := make([]controlplane.TeamGrant, len(rows))
+	for i, g := range rows {
+		grants[i] = controlplane.TeamGrant{
+			Project: g.Project, Environment: g.Environment, Level: controlplane.Level(g.Level),
+		}
+	}
+	return controlplane.Team{
+		ID: controlplane.TeamID(r.ID), Name: r.Name, Description: r.Description,
+		Members: members, Grants: grants,
+	}, nil
+}
+
+// ListTeams gives at most so many teams behind the name: those of one person,
+// or all when the id is empty.
+func (t *Tx) ListTeams(
+	ctx context.Context, of controlplane.UserID, after string, most int,
+) ([]controlplane.Team, error) {
+	rows, err := t.q.ListTeams(ctx, dbsqlc.ListTeamsParams{
+		After: after, Everyone: of == "", UserID: optional(of), Most: int32(most),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list teams: %w", err)
+	}
+	all := make([]controlplane.Team, len(rows))
+	for i, r := range rows {
+		if all[i], err = t.team(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// PutTeam inserts or replaces a team with its members and grants.
+func (t *Tx) PutTeam(ctx context.Context, team controlplane.Team, created bool) error {
+	var err error
+	if created {
+		err = t.q.InsertTeam(ctx, string(team.ID), team.Name, team.Description)
+	} else {
+		err = t.q.UpdateTeam(ctx, team.Description, string(team.ID))
+	}
+	if err != nil {
+		return fmt.Errorf("put team: %w", translate(err))
+	}
+	if err := t.setMembers(ctx, team); err != nil {
+		return err
+	}
+	return t.setGrants(ctx, team)
+}
+
+func (t *Tx) setMembers(ctx context.Context, team controlplane.Team) error {
+	if err := t.q.ClearMembers(ctx, string(team.ID)); err != nil {
+		return fmt.Errorf("clear members: %w", err)
+	}
+	for i, name := range team.Members {
+		n, err := t.q.AddMember(ctx, string(team.ID), name)
+		if err != nil {
+			return fmt.Errorf("add member: %w", translate(err))
+		}
+		if n == 0 {
+			return unknown(fmt.Sprintf("members[%d]", i), "user", name)
+		}
+	}
+	return nil
+}
+
+func (t *Tx) setGrants(ctx context.Context, team controlplane.Team) error {
+	if err := t.q.ClearGrants(ctx, string(team.ID)); err != nil {
+		return fmt.Errorf("clear grants: %w", err)
+	}
+	for i, g := range team.Grants {
+		var n int64
+		var err error
+		field, what, name := "project", "project", g.Project
+		if g.Project != "" {
+			n, err = t.q.GrantProject(ctx, string(team.ID), string(g.Level), g.Project)
+		} else {
+			field, what, name = "environment", "environment", g.Environment
+			n, err = t.q.GrantEnvironment(ctx, string(team.ID), string(g.Level), g.Environment)
+		}
+		if err != nil {
+			return fmt.Errorf("add grant: %w", translate(err))
+		}
+		if n == 0 {
+			return unknown(fmt.Sprintf("grants[%d].%s", i, field), what, name)
+		}
+	}
+	return nil
+}
+
+// unknown is for a name inside a request that names nothing.
+func unknown(field, what, name string) error {
+	e := controlplane.Missing(what, name)
+	e.Kind, e.Code, e.Field = controlplane.Invalid, "unknown_"+what, field
+	e.Remedy = "Create the " + what + " first, or correct the name."
+	return e
+}
+
+// DeleteTeam removes a team with its memberships and grants.
+func (t *Tx) DeleteTeam(ctx context.Context, id controlplane.TeamID) error {
+	if err := t.q.DeleteTeam(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete team: %w", translate(err))
+	}
+	return nil
+}
+
+// GrantsOf gives all grants of all teams of a person.
+func (t *Tx) GrantsOf(
+	ctx context.Context, id controlplane.UserID,
+) ([]controlplane.Grant, error) {
+	rows, err := t.q.ListGrantsOfUser(ctx, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("list grants: %w", err)
+	}
+	all := make([]controlplane.Grant, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.Grant{
+			Project:     given[controlplane.ProjectID](r.ProjectID),
+			Environment: given[controlplane.EnvironmentID](r.EnvironmentID),
+			Level:       controlplane.Level(r.Level),
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// Tx is a transaction: the only handle there is inside InTx and Read. Its
+// methods, one file per subject, turn rows into nouns.
+type Tx struct {
+	tx    pgx.Tx
+	q     *dbsqlc.Queries
+	wakes map[string]bool
+}
+
+// Wake wakes the topic's subscribers if and when the transaction commits. The
+// key is "" or the id of the deployment or node it is about. The same twice is
+// one wake-up.
+func (t *Tx) Wake(topic controlplane.Topic, key string) {
+	t.wakes[payload(topic, key)] = true
+}
+
+// announce hands the wake-ups to PostgreSQL, which delivers them at commit.
+func (t *Tx) announce(ctx context.Context) error {
+	for p := range t.wakes {
+		if err := t.q.Notify(ctx, p); err != nil {
+			return fmt.Errorf("announce: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// guard is the way to one registry for one question. Every request and every
+// redirect passes it, and every connection passes its address check.
+type guard struct {
+	host     string
+	insecure bool
+	local    bool
+	inner    *http.Transport
+
+	mu     sync.Mutex
+	pages  int
+	status int
+	wait   time.Duration
+	// refused is why the guard itself said no, which the library's errors
+	// bury.
+	refused error
+}
+
+func newGuard(r controlplane.Registry, host string, deny func(netip.AddrPort) bool) *guard {
+	g := &guard{host: host, insecure: r.Insecure, local: isLoopback(r.Host)}
+	dialer := &net.Dialer{
+		Timeout: 5 * time.Second,
+		// After the name was resolved, before a byte is sent: a name that
+		// changes its mind between check and use gains nothing.
+		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			return g.checkAddress(address, deny)
+		},
+	}
+	g.inner = &http.Transport{
+		DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: false, MaxConnsPerHost: 4,
+		ForceAttemptHTTP2: true,
+	}
+	return g
+}
+
+func (g *guard) close() { g.inner.CloseIdleConnections() }
+
+func (g *guard) checkAddress(address string, deny func(netip.AddrPort) bool) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return g.refuse(fmt.Errorf("address %q: %w", address, err))
+	}
+	ip := ap.Addr().Unmap()
+	switch {
+	case ip.IsLoopback() && g.local:
+		return nil
+	case ip.IsLoopback(), ip.IsUnspecified(), ip.IsLinkLocalUnicast(),
+		ip.IsMulticast(), ip.IsLinkLocalMulticast(), deny(netip.AddrPortFrom(ip, ap.Port())):
+		return g.refuse(fmt.Errorf("it leads to %s, which is not a place for a registry", ip))
+	case g.local:
+		return g.refuse(fmt.Errorf("a registry on loopback leads away to %s", ip))
+	default:
+		return nil
+	}
+}
+
+func (g *guard) refuse(why error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refused = why
+	return why
+}
+
+// RoundTrip checks a request, sends it, and bounds what comes back.
+func (g *guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := g.check(r); err != nil {
+		return nil, g.refuse(err)
+	}
+	resp, err := g.inner.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	g.note(resp)
+	if resp.ContentLength > maxBody {
+		_ = resp.Body.Close()
+		return nil, g.refuse(errTooLarge)
+	}
+	resp.Body = &limited{ReadCloser: resp.Body, left: maxBody, guard: g}
+	return resp, nil
+}
+
+func (g *guard) check(r *http.Request) error {
+	if r.URL.Scheme == "http" && !(g.insecure && isLoopback(r.URL.Host)) {
+		return errors.New("it wants plain HTTP")
+	}
+	// Credentials in the URL of a redirect would be sent as a header.
+	if r.URL.User != nil {
+		return errors.New("it leads to an address with a password in it")
+	}
+	ours := strings.EqualFold(r.URL.Host, g.host)
+	if r.Header.Get("Authorization") != "" && !ours && !kin(g.host, r.URL.Host) {
+		return fmt.Errorf("it wants its credentials sent to %s", short(r.URL.Host))
+	}
+	if !strings.HasPrefix(r.URL.Path, "/v2/") {
+		return nil
+	}
+	if !ours && r.Response == nil {
+		return fmt.Errorf("it continues its list on %s", short(r.URL.Host))
+	}
+	return g.countPage(r)
+}
+
+func (g *guard) countPage(r *http.Request) error {
+	if !strings.HasSuffix(r.URL.Path, "/tags/list") {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pages++; g.pages > maxPages {
+		return fmt.Errorf("its list of tags has more than %d pages", maxPages)
+	}
+	return nil
+}
+
+func (g *guard) note(resp *http.Response) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.status = resp.StatusCode
+	if resp.StatusCode == http.StatusTooManyRequests {
+		g.wait = retryAfter(resp.Header.Get("Retry-After"))
+	}
+}
+
+// retryAfter reads seconds or a date, and believes at most an hour.
+func retryAfter(value string) time.Duration {
+	const usual, most = 30 * time.Second, time.Hour
+	wait := usual
+	if n, err := strconv.Atoi(value); err == nil {
+		wait = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		wait = time.Until(at)
+	}
+	return min(max(wait, time.Second), most)
+}
+
+// limited ends a body that is too large with an error, not with silence: half
+// a list must not look like a whole one.
+type limited struct {
+	io.ReadCloser
+	left  int64
+	guard *guard
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, l.guard.refuse(errTooLarge)
+	}
+	if int64(len(p)) > l.left {
+		p = p[:l.left]
+	}
+	n, err := l.ReadCloser.Read(p)
+	l.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,198 @@
+// Package registry asks container registries for tags and digests.
+//
+// A registry is a stranger: it may be down, slow, wrong or hostile. So each
+// question has a deadline, answers have sizes, credentials go to the registry
+// itself and the token service it shares a domain with, no address of this
+// machine or its link is dialed unless the registry was configured there, and
+// plain HTTP stays on loopback. Each way of failing is a *controlplane.Error
+// with one clear sentence.
+//
+// Tag lists are cached. When a registry does not answer in time the list from
+// before is given, and says that it is old.
+package registry
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Limits on what one registry may cost us.
+const (
+	// answerTime is for one question with all its requests.
+	answerTime = 10 * time.Second
+	// pageSize and maxPages allow 50,000 tags.
+	pageSize = 1000
+	maxPages = 50
+	// maxBody is per response, after decompression.
+	maxBody = 4 << 20
+	// fresh is how long a tag list is given without asking again: long enough
+	// for typing into a search field, short enough to see a push at once.
+	fresh = 5 * time.Second
+	// patience is how long a person waits when there is an older list.
+	patience = 2 * time.Second
+	// meaningFor is how long a tag counts as not moved, for the list only:
+	// what is deployed is always asked for.
+	meaningFor = 30 * time.Second
+	// maxCached repositories and images are remembered.
+	maxCached = 2000
+)
+
+// Config is what a client needs.
+type Config struct {
+	// Deny forbids addresses beyond those forbidden always, such as the
+	// control plane's own; nil forbids no more.
+	Deny func(netip.AddrPort) bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// AnswerTime replaces the ten seconds of one question, for tests.
+	AnswerTime time.Duration
+}
+
+// Client asks registries. It is safe for concurrent use. Close it at the end.
+type Client struct {
+	deny       func(netip.AddrPort) bool
+	now        func() time.Time
+	answerTime time.Duration
+	flights    singleflight.Group
+	ctx        context.Context
+	stop       context.CancelFunc
+	running    sync.WaitGroup
+
+	mu     sync.Mutex
+	tags   map[string]TagList
+	images map[string]Image
+	// meanings holds what tags meant lately.
+	meanings map[string]described
+	// pause holds, by host, when a registry that said 429 may be asked again.
+	pause map[string]time.Time
+}
+
+// New makes a client.
+func New(c Config) *Client {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Deny == nil {
+		c.Deny = func(netip.AddrPort) bool { return false }
+	}
+	if c.AnswerTime == 0 {
+		c.AnswerTime = answerTime
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	return &Client{
+		deny: c.Deny, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
+		tags: map[string]TagList{}, images: map[string]Image{}, pause: map[string]time.Time{},
+		meanings: map[string]described{},
+	}
+}
+
+// Close ends what still runs and waits for it.
+func (c *Client) Close() {
+	c.stop()
+	c.running.Wait()
+}
+
+// Source is a repository of a registry, with what opens it.
+type Source struct {
+	Registry    controlplane.Registry
+	Credentials controlplane.Credentials
+	Repository  string
+}
+
+func (s Source) key() string {
+	return s.Registry.Host + "\x00" + s.Credentials.Username + "\x00" + s.Repository
+}
+
+// TagList is the tags of a repository.
+type TagList struct {
+	Tags   []string
+	ReadAt time.Time
+	// Stale is set when the registry did not answer and this is older.
+	Stale  bool
+	Reason string
+}
+
+// Image is what a tag means.
+type Image struct {
+	Tag    string
+	Digest string
+	// Size is of the compressed layers, in bytes.
+	Size      int64
+	CreatedAt time.Time
+	// Commit and Branch come from the image's labels; empty if it has none.
+	Commit string
+	Branch string
+}
+
+// question is one conversation with one registry.
+type question struct {
+	repo    name.Repository
+	options []remote.Option
+	guard   *guard
+	cancel  context.CancelFunc
+}
+
+// ask prepares a conversation; call cancel when it is over.
+func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
+	if err := CheckHost(s.Registry.Host, s.Registry.Insecure); err != nil {
+		return nil, err
+	}
+	options := []name.Option{name.StrictValidation}
+	if s.Registry.Insecure {
+		options = append(options, name.Insecure)
+	}
+	repo, err := name.NewRepository(s.Registry.Host+"/"+s.Repository, options...)
+	if err != nil {
+		return nil, invalid("image", "image_invalid",
+			fmt.Sprintf("%q is not a repository of a registry", s.Repository),
+			"Write it as in an image reference, without host and tag, such as shop/api.")
+	}
+	if err := c.paused(s.Registry.Host); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.answerTime)
+	g := newGuard(s.Registry, repo.RegistryStr(), c.deny)
+	return &question{repo: repo, guard: g, cancel: func() { cancel(); g.close() },
+		options: []remote.Option{
+			remote.WithContext(ctx), remote.WithTransport(g), remote.WithAuth(auth(s.Credentials)),
+			remote.WithPageSize(pageSize), remote.WithJobs(2),
+			// Asking again is for the person, or for the next question.
+			remote.WithRetryBackoff(remote.Backoff{Steps: 1, Duration: time.Millisecond}),
+			remote.WithRetryStatusCodes(),
+		}}, nil
+}
+
+func auth(c controlplane.Credentials) authn.Authenticator {
+	if c.Username == "" && c.Password.Empty() {
+		return authn.Anonymous
+	}
+	return authn.FromConfig(authn.AuthConfig{
+		Username: c.Username, Password: c.Password.Reveal(),
+	})
+}
+
+// paused refuses to ask a registry that told us to wait.
+func (c *Client) paused(host string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wait := c.pause[host].Sub(c.now()); wait > 0 {
+		return tooBusy(host, wait)
+	}
+	return nil
+}
+
+func (c *Client) honour(host string, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pause[host] = c.now().Add(wait)
+}

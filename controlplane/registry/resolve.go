@@ -1,0 +1,201 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"golang.org/x/sync/errgroup"
+)
+
+// Labels that builds put on images, as the OCI annotation keys name them.
+const (
+	labelRevision = "org.opencontainers.image.revision"
+	labelBranch   = "org.opencontainers.image.ref.name"
+)
+
+// Resolve asks now which digest a tag means. It is never answered from memory.
+func (c *Client) Resolve(ctx context.Context, s Source, tag string) (digest string, err error) {
+	if err := CheckTag("tag", tag); err != nil {
+		return "", err
+	}
+	q, err := c.ask(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	defer q.cancel()
+	d, err := remote.Get(q.repo.Tag(tag), q.options...)
+	if err != nil {
+		return "", c.explain(s, tag, q, err)
+	}
+	if err := isManifest(d.Manifest); err != nil {
+		return "", garbage(s.Registry.Host, err)
+	}
+	return d.Digest.String(), nil
+}
+
+// isManifest tells a manifest from a web page that somebody serves for every path,
+// whatever type it claims: a page has a digest too.
+func isManifest(body []byte) error {
+	var manifest struct {
+		SchemaVersion int `json:"schemaVersion"`
+	}
+	if err := json.Unmarshal(body, &manifest); err != nil {
+		return fmt.Errorf("read manifest: %w", err)
+	}
+	if manifest.SchemaVersion == 0 {
+		return errors.New("read manifest: it names no schema version")
+	}
+	return nil
+}
+
+// Describe tells what tags mean, as far as that can be found out within the
+// time. Tags it learned nothing about are missing from the answer. A tag's
+// meaning is remembered for some seconds, a digest's facts for good.
+func (c *Client) Describe(
+	ctx context.Context, s Source, tags []string, within time.Duration,
+) map[string]Image {
+	all, unknown := c.remembered(s, tags)
+	if len(unknown) == 0 {
+		return all
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	q, err := c.ask(ctx, s)
+	if err != nil {
+		return all
+	}
+	defer q.cancel()
+	puller, err := remote.NewPuller(q.options...)
+	if err != nil {
+		return all
+	}
+	found := make([]Image, len(unknown))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(4)
+	for i, tag := range unknown {
+		g.Go(func() error {
+			image, err := c.describe(ctx, s, q, puller, tag)
+			if err != nil {
+				// Not the answer's concern, but a 429 must be honoured.
+				_ = c.explain(s, tag, q, err)
+				return ctx.Err()
+			}
+			found[i] = image
+			return nil
+		})
+	}
+	_ = g.Wait()
+	for _, image := range found {
+		if image.Digest != "" {
+			all[image.Tag] = image
+		}
+	}
+	return all
+}
+
+// described is what a tag meant at some time.
+type described struct {
+	image Image
+	at    time.Time
+}
+
+func (c *Client) remembered(s Source, tags []string) (all map[string]Image, unknown []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all = make(map[string]Image, len(tags))
+	for _, tag := range tags {
+		d, ok := c.meanings[s.key()+"\x00"+tag]
+		if ok && c.now().Sub(d.at) < meaningFor {
+			all[tag] = d.image
+		} else {
+			unknown = append(unknown, tag)
+		}
+	}
+	return all, unknown
+}
+
+// describe asks for the digest, which is cheap, and for the rest only when
+// that digest was never seen.
+func (c *Client) describe(
+	ctx context.Context, s Source, q *question, p *remote.Puller, tag string,
+) (Image, error) {
+	head, err := p.Head(ctx, q.repo.Tag(tag))
+	if err != nil {
+		return Image{}, err
+	}
+	key := s.key() + "\x00" + head.Digest.String()
+	c.mu.Lock()
+	image, ok := c.images[key]
+	c.mu.Unlock()
+	if !ok {
+		if image, err = read(ctx, q, p, head.Digest); err != nil {
+			return Image{}, err
+		}
+	}
+	image.Tag = tag
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bound(c.images)
+	bound(c.meanings)
+	c.images[key] = image
+	c.meanings[s.key()+"\x00"+tag] = described{image: image, at: c.now()}
+	return image, nil
+}
+
+func read(
+	ctx context.Context, q *question, p *remote.Puller, digest v1.Hash,
+) (Image, error) {
+	d, err := p.Get(ctx, q.repo.Digest(digest.String()))
+	if err != nil {
+		return Image{}, err
+	}
+	img, err := d.Image()
+	if err != nil {
+		return Image{}, err
+	}
+	manifest, err := img.Manifest()
+	if err != nil {
+		return Image{}, err
+	}
+	config, err := img.ConfigFile()
+	if err != nil {
+		return Image{}, err
+	}
+	out := Image{Digest: digest.String(), CreatedAt: built(config.Created.Time)}
+	for _, l := range manifest.Layers {
+		out.Size += l.Size
+	}
+	out.Commit = clip(config.Config.Labels[labelRevision])
+	out.Branch = clip(config.Config.Labels[labelBranch])
+	return out, nil
+}
+
+// built drops the dates that reproducible builds put in: they say nothing.
+func built(at time.Time) time.Time {
+	if at.Year() < 1990 {
+		return time.Time{}
+	}
+	return at
+}
+
+// clip keeps a stranger's label short and on one line.
+func clip(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) > 200 {
+		return s[:200]
+	}
+	return s
+}
+
+var errTooLarge = errors.New("the answer is too large")

@@ -1,0 +1,163 @@
+package controlplane
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Run is one attempt to create a deployment.
+type Run struct {
+	ID         RunID
+	Deployment DeploymentID
+	Number     int
+	Project    ProjectID
+	Version    int
+	// Pipeline is the version with tags and digests filled in.
+	Pipeline  pipeline.Pipeline
+	Status    DeploymentStatus
+	StartedBy string
+	CreatedAt time.Time
+	EndedAt   *time.Time
+	Failure   *Failure
+	// Key seals the run's secret outputs.
+	Key Sealed
+}
+
+// StepRow is one step of one run.
+type StepRow struct {
+	Run RunID
+	Key pipeline.StepKey
+	// Position is the step's place in the order, from 1.
+	Position  int
+	Kind      string
+	Title     string
+	Status    pipeline.StepStatus
+	StartedAt *time.Time
+	EndedAt   *time.Time
+	Code      string
+	Message   string
+	ExitCode  *int
+	// Outputs are for people: secret ones are "[secret]".
+	Outputs map[string]any
+	// Sealed holds all outputs under the run's key.
+	Sealed []byte
+	// Lines counts the log lines stored.
+	Lines int64
+}
+
+// ServiceVersion is the version one service of a deployment runs.
+type ServiceVersion struct {
+	Step    pipeline.StepKey `json:"step"`
+	Service string           `json:"service"`
+	// Image is registry/repository, without a tag.
+	Image   string           `json:"image"`
+	TagMode pipeline.TagMode `json:"tag_mode"`
+	Tag     string           `json:"tag"`
+	Digest  string           `json:"digest"`
+	// Ports are all the service listens on, exposed or not.
+	Ports []pipeline.Port `json:"ports,omitempty"`
+}
+
+// Host is one name the ingress answers for.
+type Host struct {
+	Host       string
+	Deployment DeploymentID
+	Step       pipeline.StepKey
+	PortName   string
+	Port       int
+	// Main is the service's first exposed port, which its URL shows.
+	Main bool
+}
+
+// ServiceHealth is what the last probe said. Memory is in bytes, CPU in cores.
+type ServiceHealth struct {
+	Deployment DeploymentID
+	Step       pipeline.StepKey
+	Health     string
+	Detail     string
+	Restarts   int
+	CPU        float64
+	Memory     int64
+}
+
+// HistoryKind says what a history entry is about.
+type HistoryKind string
+
+// The kinds.
+const (
+	HistoryDeployment HistoryKind = "deployment"
+	HistoryStep       HistoryKind = "step"
+	HistoryHealth     HistoryKind = "health"
+)
+
+// History is one numbered change of a deployment: 1, 2, 3 without a gap.
+type History struct {
+	Seq  int64
+	At   time.Time
+	Kind HistoryKind
+	// Step is set for HistoryStep: the step as it was then.
+	Step *StepRow
+	Run  int
+}
+
+// LogLine is one line a plugin wrote. ID orders the deployment's lines, Number
+// those of one step of one run.
+type LogLine struct {
+	ID        int64
+	Run       RunID
+	RunNumber int
+	Step      pipeline.StepKey
+	Number    int64
+	At        time.Time
+	Text      string
+	// Dropped counts lines left out before this one.
+	Dropped int64
+}
+
+// Order is what one deployment on a node should come to: the agent's goal.
+type Order struct {
+	Deployment  DeploymentID
+	Name        string
+	Generation  int64
+	Goal        Goal
+	Status      DeploymentStatus
+	Project     string
+	Environment string
+	Domain      string
+	Run         RunID
+	Version     int
+	Pipeline    pipeline.Pipeline
+	URLs        map[pipeline.StepKey]string
+}
+
+// Route is one host and what stands behind it.
+type Route struct {
+	Host        string
+	Deployment  DeploymentID
+	Name        string
+	Project     string
+	Environment string
+	Step        pipeline.StepKey
+	Port        int
+	Status      DeploymentStatus
+	Detail      string
+	ChangedAt   time.Time
+	Node        NodeID
+	NodeStatus  NodeStatus
+	NodeSince   time.Time
+}
+
+// Progress is a sign of life of a running step. It may be lost.
+type Progress struct {
+	Deployment  DeploymentID     `json:"deployment"`
+	Run         RunID            `json:"run"`
+	RunNumber   int              `json:"-"`
+	Step        pipeline.StepKey `json:"step"`
+	At          time.Time        `json:"at"`
+	PulledBytes int64            `json:"pulled_bytes,omitempty"`
+	TotalBytes  int64            `json:"total_bytes,omitempty"`
+	Lines       int64            `json:"lines,omitempty"`
+	Bytes       int64            `json:"bytes,omitempty"`
+	LastOutput  time.Time        `json:"last_output,omitzero"`
+}

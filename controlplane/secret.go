@@ -1,0 +1,34 @@
+package controlplane
+
+import "time"
+
+// Alphabet is what a generated secret is made of.
+type Alphabet string
+
+// The alphabets.
+const (
+	Alphanumeric Alphabet = "alphanumeric"
+	Hex          Alphabet = "hex"
+	Base64URL    Alphabet = "base64url"
+)
+
+// SecretRule generates a secret anew for each deployment.
+type SecretRule struct {
+	// Length is in characters.
+	Length   int
+	Alphabet Alphabet
+}
+
+// Secret is a name a pipeline may refer to. Its value is never shown.
+type Secret struct {
+	ID      SecretID
+	Project ProjectID
+	Name    string
+	// Version grows with each new value or rule.
+	Version int
+	// Value is set, or Rule is.
+	Value      Sealed
+	Rule       *SecretRule
+	UpdatedAt  time.Time
+	LastUsedAt *time.Time
+}

@@ -1,0 +1,59 @@
+package controlplane
+
+// Level is how far a grant reaches.
+type Level string
+
+// The levels; the empty one is no access.
+const (
+	LevelNone Level = ""
+	LevelRead Level = "read"
+	LevelFull Level = "full"
+)
+
+// Covers reports whether having l includes what wants allows.
+func (l Level) Covers(wants Level) bool { return l.rank() >= wants.rank() }
+
+// Max gives the higher of two levels.
+func (l Level) Max(other Level) Level {
+	if other.rank() > l.rank() {
+		return other
+	}
+	return l
+}
+
+func (l Level) rank() int {
+	switch l {
+	case LevelFull:
+		return 2
+	case LevelRead:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// Team is people who share grants.
+type Team struct {
+	ID          TeamID
+	Name        string
+	Description string
+	// Members are user names, in order.
+	Members []string
+	Grants  []TeamGrant
+}
+
+// TeamGrant is a grant as people write it. Exactly one of Project and
+// Environment is set.
+type TeamGrant struct {
+	Project     string
+	Environment string
+	Level       Level
+}
+
+// Grant is one grant as a decision needs it. Exactly one of Project and
+// Environment is set.
+type Grant struct {
+	Project     ProjectID
+	Environment EnvironmentID
+	Level       Level
+}

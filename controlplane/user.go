@@ -1,0 +1,44 @@
+package controlplane
+
+import "time"
+
+// Role is what a person is to the whole installation.
+type Role string
+
+// The roles. A user sees and does what teams grant; an admin everything.
+const (
+	RoleAdmin Role = "admin"
+	RoleUser  Role = "user"
+)
+
+// User is a person with an account here.
+type User struct {
+	ID          UserID
+	Name        string
+	DisplayName string
+	Role        Role
+	// Active is false for people who may no longer sign in.
+	Active bool
+	// Teams are names, in order.
+	Teams        []string
+	CreatedAt    time.Time
+	LastSignInAt *time.Time
+}
+
+// Session is one signed-in browser. Only the hash of its id is stored.
+type Session struct {
+	ID        SessionID
+	User      UserID
+	CreatedAt time.Time
+	LastUsed  time.Time
+}
+
+// APIToken lets a program act as its user. Prefix finds it, and is shown.
+type APIToken struct {
+	ID         TokenID
+	User       UserID
+	Name       string
+	Prefix     string
+	CreatedAt  time.Time
+	LastUsedAt *time.Time
+}
