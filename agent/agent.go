@@ -1,0 +1,287 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// Config is what an agent needs.
+type Config struct {
+	// Data is the folder for certificate, journal and state; only one agent
+	// may use it.
+	Data string
+	// Token is the node's. Nil means: the one used before.
+	Token *wire.Token
+	Build wire.Build
+	// Listener accepts plain TCP; TLS and the proof are put in front of it.
+	// Run closes it.
+	Listener net.Listener
+	Log      *slog.Logger
+	// Failpoint is for tests only.
+	Failpoint Failpoint
+	// DiskPatience is how long one write to Data may take; default 60 s.
+	DiskPatience time.Duration
+	// ListEvery and VitalsEvery default to 10 s and 5 s.
+	ListEvery   time.Duration
+	VitalsEvery time.Duration
+}
+
+// Agent is one node's. See the package comment for what it promises.
+type Agent struct {
+	config   Config
+	runtime  Runtime
+	log      *slog.Logger
+	identity *wire.Identity
+	state    *state
+	store    *store
+	logs     *logbook
+	inbox    *inbox
+	listener *wire.Listener
+	pulls    pulls
+	// hangs is closed when a write to the disk does not come back.
+	hangs chan struct{}
+
+	// Owned by the loop.
+	machines map[string]*deployment
+	batch    []entry
+	todo     []pending
+	// asked is when a full set of goals arrived in this process.
+	asked bool
+	// named collects the names of a full set that comes in several messages.
+	named map[string]bool
+
+	// ops are the operations that run; Run waits for them.
+	ops sync.WaitGroup
+	// report and relist wake the session's sender and the reconcile loop.
+	report broadcast
+	relist chan struct{}
+
+	mu       sync.Mutex
+	views    map[string]view
+	wanted   map[string]wish
+	wishes   int64
+	progress map[progressKey]*sign
+	health   map[progressKey]Probed
+	vitals   *wire.Vitals
+	session  *wire.AgentSession
+}
+
+// deployment is one machine and what runs for it.
+type deployment struct {
+	id     string
+	m      *engine.Machine
+	cancel map[int64]context.CancelFunc
+	wake   time.Time
+}
+
+// wish is a bundle that is wanted. The number tells a new wish for the same run
+// from the old one, which was answered.
+type wish struct {
+	wire.SecretsWanted
+	number   int64
+	refusals int
+}
+
+// view is what the rest of the agent may know of a deployment. It is replaced,
+// never changed.
+type view struct {
+	goal     *wire.Goal
+	state    wire.DeploymentState
+	bundle   *bundle
+	restarts map[string]int
+}
+
+// New opens the data folder, which makes the certificate on the first start.
+// Close it, or Run it: Run closes it.
+func New(c Config, r Runtime) (*Agent, error) {
+	if c.ListEvery <= 0 {
+		c.ListEvery = 10 * time.Second
+	}
+	if c.VitalsEvery <= 0 {
+		c.VitalsEvery = 5 * time.Second
+	}
+	if c.DiskPatience <= 0 {
+		c.DiskPatience = time.Minute // faults.md, F24
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Agent{config: c, runtime: r, log: c.Log, inbox: newInbox(), logs: newLogbook(),
+		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
+		views: map[string]view{}, wanted: map[string]wish{},
+		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
+		pulls: pulls{flights: map[imageKey]*flight{}}, hangs: make(chan struct{})}
+	if err := a.open(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *Agent) open() error {
+	store, machines, aside, err := openStore(a.config.Data, a.config.Failpoint)
+	if err != nil {
+		return err
+	}
+	a.store = store
+	if aside != "" {
+		a.log.Error("the journal is damaged and was put aside; the state comes back from "+
+			"the control plane and the containers", "aside", aside)
+	}
+	a.identity, err = wire.LoadOrCreateIdentity(a.config.Data)
+	if err == nil {
+		a.state, err = openState(a.config.Data, a.config.Token)
+	}
+	if err == nil {
+		err = a.numberEvents()
+	}
+	if err != nil {
+		return errors.Join(err, store.close())
+	}
+	for id, m := range machines {
+		a.machines[id] = &deployment{id: id, m: m, cancel: map[int64]context.CancelFunc{}}
+	}
+	return nil
+}
+
+// numberEvents makes sure that no number is ever used twice, even when the
+// journal was lost: then the next one is beyond all that were reserved.
+func (a *Agent) numberEvents() error {
+	if _, last, _ := a.store.numbers(); last == 0 {
+		a.store.note(entry{Last: a.state.reserved(), Acked: a.state.reserved()})
+	}
+	_, last, _ := a.store.numbers()
+	return a.state.reserve(last)
+}
+
+// Close gives the data folder back. Run does it too.
+func (a *Agent) Close() error { return a.store.close() }
+
+// Thumbprint is what the control plane pins.
+func (a *Agent) Thumbprint() wire.Thumbprint { return a.identity.Thumbprint() }
+
+// Plugins lists the catalogue's plugin images, as the control plane last told.
+func (a *Agent) Plugins() []wire.PluginImage { return a.state.plugins() }
+
+// Run serves until ctx ends, or until it cannot go on. What runs on the engine
+// runs on; plugins that run are ended, since nobody would read their answer.
+//
+// On ErrDiskHangs it leaves a goroutine behind, which waits for the disk: the
+// process is to end then.
+func (a *Agent) Run(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- a.run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-a.hangs:
+		return ErrDiskHangs
+	}
+}
+
+func (a *Agent) run(ctx context.Context) error {
+	a.listener = wire.NewListener(a.config.Listener, wire.ListenConfig{
+		Identity: a.identity, Verifier: a.state, Build: a.config.Build, Log: a.log,
+	})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.loop(ctx) })
+	group.Go(func() error { return a.reconcile(ctx) })
+	group.Go(func() error { return a.measure(ctx) })
+	group.Go(func() error { return a.serve(ctx) })
+	err := group.Wait()
+	a.ops.Wait()
+	err = errors.Join(err, a.store.close())
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// serve answers HTTP over proven connections.
+func (a *Agent) serve(ctx context.Context) error {
+	server := &http.Server{Handler: a.handler(ctx), ConnContext: wire.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}
+	stop := context.AfterFunc(ctx, func() {
+		_ = a.listener.Close()
+		a.listener.Cut(func(wire.Peer) bool { return true })
+		_ = server.Close()
+	})
+	defer stop()
+	err := server.Serve(a.listener)
+	if ctx.Err() != nil || errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve: %w", err)
+}
+
+// view returns what is known of a deployment.
+func (a *Agent) view(id string) (view, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v, ok := a.views[id]
+	return v, ok
+}
+
+// inbox holds the tasks for the loop. It never blocks whoever posts: what runs
+// is bounded, so what it posts is too.
+type inbox struct {
+	mu    sync.Mutex
+	tasks []func(now time.Time)
+	wake  chan struct{}
+}
+
+func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
+
+func (i *inbox) post(task func(now time.Time)) {
+	i.mu.Lock()
+	i.tasks = append(i.tasks, task)
+	i.mu.Unlock()
+	select {
+	case i.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (i *inbox) take() []func(now time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	tasks := i.tasks
+	i.tasks = nil
+	return tasks
+}
+
+// broadcast wakes everybody who waits. The zero value is ready.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// next is closed at the next shout.
+func (b *broadcast) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *broadcast) shout() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}

@@ -1,0 +1,346 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+// maker is a plugin that returns a connection string, and complains on stderr
+// with the password in it.
+func maker(_ context.Context, p agent.PluginSpec, stdin []byte, line func(string),
+) agent.PluginResult {
+	var r stdio.Request
+	if err := json.Unmarshal(stdin, &r); err != nil {
+		return agent.PluginResult{ExitCode: 2}
+	}
+	line(p.Action + " with " + r.Secrets["password"])
+	// After an unknown outcome there are no outputs to be given back.
+	if p.Action == "delete" && r.Outputs != nil && r.Outputs["url"] != "pg://"+password {
+		return agent.PluginResult{ExitCode: 3, Stdout: []byte("{}")}
+	}
+	return agent.PluginResult{Stdout: []byte(`{"success":true,"output":"made ` + password +
+		`","outputs":{"url":"pg://` + password + `","count":3}}`)}
+}
+
+// eventually looks again and again, for what nobody reports.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	deadline := time.After(patience)
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-deadline:
+			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+func objects(t *testing.T, r *dummy.Runtime) []string {
+	t.Helper()
+	all, err := r.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range all {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+func TestAgent_RunsRemovesAndLeavesNothing(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker})
+	dir := t.TempDir()
+	n := p.boot(dir, r, nil)
+	s := n.connect()
+	if p.asked != 0 {
+		t.Error("secrets were fetched before anything was to be run")
+	}
+	p.want(s, shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	checkSecretsStayHidden(t, p, dir)
+	web, _ := r.Service("d1", "web")
+	if web.SecretEnv["URL"] != "pg://"+password || len(web.Env) > 0 {
+		t.Errorf("web got env %v, secret env %v", web.Env, web.SecretEnv)
+	}
+	db, _ := r.Service("d1", "db")
+	if db.Env["MODE"] != "test" || db.SecretEnv["PASSWORD"] != password {
+		t.Errorf("db got env %v, secret env %v", db.Env, db.SecretEnv)
+	}
+	p.want(s, goneGoal("d1"))
+	p.untilPhase("d1", wire.PhaseRemoved)
+	want := []string{"start db", "create make", "start web", "delete make"}
+	if got := r.Ledger(); !slices.Equal(got, want) {
+		t.Errorf("ran %v, want %v", got, want)
+	}
+	// promise: N-152
+	if left := objects(t, r); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// checkSecretsStayHidden looks for the password in all its forms in the data
+// folder, the events and the log lines; and first makes sure that looking works.
+func checkSecretsStayHidden(t *testing.T, p *plane, dir string) {
+	t.Helper()
+	forms := [][]byte{[]byte(password), []byte(hex.EncodeToString([]byte(password)))}
+	for offset := range 3 {
+		encoded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", offset) + password))
+		forms = append(forms, []byte(encoded[4:24]))
+	}
+	found := func(data []byte) bool {
+		return slices.ContainsFunc(forms, func(f []byte) bool { return bytes.Contains(data, f) })
+	}
+	if !found([]byte("x" + password)) {
+		t.Fatal("the scanner is blind")
+	}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		// promise: N-116
+		if found(data) {
+			t.Errorf("%s holds the secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.until("the plugin's line", func() bool { return len(p.lines) > 0 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, what := range []any{p.events, p.lines} {
+		data, err := json.Marshal(what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found(data) {
+			t.Errorf("reports hold the secret: %s", data)
+		}
+	}
+	for _, e := range p.events {
+		if e.Step == "make" && e.Status == pipeline.StepDone {
+			if e.Outputs["url"] != "[secret]" || e.Outputs["count"] != 3.0 ||
+				e.Message != "made [secret]" {
+				t.Errorf("outputs shown as %v, message %q", e.Outputs, e.Message)
+			}
+		}
+	}
+	if p.lines[0].Text != "create with [secret]" || p.lines[0].Number != 1 {
+		t.Errorf("first line is %+v", p.lines[0])
+	}
+}
+
+func TestAgent_SecretsAreFetchedOnlyWhenARunNeedsThem(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker})
+	s := p.boot(t.TempDir(), r, nil).connect()
+	p.silent = true
+	p.want(s, shop("d1"))
+	p.until("the question", func() bool { return p.asked > 0 })
+	// promise: N-115
+	if got := r.Ledger(); len(got) > 0 {
+		t.Errorf("ran without secrets: %v", got)
+	}
+}
+
+// A failure rolls back with the control plane away, and is told afterwards.
+func TestAgent_RollsBackWithoutControlPlane(t *testing.T) {
+	p := newPlane(t)
+	cut := make(chan struct{})
+	gone := make(chan struct{})
+	k := dummy.Knobs{Plugin: maker}
+	k.Health = func(s agent.ServiceSpec) agent.Probed {
+		if s.Step == "web" {
+			select {
+			case <-cut:
+			default:
+				close(cut)
+			}
+			<-gone
+			return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 3}
+		}
+		return agent.Probed{Health: wire.HealthHealthy}
+	}
+	r := dummy.New(k)
+	n := p.boot(t.TempDir(), r, nil)
+	s := n.connect()
+	p.want(s, shop("d1"))
+	<-cut
+	_ = s.Close(wire.CodeGone, "the cable is cut")
+	close(gone)
+	// promise: N-094
+	eventually(t, "an empty engine", func() bool { return len(objects(t, r)) == 0 })
+	n.connect()
+	p.untilPhase("d1", wire.PhaseFailed)
+	want := []string{"start db", "create make", "start web", "delete make"}
+	if got := r.Ledger(); !slices.Equal(got, want) {
+		t.Errorf("ran %v, want %v", got, want)
+	}
+	checkContiguous(t, p)
+	if !strings.Contains(p.story(), "web failed service_exited the service ended with exit code 3") {
+		t.Errorf("the reason is missing:%s", p.story())
+	}
+}
+
+// checkContiguous: no gap and no double in what the control plane keeps.
+func checkContiguous(t *testing.T, p *plane) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, e := range p.events {
+		if e.Seq != p.events[0].Seq+int64(i) {
+			t.Fatalf("event %d has number %d", i, e.Seq)
+		}
+	}
+}
+
+func TestAgent_TunnelReachesDeclaredPortsOnly(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker})
+	n := p.boot(t.TempDir(), r, nil)
+	p.want(n.connect(), shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	open := func(target wire.Target) (io.ReadWriteCloser, error) {
+		conn, err := n.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wire.OpenTunnel(t.Context(), conn, target)
+	}
+	tunnel, err := open(wire.Target{Deployment: "d1", Service: "web", Port: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(tunnel, "ping"); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 4)
+	if _, err := io.ReadFull(tunnel, got); err != nil || string(got) != "ping" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	_ = tunnel.Close()
+	for _, bad := range []wire.Target{{Deployment: "d1", Service: "web", Port: 81},
+		{Deployment: "d1", Service: "make", Port: 80}, {Deployment: "d2", Service: "web", Port: 80}} {
+		if _, err := open(bad); err == nil || !strings.Contains(err.Error(), "404") {
+			t.Errorf("%s: %v, want 404", bad, err)
+		}
+	}
+}
+
+func TestAgent_StreamsServiceLogsMasked(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker})
+	n := p.boot(t.TempDir(), r, nil)
+	p.want(n.connect(), shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	r.Print("d1", "web", "using "+password)
+	client := &http.Client{Transport: wire.NewTransport(
+		func(ctx context.Context) (net.Conn, error) { return n.dial(ctx) })}
+	answer, err := client.Get("http://agent/v1/deployments/d1/services/web/logs?tail=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, _ := io.ReadAll(answer.Body)
+	if answer.StatusCode != http.StatusOK || !strings.HasSuffix(string(body), "using [secret]\n") {
+		t.Errorf("%s: %q", answer.Status, body)
+	}
+}
+
+func TestAgent_RestartsAServiceThatEnds(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	r.Break("d1", "web", 1)
+	p.until("the restart", func() bool {
+		for _, s := range p.vitals.Services {
+			if s.Step == "web" && s.Restarts == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	r.Steal("d1")
+	p.until("everything again", func() bool {
+		_, db := r.Service("d1", "db")
+		_, web := r.Service("d1", "web")
+		return db && web
+	})
+	if n := strings.Count(strings.Join(r.Ledger(), ","), "create make"); n != 1 {
+		t.Errorf("the plugin ran %d times", n)
+	}
+}
+
+func TestAgent_RemovesWhatHasNoGoal(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker})
+	if err := r.Prepare(t.Context(), "zombie"); err != nil {
+		t.Fatal(err)
+	}
+	n := p.boot(t.TempDir(), r, nil)
+	if len(objects(t, r)) == 0 {
+		t.Error("removed before the control plane said what should be")
+	}
+	n.connect()
+	p.want(nil, shop("d1"))
+	// promise: N-153
+	eventually(t, "an empty engine", func() bool { return len(objects(t, r)) == 0 })
+}
+
+// A listing that fails says nothing: nothing is stopped or removed on it.
+func TestAgent_ConcludesNothingFromAFailedListing(t *testing.T) {
+	p := newPlane(t)
+	k := dummy.Knobs{Plugin: maker}
+	r := dummy.New(k)
+	p.want(p.boot(t.TempDir(), r, nil).connect(), shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	before := r.Ledger()
+	failed := make(chan struct{}, 100)
+	k.Fail = func(op, _ string) error {
+		if op == "list" {
+			select {
+			case failed <- struct{}{}:
+			default:
+			}
+			return agent.ErrUnavailable
+		}
+		return nil
+	}
+	r.Set(k)
+	for range 2 {
+		<-failed
+	}
+	r.Set(dummy.Knobs{Plugin: maker})
+	if after := r.Ledger(); !slices.Equal(before, after) {
+		t.Errorf("did %v", after[len(before):])
+	}
+	if len(objects(t, r)) == 0 {
+		t.Error("everything was removed")
+	}
+}

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// bundle is what is secret about one deployment. It lives in memory only. It
+// is used by one goroutine at a time, or not changed any more; with methods
+// return changed copies.
+type bundle struct {
+	deployment string
+	key        []byte
+	values     map[string]string
+	auths      map[string]wire.RegistryAuth
+	outputs    map[pipeline.StepKey]stepOutputs
+	masker     *Masker
+}
+
+// stepOutputs are a step's outputs in full, and which of them are secret.
+type stepOutputs struct {
+	Values map[string]any  `json:"values"`
+	Secret map[string]bool `json:"secret,omitempty"`
+}
+
+// newBundle opens what it can of the sealed outputs, ours first.
+func newBundle(
+	deployment string, s wire.Secrets, ours map[pipeline.StepKey][]byte,
+) *bundle {
+	b := &bundle{deployment: deployment, key: s.Key, values: s.Values, auths: s.Registries,
+		outputs: map[pipeline.StepKey]stepOutputs{}}
+	for _, sealed := range []map[pipeline.StepKey][]byte{s.Outputs, ours} {
+		for step, blob := range sealed {
+			if out, err := b.open(step, blob); err == nil {
+				b.outputs[step] = out
+			}
+		}
+	}
+	b.masker = NewMasker(b.secrets())
+	return b
+}
+
+// secrets lists every text that has to be hidden.
+func (b *bundle) secrets() []string {
+	var all []string
+	for _, v := range b.values {
+		all = append(all, v)
+	}
+	for _, a := range b.auths {
+		all = append(all, a.Password)
+	}
+	for _, out := range b.outputs {
+		for name := range out.Secret {
+			all = append(all, texts(out.Values[name])...)
+		}
+	}
+	return all
+}
+
+// texts collects the strings of a JSON tree, and numbers long enough to be
+// a secret.
+func texts(tree any) []string {
+	switch v := tree.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+		return all
+	case map[string]any:
+		var all []string
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+		return all
+	case float64:
+		encoded, err := json.Marshal(v)
+		if err != nil {
+			return nil
+		}
+		return []string{string(encoded)}
+	}
+	return nil
+}
+
+// with returns a bundle that knows a step's outputs too. An output is secret
+// if its schema says so, or if it holds a secret that is known.
+func (b *bundle) with(
+	step pipeline.StepKey, outputs map[string]any, c *pipeline.Component,
+) (*bundle, stepOutputs) {
+	out := stepOutputs{Values: outputs, Secret: map[string]bool{}}
+	for name, value := range outputs {
+		_, tainted := b.masker.Tree(value)
+		if tainted || c != nil && c.SecretOutput(name) {
+			out.Secret[name] = true
+		}
+	}
+	next := *b
+	next.outputs = maps.Clone(b.outputs)
+	next.outputs[step] = out
+	next.masker = NewMasker(next.secrets())
+	return &next, out
+}
+
+// shown is what people may read of outputs.
+func (b *bundle) shown(out stepOutputs) map[string]any {
+	shown := make(map[string]any, len(out.Values))
+	for name, value := range out.Values {
+		hidden, _ := b.masker.Tree(value)
+		if out.Secret[name] {
+			hidden = masked
+		}
+		shown[b.masker.Mask(name)] = hidden
+	}
+	return shown
+}
+
+// seal encrypts outputs for journal and report, bound to deployment and step.
+func (b *bundle) seal(step pipeline.StepKey, out stepOutputs) ([]byte, error) {
+	aead, err := b.aead()
+	if err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode outputs of step %s: %w", step, err)
+	}
+	nonce := make([]byte, aead.NonceSize())
+	_, _ = rand.Read(nonce) // never fails: the process dies instead
+	return aead.Seal(nonce, nonce, plain, b.aad(step)), nil
+}
+
+func (b *bundle) open(step pipeline.StepKey, blob []byte) (stepOutputs, error) {
+	var out stepOutputs
+	aead, err := b.aead()
+	if err != nil {
+		return out, err
+	}
+	if len(blob) < aead.NonceSize() {
+		return out, errors.New("sealed outputs are too short")
+	}
+	nonce, rest := blob[:aead.NonceSize()], blob[aead.NonceSize():]
+	plain, err := aead.Open(nil, nonce, rest, b.aad(step))
+	if err != nil {
+		return out, fmt.Errorf("open outputs of step %s: %w", step, err)
+	}
+	if err := json.Unmarshal(plain, &out); err != nil {
+		return out, fmt.Errorf("decode outputs of step %s: %w", step, err)
+	}
+	return out, nil
+}
+
+func (b *bundle) aead() (cipher.AEAD, error) {
+	block, err := aes.NewCipher(b.key)
+	if err != nil {
+		return nil, fmt.Errorf("the run's key: %w", err)
+	}
+	return cipher.NewGCM(block)
+}
+
+func (b *bundle) aad(step pipeline.StepKey) []byte {
+	return []byte(b.deployment + "|" + string(step))
+}

@@ -1,0 +1,66 @@
+package agent_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+)
+
+func journalOf(dir string) string { return filepath.Join(dir, "journal") }
+
+func remove(t *testing.T, dir string) {
+	if err := os.Remove(journalOf(dir)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func empty(t *testing.T, dir string) {
+	if err := os.Truncate(journalOf(dir), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flip turns one bit in the middle.
+func flip(t *testing.T, dir string) {
+	data, err := os.ReadFile(journalOf(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 4
+	if err := os.WriteFile(journalOf(dir), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wipe takes the state too, but not the certificate.
+func wipe(t *testing.T, dir string) {
+	remove(t, dir)
+	if err := os.Remove(filepath.Join(dir, "state.json")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNew_RefusesAJournalFromANewerRelease(t *testing.T) {
+	p := newPlane(t)
+	dir := t.TempDir()
+	err := os.WriteFile(journalOf(dir), []byte("nullops-journal 2\nwhatever"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = agent.New(agent.Config{Data: dir, Token: &p.token, Build: "dev"},
+		dummy.New(dummy.Knobs{}))
+	if !errors.Is(err, agent.ErrNewerJournal) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNew_RefusesToStartWithoutAToken(t *testing.T) {
+	_, err := agent.New(agent.Config{Data: t.TempDir(), Build: "dev"}, dummy.New(dummy.Knobs{}))
+	if err == nil {
+		t.Error("an agent that nobody can talk to was started")
+	}
+}

@@ -1,0 +1,53 @@
+package agent_test
+
+import (
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/agent/wire/wiretest"
+)
+
+// A write to the disk that does not come back: the link stays alive meanwhile,
+// and in the end the agent gives up, so that somebody starts it anew.
+func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	hangs, free := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(free) })
+	var hung atomic.Bool
+	var armed atomic.Bool
+	pipes := wiretest.NewPipes()
+	a, err := agent.New(agent.Config{Data: t.TempDir(), Token: &p.token, Build: "dev",
+		Listener: pipes, Log: slog.New(slog.DiscardHandler), VitalsEvery: 50 * time.Millisecond,
+		DiskPatience: 5 * time.Second, Failpoint: func(name string) error {
+			if name == "journal.sync" && armed.Load() && hung.CompareAndSwap(false, true) {
+				close(hangs)
+				<-free
+			}
+			return nil
+		}}, dummy.New(dummy.Knobs{Plugin: maker}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{plane: p, agent: a, pipes: pipes, done: make(chan error, 1)}
+	go func() { n.done <- a.Run(t.Context()) }()
+	s := n.connect()
+	armed.Store(true)
+	p.want(s, shop("d1"))
+	<-hangs
+	began := time.Now()
+	p.until("a sign of life while the disk hangs",
+		func() bool { return p.vitals.At.After(began) })
+	if err := <-n.done; !errors.Is(err, agent.ErrDiskHangs) {
+		t.Errorf("the agent ended with: %v", err)
+	}
+	if p.phase("d1") == wire.PhaseReady {
+		t.Error("something went on without the journal")
+	}
+}

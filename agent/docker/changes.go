@@ -1,0 +1,64 @@
+package docker
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+const (
+	changesFirst = 200 * time.Millisecond
+	changesMax   = 5 * time.Second
+)
+
+// Changes delivers a hint on every event of ours, and on every connection:
+// after a restart the engine repeats none of what happened before.
+func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
+	hints := make(chan struct{}, 1)
+	go func() {
+		defer close(hints)
+		backoff := changesFirst
+		for ctx.Err() == nil {
+			if d.watch(ctx, hints) {
+				backoff = changesFirst
+			}
+			jittered := backoff/2 + rand.N(backoff)
+			if pause(ctx, jittered) != nil {
+				return
+			}
+			backoff = min(2*backoff, changesMax)
+		}
+	}()
+	return hints
+}
+
+// watch returns when the stream of events ends. It reports whether the stream
+// was any good.
+func (d *Docker) watch(ctx context.Context, hints chan<- struct{}) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream := d.api.Events(ctx, client.EventsListOptions{Filters: d.names.ours("")})
+	hint(hints)
+	good := false
+	for {
+		select {
+		case <-stream.Messages:
+			good = true
+			hint(hints)
+		case err := <-stream.Err:
+			if ctx.Err() == nil {
+				d.log.Debug("events of the engine ended", "error", err)
+			}
+			return good
+		}
+	}
+}
+
+func hint(hints chan<- struct{}) {
+	select {
+	case hints <- struct{}{}:
+	default:
+	}
+}

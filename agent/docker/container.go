@@ -1,0 +1,122 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// containerSpec is everything that a container of ours is made from.
+type containerSpec struct {
+	name       string
+	kind       agent.ObjectKind
+	deployment string
+	run        string
+	step       pipeline.StepKey
+	config     *container.Config
+	host       *container.HostConfig
+	// network is a name; empty means none. alias is the DNS name in it.
+	network string
+	alias   string
+}
+
+func (s containerSpec) digest() string {
+	return digest(s.config, s.host, s.network, s.alias)
+}
+
+// ensureRunning makes the container be there, made from this specification,
+// and started. Keep says whether a container from before may stay; a caller
+// that changed what is not in the specification says no.
+//
+// A container from before may refuse to start because the world around it was
+// replaced (a network by the same name, say). It is then made anew, once.
+func (d *Docker) ensureRunning(ctx context.Context, s containerSpec, keep bool) error {
+	id, adopted, err := d.ensureContainer(ctx, s, keep)
+	if err != nil {
+		return err
+	}
+	err = d.start(ctx, id)
+	if err == nil || !adopted || !answered(err) {
+		return err
+	}
+	id, _, err = d.ensureContainer(ctx, s, false)
+	if err != nil {
+		return err
+	}
+	return d.start(ctx, id)
+}
+
+func (d *Docker) start(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	if _, err := d.api.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("start container: %w", acted(err))
+	}
+	return nil
+}
+
+// ensureContainer creates the container, or adopts the one that has its name.
+func (d *Docker) ensureContainer(
+	ctx context.Context, s containerSpec, keep bool,
+) (id string, adopted bool, err error) {
+	d.sweeps.await(ctx, s.name)
+	id, err = d.create(ctx, s)
+	if !errdefs.IsConflict(err) {
+		return id, false, err
+	}
+	r, err := d.inspect(ctx, s.name)
+	if err != nil && !errdefs.IsNotFound(err) {
+		return "", false, err
+	}
+	if err == nil {
+		labels := r.Config.Labels
+		if labels[labelInstall] != d.names.install {
+			return "", false, fmt.Errorf("a container called %s exists and is not ours: "+
+				"remove or rename it", s.name)
+		}
+		if keep && labels[labelSpec] == s.digest() {
+			return r.ID, true, nil
+		}
+		if err := d.removeContainer(ctx, r.ID); err != nil {
+			return "", false, err
+		}
+	}
+	id, err = d.create(ctx, s)
+	return id, false, err
+}
+
+func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	config := *s.config
+	config.Labels = d.names.labels(s.kind, s.deployment, s.run, s.step, s.digest())
+	r, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{
+		Name: s.name, Config: &config, HostConfig: s.host,
+		NetworkingConfig: endpoint(s.network, s.alias),
+	})
+	if err != nil {
+		return "", fmt.Errorf("create container: %w", acted(err))
+	}
+	return r.ID, nil
+}
+
+// inspect returns errors that keep the engine's class, so that the caller can
+// tell a missing container.
+func (d *Docker) inspect(ctx context.Context, id string) (container.InspectResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err != nil {
+		return r.Container, fmt.Errorf("inspect container: %w", asked(err))
+	}
+	return r.Container, nil
+}
+
+// noCore keeps memory, and the secrets in it, out of core files.
+func noCore() []*container.Ulimit { return []*container.Ulimit{{Name: "core"}} }

@@ -1,0 +1,30 @@
+package docker_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/agent/runtimetest"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// A real engine passes the suite that the dummy passes.
+func TestDocker_KeepsTheContract(t *testing.T) {
+	r := newRig(t)
+	images := map[runtimetest.Behaviour]pipeline.Image{}
+	for _, b := range []runtimetest.Behaviour{runtimetest.Echo, runtimetest.Fail,
+		runtimetest.Hang, runtimetest.Flood} {
+		images[b] = dockertest.Publish(t, r.host, "nullops-test/"+string(b),
+			fmt.Sprintf(`ENTRYPOINT ["/actor", "behave", %q]`, b))
+	}
+	echo := dockertest.Publish(t, r.host, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
+	runtimetest.Run(t, func(*testing.T) runtimetest.Subject {
+		return runtimetest.Subject{Runtime: r, Port: 7,
+			Service: func(s *agent.ServiceSpec) {
+				s.Image, s.Command = echo, []string{"echo", "7"}
+			},
+			Plugin: func(p *agent.PluginSpec, b runtimetest.Behaviour) { p.Image = images[b] }}
+	})
+}

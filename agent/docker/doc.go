@@ -1,0 +1,28 @@
+// Package docker is the agent's Runtime on the Docker Engine, and the only
+// package that knows the engine's client.
+//
+// Every object has a deterministic name and labels, so that an object from
+// before a lost answer or a crash is found again: adopted if it was made from
+// the same specification, replaced if not. Nothing is kept in memory that
+// could not be asked again.
+//
+// Networks. Each deployment has one, with an explicit subnet cut from the
+// installation's own range, because the engine's default pools are used up at
+// about 30 networks. Nothing is published on the host, ever: Docker's isolation
+// between networks does not cover published ports. The agent reaches services
+// through the deployment's gate (package sidecar).
+//
+// Services run with the capabilities that ordinary images need to drop their
+// own privileges (see serviceCapabilities), never with new ones; their logs go
+// to the "local" driver with a size cap. There is no restart policy: after a
+// kill of the engine, policies bring back what the agent may want gone, and
+// the agent reconciles anyway. Gates alone restart, since they hold no state.
+//
+// Plugins run with nothing: no capability, no network unless asked, read-only
+// root, no log on disk. Their containers are made ahead, and removed after the
+// result is out.
+//
+// Secrets reach plugins on stdin and services through the init role of the
+// sidecar, from a folder in tmpfs. Neither the engine's files nor ours hold
+// them. Rendered files live in the same folder.
+package docker

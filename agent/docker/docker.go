@@ -1,0 +1,200 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+	"golang.org/x/sys/unix"
+
+	"github.com/nullops/nullops/agent"
+)
+
+// Config is what New needs. Host, Install, DataDir and RunDir are required.
+type Config struct {
+	// Host is the engine's address, such as unix:///var/run/docker.sock.
+	Host string
+	// Install tells this installation's objects from everybody else's.
+	Install string
+	// DataDir keeps the sidecar and the gates' sockets.
+	DataDir string
+	// RunDir must be on tmpfs: services' secrets and files are in it.
+	RunDir string
+	// HostDataDir and HostRunDir are the same folders as the engine sees them.
+	// Empty means: the same, or, when the agent itself runs in a container,
+	// what inspecting that container says.
+	HostDataDir string
+	HostRunDir  string
+	// SubnetRange is cut into one subnet per deployment; default 10.213.0.0/16.
+	SubnetRange netip.Prefix
+	// SubnetBits is a subnet's prefix length; default 26: room for 60
+	// containers, and for 1,024 deployments in the default range.
+	SubnetBits int
+	// Sidecar replaces the embedded binary, for tests.
+	Sidecar []byte
+	// Log gets what no caller is told, such as a failed removal in the
+	// background. Nil means slog's default.
+	Log *slog.Logger
+}
+
+// Docker is a Runtime on one Docker Engine.
+type Docker struct {
+	api     *client.Client
+	config  Config
+	names   names
+	sidecar sidecarBinary
+	host    hostPaths
+	log     *slog.Logger
+
+	// networks keeps two calls from picking the same subnet.
+	networks sync.Mutex
+	// sweeps are removals of ended plugins, after their result is out.
+	sweeps sweeps
+	ahead  ahead
+	usage  usage
+}
+
+var _ agent.Runtime = (*Docker)(nil)
+
+// New connects to the engine and checks the folders. An engine that does not
+// answer is an error that wraps agent.ErrUnavailable; any other error is a
+// setting to correct, and names it.
+func New(ctx context.Context, c Config) (*Docker, error) {
+	c = c.withDefaults()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	binary, err := embeddedSidecar(c.Sidecar)
+	if err != nil {
+		return nil, err
+	}
+	api, err := client.New(client.WithHost(c.Host), client.WithUserAgent("nullops-agent"))
+	if err != nil {
+		return nil, fmt.Errorf("docker host %q: %w", c.Host, err)
+	}
+	d := &Docker{
+		api: api, config: c, names: newNames(c.Install), sidecar: binary, log: c.Log,
+		sweeps: sweeps{pending: map[string]chan struct{}{}},
+		ahead:  ahead{ids: map[agent.PluginSpec]string{}},
+		usage:  usage{cpu: map[string]cpuSample{}},
+	}
+	if err := d.prepareHost(ctx); err != nil {
+		_ = api.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Close waits for removals in the background, then drops idle connections.
+func (d *Docker) Close() error {
+	d.sweeps.await(context.Background())
+	return d.api.Close()
+}
+
+func (c Config) withDefaults() Config {
+	if !c.SubnetRange.IsValid() {
+		c.SubnetRange = netip.MustParsePrefix("10.213.0.0/16")
+	}
+	if c.SubnetBits == 0 {
+		c.SubnetBits = 26
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+func (c Config) check() error {
+	switch {
+	case c.Host == "":
+		return fmt.Errorf("docker host is empty: give one, such as %s", client.DefaultDockerHost)
+	case c.Install == "":
+		return fmt.Errorf("install id is empty: it tells our containers from others")
+	case !filepath.IsAbs(c.DataDir):
+		return fmt.Errorf("data folder %q is not an absolute path", c.DataDir)
+	case !filepath.IsAbs(c.RunDir):
+		return fmt.Errorf("run folder %q is not an absolute path", c.RunDir)
+	case !c.SubnetRange.Addr().Is4():
+		return fmt.Errorf("subnet range %s is not IPv4", c.SubnetRange)
+	case c.SubnetBits < c.SubnetRange.Bits() || c.SubnetBits > 29:
+		return fmt.Errorf("subnet size /%d does not fit range %s: give a value from %d to 29",
+			c.SubnetBits, c.SubnetRange, c.SubnetRange.Bits())
+	}
+	return nil
+}
+
+// prepareHost makes the folders, checks the tmpfs, and puts the sidecar where
+// the engine can mount it from.
+func (d *Docker) prepareHost(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	if _, err := d.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return fmt.Errorf("ask docker at %s: %w", d.config.Host, unavailable(err))
+	}
+	for _, dir := range []string{d.gatesDir(), filepath.Dir(d.initPath()), d.runDir()} {
+		if err := os.MkdirAll(dir, 0o711); err != nil {
+			return fmt.Errorf("make folder: %w", err)
+		}
+	}
+	if err := onTmpfs(d.config.RunDir); err != nil {
+		return err
+	}
+	host, err := d.findHostPaths(ctx)
+	if err != nil {
+		return err
+	}
+	d.host = host
+	helper, err := d.sidecar.bytes()
+	if err != nil {
+		return err
+	}
+	return writeFile(d.initPath(), helper, 0o555)
+}
+
+// onTmpfs refuses a run folder that would put secrets on disk.
+func onTmpfs(dir string) error {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	if s.Type != unix.TMPFS_MAGIC && s.Type != unix.RAMFS_MAGIC {
+		return fmt.Errorf("run folder %s is on a disk, but holds secrets: "+
+			"mount a tmpfs there, or choose a folder below /dev/shm", dir)
+	}
+	return nil
+}
+
+// writeFile replaces a file as a whole, so that no reader sees half of it. A
+// file that is already right stays: it may be an executable in use.
+func writeFile(path string, data []byte, mode os.FileMode) error {
+	if old, err := os.ReadFile(path); err == nil && string(old) == string(data) {
+		return os.Chmod(path, mode)
+	}
+	temp := fmt.Sprintf("%s.%d.new", path, time.Now().UnixNano())
+	if err := os.WriteFile(temp, data, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Chmod(temp, mode); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// initPath is the sidecar on disk, mounted into services that have secrets.
+func (d *Docker) initPath() string {
+	return filepath.Join(d.config.DataDir, "bin", "sidecar-"+d.sidecar.hash)
+}
+
+func (d *Docker) gatesDir() string { return filepath.Join(d.config.DataDir, "gates") }
+
+// runDir is below RunDir, since several installations may share that one.
+func (d *Docker) runDir() string { return filepath.Join(d.config.RunDir, d.names.short) }

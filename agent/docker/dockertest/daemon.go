@@ -1,0 +1,184 @@
+package dockertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+// tickTime is how often tests ask again while they wait for something.
+const tickTime = 20 * time.Millisecond
+
+func tick(ctx context.Context) bool {
+	t := time.NewTimer(tickTime)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Daemon is a private Docker Engine that a test may kill. Its containerd is
+// started apart from it: one that the engine manages itself is in the way of
+// a restart after kill -9. It has a network namespace of its own: engines in
+// one namespace take each other's bridges and firewall rules away.
+type Daemon struct {
+	Host string
+	// Root is everything the engine and its containerd keep on disk.
+	Root string
+
+	t          testing.TB
+	namespace  string
+	containerd *exec.Cmd
+	engine     *exec.Cmd
+}
+
+// StartDaemon starts an engine for the length of a test. It needs root.
+func StartDaemon(t testing.TB) *Daemon {
+	t.Helper()
+	Host(t) // Where no engine is, none can be started either.
+	if os.Geteuid() != 0 {
+		missing(t, "starting a Docker Engine needs root")
+	}
+	root, err := os.MkdirTemp("", "nullops-engine-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Daemon{
+		Host: "unix://" + filepath.Join(root, "docker.sock"), Root: root, t: t,
+	}
+	t.Cleanup(d.stop)
+	d.makeNamespace()
+	d.startContainerd()
+	d.Start()
+	return d
+}
+
+func (d *Daemon) startContainerd() {
+	d.t.Helper()
+	config := fmt.Sprintf("version = 2\nroot = %q\nstate = %q\n"+
+		"disabled_plugins = [\"io.containerd.grpc.v1.cri\"]\n[grpc]\naddress = %q\n",
+		filepath.Join(d.Root, "containerd"), filepath.Join(d.Root, "state"), d.socket())
+	path := filepath.Join(d.Root, "containerd.toml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	d.containerd = d.spawn("containerd", "--config", path)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
+	defer cancel()
+	Await(ctx, d.t, "containerd listens", func() bool {
+		_, err := os.Stat(d.socket())
+		return err == nil
+	})
+}
+
+func (d *Daemon) socket() string { return filepath.Join(d.Root, "containerd.sock") }
+
+// makeNamespace lasts longer than the engine, as a machine's network does.
+func (d *Daemon) makeNamespace() {
+	d.t.Helper()
+	d.namespace = filepath.Base(d.Root)
+	for _, args := range [][]string{
+		{"netns", "add", d.namespace}, {"-n", d.namespace, "link", "set", "lo", "up"},
+	} {
+		if out, err := exec.CommandContext(d.t.Context(), "ip", args...).CombinedOutput(); err != nil {
+			d.t.Fatalf("make network namespace: %v: %s", err, out)
+		}
+	}
+}
+
+// Start starts the engine (again) and waits until it answers. A pid file from
+// before a kill -9 would be in the way.
+func (d *Daemon) Start() {
+	d.t.Helper()
+	pid := filepath.Join(d.Root, "docker.pid")
+	_ = os.Remove(pid)
+	d.engine = d.spawn("nsenter", "--net=/var/run/netns/"+d.namespace,
+		"dockerd", "--containerd", d.socket(), "--pidfile", pid,
+		"--data-root", filepath.Join(d.Root, "data"), "--exec-root", filepath.Join(d.Root, "exec"),
+		"--host", d.Host)
+	api := Client(d.t, d.Host)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 30*time.Second)
+	defer cancel()
+	Await(ctx, d.t, "the engine answers", func() bool {
+		_, err := api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
+		return err == nil
+	})
+}
+
+func (d *Daemon) spawn(name string, args ...string) *exec.Cmd {
+	d.t.Helper()
+	log, err := os.OpenFile(filepath.Join(d.Root, name+".log"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	// Not tied to the test's context: the order of the end matters.
+	c := exec.Command(name, args...)
+	c.Stdout, c.Stderr = log, log
+	if err := c.Start(); err != nil {
+		d.t.Fatalf("start %s: %v", name, err)
+	}
+	return c
+}
+
+// Kill ends the engine with SIGKILL. Its containers live on until it starts
+// again.
+func (d *Daemon) Kill() {
+	d.t.Helper()
+	if err := d.engine.Process.Kill(); err != nil {
+		d.t.Fatalf("kill engine: %v", err)
+	}
+	_ = d.engine.Wait()
+	d.engine = nil
+}
+
+// Freeze stops the engine without ending it, until Thaw.
+func (d *Daemon) Freeze() { d.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen engine go on.
+func (d *Daemon) Thaw() { d.signal(syscall.SIGCONT) }
+
+func (d *Daemon) signal(s syscall.Signal) {
+	d.t.Helper()
+	if err := d.engine.Process.Signal(s); err != nil {
+		d.t.Fatalf("signal engine: %v", err)
+	}
+}
+
+// stop ends everything: the engine first, since it ends its containers.
+func (d *Daemon) stop() {
+	for _, c := range []*exec.Cmd{d.engine, d.containerd} {
+		if c == nil {
+			continue
+		}
+		_ = c.Process.Signal(syscall.SIGCONT)
+		_ = c.Process.Signal(syscall.SIGTERM)
+		timer := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })
+		_ = c.Wait()
+		timer.Stop()
+	}
+	_ = exec.Command("ip", "netns", "del", d.namespace).Run()
+	// Each life of the engine mounts its data root onto itself; one that was
+	// killed leaves that behind.
+	for range 8 {
+		if syscall.Unmount(filepath.Join(d.Root, "data"), syscall.MNT_DETACH) != nil {
+			break
+		}
+	}
+	if d.t.Failed() {
+		d.t.Logf("the engine's logs are kept in %s", d.Root)
+		return
+	}
+	_ = os.RemoveAll(d.Root)
+}

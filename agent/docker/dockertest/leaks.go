@@ -1,0 +1,99 @@
+package dockertest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+)
+
+// World is everything a scan for leaks saw, by a name that says what it is.
+type World map[string]struct{}
+
+// Look lists an engine's containers (in every state), networks and volumes,
+// and the entries of folders. With an installation, only objects with its
+// label are seen; with none, everything, which also finds what lost its
+// label, on an engine that nobody else uses.
+func Look(ctx context.Context, host, install string, folders ...string) (World, error) {
+	api, err := client.New(client.WithHost(host))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = api.Close() }()
+	filter := client.Filters{}
+	if install != "" {
+		filter = filter.Add("label", "nullops.install="+install)
+	}
+	w := World{}
+	containers, err := api.ContainerList(ctx,
+		client.ContainerListOptions{All: true, Filters: filter})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	for _, c := range containers.Items {
+		w.add("container", strings.Join(c.Names, " "), c.ID)
+	}
+	networks, err := api.NetworkList(ctx, client.NetworkListOptions{Filters: filter})
+	if err != nil {
+		return nil, fmt.Errorf("list networks: %w", err)
+	}
+	for _, n := range networks.Items {
+		w.add("network", n.Name, builtin(n))
+	}
+	volumes, err := api.VolumeList(ctx, client.VolumeListOptions{Filters: filter})
+	if err != nil {
+		return nil, fmt.Errorf("list volumes: %w", err)
+	}
+	for _, v := range volumes.Items {
+		w.add("volume", v.Name, "")
+	}
+	return w, w.addFolders(folders)
+}
+
+func (w World) add(kind, name, id string) {
+	w[strings.TrimSpace(kind+" "+name+" "+id)] = struct{}{}
+}
+
+// addFolders adds the files and the empty folders below each folder.
+func (w World) addFolders(folders []string) error {
+	for _, root := range folders {
+		err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+			if err != nil || path == root {
+				return err
+			}
+			w.add("file", path, "")
+			return nil
+		})
+		if err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("look into %s: %w", root, err)
+		}
+	}
+	return nil
+}
+
+// Since returns what is there now and was not before, sorted.
+func (w World) Since(before World) []string {
+	var leaks []string
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		if _, known := before[name]; !known {
+			leaks = append(leaks, name)
+		}
+	}
+	return leaks
+}
+
+// builtin leaves out the identity of the engine's own networks, which are made
+// anew on every start.
+func builtin(n network.Summary) string {
+	switch n.Name {
+	case "bridge", "host", "none":
+		return ""
+	}
+	return n.ID
+}

@@ -1,0 +1,349 @@
+// Command actor plays services and plugins in tests: well-behaved ones, and
+// those that do everything a runtime must stand up to.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	args := append(os.Args[1:], "", "")
+	n, _ := strconv.Atoi(args[1])
+	switch args[0] {
+	case "serve":
+		serve(args[1])
+	case "echo":
+		sendBack(args[1])
+	case "record":
+		record()
+	case "behave":
+		behave(args[1])
+	case "exit":
+		fmt.Fprintln(os.Stderr, "exiting with", n)
+		os.Exit(n)
+	case "":
+		plugin()
+	default:
+		act(args[0], n)
+	}
+}
+
+// plugin reads what to do from stdin, as plugins have no arguments.
+func plugin() {
+	var in struct {
+		Act string `json:"act"`
+		N   int    `json:"n"`
+		To  string `json:"to"`
+	}
+	data, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		panic(err)
+	}
+	if json.Unmarshal(data, &in) != nil || in.Act == "" {
+		in.Act = "echo"
+	}
+	if in.Act == "echo" {
+		fmt.Fprintln(os.Stderr, "echoing", len(data), "bytes")
+		_, _ = os.Stdout.Write(data)
+		return
+	}
+	if in.Act == "reach" {
+		fmt.Print(reach(in.To))
+		return
+	}
+	act(in.Act, in.N)
+}
+
+func act(what string, n int) {
+	switch what {
+	case "exit":
+		os.Exit(n)
+	case "sleep":
+		fmt.Fprintln(os.Stderr, "sleeping")
+		time.Sleep(time.Hour)
+	case "sleep-ms":
+		time.Sleep(time.Duration(n) * time.Millisecond)
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, "ignoring SIGTERM")
+		time.Sleep(time.Hour)
+	case "polite":
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, "waiting for SIGTERM")
+		<-c
+		os.Exit(7)
+	case "flood-stdout":
+		flood(os.Stdout, n)
+	case "flood-stderr":
+		flood(os.Stderr, n)
+		fmt.Println(`{"success":true}`)
+	case "flood-both":
+		go flood(os.Stderr, n)
+		flood(os.Stdout, n)
+	case "eat":
+		eat()
+	case "forks":
+		forks(n)
+	case "look":
+		look()
+	case "lines":
+		for i := range n {
+			fmt.Fprintln(os.Stderr, "line", i+1)
+		}
+	case "long-line":
+		fmt.Fprintln(os.Stderr, strings.Repeat("ä", n/2))
+		fmt.Fprint(os.Stderr, "bad \xff\x00 end")
+	}
+}
+
+// record tells a ledger on the host, beyond the network's gateway, that it runs.
+func record() {
+	var in struct {
+		Action     string         `json:"action"`
+		Parameters map[string]any `json:"parameters"`
+	}
+	if err := json.NewDecoder(os.Stdin).Decode(&in); err != nil {
+		panic(err)
+	}
+	url := fmt.Sprintf("http://%s:%v/?line=%s+%v", gateway(), in.Parameters["port"], in.Action,
+		in.Parameters["name"])
+	response, err := http.Post(url, "text/plain", nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_ = response.Body.Close()
+	fmt.Println(`{"success":true,"outputs":{"made":"yes"}}`)
+}
+
+// gateway is where the default route goes, as /proc tells it: in hexadecimal,
+// last byte first.
+func gateway() string {
+	data, _ := os.ReadFile("/proc/net/route")
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if f := strings.Fields(line); len(f) > 2 && f[1] == "00000000" {
+			n, _ := strconv.ParseUint(f[2], 16, 32)
+			return net.IPv4(byte(n), byte(n>>8), byte(n>>16), byte(n>>24)).String()
+		}
+	}
+	return "no gateway"
+}
+
+// behave is what package runtimetest asks of plugins.
+func behave(how string) {
+	data, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		panic(err)
+	}
+	if how == "hang" {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	fmt.Fprintln(os.Stderr, "this is", how)
+	switch how {
+	case "fail":
+		os.Exit(3)
+	case "hang":
+		time.Sleep(time.Hour)
+	case "flood":
+		flood(os.Stdout, 1024)
+	default:
+		_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"success": true,
+			"outputs": map[string]string{"stdin": string(data)}})
+	}
+}
+
+// sendBack answers each connection with what it is sent.
+func sendBack(port string) {
+	l, err := net.Listen("tcp", ":"+port)
+	if err != nil {
+		panic(err)
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			defer func() { _ = conn.Close() }()
+			_, _ = io.Copy(conn, conn)
+		}()
+	}
+}
+
+// flood writes n MiB in lines.
+func flood(w io.Writer, n int) {
+	chunk := []byte(strings.Repeat(strings.Repeat("x", 1023)+"\n", 64))
+	for range n * 16 {
+		if _, err := w.Write(chunk); err != nil {
+			return
+		}
+	}
+}
+
+func eat() {
+	var kept [][]byte
+	for {
+		b := make([]byte, 8<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		kept = append(kept, b)
+		_ = kept
+	}
+}
+
+// forks starts n copies and says how many the kernel allowed.
+func forks(n int) {
+	started := 0
+	for range n {
+		p, err := os.StartProcess("/actor", []string{"/actor", "sleep"}, &os.ProcAttr{})
+		if err != nil {
+			break
+		}
+		started++
+		defer func() { _ = p.Kill() }()
+	}
+	fmt.Printf(`{"started":%d}`, started)
+}
+
+// look says what the sandbox looks like from inside.
+func look() {
+	report := map[string]any{
+		"uid": os.Getuid(), "gid": os.Getgid(), "env": os.Environ(),
+		"status": status(), "interfaces": interfaces(), "pids": pids(),
+		"writable": writable("/", "/tmp", "/etc", "/dev/shm", "/data", "/proc/sys", "/run"),
+		"socket":   exists("/var/run/docker.sock", "/run/docker.sock", "/run/nullops"),
+		"devices":  names("/dev"),
+	}
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	report["mounts"] = strings.Split(strings.TrimSpace(string(mounts)), "\n")
+	_ = json.NewEncoder(os.Stdout).Encode(report)
+}
+
+func status() map[string]string {
+	data, _ := os.ReadFile("/proc/self/status")
+	m := map[string]string{}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		if k, v, ok := strings.Cut(line, ":"); ok {
+			m[k] = strings.TrimSpace(v)
+		}
+	}
+	return m
+}
+
+func interfaces() []string {
+	all, _ := net.Interfaces()
+	var list []string
+	for _, i := range all {
+		list = append(list, i.Name)
+	}
+	return list
+}
+
+func pids() int {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	return len(all)
+}
+
+func writable(dirs ...string) []string {
+	var list []string
+	for _, d := range dirs {
+		if os.WriteFile(filepath.Join(d, "w"), nil, 0o600) == nil {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func exists(paths ...string) []string {
+	var list []string
+	for _, p := range paths {
+		if _, err := os.Stat(p); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func names(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func serve(port string) {
+	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "hello from %s", os.Getenv("WHO"))
+	})
+	http.HandleFunc("/status/", func(w http.ResponseWriter, r *http.Request) {
+		code, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/status/"))
+		w.WriteHeader(code)
+	})
+	http.HandleFunc("/env", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, os.Getenv(r.URL.Query().Get("name")))
+	})
+	http.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) {
+		data, err := os.ReadFile(r.URL.Query().Get("path"))
+		if err != nil {
+			data = []byte(err.Error())
+		}
+		_, _ = w.Write(data)
+	})
+	http.HandleFunc("/look", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"uid": os.Getuid(), "status": status(), "args": os.Args,
+		})
+	})
+	http.HandleFunc("/dial", dial)
+	http.HandleFunc("/echo", echo)
+	fmt.Println("serving on", port)
+	fmt.Fprintln(os.Stderr, "to stderr")
+	server := http.Server{Addr: ":" + port, ReadHeaderTimeout: time.Minute}
+	if err := server.ListenAndServe(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// reach says whether a TCP connection can be opened.
+func reach(to string) string {
+	conn, err := net.DialTimeout("tcp", to, 1500*time.Millisecond)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	defer func() { _ = conn.Close() }()
+	return "connected to " + conn.RemoteAddr().String()
+}
+
+func dial(w http.ResponseWriter, r *http.Request) {
+	fmt.Fprint(w, reach(r.URL.Query().Get("to")))
+}
+
+// echo upgrades and sends back what it gets, as a WebSocket server would.
+func echo(w http.ResponseWriter, r *http.Request) {
+	conn, rw, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	fmt.Fprint(rw, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"+
+		"Connection: Upgrade\r\n\r\n")
+	_ = rw.Flush()
+	_, _ = io.Copy(conn, bufio.NewReader(rw))
+}

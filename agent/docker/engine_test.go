@@ -1,0 +1,170 @@
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/agent/docker/dockertest"
+)
+
+// An engine that is killed, frozen and started again: nothing is concluded
+// while it cannot be asked, and afterwards everything can be put right.
+func TestEngine_KilledAndBack(t *testing.T) {
+	engine := dockertest.StartDaemon(t)
+	r := newRigOn(t, engine.Host)
+	before, err := dockertest.Look(t.Context(), engine.Host, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.deployment()
+	s := r.service(id, "web")
+	s.SecretEnv = map[string]string{"TOKEN": canary}
+	r.start(s)
+	running := r.plugin(id, "running")
+	lost := make(chan error, 1)
+	started := make(chan struct{})
+	go func() {
+		_, err := r.RunPlugin(t.Context(), running, []byte(`{"act":"sleep"}`),
+			func(string) { close(started) })
+		lost <- err
+	}()
+	<-started
+	engine.Kill()
+	if err := <-lost; !errors.Is(err, agent.ErrUnavailable) {
+		t.Errorf("the running plugin: %v", err)
+	}
+	r.expectUnavailable(s)
+	engine.Start()
+	if err := r.Prepare(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	r.start(s)
+	if got := r.get(id, "web", "/env?name=TOKEN"); got != canary {
+		t.Errorf("the service sees %q", got)
+	}
+	r.expectNoSecretOn(engine)
+	left, err := r.RemoveDeployment(t.Context(), id)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left %v, error %v", left, err)
+	}
+	// On an engine of our own, everything is looked at, labelled or not.
+	world, err := dockertest.Look(t.Context(), engine.Host, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leaks := world.Since(before); len(leaks) > 0 {
+		t.Errorf("left on the engine: %q", leaks)
+	}
+}
+
+func (r *rig) expectUnavailable(s agent.ServiceSpec) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	_, listErr := r.List(ctx)
+	_, probeErr := r.Probe(ctx, s)
+	for what, err := range map[string]error{
+		"list": listErr, "probe": probeErr,
+		"start":   r.StartService(ctx, s),
+		"prepare": r.Prepare(ctx, uuid.NewString()),
+		"pull":    r.Pull(ctx, r.image, nil, nil),
+	} {
+		if !errors.Is(err, agent.ErrUnavailable) || errors.Is(err, agent.ErrNotFound) {
+			r.t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// expectNoSecretOn searches everything of a private engine, images included.
+func (r *rig) expectNoSecretOn(engine *dockertest.Daemon) {
+	r.t.Helper()
+	hits, err := dockertest.FindSecret(r.t.Context(), canary, dockertest.Places{
+		Host: engine.Host, Folders: []string{engine.Root, r.dataDir},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if len(hits) > 0 {
+		r.t.Errorf("the secret is in %s", strings.Join(hits, "\n"))
+	}
+}
+
+// A caller that gives up leaves an engine that does not answer behind, and what
+// was under way is found and adopted afterwards.
+func TestEngine_FrozenThenAdopted(t *testing.T) {
+	engine := dockertest.StartDaemon(t)
+	r := newRigOn(t, engine.Host)
+	id := r.deployment()
+	s := r.service(id, "web")
+	engine.Freeze()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := r.StartService(ctx, s); !errors.Is(err, agent.ErrUnavailable) {
+		t.Errorf("a frozen engine: %v", err)
+	}
+	engine.Thaw()
+	r.start(s)
+	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindService)
+}
+
+// Settings that cannot work are refused with their remedy.
+func TestNew_RefusesBadSettings(t *testing.T) {
+	host := dockertest.Host(t)
+	good := docker.Config{
+		Host: host, Install: "test", DataDir: t.TempDir(), RunDir: dockertest.RunDir(t),
+	}
+	for name, c := range map[string]struct {
+		change func(*docker.Config)
+		want   string
+	}{
+		"no host":       {func(c *docker.Config) { c.Host = "" }, "docker host is empty"},
+		"no install":    {func(c *docker.Config) { c.Install = "" }, "install id is empty"},
+		"relative data": {func(c *docker.Config) { c.DataDir = "data" }, "not an absolute path"},
+		"disk":          {func(c *docker.Config) { c.RunDir = t.TempDir() }, "mount a tmpfs there"},
+		"subnet":        {func(c *docker.Config) { c.SubnetBits = 30 }, "give a value from 16 to 29"},
+		"nobody there": {func(c *docker.Config) { c.Host = "unix:///nonexistent.sock" },
+			agent.ErrUnavailable.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := good
+			c.change(&bad)
+			_, err := docker.New(t.Context(), bad)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
+// Objects are found in every state: created and never started, ended, running.
+func TestList_SeesEveryState(t *testing.T) {
+	r := newRig(t)
+	id := r.deployment()
+	if err := r.CreatePlugin(t.Context(), r.plugin(id, "waiting")); err != nil {
+		t.Fatal(err)
+	}
+	s := r.service(id, "ended")
+	s.Command = []string{"exit", "1"}
+	if err := r.StartService(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindPlugin, agent.KindService)
+	w := r.api.ContainerWait(t.Context(), r.find(agent.KindService).ID, client.ContainerWaitOptions{})
+	select {
+	case <-w.Result:
+	case err := <-w.Error:
+		t.Fatal(err)
+	}
+	p := r.find(agent.KindPlugin)
+	if o := r.find(agent.KindService); o.Running || o.Step != "ended" || o.Run != "run-1" ||
+		o.Deployment != id || p.Running || p.Step != "waiting" || p.Spec == "" {
+		t.Errorf("found %+v and %+v", o, p)
+	}
+}

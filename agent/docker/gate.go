@@ -1,0 +1,221 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// gateUser is nobody in any image; the gate's folder belongs to it.
+	gateUser = 65532
+	// gateMemory is a wall, not a plan: a gate rests below 5 MiB. It is higher
+	// than that because cgroup v2 charges the buffers of the sockets it made
+	// to the gate for as long as they are open.
+	gateMemory = 64 << 20
+	// gateHeap makes Go collect long before the wall.
+	gateHeap  = "GOMEMLIMIT=12MiB"
+	gatePids  = 64
+	gateReady = 10 * time.Second
+	gatePoll  = 5 * time.Millisecond
+)
+
+// Prepare makes the deployment's network and gate, and waits until the gate
+// listens.
+func (d *Docker) Prepare(ctx context.Context, deployment string) error {
+	if err := checkNames(deployment); err != nil {
+		return err
+	}
+	if err := d.ensureNetwork(ctx, deployment); err != nil {
+		return err
+	}
+	if err := d.ensureGateImage(ctx); err != nil {
+		return err
+	}
+	if err := d.makeGateDir(deployment); err != nil {
+		return err
+	}
+	spec := d.gateContainer(deployment)
+	if err := d.ensureRunning(ctx, spec, true); err != nil {
+		return fmt.Errorf("gate of deployment %s: %w", deployment, err)
+	}
+	return d.awaitGate(ctx, deployment)
+}
+
+func (d *Docker) gateImage() string { return "nullops-sidecar:" + d.sidecar.hash }
+
+func (d *Docker) gateDir(deployment string) string {
+	return filepath.Join(d.gatesDir(), d.names.short+"-"+deployment)
+}
+
+func (d *Docker) gateSocket(deployment string) string {
+	return filepath.Join(d.gateDir(deployment), "gate.sock")
+}
+
+// makeGateDir gives the gate its folder. An agent that is not root cannot give
+// files away; then the folder above, which is ours alone, has to do.
+func (d *Docker) makeGateDir(deployment string) error {
+	dir := d.gateDir(deployment)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make gate folder: %w", err)
+	}
+	err := os.Chown(dir, gateUser, gateUser)
+	if errors.Is(err, os.ErrPermission) {
+		err = os.Chmod(dir, 0o777)
+	}
+	if err != nil {
+		return fmt.Errorf("make gate folder: %w", err)
+	}
+	return nil
+}
+
+// gateContainer describes the gate. Its DNS server is a port where nobody
+// listens: a name outside the deployment's network fails at once.
+func (d *Docker) gateContainer(deployment string) containerSpec {
+	one := int64(gatePids)
+	config := &container.Config{
+		Image:    d.gateImage(),
+		User:     fmt.Sprintf("%d:%d", gateUser, gateUser),
+		Env:      []string{gateHeap, "GOMAXPROCS=2"},
+		Cmd:      []string{"gate", "/gate/gate.sock"},
+		Hostname: "gate",
+	}
+	host := &container.HostConfig{
+		NetworkMode:    container.NetworkMode(d.names.network(deployment)),
+		LogConfig:      serviceLogs(),
+		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyAlways},
+		ReadonlyRootfs: true,
+		CapDrop:        []string{"ALL"},
+		SecurityOpt:    []string{"no-new-privileges"},
+		DNS:            []netip.Addr{netip.MustParseAddr("127.0.0.1")},
+		DNSSearch:      []string{"."},
+		Resources: container.Resources{
+			Memory: gateMemory, MemorySwap: gateMemory, PidsLimit: &one,
+			NanoCPUs: 1e9, Ulimits: noCore(),
+		},
+		Mounts: []mount.Mount{{
+			Type: mount.TypeBind, Source: d.host.of(d.gateDir(deployment)), Target: "/gate",
+		}},
+	}
+	return containerSpec{
+		name: d.names.gate(deployment), kind: agent.KindGate, deployment: deployment,
+		config: config, host: host, network: d.names.network(deployment),
+	}
+}
+
+// ensureGateImage imports an image that holds the sidecar alone. Its tag is
+// the binary's hash, so that it is never stale.
+func (d *Docker) ensureGateImage(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	_, err := d.api.ImageInspect(ctx, d.gateImage())
+	if err == nil || !errdefs.IsNotFound(err) {
+		return unavailable(err)
+	}
+	archive, err := d.gateArchive()
+	if err != nil {
+		return fmt.Errorf("pack gate image: %w", err)
+	}
+	r, err := d.api.ImageImport(ctx,
+		client.ImageImportSource{Source: archive, SourceName: "-"}, d.gateImage(),
+		client.ImageImportOptions{Changes: []string{
+			`ENTRYPOINT ["/sidecar"]`, fmt.Sprintf("USER %d:%d", gateUser, gateUser),
+		}})
+	if err != nil {
+		return fmt.Errorf("import gate image: %w", acted(err))
+	}
+	_, err = io.Copy(io.Discard, r)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return fmt.Errorf("import gate image: %w", acted(err))
+	}
+	return nil
+}
+
+func (d *Docker) gateArchive() (io.Reader, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	helper, err := d.sidecar.bytes()
+	if err != nil {
+		return nil, err
+	}
+	h := &tar.Header{Name: "sidecar", Mode: 0o555, Size: int64(len(helper))}
+	if err := w.WriteHeader(h); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(helper); err != nil {
+		return nil, err
+	}
+	dir := &tar.Header{Name: "gate/", Mode: 0o755, Typeflag: tar.TypeDir}
+	if err := w.WriteHeader(dir); err != nil {
+		return nil, err
+	}
+	return &b, w.Close()
+}
+
+// awaitGate waits until the gate answers at all. It is asked for a target that
+// it must refuse.
+func (d *Docker) awaitGate(ctx context.Context, deployment string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, gateReady,
+		fmt.Errorf("not listening within %s", gateReady))
+	defer cancel()
+	for {
+		_, err := sidecar.Dial(ctx, d.gateSocket(deployment), "localhost", 1)
+		if _, answered := errors.AsType[*sidecar.DialError](err); answered {
+			return nil
+		}
+		if err := pause(ctx, gatePoll); err != nil {
+			return fmt.Errorf("gate of deployment %s: %w", deployment, err)
+		}
+	}
+}
+
+// Dial connects to a service's port through the deployment's gate. The caller
+// checks that the service declares the port.
+func (d *Docker) Dial(
+	ctx context.Context, deployment string, service pipeline.StepKey, port int,
+) (net.Conn, error) {
+	if err := checkNames(deployment, string(service)); err != nil {
+		return nil, err
+	}
+	conn, err := sidecar.Dial(ctx, d.gateSocket(deployment), string(service), port)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("deployment %s has no gate: %w", deployment, agent.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("service %s of deployment %s: %w", service, deployment, err)
+	}
+	return conn, nil
+}
+
+// endpoint puts a container on the deployment's network, found by its step key
+// if it has one.
+func endpoint(name, alias string) *network.NetworkingConfig {
+	if name == "" {
+		return nil
+	}
+	e := &network.EndpointSettings{}
+	if alias != "" {
+		e.Aliases = []string{alias}
+	}
+	return &network.NetworkingConfig{
+		EndpointsConfig: map[string]*network.EndpointSettings{name: e},
+	}
+}

@@ -1,0 +1,117 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+)
+
+// hostPaths turns a path of ours into the same one as the engine sees it.
+type hostPaths struct {
+	data, hostData string
+	run, hostRun   string
+}
+
+func (h hostPaths) of(path string) string {
+	for _, m := range [][2]string{{h.run, h.hostRun}, {h.data, h.hostData}} {
+		if rest, ok := under(path, m[0]); ok {
+			return filepath.Join(m[1], rest)
+		}
+	}
+	return path
+}
+
+// under returns what is left of path below dir.
+func under(path, dir string) (string, bool) {
+	if path == dir {
+		return "", true
+	}
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// findHostPaths asks the engine how our own folders are mounted if we run in a
+// container, since mounts are named by the host's paths.
+func (d *Docker) findHostPaths(ctx context.Context) (hostPaths, error) {
+	c := d.config
+	h := hostPaths{data: c.DataDir, hostData: c.HostDataDir, run: c.RunDir, hostRun: c.HostRunDir}
+	if h.hostData != "" && h.hostRun != "" {
+		return h, nil
+	}
+	mounts, err := d.ownMounts(ctx)
+	if err != nil {
+		return h, err
+	}
+	if h.hostData == "" {
+		if h.hostData, err = hostOf(c.DataDir, "data folder", mounts); err != nil {
+			return h, err
+		}
+	}
+	if h.hostRun == "" {
+		h.hostRun, err = hostOf(c.RunDir, "run folder", mounts)
+	}
+	return h, err
+}
+
+// ownMounts returns nil when we are not in a container of this engine. In one
+// of another engine, as with an engine inside a container, the engine sees the
+// same paths as we do.
+func (d *Docker) ownMounts(ctx context.Context) ([]container.MountPoint, error) {
+	id, err := ownContainer("/proc/self/mountinfo")
+	if err != nil || id == "" {
+		return nil, err
+	}
+	r, err := d.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if errdefs.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("inspect our own container %s: %w", id, unavailable(err))
+	}
+	return r.Container.Mounts, nil
+}
+
+// hostOf finds the longest mount that holds a folder.
+func hostOf(dir, what string, mounts []container.MountPoint) (string, error) {
+	if mounts == nil {
+		return dir, nil
+	}
+	best, host := "", ""
+	for _, m := range mounts {
+		rest, ok := under(dir, m.Destination)
+		if ok && m.Source != "" && len(m.Destination) > len(best) {
+			best, host = m.Destination, filepath.Join(m.Source, rest)
+		}
+	}
+	if best == "" {
+		return "", fmt.Errorf("%s %s is not mounted from the host: "+
+			"start the agent's container with -v %s:%s", what, dir, dir, dir)
+	}
+	return host, nil
+}
+
+// containerPath is how the engine's own files for /etc/hostname and the like
+// show up among a container's mounts.
+var containerPath = regexp.MustCompile(`/containers/([0-9a-f]{64})/`)
+
+func ownContainer(mountinfo string) (string, error) {
+	f, err := os.Open(mountinfo)
+	if err != nil {
+		return "", fmt.Errorf("read own mounts: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if m := containerPath.FindStringSubmatch(lines.Text()); m != nil {
+			return m[1], nil
+		}
+	}
+	return "", lines.Err()
+}

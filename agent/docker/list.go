@@ -1,0 +1,98 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+)
+
+// List returns every object of this installation, in every state. A kill at
+// the wrong moment leaves containers that were created and never started, so
+// running ones are not enough.
+func (d *Docker) List(ctx context.Context) ([]agent.Object, error) {
+	return d.list(ctx, "")
+}
+
+func (d *Docker) list(ctx context.Context, deployment string) ([]agent.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	d.sweeps.await(ctx)
+	containers, err := d.listContainers(ctx, deployment)
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", unavailable(err))
+	}
+	networks, err := d.listNetworks(ctx, d.names.ours(deployment))
+	if err != nil {
+		return nil, err
+	}
+	all := containers
+	for _, n := range networks {
+		o := object(n.Labels)
+		o.ID, o.Name = n.ID, n.Name
+		all = append(all, o)
+	}
+	volumes, err := d.api.VolumeList(ctx,
+		client.VolumeListOptions{Filters: d.names.ours(deployment)})
+	if err != nil {
+		return nil, fmt.Errorf("list volumes: %w", unavailable(err))
+	}
+	for _, v := range volumes.Items {
+		o := object(v.Labels)
+		o.ID, o.Name = v.Name, v.Name
+		all = append(all, o)
+	}
+	folders, err := d.listFolders(deployment)
+	return append(all, folders...), err
+}
+
+func (d *Docker) listContainers(
+	ctx context.Context, deployment string,
+) ([]agent.Object, error) {
+	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{
+		All: true, Filters: d.names.ours(deployment),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var all []agent.Object
+	for _, c := range r.Items {
+		o := object(c.Labels)
+		o.ID = c.ID
+		if len(c.Names) > 0 {
+			o.Name = strings.TrimPrefix(c.Names[0], "/")
+		}
+		o.Running = c.State == container.StateRunning
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// listFolders finds deployments' folders in tmpfs.
+func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
+	entries, err := os.ReadDir(d.runDir())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list folders in tmpfs: %w", err)
+	}
+	var all []agent.Object
+	for _, e := range entries {
+		name := e.Name()
+		if deployment != "" && name != deployment || checkNames(name) != nil {
+			continue
+		}
+		path := d.deploymentDir(name)
+		all = append(all, agent.Object{
+			Kind: agent.KindTmpfs, ID: path, Name: path, Deployment: name,
+		})
+	}
+	return all, nil
+}

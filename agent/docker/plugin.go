@@ -1,0 +1,209 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+)
+
+const (
+	// pluginUser is nobody, for images that want root or say nothing.
+	pluginUser = "65534:65534"
+	pluginPids = 128
+	// pluginTmp is the only place a plugin can write to. It counts towards
+	// its memory.
+	pluginTmp = 64 << 20
+	pluginShm = 1 << 20
+	// pluginFiles is the limit of open files of one process.
+	pluginFiles = 4096
+)
+
+// CreatePlugin makes the container of a plugin ahead of RunPlugin.
+func (d *Docker) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
+	id, err := d.freshPlugin(ctx, p)
+	if err != nil {
+		return pluginError(p, err)
+	}
+	d.ahead.put(p, id)
+	return nil
+}
+
+// ahead remembers which plugins' containers are waiting. It only saves RunPlugin
+// from asking; after a restart the engine is asked.
+type ahead struct {
+	mu  sync.Mutex
+	ids map[agent.PluginSpec]string
+}
+
+func (a *ahead) put(p agent.PluginSpec, id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ids[p] = id
+}
+
+// take forgets what it returns: a container runs once.
+func (a *ahead) take(p agent.PluginSpec) (string, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id, ok := a.ids[p]
+	delete(a.ids, p)
+	return id, ok
+}
+
+// forget drops what was made for a deployment and never run.
+func (a *ahead) forget(deployment string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.ids, func(p agent.PluginSpec, _ string) bool {
+		return p.Deployment == deployment
+	})
+}
+
+func pluginError(p agent.PluginSpec, err error) error {
+	return fmt.Errorf("plugin %s (%s) of deployment %s: %w", p.Step, p.Action, p.Deployment, err)
+}
+
+// freshPlugin returns a container that never ran. One that was started is from
+// a life before a crash: what it did is for the caller to decide, and its
+// container cannot be used again, since stdin was its only input.
+func (d *Docker) freshPlugin(ctx context.Context, p agent.PluginSpec) (string, error) {
+	if err := checkNames(p.Deployment, string(p.Step), p.Action); err != nil {
+		return "", err
+	}
+	image, err := d.imageConfig(ctx, p.Image)
+	if err != nil {
+		return "", err
+	}
+	spec := d.pluginContainer(p, image)
+	id, adopted, err := d.ensureContainer(ctx, spec, true)
+	if err != nil || !adopted {
+		return id, err
+	}
+	r, err := d.inspect(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if r.State != nil && r.State.Status == container.StateCreated {
+		return id, nil
+	}
+	id, _, err = d.ensureContainer(ctx, spec, false)
+	return id, err
+}
+
+func (d *Docker) pluginContainer(
+	p agent.PluginSpec, image dockerspec.DockerOCIImageConfig,
+) containerSpec {
+	network := ""
+	mode := container.NetworkMode("none")
+	if p.Network {
+		network = d.names.network(p.Deployment)
+		mode = container.NetworkMode(network)
+	}
+	return containerSpec{
+		name: d.names.plugin(p), kind: agent.KindPlugin, deployment: p.Deployment,
+		run: p.Run, step: p.Step, network: network,
+		config: &container.Config{
+			Image:       reference(p.Image),
+			User:        unprivileged(image.User),
+			Hostname:    "plugin",
+			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+			OpenStdin:   true, StdinOnce: true,
+			AttachStdin: true, AttachStdout: true, AttachStderr: true,
+		},
+		host: pluginHost(p, mode, image),
+	}
+}
+
+// pluginHost is the whole hardening list. A test compares every field of it
+// with what the engine says.
+func pluginHost(
+	p agent.PluginSpec, mode container.NetworkMode, image dockerspec.DockerOCIImageConfig,
+) *container.HostConfig {
+	pids := int64(pluginPids)
+	resources := limits(p.Resources, &pids)
+	resources.Ulimits = append(resources.Ulimits,
+		&container.Ulimit{Name: "nofile", Soft: pluginFiles, Hard: pluginFiles})
+	return &container.HostConfig{
+		NetworkMode: mode,
+		// Without it, what the plugin returns would be written to disk.
+		LogConfig:      container.LogConfig{Type: "none"},
+		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyDisabled},
+		ReadonlyRootfs: true,
+		CapDrop:        []string{"ALL"},
+		SecurityOpt:    []string{"no-new-privileges"},
+		IpcMode:        container.IPCModePrivate,
+		CgroupnsMode:   container.CgroupnsModePrivate,
+		ShmSize:        pluginShm,
+		Tmpfs: map[string]string{
+			"/tmp": fmt.Sprintf("rw,noexec,nosuid,nodev,mode=1777,size=%d", pluginTmp),
+		},
+		Mounts:    overVolumes(image),
+		Resources: resources,
+	}
+}
+
+// overVolumes puts a small tmpfs over each volume that the image declares:
+// otherwise the engine makes an anonymous one, writable and without a limit.
+func overVolumes(image dockerspec.DockerOCIImageConfig) []mount.Mount {
+	var mounts []mount.Mount
+	for path := range image.Volumes {
+		if path == "/tmp" {
+			continue
+		}
+		mounts = append(mounts, mount.Mount{
+			Type: mount.TypeTmpfs, Target: path,
+			TmpfsOptions: &mount.TmpfsOptions{SizeBytes: pluginTmp, Mode: 0o1777},
+		})
+	}
+	sortMounts(mounts)
+	return mounts
+}
+
+// unprivileged keeps the image's user unless that is root.
+func unprivileged(user string) string {
+	name, _, _ := strings.Cut(user, ":")
+	if name == "" || name == "root" || strings.Trim(name, "0") == "" {
+		return pluginUser
+	}
+	return user
+}
+
+// attached returns a container that never ran, with its streams open.
+func (d *Docker) attached(
+	ctx context.Context, p agent.PluginSpec,
+) (string, client.HijackedResponse, error) {
+	if id, ok := d.ahead.take(p); ok {
+		if conn, err := d.attach(ctx, id); err == nil {
+			return id, conn, nil
+		}
+		// Removed by somebody in between, or worse: the next call tells.
+	}
+	id, err := d.freshPlugin(ctx, p)
+	if err != nil {
+		return "", client.HijackedResponse{}, err
+	}
+	conn, err := d.attach(ctx, id)
+	return id, conn, err
+}
+
+// attach opens the container's stdin, stdout and stderr before it starts.
+func (d *Docker) attach(ctx context.Context, id string) (client.HijackedResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	r, err := d.api.ContainerAttach(ctx, id, client.ContainerAttachOptions{
+		Stream: true, Stdin: true, Stdout: true, Stderr: true,
+	})
+	if err != nil {
+		return client.HijackedResponse{}, fmt.Errorf("attach: %w", unavailable(err))
+	}
+	return r.HijackedResponse, nil
+}

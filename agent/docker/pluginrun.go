@@ -1,0 +1,275 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+)
+
+const (
+	// pluginTimeout applies when the specification gives none.
+	pluginTimeout = 5 * time.Minute
+	// stopGrace is how long a plugin may take to end after SIGTERM.
+	stopGrace = 10 * time.Second
+	// cancelGrace is shorter: a person waits.
+	cancelGrace = 3 * time.Second
+	// killTime is how long the kernel and the engine may take for SIGKILL.
+	killTime = 20 * time.Second
+	// defaultStdout applies when the specification gives no limit.
+	defaultStdout = 1 << 20
+	// exitKilled is 128 + SIGKILL.
+	exitKilled = 137
+)
+
+// Why we ended a plugin ourselves.
+var (
+	errTimedOut = errors.New("timed out")
+	errOverflow = errors.New("too much on stdout")
+)
+
+// RunPlugin runs a plugin's container to its end. The container is removed
+// after the result is out; List, CreatePlugin and Close wait for that.
+func (d *Docker) RunPlugin(
+	ctx context.Context, p agent.PluginSpec, stdin []byte, line func(text string),
+) (agent.PluginResult, error) {
+	id, conn, err := d.attached(ctx, p)
+	if err != nil {
+		return agent.PluginResult{}, pluginError(p, err)
+	}
+	r := &pluginRun{
+		docker: d, id: id, spec: p, conn: conn, out: newCollector(p.StdoutLimit, line),
+		streams: make(chan struct{}),
+	}
+	result, err := r.run(ctx, stdin)
+	if err != nil {
+		return result, pluginError(p, err)
+	}
+	d.sweep(d.names.plugin(p), id)
+	return result, nil
+}
+
+// pluginRun is one plugin between attach and exit.
+type pluginRun struct {
+	docker *Docker
+	id     string
+	spec   agent.PluginSpec
+	conn   client.HijackedResponse
+	out    *collector
+	// streams closes when nothing more is read.
+	streams chan struct{}
+}
+
+func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, error) {
+	// What watches the container outlives a cancelled caller: the container
+	// must be ended first.
+	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	fed := make(chan struct{})
+	defer func() { r.hangUp(); <-fed }()
+	go func() {
+		defer close(r.streams)
+		// Why it ends is told by the wait for the exit.
+		_, _ = stdcopy.StdCopy(r.out.stdout(), r.out.stderr(), r.conn.Reader)
+	}()
+	exit := r.docker.api.ContainerWait(watch, r.id, client.ContainerWaitOptions{
+		Condition: container.WaitConditionNextExit,
+	})
+	if err := r.docker.start(ctx, r.id); err != nil {
+		close(fed)
+		return agent.PluginResult{}, errors.Join(err, r.abandon(ctx, exit))
+	}
+	go func() {
+		defer close(fed)
+		// A plugin that does not read its input ends without it.
+		_, _ = r.conn.Conn.Write(stdin)
+		_ = r.conn.CloseWrite()
+	}()
+	return r.await(ctx, exit)
+}
+
+// hangUp closes the streams. Done twice is done once.
+func (r *pluginRun) hangUp() { _ = r.conn.Conn.Close() }
+
+// abandon ends what may have been started although the engine said no, or
+// said nothing.
+func (r *pluginRun) abandon(ctx context.Context, exit client.ContainerWaitResult) error {
+	r.hangUp()
+	<-r.streams
+	go func() {
+		// The client's goroutine waits for somebody to take its answer. It
+		// ends with the context of the wait, at the latest.
+		select {
+		case <-exit.Result:
+		case err := <-exit.Error:
+			r.docker.log.Debug("wait for abandoned plugin", "container", r.id, "error", err)
+		}
+	}()
+	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
+	defer cancel()
+	if err := r.docker.removeContainer(clean, r.id); err != nil {
+		return fmt.Errorf("it may still run: %w", err)
+	}
+	return nil
+}
+
+// await watches the plugin until it ended, by itself or by us.
+func (r *pluginRun) await(
+	ctx context.Context, exit client.ContainerWaitResult,
+) (agent.PluginResult, error) {
+	timeout := r.spec.Timeout
+	if timeout <= 0 {
+		timeout = pluginTimeout
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	var code int64
+	reason := error(nil)
+	select {
+	case w := <-exit.Result:
+		code = w.StatusCode
+	case err := <-exit.Error:
+		return agent.PluginResult{}, r.lost(err)
+	case err := <-r.out.overflow:
+		reason = err
+	case <-timer.C:
+		reason = errTimedOut
+	case <-ctx.Done():
+		reason = context.Canceled
+	}
+	if reason != nil {
+		var err error
+		if code, err = r.end(ctx, reason, exit); err != nil {
+			return agent.PluginResult{}, r.lost(err)
+		}
+	}
+	r.drain()
+	return r.result(ctx, int(code), reason), nil
+}
+
+// end stops the plugin: politely unless it floods us, then for good.
+func (r *pluginRun) end(
+	ctx context.Context, reason error, exit client.ContainerWaitResult,
+) (int64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace+killTime)
+	defer cancel()
+	grace := stopGrace
+	switch {
+	case errors.Is(reason, errOverflow):
+		grace = 0
+		// The engine tells of no end while it has output for somebody who does
+		// not take it.
+		r.hangUp()
+	case errors.Is(reason, context.Canceled):
+		grace = cancelGrace
+	}
+	if grace > 0 {
+		r.signal(ctx, "SIGTERM")
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case w := <-exit.Result:
+			return w.StatusCode, nil
+		case err := <-exit.Error:
+			return 0, err
+		case <-timer.C:
+		}
+	}
+	r.signal(ctx, "SIGKILL")
+	select {
+	case w := <-exit.Result:
+		return w.StatusCode, nil
+	case err := <-exit.Error:
+		return 0, err
+	case <-ctx.Done():
+		return 0, errors.New("the plugin was killed, but the engine does not say that it ended")
+	}
+}
+
+// signal may come too late, when the plugin has just ended; the wait tells.
+func (r *pluginRun) signal(ctx context.Context, name string) {
+	_, err := r.docker.api.ContainerKill(ctx, r.id, client.ContainerKillOptions{Signal: name})
+	if err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
+		r.docker.log.Warn("signal plugin", "container", r.id, "signal", name, "error", err)
+	}
+}
+
+// lost gives up on a plugin of which nothing is known any more. It may run on:
+// what was made stays for the caller to remove.
+func (r *pluginRun) lost(err error) error {
+	r.hangUp()
+	<-r.streams
+	return fmt.Errorf("lost sight of it: %w", unavailable(err))
+}
+
+// drain reads what is left on the streams. The engine closes the connection
+// when the container has ended; the deadline guards against one that does not.
+func (r *pluginRun) drain() {
+	_ = r.conn.Conn.SetReadDeadline(time.Now().Add(killTime))
+	<-r.streams
+	r.out.flush()
+}
+
+func (r *pluginRun) result(ctx context.Context, code int, reason error) agent.PluginResult {
+	result := r.out.result()
+	result.ExitCode = code
+	switch {
+	case errors.Is(reason, errOverflow):
+		result.Overflow = true
+	case errors.Is(reason, errTimedOut):
+		result.TimedOut = true
+	case reason != nil:
+		result.Canceled = true
+	case code != 0:
+		result.OOM = r.outOfMemory(ctx, code)
+	}
+	return result
+}
+
+// saidOOM asks the engine's past events: on a busy machine the kernel's word can
+// come after the exit, and then the container's state never has it.
+func (r *pluginRun) saidOOM(ctx context.Context) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	now := time.Now()
+	past := r.docker.api.Events(ctx, client.EventsListOptions{
+		Since:   strconv.FormatInt(now.Add(-askTime).Unix(), 10),
+		Until:   strconv.FormatInt(now.Unix()+1, 10),
+		Filters: client.Filters{}.Add("container", r.id).Add("event", "oom"),
+	})
+	select {
+	case <-past.Messages:
+		return true
+	case <-past.Err:
+		return false
+	}
+}
+
+// outOfMemory asks whether the kernel killed it. The engine hears of that on
+// another path than of the exit, so that a kill by a stranger is believed only
+// after a moment.
+func (r *pluginRun) outOfMemory(ctx context.Context, code int) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	defer cancel()
+	for range 10 {
+		c, err := r.docker.inspect(ctx, r.id)
+		if err != nil {
+			return false
+		}
+		if c.State != nil && c.State.OOMKilled {
+			return true
+		}
+		if code != exitKilled || pause(ctx, 50*time.Millisecond) != nil {
+			return false
+		}
+	}
+	return r.saidOOM(ctx)
+}

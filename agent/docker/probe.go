@@ -1,0 +1,212 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// probeTimeout is Readiness's default for TimeoutSeconds.
+	probeTimeout = 5 * time.Second
+	// probeOutput is how much of a failing command's output is shown.
+	probeOutput = 512
+	execPoll    = 20 * time.Millisecond
+)
+
+// Probe asks once whether a started service is ready. The agent itself speaks
+// HTTP and TCP, over a socket from the gate. A container that is not there is
+// agent.ErrNotFound.
+func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, error) {
+	c, err := d.inspect(ctx, d.names.service(s.Deployment, s.Step))
+	if err != nil {
+		return agent.Probed{}, fmt.Errorf("probe service %s: %w", s.Step, err)
+	}
+	state := c.State
+	if state == nil || !state.Running {
+		return stopped(state), nil
+	}
+	if s.Ready == nil {
+		return agent.Probed{Health: wire.HealthHealthy}, nil
+	}
+	timeout := time.Duration(s.Ready.TimeoutSeconds) * time.Second
+	if timeout <= 0 {
+		timeout = probeTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	p, err := d.probe(ctx, s, c)
+	if err != nil {
+		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
+	}
+	return p, nil
+}
+
+func stopped(s *container.State) agent.Probed {
+	p := agent.Probed{Health: wire.HealthStopped, Ended: true}
+	if s == nil {
+		return p
+	}
+	p.ExitCode, p.OOM = s.ExitCode, s.OOMKilled
+	p.Detail = fmt.Sprintf("exited with code %d", s.ExitCode)
+	switch {
+	case s.Status == container.StateCreated:
+		p.Detail = "was never started"
+	case s.OOMKilled:
+		p.Detail = "ran out of memory"
+	}
+	if s.Error != "" {
+		p.Detail = s.Error
+	}
+	return p
+}
+
+func (d *Docker) probe(
+	ctx context.Context, s agent.ServiceSpec, c container.InspectResponse,
+) (agent.Probed, error) {
+	switch {
+	case s.Ready.HTTP != nil:
+		return verdict(d.probeHTTP(ctx, s, *s.Ready.HTTP))
+	case s.Ready.TCP != nil:
+		conn, err := d.Dial(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
+		if err == nil {
+			err = conn.Close()
+		}
+		return verdict(err)
+	case len(s.Ready.Command) > 0:
+		return verdict(d.probeCommand(ctx, c.ID, s.Ready.Command))
+	case s.Ready.Image:
+		return imageHealth(c.State), nil
+	}
+	return agent.Probed{Health: wire.HealthHealthy}, nil
+}
+
+// verdict tells "the service said no" from "nobody could be asked".
+func verdict(err error) (agent.Probed, error) {
+	if errors.Is(err, agent.ErrUnavailable) {
+		return agent.Probed{Health: wire.HealthUnknown}, err
+	}
+	if err == nil {
+		return agent.Probed{Health: wire.HealthHealthy}, nil
+	}
+	detail := err.Error()
+	var dial *sidecar.DialError
+	switch {
+	case errors.As(err, &dial):
+		detail = dial.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		detail = "no answer in time"
+	}
+	return agent.Probed{Health: wire.HealthUnhealthy, Detail: detail}, nil
+}
+
+// probeHTTP follows no redirect: a login page elsewhere proves nothing, while
+// the redirect itself shows that the service answers.
+func (d *Docker) probeHTTP(
+	ctx context.Context, s agent.ServiceSpec, p pipeline.HTTPProbe,
+) error {
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return d.Dial(ctx, s.Deployment, s.Step, p.Port)
+		},
+	}
+	defer transport.CloseIdleConnections()
+	path := p.Path
+	if path == "" {
+		path = "/"
+	}
+	url := "http://" + net.JoinHostPort(string(s.Step), strconv.Itoa(p.Port)) + path
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("User-Agent", "nullops-probe")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, _ = io.CopyN(io.Discard, response.Body, probeOutput)
+	if ok := response.StatusCode == p.Status; ok ||
+		p.Status == 0 && response.StatusCode < http.StatusBadRequest {
+		return nil
+	}
+	return fmt.Errorf("GET %s on port %d answered %d", path, p.Port, response.StatusCode)
+}
+
+// probeCommand runs a command in the container. The engine cannot end one that
+// hangs, so it is left behind and the probe fails; the pids limit bounds them.
+func (d *Docker) probeCommand(ctx context.Context, id string, command []string) error {
+	e, err := d.api.ExecCreate(ctx, id, client.ExecCreateOptions{
+		Cmd: command, AttachStdout: true, AttachStderr: true,
+	})
+	if err != nil {
+		return execError(err)
+	}
+	a, err := d.api.ExecAttach(ctx, e.ID, client.ExecAttachOptions{})
+	if err != nil {
+		return execError(err)
+	}
+	defer a.Close()
+	stop := context.AfterFunc(ctx, a.Close)
+	defer stop()
+	output := readOutput(a.Reader)
+	for {
+		r, err := d.api.ExecInspect(ctx, e.ID, client.ExecInspectOptions{})
+		switch {
+		case err != nil:
+			return execError(err)
+		case !r.Running && r.ExitCode == 0:
+			return nil
+		case !r.Running:
+			return fmt.Errorf("%s exited with code %d: %s", command[0], r.ExitCode, output)
+		}
+		if err := pause(ctx, execPoll); err != nil {
+			return err
+		}
+	}
+}
+
+// execError leaves a probe that ran out of time, and a container that has just
+// ended, to the verdict.
+func execError(err error) error {
+	if errdefs.IsConflict(err) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return acted(err)
+}
+
+func imageHealth(s *container.State) agent.Probed {
+	if s.Health == nil {
+		return agent.Probed{Health: wire.HealthUnhealthy,
+			Detail: "the image declares no health check: choose another readiness check"}
+	}
+	p := agent.Probed{}
+	switch s.Health.Status {
+	case container.Healthy:
+		p.Health = wire.HealthHealthy
+	case container.Unhealthy:
+		p.Health = wire.HealthUnhealthy
+	default:
+		p.Health = wire.HealthStarting
+	}
+	if n := len(s.Health.Log); n > 0 && p.Health != wire.HealthHealthy {
+		p.Detail = clip(s.Health.Log[n-1].Output)
+	}
+	return p
+}

@@ -1,0 +1,163 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// A service's folder in tmpfs is RunDir/<installation>/<deployment>/<step>:
+//
+//	env/env.json   secret variables, mounted as a folder
+//	files/0, 1, …  rendered files, each mounted on its own path
+//	changed        exists while the container may have been made from others
+//
+// The folders above are ours alone (0700), so that nobody else on the node can
+// reach the files although containers' users must be able to read them.
+
+func (d *Docker) deploymentDir(deployment string) string {
+	return filepath.Join(d.runDir(), deployment)
+}
+
+func (d *Docker) stepDir(deployment string, step pipeline.StepKey) string {
+	return filepath.Join(d.deploymentDir(deployment), string(step))
+}
+
+func (d *Docker) envDir(deployment string, step pipeline.StepKey) string {
+	return filepath.Join(d.stepDir(deployment, step), "env")
+}
+
+func (d *Docker) renderedFile(deployment string, step pipeline.StepKey, i int) string {
+	return filepath.Join(d.stepDir(deployment, step), "files", strconv.Itoa(i))
+}
+
+func (d *Docker) changedMark(s agent.ServiceSpec) string {
+	return filepath.Join(d.stepDir(s.Deployment, s.Step), "changed")
+}
+
+// writeRunFiles writes what the service reads from tmpfs. It reports whether
+// a container that runs already was started with something else. After a
+// reboot nothing is here, and no container runs either: that is no change.
+func (d *Docker) writeRunFiles(
+	ctx context.Context, s agent.ServiceSpec, user string,
+) (changed bool, err error) {
+	if len(s.SecretEnv) == 0 && len(s.Files) == 0 {
+		return false, nil
+	}
+	if err := os.MkdirAll(d.envDir(s.Deployment, s.Step), 0o711); err != nil {
+		return false, fmt.Errorf("make folder in tmpfs: %w", err)
+	}
+	if err := os.Chmod(d.deploymentDir(s.Deployment), 0o700); err != nil {
+		return false, fmt.Errorf("make folder in tmpfs: %w", err)
+	}
+	wanted, err := d.runFiles(s)
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Stat(d.changedMark(s))
+	if changed = err == nil || differ(wanted); changed {
+		// A crash before the container is replaced must not hide the change.
+		if err := writeFile(d.changedMark(s), nil, 0o400); err != nil {
+			return false, err
+		}
+	}
+	if err := d.storeRunFiles(wanted); err != nil || len(s.SecretEnv) == 0 {
+		return changed, err
+	}
+	path := filepath.Join(d.envDir(s.Deployment, s.Step), secretsFile)
+	return changed, d.handOver(ctx, path, user)
+}
+
+// runFiles maps each path to its content.
+func (d *Docker) runFiles(s agent.ServiceSpec) (map[string][]byte, error) {
+	wanted := map[string][]byte{}
+	if len(s.SecretEnv) > 0 {
+		data, err := json.Marshal(s.SecretEnv)
+		if err != nil {
+			return nil, errors.New("encode secret environment")
+		}
+		wanted[filepath.Join(d.envDir(s.Deployment, s.Step), secretsFile)] = data
+	}
+	for i, f := range s.Files {
+		wanted[d.renderedFile(s.Deployment, s.Step, i)] = []byte(f.Content)
+	}
+	return wanted, nil
+}
+
+// differ reports whether files are there, but not exactly these.
+func differ(wanted map[string][]byte) bool {
+	some, same := false, true
+	for path, data := range wanted {
+		have, err := os.ReadFile(path)
+		some = some || err == nil
+		same = same && err == nil && string(have) == string(data)
+	}
+	return some && !same
+}
+
+// storeRunFiles replaces files by renaming. A running container keeps the old
+// content of single files, which is why a change makes a new container.
+func (d *Docker) storeRunFiles(wanted map[string][]byte) error {
+	for path, data := range wanted {
+		if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
+			return fmt.Errorf("make folder in tmpfs: %w", err)
+		}
+		if err := writeFile(path, data, 0o444); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handOver makes the secrets readable for the image's user alone where the
+// image says its number. A user given by name, or user namespaces, leave the
+// file readable for every user inside the container.
+func (d *Docker) handOver(ctx context.Context, path, user string) error {
+	uid, ok := userNumber(user)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	info, err := d.api.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return fmt.Errorf("ask engine: %w", unavailable(err))
+	}
+	if slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool {
+		return strings.HasPrefix(o, "name=userns") || strings.HasPrefix(o, "name=rootless")
+	}) {
+		return nil
+	}
+	if err := os.Chown(path, uid, -1); err != nil {
+		return nil //nolint:nilerr // Not root: the folder above has to do.
+	}
+	return os.Chmod(path, 0o400)
+}
+
+func userNumber(user string) (int, bool) {
+	name, _, _ := strings.Cut(user, ":")
+	if name == "" || name == "root" {
+		return 0, true
+	}
+	uid, err := strconv.Atoi(name)
+	return uid, err == nil
+}
+
+// confirmRunFiles remembers that the container was made from these files.
+func (d *Docker) confirmRunFiles(s agent.ServiceSpec) error {
+	if err := os.Remove(d.changedMark(s)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("tidy folder in tmpfs: %w", err)
+	}
+	return nil
+}

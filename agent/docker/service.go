@@ -1,0 +1,233 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// Limits of a service or plugin that sets none.
+	defaultCPU       = 1.0
+	defaultMemoryMiB = 512
+	// servicePids is room for a database with hundreds of connections.
+	servicePids = 1024
+	// initTarget and secretsTarget are where a service finds the init.
+	initTarget    = "/.nullops/init"
+	secretsTarget = "/.nullops/run"
+	secretsFile   = "env.json"
+)
+
+// serviceCapabilities are what ordinary images need to prepare their folders
+// as root and then drop to a user of their own, or to bind a low port. Of
+// Docker's default set, NET_RAW (spoofing on the network), MKNOD, AUDIT_WRITE,
+// SETFCAP, SETPCAP and SYS_CHROOT are missing.
+func serviceCapabilities() []string {
+	return []string{
+		"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE",
+		"SETGID", "SETUID",
+	}
+}
+
+// serviceLogs caps what a service can put on the node's disk: two files of
+// 5 MB each. The engine's default driver has no cap at all.
+func serviceLogs() container.LogConfig {
+	return container.LogConfig{
+		Type: "local", Config: map[string]string{"max-size": "5m", "max-file": "2"},
+	}
+}
+
+// StartService creates and starts the container of a service.
+func (d *Docker) StartService(ctx context.Context, s agent.ServiceSpec) error {
+	if err := d.startService(ctx, s); err != nil {
+		return fmt.Errorf("service %s of deployment %s: %w", s.Step, s.Deployment, err)
+	}
+	return nil
+}
+
+func (d *Docker) startService(ctx context.Context, s agent.ServiceSpec) error {
+	if err := checkService(s); err != nil {
+		return err
+	}
+	image, err := d.imageConfig(ctx, s.Image)
+	if err != nil {
+		return err
+	}
+	if err := d.ensureVolumes(ctx, s); err != nil {
+		return err
+	}
+	changed, err := d.writeRunFiles(ctx, s, image.User)
+	if err != nil {
+		return err
+	}
+	spec, err := d.serviceContainer(s, image)
+	if err != nil {
+		return err
+	}
+	if err := d.ensureRunning(ctx, spec, !changed); err != nil {
+		return err
+	}
+	return d.confirmRunFiles(s)
+}
+
+func checkService(s agent.ServiceSpec) error {
+	others := []string{string(s.Step)}
+	for _, v := range s.Volumes {
+		others = append(others, v.Name)
+	}
+	return checkNames(s.Deployment, others...)
+}
+
+func (d *Docker) imageConfig(
+	ctx context.Context, i pipeline.Image,
+) (dockerspec.DockerOCIImageConfig, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	r, err := d.api.ImageInspect(ctx, reference(i))
+	if err != nil {
+		return dockerspec.DockerOCIImageConfig{},
+			fmt.Errorf("image %s: %w", reference(i), asked(err))
+	}
+	if r.Config == nil {
+		return dockerspec.DockerOCIImageConfig{}, nil
+	}
+	return *r.Config, nil
+}
+
+func (d *Docker) ensureVolumes(ctx context.Context, s agent.ServiceSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	for _, v := range s.Volumes {
+		_, err := d.api.VolumeCreate(ctx, client.VolumeCreateOptions{
+			Name:   d.names.volume(s.Deployment, s.Step, v.Name),
+			Labels: d.names.labels(agent.KindVolume, s.Deployment, "", s.Step, ""),
+		})
+		if err != nil {
+			return fmt.Errorf("create volume %s: %w", v.Name, acted(err))
+		}
+	}
+	return nil
+}
+
+func (d *Docker) serviceContainer(
+	s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig,
+) (containerSpec, error) {
+	pids := int64(servicePids)
+	config := &container.Config{
+		Image:       reference(s.Image),
+		Env:         environment(s.Env),
+		Cmd:         s.Command,
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+	if s.Ready != nil && s.Ready.Image {
+		config.Healthcheck = nil
+	}
+	if len(s.SecretEnv) > 0 {
+		if err := throughInit(config, s, image); err != nil {
+			return containerSpec{}, err
+		}
+	}
+	host := &container.HostConfig{
+		NetworkMode:   container.NetworkMode(d.names.network(s.Deployment)),
+		LogConfig:     serviceLogs(),
+		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
+		CapDrop:       []string{"ALL"},
+		CapAdd:        serviceCapabilities(),
+		SecurityOpt:   []string{"no-new-privileges"},
+		Resources:     limits(s.Resources, &pids),
+		Mounts:        d.serviceMounts(s),
+	}
+	host.DeviceRequests = deviceRequests(s.GPUs)
+	return containerSpec{
+		name: d.names.service(s.Deployment, s.Step), kind: agent.KindService,
+		deployment: s.Deployment, run: s.Run, step: s.Step, config: config, host: host,
+		network: d.names.network(s.Deployment), alias: string(s.Step),
+	}, nil
+}
+
+// deviceRequests asks the engine for GPUs; which driver gives them is the
+// node's business.
+func deviceRequests(g *pipeline.GPUs) []container.DeviceRequest {
+	if g == nil {
+		return nil
+	}
+	return []container.DeviceRequest{{
+		Count: g.Count, DeviceIDs: g.DeviceIDs, Capabilities: [][]string{{"gpu"}},
+	}}
+}
+
+// throughInit puts the init before the image's own command. An entrypoint of
+// ours hides the image's command too, so both are spelled out.
+func throughInit(
+	config *container.Config, s agent.ServiceSpec, image dockerspec.DockerOCIImageConfig,
+) error {
+	command := image.Cmd
+	if len(s.Command) > 0 {
+		command = s.Command
+	}
+	command = append(slices.Clone(image.Entrypoint), command...)
+	if len(command) == 0 {
+		return fmt.Errorf("image %s has neither entrypoint nor command: set the service's command",
+			reference(s.Image))
+	}
+	config.Entrypoint = []string{initTarget, "init", secretsTarget + "/" + secretsFile, "--"}
+	config.Cmd = command
+	return nil
+}
+
+func (d *Docker) serviceMounts(s agent.ServiceSpec) []mount.Mount {
+	var mounts []mount.Mount
+	if len(s.SecretEnv) > 0 {
+		mounts = append(mounts,
+			bind(d.host.of(d.initPath()), initTarget),
+			bind(d.host.of(d.envDir(s.Deployment, s.Step)), secretsTarget))
+	}
+	for i, f := range s.Files {
+		source := d.host.of(d.renderedFile(s.Deployment, s.Step, i))
+		mounts = append(mounts, bind(source, f.Path))
+	}
+	for _, v := range s.Volumes {
+		mounts = append(mounts, mount.Mount{
+			Type: mount.TypeVolume, Target: v.Path,
+			Source: d.names.volume(s.Deployment, s.Step, v.Name),
+		})
+	}
+	return mounts
+}
+
+func bind(source, target string) mount.Mount {
+	return mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: true}
+}
+
+// limits are hard: memory includes swap, and no core files.
+func limits(r pipeline.Resources, pids *int64) container.Resources {
+	if r.CPU <= 0 {
+		r.CPU = defaultCPU
+	}
+	if r.MemoryMiB <= 0 {
+		r.MemoryMiB = defaultMemoryMiB
+	}
+	memory := int64(r.MemoryMiB) << 20
+	return container.Resources{
+		NanoCPUs: int64(r.CPU * 1e9), Memory: memory, MemorySwap: memory,
+		PidsLimit: pids, Ulimits: noCore(),
+	}
+}
+
+// environment is sorted: the same specification gives the same digest.
+func environment(env map[string]string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, name+"="+env[name])
+	}
+	return list
+}

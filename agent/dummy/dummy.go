@@ -1,0 +1,390 @@
+package dummy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Runtime is the engine. Make it with New.
+type Runtime struct {
+	mu      sync.Mutex
+	objects map[string]*object
+	images  map[string]bool
+	ledger  []string
+	knobs   Knobs
+	watch   []chan struct{}
+	nextID  int
+}
+
+var _ agent.Runtime = (*Runtime)(nil)
+
+// object is one thing, by its deterministic name.
+type object struct {
+	agent.Object
+	service *agent.ServiceSpec
+	lines   []string
+	exit    int
+}
+
+// Knobs bend the engine. Every nil one is the honest behaviour. They are
+// called without any lock, perhaps concurrently.
+type Knobs struct {
+	// Fail may make a call fail before it does anything. Op is the method's
+	// name; subject the deployment, step or image.
+	Fail func(op, subject string) error
+	// Lose may make a call fail after it did everything: a lost answer.
+	Lose func(op, subject string) error
+	// Plugin is what plugins do; by default they succeed without outputs.
+	Plugin func(ctx context.Context, p agent.PluginSpec, stdin []byte,
+		line func(string)) agent.PluginResult
+	// Health is what probes say; by default that a running service is healthy.
+	Health func(s agent.ServiceSpec) agent.Probed
+	// Serve answers a connection to a service; by default it echoes.
+	Serve func(deployment string, service pipeline.StepKey, port int, conn net.Conn)
+	// Left are objects that RemoveDeployment cannot remove.
+	Left func(deployment string) []agent.Object
+}
+
+// New makes an empty engine.
+func New(k Knobs) *Runtime {
+	return &Runtime{objects: map[string]*object{}, images: map[string]bool{}, knobs: k}
+}
+
+// Set replaces the knobs.
+func (r *Runtime) Set(k Knobs) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.knobs = k
+}
+
+func (r *Runtime) knob() Knobs {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.knobs
+}
+
+// call wraps what a method does with the knobs that fail it.
+func (r *Runtime) call(ctx context.Context, op, subject string, do func() error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s %s: %w", op, subject, err)
+	}
+	k := r.knob()
+	if k.Fail != nil {
+		if err := k.Fail(op, subject); err != nil {
+			return fmt.Errorf("%s %s: %w", op, subject, err)
+		}
+	}
+	if err := do(); err != nil {
+		return fmt.Errorf("%s %s: %w", op, subject, err)
+	}
+	if k.Lose != nil {
+		if err := k.Lose(op, subject); err != nil {
+			return fmt.Errorf("%s %s: %w", op, subject, err)
+		}
+	}
+	return nil
+}
+
+// Ledger lists what ran, in order: "start web", "create db", "delete db".
+func (r *Runtime) Ledger() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.ledger)
+}
+
+// Break stops a service's container, as a crash of its process does.
+func (r *Runtime) Break(deployment string, service pipeline.StepKey, exit int) {
+	r.mu.Lock()
+	if o := r.objects[serviceName(deployment, service)]; o != nil {
+		o.Running, o.exit = false, exit
+	}
+	r.mu.Unlock()
+	r.changed()
+}
+
+// Steal removes every object of a deployment, as a stranger with a shell does.
+func (r *Runtime) Steal(deployment string) {
+	r.mu.Lock()
+	for name, o := range r.objects {
+		if o.Deployment == deployment {
+			delete(r.objects, name)
+		}
+	}
+	r.mu.Unlock()
+	r.changed()
+}
+
+// Print adds a line to a service's log.
+func (r *Runtime) Print(deployment string, service pipeline.StepKey, line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o := r.objects[serviceName(deployment, service)]; o != nil {
+		o.lines = append(o.lines, time.Now().UTC().Format(time.RFC3339Nano)+" "+line)
+	}
+}
+
+// Service returns what a service's container was made from.
+func (r *Runtime) Service(deployment string, key pipeline.StepKey) (agent.ServiceSpec, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o := r.objects[serviceName(deployment, key)]
+	if o == nil || o.service == nil {
+		return agent.ServiceSpec{}, false
+	}
+	return *o.service, true
+}
+
+func (r *Runtime) changed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.watch {
+		select {
+		case w <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Inventory implements agent.Runtime.
+func (r *Runtime) Inventory(ctx context.Context) (inv wire.Inventory, err error) {
+	err = r.call(ctx, "inventory", "node", func() error {
+		inv = wire.Inventory{Hostname: "dummy", OS: "none", Arch: "none", EngineVersion: "dummy",
+			APIVersion: "1", CPU: 8, Memory: 16 << 30, Disk: 100 << 30, Subnets: 200}
+		return nil
+	})
+	return inv, err
+}
+
+// List implements agent.Runtime.
+func (r *Runtime) List(ctx context.Context) (all []agent.Object, err error) {
+	err = r.call(ctx, "list", "objects", func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, name := range slices.Sorted(maps.Keys(r.objects)) {
+			all = append(all, r.objects[name].Object)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Prepare implements agent.Runtime.
+func (r *Runtime) Prepare(ctx context.Context, deployment string) error {
+	return r.call(ctx, "prepare", deployment, func() error {
+		r.put(agent.Object{Kind: agent.KindNetwork, Deployment: deployment})
+		r.put(agent.Object{Kind: agent.KindGate, Deployment: deployment, Running: true})
+		return nil
+	})
+}
+
+// put adds an object, or returns the one that is there.
+func (r *Runtime) put(o agent.Object) *object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o.Name = nameOf(o)
+	if there := r.objects[o.Name]; there != nil {
+		there.Running = there.Running || o.Running
+		return there
+	}
+	r.nextID++
+	o.ID = fmt.Sprintf("id-%d", r.nextID)
+	made := &object{Object: o}
+	r.objects[o.Name] = made
+	return made
+}
+
+func nameOf(o agent.Object) string {
+	name := o.Deployment + "-" + string(o.Kind)
+	if o.Step != "" {
+		name += "-" + string(o.Step)
+	}
+	if o.Spec != "" && o.Kind != agent.KindService {
+		name += "-" + o.Spec
+	}
+	return name
+}
+
+func serviceName(deployment string, key pipeline.StepKey) string {
+	return nameOf(agent.Object{Kind: agent.KindService, Deployment: deployment, Step: key})
+}
+
+// Pull implements agent.Runtime.
+func (r *Runtime) Pull(ctx context.Context, image pipeline.Image, _ *wire.RegistryAuth,
+	progress func(agent.PullProgress),
+) error {
+	name := image.Repository + "@" + image.Digest
+	return r.call(ctx, "pull", image.Repository, func() error {
+		if progress != nil {
+			progress(agent.PullProgress{Done: 1, Total: 1})
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.images[name] = true
+		return nil
+	})
+}
+
+// StartService implements agent.Runtime.
+func (r *Runtime) StartService(ctx context.Context, s agent.ServiceSpec) error {
+	return r.call(ctx, "start", string(s.Step), func() error {
+		if r.network(s.Deployment) == nil {
+			return errors.New("the deployment's network does not exist")
+		}
+		for _, v := range s.Volumes {
+			r.put(agent.Object{Kind: agent.KindVolume, Deployment: s.Deployment, Step: s.Step,
+				Spec: v.Name})
+		}
+		o := r.put(agent.Object{Kind: agent.KindService, Deployment: s.Deployment, Run: s.Run,
+			Step: s.Step, Running: true})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		o.service, o.exit = &s, 0
+		o.lines = append(o.lines, time.Now().UTC().Format(time.RFC3339Nano)+" started")
+		r.ledger = append(r.ledger, "start "+string(s.Step))
+		return nil
+	})
+}
+
+func (r *Runtime) network(deployment string) *object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects[nameOf(agent.Object{Kind: agent.KindNetwork, Deployment: deployment})]
+}
+
+// Probe implements agent.Runtime.
+func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probed, err error) {
+	err = r.call(ctx, "probe", string(s.Step), func() error {
+		r.mu.Lock()
+		o := r.objects[serviceName(s.Deployment, s.Step)]
+		ended := o == nil || !o.Running
+		code := 0
+		if o != nil {
+			code = o.exit
+		}
+		r.mu.Unlock()
+		switch k := r.knob(); {
+		case ended:
+			p = agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: code}
+		case k.Health != nil:
+			p = k.Health(s)
+		default:
+			p = agent.Probed{Health: wire.HealthHealthy}
+		}
+		return nil
+	})
+	return p, err
+}
+
+// Remove implements agent.Runtime.
+func (r *Runtime) Remove(ctx context.Context, o agent.Object) error {
+	return r.call(ctx, "remove", o.Name, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.objects, o.Name)
+		return nil
+	})
+}
+
+// RemoveDeployment implements agent.Runtime.
+func (r *Runtime) RemoveDeployment(
+	ctx context.Context, deployment string,
+) (left []agent.Object, err error) {
+	err = r.call(ctx, "remove_deployment", deployment, func() error {
+		if k := r.knob(); k.Left != nil {
+			left = k.Left(deployment)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for name, o := range r.objects {
+			stays := slices.ContainsFunc(left, func(l agent.Object) bool { return l.Name == name })
+			if o.Deployment == deployment && !stays {
+				delete(r.objects, name)
+			}
+		}
+		return nil
+	})
+	return left, err
+}
+
+// Logs implements agent.Runtime. Following ends with the context.
+func (r *Runtime) Logs(ctx context.Context, deployment string, service pipeline.StepKey,
+	o agent.LogOptions,
+) (io.ReadCloser, error) {
+	var lines []string
+	err := r.call(ctx, "logs", string(service), func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		there := r.objects[serviceName(deployment, service)]
+		if there == nil {
+			return agent.ErrNotFound
+		}
+		lines = slices.Clone(there.lines)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Tail > 0 && len(lines) > o.Tail {
+		lines = lines[len(lines)-o.Tail:]
+	}
+	text := strings.Join(lines, "\n")
+	if text != "" {
+		text += "\n"
+	}
+	return io.NopCloser(strings.NewReader(text)), nil
+}
+
+// Vitals implements agent.Runtime.
+func (r *Runtime) Vitals(
+	ctx context.Context, services []agent.ServiceSpec,
+) (v wire.Vitals, err error) {
+	err = r.call(ctx, "vitals", "node", func() error {
+		v = wire.Vitals{At: time.Now(), CPU: 0.1, MemoryUsed: 1 << 30, DiskFree: 50 << 30}
+		for _, s := range services {
+			v.Services = append(v.Services, wire.ServiceVitals{Deployment: s.Deployment,
+				Step: s.Step, Health: wire.HealthHealthy, Memory: 1 << 20})
+		}
+		return nil
+	})
+	return v, err
+}
+
+// Changes implements agent.Runtime.
+func (r *Runtime) Changes(ctx context.Context) <-chan struct{} {
+	hints := make(chan struct{}, 1)
+	out := make(chan struct{}, 1)
+	r.mu.Lock()
+	r.watch = append(r.watch, hints)
+	r.mu.Unlock()
+	go func() {
+		defer close(out)
+		for {
+			select {
+			case <-hints:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case out <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}

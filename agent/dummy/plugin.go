@@ -1,0 +1,98 @@
+package dummy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// CreatePlugin implements agent.Runtime.
+func (r *Runtime) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
+	return r.call(ctx, "create_plugin", string(p.Step), func() error {
+		r.put(pluginObject(p))
+		return nil
+	})
+}
+
+func pluginObject(p agent.PluginSpec) agent.Object {
+	return agent.Object{Kind: agent.KindPlugin, Deployment: p.Deployment, Run: p.Run,
+		Step: p.Step, Spec: p.Action}
+}
+
+// RunPlugin implements agent.Runtime. The plugin knob gets a context that ends
+// with the timeout, or with the call's; it must return soon then.
+func (r *Runtime) RunPlugin(ctx context.Context, p agent.PluginSpec, stdin []byte,
+	line func(string),
+) (result agent.PluginResult, err error) {
+	err = r.call(ctx, "run", string(p.Step), func() error {
+		if p.Network && r.network(p.Deployment) == nil {
+			return errors.New("the deployment's network does not exist")
+		}
+		o := r.put(pluginObject(p))
+		r.mu.Lock()
+		r.ledger = append(r.ledger, p.Action+" "+string(p.Step))
+		o.Running = true
+		r.mu.Unlock()
+		result = r.run(ctx, p, stdin, line)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.objects, o.Name)
+		return nil
+	})
+	return result, err
+}
+
+func (r *Runtime) run(ctx context.Context, p agent.PluginSpec, stdin []byte,
+	line func(string),
+) agent.PluginResult {
+	k := r.knob()
+	if k.Plugin == nil {
+		return agent.PluginResult{Stdout: []byte(`{"success":true}`)}
+	}
+	limited, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	result := k.Plugin(limited, p, stdin, line)
+	switch {
+	case ctx.Err() != nil:
+		result.Canceled, result.ExitCode = true, 137
+	case limited.Err() != nil:
+		result.TimedOut, result.ExitCode = true, 137
+	case int64(len(result.Stdout)) > p.StdoutLimit:
+		result.Stdout, result.Overflow = result.Stdout[:p.StdoutLimit], true
+	}
+	return result
+}
+
+// Dial implements agent.Runtime.
+func (r *Runtime) Dial(ctx context.Context, deployment string, service pipeline.StepKey,
+	port int,
+) (conn net.Conn, err error) {
+	err = r.call(ctx, "dial", string(service), func() error {
+		r.mu.Lock()
+		o := r.objects[serviceName(deployment, service)]
+		running := o != nil && o.Running
+		r.mu.Unlock()
+		if !running {
+			return fmt.Errorf("service %s: connection refused", service)
+		}
+		near, far := net.Pipe()
+		conn = near
+		serve := r.knob().Serve
+		if serve == nil {
+			serve = echo
+		}
+		go serve(deployment, service, port, far)
+		return nil
+	})
+	return conn, err
+}
+
+func echo(_ string, _ pipeline.StepKey, _ int, conn net.Conn) {
+	_, _ = io.Copy(conn, conn)
+	_ = conn.Close()
+}

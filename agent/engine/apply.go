@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// maxPulls is how many images one run pulls at a time: enough to fill a line,
+// few enough to leave the first one most of it.
+const maxPulls = 3
+
+// maxAttempts bounds the runs of an idempotent plugin whose outcome is lost,
+// and of deletes: an agent that is killed again and again must still end.
+const maxAttempts = 3
+
+// applying moves a run on: one step at a time, in order.
+func (m *Machine) applying() {
+	if !m.ready() {
+		return
+	}
+	key, left := m.nextStep()
+	if !left {
+		m.fresh = m.now
+		m.moveTo(wire.PhaseReady, wire.Event{})
+		return
+	}
+	m.pullAhead()
+	m.createAhead(key)
+	if m.current != nil || m.waiting() {
+		return
+	}
+	if m.probe != nil {
+		m.probeAgain()
+		return
+	}
+	m.advanceStep(key)
+}
+
+// ready reports whether steps can run: secrets are here, the network is made.
+func (m *Machine) ready() bool {
+	if m.secrets == secretsRefused {
+		m.giveUp(CodeSecretsRefused, "the control plane refused the secrets: "+m.refusal)
+		return false
+	}
+	if !m.haveSecrets() {
+		return false
+	}
+	if m.prepared {
+		return true
+	}
+	if m.current == nil && !m.waiting() {
+		m.current = m.do(Do{Kind: Prepare})
+	}
+	return false
+}
+
+func (m *Machine) nextStep() (pipeline.StepKey, bool) {
+	for _, key := range m.order {
+		if !m.steps[key].Done {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// pullAhead keeps up to maxPulls pulls going for steps still to come.
+func (m *Machine) pullAhead() {
+	busy := 0
+	for _, p := range m.pulls {
+		if p.op != 0 {
+			busy++
+		}
+	}
+	for _, key := range m.order {
+		if m.steps[key].Done || busy >= maxPulls {
+			continue
+		}
+		if m.pullImage(key) {
+			busy++
+		}
+	}
+}
+
+// pullImage starts the pull of a step's image unless it runs, is done, has
+// failed or must wait.
+func (m *Machine) pullImage(key pipeline.StepKey) bool {
+	p := m.pulls[key]
+	if p == nil {
+		p = &pull{}
+		m.pulls[key] = p
+	}
+	if p.op != 0 || p.done || p.failed != nil {
+		return false
+	}
+	if m.now.Before(p.wait) {
+		m.pause(p.wait)
+		return false
+	}
+	p.op = m.do(Do{Kind: Pull, Step: key}).do.Op
+	return true
+}
+
+// createAhead makes the container of the plugin after the current step, while
+// that one runs. It saves a tenth of a plugin's time.
+func (m *Machine) createAhead(current pipeline.StepKey) {
+	if !m.steps[current].Started || m.ahead != nil {
+		return
+	}
+	for i, key := range m.order[:len(m.order)-1] {
+		next := m.order[i+1]
+		p := m.pulls[next]
+		if key != current || m.step(next).Plugin == nil || m.created[next] || p == nil || !p.done {
+			continue
+		}
+		m.created[next] = true
+		m.ahead = m.do(Do{Kind: CreateAhead, Step: next, Action: "create", Attempt: 1})
+	}
+}
+
+// advanceStep does the next thing for the step whose turn it is.
+func (m *Machine) advanceStep(key pipeline.StepKey) {
+	s := m.steps[key]
+	p := m.pulls[key]
+	switch {
+	case p != nil && p.failed != nil:
+		m.failStep(key, *p.failed)
+	case p == nil || !p.done:
+		if s.Status == pipeline.StepPending {
+			m.change(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepPulling })
+		}
+	case m.step(key).Service != nil:
+		m.startService(key)
+	case m.ahead != nil && m.ahead.do.Step == key:
+		// Its container is just being made; running it now would race.
+	default:
+		m.runPlugin(key)
+	}
+}
+
+// startService may be repeated: the runtime adopts what is there.
+func (m *Machine) startService(key pipeline.StepKey) {
+	if !m.steps[key].Started {
+		m.change(key, wire.Event{}, func(s *StepState) {
+			s.Started, s.Attempt, s.Status = true, 1, pipeline.StepRunning
+		})
+	}
+	m.current = m.do(Do{Kind: Start, Step: key, Attempt: m.steps[key].Attempt})
+}
+
+// runPlugin runs it once, and again only if that is harmless.
+func (m *Machine) runPlugin(key pipeline.StepKey) {
+	s := m.steps[key]
+	if s.Started && !m.mayRepeat(key) {
+		m.failStep(key, Result{Code: CodeUnknownOutcome, Message: fmt.Sprintf(
+			"it is not known whether plugin step %q completed (attempt %d), and it may not run twice",
+			key, s.Attempt)})
+		return
+	}
+	if s.Started && m.killed != key {
+		// What was left running must not run beside the new one.
+		m.current = m.do(Do{Kind: Remove, Step: key, Action: "create"})
+		return
+	}
+	m.killed = ""
+	m.change(key, wire.Event{}, func(s *StepState) {
+		s.Started, s.Status = !m.has("effect before intent"), pipeline.StepRunning
+		s.Attempt++
+	})
+	m.current = m.do(Do{Kind: Run, Step: key, Action: "create", Attempt: m.steps[key].Attempt})
+	m.createAhead(key)
+}
+
+func (m *Machine) mayRepeat(key pipeline.StepKey) bool {
+	c := m.step(key).Plugin.Component
+	repeatable := c != nil && (c.Idempotent || m.has("repeat every plugin"))
+	return repeatable && m.steps[key].Attempt < maxAttempts
+}
+
+// failStep ends the run because of a step.
+func (m *Machine) failStep(key pipeline.StepKey, r Result) {
+	m.change(key, eventOf(r), func(s *StepState) {
+		s.Status = pipeline.StepFailed
+		if r.Harmless && s.Attempt <= 1 {
+			s.Started = false
+		}
+		if r.Outputs != nil {
+			s.Outputs, s.Sealed = r.Outputs, r.Sealed
+		}
+	})
+	m.giveUp(r.Code, r.Message)
+}
+
+func eventOf(r Result) wire.Event {
+	return wire.Event{Code: r.Code, Message: r.Message, ExitCode: r.ExitCode}
+}
+
+// doneStep marks a step complete.
+func (m *Machine) doneStep(key pipeline.StepKey, r Result) {
+	m.probe = nil
+	m.calm()
+	e := eventOf(r)
+	e.Outputs, e.Sealed = r.Outputs, r.Sealed
+	m.change(key, e, func(s *StepState) {
+		s.Done, s.Status, s.Outputs, s.Sealed = true, pipeline.StepDone, r.Outputs, r.Sealed
+	})
+}
+
+// probeAgain asks a started service when it is time to.
+func (m *Machine) probeAgain() {
+	if m.now.Before(m.probe.next) {
+		m.pause(m.probe.next)
+		return
+	}
+	m.current = m.do(Do{Kind: Probe, Step: m.probe.step})
+}
+
+func (m *Machine) startProbing(key pipeline.StepKey) {
+	m.probe = &probing{step: key, since: m.now, next: m.now}
+}
+
+// timing is a service's readiness with the defaults filled in.
+type timing struct {
+	interval time.Duration
+	start    time.Duration
+	tries    int
+}
+
+func timingOf(s pipeline.Step) timing {
+	t := timing{interval: time.Second, tries: 60}
+	if s.Service == nil || s.Service.Ready == nil {
+		return t
+	}
+	r := s.Service.Ready
+	if r.IntervalSeconds > 0 {
+		t.interval = time.Duration(r.IntervalSeconds) * time.Second
+	}
+	if r.Retries > 0 {
+		t.tries = r.Retries
+	}
+	t.start = time.Duration(r.StartPeriodSeconds) * time.Second
+	return t
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Effect is what is to be done. The family is closed.
+type Effect interface{ effect() }
+
+// Report tells the control plane; it is durable like a Record. Seq is zero.
+type Report struct{ Event wire.Event }
+
+// Do starts an operation.
+type Do struct {
+	Op   int64
+	Kind Kind
+	// Step is empty for Prepare and RemoveAll.
+	Step pipeline.StepKey
+	// Action is a plugin's: create or delete.
+	Action string
+	// Attempt counts the runs of one step's action, from 1.
+	Attempt int
+}
+
+// Kind is a kind of operation.
+type Kind string
+
+// The operations. All but Run may be repeated at will.
+const (
+	Prepare     Kind = "prepare"
+	Pull        Kind = "pull"
+	Start       Kind = "start"
+	Probe       Kind = "probe"
+	CreateAhead Kind = "create_ahead"
+	Run         Kind = "run"
+	// Remove takes one step's container away, running or not.
+	Remove Kind = "remove"
+	// RemoveAll takes away everything with the deployment's label.
+	RemoveAll Kind = "remove_all"
+)
+
+// Cancel asks an operation to end soon.
+type Cancel struct{ Op int64 }
+
+// WantSecrets asks for a run's bundle, until it arrives or is refused.
+type WantSecrets struct {
+	Generation int64
+	Run        string
+}
+
+// DropSecrets ends the need for them.
+type DropSecrets struct{}
+
+// Wake asks for a Tick at a time, replacing the last Wake.
+type Wake struct{ At time.Time }
+
+// Forget says that nothing of the deployment is left to remember.
+type Forget struct{}
+
+// Record is a change of the machine's durable state. Fields that are empty
+// leave theirs as it is. It is also the journal's format.
+type Record struct {
+	// Next is an accepted goal that waits for its turn.
+	Next *wire.Goal `json:"next,omitempty"`
+	// Work takes a goal up; Fresh forgets the steps of the one before.
+	Work  *wire.Goal `json:"work,omitempty"`
+	Fresh bool       `json:"fresh,omitempty"`
+	// Blind: there is no memory of what was done, only the goal.
+	Blind *bool `json:"blind,omitempty"`
+	// Orphan: the control plane does not know the deployment.
+	Orphan *bool      `json:"orphan,omitempty"`
+	Phase  wire.Phase `json:"phase,omitempty"`
+	// Cause is why the run is being undone.
+	Cause *Cause     `json:"cause,omitempty"`
+	Step  *StepState `json:"step,omitempty"`
+}
+
+// Cause is the first failure of a run.
+type Cause struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// StepState is what is durably known of a step.
+type StepState struct {
+	Key    pipeline.StepKey    `json:"key"`
+	Status pipeline.StepStatus `json:"status"`
+	// Started: its effect may exist, so it has to be undone.
+	Started bool `json:"started,omitempty"`
+	// Done: its effect is known to be complete.
+	Done bool `json:"done,omitempty"`
+	// Attempt counts creates, Deletes deletes.
+	Attempt int `json:"attempt,omitempty"`
+	Deletes int `json:"deletes,omitempty"`
+	// Undone: nothing of it is left. GaveUp: undoing it failed for good.
+	Undone  bool           `json:"undone,omitempty"`
+	GaveUp  string         `json:"gave_up,omitempty"`
+	Outputs map[string]any `json:"outputs,omitempty"`
+	Sealed  []byte         `json:"sealed,omitempty"`
+}
+
+func (Report) effect()      {}
+func (Do) effect()          {}
+func (Cancel) effect()      {}
+func (WantSecrets) effect() {}
+func (DropSecrets) effect() {}
+func (Wake) effect()        {}
+func (Forget) effect()      {}
+func (Record) effect()      {}

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ended takes the end of an operation in. What nobody waits for is ignored.
+func (m *Machine) ended(e Ended) {
+	for _, p := range m.pulls {
+		if p.op == e.Op && e.Op != 0 {
+			m.pulled(p, e.Result)
+			return
+		}
+	}
+	switch {
+	case m.ahead != nil && m.ahead.do.Op == e.Op:
+		// A container that could not be made ahead is made when it is run.
+		m.ahead = nil
+	case m.current != nil && m.current.do.Op == e.Op:
+		done := *m.current
+		m.current = nil
+		m.finished(done, e.Result)
+	}
+}
+
+func (m *Machine) pulled(p *pull, r Result) {
+	p.op = 0
+	switch r.Outcome {
+	case OK:
+		p.done, p.tries = true, 0
+	case No:
+		p.failed = &r
+	default:
+		p.wait = m.now.Add(backoff(p.tries))
+		p.tries++
+	}
+}
+
+// finished goes on after the current operation, in the phase it belongs to.
+func (m *Machine) finished(o operation, r Result) {
+	if o.do.Kind == Prepare {
+		m.preparedBy(o, r)
+		return
+	}
+	switch m.phase {
+	case wire.PhaseApplying:
+		m.applied(o, r)
+	case wire.PhaseReady:
+		m.maintained(o, r)
+	case wire.PhaseUndoing, wire.PhaseRemoving:
+		if o.canceled {
+			m.lateAnswer(o, r)
+			return
+		}
+		m.undone(o, r)
+	case wire.PhaseFailed, wire.PhaseRemoved:
+		m.tidied(r)
+	default:
+	}
+}
+
+func (m *Machine) preparedBy(o operation, r Result) {
+	switch {
+	case r.Outcome == OK:
+		m.prepared, m.fresh = true, m.now
+		m.calm()
+	case o.canceled:
+	case m.phase == wire.PhaseApplying && r.Outcome == No:
+		m.giveUp(cmp.Or(r.Code, "prepare"), r.Message)
+	case o.do.Step != "" && r.Outcome == No && m.tries >= maxAttempts:
+		// A delete that needs the network cannot have it.
+		m.gaveUp(o.do.Step, r)
+	default:
+		m.retryLater()
+	}
+}
+
+// applied goes on with a run.
+func (m *Machine) applied(o operation, r Result) {
+	key := o.do.Step
+	switch o.do.Kind {
+	case Start:
+		m.serviceStarted(key, r)
+	case Probe:
+		m.probed(key, r)
+	case Remove:
+		// The old container of a plugin that is going to be repeated.
+		if r.Outcome == OK {
+			m.killed = key
+			m.calm()
+			return
+		}
+		m.retryLater()
+	case Run:
+		m.pluginEnded(key, r)
+	default:
+	}
+}
+
+func (m *Machine) serviceStarted(key pipeline.StepKey, r Result) {
+	switch r.Outcome {
+	case OK:
+		m.calm()
+		if m.has("ready before probe") {
+			m.doneStep(key, Result{})
+			return
+		}
+		m.startProbing(key)
+	case No:
+		m.failStep(key, r)
+	default:
+		m.retryLater()
+	}
+}
+
+func (m *Machine) probed(key pipeline.StepKey, r Result) {
+	t := timingOf(m.step(key))
+	switch {
+	case r.Outcome == Unknown:
+		// Nobody could ask, so this was no try.
+		m.probe.next = m.now.Add(t.interval)
+	case r.Exited && m.jobDone(key, r):
+		m.doneStep(key, Result{})
+	case r.Exited:
+		r.Code = cmp.Or(r.Code, CodeServiceExited)
+		m.probe = nil
+		m.failStep(key, r)
+	case r.Health == wire.HealthHealthy:
+		m.doneStep(key, Result{})
+	case m.notYet(t):
+		m.probe.next = m.now.Add(m.probePause(t))
+	default:
+		r.Code = CodeNotReady
+		r.Message = fmt.Sprintf("service %q is not ready after %d checks: %s",
+			key, m.probe.tries, r.Message)
+		m.probe = nil
+		m.failStep(key, r)
+	}
+}
+
+// jobDone reports whether a service that ended was meant to end.
+func (m *Machine) jobDone(key pipeline.StepKey, r Result) bool {
+	return m.step(key).Service.Restart == pipeline.RestartNever &&
+		r.ExitCode != nil && *r.ExitCode == 0
+}
+
+// notYet counts a failed check and reports whether there may be another.
+func (m *Machine) notYet(t timing) bool {
+	if m.now.Sub(m.probe.since) < t.start {
+		return true
+	}
+	if m.probe.tries > 0 && m.now.Sub(m.probe.counted) < t.interval {
+		return true
+	}
+	m.probe.tries++
+	m.probe.counted = m.now
+	return m.probe.tries < t.tries
+}
+
+// earliestProbe keeps the checks of a service that has just started apart.
+const earliestProbe = 50 * time.Millisecond
+
+// probePause is an eighth of what the start has taken so far, up to the
+// interval: whoever waits for a service that starts in half a second loses no
+// second half. Checks that come early are no tries.
+func (m *Machine) probePause(t timing) time.Duration {
+	return min(max(m.now.Sub(m.probe.since)/8, earliestProbe), t.interval)
+}
+
+func (m *Machine) pluginEnded(key pipeline.StepKey, r Result) {
+	switch r.Outcome {
+	case OK:
+		m.doneStep(key, r)
+	case No:
+		m.failStep(key, r)
+	default:
+		// runPlugin decides whether it may be repeated.
+		m.killed = ""
+		m.retryLater()
+		if !m.mayRepeat(key) {
+			m.calm()
+		}
+	}
+}
+
+// lateAnswer notes what a cancelled operation came to. A plugin that managed
+// to end well must get its own outputs back when it is told to delete.
+func (m *Machine) lateAnswer(o operation, r Result) {
+	if o.do.Kind != Run || o.do.Action != "create" {
+		return
+	}
+	e := eventOf(r)
+	e.Outputs, e.Sealed = r.Outputs, r.Sealed
+	m.change(o.do.Step, e, func(s *StepState) {
+		s.Outputs, s.Sealed = r.Outputs, r.Sealed
+		s.Done, s.Status = r.Outcome == OK, pipeline.StepFailed
+		if s.Done {
+			s.Status = pipeline.StepDone
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Event is what happened. The family is closed.
+type Event interface{ event() }
+
+// GoalSet says what should be. Stale and repeated goals change nothing.
+type GoalSet struct{ Goal wire.Goal }
+
+// GoalMissing says that the full set of goals does not name this deployment:
+// it has no right to exist.
+type GoalMissing struct{}
+
+// SecretsArrived says that the bundle asked for is in the shell's memory.
+type SecretsArrived struct {
+	Run string
+	// Outputs are the steps whose outputs the control plane has.
+	Outputs []pipeline.StepKey
+}
+
+// SecretsRefused says that this node may not have them.
+type SecretsRefused struct {
+	Run    string
+	Reason string
+}
+
+// Ended is the end of an operation.
+type Ended struct {
+	Op     int64
+	Result Result
+}
+
+// Listed is a complete list of the deployment's objects.
+type Listed struct {
+	// Began is when the engine was asked: what changed since is not in it.
+	Began   time.Time
+	Network bool
+	Gate    bool
+	// Running are the service steps with a running container.
+	Running []pipeline.StepKey
+	// Plugins are the steps with a plugin's container, in whatever state.
+	Plugins []pipeline.StepKey
+	// Objects counts all there is of the deployment.
+	Objects int
+}
+
+// Tick says that the time of a Wake has come.
+type Tick struct{}
+
+// Restarted says that the machine was rebuilt, and knows of no operation.
+type Restarted struct{}
+
+func (GoalSet) event()        {}
+func (GoalMissing) event()    {}
+func (SecretsArrived) event() {}
+func (SecretsRefused) event() {}
+func (Ended) event()          {}
+func (Listed) event()         {}
+func (Tick) event()           {}
+func (Restarted) event()      {}
+
+// Outcome says what is known of an operation.
+type Outcome string
+
+// The outcomes.
+const (
+	// OK: it happened.
+	OK Outcome = "ok"
+	// No: it ran, or was tried, and the answer is no.
+	No Outcome = "no"
+	// Unknown: the engine could not be asked, or the answer was lost.
+	Unknown Outcome = "unknown"
+)
+
+// Result is how an operation ended.
+type Result struct {
+	Outcome Outcome
+	// Harmless: it is certain that nothing happened, so nothing has to be undone.
+	Harmless bool
+	// Code is a stable word, Message one masked sentence for people.
+	Code    string
+	Message string
+	// ExitCode, Outputs (masked) and Sealed are a plugin's.
+	ExitCode *int
+	Outputs  map[string]any
+	Sealed   []byte
+	// Health, Exited and Message are a probe's: Outcome OK means it was asked.
+	Health wire.Health
+	Exited bool
+	// Left is what RemoveAll could not remove.
+	Left []string
+}

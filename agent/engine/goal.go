@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Codes of causes that are not a step's.
+const (
+	CodeCanceled       = "canceled"
+	CodeSuperseded     = "superseded"
+	CodeSecretsRefused = "secrets_refused"
+	CodeUnknownOutcome = "unknown_outcome"
+	CodeNotReady       = "not_ready"
+	CodeServiceExited  = "service_exited"
+	CodeUndoFailed     = "undo_failed"
+	CodeLeftOver       = "left_over"
+)
+
+// accept takes a newer goal in. It waits in next until its turn comes, which
+// is at once, unless it needs the work before it to be wound down.
+func (m *Machine) accept(g wire.Goal) {
+	stale := !m.newer(g.Generation) && !m.has("accept a stale generation")
+	if g.Deployment != m.id || stale {
+		return
+	}
+	no := false
+	m.record(Record{Next: &g, Orphan: &no})
+}
+
+func (m *Machine) newer(generation int64) bool {
+	if m.orphan {
+		// It was missing and is back: the number may well be the same.
+		return m.next == nil
+	}
+	if m.next != nil {
+		return generation > m.next.Generation
+	}
+	return m.work == nil || generation > m.work.Generation
+}
+
+// abandon takes down what nobody wants any more.
+func (m *Machine) abandon() {
+	yes := true
+	if m.orphan {
+		return
+	}
+	switch m.phase {
+	case wire.PhaseRemoved, wire.PhaseFailed:
+		// Nothing of it is left. Telling that it is being removed would take
+		// a failed run, which people may still retry, for a removed one.
+		m.out = append(m.out, Forget{})
+		return
+	case "":
+		// Objects with our label, and no memory of their goal.
+		gone := wire.Goal{Deployment: m.id, Want: wire.WantGone}
+		m.record(Record{Work: &gone, Fresh: true, Orphan: &yes, Phase: wire.PhaseRemoving})
+		return
+	default:
+	}
+	gone := *m.work
+	gone.Want = wire.WantGone
+	m.record(Record{Orphan: &yes, Work: &gone, Cause: &Cause{CodeCanceled,
+		"the control plane does not know this deployment"}})
+	m.windDown(wire.PhaseRemoving)
+}
+
+// idle: nothing exists, and nothing is being done.
+func (m *Machine) idle() bool {
+	switch m.phase {
+	case "", wire.PhaseFailed, wire.PhaseRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *Machine) sameRun(g wire.Goal) bool {
+	return m.work != nil && m.work.Want == g.Want && m.work.Run == g.Run
+}
+
+// takeNext turns to the accepted goal, or winds down what is in its way.
+func (m *Machine) takeNext() {
+	if m.next == nil || m.idle() && m.current != nil {
+		// What is removing strays must not meet what a new run makes.
+		return
+	}
+	g := *m.next
+	switch {
+	case g.Want == wire.WantGone:
+		m.takeGone(g)
+	case m.sameRun(g):
+		// The same run under a new number: use it, and try again if stuck.
+		g.Pipeline, g.Context = m.work.Pipeline, m.work.Context
+		m.record(Record{Work: &g})
+		if m.phase == wire.PhaseStuck {
+			m.windDown(wire.PhaseUndoing)
+		}
+	case m.idle():
+		m.begin(g)
+	case m.phase == wire.PhaseApplying:
+		m.giveUp(CodeSuperseded, "a newer run took over")
+	case m.phase == wire.PhaseReady:
+		m.windDown(wire.PhaseRemoving)
+	case m.phase == wire.PhaseStuck:
+		m.windDown(wire.PhaseUndoing)
+	}
+}
+
+// begin starts a run, or adopts one that the control plane knows to be ready.
+func (m *Machine) begin(g wire.Goal) {
+	m.forgetRun()
+	no := false
+	if !g.Ready {
+		m.record(Record{Work: &g, Fresh: true, Blind: &no, Orphan: &no})
+		m.moveTo(wire.PhaseApplying, wire.Event{})
+		return
+	}
+	yes := true
+	m.record(Record{Work: &g, Fresh: true, Blind: &yes, Orphan: &no, Phase: wire.PhaseReady})
+	for _, key := range m.order {
+		m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
+			Started: true, Done: true}})
+	}
+}
+
+// forgetRun clears what belonged to the run before, but not the number of the
+// last operation: late answers must never be taken for new ones.
+func (m *Machine) forgetRun() {
+	last := m.lastOp
+	m.forgetVolatile()
+	m.lastOp = last
+}
+
+// takeGone turns to removing. Memory of what was done beats the goal's word.
+func (m *Machine) takeGone(g wire.Goal) {
+	if m.work == nil {
+		m.goneBlind(g)
+		return
+	}
+	g.Pipeline, g.Context = m.work.Pipeline, m.work.Context
+	m.record(Record{Work: &g})
+	if m.secrets != secretsHere {
+		// A refusal was about the generation before.
+		m.secrets, m.refusal = secretsUnknown, ""
+	}
+	switch m.phase {
+	case wire.PhaseApplying:
+		m.giveUp(CodeCanceled, "canceled")
+	case wire.PhaseUndoing, wire.PhaseRemoving:
+		m.tryAgain()
+	case wire.PhaseRemoved:
+		m.report(wire.Event{Phase: wire.PhaseRemoved})
+	default:
+		m.windDown(wire.PhaseRemoving)
+	}
+}
+
+// goneBlind removes what we have no memory of. All services may be there;
+// which plugins were done, only the control plane can say.
+func (m *Machine) goneBlind(g wire.Goal) {
+	m.forgetRun()
+	yes := true
+	m.record(Record{Work: &g, Fresh: true, Blind: &yes})
+	for _, key := range m.order {
+		if m.step(key).Service != nil {
+			m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
+				Started: true, Done: true}})
+		}
+	}
+	m.moveTo(wire.PhaseRemoving, wire.Event{})
+}
+
+// arrived notes the bundle, and learns from it what was done before.
+func (m *Machine) arrived(e SecretsArrived) {
+	if m.work == nil || e.Run != m.work.Run {
+		return
+	}
+	m.secrets = secretsHere
+	if !m.blind {
+		return
+	}
+	for _, key := range e.Outputs {
+		s := m.steps[key]
+		if s == nil || s.Started || m.step(key).Plugin == nil {
+			continue
+		}
+		m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
+			Started: true, Done: true}})
+	}
+}
+
+// refused ends a run; a ready deployment asks again after a while, since its
+// services can run on without.
+func (m *Machine) refused(reason string) {
+	m.secrets, m.refusal = secretsRefused, reason
+	if m.phase == wire.PhaseReady {
+		m.secrets, m.wait = secretsUnknown, m.now.Add(time.Minute)
+	}
+}
+
+// haveSecrets asks for them if need be. False means: not yet, or never.
+func (m *Machine) haveSecrets() bool {
+	if m.secrets == secretsHere {
+		return true
+	}
+	if m.secrets == secretsUnknown {
+		m.secrets = secretsWanted
+		m.out = append(m.out, WantSecrets{Generation: m.work.Generation, Run: m.work.Run})
+	}
+	return false
+}
+
+// giveUp ends a run that is not complete. What runs is told to stop, what
+// never started is skipped, and undoing begins when all is quiet.
+func (m *Machine) giveUp(code, message string) {
+	m.record(Record{Cause: &Cause{Code: code, Message: message}})
+	m.windDown(wire.PhaseUndoing)
+}
+
+func (m *Machine) windDown(phase wire.Phase) {
+	if m.phase == wire.PhaseApplying || m.phase == wire.PhaseReady {
+		m.cancel(m.current)
+		m.cancel(m.ahead)
+	}
+	for _, key := range m.order {
+		if p := m.pulls[key]; p != nil && p.op != 0 {
+			m.out = append(m.out, Cancel{Op: p.op})
+			delete(m.pulls, key)
+		}
+	}
+	for _, key := range m.order {
+		s := m.steps[key]
+		if !s.Started && s.Status != pipeline.StepSkipped && s.Status != pipeline.StepFailed {
+			m.change(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepSkipped })
+		}
+	}
+	m.tryAgain()
+	m.calm()
+	m.left, m.killed, m.probe = nil, "", nil
+	if m.phase == phase {
+		return
+	}
+	var e wire.Event
+	if m.cause != nil {
+		e.Code, e.Message = m.cause.Code, m.cause.Message
+	}
+	m.moveTo(phase, e)
+}
+
+// tryAgain gives steps that could not be undone another chance.
+func (m *Machine) tryAgain() {
+	for _, key := range m.order {
+		if m.steps[key].GaveUp != "" {
+			m.change(key, wire.Event{}, func(s *StepState) { s.GaveUp, s.Deletes = "", 0 })
+		}
+	}
+}

@@ -1,0 +1,357 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Machine decides for one deployment. It is not safe for concurrent use.
+type Machine struct {
+	id string
+	// The durable state: changed by apply only, so that a replay equals it.
+	next   *wire.Goal
+	work   *wire.Goal
+	blind  bool
+	orphan bool
+	phase  wire.Phase
+	cause  *Cause
+	steps  map[pipeline.StepKey]*StepState
+	order  []pipeline.StepKey
+	// The rest is forgotten in a crash.
+	volatile
+	planted
+	// now, out and wake live during one Step.
+	now  time.Time
+	out  []Effect
+	wake time.Time
+}
+
+// volatile is what a restarted agent does not know.
+type volatile struct {
+	lastOp int64
+	// current is the one operation that moves things on; ahead makes the next
+	// plugin's container meanwhile.
+	current *operation
+	ahead   *operation
+	pulls   map[pipeline.StepKey]*pull
+	// created are plugins whose container exists already, or cannot be made.
+	created  map[pipeline.StepKey]bool
+	services map[pipeline.StepKey]*service
+	prepared bool
+	// fresh is when the network was last made, or the run became ready: older
+	// listings know nothing of that.
+	fresh   time.Time
+	secrets secretState
+	refusal string
+	// killed is the step whose container was taken away before its delete.
+	killed pipeline.StepKey
+	probe  *probing
+	// tries and wait pace what is repeated; the next good answer resets them.
+	tries int
+	wait  time.Time
+	// refusals counts how often a container was not removed, with a reason.
+	refusals int
+	left     []string
+	// stray and leftover are what a listing showed that should not be there.
+	stray    bool
+	leftover []pipeline.StepKey
+}
+
+type operation struct {
+	do       Do
+	canceled bool
+}
+
+type pull struct {
+	op     int64
+	done   bool
+	failed *Result
+	wait   time.Time
+	tries  int
+}
+
+type probing struct {
+	step  pipeline.StepKey
+	since time.Time
+	tries int
+	next  time.Time
+	// counted is when the last check was made that counts as a try.
+	counted time.Time
+}
+
+type secretState int
+
+const (
+	secretsUnknown secretState = iota
+	secretsWanted
+	secretsHere
+	secretsRefused
+)
+
+// New makes a machine that knows nothing of its deployment.
+func New(deployment string) *Machine {
+	m := &Machine{id: deployment, steps: map[pipeline.StepKey]*StepState{}}
+	m.forgetVolatile()
+	return m
+}
+
+// Replay rebuilds a machine from its records, oldest first. Restarted must be
+// its first event.
+func Replay(deployment string, records []Record) *Machine {
+	m := New(deployment)
+	for _, r := range records {
+		m.apply(r)
+	}
+	return m
+}
+
+func (m *Machine) forgetVolatile() {
+	m.volatile = volatile{
+		pulls:    map[pipeline.StepKey]*pull{},
+		created:  map[pipeline.StepKey]bool{},
+		services: map[pipeline.StepKey]*service{},
+	}
+}
+
+// Step takes one event in and returns what follows from it, in order.
+func (m *Machine) Step(now time.Time, ev Event) []Effect {
+	m.now, m.out, m.wake = now, nil, time.Time{}
+	switch e := ev.(type) {
+	case GoalSet:
+		m.accept(e.Goal)
+	case GoalMissing:
+		m.abandon()
+	case SecretsArrived:
+		m.arrived(e)
+	case SecretsRefused:
+		if m.work != nil && e.Run == m.work.Run && m.secrets != secretsHere {
+			m.refused(e.Reason)
+		}
+	case Ended:
+		m.ended(e)
+	case Listed:
+		m.listed(e)
+	case Tick, Restarted:
+	default:
+		panic("unknown event")
+	}
+	m.advance()
+	if !m.wake.IsZero() {
+		m.out = append(m.out, Wake{At: m.wake})
+	}
+	out := m.out
+	m.out = nil
+	return out
+}
+
+// advance does whatever can be done now, until there is nothing more. Each
+// round of a deployment's life changes something of some step, so the bound is
+// only against our own mistakes.
+func (m *Machine) advance() {
+	for range 20 + 8*len(m.order) {
+		before := len(m.out)
+		m.takeNext()
+		switch m.phase {
+		case wire.PhaseApplying:
+			m.applying()
+		case wire.PhaseUndoing, wire.PhaseRemoving:
+			m.undoing()
+		case wire.PhaseReady:
+			m.maintain()
+		case wire.PhaseFailed, wire.PhaseRemoved:
+			m.tidy()
+		default:
+		}
+		if len(m.out) == before {
+			return
+		}
+	}
+}
+
+// record changes the durable state.
+func (m *Machine) record(r Record) {
+	m.apply(r)
+	m.out = append(m.out, r)
+}
+
+// apply is the only writer of the durable state.
+func (m *Machine) apply(r Record) {
+	if r.Next != nil {
+		m.next = r.Next
+	}
+	if r.Work != nil {
+		m.work, m.next = r.Work, nil
+		m.order = orderOf(r.Work.Pipeline)
+		if r.Fresh {
+			m.steps = map[pipeline.StepKey]*StepState{}
+			m.cause = nil
+		}
+		for _, key := range m.order {
+			if m.steps[key] == nil {
+				m.steps[key] = &StepState{Key: key, Status: pipeline.StepPending}
+			}
+		}
+	}
+	if r.Blind != nil {
+		m.blind = *r.Blind
+	}
+	if r.Orphan != nil {
+		m.orphan = *r.Orphan
+	}
+	if r.Phase != "" {
+		m.phase = r.Phase
+	}
+	if r.Cause != nil {
+		m.cause = r.Cause
+	}
+	if r.Step != nil {
+		s := *r.Step
+		m.steps[s.Key] = &s
+	}
+}
+
+// Snapshot is the shortest list of records that Replay makes this state of.
+func (m *Machine) Snapshot() []Record {
+	var records []Record
+	if m.work != nil {
+		records = append(records, Record{Work: m.work, Fresh: true, Blind: &m.blind,
+			Orphan: &m.orphan, Phase: m.phase, Cause: m.cause})
+	} else {
+		records = append(records, Record{Orphan: &m.orphan, Phase: m.phase})
+	}
+	for _, key := range m.order {
+		s := *m.steps[key]
+		records = append(records, Record{Step: &s})
+	}
+	if m.next != nil {
+		records = append(records, Record{Next: m.next})
+	}
+	return records
+}
+
+// State is what the welcome tells.
+func (m *Machine) State() wire.DeploymentState {
+	s := wire.DeploymentState{Deployment: m.id, Phase: m.phase}
+	if m.work != nil {
+		s.Generation, s.Run = m.work.Generation, m.work.Run
+	}
+	return s
+}
+
+// Work is the goal being worked on, nil before the first.
+func (m *Machine) Work() *wire.Goal { return m.work }
+
+// Sealed returns the sealed outputs of every step that has some.
+func (m *Machine) Sealed() map[pipeline.StepKey][]byte {
+	all := map[pipeline.StepKey][]byte{}
+	for key, s := range m.steps {
+		if len(s.Sealed) > 0 {
+			all[key] = s.Sealed
+		}
+	}
+	return all
+}
+
+// Status is where a step stands.
+func (m *Machine) Status(key pipeline.StepKey) pipeline.StepStatus {
+	if s := m.steps[key]; s != nil {
+		return s.Status
+	}
+	return pipeline.StepPending
+}
+
+func orderOf(p pipeline.Pipeline) []pipeline.StepKey {
+	if len(p.Order) == len(p.Steps) {
+		return p.Order
+	}
+	order, err := pipeline.Order(p)
+	if err != nil {
+		// The control plane never sends a graph that it refused to save.
+		return nil
+	}
+	return order
+}
+
+func (m *Machine) step(key pipeline.StepKey) pipeline.Step {
+	s, _ := m.work.Pipeline.Step(key)
+	return s
+}
+
+// report tells about the deployment.
+func (m *Machine) report(e wire.Event) {
+	if m.work == nil || m.work.Run == "" || m.orphan {
+		// The control plane does not know it, or wants to hear no more of it.
+		return
+	}
+	e.Deployment, e.Generation, e.Run = m.id, m.work.Generation, m.work.Run
+	e.At = m.now
+	m.out = append(m.out, Report{Event: e})
+}
+
+// moveTo changes the phase and tells.
+func (m *Machine) moveTo(phase wire.Phase, e wire.Event) {
+	m.record(Record{Phase: phase})
+	e.Phase = phase
+	m.report(e)
+}
+
+// change edits a step's durable state, and tells when its status moved.
+func (m *Machine) change(key pipeline.StepKey, e wire.Event, edit func(*StepState)) {
+	s := *m.steps[key]
+	was := s.Status
+	edit(&s)
+	m.record(Record{Step: &s})
+	if s.Status != was {
+		e.Step, e.Status = key, s.Status
+		m.report(e)
+	}
+}
+
+// do starts an operation.
+func (m *Machine) do(d Do) *operation {
+	m.lastOp++
+	d.Op = m.lastOp
+	m.out = append(m.out, d)
+	return &operation{do: d}
+}
+
+func (m *Machine) cancel(o *operation) {
+	if o != nil && !o.canceled {
+		o.canceled = true
+		m.out = append(m.out, Cancel{Op: o.do.Op})
+	}
+}
+
+// pause asks to be woken at the time something waits for.
+func (m *Machine) pause(until time.Time) {
+	if m.wake.IsZero() || until.Before(m.wake) {
+		m.wake = until
+	}
+}
+
+// retryLater spaces repeats of the current work: 1, 2, 4 … 60 seconds.
+func (m *Machine) retryLater() {
+	m.wait = m.now.Add(backoff(m.tries))
+	m.tries++
+}
+
+func (m *Machine) calm() { m.tries, m.refusals, m.wait = 0, 0, time.Time{} }
+
+// waiting reports whether the current work has to wait still.
+func (m *Machine) waiting() bool {
+	if m.now.Before(m.wait) {
+		m.pause(m.wait)
+		return true
+	}
+	return false
+}
+
+// backoff doubles from 1 second to 60, as design.md says for services.
+func backoff(tries int) time.Duration {
+	if tries > 6 {
+		tries = 6
+	}
+	return min(time.Second<<tries, time.Minute)
+}

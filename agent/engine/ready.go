@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// steady is how long a service has to run before its backoff starts anew.
+const steady = time.Minute
+
+// service is what is known of a service of a ready deployment.
+type service struct {
+	down bool
+	// changed is when it was last started: older listings say nothing of it.
+	changed  time.Time
+	next     time.Time
+	tries    int
+	restarts int
+}
+
+func (m *Machine) service(key pipeline.StepKey) *service {
+	s := m.services[key]
+	if s == nil {
+		s = &service{}
+		m.services[key] = s
+	}
+	return s
+}
+
+// Restarts counts how often a service was started again since the agent began.
+func (m *Machine) Restarts(key pipeline.StepKey) int {
+	if s := m.services[key]; s != nil {
+		return s.restarts
+	}
+	return 0
+}
+
+// listed finds out which services are down. What an older list says about a
+// service that was started since is no news.
+func (m *Machine) listed(l Listed) {
+	if l.Began.Before(m.fresh) {
+		return
+	}
+	if !m.has("leave strays") {
+		m.strays(l)
+	}
+	if m.phase != wire.PhaseReady {
+		return
+	}
+	if !l.Network || !l.Gate {
+		m.prepared = false
+	}
+	for _, key := range m.order {
+		step := m.step(key).Service
+		if step == nil || step.Restart == pipeline.RestartNever {
+			continue
+		}
+		s := m.service(key)
+		busy := m.current != nil && m.current.do.Step == key
+		if busy || !l.Began.After(s.changed) && !s.changed.IsZero() {
+			continue
+		}
+		m.observe(s, slices.Contains(l.Running, key))
+	}
+}
+
+func (m *Machine) observe(s *service, running bool) {
+	if running {
+		s.down = false
+		if m.now.Sub(s.changed) > steady {
+			s.tries = 0
+		}
+		return
+	}
+	if s.down {
+		return
+	}
+	if m.now.Sub(s.changed) > steady {
+		s.tries = 0
+	}
+	s.down = true
+	s.next = m.now.Add(backoff(s.tries))
+	s.tries++
+}
+
+// maintain keeps a ready deployment's services running, in order.
+func (m *Machine) maintain() {
+	if m.current != nil || m.waiting() {
+		return
+	}
+	// Log lines are masked with them, and a restart needs them.
+	m.haveSecrets()
+	if m.probe != nil {
+		m.probeAgain()
+		return
+	}
+	for _, key := range m.order {
+		s := m.services[key]
+		if s == nil || !s.down {
+			continue
+		}
+		if m.now.Before(s.next) {
+			m.pause(s.next)
+			continue
+		}
+		m.restart(key)
+		return
+	}
+	m.removeLeftover()
+}
+
+// restart brings one service back: network, image, container, readiness.
+func (m *Machine) restart(key pipeline.StepKey) {
+	if !m.haveSecrets() {
+		return
+	}
+	if !m.prepared {
+		m.current = m.do(Do{Kind: Prepare})
+		return
+	}
+	if p := m.pulls[key]; p == nil || !p.done {
+		m.current = m.do(Do{Kind: Pull, Step: key})
+		return
+	}
+	s := m.service(key)
+	s.changed = m.now
+	m.current = m.do(Do{Kind: Start, Step: key, Attempt: 1})
+}
+
+// maintained goes on after an operation of maintaining.
+func (m *Machine) maintained(o operation, r Result) {
+	key := o.do.Step
+	s := m.service(key)
+	switch {
+	case o.do.Kind == Pull && r.Outcome == OK:
+		m.pulls[key] = &pull{done: true}
+	case o.do.Kind == Start && r.Outcome == OK:
+		s.down, s.changed = false, m.now
+		s.restarts++
+		// Those behind it in the order may need it to be ready.
+		if m.anyDown() {
+			m.startProbing(key)
+		}
+	case o.do.Kind == Probe:
+		m.probedAgain(key, r)
+	case o.do.Kind == Remove:
+		m.leftoverGone(key)
+	default:
+		// The image may have been removed by hand: pull it before the next try.
+		delete(m.pulls, key)
+		s.next = m.now.Add(backoff(s.tries))
+		s.tries++
+	}
+}
+
+func (m *Machine) anyDown() bool {
+	return slices.ContainsFunc(m.order, func(key pipeline.StepKey) bool {
+		s := m.services[key]
+		return s != nil && s.down
+	})
+}
+
+// probedAgain goes on with the others when a service is ready, or will not be.
+func (m *Machine) probedAgain(key pipeline.StepKey, r Result) {
+	t := timingOf(m.step(key))
+	switch {
+	case r.Outcome == OK && r.Exited:
+		m.probe = nil
+		m.observe(m.service(key), false)
+	case r.Outcome == OK && r.Health == wire.HealthHealthy, !m.notYet(t):
+		m.probe = nil
+	default:
+		m.probe.next = m.now.Add(m.probePause(t))
+	}
+}

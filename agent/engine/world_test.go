@@ -1,0 +1,273 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// world is a model of everything around one machine: a container engine that
+// may fail or lose answers, an agent that may die, a control plane.
+type world struct {
+	t       *rapid.T
+	m       *engine.Machine
+	now     time.Time
+	journal []engine.Record
+	reports []wire.Event
+	running map[int64]engine.Do
+	wanted  string
+	// What exists: containers by step and action, and the network.
+	containers map[string]bool
+	network    bool
+	// outside are effects of plugins beyond the engine.
+	outside map[pipeline.StepKey]bool
+	// ledger lists every execution: "create a", "delete a", "start s".
+	ledger []string
+	// stubborn plugins say no to delete.
+	stubborn map[pipeline.StepKey]bool
+	// alive are plugins that may still run: nobody has seen them end.
+	alive  map[pipeline.StepKey]bool
+	goals  []wire.Goal
+	forgot bool
+	healed bool
+	// asleep is set while the machine asked for no tick.
+	asleep bool
+}
+
+func newWorld(t *rapid.T) *world {
+	return &world{t: t, m: engine.New("d"), now: time.Unix(1e9, 0), running: map[int64]engine.Do{},
+		containers: map[string]bool{}, outside: map[pipeline.StepKey]bool{},
+		stubborn: map[pipeline.StepKey]bool{}, alive: map[pipeline.StepKey]bool{}}
+}
+
+func (w *world) goal(g wire.Goal) {
+	w.goals = append(w.goals, g)
+	w.feed(engine.GoalSet{Goal: g})
+}
+
+// feed lets the machine take one event, and does what it says. The agent may
+// die before the batch is on disk, or after it and before the effects.
+func (w *world) feed(ev engine.Event) {
+	effects := w.m.Step(w.now, ev)
+	fate := 0
+	if !w.healed {
+		fate = rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2}).Draw(w.t, "fate")
+	}
+	if fate != 1 {
+		w.persist(effects)
+	}
+	if fate != 0 {
+		w.crash()
+		return
+	}
+	w.asleep = true
+	for _, e := range effects {
+		w.do(e)
+	}
+}
+
+func (w *world) persist(effects []engine.Effect) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case engine.Record:
+			w.journal = append(w.journal, e)
+		case engine.Report:
+			w.reports = append(w.reports, e.Event)
+		}
+	}
+}
+
+// crash forgets all but the journal. What ran in the container engine may have
+// got anywhere. Goals come again when the control plane connects.
+func (w *world) crash() {
+	for _, op := range sortedOps(w.running) {
+		w.effect(w.running[op], rapid.Bool().Draw(w.t, "effect"))
+	}
+	w.running, w.wanted = map[int64]engine.Do{}, ""
+	w.m = engine.Replay("d", w.journal)
+	w.replayed(engine.Restarted{})
+	if n := len(w.goals); n > 0 {
+		w.replayed(engine.GoalSet{Goal: w.goals[n-1]})
+	}
+}
+
+// replayed feeds without another crash, so that drawing ends.
+func (w *world) replayed(ev engine.Event) {
+	effects := w.m.Step(w.now, ev)
+	w.persist(effects)
+	w.asleep = true
+	for _, e := range effects {
+		w.do(e)
+	}
+}
+
+func (w *world) do(e engine.Effect) {
+	switch e := e.(type) {
+	case engine.Do:
+		w.running[e.Op] = e
+		w.checkTurn(e)
+		if e.Kind == engine.Run && w.alive[e.Step] {
+			w.t.Fatalf("%s of %s runs beside an older one: %v", e.Action, e.Step, w.ledger)
+		}
+		w.alive[e.Step] = w.alive[e.Step] || e.Kind == engine.Run
+		if e.Kind == engine.Run || e.Kind == engine.Start {
+			w.ledger = append(w.ledger, fmt.Sprintf("%s%s %s", e.Kind, e.Action, e.Step))
+		}
+	case engine.WantSecrets:
+		w.wanted = e.Run
+	case engine.Wake:
+		w.asleep = false
+	case engine.Forget:
+		w.forgot = true
+	}
+}
+
+// checkTurn: during a run, a step starts when all before it are done.
+func (w *world) checkTurn(d engine.Do) {
+	starts := d.Kind == engine.Start || d.Kind == engine.Run && d.Action == "create"
+	if !starts || w.m.State().Phase != wire.PhaseApplying {
+		return
+	}
+	for _, key := range w.m.Work().Pipeline.Order {
+		if key == d.Step {
+			return
+		}
+		// promise: N-047
+		// promise: N-048
+		if status := w.m.Status(key); status != pipeline.StepDone {
+			w.t.Fatalf("%s starts while %s is %s", d.Step, key, status)
+		}
+	}
+}
+
+// effect changes the world as an operation does.
+func (w *world) effect(d engine.Do, happened bool) {
+	if d.Kind == engine.Remove && happened {
+		w.alive[d.Step] = false
+	}
+	if !happened {
+		return
+	}
+	name := string(d.Step) + "/" + d.Action
+	switch d.Kind {
+	case engine.Prepare:
+		w.network = true
+	case engine.Start:
+		w.containers[string(d.Step)+"/"] = true
+	case engine.CreateAhead:
+		w.containers[name] = true
+	case engine.Run:
+		w.outside[d.Step] = d.Action == "create"
+	case engine.Remove:
+		delete(w.containers, name)
+		delete(w.containers, string(d.Step)+"/")
+	case engine.RemoveAll:
+		w.containers, w.network = map[string]bool{}, false
+	}
+}
+
+// finish ends an operation in one of the ways it can.
+func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
+	d := w.running[op]
+	delete(w.running, op)
+	if d.Kind == engine.Run && d.Action == "delete" && w.stubborn[d.Step] {
+		outcome, happened = engine.No, false
+	}
+	w.effect(d, happened)
+	if d.Kind == engine.Run && outcome != engine.Unknown {
+		w.alive[d.Step] = false
+	}
+	r := engine.Result{Outcome: outcome, Message: "m"}
+	if outcome == engine.OK && d.Kind == engine.Probe {
+		r.Health = wire.HealthHealthy
+	}
+	w.feed(engine.Ended{Op: op, Result: r})
+}
+
+func (w *world) answerSecrets() {
+	if w.wanted == "" {
+		return
+	}
+	run := w.wanted
+	w.wanted = ""
+	w.feed(engine.SecretsArrived{Run: run})
+}
+
+// list tells what truly runs.
+func (w *world) list() {
+	l := engine.Listed{Began: w.now, Network: w.network, Gate: w.network}
+	for _, key := range []pipeline.StepKey{"a", "b", "c", "d", "e"} {
+		if w.containers[string(key)+"/"] {
+			l.Running = append(l.Running, key)
+		}
+	}
+	w.feed(l)
+}
+
+// chaos is one random thing that happens.
+func (w *world) chaos() {
+	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 5).Draw(w.t, "seconds")) * time.Second)
+	switch rapid.IntRange(0, 7).Draw(w.t, "happens") {
+	case 0:
+		w.answerSecrets()
+	case 1:
+		w.list()
+	case 2:
+		w.feed(engine.Tick{})
+	default:
+		if len(w.running) == 0 {
+			w.answerSecrets()
+			return
+		}
+		op := rapid.SampledFrom(sortedOps(w.running)).Draw(w.t, "op")
+		outcome := rapid.SampledFrom([]engine.Outcome{engine.OK, engine.OK, engine.OK, engine.OK,
+			engine.OK, engine.OK, engine.No, engine.Unknown}).Draw(w.t, "outcome")
+		happened := outcome == engine.OK || rapid.Bool().Draw(w.t, "effect")
+		w.finish(op, outcome, happened)
+	}
+}
+
+// heal lets everything go well until nothing happens any more.
+func (w *world) heal() {
+	w.healed = true
+	for range 2000 {
+		if ops := sortedOps(w.running); len(ops) > 0 {
+			w.finish(ops[0], engine.OK, true)
+			continue
+		}
+		if w.wanted != "" {
+			w.answerSecrets()
+			continue
+		}
+		switch w.m.State().Phase {
+		case wire.PhaseApplying, wire.PhaseUndoing, wire.PhaseRemoving:
+			if w.asleep {
+				w.t.Fatalf("%s, and waits for nothing", w.m.State().Phase)
+			}
+		}
+		before := len(w.journal)
+		w.now = w.now.Add(time.Minute)
+		w.list()
+		w.now = w.now.Add(2 * time.Minute)
+		w.feed(engine.Tick{})
+		if len(w.running) == 0 && w.wanted == "" && before == len(w.journal) {
+			return
+		}
+	}
+	w.t.Fatalf("no end: phase %s, running %v, wanted %q", w.m.State().Phase, w.running, w.wanted)
+}
+
+func sortedOps(m map[int64]engine.Do) []int64 {
+	var ops []int64
+	for op := range m {
+		ops = append(ops, op)
+	}
+	slices.Sort(ops)
+	return ops
+}

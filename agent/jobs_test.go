@@ -1,0 +1,97 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// job is the shop with a service that is never restarted.
+func job(deployment string) wire.Goal {
+	g := shop(deployment)
+	g.Pipeline.Steps[0].Service.Restart = pipeline.RestartNever
+	return g
+}
+
+// A service that may end has done its work when it ends well.
+func TestAgent_JobThatEndsWellIsDone(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+		if s.Step == "db" {
+			return agent.Probed{Health: wire.HealthStopped, Ended: true}
+		}
+		return agent.Probed{Health: wire.HealthHealthy}
+	}})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+}
+
+// One that ends badly fails the run, as any other service does.
+func TestAgent_JobThatEndsBadlyFails(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker, Health: func(s agent.ServiceSpec) agent.Probed {
+		return agent.Probed{Health: wire.HealthStopped, Ended: true, ExitCode: 4}
+	}})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
+	p.untilPhase("d1", wire.PhaseFailed)
+	if !strings.Contains(p.story(), "db failed service_exited the service ended with exit code 4") {
+		t.Errorf("the reason is missing:%s", p.story())
+	}
+}
+
+// Once it ended it stays ended, while others beside it are started again.
+func TestAgent_JobStaysEnded(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: maker})
+	p.want(p.boot(t.TempDir(), r, nil).connect(), job("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	r.Break("d1", "db", 1)
+	r.Break("d1", "web", 1)
+	p.until("the restart of the other", func() bool {
+		for _, s := range p.vitals.Services {
+			if s.Step == "web" && s.Restarts == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	if n := strings.Count(strings.Join(r.Ledger(), ","), "start db"); n != 1 {
+		t.Errorf("the job was started %d times", n)
+	}
+}
+
+// recorder is maker, and tells what it was run with.
+func recorder(specs chan<- agent.PluginSpec) func(context.Context, agent.PluginSpec, []byte,
+	func(string)) agent.PluginResult {
+	return func(ctx context.Context, p agent.PluginSpec, stdin []byte, line func(string),
+	) agent.PluginResult {
+		specs <- p
+		return maker(ctx, p, stdin, line)
+	}
+}
+
+// A step's own limits, network and time replace what the plugin declares.
+func TestAgent_PluginStepReplacesLimits(t *testing.T) {
+	p := newPlane(t)
+	specs := make(chan agent.PluginSpec, 4)
+	r := dummy.New(dummy.Knobs{Plugin: recorder(specs)})
+	g := shop("d1")
+	plugin := g.Pipeline.Steps[1].Plugin
+	off := false
+	plugin.Component.Resources = pipeline.Resources{CPU: 1, MemoryMiB: 64}
+	plugin.Component.TimeoutSeconds = 9
+	plugin.Resources, plugin.Network = &pipeline.Resources{MemoryMiB: 96}, &off
+	plugin.TimeoutSeconds = 7
+	p.want(p.boot(t.TempDir(), r, nil).connect(), g)
+	p.untilPhase("d1", wire.PhaseReady)
+	got := <-specs
+	if got.Resources != (pipeline.Resources{CPU: 1, MemoryMiB: 96}) || got.Network ||
+		got.Timeout.Seconds() != 7 {
+		t.Errorf("ran with %+v", got)
+	}
+}

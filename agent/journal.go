@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrNewerJournal means that a newer release wrote the journal.
+var ErrNewerJournal = errors.New("the journal was written by a newer release")
+
+// errCorrupt means that something before the end of the journal is damaged.
+var errCorrupt = errors.New("the journal is damaged")
+
+// The journal is a line with its format, then frames:
+//
+//	length, CRC of the length, CRC of the payload (4 bytes each), payload
+//
+// The length has its own CRC: only so can a record that was cut short by a
+// crash be told from one whose length was damaged later.
+const (
+	journalName   = "journal"
+	journalFormat = 1
+	journalMagic  = "nullops-journal "
+	frameHeader   = 12
+	// maxFrame is far above any batch; a length beyond it is damage.
+	maxFrame = 64 << 20
+)
+
+// journal is an append-only file of payloads. It is not safe for concurrent
+// use.
+type journal struct {
+	file *os.File
+	path string
+	size int64
+	fail Failpoint
+}
+
+// openJournal reads what is there. A damaged journal is put aside under the
+// returned name, and an empty one begins.
+func openJournal(
+	dir string, fail Failpoint,
+) (j *journal, payloads [][]byte, aside string, err error) {
+	path := filepath.Join(dir, journalName)
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, "", fmt.Errorf("read the journal: %w", err)
+	}
+	payloads, good, err := readFrames(data)
+	if errors.Is(err, errCorrupt) {
+		aside = fmt.Sprintf("%s.damaged-%d", path, time.Now().UnixNano())
+		if err := os.Rename(path, aside); err != nil {
+			return nil, nil, "", fmt.Errorf("put the damaged journal aside: %w", err)
+		}
+		payloads, good = nil, 0
+	} else if err != nil {
+		return nil, nil, "", fmt.Errorf("read %s: %w", path, err)
+	}
+	j = &journal{path: path, fail: fail}
+	if err := j.open(good); err != nil {
+		return nil, nil, "", fmt.Errorf("open the journal: %w", err)
+	}
+	return j, payloads, aside, nil
+}
+
+// open makes the file end after its last good frame.
+func (j *journal) open(good int64) error {
+	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if good == 0 {
+		if _, err = f.WriteAt([]byte(headerLine()), 0); err == nil {
+			good = int64(len(headerLine()))
+		}
+	}
+	if err == nil {
+		err = errors.Join(f.Truncate(good), f.Sync(), syncDir(filepath.Dir(j.path)))
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	j.file, j.size = f, good
+	return nil
+}
+
+func headerLine() string { return journalMagic + strconv.Itoa(journalFormat) + "\n" }
+
+// readFrames returns the payloads and where the good part ends.
+func readFrames(data []byte) (payloads [][]byte, good int64, err error) {
+	line, _, complete := bytes.Cut(data, []byte("\n"))
+	if !complete {
+		// A crash while the file was made: nothing was acknowledged.
+		if strings.HasPrefix(headerLine(), string(data)) {
+			return nil, 0, nil
+		}
+		return nil, 0, errCorrupt
+	}
+	format, err := strconv.Atoi(strings.TrimPrefix(string(line), journalMagic))
+	if err != nil || !bytes.HasPrefix(line, []byte(journalMagic)) || format < 1 {
+		return nil, 0, errCorrupt
+	}
+	if format > journalFormat {
+		return nil, 0, fmt.Errorf("%w: its format is %d, this release reads up to %d; "+
+			"start the newer release, or move the file away", ErrNewerJournal, format, journalFormat)
+	}
+	at := int64(len(line) + 1)
+	for {
+		payload, size, err := readFrame(data[at:])
+		if errors.Is(err, io.EOF) {
+			return payloads, at, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		payloads, at = append(payloads, payload), at+size
+	}
+}
+
+// readFrame returns io.EOF at the end, which may be a torn frame.
+func readFrame(rest []byte) (payload []byte, size int64, err error) {
+	if len(rest) < frameHeader || len(bytes.Trim(rest, "\x00")) == 0 {
+		return nil, 0, io.EOF
+	}
+	length := binary.LittleEndian.Uint32(rest)
+	if crcOf(rest[:4]) != binary.LittleEndian.Uint32(rest[4:]) || length > maxFrame {
+		return nil, 0, errCorrupt
+	}
+	size = frameHeader + int64(length)
+	if int64(len(rest)) < size {
+		return nil, 0, io.EOF
+	}
+	payload = rest[frameHeader:size]
+	if crcOf(payload) == binary.LittleEndian.Uint32(rest[8:]) {
+		return payload, size, nil
+	}
+	if int64(len(rest)) == size {
+		// The last one, and not all of it reached the disk.
+		return nil, 0, io.EOF
+	}
+	return nil, 0, errCorrupt
+}
+
+func crcOf(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
+
+func frame(payload []byte) []byte {
+	f := make([]byte, frameHeader, frameHeader+len(payload))
+	binary.LittleEndian.PutUint32(f, uint32(len(payload)))
+	binary.LittleEndian.PutUint32(f[4:], crcOf(f[:4]))
+	binary.LittleEndian.PutUint32(f[8:], crcOf(payload))
+	return append(f, payload...)
+}
+
+// append writes payloads and syncs them. On an error nothing was appended.
+func (j *journal) append(payloads [][]byte) error {
+	var b []byte
+	for _, p := range payloads {
+		b = append(b, frame(p)...)
+	}
+	err := j.fail.hit("journal.append")
+	if err == nil {
+		_, err = j.file.WriteAt(b, j.size)
+	}
+	if err == nil {
+		err = j.fail.hit("journal.sync")
+	}
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("append to the journal: %w", errors.Join(err, j.file.Truncate(j.size)))
+	}
+	j.size += int64(len(b))
+	// What is on disk is on disk: this place is for crashes only.
+	_ = j.fail.hit("journal.synced")
+	return nil
+}
+
+// rewrite replaces everything by the payloads, or changes nothing.
+func (j *journal) rewrite(payloads [][]byte) error {
+	b := []byte(headerLine())
+	for _, p := range payloads {
+		b = append(b, frame(p)...)
+	}
+	if err := j.fail.hit("journal.compact"); err != nil {
+		return err
+	}
+	if err := writeFile(j.path, b); err != nil {
+		return fmt.Errorf("compact the journal: %w", err)
+	}
+	_ = j.fail.hit("journal.compacted")
+	old := j.file
+	f, err := os.OpenFile(j.path, os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the compacted journal: %w", err)
+	}
+	j.file, j.size = f, int64(len(b))
+	return old.Close()
+}
+
+func (j *journal) close() error { return j.file.Close() }
+
+// writeFile leaves the old or the whole new, synced file under path.
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

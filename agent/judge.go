@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/pipeline"
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+// Codes of failed steps. People search for them, so they never change.
+const (
+	CodeInvalidOutput    = "invalid_output"
+	CodeTwoDocuments     = "two_documents"
+	CodeNoOutput         = "no_output"
+	CodeStdoutTooLarge   = "stdout_too_large"
+	CodeOutputsTooLarge  = "outputs_too_large"
+	CodeExitCode         = "exit_code"
+	CodeTimeout          = "timeout"
+	CodeOOM              = "oom"
+	CodeKilledByStranger = "killed_by_stranger"
+	CodePluginFailed     = "plugin_failed"
+	CodeImagePull        = "image_pull"
+	CodeUnresolved       = "unresolved"
+)
+
+// maxOutputs bounds a step's outputs in bytes of JSON: they are reported twice
+// in one message, once sealed in base64, and a message has one MiB.
+const maxOutputs = 256 << 10
+
+// killed is 128 + SIGKILL, as a shell counts.
+const killed = 137
+
+// judge says how a plugin ended, in one sentence for each way.
+func judge(spec PluginSpec, r PluginResult) finished {
+	fail := func(code, format string, args ...any) finished {
+		f := finished{result: engine.Result{Outcome: engine.No, Code: code,
+			Message: fmt.Sprintf(format, args...)}}
+		if code == CodeExitCode || code == CodeOOM || code == CodeKilledByStranger {
+			f.result.ExitCode = &r.ExitCode
+		}
+		return f
+	}
+	switch {
+	case r.Overflow:
+		return fail(CodeStdoutTooLarge, "the plugin printed more than %d bytes on stdout and was "+
+			"killed; logs belong on stderr", spec.StdoutLimit)
+	case r.TimedOut:
+		return fail(CodeTimeout, "the plugin did not end within %s and was killed", spec.Timeout)
+	case r.Canceled:
+		return fail(engine.CodeCanceled, "the plugin was stopped, because the run was canceled")
+	case r.OOM:
+		return fail(CodeOOM, "%s", exitSentence("the plugin", r.ExitCode, true, spec.Resources))
+	case r.ExitCode == killed:
+		return fail(CodeKilledByStranger, "the plugin was killed (exit code 137), but neither by "+
+			"NullOps nor for its memory; look for who else manages containers on this node")
+	}
+	answer, err := stdio.ParseResponse(r.Stdout)
+	if r.ExitCode != 0 {
+		said := ""
+		if err == nil && answer.Output != "" {
+			said = ": " + answer.Output
+		}
+		return fail(CodeExitCode, "the plugin ended with exit code %d%s", r.ExitCode, said)
+	}
+	if err != nil {
+		return fail(outputCode(err), "%v", err)
+	}
+	if !answer.Success {
+		return fail(CodePluginFailed, "the plugin reported failure: %s", orNothing(answer.Output))
+	}
+	return accept(answer, fail)
+}
+
+func accept(answer stdio.Response, fail func(string, string, ...any) finished) finished {
+	encoded, err := json.Marshal(answer.Outputs)
+	if err != nil {
+		return fail(CodeInvalidOutput, "the outputs cannot be encoded: %v", err)
+	}
+	if len(encoded) > maxOutputs {
+		return fail(CodeOutputsTooLarge, "the outputs have %d bytes; %d are the most",
+			len(encoded), maxOutputs)
+	}
+	zero := 0
+	if answer.Outputs == nil {
+		answer.Outputs = map[string]any{}
+	}
+	return finished{ran: true, outputs: answer.Outputs, result: engine.Result{
+		Outcome: engine.OK, Message: answer.Output, ExitCode: &zero}}
+}
+
+func outputCode(err error) string {
+	var problem *stdio.ResponseError
+	if !errors.As(err, &problem) {
+		return CodeInvalidOutput
+	}
+	switch problem.Problem {
+	case stdio.ProblemNothing:
+		return CodeNoOutput
+	case stdio.ProblemTwoDocuments:
+		return CodeTwoDocuments
+	case stdio.ProblemTooLarge:
+		return CodeStdoutTooLarge
+	default:
+		return CodeInvalidOutput
+	}
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "it gave no reason"
+	}
+	return text
+}
+
+func exitSentence(who string, code int, oom bool, r pipeline.Resources) string {
+	switch {
+	case oom && r.MemoryMiB > 0:
+		return fmt.Sprintf("%s ran out of memory: its limit is %d MiB", who, r.MemoryMiB)
+	case oom:
+		return who + " ran out of memory"
+	}
+	return fmt.Sprintf("%s ended with exit code %d", who, code)
+}

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Each way to end badly has its own code and its own sentence.
+func TestJudge_TellsEveryEndApart(t *testing.T) {
+	spec := PluginSpec{Timeout: time.Minute, StdoutLimit: 1 << 20,
+		Resources: pipeline.Resources{MemoryMiB: 64}}
+	out := func(s string) PluginResult { return PluginResult{Stdout: []byte(s)} }
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		r     PluginResult
+		code  string
+		words string
+	}{
+		// promise: N-065
+		{out("oops"), CodeInvalidOutput, "not valid JSON"},
+		{out(`{"success":true} {"success":true}`), CodeTwoDocuments, "second JSON document"},
+		{out(" \n"), CodeNoOutput, "printed nothing"},
+		{PluginResult{Overflow: true, ExitCode: killed}, CodeStdoutTooLarge, "more than 1048576"},
+		// promise: N-061
+		{PluginResult{ExitCode: 3, Stdout: []byte(`{"success":true,"output":"no disk"}`)},
+			CodeExitCode, "exit code 3: no disk"},
+		{PluginResult{TimedOut: true, ExitCode: killed}, CodeTimeout, "within 1m0s"},
+		{PluginResult{OOM: true, ExitCode: killed}, CodeOOM, "limit is 64 MiB"},
+		{PluginResult{ExitCode: killed}, CodeKilledByStranger, "neither by NullOps"},
+		{PluginResult{Canceled: true, ExitCode: killed}, engine.CodeCanceled, "run was canceled"},
+		{out(`{"success":false,"output":"role exists"}`), CodePluginFailed, "role exists"},
+		{out(`{"success":true,"outputs":{"a":"` + strings.Repeat("x", maxOutputs) + `"}}`),
+			CodeOutputsTooLarge, "are the most"},
+	} {
+		f := judge(spec, c.r)
+		if f.ran || f.result.Outcome != engine.No || f.outputs != nil ||
+			f.result.Code != c.code || !strings.Contains(f.result.Message, c.words) {
+			t.Errorf("%s: got %+v", c.code, f)
+		}
+		if seen[f.result.Message] {
+			t.Errorf("%q is said of two ends", f.result.Message)
+		}
+		seen[f.result.Message] = true
+	}
+	good := judge(spec, out(`{"success":true,"outputs":{"a":1}}`))
+	if !good.ran || good.result.Outcome != engine.OK || good.outputs["a"] != 1.0 {
+		t.Errorf("a good answer: %+v", good)
+	}
+}

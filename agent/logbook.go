@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Step logs wait in memory for the log connection. A full ring drops its
+// oldest lines, and the next one says how many.
+const (
+	ringLines = 4096
+	ringBytes = 2 << 20
+	// lineCut is the longest piece of a line.
+	lineCut = 16 << 10
+	// batchLines and batchBytes bound one LogBatch.
+	batchLines = 256
+	batchBytes = 256 << 10
+	// block separates the numbers of a step's attempts, which must differ even
+	// when the agent forgot how far the one before had come.
+	block = 1 << 20
+)
+
+type progressKey struct {
+	owner string
+	step  pipeline.StepKey
+}
+
+// sign is a step's sign of life, and whether it has news.
+type sign struct {
+	wire.Progress
+	news bool
+}
+
+// logbook holds the lines of all runs: a ring for each, so that a flood in one
+// drops nothing of another.
+type logbook struct {
+	mu      sync.Mutex
+	rings   map[string]*ring
+	numbers map[progressKey]int64
+	more    broadcast
+}
+
+// ring is one run's.
+type ring struct {
+	lines []wire.LogLine
+	bytes int
+	// dropped counts lines that are missing before the next of a step.
+	dropped map[pipeline.StepKey]int64
+}
+
+func newLogbook() *logbook {
+	return &logbook{rings: map[string]*ring{}, numbers: map[progressKey]int64{}}
+}
+
+// begin makes numbers start at a place no other attempt uses.
+func (l *logbook) begin(run string, step pipeline.StepKey, at int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := progressKey{run, step}
+	l.numbers[key] = max(l.numbers[key], at)
+}
+
+func (l *logbook) add(line wire.LogLine) {
+	l.mu.Lock()
+	key := progressKey{line.Run, line.Step}
+	l.numbers[key]++
+	line.Number = l.numbers[key]
+	r := l.rings[line.Run]
+	if r == nil {
+		r = &ring{dropped: map[pipeline.StepKey]int64{}}
+		l.rings[line.Run] = r
+	}
+	r.add(line)
+	l.mu.Unlock()
+	l.more.shout()
+}
+
+func (r *ring) add(line wire.LogLine) {
+	for len(r.lines) > 0 && (len(r.lines) >= ringLines || r.bytes+len(line.Text) > ringBytes) {
+		old := r.lines[0]
+		r.lines = r.lines[1:]
+		r.bytes -= len(old.Text)
+		r.miss(old.Step, old.Dropped+1)
+	}
+	line.Dropped += r.dropped[line.Step]
+	delete(r.dropped, line.Step)
+	r.lines = append(r.lines, line)
+	r.bytes += len(line.Text)
+}
+
+// miss notes dropped lines at the next line of the step.
+func (r *ring) miss(step pipeline.StepKey, n int64) {
+	for i := range r.lines {
+		if r.lines[i].Step == step {
+			r.lines[i].Dropped += n
+			return
+		}
+	}
+	r.dropped[step] += n
+}
+
+// batch returns the oldest lines of some run, without removing them.
+func (l *logbook) batch() []wire.LogLine {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, run := range sortedKeys(l.rings) {
+		r := l.rings[run]
+		var lines []wire.LogLine
+		bytes := 0
+		for _, line := range r.lines {
+			// JSON may escape each byte into six.
+			bytes += 6*len(line.Text) + 256
+			if len(lines) > 0 && (bytes > 3*batchBytes || len(lines) >= batchLines) {
+				break
+			}
+			lines = append(lines, line)
+		}
+		if len(lines) > 0 {
+			return lines
+		}
+		delete(l.rings, run)
+	}
+	return nil
+}
+
+// remove drops lines that were acknowledged: those up to the last one of each
+// step. Some may have been dropped by the ring since.
+func (l *logbook) remove(sent []wire.LogLine) {
+	if len(sent) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.rings[sent[0].Run]
+	if r == nil {
+		return
+	}
+	upTo := map[pipeline.StepKey]int64{}
+	for _, line := range sent {
+		upTo[line.Step] = line.Number
+	}
+	for len(r.lines) > 0 && r.lines[0].Number <= upTo[r.lines[0].Step] {
+		r.bytes -= len(r.lines[0].Text)
+		r.lines = r.lines[1:]
+	}
+}
+
+// lines takes one plugin's stderr.
+type lines struct {
+	agent  *Agent
+	o      operation
+	stream *Stream
+}
+
+func (a *Agent) lines(o operation) *lines {
+	attempt := int64(o.do.Attempt)
+	if o.do.Action == "delete" {
+		attempt += 8
+	}
+	a.logs.begin(o.goal.Run, o.do.Step, (attempt-1)*block)
+	return &lines{agent: a, o: o, stream: o.bundle.masker.Stream()}
+}
+
+// add takes a line, or a piece of one: the runtime cuts what is too long, and
+// a secret may lie across the cut.
+func (l *lines) add(text string) {
+	l.agent.note(l.o.goal, l.o.do.Step, func(p *wire.Progress) {
+		p.Lines++
+		p.Bytes += int64(len(text)) + 1
+		p.LastOutput = time.Now()
+	})
+	shown := l.stream.Write(text)
+	if len(text) < lineCut {
+		shown += l.stream.Flush()
+	}
+	l.put(shown)
+}
+
+// end shows what was held back.
+func (l *lines) end() {
+	if rest := l.stream.Flush(); rest != "" {
+		l.put(rest)
+	}
+}
+
+func (l *lines) put(text string) {
+	for {
+		piece := text[:min(len(text), lineCut)]
+		l.agent.logs.add(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
+			Step: l.o.do.Step, At: time.Now(), Text: piece})
+		text = text[len(piece):]
+		if text == "" {
+			return
+		}
+	}
+}
+
+// note updates a running step's sign of life.
+func (a *Agent) note(g *wire.Goal, step pipeline.StepKey, edit func(*wire.Progress)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := progressKey{g.Deployment, step}
+	p := a.progress[key]
+	if p == nil || p.Run != g.Run {
+		p = &sign{Progress: wire.Progress{Deployment: g.Deployment, Run: g.Run, Step: step}}
+		a.progress[key] = p
+	}
+	edit(&p.Progress)
+	p.news = true
+}

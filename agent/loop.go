@@ -1,0 +1,344 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// pending is an effect that waits for the journal.
+type pending struct {
+	d      *deployment
+	effect engine.Effect
+}
+
+// retryDisk is how long the loop waits when the journal cannot be written.
+const retryDisk = time.Second
+
+// loop is the one goroutine that feeds machines. It takes all tasks there are,
+// writes what follows from them in one go, and only then lets it happen.
+func (a *Agent) loop(ctx context.Context) error {
+	for _, id := range sortedKeys(a.machines) {
+		a.feed(time.Now(), a.machines[id], engine.Restarted{})
+	}
+	for {
+		if err := a.commit(ctx); err != nil {
+			return err
+		}
+		timer := time.NewTimer(a.untilWake(time.Now()))
+		select {
+		case <-a.inbox.wake:
+		case <-timer.C:
+			a.tick(time.Now())
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		timer.Stop()
+		for _, task := range a.inbox.take() {
+			task(time.Now())
+		}
+	}
+}
+
+// feed gives a machine an event, and collects what follows.
+func (a *Agent) feed(now time.Time, d *deployment, ev engine.Event) {
+	e := entry{Deployment: d.id}
+	for _, effect := range d.m.Step(now, ev) {
+		switch effect := effect.(type) {
+		case engine.Record:
+			e.Records = append(e.Records, effect)
+		case engine.Report:
+			e.Events = append(e.Events, effect.Event)
+		case engine.Forget:
+			e.Forget = true
+			a.todo = append(a.todo, pending{d, effect})
+		default:
+			a.todo = append(a.todo, pending{d, effect})
+		}
+	}
+	if len(e.Records) > 0 || len(e.Events) > 0 || e.Forget {
+		a.batch = append(a.batch, e)
+	}
+}
+
+// commit makes the batch durable, however long the disk refuses, then lets its
+// effects happen. Meanwhile sessions live on: they are other goroutines.
+func (a *Agent) commit(ctx context.Context) error {
+	for failed := false; len(a.batch) > 0; failed = true {
+		err := a.save()
+		if err == nil {
+			break
+		}
+		if errors.Is(err, ErrDiskHangs) {
+			return err
+		}
+		if !failed {
+			a.log.Error("the journal cannot be written: nothing new begins until it can",
+				"error", err)
+		}
+		select {
+		case <-time.After(retryDisk):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	a.batch = nil
+	todo := a.todo
+	a.todo = nil
+	for i, p := range todo {
+		if do, ok := p.effect.(engine.Do); ok {
+			a.start(ctx, p.d, do, canceled(todo[i+1:], p.d, do.Op))
+			continue
+		}
+		a.perform(ctx, p.d, p.effect)
+	}
+	a.publish()
+	return nil
+}
+
+// canceled reports whether an operation was taken back while the journal was
+// written: what was journaled last may say that no step begins any more.
+func canceled(todo []pending, d *deployment, op int64) bool {
+	return slices.ContainsFunc(todo, func(p pending) bool {
+		c, ok := p.effect.(engine.Cancel)
+		return ok && p.d == d && c.Op == op
+	})
+}
+
+func (a *Agent) save() error {
+	// A disk that refuses is waited for. One that does not even answer will
+	// not be better before the process is another.
+	watch := time.AfterFunc(a.config.DiskPatience, func() { close(a.hangs) })
+	err := a.write()
+	if !watch.Stop() {
+		return ErrDiskHangs
+	}
+	return err
+}
+
+func (a *Agent) write() error {
+	_, last, _ := a.store.numbers()
+	for _, e := range a.batch {
+		last += int64(len(e.Events))
+	}
+	if err := a.state.reserve(last); err != nil {
+		return err
+	}
+	if err := a.store.save(a.batch); err != nil {
+		return err
+	}
+	a.report.shout()
+	machines := map[string]*engine.Machine{}
+	for id, d := range a.machines {
+		machines[id] = d.m
+	}
+	if err := a.store.compact(time.Now(), machines); err != nil {
+		// The longer file is as good.
+		a.log.Warn("the journal cannot be compacted", "error", err)
+	}
+	return nil
+}
+
+// perform does what a machine asked for, other than operations.
+func (a *Agent) perform(ctx context.Context, d *deployment, effect engine.Effect) {
+	switch e := effect.(type) {
+	case engine.Cancel:
+		if cancel := d.cancel[e.Op]; cancel != nil {
+			cancel()
+		}
+	case engine.WantSecrets:
+		a.setWanted(d.id, wire.SecretsWanted{Deployment: d.id, Generation: e.Generation, Run: e.Run})
+	case engine.DropSecrets:
+		a.setWanted(d.id, wire.SecretsWanted{})
+		a.setBundle(d.id, nil)
+	case engine.Wake:
+		d.wake = e.At
+	case engine.Forget:
+		delete(a.machines, d.id)
+		a.setWanted(d.id, wire.SecretsWanted{})
+	}
+}
+
+func (a *Agent) setWanted(id string, w wire.SecretsWanted) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if w.Run == "" {
+		delete(a.wanted, id)
+		return
+	}
+	a.wishes++
+	a.wanted[id] = wish{SecretsWanted: w, number: a.wishes}
+	a.report.shout()
+}
+
+func (a *Agent) setBundle(id string, b *bundle) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	v := a.views[id]
+	v.bundle = b
+	a.views[id] = v
+}
+
+// publish shows the loop's state to the other goroutines.
+func (a *Agent) publish() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id := range a.views {
+		if a.machines[id] == nil {
+			delete(a.views, id)
+		}
+	}
+	for id, d := range a.machines {
+		v := a.views[id]
+		v.goal, v.state = d.m.Work(), d.m.State()
+		v.restarts = map[string]int{}
+		if v.goal != nil {
+			for _, s := range v.goal.Pipeline.Steps {
+				v.restarts[string(s.Key)] = d.m.Restarts(s.Key)
+			}
+		}
+		a.views[id] = v
+	}
+}
+
+// untilWake is how long nothing is due. An hour stands for ever.
+func (a *Agent) untilWake(now time.Time) time.Duration {
+	until := time.Hour
+	for _, d := range a.machines {
+		if !d.wake.IsZero() {
+			until = min(until, d.wake.Sub(now))
+		}
+	}
+	return max(until, 0)
+}
+
+func (a *Agent) tick(now time.Time) {
+	for _, id := range sortedKeys(a.machines) {
+		d := a.machines[id]
+		if !d.wake.IsZero() && !now.Before(d.wake) {
+			d.wake = time.Time{}
+			a.feed(now, d, engine.Tick{})
+		}
+	}
+}
+
+// machine returns the deployment's, made if need be.
+func (a *Agent) machine(id string) *deployment {
+	d := a.machines[id]
+	if d == nil {
+		d = &deployment{id: id, m: engine.New(id), cancel: map[int64]context.CancelFunc{}}
+		a.machines[id] = d
+	}
+	return d
+}
+
+// takeGoals feeds goals. A full set also tells what has no right to exist.
+func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
+	named := map[string]bool{}
+	if goals.Full && a.named != nil {
+		named = a.named
+	}
+	for _, g := range goals.Goals {
+		named[g.Deployment] = true
+		a.feed(now, a.machine(g.Deployment), engine.GoalSet{Goal: g})
+	}
+	if goals.Full && goals.More {
+		a.named = named
+	}
+	if !goals.Full || goals.More {
+		return
+	}
+	a.asked, a.named = true, nil
+	for _, id := range sortedKeys(a.machines) {
+		if !named[id] {
+			a.feed(now, a.machines[id], engine.GoalMissing{})
+		}
+	}
+}
+
+// takeSecrets keeps a bundle in memory, for whoever asked for that run's.
+func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
+	id := a.answered(s)
+	d := a.machines[id]
+	if d == nil {
+		return
+	}
+	if s.Refused != "" {
+		a.feed(now, d, engine.SecretsRefused{Run: s.Run, Reason: s.Refused})
+		return
+	}
+	b := newBundle(id, s, d.m.Sealed())
+	a.setBundle(id, b)
+	a.feed(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs)})
+}
+
+// answered finds the deployment whose wish this answers, and ends the wish. A
+// first refusal may answer an older question, from before a goal changed; it
+// counts when it is repeated.
+func (a *Agent) answered(s wire.Secrets) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, w := range a.wanted {
+		if w.Run != s.Run {
+			continue
+		}
+		if s.Refused != "" && w.refusals == 0 {
+			w.refusals++
+			a.wishes++
+			w.number = a.wishes
+			a.wanted[id] = w
+			a.report.shout()
+			return ""
+		}
+		delete(a.wanted, id)
+		return id
+	}
+	return ""
+}
+
+// takeListing feeds a complete list of objects that was begun at a time.
+func (a *Agent) takeListing(now, began time.Time, objects []Object) {
+	lists := map[string]*engine.Listed{}
+	for _, id := range sortedKeys(a.machines) {
+		lists[id] = &engine.Listed{Began: began}
+	}
+	for _, o := range objects {
+		if lists[o.Deployment] == nil && a.asked && o.Deployment != "" {
+			// Ours by its label, and nobody wants it.
+			a.log.Warn("removing objects of a deployment that has no goal",
+				"deployment", o.Deployment, "object", o.Name)
+			a.feed(now, a.machine(o.Deployment), engine.GoalMissing{})
+			lists[o.Deployment] = &engine.Listed{Began: began}
+		}
+		if l := lists[o.Deployment]; l != nil {
+			noteObject(l, o)
+		}
+	}
+	for _, id := range sortedKeys(lists) {
+		if d := a.machines[id]; d != nil {
+			a.feed(now, d, *lists[id])
+		}
+	}
+}
+
+func noteObject(l *engine.Listed, o Object) {
+	l.Objects++
+	switch o.Kind {
+	case KindPlugin:
+		l.Plugins = append(l.Plugins, o.Step)
+	case KindNetwork:
+		l.Network = true
+	case KindGate:
+		l.Gate = l.Gate || o.Running
+	case KindService:
+		if o.Running {
+			l.Running = append(l.Running, o.Step)
+		}
+	default:
+	}
+}

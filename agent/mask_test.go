@@ -1,0 +1,93 @@
+package agent_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nullops/nullops/agent"
+)
+
+// forms are the ways in which programs print a secret between other text.
+func forms(secret, before string) []string {
+	inJSON, _ := json.Marshal(secret)
+	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret),
+		hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))),
+		strings.Trim(string(inJSON), `"`)}
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		encoded := e.EncodeToString([]byte(before + secret))
+		// Only the characters that no other byte takes part in.
+		from, to := (len(before)*8+5)/6, (len(before)+len(secret))*8/6
+		all = append(all, encoded[from:to])
+	}
+	return all
+}
+
+// Whatever the secret, its surroundings, its form and the pieces it comes in:
+// it is never in what is shown, and what is not secret is.
+func TestStream_HidesSecretsAcrossBorders(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringN(8, 40, 60).Filter(func(s string) bool {
+			return len(s) >= 8 && !strings.Contains("[secret]", s)
+		}).Draw(t, "secret")
+		before := rapid.SampledFrom([]string{"", "x", "xy"}).Draw(t, "before")
+		form := rapid.SampledFrom(forms(secret, before)).Draw(t, "form")
+		head := rapid.StringMatching(`[ -;]{0,20}`).Draw(t, "head")
+		text := head + form + "~tail~"
+		stream := agent.NewMasker([]string{secret, "unrelated-secret"}).Stream()
+		shown := ""
+		for text != "" {
+			n := rapid.IntRange(1, len(text)).Draw(t, "piece")
+			shown += stream.Write(text[:n])
+			text = text[n:]
+		}
+		shown += stream.Flush()
+		if strings.Contains(shown, form) {
+			t.Fatalf("%q is shown in %q", form, shown)
+		}
+		if !strings.HasSuffix(shown, "~tail~") && !strings.Contains(form+"~tail~", secret+"~") {
+			t.Fatalf("harmless text was hidden: %q", shown)
+		}
+	})
+}
+
+func TestMasker_KnowsItsLimits(t *testing.T) {
+	m := agent.NewMasker([]string{"short", "abcdefgh12345678", "12345678abcdefgh",
+		"first line here\nsecond line here"})
+	for in, want := range map[string]string{
+		"short":                             "short",
+		"<abcdefgh12345678abcdefgh>":        "<[secret]>",
+		"x second line here y":              "x [secret] y",
+		"abcdefgh1234567 almost":            "abcdefgh1234567 almost",
+		"abcdefgh12345678 12345678abcdefgh": "[secret] [secret]",
+	} {
+		if got := m.Mask(in); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
+		}
+	}
+	var none *agent.Masker
+	if none.Mask("text") != "text" || none.Stream().Write("text") != "text" {
+		t.Error("no masker must hide nothing")
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	f.Add("a secret-value b", 3, "secret-value")
+	f.Fuzz(func(t *testing.T, text string, cut int, secret string) {
+		if len(secret) < 8 || strings.Contains("[secret]", secret) {
+			return
+		}
+		cut = min(max(cut, 0), len(text))
+		m := agent.NewMasker([]string{secret})
+		s := m.Stream()
+		shown := s.Write(text[:cut]) + s.Write(text[cut:]) + s.Flush()
+		if shown != m.Mask(text) {
+			t.Fatalf("in pieces %q, whole %q", shown, m.Mask(text))
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// listGap keeps a burst of hints from becoming a burst of lists.
+	listGap = 500 * time.Millisecond
+	// listWithin bounds one list: a frozen engine must not stop the next try.
+	listWithin = 30 * time.Second
+	// probesAtOnce bounds the health checks of ready services.
+	probesAtOnce = 4
+)
+
+// hint asks for a listing soon.
+func (a *Agent) hint() {
+	select {
+	case a.relist <- struct{}{}:
+	default:
+	}
+}
+
+// reconcile lists the engine's objects regularly, when a session begins, and
+// when the engine hints at a change.
+func (a *Agent) reconcile(ctx context.Context) error {
+	changes := a.runtime.Changes(ctx)
+	tick := time.NewTicker(a.config.ListEvery)
+	defer tick.Stop()
+	for {
+		a.list(ctx)
+		select {
+		case <-time.After(listGap):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		select {
+		case <-tick.C:
+		case <-a.relist:
+		case _, open := <-changes:
+			if !open {
+				changes = nil
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// list tells the machines what exists. A list that failed tells nothing.
+func (a *Agent) list(ctx context.Context) {
+	within, cancel := context.WithTimeout(ctx, listWithin)
+	defer cancel()
+	began := time.Now()
+	objects, err := a.runtime.List(within)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.log.Warn("the engine's objects cannot be listed", "error", err)
+		}
+		return
+	}
+	a.inbox.post(func(now time.Time) { a.takeListing(now, began, objects) })
+}
+
+// measure keeps vitals and health up to date.
+func (a *Agent) measure(ctx context.Context) error {
+	tick := time.NewTicker(a.config.VitalsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		a.check(ctx)
+	}
+}
+
+func (a *Agent) check(ctx context.Context) {
+	services := a.readyServices()
+	within, cancel := context.WithTimeout(ctx, listWithin)
+	defer cancel()
+	a.probeAll(within, services)
+	vitals, err := a.runtime.Vitals(within, services)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.log.Debug("vitals cannot be measured", "error", err)
+		}
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range vitals.Services {
+		s := &vitals.Services[i]
+		if p, ok := a.health[progressKey{s.Deployment, s.Step}]; ok {
+			s.Health, s.Detail = p.Health, p.Detail
+		}
+		v := a.views[s.Deployment]
+		s.Restarts = max(s.Restarts, v.restarts[string(s.Step)])
+		if v.bundle != nil {
+			s.Detail = v.bundle.masker.Mask(s.Detail)
+		}
+	}
+	a.vitals = &vitals
+}
+
+// readyServices are the ones that should be up.
+func (a *Agent) readyServices() []ServiceSpec {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var services []ServiceSpec
+	for _, id := range sortedKeys(a.views) {
+		v := a.views[id]
+		if v.goal == nil || v.state.Phase != wire.PhaseReady {
+			continue
+		}
+		for _, s := range v.goal.Pipeline.Steps {
+			if s.Service != nil {
+				services = append(services, bareService(v.goal, s.Key))
+			}
+		}
+	}
+	return services
+}
+
+func (a *Agent) probeAll(ctx context.Context, services []ServiceSpec) {
+	var group errgroup.Group
+	group.SetLimit(probesAtOnce)
+	found := make([]Probed, len(services))
+	for i, s := range services {
+		group.Go(func() error {
+			p, err := a.runtime.Probe(ctx, s)
+			if err != nil {
+				p = Probed{Health: wire.HealthUnknown, Detail: err.Error()}
+			}
+			if p.Ended {
+				p.Health = wire.HealthStopped
+				a.hint()
+			}
+			found[i] = p
+			return nil
+		})
+	}
+	_ = group.Wait() // no probe returns an error
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.health)
+	for i, s := range services {
+		a.health[progressKey{s.Deployment, s.Step}] = found[i]
+	}
+}
+
+// declares reports whether a service declares a port.
+func declares(s pipeline.Step, port int) bool {
+	if s.Service == nil {
+		return false
+	}
+	for _, p := range s.Service.Ports {
+		if p.Port == port {
+			return true
+		}
+	}
+	return false
+}

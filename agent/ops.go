@@ -1,0 +1,245 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// operation is one Do on its way: what it needs is fixed when it starts.
+type operation struct {
+	agent  *Agent
+	do     engine.Do
+	goal   *wire.Goal
+	bundle *bundle
+}
+
+// finished is what an operation came to, before secrets are hidden from it.
+type finished struct {
+	result  engine.Result
+	outputs map[string]any
+	// ran tells outputs that are empty from none at all.
+	ran bool
+}
+
+// start runs an operation beside the loop. Whatever happens, it ends with one
+// Ended, unless the agent ends first. One that is canceled already does nothing
+// but that.
+func (a *Agent) start(ctx context.Context, d *deployment, do engine.Do, canceled bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	if canceled {
+		cancel()
+	}
+	d.cancel[do.Op] = cancel
+	v, _ := a.view(d.id)
+	o := operation{agent: a, do: do, goal: d.m.Work(), bundle: v.bundle}
+	if o.bundle == nil {
+		o.bundle = newBundle(d.id, wire.Secrets{}, nil)
+	}
+	a.ops.Go(func() {
+		defer cancel()
+		f := o.perform(ctx)
+		a.inbox.post(func(now time.Time) {
+			delete(d.cancel, do.Op)
+			a.feed(now, d, engine.Ended{Op: do.Op, Result: a.conceal(d, o, f)})
+		})
+	})
+}
+
+func (o operation) perform(ctx context.Context) finished {
+	if err := ctx.Err(); err != nil {
+		return finished{result: o.classify(ctx, err, engine.CodeCanceled)}
+	}
+	name := "runtime." + string(o.do.Kind)
+	if err := o.agent.config.Failpoint.hit(name + ".before"); err != nil {
+		return finished{result: o.classify(ctx, err, "failpoint")}
+	}
+	f := o.call(ctx)
+	if err := o.agent.config.Failpoint.hit(name + ".after"); err != nil {
+		return finished{result: o.classify(ctx, err, "failpoint")}
+	}
+	return f
+}
+
+func (o operation) call(ctx context.Context) finished {
+	r := o.agent.runtime
+	switch o.do.Kind {
+	case engine.Prepare:
+		return o.simple(ctx, r.Prepare(ctx, o.goal.Deployment), "prepare")
+	case engine.Pull:
+		return o.pull(ctx)
+	case engine.Start:
+		return o.startService(ctx)
+	case engine.Probe:
+		return o.probe(ctx)
+	case engine.CreateAhead:
+		spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
+		return o.simple(ctx, r.CreatePlugin(ctx, spec), "create")
+	case engine.Run:
+		return o.runPlugin(ctx)
+	case engine.Remove:
+		return o.remove(ctx)
+	case engine.RemoveAll:
+		return o.removeAll(ctx)
+	}
+	return finished{result: engine.Result{Outcome: engine.No, Code: "internal",
+		Message: "unknown operation " + string(o.do.Kind)}}
+}
+
+func (o operation) simple(ctx context.Context, err error, code string) finished {
+	return finished{result: o.classify(ctx, err, code)}
+}
+
+// classify tells "no" from "could not ask".
+func (o operation) classify(ctx context.Context, err error, code string) engine.Result {
+	switch {
+	case err == nil:
+		return engine.Result{Outcome: engine.OK}
+	case ctx.Err() != nil:
+		return engine.Result{Outcome: engine.Unknown, Code: engine.CodeCanceled, Message: "canceled"}
+	case errors.Is(err, ErrUnavailable):
+		return engine.Result{Outcome: engine.Unknown, Code: "unavailable", Message: err.Error()}
+	}
+	return engine.Result{Outcome: engine.No, Code: code, Message: err.Error()}
+}
+
+func (o operation) pull(ctx context.Context) finished {
+	step, _ := o.goal.Pipeline.Step(o.do.Step)
+	image := imageOf(step)
+	if image == nil {
+		return o.simple(ctx, errors.New("the step has no image"), CodeImagePull)
+	}
+	var auth *wire.RegistryAuth
+	if known, ok := o.bundle.auths[image.Registry]; ok {
+		auth = &known
+	}
+	err := o.agent.pulls.pull(ctx, o.agent.runtime, *image, auth, func(p PullProgress) {
+		o.agent.note(o.goal, o.do.Step, func(g *wire.Progress) {
+			g.PulledBytes, g.TotalBytes = p.Done, p.Total
+		})
+	})
+	return o.simple(ctx, err, CodeImagePull)
+}
+
+func imageOf(s pipeline.Step) *pipeline.Image {
+	switch {
+	case s.Service != nil:
+		return s.Service.Image
+	case s.Plugin != nil:
+		return s.Plugin.Image
+	}
+	return nil
+}
+
+func (o operation) startService(ctx context.Context) finished {
+	spec, err := serviceSpec(o.goal, o.bundle, o.do.Step)
+	if err != nil {
+		return o.simple(ctx, err, CodeUnresolved)
+	}
+	return o.simple(ctx, o.agent.runtime.StartService(ctx, spec), "start")
+}
+
+func (o operation) probe(ctx context.Context) finished {
+	spec := bareService(o.goal, o.do.Step)
+	p, err := o.agent.runtime.Probe(ctx, spec)
+	if err != nil {
+		r := o.classify(ctx, err, "probe")
+		if r.Outcome == engine.No {
+			// The probe itself failed; that is a check that was not passed.
+			r = engine.Result{Outcome: engine.OK, Health: wire.HealthUnhealthy, Message: err.Error()}
+		}
+		return finished{result: r}
+	}
+	r := engine.Result{Outcome: engine.OK, Health: p.Health, Message: p.Detail}
+	if p.Ended {
+		r.Exited, r.ExitCode, r.Code = true, &p.ExitCode, engine.CodeServiceExited
+		r.Message = exitSentence("the service", p.ExitCode, p.OOM, spec.Resources)
+		if p.OOM {
+			r.Code = CodeOOM
+		}
+		o.lastWords(ctx)
+	}
+	return finished{result: r}
+}
+
+func (o operation) runPlugin(ctx context.Context) finished {
+	input, err := pluginInput(o.goal, o.bundle, o.do.Step, o.do.Action, o.do.Attempt)
+	if err != nil {
+		f := o.simple(ctx, err, CodeUnresolved)
+		f.result.Harmless = true
+		return f
+	}
+	spec := pluginSpec(o.goal, o.do.Step, o.do.Action)
+	lines := o.agent.lines(o)
+	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, lines.add)
+	lines.end()
+	if err != nil {
+		// Whatever the reason, it may have run.
+		r := o.classify(ctx, err, engine.CodeUnknownOutcome)
+		r.Outcome = engine.Unknown
+		return finished{result: r}
+	}
+	step, _ := o.goal.Pipeline.Step(o.do.Step)
+	return asDeclared(judge(spec, result), o.do.Action, step.Plugin.Component)
+}
+
+// remove takes away the containers of one step, found by their labels.
+func (o operation) remove(ctx context.Context) finished {
+	objects, err := o.agent.runtime.List(ctx)
+	if err != nil {
+		// Not knowing what is there is no reason to think that nothing is.
+		r := o.classify(ctx, err, "list")
+		r.Outcome = engine.Unknown
+		return finished{result: r}
+	}
+	var failed error
+	for _, object := range objects {
+		mine := object.Deployment == o.goal.Deployment && object.Step == o.do.Step
+		if mine && (object.Kind == KindService || object.Kind == KindPlugin) {
+			failed = errors.Join(failed, o.agent.runtime.Remove(ctx, object))
+		}
+	}
+	return o.simple(ctx, failed, "remove")
+}
+
+func (o operation) removeAll(ctx context.Context) finished {
+	left, err := o.agent.runtime.RemoveDeployment(ctx, o.goal.Deployment)
+	f := o.simple(ctx, err, "remove")
+	for _, object := range left {
+		f.result.Left = append(f.result.Left, string(object.Kind)+" "+object.Name)
+	}
+	return f
+}
+
+// conceal masks what people will read, and seals outputs. It runs in the loop,
+// so that no two steps' outputs meet.
+func (a *Agent) conceal(d *deployment, o operation, f finished) engine.Result {
+	v, _ := a.view(d.id)
+	b := v.bundle
+	if b == nil {
+		b = o.bundle
+	}
+	r := f.result
+	if f.ran && o.do.Action == "create" {
+		step, _ := o.goal.Pipeline.Step(o.do.Step)
+		next, out := b.with(o.do.Step, f.outputs, step.Plugin.Component)
+		b = next
+		if v.bundle != nil {
+			a.setBundle(d.id, b)
+		}
+		sealed, err := b.seal(o.do.Step, out)
+		if err != nil {
+			a.log.Error("outputs cannot be sealed", "step", o.do.Step, "error", err)
+		}
+		r.Outputs, r.Sealed = b.shown(out), sealed
+	}
+	r.Message = b.masker.Mask(r.Message)
+	for i := range r.Left {
+		r.Left[i] = b.masker.Mask(r.Left[i])
+	}
+	return r
+}

@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// CodeOutputSchema is a plugin's whose outputs are not what its component
+// declares: later steps would build on what is not there.
+const CodeOutputSchema = "output_schema"
+
+// asDeclared holds what create answered to the component's schema. The outputs
+// stay with a step that failed so: what was made is there, and delete gets them
+// back to find it.
+func asDeclared(f finished, action string, c *pipeline.Component) finished {
+	if !f.ran || action != "create" || c == nil || len(c.Outputs) == 0 {
+		return f
+	}
+	schema, err := compileOutputs(c.Outputs)
+	if err != nil {
+		// The control plane refuses such a component; an old one may have it.
+		f.result.Outcome, f.result.Code = engine.No, CodeOutputSchema
+		f.result.Message = "the component's output schema cannot be used: " + err.Error()
+		return f
+	}
+	if wrong, ok := errors.AsType[*jsonschema.ValidationError](schema.Validate(f.outputs)); ok {
+		f.result.Outcome, f.result.Code = engine.No, CodeOutputSchema
+		f.result.Message = "the plugin's outputs are not what its component declares: " +
+			complaints(wrong)
+	}
+	return f
+}
+
+func compileOutputs(schema map[string]any) (*jsonschema.Schema, error) {
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	const name = "nullops:///outputs.json"
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noDocuments{})
+	if err := c.AddResource(name, document); err != nil {
+		return nil, err
+	}
+	return c.Compile(name)
+}
+
+// noDocuments refuses every other document: a schema stands alone, and the
+// agent fetches nothing because a plugin says so.
+type noDocuments struct{}
+
+func (noDocuments) Load(string) (any, error) {
+	return nil, errors.New("a schema may not refer to other documents")
+}
+
+// maxComplaints keeps a step's message readable.
+const maxComplaints = 5
+
+// complaints names places and broken keywords. It quotes no value: an output
+// may be a secret that nobody knows yet.
+func complaints(wrong *jsonschema.ValidationError) string {
+	var all []string
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			walk(cause)
+		}
+		if len(e.Causes) == 0 {
+			all = append(all, complaint(e))
+		}
+	}
+	walk(wrong)
+	more := ""
+	if len(all) > maxComplaints {
+		more = fmt.Sprintf(" and %d more", len(all)-maxComplaints)
+		all = all[:maxComplaints]
+	}
+	return strings.Join(all, ", ") + more
+}
+
+func complaint(e *jsonschema.ValidationError) string {
+	at := strings.Join(append([]string{"outputs"}, e.InstanceLocation...), ".")
+	keyword := "schema"
+	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
+		keyword = path[len(path)-1]
+	}
+	if lacks, is := e.ErrorKind.(*kind.Required); is {
+		return fmt.Sprintf("%s lacks %s", at, strings.Join(lacks.Missing, " and "))
+	}
+	return fmt.Sprintf("%s breaks %q", at, keyword)
+}

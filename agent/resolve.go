@@ -1,0 +1,214 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+// defaultTimeout is a plugin's, where neither step nor component says: the
+// description of the product asks for five minutes.
+const defaultTimeout = 5 * time.Minute
+
+// scope answers references with what the goal and the bundle know.
+func scope(g *wire.Goal, b *bundle) pipeline.Scope {
+	return func(r pipeline.Ref) (pipeline.Value, error) {
+		switch r.Scope {
+		case pipeline.ScopeDeployment:
+			return pipeline.Value{Data: deploymentField(g.Context, r.Name)}, nil
+		case pipeline.ScopeSecrets:
+			if v, ok := b.values[r.Name]; ok {
+				return pipeline.Value{Data: v, Secret: true}, nil
+			}
+			return pipeline.Value{}, errors.New("the control plane sent no such secret")
+		case pipeline.ScopeServices:
+			return serviceField(g, r)
+		default:
+			out, ok := b.outputs[r.Key]
+			if !ok {
+				return pipeline.Value{}, errors.New("the step's outputs are not known")
+			}
+			v, ok := out.Values[r.Name]
+			if !ok {
+				return pipeline.Value{}, errors.New("the step returned no such output")
+			}
+			return pipeline.Value{Data: v, Secret: out.Secret[r.Name]}, nil
+		}
+	}
+}
+
+func deploymentField(c pipeline.Context, name string) string {
+	switch name {
+	case "id":
+		return c.ID
+	case "name":
+		return c.Name
+	case "environment":
+		return c.Environment
+	case "project":
+		return c.Project
+	default:
+		return c.Domain
+	}
+}
+
+func serviceField(g *wire.Goal, r pipeline.Ref) (pipeline.Value, error) {
+	s, ok := g.Pipeline.Step(r.Key)
+	if !ok || s.Service == nil {
+		return pipeline.Value{}, errors.New("there is no such service")
+	}
+	switch r.Name {
+	case "host":
+		// The container engine's DNS knows a service by its step's key.
+		return pipeline.Value{Data: string(r.Key)}, nil
+	case "port":
+		if len(s.Service.Ports) == 0 {
+			return pipeline.Value{}, errors.New("the service declares no port")
+		}
+		return pipeline.Value{Data: float64(s.Service.Ports[0].Port)}, nil
+	default:
+		url, ok := g.Context.URLs[r.Key]
+		if !ok {
+			return pipeline.Value{}, errors.New("the service has no address for people")
+		}
+		return pipeline.Value{Data: url}, nil
+	}
+}
+
+// serviceSpec resolves a service step. What touches a secret goes to the
+// process through tmpfs only.
+func serviceSpec(g *wire.Goal, b *bundle, key pipeline.StepKey) (ServiceSpec, error) {
+	s := bareService(g, key)
+	step, _ := g.Pipeline.Step(key)
+	values := scope(g, b)
+	for i, arg := range step.Service.Command {
+		text, secret, err := pipeline.EvalText(arg, values)
+		if err == nil && secret {
+			err = errors.New("it turned out to be secret, and a command can be read on the node")
+		}
+		if err != nil {
+			return s, fmt.Errorf("command[%d]: %w", i, err)
+		}
+		s.Command = append(s.Command, text)
+	}
+	for _, name := range sortedKeys(step.Service.Env) {
+		text, secret, err := pipeline.EvalText(step.Service.Env[name], values)
+		if err != nil {
+			return s, fmt.Errorf("env.%s: %w", name, err)
+		}
+		if secret {
+			s.SecretEnv[name] = text
+		} else {
+			s.Env[name] = text
+		}
+	}
+	for _, f := range step.Service.Files {
+		text, _, err := pipeline.EvalText(f.Content, values)
+		if err != nil {
+			return s, fmt.Errorf("file %s: %w", f.Path, err)
+		}
+		s.Files = append(s.Files, pipeline.File{Path: f.Path, Content: text})
+	}
+	return s, nil
+}
+
+// bareService is all of a service that needs no secret: enough to probe and
+// to measure it.
+func bareService(g *wire.Goal, key pipeline.StepKey) ServiceSpec {
+	step, _ := g.Pipeline.Step(key)
+	s := ServiceSpec{Deployment: g.Deployment, Run: g.Run, Step: key,
+		Env: map[string]string{}, SecretEnv: map[string]string{}}
+	if step.Service == nil {
+		return s
+	}
+	if step.Service.Image != nil {
+		s.Image = *step.Service.Image
+	}
+	s.Ports, s.Volumes = step.Service.Ports, step.Service.Volumes
+	s.Resources, s.Ready = step.Service.Resources, step.Service.Ready
+	s.GPUs = step.Service.GPUs
+	return s
+}
+
+func pluginSpec(g *wire.Goal, key pipeline.StepKey, action string) PluginSpec {
+	step, _ := g.Pipeline.Step(key)
+	p := PluginSpec{Deployment: g.Deployment, Run: g.Run, Step: key, Action: action,
+		Timeout: defaultTimeout, StdoutLimit: stdio.MaxResponse}
+	if step.Plugin == nil {
+		return p
+	}
+	if step.Plugin.Image != nil {
+		p.Image = *step.Plugin.Image
+	}
+	if c := step.Plugin.Component; c != nil {
+		p.Resources, p.Network = step.Plugin.Limits(), step.Plugin.Networked()
+		seconds := cmp.Or(step.Plugin.TimeoutSeconds, c.TimeoutSeconds)
+		if seconds > 0 {
+			p.Timeout = time.Duration(seconds) * time.Second
+		}
+	}
+	return p
+}
+
+// pluginInput is the JSON a plugin reads. It holds secrets.
+func pluginInput(
+	g *wire.Goal, b *bundle, key pipeline.StepKey, action string, attempt int,
+) ([]byte, error) {
+	step, _ := g.Pipeline.Step(key)
+	if step.Plugin == nil {
+		return nil, errors.New("the step is no plugin")
+	}
+	r := stdio.Request{Action: stdio.Action(action), Secrets: map[string]string{},
+		Services: services(g, key), Outputs: b.outputs[key].Values,
+		Deployment: stdio.Deployment{ID: g.Context.ID, Name: g.Context.Name,
+			Environment: g.Context.Environment, Project: g.Context.Project,
+			Domain: g.Context.Domain},
+		Run: stdio.Run{ID: g.Run, Step: string(key), Attempt: attempt},
+	}
+	values := scope(g, b)
+	parameters, err := pipeline.EvalTree(step.Plugin.Parameters, values)
+	if err != nil {
+		return nil, fmt.Errorf("parameters.%w", err)
+	}
+	r.Parameters, _ = parameters.Data.(map[string]any)
+	for _, name := range sortedKeys(step.Plugin.Secrets) {
+		text, _, err := pipeline.EvalText(step.Plugin.Secrets[name], values)
+		if err != nil {
+			return nil, fmt.Errorf("secrets.%s: %w", name, err)
+		}
+		r.Secrets[name] = text
+	}
+	var out bytes.Buffer
+	err = stdio.WriteRequest(&out, r)
+	return out.Bytes(), err
+}
+
+// services lists those started before a step.
+func services(g *wire.Goal, before pipeline.StepKey) map[string]stdio.Service {
+	all := map[string]stdio.Service{}
+	for _, key := range g.Pipeline.Order {
+		if key == before {
+			break
+		}
+		s, _ := g.Pipeline.Step(key)
+		if s.Service == nil {
+			continue
+		}
+		at := stdio.Service{Host: string(key)}
+		if len(s.Service.Ports) > 0 {
+			at.Port = s.Service.Ports[0].Port
+		}
+		all[string(key)] = at
+	}
+	return all
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

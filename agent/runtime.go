@@ -1,0 +1,162 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"net"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Runtime is the contract of a container engine. It speaks of deployments,
+// services, plugins, gates and logs; no type of an engine passes through.
+//
+// Every method may be called from several goroutines. Every method that makes
+// something is idempotent by the names in its argument: an object from before a
+// lost answer is adopted if it is the same, replaced if it is not. A cancelled
+// context ends the call soon, but what was made by then stays: the caller
+// removes it. Errors wrap ErrUnavailable when the engine could not be asked;
+// then nothing is known, and nothing may be concluded from it.
+type Runtime interface {
+	// Inventory describes the node.
+	Inventory(ctx context.Context) (wire.Inventory, error)
+	// List returns every object of this installation, in every state.
+	List(ctx context.Context) ([]Object, error)
+	// Prepare makes the deployment's network and gate.
+	Prepare(ctx context.Context, deployment string) error
+	// Pull makes the image present. Progress is called from one goroutine.
+	Pull(ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
+		progress func(PullProgress)) error
+	// StartService creates and starts the container; it does not wait for it
+	// to be ready.
+	StartService(ctx context.Context, s ServiceSpec) error
+	// Probe asks once whether a started service is ready.
+	Probe(ctx context.Context, s ServiceSpec) (Probed, error)
+	// CreatePlugin makes the container of a plugin ahead of RunPlugin, which
+	// works without it too.
+	CreatePlugin(ctx context.Context, p PluginSpec) error
+	// RunPlugin feeds stdin, streams stderr lines, waits, and removes the
+	// container. A plugin that says no is a result; an error means that it
+	// is not known whether it ran.
+	RunPlugin(ctx context.Context, p PluginSpec, stdin []byte,
+		line func(text string)) (PluginResult, error)
+	// Remove deletes one object and what hangs on it. Gone already is success.
+	Remove(ctx context.Context, o Object) error
+	// RemoveDeployment deletes everything of the deployment: services, plugins,
+	// volumes, gate, network and tmpfs folder, and returns what is left.
+	RemoveDeployment(ctx context.Context, deployment string) ([]Object, error)
+	// Dial connects to a service's port through the deployment's gate.
+	Dial(ctx context.Context, deployment string, service pipeline.StepKey,
+		port int) (net.Conn, error)
+	// Logs streams a service's lines, oldest first, as "RFC3339Nano text".
+	Logs(ctx context.Context, deployment string, service pipeline.StepKey,
+		o LogOptions) (io.ReadCloser, error)
+	// Vitals measures the node and the given services.
+	Vitals(ctx context.Context, services []ServiceSpec) (wire.Vitals, error)
+	// Changes delivers a hint whenever something of ours may have changed.
+	// Hints may be lost or doubled; the channel closes when ctx ends.
+	Changes(ctx context.Context) <-chan struct{}
+}
+
+// Object is one thing in the engine that carries our labels.
+type Object struct {
+	Kind ObjectKind
+	// ID is the engine's own name for it.
+	ID         string
+	Name       string
+	Deployment string
+	Run        string
+	Step       pipeline.StepKey
+	// Running is meaningful for containers only.
+	Running bool
+	// Spec is a digest of what the container was made from, to see drift.
+	Spec string
+}
+
+// ObjectKind says what an Object is.
+type ObjectKind string
+
+// The kinds of objects we make.
+const (
+	KindNetwork ObjectKind = "network"
+	KindService ObjectKind = "service"
+	KindPlugin  ObjectKind = "plugin"
+	KindGate    ObjectKind = "gate"
+	KindVolume  ObjectKind = "volume"
+	KindTmpfs   ObjectKind = "tmpfs"
+)
+
+// PullProgress is how far a pull is, in bytes. Total grows as layers appear.
+type PullProgress struct {
+	Done  int64
+	Total int64
+}
+
+// ServiceSpec is a service step with every reference resolved.
+type ServiceSpec struct {
+	Deployment string
+	Run        string
+	Step       pipeline.StepKey
+	Image      pipeline.Image
+	Command    []string
+	// Env is public; SecretEnv reaches the process through tmpfs only.
+	Env       map[string]string
+	SecretEnv map[string]string
+	Ports     []pipeline.Port
+	Volumes   []pipeline.Volume
+	// Files are rendered. They live in tmpfs, since they may hold secrets.
+	Files     []pipeline.File
+	Resources pipeline.Resources
+	Ready     *pipeline.Readiness
+	GPUs      *pipeline.GPUs
+}
+
+// Probed is one answer of a probe. Ended means the container stopped.
+type Probed struct {
+	Health   wire.Health
+	Detail   string
+	Ended    bool
+	ExitCode int
+	OOM      bool
+}
+
+// PluginSpec is a plugin step, ready to run.
+type PluginSpec struct {
+	Deployment string
+	Run        string
+	Step       pipeline.StepKey
+	// Action is create or delete; it is part of the container's name.
+	Action    string
+	Image     pipeline.Image
+	Resources pipeline.Resources
+	Network   bool
+	Timeout   time.Duration
+	// StdoutLimit is in bytes: one more, and the plugin is killed.
+	StdoutLimit int64
+}
+
+// PluginResult is how a plugin ended.
+type PluginResult struct {
+	ExitCode int
+	// Stdout is complete unless Overflow is set.
+	Stdout   []byte
+	Overflow bool
+	// At most one is set, and says why the exit code is 137.
+	TimedOut bool
+	Canceled bool
+	OOM      bool
+	// Lines and Bytes count what came on stderr, Dropped what was left out.
+	Lines   int64
+	Bytes   int64
+	Dropped int64
+}
+
+// LogOptions choose lines of a service's log.
+type LogOptions struct {
+	Follow bool
+	// Tail is a number of lines; zero means all.
+	Tail  int
+	Since time.Time
+}

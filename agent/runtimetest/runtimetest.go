@@ -1,0 +1,197 @@
+// Package runtimetest is what every agent.Runtime must pass, whatever engine
+// is behind it. It tests the contract that package agent relies on: names that
+// make repeats harmless, lists that are complete, removals that may be repeated,
+// limits that hold, and ends that are told apart.
+package runtimetest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Behaviour is what a test plugin is asked to do.
+type Behaviour string
+
+// The behaviours. Every plugin writes one line to stderr first.
+const (
+	// Echo answers {"success":true,"outputs":{"stdin":…}} with its whole input.
+	Echo Behaviour = "echo"
+	// Fail exits with code 3.
+	Fail Behaviour = "fail"
+	// Hang ignores SIGTERM and never ends.
+	Hang Behaviour = "hang"
+	// Flood writes to stdout without end.
+	Flood Behaviour = "flood"
+)
+
+// Subject is a runtime and what to run on it.
+type Subject struct {
+	Runtime agent.Runtime
+	// Service fills in image and command of a service that answers each
+	// connection on Port with what it is sent.
+	Service func(s *agent.ServiceSpec)
+	Port    int
+	// Plugin fills in what makes a plugin behave.
+	Plugin func(p *agent.PluginSpec, b Behaviour)
+}
+
+// patience bounds every call; a real engine on a loaded machine is slow.
+const patience = 90 * time.Second
+
+// Run holds a runtime to the contract. open is called once for each part; the
+// runtime may be the same each time.
+func Run(t *testing.T, open func(t *testing.T) Subject) {
+	for name, part := range map[string]func(*bench){
+		"ServiceLivesAndGoes":        serviceLivesAndGoes,
+		"RepeatsAreHarmless":         repeatsAreHarmless,
+		"ListShowsEveryState":        listShowsEveryState,
+		"RemovingTwiceIsFine":        removingTwiceIsFine,
+		"PluginGetsInputGivesOutput": pluginGetsInput,
+		"PluginLeavesNoContainer":    pluginLeavesNoContainer,
+		"PluginEndsAreToldApart":     pluginEnds,
+		"CancelEndsAPlugin":          cancelEndsPlugin,
+		"DeploymentsAreApart":        deploymentsAreApart,
+	} {
+		t.Run(name, func(t *testing.T) { part(newBench(t, open(t))) })
+	}
+}
+
+// bench is one part's deployment. Whatever it leaves is removed, and reported.
+type bench struct {
+	*testing.T
+	Subject
+	ctx        context.Context
+	deployment string
+}
+
+func newBench(t *testing.T, s Subject) *bench {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	b := &bench{T: t, Subject: s, ctx: ctx, deployment: newID()}
+	t.Cleanup(func() {
+		cancel()
+		clean, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer done()
+		left, err := s.Runtime.RemoveDeployment(clean, b.deployment)
+		if err != nil || len(left) > 0 {
+			t.Errorf("remove the deployment: left %v, %v", left, err)
+		}
+		b.ctx = clean
+		if rest := b.list(); len(rest) > 0 {
+			t.Errorf("after RemoveDeployment there is %v", rest)
+		}
+	})
+	return b
+}
+
+// newID is of the form of a deployment's id, and never the same twice.
+func newID() string {
+	var raw [16]byte
+	_, _ = rand.Read(raw[:]) // never fails: the process dies instead
+	return fmt.Sprintf("%x-%x-%x-%x-%x", raw[:4], raw[4:6], raw[6:8], raw[8:10], raw[10:])
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) service(key pipeline.StepKey) agent.ServiceSpec {
+	s := agent.ServiceSpec{Deployment: b.deployment, Run: "run", Step: key,
+		Env: map[string]string{}, SecretEnv: map[string]string{},
+		Ports: []pipeline.Port{{Name: "echo", Port: b.Port}},
+		Ready: &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: b.Port}}}
+	b.Service(&s)
+	return s
+}
+
+func (b *bench) plugin(key pipeline.StepKey, what Behaviour) agent.PluginSpec {
+	p := agent.PluginSpec{Deployment: b.deployment, Run: "run", Step: key, Action: "create",
+		Timeout: patience, StdoutLimit: 1 << 20}
+	b.Plugin(&p, what)
+	return p
+}
+
+// start brings a service up and waits until it is ready.
+func (b *bench) start(s agent.ServiceSpec) {
+	b.Helper()
+	b.must(b.Runtime.Pull(b.ctx, s.Image, nil, nil))
+	b.must(b.Runtime.StartService(b.ctx, s))
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p, err := b.Runtime.Probe(b.ctx, s)
+		b.must(err)
+		if p.Ended {
+			b.Fatalf("service %s ended: %+v", s.Step, p)
+		}
+		if p.Health == wire.HealthHealthy {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-b.ctx.Done():
+			b.Fatalf("service %s is not ready: %+v", s.Step, p)
+		}
+	}
+}
+
+func (b *bench) run(p agent.PluginSpec, stdin string) (agent.PluginResult, []string) {
+	b.Helper()
+	b.must(b.Runtime.Pull(b.ctx, p.Image, nil, nil))
+	var lines []string
+	r, err := b.Runtime.RunPlugin(b.ctx, p, []byte(stdin), func(l string) { lines = append(lines, l) })
+	b.must(err)
+	return r, lines
+}
+
+// list returns this deployment's objects, as "kind step".
+func (b *bench) list() []string {
+	b.Helper()
+	all, err := b.Runtime.List(b.ctx)
+	b.must(err)
+	var mine []string
+	for _, o := range all {
+		if o.Deployment == b.deployment {
+			mine = append(mine, strings.TrimSpace(fmt.Sprintf("%s %s", o.Kind, o.Step)))
+		}
+	}
+	slices.Sort(mine)
+	return mine
+}
+
+func (b *bench) count(what string) int {
+	n := 0
+	for _, o := range b.list() {
+		if o == what {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *bench) echoes(key pipeline.StepKey) {
+	b.Helper()
+	conn, err := b.Runtime.Dial(b.ctx, b.deployment, key, b.Port)
+	b.must(err)
+	defer func() { _ = conn.Close() }()
+	_, err = io.WriteString(conn, "ping\n")
+	b.must(err)
+	got := make([]byte, 5)
+	_, err = io.ReadFull(conn, got)
+	b.must(err)
+	if string(got) != "ping\n" {
+		b.Errorf("the service answered %q", got)
+	}
+}

@@ -1,0 +1,218 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// dialWithin bounds a tunnel's dial; the ingress waits as long.
+const dialWithin = 5 * time.Second
+
+// handler is everything a proven control plane may ask. ctx ends the sessions.
+func (a *Agent) handler(ctx context.Context) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc(wire.PathSession, func(w http.ResponseWriter, r *http.Request) {
+		a.serveSession(ctx, w, r)
+	})
+	mux.HandleFunc(wire.PathRunLogs, func(w http.ResponseWriter, r *http.Request) {
+		a.serveRunLogs(ctx, w, r)
+	})
+	mux.HandleFunc("GET "+wire.PathServiceLogs, a.serveServiceLogs)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A CONNECT request has no path that a mux could look at.
+		if r.Method == http.MethodConnect {
+			a.serveTunnel(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// serveTunnel connects to a port that a goal declares, and to nothing else.
+func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
+	target, err := wire.ParseTarget(r.Header.Get(wire.HeaderTarget))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	v, ok := a.view(target.Deployment)
+	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
+		http.Error(w, "no such deployment on this node", http.StatusNotFound)
+		return
+	}
+	step, ok := v.goal.Pipeline.Step(pipeline.StepKey(target.Service))
+	if !ok || !declares(step, target.Port) {
+		http.Error(w, "the deployment declares no such port", http.StatusNotFound)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), dialWithin)
+	defer cancel()
+	service, err := a.runtime.Dial(ctx, target.Deployment, step.Key, target.Port)
+	if err != nil {
+		http.Error(w, "the service does not answer: "+err.Error(), http.StatusBadGateway)
+		return
+	}
+	client, err := wire.AcceptTunnel(w)
+	if err != nil {
+		_ = service.Close()
+		return
+	}
+	join(client, service)
+}
+
+// join copies both ways until both ends are done. A half-close is passed on,
+// since some protocols answer only after it.
+func join(a, b net.Conn) {
+	var both sync.WaitGroup
+	both.Go(func() { pipe(a, b) })
+	both.Go(func() { pipe(b, a) })
+	both.Wait()
+	_ = a.Close()
+	_ = b.Close()
+}
+
+func pipe(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	half, ok := to.(interface{ CloseWrite() error })
+	if err == nil && ok && half.CloseWrite() == nil {
+		return
+	}
+	// Broken, or not able to close one way: the other way cannot go on either.
+	_ = to.Close()
+	_ = from.Close()
+}
+
+// serveServiceLogs streams masked lines, each "RFC3339Nano text".
+func (a *Agent) serveServiceLogs(w http.ResponseWriter, r *http.Request) {
+	key := pipeline.StepKey(r.PathValue("key"))
+	v, ok := a.view(r.PathValue("id"))
+	if !ok || v.goal == nil {
+		http.Error(w, "no such deployment on this node", http.StatusNotFound)
+		return
+	}
+	if step, ok := v.goal.Pipeline.Step(key); !ok || step.Service == nil {
+		http.Error(w, "the deployment has no such service", http.StatusNotFound)
+		return
+	}
+	if v.bundle == nil {
+		// Lines cannot be masked with secrets that are not here.
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "the agent waits for the deployment's secrets", http.StatusServiceUnavailable)
+		return
+	}
+	lines, err := a.runtime.Logs(r.Context(), v.goal.Deployment, key, logOptions(r))
+	switch {
+	case errors.Is(err, ErrNotFound):
+		http.Error(w, "the service has no container yet", http.StatusNotFound)
+		return
+	case err != nil:
+		http.Error(w, "the container engine does not answer", http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = lines.Close() }()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	copyLines(w, lines, v.bundle.masker)
+}
+
+func logOptions(r *http.Request) LogOptions {
+	q := r.URL.Query()
+	o := LogOptions{Follow: q.Get("follow") == "true" || q.Get("follow") == "1"}
+	if n, err := strconv.Atoi(q.Get("tail")); err == nil && n > 0 {
+		o.Tail = n
+	}
+	if t, err := time.Parse(time.RFC3339Nano, q.Get("since")); err == nil {
+		o.Since = t
+	}
+	return o
+}
+
+// copyLines masks line by line; a line that is too long is passed on in
+// pieces, and a secret across their border is found all the same.
+func copyLines(w http.ResponseWriter, lines io.Reader, m *Masker) {
+	in := bufio.NewReaderSize(lines, lineCut)
+	out := http.NewResponseController(w)
+	stream := m.Stream()
+	_ = out.Flush()
+	for {
+		piece, err := in.ReadSlice('\n')
+		shown := stream.Write(string(piece))
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			shown += stream.Flush()
+		}
+		if _, failed := io.WriteString(w, shown); failed != nil {
+			return
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			_ = out.Flush()
+			return
+		}
+		// Flushing when nothing more waits keeps a flood cheap and a tail live.
+		if in.Buffered() == 0 && out.Flush() != nil {
+			return
+		}
+	}
+}
+
+// serveRunLogs sends step logs up, one batch at a time: the next goes when the
+// last was acknowledged, and what was not is sent again on the next connection.
+func (a *Agent) serveRunLogs(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	s, err := wire.ServeSession(w, r)
+	if err != nil {
+		a.log.Warn("log connection refused", "error", err)
+		return
+	}
+	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the log connection") }()
+	for seq := int64(1); ; seq++ {
+		lines, err := a.nextLines(ctx, s)
+		if err == nil {
+			err = s.Send(ctx, wire.LogBatch{Seq: seq, Lines: lines})
+		}
+		if err == nil {
+			err = awaitAck(ctx, s, seq)
+		}
+		if err != nil {
+			a.log.Debug("log connection ended", "reason", err)
+			return
+		}
+		a.logs.remove(lines)
+	}
+}
+
+func (a *Agent) nextLines(ctx context.Context, s *wire.AgentSession) ([]wire.LogLine, error) {
+	for {
+		more := a.logs.more.next()
+		if lines := a.logs.batch(); len(lines) > 0 {
+			return lines, nil
+		}
+		select {
+		case <-more:
+		case <-s.Done():
+			return nil, s.Err()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func awaitAck(ctx context.Context, s *wire.AgentSession, seq int64) error {
+	for {
+		c, err := s.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		if ack, ok := c.(wire.Ack); ok && ack.Seq >= seq {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// progressEvery is how often signs of life are sent, at most.
+const progressEvery = time.Second
+
+// serveSession is the one persistent link. The newest wins: an older one may
+// be half-open for a while, and must not be heard any more.
+func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	s, err := wire.ServeSession(w, r)
+	if err != nil {
+		a.log.Warn("session refused", "error", err)
+		return
+	}
+	a.mu.Lock()
+	older := a.session
+	a.session = s
+	a.mu.Unlock()
+	if older != nil {
+		go func() { _ = older.Close(wire.CodeReplaced, "a newer session took over") }()
+	}
+	peer, _ := wire.PeerFrom(r.Context())
+	a.log.Info("session begins", "node", peer.NodeID, "kid", peer.Kid, "epoch", peer.Epoch)
+	err = a.talk(ctx, s)
+	a.mu.Lock()
+	if a.session == s {
+		a.session = nil
+	}
+	a.mu.Unlock()
+	a.log.Info("session ended", "node", peer.NodeID, "reason", err)
+}
+
+// talk runs until the session or the agent ends.
+func (a *Agent) talk(ctx context.Context, s *wire.AgentSession) error {
+	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the session") }()
+	if err := s.Send(ctx, a.welcome(ctx)); err != nil {
+		return err
+	}
+	out := &sender{agent: a, session: s, from: make(chan int64, 64),
+		asked: map[string]question{}}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.listen(ctx, s, out) })
+	group.Go(func() error { return out.run(ctx) })
+	a.hint()
+	return group.Wait()
+}
+
+// welcome says who this is. What the engine cannot tell now is left out.
+func (a *Agent) welcome(ctx context.Context) wire.Welcome {
+	first, last, _ := a.store.numbers()
+	w := wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last}
+	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	inventory, err := a.runtime.Inventory(asked)
+	if err != nil {
+		inventory.Warnings = append(inventory.Warnings,
+			"the container engine does not answer: "+err.Error())
+	}
+	w.Inventory = inventory
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, id := range sortedKeys(a.views) {
+		w.Deployments = append(w.Deployments, a.views[id].state)
+	}
+	return w
+}
+
+// listen takes commands until the session ends.
+func (a *Agent) listen(ctx context.Context, s *wire.AgentSession, out *sender) error {
+	for {
+		c, err := s.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.command(ctx, s, c, out); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *Agent) command(
+	ctx context.Context, s *wire.AgentSession, c wire.Command, out *sender,
+) error {
+	switch c := c.(type) {
+	case wire.Goals:
+		a.whileCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeGoals(now, c) }) })
+		out.start(-1)
+		return a.config.Failpoint.hit("goals.received")
+	case wire.Secrets:
+		a.whileCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeSecrets(now, c) }) })
+		return a.config.Failpoint.hit("secrets.received")
+	case wire.Ack:
+		a.whileCurrent(s, func() { a.inbox.post(func(time.Time) { a.takeAck(c.Seq) }) })
+		out.start(c.Seq)
+		return a.config.Failpoint.hit("report.acked")
+	case wire.Plugins:
+		if err := a.state.setPlugins(c.Images); err != nil {
+			a.log.Error("the plugin list cannot be stored", "error", err)
+		}
+		return nil
+	case wire.RefuseToken:
+		return a.refuseToken(ctx, s, c.Kid)
+	}
+	return nil
+}
+
+// whileCurrent drops what an overtaken session said. The lock makes sure that
+// nothing of it is posted after something of the newer one.
+func (a *Agent) whileCurrent(s *wire.AgentSession, post func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.session == s {
+		post()
+	}
+}
+
+// takeAck notes what the control plane has. It runs in the loop.
+func (a *Agent) takeAck(seq int64) {
+	if e, changed := a.store.ackEntry(seq); changed {
+		a.batch = append(a.batch, e)
+	}
+}
+
+// refuseToken is on disk before it is answered, and answered before every
+// connection of that token is cut, perhaps this one too.
+func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid string) error {
+	if err := a.state.refuse(kid); err != nil {
+		a.log.Error("the token's refusal cannot be stored", "kid", kid, "error", err)
+		return nil
+	}
+	err := s.Send(ctx, wire.TokenRefused{Kid: kid})
+	n := a.listener.Cut(func(p wire.Peer) bool { return p.Kid == kid })
+	a.log.Info("token refused from now on", "kid", kid, "connections", n)
+	return err
+}
+
+// askAgain is when a question is repeated: a control plane whose database is
+// away does not answer.
+const askAgain = 5 * time.Second
+
+// question is a wish that was sent.
+type question struct {
+	wish wish
+	at   time.Time
+}
+
+// sender is the session's only source of reports after the welcome.
+type sender struct {
+	agent   *Agent
+	session *wire.AgentSession
+	// from says where the control plane stands; its first word starts the
+	// sending of events. -1 means that it said nothing of it.
+	from    chan int64
+	asked   map[string]question
+	started bool
+	sent    int64
+}
+
+// start tells the sender what the control plane has. It never blocks: only
+// the first word matters.
+func (o *sender) start(seq int64) {
+	select {
+	case o.from <- seq:
+	default:
+	}
+}
+
+func (o *sender) run(ctx context.Context) error {
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		more := o.agent.report.next()
+		if err := o.flush(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-more:
+		case seq := <-o.from:
+			o.begin(seq)
+		case <-tick.C:
+			if err := o.signs(ctx); err != nil {
+				return err
+			}
+		case <-o.session.Done():
+			return o.session.Err()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// begin resumes from what the control plane has committed; it may be less than
+// it once acknowledged, if it was restored from a backup.
+func (o *sender) begin(seq int64) {
+	if o.started {
+		return
+	}
+	o.started = true
+	if seq < 0 {
+		_, _, seq = o.agent.store.numbers()
+	}
+	o.sent = seq
+}
+
+// flush sends all events there are, and asks for secrets.
+func (o *sender) flush(ctx context.Context) error {
+	for o.started {
+		events := o.agent.store.after(o.sent, 64)
+		if len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			if err := o.session.Send(ctx, e); err != nil {
+				return err
+			}
+			o.sent = e.Seq
+			if err := o.agent.config.Failpoint.hit("report.sent"); err != nil {
+				return err
+			}
+		}
+	}
+	return o.askSecrets(ctx)
+}
+
+func (o *sender) askSecrets(ctx context.Context) error {
+	now := time.Now()
+	o.agent.mu.Lock()
+	var ask []wire.SecretsWanted
+	for _, id := range sortedKeys(o.agent.wanted) {
+		q := o.asked[id]
+		if w := o.agent.wanted[id]; q.wish != w || now.Sub(q.at) > askAgain {
+			o.asked[id] = question{w, now}
+			ask = append(ask, w.SecretsWanted)
+		}
+	}
+	for id := range o.asked {
+		if _, ok := o.agent.wanted[id]; !ok {
+			// Answered: the next wish, even for the same run, is a new one.
+			delete(o.asked, id)
+		}
+	}
+	o.agent.mu.Unlock()
+	for _, w := range ask {
+		if err := o.session.Send(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signs sends what may be lost: progress and vitals.
+func (o *sender) signs(ctx context.Context) error {
+	o.agent.mu.Lock()
+	var reports []wire.Report
+	for key, p := range o.agent.progress {
+		if p.news {
+			reports = append(reports, p.Progress)
+			p.news = false
+		}
+		if _, known := o.agent.views[key.owner]; !known {
+			delete(o.agent.progress, key)
+		}
+	}
+	if v := o.agent.vitals; v != nil {
+		reports = append(reports, *v)
+		o.agent.vitals = nil
+	}
+	o.agent.mu.Unlock()
+	for _, r := range reports {
+		if err := o.session.Send(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

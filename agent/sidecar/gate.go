@@ -1,0 +1,170 @@
+package sidecar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxRequest bounds a request: a name of 63 bytes, a port and a timeout.
+	maxRequest = 512
+	// requestTime is how long a caller may take to say what it wants.
+	requestTime = 5 * time.Second
+	// defaultDial applies when the caller's context has no deadline.
+	defaultDial = 10 * time.Second
+	// maxPending bounds the dials of one gate at a time; more wait in the
+	// socket's backlog. 256 goroutines stay within the gate's memory.
+	maxPending = 256
+)
+
+// request asks for one connection.
+type request struct {
+	Service string `json:"service"`
+	Port    int    `json:"port"`
+	// Timeout is in milliseconds.
+	Timeout int64 `json:"timeout"`
+}
+
+// reply answers a request. With no Code, a socket comes along.
+type reply struct {
+	Code    Code   `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Serve runs the gate on a unix socket until the context ends.
+func Serve(ctx context.Context, socket string) error {
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove old socket: %w", err)
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "unix", socket)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	return accept(ctx, listener.(*net.UnixListener))
+}
+
+func accept(ctx context.Context, listener *net.UnixListener) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	slots := make(chan struct{}, maxPending)
+	for {
+		conn, err := listener.AcceptUnix()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept: %w", err)
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			defer func() { _ = conn.Close() }()
+			answer(ctx, conn)
+		})
+	}
+}
+
+// answer serves one request. Whoever asks wrongly gets no answer at all: only
+// the agent can reach the socket.
+func answer(ctx context.Context, conn *net.UnixConn) {
+	_ = conn.SetDeadline(time.Now().Add(requestTime))
+	var q request
+	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&q); err != nil {
+		return
+	}
+	timeout := time.Duration(q.Timeout) * time.Millisecond
+	if timeout <= 0 || timeout > time.Minute {
+		timeout = defaultDial
+	}
+	_ = conn.SetDeadline(time.Now().Add(timeout + requestTime))
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	target, err := dial(ctx, q)
+	if err != nil {
+		_ = send(conn, reply{Code: classify(err), Message: err.Error()}, nil)
+		return
+	}
+	defer func() { _ = target.Close() }()
+	_ = pass(conn, target)
+}
+
+// dial connects to a service by its one-label name. The dot makes the name
+// absolute: no search domain of the host can lead outside.
+func dial(ctx context.Context, q request) (*net.TCPConn, error) {
+	if !isLabel(q.Service) || q.Port < 1 || q.Port > 65535 {
+		return nil, fmt.Errorf("%w: %q port %d", errBadTarget, q.Service, q.Port)
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(q.Service+".", strconv.Itoa(q.Port)))
+	if err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn), nil
+}
+
+var errBadTarget = errors.New("not a service and a port")
+
+// isLabel keeps addresses and longer names out: a service is one DNS label.
+func isLabel(s string) bool {
+	if s == "" || len(s) > 63 || s == "localhost" {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func classify(err error) Code {
+	var dns *net.DNSError
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, errBadTarget):
+		return CodeBadTarget
+	case errors.Is(err, syscall.ECONNREFUSED) && !errors.As(err, &dns):
+		return CodeRefused
+	case errors.As(err, &dns):
+		return CodeUnknown
+	case errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return CodeTimeout
+	}
+	return CodeFailed
+}
+
+// pass hands over the socket itself, without the copy that File would make:
+// that one would be switched to blocking mode.
+func pass(conn *net.UnixConn, target *net.TCPConn) error {
+	raw, err := target.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sendErr error
+	err = raw.Control(func(fd uintptr) {
+		sendErr = send(conn, reply{}, syscall.UnixRights(int(fd)))
+	})
+	return errors.Join(err, sendErr)
+}
+
+func send(conn *net.UnixConn, r reply, rights []byte) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, _, err = conn.WriteMsgUnix(append(data, '\n'), rights, nil)
+	return err
+}

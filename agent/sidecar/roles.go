@@ -1,0 +1,69 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes of the binary. They are in the range that shells leave to the
+// started program's environment, so that they are not mistaken for the codes
+// of an image's own process.
+const (
+	exitUsage   = 120
+	exitGate    = 121
+	exitSecrets = 122
+	// exitNotFound and exitNotExecutable are what shells use.
+	exitNotFound      = 127
+	exitNotExecutable = 126
+)
+
+// errUsage is told when the binary is started by hand.
+var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]…")
+
+// Run performs the role named by args (without the program's name) and
+// returns the exit code. The init role does not return when it succeeds.
+func Run(args []string, stderr io.Writer) int {
+	err := run(args)
+	if err == nil {
+		return 0
+	}
+	_, _ = io.WriteString(stderr, "nullops: "+err.Error()+"\n")
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	return exitUsage
+}
+
+func run(args []string) error {
+	if len(args) < 2 {
+		return errUsage
+	}
+	switch args[0] {
+	case "gate":
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+		defer stop()
+		if err := Serve(ctx, args[1]); err != nil {
+			return &exitError{code: exitGate, err: err}
+		}
+		return nil
+	case "init":
+		if len(args) < 4 || args[2] != "--" {
+			return errUsage
+		}
+		return become(args[1], args[3:])
+	}
+	return errUsage
+}
+
+// exitError is an error that knows its exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }

@@ -1,0 +1,196 @@
+package sidecar_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/sidecar"
+)
+
+// serve runs a gate for the length of a test, below a path that is too long
+// for the address of a unix socket.
+func serve(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep", 20))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	short, err := os.MkdirTemp("", "gate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- sidecar.Serve(ctx, filepath.Join(short, "s")) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("gate: %v", err)
+		}
+	})
+	for {
+		if err := os.Rename(filepath.Join(short, "s"), filepath.Join(dir, "s")); err == nil {
+			return filepath.Join(dir, "s")
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the gate does not listen")
+		}
+	}
+}
+
+// The gate says why it could not connect.
+func TestDial_Reasons(t *testing.T) {
+	socket := serve(t)
+	for target, want := range map[string]sidecar.Code{
+		"127.0.0.1": sidecar.CodeBadTarget, "localhost": sidecar.CodeBadTarget,
+		"a.b": sidecar.CodeBadTarget, "": sidecar.CodeBadTarget, "[::1]": sidecar.CodeBadTarget,
+	} {
+		_, err := sidecar.Dial(t.Context(), socket, target, 80)
+		var answer *sidecar.DialError
+		if !errors.As(err, &answer) || answer.Code != want {
+			t.Errorf("%q: %v", target, err)
+		}
+	}
+	_, err := sidecar.Dial(t.Context(), socket+"-none", "web", 80)
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no gate: %v", err)
+	}
+}
+
+// A gate that never answers does not hold a caller beyond its deadline.
+func TestDial_SilentGate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Skip("path too long here")
+	}
+	defer func() { _ = l.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = sidecar.Dial(ctx, path, "web", 80)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// Garbage on the socket is answered by hanging up, and the gate lives on.
+func TestServe_Garbage(t *testing.T) {
+	socket := serve(t)
+	for _, garbage := range []string{"\x00\x01", "{", strings.Repeat("a", 4096), "[1,2]\n"} {
+		dir, err := os.Open(filepath.Dir(socket))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("unix", "/proc/self/fd/"+itoa(dir.Fd())+"/s")
+		_ = dir.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, garbage)
+		_ = conn.(*net.UnixConn).CloseWrite()
+		if answer, _ := io.ReadAll(conn); len(answer) > 0 {
+			t.Errorf("%q was answered with %q", garbage, answer)
+		}
+		_ = conn.Close()
+	}
+	var answer *sidecar.DialError
+	if _, err := sidecar.Dial(t.Context(), socket, "localhost", 1); !errors.As(err, &answer) {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func itoa(n uintptr) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + itoa(n%10)
+}
+
+// Secrets replace variables of the same name and leave the others.
+func TestEnvironment(t *testing.T) {
+	got := sidecar.Environment([]string{"A=1", "B=2", "AB=3"}, map[string]string{"A": "x=y\nz"})
+	slices.Sort(got)
+	if strings.Join(got, "|") != "A=x=y\nz|AB=3|B=2" {
+		t.Errorf("environment is %q", got)
+	}
+}
+
+// A command is found as the engine would find it.
+func TestLookPath(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"tool": 0o755, "text": 0o644} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{"PATH=/nonexistent:" + dir}
+	if got, err := sidecar.LookPath("tool", env); err != nil || got != dir+"/tool" {
+		t.Errorf("tool is %q, error %v", got, err)
+	}
+	if got, err := sidecar.LookPath("./x/tool", env); err != nil || got != "./x/tool" {
+		t.Errorf("a path is %q, error %v", got, err)
+	}
+	for _, name := range []string{"text", "nothing"} {
+		if _, err := sidecar.LookPath(name, env); err == nil {
+			t.Errorf("%s was found", name)
+		}
+	}
+}
+
+// The real binary: the environment reaches the command, and no failure
+// repeats a secret.
+func TestInit(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "sidecar")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/sidecar")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	good := filepath.Join(t.TempDir(), "env.json")
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	for path, text := range map[string]string{good: `{"TOKEN":"hush"}`, bad: `{"TOKEN":"hush"`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		out  string
+	}{
+		"exec":       {[]string{"init", good, "--", "sh", "-c", "echo $TOKEN"}, 0, "hush\n"},
+		"exit code":  {[]string{"init", good, "--", "sh", "-c", "exit 5"}, 5, ""},
+		"no command": {[]string{"init", good, "--", "no-such-command"}, 127, ""},
+		"not JSON":   {[]string{"init", bad, "--", "sh"}, 122, ""},
+		"by hand":    {[]string{"init"}, 120, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			command := exec.CommandContext(t.Context(), binary, c.args...)
+			command.Stdout, command.Stderr = &stdout, &stderr
+			err := command.Run()
+			var exit *exec.ExitError
+			if err != nil && !errors.As(err, &exit) {
+				t.Fatal(err)
+			}
+			if command.ProcessState.ExitCode() != c.code || stdout.String() != c.out {
+				t.Errorf("exit code %d, output %q, %q",
+					command.ProcessState.ExitCode(), stdout.String(), stderr.String())
+			}
+			if strings.Contains(stderr.String(), "hush") {
+				t.Errorf("the secret is in %q", stderr.String())
+			}
+		})
+	}
+}

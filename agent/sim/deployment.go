@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// habit is how the things of one step behave.
+type habit struct {
+	// A plugin: fails answers no, with or without an effect; hangs runs until
+	// its timeout; stubborn answers no to delete.
+	fails, effect, hangs, stubborn, hangsDelete bool
+	// A service is ready after a while, or never, and may end by itself.
+	ready time.Duration
+	ends  time.Duration
+}
+
+// deployment is what is true of one, whatever anybody knows of it.
+type deployment struct {
+	id     string
+	graph  pipeline.Pipeline
+	habits map[pipeline.StepKey]*habit
+	// outside are effects of plugins beyond the container engine.
+	outside map[pipeline.StepKey]bool
+	// of the present run
+	run      string
+	ok       map[pipeline.StepKey]bool
+	started  map[pipeline.StepKey]bool
+	runs     map[string]int
+	undoing  int
+	wasReady bool
+	// gone: the agent has on disk that it is to go.
+	gone bool
+	// newest is the generation that the agent accepted last.
+	newest int64
+}
+
+// beginRun forgets what was true of the run before.
+func (d *deployment) beginRun(run string) {
+	if d.run == run {
+		return
+	}
+	d.run, d.ok, d.started = run, map[pipeline.StepKey]bool{}, map[pipeline.StepKey]bool{}
+	d.undoing, d.wasReady = len(d.graph.Steps), false
+}
+
+func (d *deployment) index(key pipeline.StepKey) int {
+	for i, s := range d.graph.Steps {
+		if s.Key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *deployment) undoable(key pipeline.StepKey) bool {
+	s, _ := d.graph.Step(key)
+	return s.Plugin != nil && s.Plugin.Component.CanUndo()
+}
+
+func (d *deployment) goal(generation int64, want wire.Want, run string, ready bool) wire.Goal {
+	return wire.Goal{Deployment: d.id, Generation: generation, Want: want, Run: run,
+		Ready: ready, Pipeline: d.graph}
+}
+
+// newDeployment draws a pipeline of up to five steps.
+func (w *world) newDeployment(id string) *deployment {
+	d := &deployment{id: id, habits: map[pipeline.StepKey]*habit{},
+		outside: map[pipeline.StepKey]bool{}, runs: map[string]int{}}
+	keys := []pipeline.StepKey{"a", "b", "c", "d", "e"}
+	for i := range 1 + w.random.IntN(5) {
+		s := pipeline.Step{Key: keys[i]}
+		if w.percent(45) {
+			s.Service = &pipeline.ServiceStep{Name: string(keys[i]),
+				Ready: &pipeline.Readiness{IntervalSeconds: 1, Retries: 15}}
+		} else {
+			c := &pipeline.Component{Idempotent: w.percent(40), Network: w.percent(50),
+				Actions: []string{"create"}}
+			if w.percent(85) {
+				c.Actions = append(c.Actions, "delete")
+			}
+			s.Plugin = &pipeline.PluginStep{Name: string(keys[i]), Component: c}
+		}
+		d.graph.Steps = append(d.graph.Steps, s)
+		d.graph.Order = append(d.graph.Order, s.Key)
+		d.habits[s.Key] = w.newHabit()
+	}
+	return d
+}
+
+func (w *world) newHabit() *habit {
+	h := &habit{effect: true, ready: w.between(50*time.Millisecond, 8*time.Second)}
+	switch n := w.random.IntN(100); {
+	case n < 6:
+		h.fails, h.effect = true, w.percent(60)
+	case n < 10:
+		h.hangs = true
+	case n < 13:
+		h.stubborn = true
+	case n < 15:
+		h.hangsDelete = true
+	case n < 18:
+		h.ready = time.Hour
+	case n < 21:
+		h.ends = w.between(time.Second, 40*time.Second)
+	}
+	return h
+}
+
+// obey makes everything of it well-behaved, as a person who repairs it does.
+func (d *deployment) obey() {
+	for _, s := range d.graph.Steps {
+		h := d.habits[s.Key]
+		h.stubborn, h.hangsDelete = false, false
+	}
+}

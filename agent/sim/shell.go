@@ -1,0 +1,425 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// disk is what survives the agent's process.
+type disk struct {
+	entries []entry
+	// events is the outbox, in order; it is a view of entries.
+	events []wire.Event
+}
+
+// entry is one frame of the journal.
+type entry struct {
+	deployment *deployment
+	records    []engine.Record
+	events     []wire.Event
+	forget     bool
+}
+
+// shell models package agent: the loop, the journal, the outbox.
+type shell struct {
+	alive bool
+	// life tells one process from the next.
+	life       int
+	machines   []*machine
+	inbox      []func()
+	batch      []entry
+	todo       []pending
+	committing bool
+	outbox     []wire.Event
+	last       int64
+	// session is the newest connection, zero for none.
+	session int
+	sending bool
+	sent    int64
+	asked   bool
+	listing bool
+}
+
+// machine is a deployment's in one life of the agent.
+type machine struct {
+	of     *deployment
+	m      *engine.Machine
+	ops    []*op
+	wakes  int
+	wanted string
+	number int64
+	asked  time.Duration
+	refuse int
+}
+
+type pending struct {
+	m      *machine
+	effect engine.Effect
+}
+
+// at is the time as machines see it.
+func (w *world) at() time.Time { return time.Unix(1_000_000_000, 0).Add(w.now) }
+
+// boot starts the agent on what is on its disk.
+func (w *world) boot() {
+	life := w.agent.life + 1
+	w.agent = shell{alive: true, life: life}
+	a := &w.agent
+	a.outbox = append(a.outbox, w.disk.events...)
+	a.last = int64(len(a.outbox))
+	if w.has("forget events on restart") {
+		a.outbox = nil
+	}
+	w.note("boot", itoa(life))
+	for _, d := range w.deployments {
+		var records []engine.Record
+		known := false
+		for _, e := range w.disk.entries {
+			switch {
+			case e.deployment != d:
+			case e.forget:
+				records, known = nil, false
+			default:
+				records, known = append(records, e.records...), true
+			}
+		}
+		if known {
+			m := &machine{of: d, m: engine.Replay(d.id, records)}
+			w.plant(m.m)
+			a.machines = append(a.machines, m)
+		}
+	}
+	a.inbox = append(a.inbox, func() {
+		for _, m := range a.machines {
+			w.feed(m, engine.Restarted{})
+		}
+	})
+	w.run()
+	w.after(w.between(0, time.Second), "list", func() { w.list(life) })
+}
+
+// crash ends the process: kill -9.
+func (w *world) crash() {
+	if !w.agent.alive {
+		return
+	}
+	a := &w.agent
+	if a.committing {
+		// What was being written got as far as it got.
+		n := w.random.IntN(len(a.batch) + 1)
+		w.persist(a.batch[:n])
+	}
+	a.alive = false
+	w.note("agent dies")
+	w.dropLink("the agent died")
+	w.after(w.between(200*time.Millisecond, 5*time.Second), "start", w.boot)
+}
+
+// lives reports whether that process still is.
+func (w *world) lives(life int) bool { return w.agent.alive && w.agent.life == life }
+
+// post gives the loop a task.
+func (w *world) post(life int, task func()) {
+	if !w.lives(life) {
+		return
+	}
+	w.agent.inbox = append(w.agent.inbox, task)
+	w.run()
+}
+
+// run takes all tasks there are, and commits what follows from them.
+func (w *world) run() {
+	a := &w.agent
+	if a.committing || len(a.inbox) == 0 {
+		return
+	}
+	tasks := a.inbox
+	a.inbox = nil
+	for _, task := range tasks {
+		task()
+	}
+	w.commit()
+}
+
+// feed is the only way in which machines learn something.
+func (w *world) feed(m *machine, ev engine.Event) {
+	e := entry{deployment: m.of}
+	for _, effect := range m.m.Step(w.at(), ev) {
+		switch effect := effect.(type) {
+		case engine.Record:
+			e.records = append(e.records, effect)
+		case engine.Report:
+			e.events = append(e.events, effect.Event)
+		case engine.Forget:
+			e.forget = true
+			w.agent.todo = append(w.agent.todo, pending{m, effect})
+		default:
+			w.agent.todo = append(w.agent.todo, pending{m, effect})
+		}
+	}
+	if len(e.records) > 0 || len(e.events) > 0 || e.forget {
+		w.agent.batch = append(w.agent.batch, e)
+	}
+}
+
+// commit makes the batch durable, however long that takes.
+func (w *world) commit() {
+	a := &w.agent
+	if len(a.batch) == 0 {
+		w.perform()
+		return
+	}
+	for i := range a.batch {
+		for k := range a.batch[i].events {
+			a.last++
+			a.batch[i].events[k].Seq = a.last
+		}
+	}
+	a.committing = true
+	if w.has("acknowledge before fsync") {
+		w.publish()
+		w.perform()
+	}
+	w.sync(a.life)
+}
+
+// sync is the disk at work.
+func (w *world) sync(life int) {
+	took := w.between(time.Millisecond, 8*time.Millisecond)
+	if w.fault(10, "slow disk") {
+		took = w.between(time.Second, 20*time.Second)
+	}
+	w.after(took, "fsync", func() {
+		if !w.lives(life) {
+			return
+		}
+		if w.fault(5, "disk refuses") {
+			w.after(time.Second, "retry the disk", func() {
+				if w.lives(life) {
+					w.sync(life)
+				}
+			})
+			return
+		}
+		w.synced()
+	})
+}
+
+func (w *world) synced() {
+	a := &w.agent
+	w.persist(a.batch)
+	if !w.has("acknowledge before fsync") {
+		w.publish()
+	}
+	a.batch, a.committing = nil, false
+	w.perform()
+	w.flush()
+	w.run()
+}
+
+// publish puts the batch's events into the outbox.
+func (w *world) publish() {
+	for _, e := range w.agent.batch {
+		w.agent.outbox = append(w.agent.outbox, e.events...)
+	}
+}
+
+// persist is the moment from which something is true for ever.
+func (w *world) persist(entries []entry) {
+	for _, e := range entries {
+		w.disk.entries = append(w.disk.entries, e)
+		w.disk.events = append(w.disk.events, e.events...)
+		for _, r := range e.records {
+			w.witness(e.deployment, r)
+		}
+		for _, ev := range e.events {
+			w.note("journal", ev.Deployment, ev.Run, string(ev.Phase), string(ev.Step),
+				string(ev.Status), ev.Code)
+			w.witnessEvent(e.deployment, ev)
+		}
+	}
+}
+
+// perform does what the machines asked for.
+func (w *world) perform() {
+	todo := w.agent.todo
+	w.agent.todo = nil
+	for i, p := range todo {
+		m := p.m
+		switch e := p.effect.(type) {
+		case engine.Do:
+			w.begin(m, e, canceledIn(todo[i+1:], m, e.Op))
+		case engine.Cancel:
+			for _, o := range m.ops {
+				if o.do.Op == e.Op {
+					w.cancel(o)
+				}
+			}
+		case engine.WantSecrets:
+			m.wanted, m.number, m.refuse, m.asked = e.Run, e.Generation, 0, -time.Hour
+			w.flush()
+		case engine.DropSecrets:
+			m.wanted = ""
+		case engine.Wake:
+			w.wake(m, e.At)
+		case engine.Forget:
+			w.forget(m)
+		}
+	}
+}
+
+// canceledIn reports whether an operation was taken back while the journal was
+// written.
+func canceledIn(todo []pending, m *machine, op int64) bool {
+	for _, p := range todo {
+		if c, ok := p.effect.(engine.Cancel); ok && p.m == m && c.Op == op {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *world) wake(m *machine, at time.Time) {
+	m.wakes++
+	life, number := w.agent.life, m.wakes
+	w.after(max(0, at.Sub(w.at())), "wake", func() {
+		if number != m.wakes {
+			return
+		}
+		w.post(life, func() { w.feed(m, engine.Tick{}) })
+	})
+}
+
+func (w *world) forget(m *machine) {
+	for i, other := range w.agent.machines {
+		if other == m {
+			w.agent.machines = append(w.agent.machines[:i:i], w.agent.machines[i+1:]...)
+			return
+		}
+	}
+}
+
+func (w *world) machine(d *deployment) *machine {
+	for _, m := range w.agent.machines {
+		if m.of == d {
+			return m
+		}
+	}
+	m := &machine{of: d, m: engine.New(d.id)}
+	w.plant(m.m)
+	w.agent.machines = append(w.agent.machines, m)
+	return m
+}
+
+// takeGoals feeds goals; a full set also tells what has no right to exist.
+func (w *world) takeGoals(goals []wire.Goal, full bool) {
+	named := map[string]bool{}
+	for _, g := range goals {
+		named[g.Deployment] = true
+		w.feed(w.machine(w.deployment(g.Deployment)), engine.GoalSet{Goal: g})
+	}
+	if !full {
+		return
+	}
+	w.agent.asked = true
+	for _, m := range append([]*machine{}, w.agent.machines...) {
+		if !named[m.of.id] {
+			w.feed(m, engine.GoalMissing{})
+		}
+	}
+}
+
+func (w *world) deployment(id string) *deployment {
+	for _, d := range w.deployments {
+		if d.id == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// takeSecrets answers the wish for a run's bundle. A first refusal may be of an
+// older question.
+func (w *world) takeSecrets(s wire.Secrets) {
+	for _, m := range w.agent.machines {
+		if m.wanted != s.Run {
+			continue
+		}
+		if s.Refused != "" && m.refuse == 0 {
+			m.refuse++
+			m.asked = -time.Hour
+			return
+		}
+		m.wanted = ""
+		if s.Refused != "" {
+			w.feed(m, engine.SecretsRefused{Run: s.Run, Reason: s.Refused})
+			return
+		}
+		var keys []pipeline.StepKey
+		for _, step := range m.of.graph.Steps {
+			if s.Outputs[step.Key] != nil {
+				keys = append(keys, step.Key)
+			}
+		}
+		w.feed(m, engine.SecretsArrived{Run: s.Run, Outputs: keys})
+		return
+	}
+}
+
+// list asks the engine for everything, again and again.
+func (w *world) list(life int) {
+	if !w.lives(life) {
+		return
+	}
+	w.after(10*time.Second, "list", func() { w.list(life) })
+	if w.agent.listing {
+		return
+	}
+	w.agent.listing = true
+	began := w.at()
+	took := w.between(5*time.Millisecond, 100*time.Millisecond)
+	if w.fault(60, "slow list") {
+		took = w.between(time.Second, 25*time.Second)
+	}
+	w.after(w.between(0, 2*time.Millisecond), "look", func() {
+		objects, ok := w.look()
+		w.after(took, "listed", func() {
+			if w.lives(life) {
+				w.agent.listing = false
+			}
+			if ok {
+				w.post(life, func() { w.takeListing(began, objects) })
+			}
+		})
+	})
+}
+
+// takeListing feeds a complete list.
+func (w *world) takeListing(began time.Time, objects []object) {
+	for _, d := range w.deployments {
+		l := engine.Listed{Began: began}
+		found := false
+		for _, o := range objects {
+			if o.of != d {
+				continue
+			}
+			found = true
+			noteObject(&l, o)
+		}
+		known := false
+		for _, m := range w.agent.machines {
+			known = known || m.of == d
+		}
+		if !known && (!found || !w.agent.asked) {
+			continue
+		}
+		m := w.machine(d)
+		if !known {
+			w.feed(m, engine.GoalMissing{})
+		}
+		w.feed(m, l)
+	}
+}

@@ -1,0 +1,185 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/nullops/nullops/agent/wire"
+)
+
+const stateName = "state.json"
+
+// state is what the agent knows of its control plane. It is small, rarely
+// changes, and each change is on disk before it counts.
+type state struct {
+	mu   sync.Mutex
+	path string
+	file stateFile
+	// token is the one from the settings; without one the stored key serves.
+	token *wire.Token
+}
+
+var _ wire.Verifier = (*state)(nil)
+
+// stateFile is readable by the agent's user only. Key is as good as the token
+// against this node, and useless anywhere else.
+type stateFile struct {
+	Kid     string   `json:"kid"`
+	Key     []byte   `json:"key"`
+	SPKI    []byte   `json:"spki,omitempty"`
+	Node    string   `json:"node,omitempty"`
+	Epoch   uint64   `json:"epoch,omitempty"`
+	Refused []string `json:"refused,omitempty"`
+	// Plugins is the catalogue's list of plugin images.
+	Plugins []wire.PluginImage `json:"plugins,omitempty"`
+	// Seq is a number no event has passed: it survives the loss of the journal.
+	Seq int64 `json:"seq,omitempty"`
+}
+
+// openState reads the state, or begins one with the token. A new token starts
+// over: node and epoch belonged to the old one.
+func openState(dir string, token *wire.Token) (*state, error) {
+	s := &state{path: filepath.Join(dir, stateName), token: token}
+	data, err := os.ReadFile(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("read the agent's state: %w", err)
+	default:
+		if err := json.Unmarshal(data, &s.file); err != nil {
+			// Nothing in it decides about containers; the token brings it back.
+			s.file = stateFile{}
+			if err := os.Rename(s.path, s.path+".damaged"); err != nil {
+				return nil, fmt.Errorf("put the damaged state aside: %w", err)
+			}
+		}
+	}
+	if token == nil && s.file.Kid == "" {
+		return nil, errors.New("the agent has no token: add the node in the UI, and start the " +
+			"agent with the line it shows")
+	}
+	if token != nil && token.Kid != s.file.Kid {
+		f := s.file
+		f.Kid, f.Key, f.SPKI, f.Node, f.Epoch = token.Kid, token.Key().Bytes(), nil, "", 0
+		if err := s.put(f); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// put stores the new state, then takes it over.
+func (s *state) put(f stateFile) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("encode the agent's state: %w", err)
+	}
+	if err := writeFile(s.path, data); err != nil {
+		return fmt.Errorf("store the agent's state: %w", err)
+	}
+	s.file = f
+	return nil
+}
+
+// change edits a copy and stores it, if edit changed anything.
+func (s *state) change(edit func(*stateFile) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.file
+	if !edit(&f) {
+		return nil
+	}
+	return s.put(f)
+}
+
+// Trusts implements wire.Verifier: the token's pin first, then the control
+// plane that it turned out to be.
+func (s *state) Trusts(key wire.SPKI) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.token != nil {
+		return s.token.MadeBy(key)
+	}
+	return len(s.file.SPKI) > 0 && slices.Equal(s.file.SPKI, key[:])
+}
+
+// Key implements wire.Verifier.
+func (s *state) Key(kid string) (wire.Key, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kid != s.file.Kid || slices.Contains(s.file.Refused, kid) {
+		return wire.Key{}, wire.ErrUnknownKid
+	}
+	return wire.KeyFromBytes(s.file.Key)
+}
+
+// Admit implements wire.Verifier.
+func (s *state) Admit(_ context.Context, p wire.Peer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.file
+	switch {
+	case p.Kid != f.Kid || slices.Contains(f.Refused, p.Kid):
+		return wire.ErrUnknownKid
+	case f.Node != "" && f.Node != p.NodeID:
+		return fmt.Errorf("bound to node %s, asked as %s: %w", f.Node, p.NodeID, wire.ErrOtherNode)
+	case p.Epoch < f.Epoch:
+		return fmt.Errorf("seen epoch %d, got %d: %w", f.Epoch, p.Epoch, wire.ErrStaleEpoch)
+	case f.Node == p.NodeID && f.Epoch == p.Epoch && slices.Equal(f.SPKI, p.SPKI[:]):
+		return nil
+	}
+	f.Node, f.Epoch, f.SPKI = p.NodeID, p.Epoch, slices.Clone(p.SPKI[:])
+	return s.put(f)
+}
+
+// refuse revokes a token for ever.
+func (s *state) refuse(kid string) error {
+	return s.change(func(f *stateFile) bool {
+		if slices.Contains(f.Refused, kid) {
+			return false
+		}
+		f.Refused = append(slices.Clone(f.Refused), kid)
+		return true
+	})
+}
+
+func (s *state) setPlugins(images []wire.PluginImage) error {
+	return s.change(func(f *stateFile) bool {
+		f.Plugins = images
+		return true
+	})
+}
+
+// plugins lists the catalogue's plugin images, as last told.
+func (s *state) plugins() []wire.PluginImage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.file.Plugins)
+}
+
+// seqBlock is how many events are made between two writes of Seq.
+const seqBlock = 10000
+
+// reserve makes sure that Seq stays ahead of every event's number.
+func (s *state) reserve(last int64) error {
+	return s.change(func(f *stateFile) bool {
+		if f.Seq > last {
+			return false
+		}
+		f.Seq = last + seqBlock
+		return true
+	})
+}
+
+func (s *state) reserved() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Seq
+}

@@ -1,0 +1,313 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// MaxMessage is the largest encoded message, in bytes: threats.md, T35. A
+// sender with more to say splits it.
+const MaxMessage = 1 << 20
+
+// The watch over a silent peer. Both ends ping every pingEvery; a ping that
+// brings no byte back within pongWithin is a miss, and maxMisses close the
+// link: at most 5+5+4 = 14 s after the last sign of life (faults.md, F32: 15 s).
+const (
+	pingEvery  = 5 * time.Second
+	pongWithin = 4 * time.Second
+	maxMisses  = 2
+	// writeWithin lets one message of MaxMessage pass a 512 kbit/s link.
+	writeWithin = 20 * time.Second
+	// takeWithin is how long a reader waits for the program to Receive.
+	takeWithin = 10 * time.Second
+	// inboxSize times MaxMessage is what a flooding peer can make us hold.
+	inboxSize = 16
+	// maxReason is what RFC 6455 leaves for a close frame's text.
+	maxReason = 123
+)
+
+// CloseError says why a session ended. ByPeer tells who decided.
+type CloseError struct {
+	Code   Code
+	Reason string
+	ByPeer bool
+}
+
+func (e *CloseError) Error() string {
+	who := "we"
+	if e.ByPeer {
+		who = "the far end"
+	}
+	return fmt.Sprintf("session closed: %s said %q (code %d)", who, e.Reason, e.Code)
+}
+
+// Conn is a session: messages of type S go out, messages of type R come in.
+// One goroutine reads, one writes, one watches for silence. Send and Receive
+// may be called concurrently. Close it to end its goroutines.
+type Conn[S, R any] struct {
+	ws       *websocket.Conn
+	encode   func(S) ([]byte, error)
+	decode   func([]byte) (R, error)
+	received *atomic.Int64
+	inbox    chan R
+	outbox   chan outgoing
+	// stalled is set while the program does not take what was read: then
+	// silence is our own fault.
+	stalled atomic.Bool
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	tasks   sync.WaitGroup
+	// closing is a flag and no sync.Once: whoever comes second must not wait for
+	// a goodbye that takes seconds, the reader least of all.
+	closing atomic.Bool
+}
+
+// Session is the control plane's end, AgentSession the agent's.
+type (
+	Session      = Conn[Command, Report]
+	AgentSession = Conn[Report, Command]
+)
+
+type outgoing struct {
+	data []byte
+	sent chan error
+}
+
+func newConn[S, R any](
+	ws *websocket.Conn, received *atomic.Int64,
+	encode func(S) ([]byte, error), decode func([]byte) (R, error),
+) *Conn[S, R] {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := &Conn[S, R]{
+		ws: ws, encode: encode, decode: decode, received: received,
+		inbox: make(chan R, inboxSize), outbox: make(chan outgoing), ctx: ctx, cancel: cancel,
+	}
+	ws.SetReadLimit(MaxMessage)
+	c.tasks.Go(c.read)
+	c.tasks.Go(c.write)
+	c.tasks.Go(c.watch)
+	return c
+}
+
+// Send writes one message and returns when it is handed to the network: not
+// when it arrived. A cancelled ctx stops the waiting, perhaps not the message.
+func (c *Conn[S, R]) Send(ctx context.Context, message S) error {
+	data, err := c.encode(message)
+	if err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
+	if len(data) > MaxMessage {
+		return fmt.Errorf("send: message of %d bytes is over the limit of %d: split it",
+			len(data), MaxMessage)
+	}
+	out := outgoing{data: data, sent: make(chan error, 1)}
+	select {
+	case c.outbox <- out:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-c.ctx.Done():
+		return c.Err()
+	}
+	select {
+	case err := <-out.sent:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Receive gives the next message. After the session's end it first gives what
+// had arrived before, then the reason, usually a *CloseError.
+func (c *Conn[S, R]) Receive(ctx context.Context) (R, error) {
+	var none R
+	select {
+	case m := <-c.inbox:
+		return m, nil
+	default:
+	}
+	select {
+	case m := <-c.inbox:
+		return m, nil
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	case <-c.ctx.Done():
+	}
+	select {
+	case m := <-c.inbox:
+		return m, nil
+	default:
+		return none, c.Err()
+	}
+}
+
+// Done is closed when the session has ended; Err then says why.
+func (c *Conn[S, R]) Done() <-chan struct{} { return c.ctx.Done() }
+
+// Err is nil while the session lives.
+func (c *Conn[S, R]) Err() error { return context.Cause(c.ctx) }
+
+// Close tells the far end why, waits a few seconds for its goodbye and returns
+// when nothing of the session runs any more. Later calls only wait.
+func (c *Conn[S, R]) Close(code Code, reason string) error {
+	c.end(&CloseError{Code: code, Reason: reason})
+	c.tasks.Wait()
+	return nil
+}
+
+// end closes with our reason. The goodbye goes out before the context ends: a
+// cancelled read would take the connection down first.
+func (c *Conn[S, R]) end(why *CloseError) {
+	if c.closing.Swap(true) {
+		return
+	}
+	reason := why.Reason[:min(len(why.Reason), maxReason)]
+	// The answer, if any, changes nothing: we are leaving.
+	_ = c.ws.Close(websocket.StatusCode(why.Code), reason)
+	c.cancel(why)
+}
+
+// lose ends the session without a goodbye, because none can be delivered.
+func (c *Conn[S, R]) lose(why error) {
+	if c.closing.Swap(true) {
+		return
+	}
+	c.cancel(why)
+	_ = c.ws.CloseNow()
+}
+
+func (c *Conn[S, R]) read() {
+	for {
+		kind, data, err := c.ws.Read(c.ctx)
+		if err != nil {
+			c.readFailed(err)
+			return
+		}
+		if kind != websocket.MessageText {
+			c.leave(&CloseError{Code: CodeProtocol, Reason: "only text messages are allowed"})
+			return
+		}
+		message, err := c.decode(data)
+		if err != nil {
+			c.leave(&CloseError{Code: CodeProtocol, Reason: err.Error()})
+			return
+		}
+		if !c.deliver(message) {
+			return
+		}
+	}
+}
+
+func (c *Conn[S, R]) deliver(message R) bool {
+	select {
+	case c.inbox <- message:
+		return true
+	default:
+	}
+	c.stalled.Store(true)
+	defer c.stalled.Store(false)
+	select {
+	case c.inbox <- message:
+		return true
+	case <-time.After(takeWithin):
+		c.leave(&CloseError{Code: CodeSlow, Reason: "messages are not taken in time"})
+		return false
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// leave is end on a goroutine of the session itself.
+func (c *Conn[S, R]) leave(why *CloseError) { c.tasks.Go(func() { c.end(why) }) }
+
+func (c *Conn[S, R]) readFailed(err error) {
+	var closed websocket.CloseError
+	switch {
+	case errors.As(err, &closed):
+		c.lose(&CloseError{Code: Code(closed.Code), Reason: closed.Reason, ByPeer: true})
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		c.lose(&CloseError{Code: CodeTooBig,
+			Reason: fmt.Sprintf("message over the limit of %d bytes", MaxMessage)})
+	default:
+		c.lose(fmt.Errorf("session lost: %w", err))
+	}
+}
+
+func (c *Conn[S, R]) write() {
+	for {
+		select {
+		case out := <-c.outbox:
+			out.sent <- c.writeOne(out.data)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// writeOne has its own deadline: a caller that gives up must not take the
+// session with it, and an interrupted write would.
+func (c *Conn[S, R]) writeOne(data []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), writeWithin)
+	defer cancel()
+	err := c.ws.Write(ctx, websocket.MessageText, data)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		c.lose(&CloseError{Code: CodeSlow, Reason: "the far end does not read"})
+	} else {
+		c.lose(fmt.Errorf("session lost: %w", err))
+	}
+	return fmt.Errorf("send: %w", err)
+}
+
+// watch pings, and counts any byte that arrives as an answer: on a slow link a
+// large message may be ahead of the pong.
+func (c *Conn[S, R]) watch() {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for misses := 0; misses < maxMisses; {
+		select {
+		case <-tick.C:
+		case <-c.ctx.Done():
+			return
+		}
+		if c.answered() {
+			misses = 0
+		} else {
+			misses++
+		}
+	}
+	c.lose(&CloseError{Code: CodeSilent, Reason: fmt.Sprintf(
+		"no answer to %d pings: the connection is half-open or the far end hangs", maxMisses)})
+}
+
+func (c *Conn[S, R]) answered() bool {
+	before := c.received.Load()
+	ctx, cancel := context.WithTimeout(c.ctx, pongWithin)
+	defer cancel()
+	err := c.ws.Ping(ctx)
+	if err != nil && ctx.Err() == nil {
+		// The connection broke; the reader knows why.
+		<-ctx.Done()
+	}
+	return err == nil || c.stalled.Load() || c.received.Load() != before
+}
+
+// countingConn counts what is read from a connection we did not make.
+type countingConn struct {
+	net.Conn
+	received atomic.Int64
+}
+
+func (c *countingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.received.Add(int64(n))
+	return n, err
+}

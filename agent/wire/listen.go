@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// ListenConfig is what an agent's listener needs.
+type ListenConfig struct {
+	// Identity is the agent's, from LoadOrCreateIdentity.
+	Identity *Identity
+	Verifier Verifier
+	Build    Build
+	// Log receives refused connections, a bounded number per minute. Nil
+	// discards them.
+	Log *slog.Logger
+}
+
+// Listener yields only connections whose far end has proven the token.
+// Accepting never waits for a handshake, and at most 64 unproven connections
+// exist at once.
+type Listener struct {
+	inner  net.Listener
+	tls    *tls.Config
+	proof  prover
+	own    Thumbprint
+	lobby  *lobby
+	log    *quietLog
+	proven chan *ProvenConn
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu   sync.Mutex
+	live map[*ProvenConn]struct{}
+}
+
+var _ net.Listener = (*Listener)(nil)
+
+// NewListener guards inner, which it owns from now on. Close ends what it
+// started.
+func NewListener(inner net.Listener, c ListenConfig) *Listener {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &Listener{
+		inner: inner, tls: serverTLS(c.Identity, c.Verifier.Trusts),
+		proof: prover{build: c.Build, verifier: c.Verifier}, own: c.Identity.Thumbprint(),
+		lobby: newLobby(), log: newQuietLog(c.Log), proven: make(chan *ProvenConn),
+		ctx: ctx, cancel: cancel, live: map[*ProvenConn]struct{}{},
+	}
+	l.tasks.Go(l.acceptAll)
+	return l
+}
+
+// Accept waits for the next proven connection, a *ProvenConn.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.proven:
+		return c, nil
+	case <-l.ctx.Done():
+		return nil, fmt.Errorf("accept agent connection: %w", net.ErrClosed)
+	}
+}
+
+// Addr is the inner listener's.
+func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
+
+// Close stops accepting, drops unproven connections and returns when nothing
+// of the listener runs any more. Proven connections live on: see Cut.
+func (l *Listener) Close() error {
+	l.cancel()
+	err := l.inner.Close()
+	l.tasks.Wait()
+	return err
+}
+
+// Cut closes at once every live connection that doomed names, and says how
+// many. Store the reason first: see Verifier.Admit.
+func (l *Listener) Cut(doomed func(Peer) bool) int {
+	var cut []*ProvenConn
+	l.mu.Lock()
+	for c := range l.live {
+		if doomed(c.peer) {
+			cut = append(cut, c)
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range cut {
+		c.cut()
+	}
+	return len(cut)
+}
+
+func (l *Listener) acceptAll() {
+	var pause time.Duration
+	for l.ctx.Err() == nil {
+		c, err := l.inner.Accept()
+		if err == nil {
+			pause = 0
+			l.lobby.enter(c, time.Now())
+			l.tasks.Go(func() { l.receive(c) })
+			continue
+		}
+		if errors.Is(err, net.ErrClosed) {
+			l.cancel()
+			return
+		}
+		// Out of file descriptors, most likely: others must give some back.
+		l.log.warn("accept failed", "error", err)
+		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		select {
+		case <-time.After(pause):
+		case <-l.ctx.Done():
+		}
+	}
+}
+
+// receive takes one connection through handshake and proof, then hands it on.
+func (l *Listener) receive(c net.Conn) {
+	stop := context.AfterFunc(l.ctx, func() { _ = c.Close() })
+	proven, err := l.prove(c)
+	stop()
+	l.lobby.leave(c, err == nil, time.Now())
+	if err != nil {
+		l.log.warn("connection refused", "source", c.RemoteAddr().String(), "error", err)
+		_ = c.Close()
+		return
+	}
+	select {
+	case l.proven <- proven:
+	case <-l.ctx.Done():
+		proven.cut()
+	}
+}
+
+func (l *Listener) prove(c net.Conn) (*ProvenConn, error) {
+	if err := c.SetDeadline(time.Now().Add(proofWithin)); err != nil {
+		return nil, fmt.Errorf("limit the handshake: %w", err)
+	}
+	conn := tls.Server(c, l.tls)
+	if err := conn.HandshakeContext(l.ctx); err != nil {
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	state := conn.ConnectionState()
+	b, err := bind(state, l.own, SPKIOf(state.PeerCertificates[0]))
+	if err != nil {
+		return nil, err
+	}
+	proven := &ProvenConn{Conn: conn}
+	proven.onClose = func() { l.forget(proven) }
+	_, err = l.proof.answerProof(conn, b, func(p Peer) error {
+		proven.peer = p
+		l.remember(proven)
+		return l.proof.verifier.Admit(l.ctx, p)
+	})
+	if err == nil {
+		err = c.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		l.forget(proven)
+		return nil, err
+	}
+	return proven, nil
+}
+
+func (l *Listener) remember(c *ProvenConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.live[c] = struct{}{}
+}
+
+func (l *Listener) forget(c *ProvenConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.live, c)
+}
+
+type connKey struct{}
+
+// ConnContext is for http.Server's field of that name: PeerFrom and
+// ServeSession need it.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	if proven, ok := c.(*ProvenConn); ok {
+		return context.WithValue(ctx, connKey{}, proven)
+	}
+	return ctx
+}
+
+// PeerFrom says who sent a request, or false when nobody proved anything.
+func PeerFrom(ctx context.Context) (Peer, bool) {
+	c, ok := ctx.Value(connKey{}).(*ProvenConn)
+	if !ok {
+		return Peer{}, false
+	}
+	return c.peer, true
+}

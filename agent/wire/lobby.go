@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// The limits on peers that have not proven themselves: threats.md, T24. Every
+// container on the node can reach the agent's port.
+const (
+	maxWaiting          = 64
+	maxWaitingPerSource = 32
+	// A source that failed tooManyFailures times within failureWindow keeps
+	// only a few places; one success forgives it all. It is never locked out:
+	// behind Docker's proxy strangers and control plane share an address.
+	tooManyFailures     = 16
+	maxWaitingSuspected = 4
+	failureWindow       = time.Minute
+	// maxSources bounds the memory of failures; beyond it, all is forgotten.
+	maxSources = 1024
+)
+
+// lobby holds the connections between accept and proof. When it is full, the
+// oldest of the busiest source makes room: a flood displaces itself.
+type lobby struct {
+	mu       sync.Mutex
+	next     uint64
+	waiting  map[net.Conn]place
+	failures map[string]failures
+}
+
+type place struct {
+	source string
+	number uint64
+}
+
+type failures struct {
+	count int
+	since time.Time
+}
+
+func newLobby() *lobby {
+	return &lobby{waiting: map[net.Conn]place{}, failures: map[string]failures{}}
+}
+
+// enter gives c a place and closes whoever had to make room.
+func (l *lobby) enter(c net.Conn, now time.Time) {
+	l.mu.Lock()
+	source := sourceOf(c)
+	victim := l.victimLocked(source, now)
+	delete(l.waiting, victim)
+	l.waiting[c] = place{source: source, number: l.next}
+	l.next++
+	l.mu.Unlock()
+	if victim != nil {
+		_ = victim.Close()
+	}
+}
+
+// leave gives the place back and remembers how it ended.
+func (l *lobby) leave(c net.Conn, proven bool, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, c)
+	source := sourceOf(c)
+	if proven {
+		delete(l.failures, source)
+		return
+	}
+	if len(l.failures) >= maxSources {
+		clear(l.failures)
+	}
+	f := l.failures[source]
+	if now.Sub(f.since) > failureWindow {
+		f = failures{since: now}
+	}
+	f.count++
+	l.failures[source] = f
+}
+
+func (l *lobby) victimLocked(source string, now time.Time) net.Conn {
+	counts := map[string]int{}
+	for _, p := range l.waiting {
+		counts[p.source]++
+	}
+	if counts[source] >= l.limitLocked(source, now) {
+		return l.oldestLocked(source)
+	}
+	if len(l.waiting) < maxWaiting {
+		return nil
+	}
+	busiest := source
+	for s, n := range counts {
+		if n > counts[busiest] {
+			busiest = s
+		}
+	}
+	return l.oldestLocked(busiest)
+}
+
+func (l *lobby) limitLocked(source string, now time.Time) int {
+	f := l.failures[source]
+	if f.count >= tooManyFailures && now.Sub(f.since) <= failureWindow {
+		return maxWaitingSuspected
+	}
+	return maxWaitingPerSource
+}
+
+func (l *lobby) oldestLocked(source string) (oldest net.Conn) {
+	for c, p := range l.waiting {
+		if p.source == source && (oldest == nil || p.number < l.waiting[oldest].number) {
+			oldest = c
+		}
+	}
+	return oldest
+}
+
+// sourceOf names who a connection counts against: an IPv4 address, or the /64
+// that one IPv6 host owns anyway.
+func sourceOf(c net.Conn) string {
+	text := c.RemoteAddr().String()
+	at, err := netip.ParseAddrPort(text)
+	if err != nil {
+		return text
+	}
+	ip := at.Addr().Unmap()
+	if ip.Is6() {
+		if prefix, err := ip.WithZone("").Prefix(64); err == nil {
+			return prefix.String()
+		}
+	}
+	return ip.String()
+}

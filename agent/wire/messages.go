@@ -1,0 +1,262 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Command is what the control plane says. The family is closed.
+type Command interface{ command() string }
+
+// Report is what the agent says. The family is closed.
+type Report interface{ report() string }
+
+// Want is the end a goal asks for.
+type Want string
+
+// The two ends.
+const (
+	WantPresent Want = "present"
+	WantGone    Want = "gone"
+)
+
+// Goal is what should be true of one deployment on this node. Deployment and
+// Generation together name it: the same goal twice is one goal, a lower
+// generation is stale and ignored.
+type Goal struct {
+	Deployment string `json:"deployment"`
+	Generation int64  `json:"generation"`
+	Want       Want   `json:"want"`
+	// Run is the run that reaches the goal, made by the control plane.
+	Run string `json:"run"`
+	// Ready says that the control plane already knows this run to be ready: an
+	// agent without memory of it starts services again, but no plugin.
+	Ready bool `json:"ready,omitempty"`
+	// Version is the pipeline's version number, for logs and labels.
+	Version  int               `json:"version"`
+	Context  pipeline.Context  `json:"context"`
+	Pipeline pipeline.Pipeline `json:"pipeline"`
+}
+
+// Goals tells what should be. Full is sent after the greeting: what has no
+// goal in it has no right to exist. Otherwise only the listed ones changed. A
+// full set may come in parts: it is complete with the first part without More.
+type Goals struct {
+	Full  bool   `json:"full"`
+	More  bool   `json:"more,omitempty"`
+	Goals []Goal `json:"goals"`
+}
+
+// Ack says that every report up to Seq is committed in the database.
+type Ack struct {
+	Seq int64 `json:"seq"`
+}
+
+// Secrets answers SecretsWanted. It is kept in memory only.
+type Secrets struct {
+	Run string `json:"run"`
+	// Refused is set, and the rest empty, when this node may not have them.
+	Refused string `json:"refused,omitempty"`
+	// Key seals what the agent must keep on disk or report but may not store
+	// readable: the run's secret outputs. 32 bytes.
+	Key    []byte            `json:"key,omitempty"`
+	Values map[string]string `json:"values,omitempty"`
+	// Outputs are the sealed outputs that the control plane has of steps done.
+	Outputs map[pipeline.StepKey][]byte `json:"outputs,omitempty"`
+	// Registries holds pull credentials by registry host.
+	Registries map[string]RegistryAuth `json:"registries,omitempty"`
+}
+
+// RegistryAuth signs in to one registry for one pull.
+type RegistryAuth struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+}
+
+// Plugins is the catalogue's list of plugin images, sent on every change.
+type Plugins struct {
+	Images []PluginImage `json:"images"`
+}
+
+// PluginImage is one plugin of the catalogue.
+type PluginImage struct {
+	Name  string         `json:"name"`
+	Image pipeline.Image `json:"image"`
+}
+
+// RefuseToken revokes a token: the agent stores the refusal, then closes every
+// connection that used it.
+type RefuseToken struct {
+	Kid string `json:"kid"`
+}
+
+// Welcome is the agent's first message: who it is and what it remembers.
+type Welcome struct {
+	Build     string    `json:"build"`
+	Inventory Inventory `json:"inventory"`
+	// LastSeq is the highest report it ever made; FirstSeq the oldest it kept.
+	FirstSeq    int64             `json:"first_seq"`
+	LastSeq     int64             `json:"last_seq"`
+	Deployments []DeploymentState `json:"deployments"`
+}
+
+// Inventory is what the node is. Sizes are in bytes, CPU in cores.
+type Inventory struct {
+	Hostname      string   `json:"hostname"`
+	OS            string   `json:"os"`
+	Kernel        string   `json:"kernel"`
+	Arch          string   `json:"arch"`
+	EngineVersion string   `json:"engine_version"`
+	APIVersion    string   `json:"api_version"`
+	CPU           float64  `json:"cpu"`
+	Memory        int64    `json:"memory"`
+	Disk          int64    `json:"disk"`
+	Subnets       int      `json:"subnets"`
+	Warnings      []string `json:"warnings,omitempty"`
+}
+
+// DeploymentState is what the agent knows of one deployment.
+type DeploymentState struct {
+	Deployment string `json:"deployment"`
+	Generation int64  `json:"generation"`
+	Run        string `json:"run"`
+	Phase      Phase  `json:"phase"`
+}
+
+// Phase is where a deployment stands on its node.
+//
+//	applying ─▶ ready ─▶ removing ─▶ removed
+//	   │                    │ ▲
+//	   ▼                    ▼ │
+//	undoing ─▶ failed     stuck
+//	   └─▶ stuck
+type Phase string
+
+// The phases.
+const (
+	PhaseApplying Phase = "applying"
+	PhaseReady    Phase = "ready"
+	PhaseUndoing  Phase = "undoing"
+	PhaseFailed   Phase = "failed"
+	PhaseRemoving Phase = "removing"
+	PhaseRemoved  Phase = "removed"
+	PhaseStuck    Phase = "stuck"
+)
+
+// Event is a change that must not be lost: numbered, kept until acknowledged,
+// applied once. Exactly one of Phase and Status is set.
+type Event struct {
+	Seq        int64     `json:"seq"`
+	Deployment string    `json:"deployment"`
+	Generation int64     `json:"generation"`
+	Run        string    `json:"run"`
+	At         time.Time `json:"at"`
+	// Phase is set when the deployment moved.
+	Phase Phase `json:"phase,omitempty"`
+	// Step and Status are set when a step moved.
+	Step   pipeline.StepKey    `json:"step,omitempty"`
+	Status pipeline.StepStatus `json:"status,omitempty"`
+	// Code is a stable word for why, Message one masked sentence for people.
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+	// ExitCode is a plugin's, when it ended by itself.
+	ExitCode *int `json:"exit_code,omitempty"`
+	// Outputs are readable by people: secret ones are "[secret]".
+	Outputs map[string]any `json:"outputs,omitempty"`
+	// Sealed holds all outputs under the run's key, for a restarted agent.
+	Sealed []byte `json:"sealed,omitempty"`
+	// Left names what could not be removed, when stuck.
+	Left []string `json:"left,omitempty"`
+}
+
+// SecretsWanted asks for a run's whole bundle.
+type SecretsWanted struct {
+	Deployment string `json:"deployment"`
+	Generation int64  `json:"generation"`
+	Run        string `json:"run"`
+}
+
+// Progress is a sign of life of a running step, once a second at most. It may
+// be lost.
+type Progress struct {
+	Deployment  string           `json:"deployment"`
+	Run         string           `json:"run"`
+	Step        pipeline.StepKey `json:"step"`
+	PulledBytes int64            `json:"pulled_bytes,omitempty"`
+	TotalBytes  int64            `json:"total_bytes,omitempty"`
+	Lines       int64            `json:"lines,omitempty"`
+	Bytes       int64            `json:"bytes,omitempty"`
+	LastOutput  time.Time        `json:"last_output,omitzero"`
+}
+
+// Vitals is the node's measured use, every few seconds. It may be lost.
+type Vitals struct {
+	At time.Time `json:"at"`
+	// CPU is in cores used over the last interval, the rest in bytes.
+	CPU        float64         `json:"cpu"`
+	MemoryUsed int64           `json:"memory_used"`
+	DiskFree   int64           `json:"disk_free"`
+	Services   []ServiceVitals `json:"services,omitempty"`
+}
+
+// Health is what the last probe of a service said.
+type Health string
+
+// The healths.
+const (
+	HealthStarting  Health = "starting"
+	HealthHealthy   Health = "healthy"
+	HealthUnhealthy Health = "unhealthy"
+	HealthStopped   Health = "stopped"
+	HealthUnknown   Health = "unknown"
+)
+
+// ServiceVitals is one service's health and use.
+type ServiceVitals struct {
+	Deployment string           `json:"deployment"`
+	Step       pipeline.StepKey `json:"step"`
+	Health     Health           `json:"health"`
+	Detail     string           `json:"detail,omitempty"`
+	CPU        float64          `json:"cpu"`
+	Memory     int64            `json:"memory"`
+	Restarts   int              `json:"restarts"`
+}
+
+// TokenRefused answers RefuseToken, after the refusal is on disk.
+type TokenRefused struct {
+	Kid string `json:"kid"`
+}
+
+// LogLine is one line a plugin wrote to stderr, on the log connection. Lines
+// are numbered from 1 per run and step; Dropped counts lines left out before
+// this one.
+type LogLine struct {
+	Deployment string           `json:"deployment"`
+	Run        string           `json:"run"`
+	Step       pipeline.StepKey `json:"step"`
+	Number     int64            `json:"number"`
+	At         time.Time        `json:"at"`
+	Text       string           `json:"text"`
+	Dropped    int64            `json:"dropped,omitempty"`
+}
+
+// LogBatch carries lines up the log connection; Ack with its Seq comes back.
+type LogBatch struct {
+	Seq   int64     `json:"seq"`
+	Lines []LogLine `json:"lines"`
+}
+
+func (Goals) command() string       { return "goals" }
+func (Ack) command() string         { return "ack" }
+func (Secrets) command() string     { return "secrets" }
+func (Plugins) command() string     { return "plugins" }
+func (RefuseToken) command() string { return "refuse_token" }
+
+func (Welcome) report() string       { return "welcome" }
+func (Event) report() string         { return "event" }
+func (SecretsWanted) report() string { return "secrets_wanted" }
+func (Progress) report() string      { return "progress" }
+func (Vitals) report() string        { return "vitals" }
+func (TokenRefused) report() string  { return "token_refused" }
+func (LogBatch) report() string      { return "log_batch" }

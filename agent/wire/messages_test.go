@@ -1,0 +1,155 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// samples reads testdata/v1: <name>.command.json and <name>.report.json.
+func samples(t testing.TB, kind string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", "v1", "*."+kind+".json"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no samples of %ss: %v", kind, err)
+	}
+	found := map[string][]byte{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[strings.TrimSuffix(filepath.Base(path), "."+kind+".json")] = data
+	}
+	return found
+}
+
+// reencode decodes a sample and writes it again, with the type it became.
+func reencode(kind string, data []byte) ([]byte, any, error) {
+	if kind == "command" {
+		m, err := wire.DecodeCommand(data)
+		if err != nil {
+			return nil, nil, err
+		}
+		again, err := wire.EncodeCommand(m)
+		return again, m, err
+	}
+	m, err := wire.DecodeReport(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	again, err := wire.EncodeReport(m)
+	return again, m, err
+}
+
+// Every sample of version 1 decodes for ever, and no value in it is lost.
+func TestMessages_SamplesOfVersion1(t *testing.T) {
+	for _, kind := range []string{"command", "report"} {
+		for name, data := range samples(t, kind) {
+			again, _, err := reencode(kind, data)
+			if err != nil {
+				t.Errorf("%s %s: %v", kind, name, err)
+				continue
+			}
+			var before, after any
+			if err := json.Unmarshal(data, &before); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(again, &after); err != nil {
+				t.Fatal(err)
+			}
+			for _, lost := range missing(name, before, after) {
+				t.Errorf("%s: %s", kind, lost)
+			}
+		}
+	}
+}
+
+// missing lists what a has and b has not.
+func missing(at string, a, b any) (lost []string) {
+	switch a := a.(type) {
+	case map[string]any:
+		other, _ := b.(map[string]any)
+		for key, value := range a {
+			lost = append(lost, missing(at+"."+key, value, other[key])...)
+		}
+	case []any:
+		other, _ := b.([]any)
+		for i, value := range a {
+			if i >= len(other) {
+				return append(lost, fmt.Sprintf("%s[%d] is lost", at, i))
+			}
+			lost = append(lost, missing(fmt.Sprintf("%s[%d]", at, i), value, other[i])...)
+		}
+	default:
+		if !reflect.DeepEqual(a, b) {
+			lost = append(lost, fmt.Sprintf("%s: %v became %v", at, a, b))
+		}
+	}
+	return lost
+}
+
+// A message without a sample could change unnoticed. The families are read
+// from the source, since a closed interface can't be listed.
+func TestMessages_EachHasASample(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "messages.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || f.Recv == nil || (f.Name.Name != "command" && f.Name.Name != "report") {
+			continue
+		}
+		n++
+		text := f.Body.List[0].(*ast.ReturnStmt).Results[0].(*ast.BasicLit).Value
+		name, err := strconv.Unquote(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, ok := samples(t, f.Name.Name)[name]
+		if !ok {
+			t.Errorf("testdata/v1/%s.%s.json is missing", name, f.Name.Name)
+			continue
+		}
+		_, m, err := reencode(f.Name.Name, data)
+		want := f.Recv.List[0].Type.(*ast.Ident).Name
+		if err != nil || reflect.TypeOf(m).Name() != want {
+			t.Errorf("%s %s became %T, %v", f.Name.Name, name, m, err)
+		}
+	}
+	if n < 12 {
+		t.Errorf("found only %d messages in the source", n)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, kind := range []string{"command", "report"} {
+		for _, data := range samples(f, kind) {
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, kind := range []string{"command", "report"} {
+			first, m, err := reencode(kind, data)
+			if err != nil {
+				continue
+			}
+			second, again, err := reencode(kind, first)
+			if err != nil || string(first) != string(second) {
+				t.Fatalf("%#v became %#v: %v", m, again, err)
+			}
+		}
+	})
+}

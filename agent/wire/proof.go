@@ -1,0 +1,291 @@
+package wire
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+)
+
+// Peer is what a proven far end is known to be. On the control plane's side
+// NodeID, Kid and Epoch repeat what it dialed with.
+type Peer struct {
+	// Thumbprint is the agent's certificate, SPKI the control plane's key.
+	Thumbprint Thumbprint
+	SPKI       SPKI
+	NodeID     string
+	Kid        string
+	Epoch      uint64
+	// Build and Protocol are the far end's.
+	Build    Build
+	Protocol int
+}
+
+// Verifier is what an agent knows of its control plane, and must remember. Its
+// methods are called concurrently, and before anything is served.
+type Verifier interface {
+	// Trusts reports whether this is the control plane's client key: the one
+	// its token names, or the next one announced in a session. It is called
+	// inside the TLS handshake and must answer from memory.
+	Trusts(SPKI) bool
+
+	// Key gives the key of a token, or ErrUnknownKid when there is none or it
+	// was refused. It must answer from memory: its time is visible to strangers.
+	Key(kid string) (Key, error)
+
+	// Admit is asked once per connection, after the far end has proven the
+	// token. In one step that is on disk before it returns nil, it
+	//
+	//   - answers ErrUnknownKid when the token was refused meanwhile,
+	//   - answers ErrOtherNode when this agent is bound to another node id, and
+	//     binds it when it is bound to none (a stolen token is no second node),
+	//   - answers ErrStaleEpoch when p.Epoch is lower than the highest seen,
+	//     and stores the higher one otherwise.
+	//
+	// The connection is already visible to Listener.Cut: a revocation that is
+	// stored before it calls Cut can't miss a connection.
+	Admit(ctx context.Context, p Peer) error
+}
+
+const (
+	nonceLen     = 32
+	maxNameLen   = 64 // node ids are UUIDs, builds are release names
+	roleAgent    = "agent"
+	roleControl  = "control-plane"
+	proofLabel   = "nullops agent proof"
+	exporterName = "EXPORTER-Channel-Binding" // RFC 9266
+)
+
+// hello is step 1, control plane to agent.
+type hello struct {
+	Kid      string `json:"kid"`
+	NodeID   string `json:"node_id"`
+	Nonce    []byte `json:"nonce"`
+	Epoch    uint64 `json:"epoch"`
+	Protocol int    `json:"protocol"`
+	Build    Build  `json:"build"`
+}
+
+// answer is step 2, agent to control plane.
+type answer struct {
+	Refusal  *refusal `json:"refusal,omitempty"`
+	Nonce    []byte   `json:"nonce,omitempty"`
+	Protocol int      `json:"protocol,omitempty"`
+	Build    Build    `json:"build,omitempty"`
+	Proof    []byte   `json:"proof,omitempty"`
+}
+
+// confirm is step 3, control plane to agent.
+type confirm struct {
+	Proof []byte `json:"proof"`
+}
+
+// verdict ends the preamble, agent to control plane.
+type verdict struct {
+	Refusal  *refusal `json:"refusal,omitempty"`
+	Admitted bool     `json:"admitted"`
+}
+
+type refusal struct {
+	Code   Code   `json:"code"`
+	Reason string `json:"reason"`
+}
+
+// binding is what ties a proof to one TLS session between two certificates.
+type binding struct {
+	exporter [32]byte
+	leaf     Thumbprint // agent's
+	spki     SPKI       // control plane's
+}
+
+func bind(s tls.ConnectionState, leaf Thumbprint, spki SPKI) (binding, error) {
+	raw, err := s.ExportKeyingMaterial(exporterName, nil, 32)
+	if err != nil {
+		return binding{}, fmt.Errorf("export keying material: %w", err)
+	}
+	return binding{exporter: [32]byte(raw), leaf: leaf, spki: spki}, nil
+}
+
+// mac computes a proof: role and X, each field with its length in front, so
+// that no two exchanges have the same bytes.
+func (b binding) mac(k Key, role string, h hello, a answer) []byte {
+	m := hmac.New(sha256.New, k.bytes[:])
+	for _, field := range [][]byte{
+		[]byte(role), []byte(proofLabel), []byte(alpn),
+		b.exporter[:], b.leaf[:], b.spki[:],
+		[]byte(h.NodeID), []byte(h.Kid), h.Nonce, a.Nonce, number(h.Epoch),
+		number(uint64(h.Protocol)), []byte(h.Build),
+		number(uint64(a.Protocol)), []byte(a.Build),
+	} {
+		m.Write(number(uint64(len(field))))
+		m.Write(field)
+	}
+	return m.Sum(nil)
+}
+
+func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+func newNonce() []byte {
+	nonce := make([]byte, nonceLen)
+	_, _ = rand.Read(nonce) // never fails: the process dies instead
+	return nonce
+}
+
+// askProof is the control plane's steps 1 and 2: afterwards the far end of
+// this TLS session is known to hold the token, and knows nothing of us yet.
+func askProof(rw io.ReadWriter, b binding, k Key, h hello) (answer, error) {
+	if err := writeFrame(rw, h); err != nil {
+		return answer{}, fmt.Errorf("send hello: %w", reachable(err))
+	}
+	var a answer
+	if err := readFrame(rw, &a); err != nil {
+		return a, fmt.Errorf("read the agent's proof: %w", reachable(err))
+	}
+	if a.Refusal != nil {
+		return a, a.Refusal.asError()
+	}
+	if len(a.Nonce) != nonceLen || !k.set || !hmac.Equal(a.Proof, b.mac(k, roleAgent, h, a)) {
+		return a, ErrIntercepted
+	}
+	return a, nil
+}
+
+// giveProof is the control plane's step 3 and the agent's verdict.
+func giveProof(rw io.ReadWriter, b binding, k Key, h hello, a answer) error {
+	if err := writeFrame(rw, confirm{Proof: b.mac(k, roleControl, h, a)}); err != nil {
+		return fmt.Errorf("send proof: %w", err)
+	}
+	var v verdict
+	if err := readFrame(rw, &v); err != nil {
+		return fmt.Errorf("read the agent's verdict: %w", reachable(err))
+	}
+	if v.Refusal != nil {
+		return v.Refusal.asError()
+	}
+	if !v.Admitted {
+		return fmt.Errorf("%w: verdict says neither yes nor no", ErrNotAgent)
+	}
+	return nil
+}
+
+// reachable tells apart the ways in which a far end is not an agent of ours.
+func reachable(err error) error {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, errFrame):
+		return fmt.Errorf("%w (%w)", ErrNotAgent, err)
+	case errors.As(err, &op) && op.Op == "remote error":
+		// In TLS 1.3 the client is done first; the server's no to our
+		// certificate arrives as an alert on the first read.
+		return &RefusedError{Code: CodeRefused,
+			Reason: "the agent does not accept this control plane's certificate: " +
+				"its token was made by another one"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("the far end hung up: %w", err)
+	}
+	return err
+}
+
+func (r refusal) asError() error {
+	reason := r.Reason
+	if len(reason) > 200 {
+		reason = reason[:200]
+	}
+	return &RefusedError{Code: r.Code, Reason: reason}
+}
+
+// prover is the agent's end of the proof.
+type prover struct {
+	build    Build
+	verifier Verifier
+}
+
+// errUnproven is why a connection ends before the proof, for our own log.
+var errUnproven = errors.New("no proof of the token")
+
+// answerProof is the agent's part of all steps. admit is called when the far
+// end has proven itself; only its nil lets the connection live.
+func (p prover) answerProof(
+	rw io.ReadWriter, b binding, admit func(Peer) error,
+) (Peer, error) {
+	h, a, key, err := p.introduce(rw, b)
+	if err != nil {
+		return Peer{}, errors.Join(err, writeFrame(rw, answer{Refusal: constantRefusal()}))
+	}
+	if err := writeFrame(rw, a); err != nil {
+		return Peer{}, fmt.Errorf("send proof: %w", err)
+	}
+	var c confirm
+	if err := readFrame(rw, &c); err != nil {
+		return Peer{}, fmt.Errorf("%w: %w", errUnproven, err)
+	}
+	if !hmac.Equal(c.Proof, b.mac(key, roleControl, h, a)) {
+		err := fmt.Errorf("%w: it is wrong", errUnproven)
+		return Peer{}, errors.Join(err, writeFrame(rw, verdict{Refusal: constantRefusal()}))
+	}
+	peer := Peer{Thumbprint: b.leaf, SPKI: b.spki, NodeID: h.NodeID, Kid: h.Kid,
+		Epoch: h.Epoch, Build: h.Build, Protocol: h.Protocol}
+	return peer, p.judge(rw, peer, admit)
+}
+
+// introduce reads step 1 and prepares step 2. An unknown kid does the same
+// work as a known one, under a key nobody has.
+func (p prover) introduce(rw io.Reader, b binding) (hello, answer, Key, error) {
+	var h hello
+	if err := readFrame(rw, &h); err != nil {
+		return h, answer{}, Key{}, fmt.Errorf("%w: %w", errUnproven, err)
+	}
+	if !h.valid() {
+		return h, answer{}, Key{}, fmt.Errorf("%w: hello has impossible fields", errUnproven)
+	}
+	key, unknown := p.verifier.Key(h.Kid)
+	if unknown != nil || !key.set {
+		key = Key{bytes: [keyLen]byte(newNonce()), set: true}
+		unknown = fmt.Errorf("%w: kid %s: %w", errUnproven, h.Kid, ErrUnknownKid)
+	}
+	a := answer{Nonce: newNonce(), Protocol: Protocol, Build: p.build}
+	a.Proof = b.mac(key, roleAgent, h, a)
+	return h, a, key, unknown
+}
+
+func (h hello) valid() bool {
+	return validKid(h.Kid) && len(h.Nonce) == nonceLen &&
+		h.NodeID != "" && len(h.NodeID) <= maxNameLen &&
+		h.Build != "" && len(h.Build) <= maxNameLen && h.Protocol > 0
+}
+
+// judge tells a proven control plane whether it may command, and why not. The
+// releases are compared last: an incompatible peer is still a known one.
+func (p prover) judge(rw io.Writer, peer Peer, admit func(Peer) error) error {
+	err := admit(peer)
+	if err == nil && (peer.Build != p.build || peer.Protocol != Protocol) {
+		err = &IncompatibleError{Ours: p.build, Theirs: peer.Build,
+			OurProtocol: Protocol, TheirProtocol: peer.Protocol, Peer: peer}
+	}
+	if err == nil {
+		return writeFrame(rw, verdict{Admitted: true})
+	}
+	return errors.Join(err, writeFrame(rw, verdict{Refusal: knownRefusal(err)}))
+}
+
+func constantRefusal() *refusal { return &refusal{Code: CodeRefused, Reason: refusalText} }
+
+func knownRefusal(err error) *refusal {
+	switch {
+	case errors.Is(err, ErrStaleEpoch):
+		return &refusal{Code: CodeStaleEpoch, Reason: ErrStaleEpoch.Error()}
+	case errors.Is(err, ErrOtherNode):
+		return &refusal{Code: CodeOtherNode, Reason: ErrOtherNode.Error()}
+	case errors.Is(err, ErrIncompatible):
+		return &refusal{Code: CodeIncompatible, Reason: ErrIncompatible.Error()}
+	}
+	return constantRefusal()
+}

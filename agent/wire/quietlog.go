@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// linesPerMinute is enough to see what happens and too little to fill a disk.
+const linesPerMinute = 20
+
+// quietLog lets strangers make only so many log lines.
+type quietLog struct {
+	log *slog.Logger
+
+	mu         sync.Mutex
+	since      time.Time
+	lines      int
+	suppressed int
+}
+
+func newQuietLog(log *slog.Logger) *quietLog {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &quietLog{log: log}
+}
+
+func (q *quietLog) warn(message string, args ...any) {
+	suppressed, ok := q.take(time.Now())
+	if !ok {
+		return
+	}
+	if suppressed > 0 {
+		args = append(args, "suppressed_before", suppressed)
+	}
+	q.log.Warn(message, args...)
+}
+
+// take asks for one line and says how many were left out since the last.
+func (q *quietLog) take(now time.Time) (suppressed int, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if now.Sub(q.since) > time.Minute {
+		q.since, q.lines = now, 0
+	}
+	if q.lines >= linesPerMinute {
+		q.suppressed++
+		return 0, false
+	}
+	q.lines++
+	suppressed, q.suppressed = q.suppressed, 0
+	return suppressed, true
+}

@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// ErrNoSession is wrapped when an agent answers a session's request with
+// anything but the switch to WebSocket. Redirects are never followed.
+var ErrNoSession = errors.New("the agent did not open the session")
+
+const (
+	// openWithin bounds the HTTP upgrade: the far end is proven, yet may hang.
+	openWithin = 5 * time.Second
+	// maxHeader bounds an answer's header, in bytes.
+	maxHeader = 16 << 10
+)
+
+// OpenSession turns a dialed connection into the one persistent link. It owns
+// conn from now on, also on error.
+func OpenSession(ctx context.Context, conn net.Conn) (*Session, error) {
+	return open(ctx, conn, PathSession)
+}
+
+// OpenRunLogs turns a dialed connection into the one on which step logs come
+// up as LogBatch and Ack goes down. It owns conn from now on, also on error.
+func OpenRunLogs(ctx context.Context, conn net.Conn) (*Session, error) {
+	return open(ctx, conn, PathRunLogs)
+}
+
+func open(ctx context.Context, conn net.Conn, path string) (*Session, error) {
+	counted, received := counted(conn)
+	ws, err := upgrade(ctx, counted, path)
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return newConn(ws, received, EncodeCommand, DecodeReport), nil
+}
+
+func counted(conn net.Conn) (net.Conn, *atomic.Int64) {
+	if proven, ok := conn.(*ProvenConn); ok {
+		return proven, &proven.received
+	}
+	c := &countingConn{Conn: conn}
+	return c, &c.received
+}
+
+// upgrade sends exactly one request on conn and believes nothing but a 101.
+func upgrade(ctx context.Context, conn net.Conn, path string) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, openWithin)
+	defer cancel()
+	transport := onceTransport(conn)
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	ws, answer, err := websocket.Dial(ctx, "ws://agent"+path,
+		&websocket.DialOptions{HTTPClient: client})
+	switch {
+	case err != nil && answer != nil && answer.StatusCode != http.StatusSwitchingProtocols:
+		err = fmt.Errorf("%w: it answered %q", ErrNoSession, answer.Status)
+	case err != nil:
+		err = fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	return ws, err
+}
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// onceTransport can dial one time only: conn is all it will ever use.
+func onceTransport(conn net.Conn) *http.Transport {
+	var used atomic.Bool
+	return NewTransport(func(context.Context) (net.Conn, error) {
+		if used.Swap(true) {
+			return nil, errors.New("the agent dropped the connection during the upgrade")
+		}
+		return conn, nil
+	})
+}
+
+// NewTransport makes an HTTP transport whose every connection comes from dial,
+// usually a closure over Dial. Any host name in a request's URL will do; the
+// scheme is http, since dial's connections are already TLS. Redirects are the
+// http.Client's business: set its CheckRedirect to refuse them.
+func NewTransport(dial func(context.Context) (net.Conn, error)) *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial(ctx)
+		},
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    maxWaitingPerSource,
+		IdleConnTimeout:        time.Minute,
+	}
+}
+
+// LimitHandshakes lets eight calls of dial run at once and makes the others
+// wait. Whoever opens many connections to one agent shares one of these: an
+// agent gives each source only so many places before the proof.
+func LimitHandshakes(
+	dial func(context.Context) (net.Conn, error),
+) func(context.Context) (net.Conn, error) {
+	slots := make(chan struct{}, maxWaitingPerSource/4)
+	return func(ctx context.Context) (net.Conn, error) {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		defer func() { <-slots }()
+		return dial(ctx)
+	}
+}
+
+// ServeSession accepts a session, or a log connection, inside an HTTP handler.
+// It refuses requests that did not come through a Listener: the http.Server
+// needs ConnContext. On error the answer is already written.
+func ServeSession(w http.ResponseWriter, r *http.Request) (*AgentSession, error) {
+	proven, ok := r.Context().Value(connKey{}).(*ProvenConn)
+	if !ok {
+		http.Error(w, "this connection has proven nothing", http.StatusForbidden)
+		return nil, errors.New("serve session: the connection is not a proven one")
+	}
+	ws, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return nil, fmt.Errorf("serve session: %w", err)
+	}
+	return newConn(ws, &proven.received, EncodeReport, DecodeCommand), nil
+}

@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HeaderTarget names a tunnel's target in a CONNECT request.
+const HeaderTarget = "Nullops-Target"
+
+// Target is one declared port of one service. It is never an address: the
+// agent looks it up among its own goals.
+type Target struct {
+	Deployment string // id
+	Service    string // step key
+	Port       int
+}
+
+// String is the header's form: deployment/service/port.
+func (t Target) String() string {
+	return t.Deployment + "/" + t.Service + "/" + strconv.Itoa(t.Port)
+}
+
+// ParseTarget reads String's form and nothing else.
+func ParseTarget(text string) (Target, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) != 3 || !isName(parts[0]) || !isName(parts[1]) {
+		return Target{}, fmt.Errorf("%s %.100q is not deployment/service/port", HeaderTarget, text)
+	}
+	port, err := strconv.ParseUint(parts[2], 10, 16)
+	if err != nil || port == 0 || strconv.FormatUint(port, 10) != parts[2] {
+		return Target{}, fmt.Errorf("%s %.100q: its port is not 1 to 65535", HeaderTarget, text)
+	}
+	return Target{Deployment: parts[0], Service: parts[1], Port: int(port)}, nil
+}
+
+// isName holds for UUIDs and DNS labels.
+func isName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// TunnelError is an agent's no to a tunnel. Status is the HTTP status: 404 for
+// an unknown target, 502 for a service that does not answer.
+type TunnelError struct {
+	Target Target
+	Status int
+	Reason string
+}
+
+func (e *TunnelError) Error() string {
+	return fmt.Sprintf("tunnel to %s: agent answered %d: %s", e.Target, e.Status, e.Reason)
+}
+
+// OpenTunnel asks the agent behind a dialed connection to connect it to target.
+// ctx bounds the asking. It owns conn from now on, also on error. The result
+// supports CloseWrite when conn does.
+func OpenTunnel(ctx context.Context, conn net.Conn, target Target) (net.Conn, error) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	tunnel, err := connect(conn, target)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return tunnel, nil
+}
+
+func connect(conn net.Conn, target Target) (net.Conn, error) {
+	request := "CONNECT agent:1 HTTP/1.1\r\nHost: agent:1\r\n" +
+		HeaderTarget + ": " + target.String() + "\r\n\r\n"
+	if _, err := io.WriteString(conn, request); err != nil {
+		return nil, fmt.Errorf("tunnel to %s: %w", target, err)
+	}
+	// Only the header is limited; what is buffered behind it is given back.
+	limited := &io.LimitedReader{R: conn, N: maxHeader}
+	br := bufio.NewReader(limited)
+	answer, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return nil, fmt.Errorf("tunnel to %s: read the agent's answer: %w", target, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		reason, _ := io.ReadAll(io.LimitReader(answer.Body, 512))
+		return nil, &TunnelError{Target: target, Status: answer.StatusCode,
+			Reason: strings.TrimSpace(string(reason))}
+	}
+	return withBuffered(conn, br)
+}
+
+// AcceptTunnel answers a CONNECT request with 200 and takes its connection over
+// from the HTTP server. Whoever calls it already holds the target's connection,
+// and owns both from now on.
+func AcceptTunnel(w http.ResponseWriter) (net.Conn, error) {
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, fmt.Errorf("accept tunnel: %w", err)
+	}
+	err = conn.SetDeadline(time.Time{})
+	if err == nil {
+		_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("accept tunnel: %w", err)
+	}
+	return withBuffered(conn, rw.Reader)
+}
+
+// withBuffered puts back in front of conn what br has read too far.
+func withBuffered(conn net.Conn, br *bufio.Reader) (net.Conn, error) {
+	if br.Buffered() == 0 {
+		return conn, nil
+	}
+	ahead, err := br.Peek(br.Buffered())
+	if err != nil {
+		return nil, err
+	}
+	return &aheadConn{Conn: conn, ahead: bytes.NewReader(bytes.Clone(ahead))}, nil
+}
+
+type aheadConn struct {
+	net.Conn
+	ahead *bytes.Reader
+}
+
+func (c *aheadConn) Read(p []byte) (int, error) {
+	if c.ahead.Len() > 0 {
+		return c.ahead.Read(p)
+	}
+	return c.Conn.Read(p)
+}
+
+// CloseWrite passes a half-close on.
+func (c *aheadConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Conn.Close()
+}
