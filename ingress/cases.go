@@ -1,0 +1,164 @@
+package ingress
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// of gives the page of a route that is not ready.
+func (s *pages) of(r *Route) *page {
+	p := s.about(r)
+	switch r.State {
+	case StateQueued, StateApplying:
+		s.starting(p, r)
+	case StateUndoing, StateFailed:
+		s.failed(p, r)
+	case StateOffline:
+		p.Status, p.Kind, p.Retry, p.Refresh = http.StatusServiceUnavailable, "offline",
+			retryOffline, true
+		p.Title = "The machine under " + r.Service + " is out of reach"
+		p.Lead = sentence(r.Detail) + "The deployment is not moved elsewhere; this page opens " +
+			r.Service + " when the machine is back."
+	case StateStuck:
+		p.gone("removing")
+		p.Title = r.Deployment + " is closed, and its removal is stuck"
+		p.Lead = sentence(r.Detail) + "An admin can try again or forget it."
+	case StateRemoving:
+		p.gone("removing")
+		p.Title = r.Deployment + " is being removed"
+		p.Lead = sentence(r.Detail) + "Its services are closed. Its logs and versions stay readable."
+	case StateCanceled:
+		p.gone("canceled")
+		p.Title = r.Deployment + " was canceled"
+		p.Lead = sentence(r.Detail) + "What had started was undone. Its run stays readable."
+	default: // removed, forgotten
+		p.gone("removed")
+		p.Title = r.Deployment + " was removed"
+		p.Lead = sentence(r.Detail) + "Its logs, versions and run stay readable for a while."
+	}
+	return p
+}
+
+func (s *pages) starting(p *page, r *Route) {
+	p.Status, p.Kind, p.Retry, p.Refresh = http.StatusServiceUnavailable, "starting",
+		retryStarting, true
+	p.Title = r.Service + " is starting"
+	if r.State == StateQueued {
+		p.Title = r.Service + " waits for its turn"
+	}
+	p.Lead = sentence(r.Detail) + "This page opens " + r.Service +
+		" by itself as soon as it answers; you can leave the tab alone."
+}
+
+func (s *pages) failed(p *page, r *Route) {
+	p.Status, p.Kind = http.StatusServiceUnavailable, "failed"
+	p.Title = "This deployment failed, so " + r.Service + " is not running"
+	p.Lead = sentence(r.Detail) + "Everything was undone; nothing is left running."
+	if r.State == StateUndoing {
+		p.Kind = "undoing"
+		p.Title = "This deployment failed and is being undone"
+		p.Lead = sentence(r.Detail) + "What had started is taken back, last step first."
+	}
+}
+
+func (p *page) gone(kind string) {
+	p.Status, p.Kind = http.StatusGone, kind
+}
+
+// unreachable is for a ready deployment whose service does not answer.
+func (s *pages) unreachable(r *Route) *page {
+	p := s.about(r)
+	p.Status, p.Kind, p.Glyph, p.Again = http.StatusBadGateway, "unreachable", "warn", true
+	p.Title = r.Service + " does not answer"
+	p.Lead = "The deployment is ready, but its service took no connection or ended it before " +
+		"it had answered. It may be starting again; its log says more."
+	return p
+}
+
+// refusal is for requests that are not forwarded, whatever their host.
+func (s *pages) refusal(status int) *page {
+	p := &page{set: s, Status: status, Kind: "bad-request", Glyph: "warn", Home: s.home}
+	switch status {
+	case http.StatusRequestHeaderFieldsTooLarge:
+		p.Kind, p.Again = "headers-too-large", true
+		p.Title = "This browser sends too many cookies here"
+		p.Lead = "They were set by this service or one beside it, and are now cleared. " +
+			"Load the page again; you may have to sign in again."
+	case http.StatusMethodNotAllowed:
+		p.Kind = "method-not-allowed"
+		p.Title = "This method is not passed on"
+		p.Lead = "TRACE and CONNECT end at the ingress. Use another method."
+	default:
+		p.Title = "This request cannot be passed on"
+		p.Lead = "Its target must be a path that begins with a slash, with the host in the Host " +
+			"header alone, and only one header may say where it ends."
+	}
+	return p
+}
+
+// about fills in what every page about a route shows.
+func (s *pages) about(r *Route) *page {
+	now := s.now()
+	p := &page{
+		set: s, Glyph: glyph(r.State), Host: r.Host, Link: r.Permalink, Home: s.home,
+		Time: now.UTC().Format("15:04:05 UTC"),
+	}
+	p.add("Deployment", r.Deployment)
+	p.add("Project", r.Project)
+	p.add("Environment", r.Environment)
+	p.add("State", string(r.State))
+	if !r.Since.IsZero() {
+		p.add("Since", since(r.Since, now))
+	}
+	return p
+}
+
+func glyph(s State) string {
+	switch s {
+	case StateForgotten:
+		return string(StateRemoved)
+	case StateReady:
+		return "warn"
+	}
+	return string(s)
+}
+
+func (p *page) add(name, value string) {
+	if value != "" {
+		p.Facts = append(p.Facts, fact{name, value})
+	}
+}
+
+// since says when, and how long ago that is.
+func since(t, now time.Time) string {
+	layout := "15:04 UTC"
+	if t.UTC().Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
+		layout = "2 Jan 2006, 15:04 UTC"
+	}
+	return t.UTC().Format(layout) + ", " + ago(now.Sub(t))
+}
+
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min ago"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h ago"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + " days ago"
+}
+
+// sentence ends a detail so that another sentence can follow.
+func sentence(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	if strings.HasSuffix(detail, ".") || strings.HasSuffix(detail, "…") {
+		return detail + " "
+	}
+	return detail + ". "
+}

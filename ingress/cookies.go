@@ -1,0 +1,88 @@
+package ingress
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// narrowCookies keeps a deployment's cookies to the deployment. A Domain that
+// reaches further (the environment's domain, say) would hand them to, and set
+// them for, the deployments of strangers; such an attribute is dropped, which
+// makes the cookie one of this very host.
+func narrowCookies(h http.Header, route *Route) {
+	cookies := h["Set-Cookie"]
+	for i, c := range cookies {
+		if strings.Contains(c, ";") {
+			cookies[i] = narrowCookie(c, route)
+		}
+	}
+}
+
+func narrowCookie(cookie string, route *Route) string {
+	attributes := strings.Split(cookie, ";")
+	kept := slices.DeleteFunc(attributes[1:], func(a string) bool {
+		name, value, _ := strings.Cut(a, "=")
+		return strings.EqualFold(strings.TrimSpace(name), "domain") &&
+			!route.owns(strings.TrimSpace(value))
+	})
+	if len(kept) == len(attributes)-1 {
+		return cookie
+	}
+	return strings.Join(attributes[:1+len(kept)], ";")
+}
+
+// owns says whether every host under a cookie's domain belongs to the route's
+// deployment. In the flat form hosts of different deployments are siblings,
+// so only the host itself does.
+func (r *Route) owns(domain string) bool {
+	domain = strings.ToLower(strings.TrimPrefix(domain, "."))
+	if domain == r.Host {
+		return true
+	}
+	dotted := strings.HasPrefix(r.Host, r.Service+"."+r.Deployment+".")
+	return dotted && r.Service != "" && r.Deployment != "" && domain == r.Host[len(r.Service)+1:]
+}
+
+const (
+	// maxExpired and maxCookieName keep the answer to a cookie bomb from
+	// being one.
+	maxExpired    = 64
+	maxCookieName = 128
+)
+
+// expireCookies frees a browser whose cookies are too many to be served: all
+// at once over TLS, and one by one where Clear-Site-Data is ignored, for the
+// host and for each domain above it that may have set them.
+func expireCookies(w http.ResponseWriter, r *http.Request) {
+	host, ok := Canonical(r.Host)
+	if !ok || net.ParseIP(host) != nil {
+		return
+	}
+	w.Header().Set("Clear-Site-Data", `"cookies"`)
+	left := maxExpired
+	for name := range cookieNames(r) {
+		if left--; left < 0 {
+			return
+		}
+		w.Header().Add("Set-Cookie", name+"=; Path=/; Max-Age=0")
+		for d := host; strings.Count(d, ".") >= 1; _, d, _ = strings.Cut(d, ".") {
+			w.Header().Add("Set-Cookie", name+"=; Path=/; Max-Age=0; Domain="+d)
+		}
+	}
+}
+
+// cookieNames reads the names alone; values may be anything.
+func cookieNames(r *http.Request) map[string]bool {
+	names := make(map[string]bool)
+	for _, line := range r.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			name, _, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if name != "" && len(name) <= maxCookieName {
+				names[name] = true
+			}
+		}
+	}
+	return names
+}

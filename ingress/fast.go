@@ -1,0 +1,228 @@
+package ingress
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"time"
+)
+
+// Most requests are a GET without a body. net/http's Transport hands each one
+// to two more goroutines and back, which costs about as much as all the rest;
+// so these are written and read by the goroutine that serves the client. Only
+// requests that may be sent again go this way: a connection that the service
+// has closed meanwhile is found out by using it.
+
+// maxHead bounds the head of an answer; net/http has no bound of its own here.
+const maxHead = 256 << 10
+
+// maxInterim is how many 1xx answers may come before the real one.
+const maxInterim = 5
+
+var (
+	errHead    = errors.New("the head of the answer is longer than 256 KiB")
+	errInterim = errors.New("too many interim answers")
+)
+
+// isPlain says whether a request may take the short way.
+func isPlain(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+	default:
+		return false
+	}
+	return r.ContentLength == 0 && len(r.TransferEncoding) == 0 &&
+		len(r.Header["Upgrade"]) == 0 && len(r.Header["Expect"]) == 0
+}
+
+// servePlain asks the service and passes its answer on.
+func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
+	c, res, err := u.ask(r)
+	if err == nil {
+		if err = u.check(res); err != nil {
+			c.close()
+		}
+	}
+	if err != nil {
+		u.fail(w, r, err)
+		return
+	}
+	if err := u.pass(w, c, res); err != nil {
+		c.close()
+		// The head is gone already: an answer cut short must not look whole.
+		panic(http.ErrAbortHandler)
+	}
+	u.settle(c, res)
+}
+
+// ask sends the request and reads the head of the answer. A connection from
+// the pool may be dead; then the next one is tried, at last a new one.
+func (u *upstream) ask(r *http.Request) (*conn, *http.Response, error) {
+	for {
+		c := u.idle.take(time.Now())
+		fresh := c == nil
+		if fresh {
+			raw, err := u.dial(r.Context(), "", "")
+			if err != nil {
+				return nil, nil, err
+			}
+			c = newConn(raw)
+		}
+		res, err := c.ask(r)
+		if err == nil {
+			return c, res, nil
+		}
+		c.close()
+		if fresh || c.heard || r.Context().Err() != nil {
+			return nil, nil, fmt.Errorf("ask %s: %w", u.route.Target, err)
+		}
+	}
+}
+
+// pass copies the answer. What has no length is a stream and must not wait in
+// a buffer; it is flushed whenever the service has sent no more.
+func (u *upstream) pass(w http.ResponseWriter, c *conn, res *http.Response) error {
+	h := w.Header()
+	dropHops(res.Header)
+	maps.Copy(h, res.Header)
+	w.WriteHeader(res.StatusCode)
+	if res.Body == http.NoBody {
+		return nil
+	}
+	buf := u.owner.buffers.Get()
+	defer u.owner.buffers.Put(buf)
+	stream := res.ContentLength < 0 ||
+		strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
+	for {
+		if stream && c.in.Buffered() == 0 {
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				return err
+			}
+		}
+		n, err := res.Body.Read(buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return passTrailers(w, res)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func passTrailers(w http.ResponseWriter, res *http.Response) error {
+	if len(res.Trailer) == 0 {
+		return nil
+	}
+	// Without this a short body would get a length, and no trailers.
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return err
+	}
+	for name, values := range res.Trailer {
+		w.Header()[http.TrailerPrefix+name] = values
+	}
+	return nil
+}
+
+// settle keeps the connection if its next byte will belong to the next
+// answer. After HEAD it may be a body that should not have been sent.
+func (u *upstream) settle(c *conn, res *http.Response) {
+	watched := c.unwatch()
+	if !watched || res.Close || c.in.Buffered() > 0 || res.Request.Method == http.MethodHead {
+		c.close()
+		return
+	}
+	u.idle.put(c, time.Now())
+}
+
+// ask writes one request and reads the head of its answer. From here on the
+// connection is closed when the request's context ends, until unwatch.
+func (c *conn) ask(r *http.Request) (*http.Response, error) {
+	c.heard = false
+	c.left = maxHead
+	c.unwatch = context.AfterFunc(r.Context(), c.close)
+	if err := c.raw.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return nil, err
+	}
+	writeHead(c.out, r)
+	if err := c.out.Flush(); err != nil {
+		return nil, err
+	}
+	for range maxInterim {
+		res, err := http.ReadResponse(c.in, r)
+		if err != nil {
+			return nil, err
+		}
+		if res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
+			c.left = math.MaxInt64
+			// A body may take as long as it takes.
+			return res, c.raw.SetDeadline(time.Time{})
+		}
+	}
+	return nil, errInterim
+}
+
+// writeHead writes a request without a body. Errors stay in the writer until
+// its Flush.
+func writeHead(out *bufio.Writer, r *http.Request) {
+	write := func(parts ...string) {
+		for _, p := range parts {
+			_, _ = out.WriteString(p)
+		}
+	}
+	write(r.Method, " ", r.URL.RequestURI(), " HTTP/1.1\r\nHost: ", r.Host, "\r\n")
+	named := r.Header["Connection"]
+	for name, values := range r.Header {
+		if isHop(name) || spoofs(name) || name == "Content-Length" || names(named, name) {
+			continue
+		}
+		for _, v := range values {
+			write(name, ": ", v, "\r\n")
+		}
+	}
+	ip, proto := origin(r)
+	write("X-Forwarded-For: ", ip, "\r\nX-Forwarded-Host: ", r.Host,
+		"\r\nX-Forwarded-Proto: ", proto, "\r\n\r\n")
+}
+
+// names says whether a Connection header lists another.
+func names(connection []string, name string) bool {
+	for _, line := range connection {
+		for token := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(textproto.TrimString(token), name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isHop finds the headers that belong to one connection (RFC 9110, 7.6.1).
+func isHop(name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate",
+		"Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
+}
+
+func dropHops(h http.Header) {
+	named := h["Connection"]
+	for name := range h {
+		if isHop(name) || names(named, name) {
+			delete(h, name)
+		}
+	}
+}

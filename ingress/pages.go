@@ -1,0 +1,162 @@
+package ingress
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed page.html.tmpl
+var pageTemplate string
+
+//go:embed page.css
+var pageStyle string
+
+const (
+	// retryStarting is how soon a page of something that is on its way asks
+	// again: a step takes seconds, and a person waits.
+	retryStarting = 5
+	// retryOffline is slower: machines come back in minutes.
+	retryOffline = 15
+)
+
+// pages writes what is said instead of a service.
+type pages struct {
+	template *template.Template
+	policy   string // Content-Security-Policy
+	home     string
+	now      func() time.Time
+	nothing  *page // the constant page of unknown hosts
+}
+
+// page is one answer, both for people and for machines.
+type page struct {
+	Status   int
+	Kind     string // machines tell cases apart by it; see problemType
+	Glyph    string // a state of design.md; colour and shape
+	Host     string
+	Title    string
+	Lead     string
+	Facts    []fact
+	Link     string // the deployment in the UI
+	Home     string
+	Retry    int // seconds; 0 is no Retry-After
+	Refresh  bool
+	Again    bool // offer to load the page again
+	Time     string
+	Style    template.CSS
+	set      *pages
+	rendered []byte // of constant pages
+}
+
+type fact struct{ Name, Value string }
+
+func newPages(home string, now func() time.Time) (*pages, error) {
+	t, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("parse status page: %w", err)
+	}
+	style := sha256.Sum256([]byte(pageStyle))
+	s := &pages{template: t, home: webLink(home), now: now}
+	// Nothing but our own style may run or load: a page shows text that a
+	// plugin wrote.
+	s.policy = "default-src 'none'; style-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(style[:]) +
+		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	s.nothing = &page{
+		set: s, Status: http.StatusNotFound, Kind: "unknown-host", Glyph: "unknown",
+		Title: "There is nothing at this address",
+		Lead: "No service answers to this name. Names are made of service, deployment and " +
+			"environment; a letter may be missing, or the deployment is older than its record.",
+		Home: s.home,
+	}
+	// Rendered once: strangers learn nothing from it, not even the time.
+	s.nothing.rendered, err = s.nothing.html()
+	return s, err
+}
+
+// unknown is the same for every host nobody knows, and does not repeat it.
+func (s *pages) unknown() *page { return s.nothing }
+
+// write sends the page, as problem+json to who asks for JSON.
+func (p *page) write(w http.ResponseWriter, r *http.Request) error {
+	body, kind := p.rendered, "text/html; charset=utf-8"
+	var err error
+	if wantsJSON(r) {
+		body, err = p.problem()
+		kind = "application/problem+json"
+	} else if body == nil {
+		body, err = p.html()
+	}
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return fmt.Errorf("render %s: %w", p.Kind, err)
+	}
+	p.headers(w.Header(), kind, len(body))
+	w.WriteHeader(p.Status)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err = w.Write(body)
+	return err
+}
+
+func (p *page) headers(h http.Header, kind string, length int) {
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(length))
+	h.Set("Content-Security-Policy", p.set.policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store") // the next answer may be the service's
+	h.Set("Vary", "Accept")
+	h.Set("Nullops-Page", p.Kind) // tells our answer from an application's
+	if p.Retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.Retry))
+	}
+}
+
+func (p *page) html() ([]byte, error) {
+	p.Style = template.CSS(pageStyle) //nolint:gosec // our own file, no part of it is input
+	var b bytes.Buffer
+	if err := p.set.template.Execute(&b, p); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// problem is the page as RFC 9457 has it, with the fields of the API's
+// problems: what happened, in which part, what to do.
+func (p *page) problem() ([]byte, error) {
+	return json.Marshal(struct {
+		Type       string `json:"type"`
+		Title      string `json:"title"`
+		Status     int    `json:"status"`
+		Detail     string `json:"detail"`
+		Code       string `json:"code"`
+		Deployment string `json:"deployment_url,omitempty"`
+		Retry      int    `json:"retry_after,omitempty"`
+	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry})
+}
+
+// wantsJSON is true for clients that name JSON and not HTML: browsers always
+// name HTML, and "*/*" is somebody with curl, who reads.
+func wantsJSON(r *http.Request) bool {
+	json := false
+	for _, accept := range r.Header["Accept"] {
+		accept = strings.ToLower(accept)
+		if strings.Contains(accept, "text/html") {
+			return false
+		}
+		json = json || strings.Contains(accept, "application/json") ||
+			strings.Contains(accept, "+json")
+	}
+	return json
+}

@@ -1,0 +1,210 @@
+package ingress_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/ingress"
+)
+
+func clock() time.Time { return time.Date(2026, 11, 21, 15, 0, 12, 0, time.UTC) }
+
+func pageBed(t *testing.T) *bed {
+	return newBed(t, func(c *ingress.Config) {
+		c.Now = clock
+		c.Home = "https://nullops.lab.example/"
+	})
+}
+
+// Each state of a deployment is a page with its own words and the status that
+// design.md, contradiction 20, gives it.
+func TestPages_EveryState(t *testing.T) {
+	b := pageBed(t)
+	cases := []struct {
+		state         ingress.State
+		status, retry int
+		kind, title   string
+		refresh       bool
+	}{
+		{ingress.StateQueued, 503, 5, "starting", "web waits for its turn", true},
+		{ingress.StateApplying, 503, 5, "starting", "web is starting", true},
+		{ingress.StateUndoing, 503, 0, "undoing", "being undone", false},
+		{ingress.StateFailed, 503, 0, "failed",
+			"This deployment failed, so web is not running", false},
+		{ingress.StateOffline, 503, 15, "offline", "The machine under web is out of reach", true},
+		{ingress.StateRemoving, 410, 0, "removing", "is being removed", false},
+		{ingress.StateStuck, 410, 0, "removing", "its removal is stuck", false},
+		{ingress.StateCanceled, 410, 0, "canceled", "was canceled", false},
+		{ingress.StateRemoved, 410, 0, "removed", "was removed", false},
+		{ingress.StateForgotten, 410, 0, "removed", "was removed", false},
+	}
+	for _, c := range cases {
+		r := route("cart", "web")
+		r.State, r.Detail = c.state, "http-check got 503 from web 12 times"
+		r.Permalink = "https://nullops.lab.example/d/1"
+		b.set(r)
+		res, body := b.get(r.Host)
+		if res.StatusCode != c.status || res.Header.Get("Nullops-Page") != c.kind {
+			t.Errorf("%s: %d %s", c.state, res.StatusCode, res.Header.Get("Nullops-Page"))
+		}
+		if want := strconv.Itoa(c.retry); c.retry > 0 && res.Header.Get("Retry-After") != want ||
+			c.retry == 0 && res.Header.Get("Retry-After") != "" {
+			t.Errorf("%s: Retry-After = %q", c.state, res.Header.Get("Retry-After"))
+		}
+		if strings.Contains(body, `http-equiv="refresh"`) != c.refresh {
+			t.Errorf("%s: refreshes by itself: %v", c.state, !c.refresh)
+		}
+		for _, want := range []string{
+			c.title, r.Detail, r.Host, r.Permalink, "14:02 UTC, 58 min ago",
+			fmt.Sprintf("HTTP %d", c.status),
+		} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: the page does not say %q", c.state, want)
+			}
+		}
+		checkPage(t, string(c.state), res, body)
+	}
+}
+
+// checkPage holds a page to what each one promises, whatever it says.
+func checkPage(t *testing.T, name string, res *http.Response, body string) {
+	t.Helper()
+	h := res.Header
+	if h.Get("Content-Type") != "text/html; charset=utf-8" || h.Get("Cache-Control") != "no-store" {
+		t.Errorf("%s: header = %v", name, h)
+	}
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(body)
+	if style == nil {
+		t.Fatalf("%s: no style", name)
+	}
+	sum := sha256.Sum256([]byte(style[1]))
+	hash := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	csp := h.Get("Content-Security-Policy")
+	if !strings.Contains(csp, "style-src "+hash) || !strings.HasPrefix(csp, "default-src 'none'") ||
+		strings.Contains(csp, "unsafe") {
+		t.Errorf("%s: policy %q does not fit the style (%s)", name, csp, hash)
+	}
+	if regexp.MustCompile(`(?i)<[^>]+\s(style|on\w+)=|<script|<form|ZgotmplZ`).MatchString(body) {
+		t.Errorf("%s: style attribute, script, form or unsafe value in %s", name, body)
+	}
+	if len(body) > 14<<10 {
+		t.Errorf("%s: %d bytes, want at most 14 KiB", name, len(body))
+	}
+}
+
+func TestPages_UnknownIsConstant(t *testing.T) {
+	b := pageBed(t)
+	b.set(b.up("cart", "web", says("cart web")))
+	first, want := b.get("nobody.env." + domain)
+	checkPage(t, "unknown", first, want)
+	for _, host := range []string{
+		"web.cartt.env." + domain, "a_b." + domain, "x" + strings.Repeat(".y", 90), "[::1]:80",
+		"evil.example", "10.1.2.3",
+	} {
+		res, body := b.get(host)
+		if res.StatusCode != 404 || body != want || res.Header.Get("Nullops-Page") != "unknown-host" {
+			t.Errorf("%s: %d, body differs: %v", host, res.StatusCode, body != want)
+		}
+		if strings.Contains(body, host) {
+			t.Errorf("%s: the page repeats the host", host)
+		}
+	}
+}
+
+func TestPages_ProblemForMachines(t *testing.T) {
+	b := pageBed(t)
+	r := route("cart", "web")
+	r.State, r.Detail = ingress.StateFailed, `said "no" <b>`
+	b.set(r)
+	for accept, machine := range map[string]bool{
+		"application/json": true, "application/problem+json": true, "application/vnd.x+json": true,
+		"text/plain, application/json;q=0.9": true, "*/*": false, "": false,
+		"text/html,application/xhtml+xml,application/json;q=0.1": false,
+	} {
+		res, body := b.ask(http.MethodGet, r.Host, "/api", http.Header{"Accept": {accept}})
+		is := res.Header.Get("Content-Type") == "application/problem+json"
+		if is != machine || res.StatusCode != 503 {
+			t.Errorf("%q: %d %s", accept, res.StatusCode, res.Header.Get("Content-Type"))
+		}
+		if !is {
+			continue
+		}
+		var p struct {
+			Title, Detail, Code string
+			Status              int
+		}
+		if err := json.Unmarshal([]byte(body), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Status != 503 || p.Code != "failed" || !strings.Contains(p.Detail, r.Detail) ||
+			p.Title == "" {
+			t.Errorf("%q: %+v", accept, p)
+		}
+	}
+	res, body := b.ask(http.MethodGet, "no."+domain, "/", http.Header{"Accept": {"application/json"}})
+	if res.StatusCode != 404 || !strings.Contains(body, `"code":"unknown-host"`) {
+		t.Errorf("unknown: %d %s", res.StatusCode, body)
+	}
+}
+
+func TestPages_HeadHasNoBody(t *testing.T) {
+	b := pageBed(t)
+	r := route("cart", "web")
+	r.State = ingress.StateApplying
+	b.set(r)
+	for host, status := range map[string]int{r.Host: 503, "no." + domain: 404} {
+		full, page := b.get(host)
+		res, body := b.ask(http.MethodHead, host, "/", nil)
+		if res.StatusCode != status || body != "" || res.ContentLength != int64(len(page)) ||
+			full.ContentLength != res.ContentLength {
+			t.Errorf("%s: %d %q length %d", host, res.StatusCode, body, res.ContentLength)
+		}
+	}
+}
+
+// What a plugin, a name or a link says is text, never markup (T42).
+func TestPages_Escape(t *testing.T) {
+	b := pageBed(t)
+	const evil = `"><script>alert(1)</script><a href='javascript:x' style="x" onclick=y>`
+	r := route("cart", "web")
+	r.State, r.Detail = ingress.StateFailed, evil+"\x1b[31m\u202e\r\nSet-Cookie: a=b"
+	r.Deployment, r.Project, r.Service = evil, evil, evil
+	r.Permalink = "javascript:alert(1)"
+	b.set(r)
+	res, body := b.get(r.Host)
+	checkPage(t, "evil", res, strings.ReplaceAll(body, "&#34;", ""))
+	if strings.Contains(body, `"><script`) || strings.Contains(body, "href='javascript") ||
+		strings.Contains(body, `href="javascript`) || strings.ContainsAny(body, "\x1b\u202e") {
+		t.Errorf("markup passed: %s", body)
+	}
+	if res.Header.Get("Set-Cookie") != "" {
+		t.Error("a header was injected")
+	}
+}
+
+func TestPages_ServiceThatDoesNotAnswer(t *testing.T) {
+	b := pageBed(t)
+	r := route("cart", "web") // ready, yet nothing listens
+	b.set(r)
+	res, body := b.get(r.Host)
+	if res.StatusCode != 502 || !strings.Contains(body, "web does not answer") {
+		t.Fatalf("%d %s", res.StatusCode, body)
+	}
+	checkPage(t, "unreachable", res, body)
+	b.at("cart", "web", b.up("cart", "web", says("back")).Target) // a nonsense address
+	if res, _ := b.get(r.Host); res.StatusCode != 502 {
+		t.Fatalf("%d, want 502", res.StatusCode)
+	}
+	b.set(b.up("cart", "web", says("back")))
+	if res, body := b.get(r.Host); res.StatusCode != 200 || body != "back" {
+		t.Fatalf("after its start: %d %s", res.StatusCode, body)
+	}
+}

@@ -1,0 +1,122 @@
+package ingress
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"time"
+)
+
+// conn is a connection to a service. One request at a time uses it.
+type conn struct {
+	raw     net.Conn
+	in      *bufio.Reader
+	out     *bufio.Writer
+	left    int64 // bytes that may still be read
+	heard   bool  // a byte has come since the request was sent
+	unwatch func() bool
+	since   time.Time // when it became idle
+}
+
+func newConn(raw net.Conn) *conn {
+	c := &conn{raw: raw, out: bufio.NewWriter(raw)}
+	c.in = bufio.NewReader(c)
+	return c
+}
+
+// Read counts what is read towards the limit of the head.
+func (c *conn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errHead
+	}
+	n, err := c.raw.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	c.heard = c.heard || n > 0
+	return n, err
+}
+
+// close may be called more than once, and while a request uses c. The error
+// of a close says nothing about what was read before.
+func (c *conn) close() { _ = c.raw.Close() }
+
+// pool keeps idle connections, the latest used on top: the others get old and
+// are closed when the visitors become fewer.
+type pool struct {
+	mu     sync.Mutex
+	idle   []*conn
+	shut   bool
+	sweep  *time.Timer
+	ticked bool // sweep is running
+}
+
+// take gives the connection used last, or nil.
+func (p *pool) take(now time.Time) *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.idle)
+	if n == 0 {
+		return nil
+	}
+	c := p.idle[n-1]
+	if now.Sub(c.since) > idleUpstream {
+		return nil // as are those below it; sweep closes them
+	}
+	p.idle[n-1] = nil
+	p.idle = p.idle[:n-1]
+	return c
+}
+
+// put keeps a connection, unless there are enough or the pool is shut.
+func (p *pool) put(c *conn, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shut || len(p.idle) >= idlePerTarget {
+		c.close()
+		return
+	}
+	c.since = now
+	p.idle = append(p.idle, c)
+	p.armLocked()
+}
+
+// armLocked sees to it that the oldest is looked at when its time is over.
+func (p *pool) armLocked() {
+	if p.ticked || len(p.idle) == 0 {
+		return
+	}
+	p.ticked = true
+	if p.sweep == nil {
+		p.sweep = time.AfterFunc(idleUpstream, p.closeOld)
+		return
+	}
+	p.sweep.Reset(idleUpstream)
+}
+
+// closeOld runs once a minute while there are idle connections.
+func (p *pool) closeOld() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ticked = false
+	limit := time.Now().Add(-idleUpstream)
+	old := 0
+	for old < len(p.idle) && !p.idle[old].since.After(limit) {
+		p.idle[old].close()
+		old++
+	}
+	p.idle = append(p.idle[:0:0], p.idle[old:]...)
+	p.armLocked()
+}
+
+// close closes what is idle now and what becomes idle later.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shut = true
+	for _, c := range p.idle {
+		c.close()
+	}
+	p.idle = nil
+	if p.sweep != nil {
+		p.sweep.Stop()
+	}
+}

@@ -1,0 +1,188 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config is what a Proxy is made of.
+type Config struct {
+	// Dial opens a raw stream to the route's service and port, by whatever
+	// way leads there. It ends when ctx does (5 s at most); the connection
+	// must outlive ctx. It is called for ready routes only, from many
+	// goroutines at once. Required.
+	Dial func(ctx context.Context, route Route) (net.Conn, error)
+
+	// OnVisit is told that somebody used a deployment, at most once a minute
+	// each. It is called while a request waits, so it must return at once.
+	OnVisit func(deploymentID string)
+
+	// OnAnswer is told the status of each answer, those of upstreams and our
+	// own pages alike. It must return at once.
+	OnAnswer func(status int)
+
+	// Home is the address of the UI, shown at the foot of pages. Optional.
+	Home string
+
+	// Log gets what an operator should see. The default logs nothing.
+	Log *slog.Logger
+
+	// Now is the clock of pages and visits. The default is time.Now.
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	if c.OnVisit == nil {
+		c.OnVisit = func(string) {}
+	}
+	if c.OnAnswer == nil {
+		c.OnAnswer = func(int) {}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Proxy is the http.Handler of the ingress. Serve it with NewServer.
+type Proxy struct {
+	config  Config
+	table   atomic.Pointer[Table]
+	buffers buffers
+	visits  visits
+	pages   *pages
+
+	// mu guards the making and the retiring of upstreams, so that none is
+	// made for a route that the newest table no longer has.
+	mu        sync.Mutex
+	upstreams sync.Map // upstreamKey → *upstream
+}
+
+// New makes a proxy that knows no host yet: until SetTable is called, each
+// request gets the page of an unknown one.
+func New(config Config) (*Proxy, error) {
+	if config.Dial == nil {
+		return nil, errors.New("ingress: Config.Dial is missing: give it the agent's tunnel")
+	}
+	config = config.withDefaults()
+	pages, err := newPages(config.Home, config.Now)
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{config: config, pages: pages}
+	p.visits.tell = config.OnVisit
+	p.table.Store(NewTable(0, nil))
+	return p, nil
+}
+
+// Table is the table in use.
+func (p *Proxy) Table() *Table { return p.table.Load() }
+
+// SetTable puts a table in place of the one before, in one step. Requests
+// under way end as they began. Connections to targets that the new table does
+// not have, or has on another node, are closed as soon as nobody uses them,
+// and are never used again.
+func (p *Proxy) SetTable(t *Table) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.table.Store(t)
+	ready := make(map[upstreamKey]bool, len(t.routes))
+	for _, r := range t.routes {
+		if r.State == StateReady {
+			ready[keyOf(r)] = true
+		}
+	}
+	used := make(map[string]bool)
+	p.upstreams.Range(func(k, v any) bool {
+		if ready[k.(upstreamKey)] {
+			used[k.(upstreamKey).deployment] = true
+			return true
+		}
+		p.upstreams.Delete(k)
+		v.(*upstream).retire()
+		return true
+	})
+	p.visits.forget(used, p.config.Now())
+}
+
+// Close drops every idle connection. Requests under way are the server's to
+// end.
+func (p *Proxy) Close() { p.SetTable(NewTable(0, nil)) }
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if status := refusal(r); status != 0 {
+		p.refuse(w, r, status)
+		return
+	}
+	route, u := p.resolve(r.Host)
+	switch {
+	case u != nil:
+		p.forward(u, w, r)
+	case route != nil:
+		p.answer(w, r, p.pages.of(route))
+	default:
+		p.answer(w, r, p.pages.unknown())
+	}
+}
+
+func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request) {
+	p.visits.note(u.route.DeploymentID, u.visit, p.config.Now())
+	prepare(w, r)
+	u.serve(w, r)
+}
+
+func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
+	if status == http.StatusRequestHeaderFieldsTooLarge {
+		expireCookies(w, r)
+	}
+	// Where the request ended is in doubt, so nothing else is read from here.
+	w.Header().Set("Connection", "close")
+	p.answer(w, r, p.pages.refusal(status))
+}
+
+func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
+	p.config.OnAnswer(page.Status)
+	if err := page.write(w, r); err != nil {
+		p.config.Log.Debug("write page", "status", page.Status, "error", err)
+	}
+}
+
+// resolve finds a host's route and, if it is ready, its connections.
+func (p *Proxy) resolve(host string) (*Route, *upstream) {
+	route := p.table.Load().match(host)
+	if route == nil || route.State != StateReady {
+		return route, nil
+	}
+	if u, ok := p.upstreams.Load(keyOf(route)); ok {
+		return route, u.(*upstream)
+	}
+	return p.connect(host)
+}
+
+// connect starts from the table once more: under the lock it cannot change, so
+// nothing is made that the newest table does not have.
+func (p *Proxy) connect(host string) (*Route, *upstream) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	route := p.table.Load().match(host)
+	if route == nil || route.State != StateReady {
+		return route, nil
+	}
+	key := keyOf(route)
+	if u, ok := p.upstreams.Load(key); ok {
+		return route, u.(*upstream) // another request was faster
+	}
+	u := p.newUpstream(*route, p.visits.of(route.DeploymentID))
+	p.upstreams.Store(key, u)
+	return route, u
+}

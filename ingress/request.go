@@ -1,0 +1,68 @@
+package ingress
+
+import (
+	"net/http"
+	"strings"
+)
+
+// refusal gives the status of a request that goes nowhere, or 0.
+func refusal(r *http.Request) int {
+	switch {
+	case !strings.HasPrefix(r.RequestURI, "/") || strings.Contains(r.RequestURI, " "):
+		// Absolute form names a second host, "*" and CONNECT name none. A
+		// space, which HTTP/2 can carry, would end the target in HTTP/1.1.
+		return http.StatusBadRequest
+	case r.Method == http.MethodTrace || r.Method == http.MethodConnect:
+		return http.StatusMethodNotAllowed
+	case twinFraming(r.Header):
+		return http.StatusBadRequest
+	case headerSize(r) > maxHeader:
+		return http.StatusRequestHeaderFieldsTooLarge
+	}
+	return 0
+}
+
+// twinFraming finds the underscore twins of the headers that say where a
+// request ends. A server that reads them as the real ones, before us or behind
+// us, sees another request than we do.
+func twinFraming(h http.Header) bool {
+	return len(h["Transfer_encoding"]) > 0 || len(h["Content_length"]) > 0
+}
+
+func headerSize(r *http.Request) int {
+	n := len(r.RequestURI) + len(r.Host)
+	for name, values := range r.Header {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+// prepare settles, before anything is copied, what kind of request this is.
+func prepare(w http.ResponseWriter, r *http.Request) {
+	if len(r.Header["Upgrade"]) > 0 && !mayUpgrade(r) {
+		// With "h2c" the connection would become a raw pipe to the service,
+		// past every rule about hosts and headers (golang/go#80416).
+		delete(r.Header, "Upgrade")
+	}
+	delete(r.Header, "Http2-Settings")
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+		// net/http hides a Content-Length beside Transfer-Encoding, so any
+		// chunked request may be one that a proxy before us ended elsewhere.
+		// What follows it on this connection is therefore not read (RFC 9112,
+		// section 6.1).
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// mayUpgrade accepts a websocket handshake and nothing else.
+func mayUpgrade(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ContentLength == 0 &&
+		isWebSocket(r.Header)
+}
+
+func isWebSocket(h http.Header) bool {
+	v := h["Upgrade"]
+	return len(v) == 1 && strings.EqualFold(v[0], "websocket")
+}

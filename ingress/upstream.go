@@ -1,0 +1,208 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// dialTimeout bounds how long a visitor looks at nothing before the page
+	// says that the service does not answer.
+	dialTimeout = 5 * time.Second
+	// answerTimeout is for applications that took a request and never say a
+	// word. Long polls usually end by themselves within two minutes.
+	answerTimeout = 5 * time.Minute
+	// idleUpstream is short of the 75 s of our own server: an application
+	// gets rid of its visitors' connections soon after they left.
+	idleUpstream = 60 * time.Second
+	// idlePerTarget keeps the connections of one busy service: 64 clients at
+	// once, and as many again so that a burst does not dial anew. The default
+	// of net/http, 2, makes nearly every request a new tunnel.
+	idlePerTarget = 128
+	// logEvery bounds what a dead service under load writes to the log.
+	logEvery = time.Second
+)
+
+var errUpgrade = errors.New("switched protocols without being asked for a websocket")
+
+// upstreamKey tells pools of connections apart. Two routes (a dotted and a
+// flat host) may share one; a deployment made anew has a new id and so never
+// gets a connection of the one before.
+type upstreamKey struct {
+	deployment, target, node string
+	port                     int
+}
+
+func keyOf(r *Route) upstreamKey {
+	return upstreamKey{r.DeploymentID, r.Target, r.NodeID, r.Port}
+}
+
+// upstream is one target's pool of connections and the proxy that uses it.
+type upstream struct {
+	route     Route
+	visit     *stamp
+	owner     *Proxy
+	idle      pool            // of requests that take the short way
+	transport *http.Transport // of all others
+	proxy     *httputil.ReverseProxy
+	retired   atomic.Bool
+	logged    atomic.Int64 // Unix nanoseconds of the last line about a failure
+}
+
+func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
+	u := &upstream{route: route, visit: visit, owner: p}
+	u.transport = &http.Transport{
+		DialContext:           u.dial,
+		DisableCompression:    true, // bodies pass as they are
+		MaxIdleConnsPerHost:   idlePerTarget,
+		IdleConnTimeout:       idleUpstream,
+		ResponseHeaderTimeout: answerTimeout,
+		ExpectContinueTimeout: time.Second,
+
+		MaxResponseHeaderBytes: maxHead,
+		// An upstream speaks HTTP/1.1, whatever the client spoke: one
+		// framing, written by us.
+		Protocols: http1(),
+	}
+	u.proxy = &httputil.ReverseProxy{
+		Rewrite:        rewrite,
+		Transport:      u.transport,
+		BufferPool:     &p.buffers,
+		ModifyResponse: u.check,
+		ErrorHandler:   u.fail,
+		ErrorLog:       slog.NewLogLogger(p.config.Log.Handler(), slog.LevelDebug),
+	}
+	return u
+}
+
+func http1() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return p
+}
+
+// retire closes idle connections. Those in use are closed by the requests
+// that use them, see serve: one that was on its way here when the table changed
+// still gets its answer.
+func (u *upstream) retire() {
+	u.retired.Store(true)
+	u.idle.close()
+	u.transport.CloseIdleConnections()
+}
+
+func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
+	if isPlain(r) {
+		u.servePlain(w, r)
+		return
+	}
+	u.proxy.ServeHTTP(w, r)
+	if u.retired.Load() {
+		u.transport.CloseIdleConnections()
+	}
+}
+
+func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	conn, err := u.owner.config.Dial(ctx, u.route)
+	if err != nil {
+		return nil, fmt.Errorf("open tunnel to %s: %w", u.route.Target, err)
+	}
+	return conn, nil
+}
+
+// check looks at what the application answered before any of it is passed on.
+func (u *upstream) check(res *http.Response) error {
+	if res.StatusCode == http.StatusSwitchingProtocols && !isWebSocket(res.Request.Header) {
+		// httputil would turn the connection into a raw pipe even if nobody
+		// asked, and later requests of the client would end up in it.
+		return errUpgrade
+	}
+	if len(res.Header["Set-Cookie"]) > 0 {
+		narrowCookies(res.Header, u.routeOf(res.Request))
+	}
+	res.Header.Del("Alt-Svc") // would lead the client past the ingress
+	u.owner.config.OnAnswer(res.StatusCode)
+	return nil
+}
+
+// fail answers for an application that did not.
+func (u *upstream) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		// The client has left. Were this to return, net/http would write
+		// "200 OK" to one that has closed only its half.
+		panic(http.ErrAbortHandler)
+	}
+	u.log(err)
+	u.owner.answer(w, r, u.owner.pages.unreachable(u.routeOf(r)))
+}
+
+// routeOf is the route with the host that was asked for: a dotted and a flat
+// host share their connections, and with them this upstream.
+func (u *upstream) routeOf(r *http.Request) *Route {
+	route := u.route
+	route.Host, _ = Canonical(r.Host)
+	return &route
+}
+
+func (u *upstream) log(err error) {
+	now := u.owner.config.Now().UnixNano()
+	last := u.logged.Load()
+	if now-last < int64(logEvery) || !u.logged.CompareAndSwap(last, now) {
+		return
+	}
+	u.owner.config.Log.Info("service does not answer",
+		"deployment_id", u.route.DeploymentID, "service", u.route.Service,
+		"node_id", u.route.NodeID, "error", err)
+}
+
+// rewrite makes the request that goes out of the one that came in.
+func rewrite(pr *httputil.ProxyRequest) {
+	out := pr.Out
+	out.URL.Scheme = "http"
+	out.URL.Host = "service" // the transport has one target, whatever its name
+	// The proxy does not read queries, so it passes them as they came.
+	out.URL.RawQuery = pr.In.URL.RawQuery
+	out.Host = pr.In.Host
+	out.Trailer = nil // a client's trailers could carry what headers may not
+	for name := range out.Header {
+		if spoofs(name) {
+			delete(out.Header, name)
+		}
+	}
+	setForwarded(out.Header, pr.In)
+}
+
+// spoofs finds headers that only a proxy may set, and all with an underscore:
+// CGI, and what descends from it, reads X_Auth and X-Auth as one.
+func spoofs(name string) bool {
+	return strings.IndexByte(name, '_') >= 0 || strings.HasPrefix(name, "X-Forwarded-") ||
+		name == "X-Forwarded" || name == "Forwarded" || name == "X-Real-Ip"
+}
+
+func setForwarded(h http.Header, in *http.Request) {
+	ip, proto := origin(in)
+	h["X-Forwarded-For"] = []string{ip}
+	h["X-Forwarded-Host"] = []string{in.Host}
+	h["X-Forwarded-Proto"] = []string{proto}
+}
+
+// origin is who asks, and over what.
+func origin(r *http.Request) (ip, proto string) {
+	ip, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		ip = r.RemoteAddr
+	}
+	if r.TLS != nil {
+		return ip, "https"
+	}
+	return ip, "http"
+}

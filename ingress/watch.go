@@ -1,0 +1,137 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Source knows the routes.
+type Source interface {
+	// Watch calls apply with the table as it is now and again after each
+	// change, one call at a time, until ctx ends or the source is lost. It
+	// returns why it ended, never nil. A source that cannot be read is an
+	// error, never an empty table.
+	Watch(ctx context.Context, apply func(*Table)) error
+}
+
+const (
+	// firstWait is short: most losses are a restart of the control plane.
+	firstWait = 100 * time.Millisecond
+	// maxWait keeps a forgotten ingress from being a load.
+	maxWait = 15 * time.Second
+	// saveEvery bounds how often the file is written while routes flap.
+	saveEvery = time.Second
+)
+
+// errSilent stands for a source that broke its word and gave no reason.
+var errSilent = errors.New("the source ended without a reason")
+
+// Watcher follows a source of tables for ever and hands on each one. When
+// the source is lost, the last table simply stays where it was handed to.
+type Watcher struct {
+	source Source
+	apply  func(*Table)
+	file   string
+	log    *slog.Logger
+
+	warned map[string]bool // hosts left out of the last table
+	latest atomic.Pointer[Table]
+	dirty  chan struct{} // holds one: there is something newer to save
+}
+
+// NewWatcher makes a watcher that hands tables to apply, usually
+// Proxy.SetTable. If file is not empty, the last table is kept there and
+// handed on at the start, before the source has said anything; its folder must
+// exist.
+func NewWatcher(source Source, apply func(*Table), file string, log *slog.Logger) *Watcher {
+	return &Watcher{
+		source: source, apply: apply, file: file, log: log, dirty: make(chan struct{}, 1),
+	}
+}
+
+// Run follows the source until ctx ends, and then returns nil. The last table
+// is in the file by then.
+func (w *Watcher) Run(ctx context.Context) error {
+	if w.file == "" {
+		w.follow(ctx)
+		return nil
+	}
+	w.load()
+	var saver sync.WaitGroup
+	saver.Go(func() { w.save(ctx) })
+	w.follow(ctx)
+	saver.Wait()
+	w.flush()
+	return nil
+}
+
+// follow connects again and again. The wait doubles up to maxWait and starts
+// anew once a table has come through.
+func (w *Watcher) follow(ctx context.Context) {
+	wait := firstWait
+	for ctx.Err() == nil {
+		healthy := false
+		err := w.source.Watch(ctx, func(t *Table) {
+			healthy = true
+			w.accept(t)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = errSilent
+		}
+		if healthy {
+			wait = firstWait
+		}
+		w.lost(ctx, err, wait)
+		sleep(ctx, wait/2+rand.N(wait))
+		wait = min(2*wait, maxWait)
+	}
+}
+
+// lost is loud the first time and quiet while the loss lasts.
+func (w *Watcher) lost(ctx context.Context, err error, wait time.Duration) {
+	level := slog.LevelDebug
+	if wait == firstWait {
+		level = slog.LevelWarn
+	}
+	w.log.Log(ctx, level, "route table source lost, keeping the last table",
+		"error", err, "retry_in", wait)
+}
+
+func (w *Watcher) accept(t *Table) {
+	w.warn(t.rejected)
+	w.apply(t)
+	w.latest.Store(t)
+	select {
+	case w.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// warn tells of each bad route once, not with each of a hundred tables a
+// second.
+func (w *Watcher) warn(rejected []Rejected) {
+	warned := make(map[string]bool, len(rejected))
+	for _, r := range rejected {
+		if warned[r.Host] = true; !w.warned[r.Host] {
+			w.log.Warn("route left out of the table", "host", r.Host, "reason", r.Reason)
+		}
+	}
+	w.warned = warned
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
