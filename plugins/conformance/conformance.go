@@ -1,0 +1,246 @@
+// Package conformance says whether a plugin keeps its side of the contract. Any
+// plugin can be put through it, in any language: it sees only what goes in and
+// what comes out.
+//
+// It needs one recorded input whose create works; it makes everything else from
+// that, and ends with a delete. It never judges what a plugin does, only how it
+// answers, so a plugin that passes may still do the wrong thing.
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+// Ran is how one run of a plugin ended.
+type Ran struct {
+	Stdout []byte
+	// Log is standard error, line by line.
+	Log      []string
+	ExitCode int
+	// TimedOut and Overflow say that it was killed, and why.
+	TimedOut, Overflow bool
+}
+
+// Run runs the plugin once with this on standard input. It must use the limits
+// and the network that the component declares. A done context asks the plugin
+// to stop, as SIGTERM does, and kills it some seconds later.
+type Run func(ctx context.Context, stdin []byte) (Ran, error)
+
+// Verdict is what one check came to.
+type Verdict struct {
+	Check string
+	// Problem is empty when the check passed.
+	Problem string
+	// Skipped says why it was not made.
+	Skipped string
+	Took    time.Duration
+}
+
+// Subject is the plugin that is looked at.
+type Subject struct {
+	Component stdio.Component
+	// Create is a recorded request whose create works; nil if there is none.
+	Create map[string]any
+	// Fits compares outputs with the component's schema.
+	Fits func(outputs map[string]any) error
+	Run  Run
+}
+
+// stopAfter is how long a plugin runs before it is asked to stop; maxStopAfter
+// is enough for a container to start on any machine.
+const (
+	stopAfter    = 300 * time.Millisecond
+	maxStopAfter = 10 * time.Second
+)
+
+// Check puts the plugin through everything. An error means that a run could not
+// be made, not that the plugin did badly.
+func Check(ctx context.Context, s Subject) ([]Verdict, error) {
+	c := &course{Subject: s}
+	for _, one := range []struct {
+		name string
+		do   func(context.Context) error
+		// needs a create that works
+		needs bool
+	}{
+		{"answers to an empty input", c.nonsense(""), false},
+		{"answers to an input that is not JSON", c.nonsense("not { json"), false},
+		{"refuses an action it does not know", c.refuses(map[string]any{"action": "no-such"}), false},
+		{"survives missing parameters", c.survives(map[string]any{"action": "create"}), false},
+		{"create answers with success", c.create, true},
+		{"create tolerates fields of later versions", c.later, true},
+		{"create needs only action, parameters and secrets", c.bare, true},
+		{"create survives missing optional parameters", c.optional, true},
+		{"create may be repeated, as declared", c.again, true},
+		{"delete succeeds with the outputs of create", c.remove, true},
+		{"delete succeeds when there is nothing left", c.remove, true},
+		{"delete succeeds without outputs", c.removeBlind, true},
+		{"create works after delete", c.createAndRemove, true},
+		{"stops when asked to", c.stops, true},
+		{"shows no secret", c.silent, true},
+	} {
+		if err := context.Cause(ctx); err != nil {
+			return c.verdicts, err
+		}
+		if one.needs && s.Create == nil {
+			c.verdicts = append(c.verdicts, Verdict{Check: one.name,
+				Skipped: "no recorded create that works"})
+			continue
+		}
+		begun := time.Now()
+		v := Verdict{Check: one.name}
+		err := one.do(ctx)
+		var could *runError
+		var skip skipped
+		switch {
+		case errors.As(err, &could):
+			return c.verdicts, could.error
+		case errors.As(err, &skip):
+			v.Skipped = string(skip)
+		case err != nil:
+			v.Problem = err.Error()
+		}
+		v.Took = time.Since(begun)
+		c.verdicts = append(c.verdicts, v)
+	}
+	return c.verdicts, nil
+}
+
+type runError struct{ error }
+
+type skipped string
+
+func (s skipped) Error() string { return string(s) }
+
+// course is one pass through the checks.
+type course struct {
+	Subject
+	verdicts []Verdict
+	// outputs are those of the last create.
+	outputs map[string]any
+	// leaks are secrets that were seen, by where.
+	leaks []string
+}
+
+// ask runs the plugin and reads its answer; an answer that the agent would not
+// take is an error.
+func (c *course) ask(ctx context.Context, request map[string]any) (stdio.Response, error) {
+	input, err := json.Marshal(request)
+	if err != nil {
+		return stdio.Response{}, &runError{fmt.Errorf("write a request: %w", err)}
+	}
+	ran, err := c.Run(ctx, input)
+	if err != nil {
+		return stdio.Response{}, &runError{err}
+	}
+	answer, err := judged(ran)
+	c.watch(request, answer, ran)
+	return answer, err
+}
+
+func judged(ran Ran) (stdio.Response, error) {
+	switch {
+	case ran.TimedOut:
+		return stdio.Response{}, errors.New("it did not end in time")
+	case ran.Overflow:
+		return stdio.Response{}, errors.New("it printed too much on stdout")
+	}
+	answer, err := stdio.ParseResponse(ran.Stdout)
+	switch {
+	case err != nil:
+		return answer, err
+	case answer.Success && ran.ExitCode != 0:
+		return answer, fmt.Errorf("success is true, but the exit code is %d", ran.ExitCode)
+	}
+	return answer, nil
+}
+
+// nonsense must end in failure, with an answer or without.
+func (c *course) nonsense(input string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ran, err := c.Run(ctx, []byte(input))
+		if err != nil {
+			return &runError{err}
+		}
+		answer, err := judged(ran)
+		switch {
+		case err == nil && answer.Success:
+			return errors.New("it reports success")
+		case ran.TimedOut || ran.Overflow:
+			return err
+		case ran.ExitCode == 0 && err != nil:
+			return fmt.Errorf("exit code 0 and no answer: %w", err)
+		}
+		return nil
+	}
+}
+
+func (c *course) refuses(request map[string]any) func(context.Context) error {
+	return func(ctx context.Context) error {
+		answer, err := c.ask(ctx, request)
+		if err == nil && answer.Success {
+			return errors.New("it reports success")
+		}
+		return err
+	}
+}
+
+// survives wants an answer, whichever, and a sentence with a "no".
+func (c *course) survives(request map[string]any) func(context.Context) error {
+	return func(ctx context.Context) error {
+		answer, err := c.ask(ctx, request)
+		if err == nil && !answer.Success && strings.TrimSpace(answer.Output) == "" {
+			return errors.New("it fails without saying why in output")
+		}
+		return err
+	}
+}
+
+func (c *course) request(action stdio.Action, fields ...string) map[string]any {
+	r := maps.Clone(c.Create)
+	if len(fields) > 0 {
+		r = map[string]any{}
+		for _, name := range fields {
+			if value, given := c.Create[name]; given {
+				r[name] = value
+			}
+		}
+	}
+	r["action"] = string(action)
+	return r
+}
+
+func (c *course) succeed(ctx context.Context, request map[string]any) (stdio.Response, error) {
+	answer, err := c.ask(ctx, request)
+	if err == nil && !answer.Success {
+		err = fmt.Errorf("it fails: %s", answer.Output)
+	}
+	return answer, err
+}
+
+func (c *course) made(ctx context.Context, request map[string]any) error {
+	answer, err := c.succeed(ctx, request)
+	if err != nil {
+		return err
+	}
+	c.outputs = answer.Outputs
+	if c.outputs == nil {
+		c.outputs = map[string]any{}
+	}
+	if c.Fits == nil {
+		return nil
+	}
+	return c.Fits(c.outputs)
+}
+
+func (c *course) create(ctx context.Context) error {
+	return c.made(ctx, c.request(stdio.ActionCreate))
+}

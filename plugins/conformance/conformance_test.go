@@ -1,0 +1,155 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/plugins/conformance"
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+// plugin is one in memory: a Go handler, or anything that misbehaves.
+func subject(run conformance.Run) conformance.Subject {
+	return conformance.Subject{
+		Component: stdio.Component{
+			Actions: []stdio.Action{stdio.ActionCreate, stdio.ActionDelete}, Idempotent: true,
+			Parameters: []byte(`{"type":"object","required":["name"]}`),
+			Outputs:    []byte(`{"properties":{"password":{"writeOnly":true}}}`),
+		},
+		Create: map[string]any{
+			"parameters": map[string]any{"name": "a", "size": 3.0},
+			"secrets":    map[string]any{"token": "the-token-itself"},
+		},
+		Run: run,
+	}
+}
+
+func serving(h stdio.Handlers) conformance.Run {
+	return func(ctx context.Context, stdin []byte) (conformance.Ran, error) {
+		var out, log bytes.Buffer
+		code := stdio.ServeOn(ctx, h, bytes.NewReader(stdin), &out, &log)
+		return conformance.Ran{Stdout: out.Bytes(), Log: strings.Split(log.String(), "\n"),
+			ExitCode: code}, nil
+	}
+}
+
+func good(_ context.Context, r stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	if r.Action == stdio.ActionCreate && r.Parameters["name"] == nil {
+		return stdio.Response{}, errors.New("parameter name is required")
+	}
+	log.Info("done")
+	return stdio.Response{Success: true, Outputs: map[string]any{"password": "pw-generated"}}, nil
+}
+
+func TestCheck_AGoodPluginPasses(t *testing.T) {
+	verdicts, err := conformance.Check(t.Context(), subject(serving(stdio.Handlers{
+		Create: good, Delete: good})))
+	if err != nil || len(verdicts) < 15 {
+		t.Fatalf("%d verdicts, %v", len(verdicts), err)
+	}
+	for _, v := range verdicts {
+		if v.Problem != "" || v.Skipped != "" {
+			t.Errorf("%s: %s%s", v.Check, v.Problem, v.Skipped)
+		}
+	}
+}
+
+// Each way to break the contract is found by the check that is about it.
+func TestCheck_FindsEachFault(t *testing.T) {
+	fixed := func(stdout string, code int) conformance.Run {
+		return func(context.Context, []byte) (conformance.Ran, error) {
+			return conformance.Ran{Stdout: []byte(stdout), ExitCode: code}, nil
+		}
+	}
+	removed := false
+	handlers := func(create, remove stdio.Handler) conformance.Run {
+		return serving(stdio.Handlers{Create: create, Delete: remove})
+	}
+	saying := func(r stdio.Response, line string) stdio.Handler {
+		return func(_ context.Context, _ stdio.Request, log *slog.Logger) (stdio.Response, error) {
+			log.Info(line)
+			return r, nil
+		}
+	}
+	yes := stdio.Response{Success: true}
+	for name, c := range map[string]struct {
+		run   conformance.Run
+		check string
+	}{
+		"always yes":    {fixed(`{"success":true}`, 0), "refuses an action it does not know"},
+		"two answers":   {fixed(`{"success":true}{"success":true}`, 0), "create answers with success"},
+		"wrong code":    {fixed(`{"success":true}`, 4), "create answers with success"},
+		"silent end":    {fixed(``, 0), "answers to an empty input"},
+		"killed":        {fixed(`{"success":false,"output":"x"}`, 137), "stops when asked to"},
+		"logs a secret": {handlers(saying(yes, "the-token-itself"), good), "shows no secret"},
+		"logs an output": {handlers(saying(stdio.Response{Success: true,
+			Outputs: map[string]any{"password": "generated-1"}}, "generated-1"), good),
+			"shows no secret"},
+		"open output": {handlers(saying(stdio.Response{Success: true,
+			Outputs: map[string]any{"url": "x:the-token-itself"}}, ""), good), "shows no secret"},
+		"strict reader": {func(ctx context.Context, in []byte) (conformance.Ran, error) {
+			if bytes.Contains(in, []byte("a_field_of")) {
+				return fixed(`{"success":false,"output":"unknown field"}`, 1)(ctx, in)
+			}
+			return serving(stdio.Handlers{Create: good, Delete: good})(ctx, in)
+		}, "create tolerates fields of later versions"},
+		"delete once": {handlers(good, func(
+			context.Context, stdio.Request, *slog.Logger) (stdio.Response, error) {
+			if removed {
+				return stdio.Response{}, errors.New("not found")
+			}
+			removed = true
+			return yes, nil
+		}), "delete succeeds when there is nothing left"},
+		"needs outputs": {handlers(good, func(
+			_ context.Context, r stdio.Request, _ *slog.Logger) (stdio.Response, error) {
+			return stdio.Response{Success: len(r.Outputs) > 0, Output: "which?"}, nil
+		}), "delete succeeds without outputs"},
+	} {
+		verdicts, err := conformance.Check(t.Context(), subject(c.run))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		found := false
+		for _, v := range verdicts {
+			found = found || v.Check == c.check && v.Problem != ""
+		}
+		if !found {
+			text, _ := json.Marshal(verdicts)
+			t.Errorf("%s: not found by %q: %s", name, c.check, text)
+		}
+	}
+}
+
+// An engine that needs longer to start a container than the plugin was given is
+// no fault of the plugin's.
+func TestCheck_WaitsForASlowEngine(t *testing.T) {
+	well := serving(stdio.Handlers{Create: good, Delete: good})
+	early := 0
+	s := subject(func(ctx context.Context, stdin []byte) (conformance.Ran, error) {
+		if _, bounded := ctx.Deadline(); bounded && early < 1 {
+			early++
+			<-ctx.Done()
+			return conformance.Ran{}, ctx.Err()
+		}
+		return well(ctx, stdin)
+	})
+	if _, err := conformance.Check(t.Context(), s); err != nil || early != 1 {
+		t.Errorf("%d early, %v", early, err)
+	}
+}
+
+// Without a create that works, what needs one is skipped and not passed.
+func TestCheck_SkipsWhatItCannotTell(t *testing.T) {
+	s := subject(serving(stdio.Handlers{Create: good}))
+	s.Create = nil
+	verdicts, err := conformance.Check(t.Context(), s)
+	if err != nil || verdicts[len(verdicts)-1].Skipped == "" {
+		t.Errorf("%+v, %v", verdicts, err)
+	}
+}

@@ -1,0 +1,122 @@
+// Command keycloak-user is a plugin that creates a user in a Keycloak realm,
+// with a generated password unless one is given. Its delete removes the user.
+//
+// Both actions may be repeated: a user of that name that is already there gets
+// the given fields and a new password, and one that is gone is no error.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/plugins/keycloak"
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+func main() {
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+}
+
+type parameters struct {
+	URL            string  `json:"url"`
+	Realm          string  `json:"realm"`
+	AdminUser      string  `json:"admin_user"`
+	AdminRealm     string  `json:"admin_realm"`
+	Username       string  `json:"username"`
+	Email          string  `json:"email"`
+	FirstName      string  `json:"first_name"`
+	LastName       string  `json:"last_name"`
+	ConnectSeconds float64 `json:"connect_seconds"`
+}
+
+func read(req stdio.Request) (parameters, error) {
+	// The defaults are those component.json shows.
+	p := parameters{AdminUser: "admin", AdminRealm: "master", ConnectSeconds: 60}
+	if err := req.Bind(&p); err != nil {
+		return p, err
+	}
+	switch {
+	case !strings.HasPrefix(p.URL, "http://") && !strings.HasPrefix(p.URL, "https://"):
+		return p, fmt.Errorf("parameter \"url\" must begin with http:// or https://, not %q", p.URL)
+	case p.Realm == "" || p.Username == "":
+		return p, errors.New("parameters \"realm\" and \"username\" are required")
+	case req.Secrets["adminPassword"] == "":
+		return p, errors.New("secret \"adminPassword\" is required; " +
+			"map it to a reference such as ${{ secrets.KEYCLOAK_ADMIN_PASSWORD }}")
+	}
+	p.URL = strings.TrimRight(p.URL, "/")
+	return p, nil
+}
+
+func signIn(
+	ctx context.Context, p parameters, password string, log *slog.Logger,
+) (users, error) {
+	k, err := keycloak.SignIn(ctx, keycloak.Admin{
+		URL: p.URL, Realm: p.AdminRealm, User: p.AdminUser, Password: password,
+		Patience: time.Duration(p.ConnectSeconds * float64(time.Second)),
+	}, log)
+	return users{k, p.Realm}, err
+}
+
+func create(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	u, err := signIn(ctx, p, req.Secrets["adminPassword"], log)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	id, err := u.ensure(ctx, p, log)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	password := req.Secrets["password"]
+	if password == "" {
+		password = rand.Text()
+	}
+	if err := u.setPassword(ctx, id, password); err != nil {
+		return stdio.Response{}, err
+	}
+	log.Info("user ready", "user", p.Username, "realm", p.Realm, "id", id)
+	return stdio.Response{
+		Success: true,
+		Output:  fmt.Sprintf("user %s of realm %s is ready", p.Username, p.Realm),
+		Outputs: map[string]any{
+			"id": id, "username": p.Username, "realm": p.Realm, "password": password,
+		},
+		Metadata: []stdio.Metadatum{
+			{Name: "User", Value: p.Username}, {Name: "Realm", Value: p.Realm},
+		},
+	}, nil
+}
+
+func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	u, err := signIn(ctx, p, req.Secrets["adminPassword"], log)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	// Found by name and not by the earlier id: create may have made the user
+	// without its answer having arrived.
+	id, err := u.find(ctx, p.Username)
+	if err == nil && id != "" {
+		err = u.delete(ctx, id)
+	}
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	log.Info("user gone", "user", p.Username, "realm", p.Realm)
+	return stdio.Response{
+		Success: true, Output: fmt.Sprintf("user %s of realm %s is gone", p.Username, p.Realm),
+	}, nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/nullops/nullops/plugins/keycloak"
+)
+
+// client is one client of a realm.
+type client struct {
+	*keycloak.Client
+	realm, name string
+}
+
+var errNoClient = errors.New("the realm has no such client")
+
+// maxTries bounds a race with others who change the same client.
+const maxTries = 10
+
+// edit changes a client's representation and says whether that was needed.
+type edit func(representation map[string]any) bool
+
+func with(redirect, origin string) edit {
+	return func(c map[string]any) bool {
+		added := add(c, "redirectUris", redirect)
+		return add(c, "webOrigins", origin) || added
+	}
+}
+
+func without(redirect, origin string) edit {
+	return func(c map[string]any) bool {
+		removed := drop(c, "redirectUris", redirect)
+		return drop(c, "webOrigins", origin) || removed
+	}
+}
+
+func add(c map[string]any, field, value string) bool {
+	list, _ := c[field].([]any)
+	if value == "" || slices.Contains(list, any(value)) {
+		return false
+	}
+	c[field] = append(list, value)
+	return true
+}
+
+func drop(c map[string]any, field, value string) bool {
+	list, _ := c[field].([]any)
+	if value == "" || !slices.Contains(list, any(value)) {
+		return false
+	}
+	c[field] = slices.DeleteFunc(list, func(v any) bool { return v == value })
+	return true
+}
+
+// change applies an edit to what Keycloak has now, until what it has then needs
+// no edit any more. Everything else of the client goes back as it came.
+func (c client) change(ctx context.Context, e edit, log *slog.Logger) error {
+	for try := range maxTries {
+		now, err := c.read(ctx)
+		if err != nil {
+			return err
+		}
+		if !e(now) {
+			log.Info("the client is as it should be", "client", c.name)
+			return nil
+		}
+		if try > 0 {
+			log.Warn("somebody else changed the client in the same moment", "client", c.name)
+		}
+		id, _ := now["id"].(string)
+		err = c.Call(ctx, http.MethodPut, c.realm, "/clients/"+url.PathEscape(id), now,
+			"change client "+c.name, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("change client %s: others overwrote it %d times", c.name, maxTries)
+}
+
+func (c client) read(ctx context.Context) (map[string]any, error) {
+	query := url.Values{"clientId": {c.name}}
+	var found []map[string]any
+	err := c.Call(ctx, http.MethodGet, c.realm, "/clients?"+query.Encode(), nil,
+		"look for client "+c.name, &found)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range found {
+		if one["clientId"] == c.name {
+			return one, nil
+		}
+	}
+	return nil, fmt.Errorf("look for client %s: %w", c.name, errNoClient)
+}

@@ -1,0 +1,87 @@
+package packaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// Credentials sign in to a registry; the zero value is nobody.
+type Credentials struct {
+	User, Password string
+}
+
+// ParseReference reads HOST[:PORT]/REPOSITORY:TAG. Plain HTTP is spoken to
+// loopback addresses only, and to those always.
+func ParseReference(ref string) (name.Tag, error) {
+	tag, err := name.NewTag(ref, name.StrictValidation)
+	if err != nil {
+		return tag, fmt.Errorf("image %q: give HOST/REPOSITORY:TAG: %w", ref, err)
+	}
+	if loopback(tag.RegistryStr()) {
+		return name.NewTag(ref, name.StrictValidation, name.Insecure)
+	}
+	return tag, nil
+}
+
+func loopback(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Push uploads what the registry does not have yet. The registry's refusal is
+// told in its own words.
+func Push(ctx context.Context, ref string, image v1.Image, c Credentials) error {
+	tag, err := ParseReference(ref)
+	if err != nil {
+		return err
+	}
+	if err := remote.Write(tag, image, c.options(ctx)...); err != nil {
+		return fmt.Errorf("push %s: %w", ref, refusal(err))
+	}
+	return nil
+}
+
+// Pull fetches an image's description; its layers come when they are read.
+func Pull(ctx context.Context, ref string, c Credentials) (v1.Image, error) {
+	tag, err := ParseReference(ref)
+	if err != nil {
+		return nil, err
+	}
+	image, err := remote.Image(tag, c.options(ctx)...)
+	if err != nil {
+		return nil, fmt.Errorf("pull %s: %w", ref, refusal(err))
+	}
+	return image, nil
+}
+
+func (c Credentials) options(ctx context.Context) []remote.Option {
+	options := []remote.Option{remote.WithContext(ctx)}
+	if c.User != "" || c.Password != "" {
+		options = append(options,
+			remote.WithAuth(&authn.Basic{Username: c.User, Password: c.Password}))
+	}
+	return options
+}
+
+// refusal adds a remedy to the answers that need one.
+func refusal(err error) error {
+	var answer *transport.Error
+	if errors.As(err, &answer) && (answer.StatusCode == http.StatusUnauthorized ||
+		answer.StatusCode == http.StatusForbidden) {
+		return fmt.Errorf("the registry refuses the credentials, or wants some: %w", err)
+	}
+	return err
+}

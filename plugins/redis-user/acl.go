@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func client(p parameters, user, password string) *redis.Client {
+	o := &redis.Options{
+		Addr:     net.JoinHostPort(p.Host, strconv.Itoa(p.Port)),
+		Username: user, Password: password, DB: p.Database,
+		// One session is enough, and it never tells the server about itself.
+		PoolSize: 1, MaxRetries: -1, DisableIdentity: true,
+		DialTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+	}
+	if p.TLS {
+		o.TLSConfig = &tls.Config{ServerName: p.Host, MinVersion: tls.VersionTLS12}
+	}
+	if password == "" {
+		o.Username = "" // a server without a password knows no sign-in
+	}
+	return redis.NewClient(o)
+}
+
+// hangUp ends the session; the work is done and a lost goodbye costs nothing.
+func hangUp(c *redis.Client) { _ = c.Close() }
+
+// connect waits for the server to come up, but not for a wrong password.
+func connect(ctx context.Context, p parameters, password string, log *slog.Logger) (
+	*redis.Client, error,
+) {
+	c := client(p, p.AdminUser, password)
+	const interval = 500 * time.Millisecond
+	tries := max(1, int(p.ConnectSeconds*float64(time.Second)/float64(interval)))
+	for try := 1; ; try++ {
+		err := c.Ping(ctx).Err()
+		if err == nil {
+			log.Info("connected", "host", p.Host, "port", p.Port, "user", p.AdminUser)
+			return c, nil
+		}
+		if refused(err) || try >= tries || ctx.Err() != nil {
+			hangUp(c)
+			return nil, fmt.Errorf("connect to %s as %s: %w", p.Host, p.AdminUser, err)
+		}
+		log.Warn("the server does not answer yet", "try", try, "of", tries)
+		select {
+		case <-ctx.Done():
+		case <-time.After(interval):
+		}
+	}
+}
+
+// refused is true for answers that more time does not change.
+func refused(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer) && !strings.HasPrefix(answer.Error(), "LOADING")
+}
+
+// setUser makes the account anew: reset takes away whatever it had before. The
+// password travels as its hash, so that no command log of the server holds it.
+func setUser(ctx context.Context, c *redis.Client, p parameters, password string) error {
+	hash := sha256.Sum256([]byte(password))
+	rules := append([]string{
+		"reset", "on", "#" + hex.EncodeToString(hash[:]),
+		"~" + globbed(p.KeyPrefix) + "*", "&" + globbed(p.KeyPrefix) + "*",
+	}, p.Rules...)
+	if err := c.ACLSetUser(ctx, p.User, rules...).Err(); err != nil {
+		return fmt.Errorf("make account %s: %w", p.User, err)
+	}
+	return save(ctx, c)
+}
+
+func dropUser(ctx context.Context, c *redis.Client, p parameters) error {
+	if err := c.ACLDelUser(ctx, p.User).Err(); err != nil {
+		return fmt.Errorf("remove account %s: %w", p.User, err)
+	}
+	return save(ctx, c)
+}
+
+// save writes the accounts to the server's ACL file, if it has one.
+func save(ctx context.Context, c *redis.Client) error {
+	err := c.Do(ctx, "ACL", "SAVE").Err()
+	if err != nil && !strings.Contains(err.Error(), "not configured") {
+		return fmt.Errorf("save the server's ACL file: %w", err)
+	}
+	return nil
+}
+
+// dropKeys removes every key with the prefix and gives their number.
+func dropKeys(ctx context.Context, c *redis.Client, prefix string) (int, error) {
+	removed, cursor := 0, uint64(0)
+	for {
+		keys, next, err := c.Scan(ctx, cursor, globbed(prefix)+"*", 1000).Result()
+		if err == nil && len(keys) > 0 {
+			err = c.Unlink(ctx, keys...).Err()
+		}
+		if err != nil {
+			return removed, fmt.Errorf("remove keys %s*: %w", prefix, err)
+		}
+		removed += len(keys)
+		if cursor = next; cursor == 0 {
+			return removed, nil
+		}
+	}
+}
+
+// globbed quotes what has a meaning in Redis's patterns.
+func globbed(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
+}
+
+// try signs in as the new account: the answer is a promise that this works.
+func try(ctx context.Context, p parameters, password string) error {
+	own := client(p, p.User, password)
+	defer hangUp(own)
+	// Rules may forbid every command but this one's refusal still needs a
+	// sign-in that worked.
+	err := own.Ping(ctx).Err()
+	if err != nil && !strings.HasPrefix(err.Error(), "NOPERM") {
+		return fmt.Errorf("sign in as the new account %s: %w", p.User, err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Component describes a plugin to people and to the control plane; it is the
+// plugin's component.json, with the names the control plane's API uses, so that
+// the file can be registered as it is. The plugin's own name is not in it: it is
+// given when the plugin is registered. The schemas are JSON Schema 2020-12 and
+// are kept as written; whoever uses them compiles them.
+type Component struct {
+	Description string `json:"description"`
+	// Actions are those the plugin offers; create is always among them.
+	Actions    []Action        `json:"actions"`
+	Parameters json.RawMessage `json:"parameters"`
+	// Outputs marks each secret property with "writeOnly": true.
+	Outputs json.RawMessage `json:"outputs"`
+	Secrets []SecretInput   `json:"secrets,omitempty"`
+	// TimeoutSeconds limits one action; 0 means DefaultTimeout.
+	TimeoutSeconds int       `json:"timeout_seconds,omitempty"`
+	Resources      Resources `json:"resources,omitzero"`
+	// Network asks for the deployment's network; without it there is none.
+	Network bool `json:"network,omitempty"`
+	// Idempotent says that a second create after a lost answer does no harm.
+	Idempotent bool `json:"idempotent,omitempty"`
+}
+
+// Resources are the plugin's limits; 0 means the agent's default.
+type Resources struct {
+	CPU       float64 `json:"cpu,omitempty"` // in cores
+	MemoryMiB int     `json:"memory_mib,omitempty"`
+}
+
+// SecretInput is a secret the plugin takes, under the name it knows it by.
+type SecretInput struct {
+	Name        string `json:"name"`
+	Required    bool   `json:"required,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// DefaultTimeout bounds a plugin that names none; design.md, "Plugin contract".
+const DefaultTimeout = 5 * time.Minute
+
+// ParseComponent reads a component.json strictly: an unknown field is refused,
+// since it is a misspelt one.
+func ParseComponent(data []byte) (Component, error) {
+	var c Component
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return c, fmt.Errorf("component.json: %w", err)
+	}
+	return c, c.check()
+}
+
+// Timeout is the time after which the agent stops the plugin.
+func (c Component) Timeout() time.Duration {
+	if c.TimeoutSeconds == 0 {
+		return DefaultTimeout
+	}
+	return time.Duration(c.TimeoutSeconds) * time.Second
+}
+
+// Offers says whether the plugin lists the action.
+func (c Component) Offers(a Action) bool { return slices.Contains(c.Actions, a) }
+
+func (c Component) check() error {
+	if !c.Offers(ActionCreate) {
+		return fmt.Errorf("component.json: actions must list %q", ActionCreate)
+	}
+	for _, a := range c.Actions {
+		if a != ActionCreate && a != ActionDelete {
+			return fmt.Errorf("component.json: action %q is not known; use %q and %q",
+				a, ActionCreate, ActionDelete)
+		}
+	}
+	if c.TimeoutSeconds < 0 || c.Resources.CPU < 0 || c.Resources.MemoryMiB < 0 {
+		return errors.New("component.json: timeout_seconds, cpu and memory_mib cannot be negative")
+	}
+	return nil
+}
