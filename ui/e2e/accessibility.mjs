@@ -1,0 +1,146 @@
+// Zero faults of axe-core on every page, in both themes; nothing scrolls sideways on a phone.
+import { accessible, api, check, freshName, picture, RUN, signIn, until } from "./browser.mjs";
+import { cleanUp, create, pill } from "./main.mjs";
+
+/** Each page and state: how to get there, and what shows that it is there. */
+const pages = (deployment, node, project) => [
+  ["list", "/deployments", ".foot"],
+  ["list without a match", "/deployments?q=zzz-nothing", ".empty"],
+  ["create", "/deployments/new", ".sf"],
+  ["run", `/d/${deployment}/run`, ".sn"],
+  ["services", `/d/${deployment}/services`, ".sr"],
+  ["history", `/d/${deployment}/history`, ".tbl td"],
+  ["nodes", "/nodes", ".tbl td"],
+  ["node", `/nodes/${node}`, ".kv"],
+  ["projects", "/projects", ".tbl td"],
+  ["pipeline", `/projects/${project}/pipeline`, ".sn"],
+  ["not found", "/deployments/nowhere/nothing", ".empty"],
+];
+
+async function visit(page, deployment, theme) {
+  const { items } = await api(page, "/nodes");
+  for (const [name, path, sign] of pages(deployment.id, items[0].name, deployment.project)) {
+    await page.goto(path);
+    await page.locator(sign).first().waitFor();
+    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+    // Fades are over, colours are final.
+    await page.waitForTimeout(300);
+    await accessible(page, `${name}, ${theme}`);
+    await picture(page, `${name.replaceAll(" ", "-")}-${theme}`);
+    if (name === "create") await opened(page, theme);
+    if (name === "services") await asked(page, theme);
+    if (name === "nodes") await adding(page, theme);
+  }
+}
+
+async function opened(page, theme) {
+  await page.locator("button.in[data-step]").first().click();
+  await page.getByRole("option").first().waitFor();
+  await page.waitForTimeout(300);
+  await accessible(page, `tag picker, ${theme}`);
+}
+
+async function asked(page, theme) {
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").waitFor();
+  await page.waitForTimeout(300);
+  await accessible(page, `delete question, ${theme}`);
+  await page.keyboard.press("Escape");
+}
+
+async function adding(page, theme) {
+  await page.getByRole("button", { name: "Add node" }).first().click();
+  await page.getByRole("dialog", { name: "Add a node" }).waitFor();
+  await page.waitForTimeout(300);
+  await accessible(page, `add node, ${theme}`);
+}
+
+export const stories = [
+  [
+    "axe finds nothing on any page, light and dark; a phone never scrolls sideways",
+    async ({ page, browser }) => {
+      await signIn(page);
+      const deployment = await create(page, freshName("axe"));
+      await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
+      for (const theme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme: theme });
+        await visit(page, deployment, theme);
+      }
+      await phone(browser, deployment);
+      await cleanUp(page, deployment.id);
+    },
+  ],
+  [
+    "axe finds nothing on the sign-in page, light and dark",
+    async ({ page }) => {
+      for (const theme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme: theme });
+        await page.goto("/sign-in");
+        await page.getByLabel("User name").waitFor();
+        await accessible(page, `sign-in, ${theme}`);
+        await picture(page, `sign-in-${theme}`);
+      }
+    },
+  ],
+  [
+    "only with the keyboard: create with another version, then cancel it",
+    async ({ page }) => {
+      await signIn(page);
+      await page.keyboard.press("n");
+      await page.getByRole("dialog", { name: "New deployment" }).waitFor();
+      const name = freshName("keys");
+      await until("the name has the focus", () =>
+        page.evaluate(() => document.activeElement?.tagName === "INPUT"),
+      );
+      await page.keyboard.type(name);
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("ArrowDown");
+      await page.getByRole("option").first().waitFor();
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("Enter");
+      await page.getByRole("listbox").waitFor({ state: "detached" });
+      await page.keyboard.press("Control+Enter");
+      await page.waitForURL(new RegExp(`/${name}/run`));
+      const environment = new URL(page.url()).pathname.split("/")[2];
+      const { items } = await api(
+        page,
+        `/deployments?environment=${environment}&name=${name}&limit=1`,
+      );
+      check(items[0]?.name === name, "it was not made");
+      await page
+        .getByRole("button", { name: /Cancel and undo|Delete/ })
+        .first()
+        .focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await until("gone", async () => /Canceled|Removed/.test(await pill(page).innerText()), RUN);
+    },
+  ],
+];
+
+async function phone(browser, deployment) {
+  const { open } = await import("./browser.mjs");
+  const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
+  await signIn(page);
+  for (const path of [
+    "/deployments",
+    "/deployments/new",
+    `/d/${deployment.id}/run`,
+    `/d/${deployment.id}/services`,
+    "/nodes",
+    "/projects",
+  ]) {
+    await page.goto(path);
+    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+    await page.waitForTimeout(300);
+    const wide = await page.evaluate(
+      () => document.documentElement.scrollWidth - window.innerWidth,
+    );
+    check(wide <= 0, `${path} is ${wide} px too wide on a phone`);
+    await accessible(page, `${path} on a phone`);
+    await picture(page, `phone${path.replace(deployment.id, "x").replaceAll("/", "-")}`);
+  }
+  await context.close();
+}

@@ -1,0 +1,135 @@
+// The browser under test, and what every story needs of it.
+import { mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { chromium } from "playwright-core";
+
+const flags = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export const base = (process.env.NULLOPS_TEST_URL ?? "").replace(/\/$/, "");
+export const user = process.env.NULLOPS_TEST_USER ?? "";
+export const password = process.env.NULLOPS_TEST_PASSWORD ?? "";
+const pictures = process.env.NULLOPS_TEST_SCREENSHOTS;
+
+/** How long a deployment may take from create to ready, in ms: images may have to be pulled first. */
+export const RUN = Number(process.env.NULLOPS_TEST_RUN_MS ?? 180_000);
+
+/** Starts Chromium with a profile of its own, which goes with it. */
+export function launch() {
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: flags });
+}
+
+/** What went wrong in any page of the run, apart from what a story asserts. */
+export const trouble = [];
+
+/** A window of its own: no cookie, no storage of another story. */
+export async function open(browser, options = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    baseURL: base,
+    ...options,
+  });
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  page.on("pageerror", (error) => trouble.push(`${page.url()}: ${error.message}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    // A refused or broken request is written to the console by the browser; stories cause some.
+    if (message.type() === "error" && !text.startsWith("Failed to load resource"))
+      trouble.push(`${page.url()}: ${text}`);
+  });
+  const goto = page.goto.bind(page);
+  page.goto = (url, more) => unchanged(() => goto(url, more));
+  return { context, page };
+}
+
+/**
+ * Tries again when Chromium drops a request because a network interface came or went: deployments
+ * make and remove bridges on this very machine all the time.
+ */
+async function unchanged(ask) {
+  for (let left = 3; ; left--) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (left === 0 || !/ERR_NETWORK_CHANGED|Failed to fetch/.test(error.message)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}
+
+export async function signIn(page, path = "/deployments") {
+  await page.goto(path);
+  await page.getByLabel("User name").fill(user);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator(".app").waitFor();
+}
+
+export function check(claim, message) {
+  if (!claim) throw new Error(message);
+}
+
+export function same(got, wanted, what) {
+  const [a, b] = [JSON.stringify(got), JSON.stringify(wanted)];
+  check(a === b, `${what}: got ${a}, wanted ${b}`);
+}
+
+/** Asks until the answer is true, at most `limit` ms; says what it waited for when it was not. */
+export async function until(what, ask, limit = 15_000) {
+  const end = Date.now() + limit;
+  for (;;) {
+    const answer = await ask();
+    if (answer) return answer;
+    if (Date.now() > end) throw new Error(`${what}: not within ${limit / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** A GET of the API with the page's own session. */
+export async function api(page, path) {
+  const get = async (url) => {
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+    return response.json();
+  };
+  return unchanged(() => page.evaluate(get, `/api/v1${path}`));
+}
+
+let axe;
+/** Fails on any accessibility fault of the page as it is now. */
+export async function accessible(page, where) {
+  axe ??= await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+  await page.evaluate(axe);
+  const faults = await page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(
+      (fault) =>
+        `${fault.id}: ${fault.nodes
+          .slice(0, 3)
+          .map((node) => node.html.slice(0, 160))
+          .join(" | ")}`,
+    );
+  });
+  check(faults.length === 0, `${where}: ${faults.join("\n    ")}`);
+}
+
+/** A picture into the folder of NULLOPS_TEST_SCREENSHOTS, when that is set. */
+export async function picture(page, name) {
+  if (!pictures) return;
+  mkdirSync(pictures, { recursive: true });
+  await page.screenshot({ path: `${pictures}/${name}.png` });
+}
+
+/** A deployment name that no earlier run of the tests has used. */
+export function freshName(word) {
+  return `${word}-${Date.now().toString(36)}`;
+}

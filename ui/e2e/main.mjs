@@ -1,0 +1,234 @@
+// The main job, as an engineer does it.
+import { api, check, freshName, picture, RUN, same, signIn, until } from "./browser.mjs";
+
+/** Fills the sheet and creates; returns the deployment as the API has it. */
+export async function create(page, name) {
+  await page.goto("/deployments/new");
+  const sheet = page.getByRole("dialog", { name: "New deployment" });
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+  await page.waitForURL(new RegExp(`/deployments/[^/]+/${name}`));
+  const environment = new URL(page.url()).pathname.split("/")[2];
+  const found = await api(page, `/deployments?environment=${environment}&name=${name}&limit=1`);
+  return found.items[0];
+}
+
+/** Deletes by the API what a story has made; waits until it is gone. */
+export async function cleanUp(page, id) {
+  await page.evaluate((url) => fetch(url, { method: "DELETE" }), `/api/v1/deployments/${id}`);
+  const gone = ["removed", "canceled", "forgotten"];
+  await until(
+    "clean up",
+    async () => gone.includes((await api(page, `/deployments/${id}`)).status),
+    RUN,
+  );
+}
+
+/** The word of the state beside the deployment's name. */
+export function pill(page) {
+  return page.locator(".dh .pill");
+}
+
+export const stories = [
+  [
+    "create with the tag picker, watch it become ready, open its URL, read logs, delete",
+    async ({ page, context }) => {
+      const name = freshName("story");
+      await signIn(page);
+      await page
+        .getByRole("link", { name: /New deployment/ })
+        .first()
+        .click();
+      const sheet = page.getByRole("dialog", { name: "New deployment" });
+      await sheet.getByLabel("Name").fill(name);
+      const chosen = await pickTag(page, sheet);
+      await picture(page, "create");
+      await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+      await page.waitForURL(new RegExp(`/${name}/run`));
+
+      const id = await watch(page, name, chosen);
+      await openUrl(page, context);
+      await readServiceLog(page);
+      await remove(page, name, id);
+    },
+  ],
+  [
+    "a refused create says what and where, and keeps what was typed",
+    async ({ page }) => {
+      await signIn(page, "/deployments/new");
+      const sheet = page.getByRole("dialog", { name: "New deployment" });
+      await sheet.getByLabel("Name").fill("Not_A_Name");
+      await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+      await sheet
+        .getByText(/Use small letters, digits and hyphens/)
+        .first()
+        .waitFor();
+      same(
+        await sheet.getByLabel("Name").getAttribute("aria-invalid"),
+        "true",
+        "the field is marked",
+      );
+      same(await sheet.getByLabel("Name").inputValue(), "Not_A_Name", "what was typed");
+      check(page.url().includes("/deployments/new"), "the sheet was left");
+    },
+  ],
+  [
+    "what is not there is not found, and says so",
+    async ({ page }) => {
+      await signIn(page, "/deployments/nowhere/nothing");
+      await page.getByText("There is nothing here that you may see").waitFor();
+    },
+  ],
+];
+
+/** Opens the first picker, searches, switches the order, and takes another tag if there is one. */
+async function pickTag(page, sheet) {
+  // promise: N-026
+  const pinned = sheet.locator(".sv.pin");
+  check((await pinned.count()) > 0, "no pinned service is shown");
+  check(
+    /\S/.test(await pinned.first().locator(".locked .mono").innerText()),
+    "the pinned tag is not shown",
+  );
+  same(await pinned.locator("input, button").count(), 0, "controls on pinned services");
+  const trigger = sheet.locator("button.in[data-step]").first();
+  const step = await trigger.getAttribute("data-step");
+  const before = await trigger.getAttribute("aria-label");
+  await trigger.click();
+  const picker = page.getByRole("dialog", { name: `Version of ${step}` });
+  const options = picker.getByRole("option");
+  await options.first().waitFor();
+  await picker.getByRole("button", { name: "Version", exact: true }).click();
+  same(
+    await picker.getByRole("button", { name: "Version", exact: true }).getAttribute("aria-pressed"),
+    "true",
+    "order",
+  );
+  const search = picker.getByRole("combobox", { name: "Search tags" });
+  await search.fill("no-such-tag-anywhere");
+  await picker.getByText(/No tag contains/).waitFor();
+  await search.fill("");
+  await options.first().waitFor();
+  await picture(page, "tag-picker");
+  const titles = await options.evaluateAll((all) => all.map((one) => one.title));
+  const tag = titles.find((title) => !before.endsWith(title)) ?? titles[0];
+  await picker.getByTitle(tag, { exact: true }).click();
+  await picker.waitFor({ state: "detached" });
+  await sheet.getByRole("button", { name: `Version of ${step}: ${tag}` }).waitFor();
+  return { step, tag };
+}
+
+/** Watches the graph without a reload, until every step is done; its log lines came live. */
+async function watch(page, name, chosen) {
+  await page.evaluate(() => {
+    window.stayed = true;
+  });
+  const environment = new URL(page.url()).pathname.split("/")[2];
+  const { items } = await api(page, `/deployments?environment=${environment}&name=${name}&limit=1`);
+  const deployment = items[0];
+  const tag = deployment.versions.find((version) => version.step === chosen.step)?.tag;
+  // promise: N-027
+  same(tag, chosen.tag, "the chosen tag was taken");
+  const nodes = page.locator(".gp [data-step]");
+  await until("the graph", async () => (await nodes.count()) === deployment.steps_total);
+  const seen = new Set();
+  await until(
+    "ready",
+    async () => {
+      for (const state of await nodes.evaluateAll((all) => all.map((one) => one.dataset.st)))
+        seen.add(state);
+      const word = await pill(page).innerText();
+      check(!/Failed|Stuck/.test(word), `it is ${word}: ${await page.locator(".dh").innerText()}`);
+      // promise: N-250
+      return word === "Ready";
+    },
+    RUN,
+  );
+  const drawn = await page.locator(".gp path.edge").count();
+  check(drawn >= deployment.steps_total - 1, `only ${drawn} edges are drawn`);
+  check(seen.has("running") || seen.has("pulling"), `no step was seen at work, only ${[...seen]}`);
+  await until(
+    "every step done",
+    async () => await nodes.evaluateAll((all) => all.every((one) => one.dataset.st === "done")),
+  );
+  check(await page.evaluate(() => window.stayed), "the page was loaded again");
+  await picture(page, "run-ready");
+  await compareLogs(page, deployment.id, 1);
+  return deployment.id;
+}
+
+/** Every step's log on the page is what the API has: no line missing, none twice. */
+export async function compareLogs(page, id, run) {
+  const { steps } = await api(page, `/deployments/${id}/runs/${run}`);
+  let compared = 0;
+  for (const step of steps.filter((one) => one.kind === "plugin")) {
+    const { items } = await api(
+      page,
+      `/deployments/${id}/runs/${run}/steps/${step.key}/log?limit=5000`,
+    );
+    // A longer log is not drawn as a whole; the reducer's own tests cover those.
+    if (items.length === 0 || items.length > 25) continue;
+    await page.locator(`.gp [data-step="${step.key}"]`).click();
+    const shown = () =>
+      page.locator(".log .ln .k").evaluateAll((all) => all.map((one) => Number(one.textContent)));
+    const wanted = items.map((line) => line.number);
+    // promise: N-281
+    await until(
+      `the log of ${step.key}`,
+      async () => JSON.stringify((await shown()).sort((a, b) => a - b)) === JSON.stringify(wanted),
+    );
+    compared++;
+  }
+  check(compared > 0, "no step wrote a log that could be compared");
+}
+
+async function openUrl(page, context) {
+  await page
+    .getByRole("navigation", { name: "Deployments" })
+    .getByRole("link", { name: /^Services/ })
+    .click();
+  // promise: N-284
+  await page
+    .getByText(/^Healthy$/)
+    .first()
+    .waitFor();
+  await picture(page, "services");
+  const link = page.locator(".sr .u a").first();
+  await link.waitFor({ timeout: 30_000 });
+  const url = await link.getAttribute("href");
+  const other = await context.newPage();
+  await until(
+    `${url} answers`,
+    async () => (await other.goto(url).catch(() => null))?.status() === 200,
+    30_000,
+  );
+  check((await other.locator("body").innerText()).trim().length > 0, `${url} is empty`);
+  await other.close();
+}
+
+async function readServiceLog(page) {
+  await page
+    .locator(".sr")
+    .filter({ has: page.locator(".u a") })
+    .first()
+    .getByRole("link", { name: "Log" })
+    .click();
+  // promise: N-280
+  await page.locator(".log .ln").first().waitFor();
+  await page.getByRole("link", { name: "Hide the log" }).click();
+}
+
+async function remove(page, name, id) {
+  await page.getByRole("button", { name: "Delete" }).click();
+  const question = page.getByRole("dialog", { name: `Delete ${name}?` });
+  await question.getByText(/every volume with its data is erased/).waitFor();
+  await picture(page, "delete");
+  await question.getByRole("button", { name: "Delete" }).click();
+  await until("removed", async () => (await pill(page).innerText()) === "Removed", RUN);
+  same((await api(page, `/deployments/${id}`)).status, "removed", "the API's word");
+  await page.goto("/deployments");
+  await page.locator(".body[aria-busy=false]").waitFor();
+  same(await page.getByRole("link", { name, exact: true }).count(), 0, "rows of that name");
+  await page.goto(`/d/${id}`);
+  await page.getByText("This deployment was removed").waitFor();
+}

@@ -1,0 +1,44 @@
+// Browser tests against a running NullOps: npm run e2e [part of a story's name].
+// NULLOPS_TEST_URL, NULLOPS_TEST_USER and NULLOPS_TEST_PASSWORD say where and as whom (an admin);
+// a project with a pipeline, an environment and an online node have to be there.
+
+import { stories as access } from "./access.mjs";
+import { stories as accessibility } from "./accessibility.mjs";
+import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
+import { stories as live } from "./live.mjs";
+import { stories as main } from "./main.mjs";
+
+if (!base || !user || !password) {
+  console.error(
+    "e2e: set NULLOPS_TEST_URL, NULLOPS_TEST_USER and NULLOPS_TEST_PASSWORD, or run `make test`, which does.",
+  );
+  process.exit(2);
+}
+const wanted = process.argv[2] ?? "";
+const stories = [...access, ...main, ...live, ...accessibility].filter(([name]) =>
+  name.includes(wanted),
+);
+const browser = await launch();
+let [passed, failed] = [0, 0];
+
+for (const [name, story, options] of stories) {
+  const begun = Date.now();
+  const before = trouble.length;
+  const { context, page } = await open(browser, options);
+  try {
+    await story({ page, context, browser });
+    if (trouble.length > before)
+      throw new Error(`the page complained: ${trouble.slice(before).join("\n    ")}`);
+    passed++;
+    console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL  ${name}\n    ${error.message}\n    at ${page.url()}`);
+    await picture(page, `failed-${name.replace(/[^a-z0-9]+/gi, "-")}`).catch(() => undefined);
+  } finally {
+    await context.close();
+  }
+}
+await browser.close();
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 && passed > 0 ? 0 : 1);

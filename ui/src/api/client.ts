@@ -1,0 +1,60 @@
+import createClient from "openapi-fetch";
+import type { components, paths } from "./schema.gen";
+
+export type Schemas = components["schemas"];
+export type Deployment = Schemas["Deployment"];
+export type Run = Schemas["Run"];
+export type Step = Schemas["Step"];
+export type LogLine = Schemas["LogLine"];
+export type Progress = Schemas["Progress"];
+export type ServiceHealth = Schemas["ServiceHealth"];
+export type Problem = Schemas["Problem"];
+export type Me = Schemas["Me"];
+export type NodeInfo = Schemas["Node"];
+
+/** Same origin, session cookie; the browser adds Sec-Fetch-Site, which the server checks. */
+export const client = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+
+/** A refusal of the API, with the sentence, the field and the remedy it gave. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Problem,
+  ) {
+    super(problem.detail ?? problem.title);
+  }
+}
+
+type Answer<T> = { data?: T; error?: unknown; response: Response };
+
+/** The body of an answer, or the refusal as an ApiError. */
+export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await answer;
+  if (response.ok) return data as T;
+  throw new ApiError(response.status, asProblem(error, response));
+}
+
+function asProblem(error: unknown, response: Response): Problem {
+  if (error && typeof error === "object" && "title" in error) return error as Problem;
+  return {
+    type: "about:blank",
+    title: `The server answered ${response.status}.`,
+    status: response.status,
+    code: "unreadable",
+    request_id: response.headers.get("X-Request-Id") ?? "",
+  };
+}
+
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 401;
+}
+
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
+/** A key that makes a repeated create one create. Works on plain HTTP too, unlike randomUUID. */
+export function idempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,49 @@
+import { queryOptions } from "@tanstack/react-query";
+import { ask, client, type NodeInfo, type Schemas } from "../client";
+import { allPages } from "./common";
+
+export const projects = queryOptions({
+  queryKey: ["projects"],
+  queryFn: () =>
+    allPages<Schemas["Project"]>((cursor) =>
+      ask(client.GET("/api/v1/projects", { params: { query: { limit: 500, cursor } } })),
+    ),
+});
+
+export const project = (name: string) =>
+  queryOptions({
+    queryKey: ["project", name],
+    queryFn: () => ask(client.GET("/api/v1/projects/{name}", { params: { path: { name } } })),
+    enabled: name !== "",
+  });
+
+export const pipeline = (name: string) =>
+  queryOptions({
+    queryKey: ["project", name, "pipeline"],
+    queryFn: () =>
+      ask(client.GET("/api/v1/projects/{name}/pipeline", { params: { path: { name } } })),
+    enabled: name !== "",
+  });
+
+export const environments = queryOptions({
+  queryKey: ["environments"],
+  queryFn: () =>
+    allPages<Schemas["Environment"]>((cursor) =>
+      ask(client.GET("/api/v1/environments", { params: { query: { limit: 500, cursor } } })),
+    ),
+});
+
+/** Nodes have no stream of their own yet, so their page asks again every few seconds. */
+export const nodes = queryOptions({
+  queryKey: ["nodes"],
+  queryFn: () =>
+    allPages<NodeInfo>((cursor) =>
+      ask(client.GET("/api/v1/nodes", { params: { query: { limit: 500, cursor } } })),
+    ),
+});
+
+export const node = (name: string) =>
+  queryOptions({
+    queryKey: ["node", name],
+    queryFn: () => ask(client.GET("/api/v1/nodes/{name}", { params: { path: { name } } })),
+  });

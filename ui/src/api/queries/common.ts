@@ -1,0 +1,42 @@
+import { QueryCache, QueryClient, queryOptions } from "@tanstack/react-query";
+import { ApiError, ask, client, isSignedOut } from "../client";
+
+/** The page's cache. `signedOut` is called once a request finds that the session has ended. */
+export function newQueryClient(signedOut: () => void): QueryClient {
+  return new QueryClient({
+    queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && signedOut() }),
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        retry: (count, error) => isSilence(error) && count < 2,
+        refetchOnWindowFocus: false,
+      },
+    },
+  });
+}
+
+/** A refusal is an answer; only silence, or a server in trouble, is worth asking again. */
+export function isSilence(error: unknown): boolean {
+  return !(error instanceof ApiError && error.status < 500);
+}
+
+export const me = queryOptions({
+  queryKey: ["me"],
+  queryFn: () => ask(client.GET("/api/v1/me")),
+  staleTime: 60_000,
+});
+
+/** Reads every page of a list, at most 20 of them. */
+export async function allPages<T>(
+  page: (cursor?: string) => Promise<{ items: T[]; next_cursor?: string }>,
+): Promise<T[]> {
+  const items: T[] = [];
+  let cursor: string | undefined;
+  for (let count = 0; count < 20; count++) {
+    const answer = await page(cursor);
+    items.push(...answer.items);
+    cursor = answer.next_cursor;
+    if (!cursor) break;
+  }
+  return items;
+}

@@ -1,0 +1,89 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { ApiError, ask, client, type Deployment, type LogLine } from "../client";
+import { allPages } from "./common";
+
+/** Every deployment that is not removed, newest first. */
+export const deployments = queryOptions({
+  queryKey: ["deployments"],
+  queryFn: () =>
+    allPages<Deployment>((cursor) =>
+      ask(client.GET("/api/v1/deployments", { params: { query: { limit: 500, cursor } } })),
+    ),
+});
+
+export const deployment = (id: string) =>
+  queryOptions({
+    queryKey: ["deployment", id],
+    queryFn: () => ask(client.GET("/api/v1/deployments/{id}", { params: { path: { id } } })),
+  });
+
+/** The deployment of that name: the one that is there, or the newest of those removed. */
+export const deploymentByName = (environment: string, name: string) =>
+  queryOptions({
+    queryKey: ["deployment-by-name", environment, name],
+    queryFn: async () => {
+      for (const removed of [false, true]) {
+        const query = { environment, name, removed, limit: 1 };
+        const found = await ask(client.GET("/api/v1/deployments", { params: { query } }));
+        if (found.items[0]) return found.items[0];
+      }
+      throw new ApiError(404, {
+        type: "about:blank",
+        title: "Not found",
+        status: 404,
+        code: "not_found",
+        request_id: "",
+      });
+    },
+  });
+
+export const runs = (id: string) =>
+  queryOptions({
+    queryKey: ["deployment", id, "runs"],
+    queryFn: () => ask(client.GET("/api/v1/deployments/{id}/runs", { params: { path: { id } } })),
+  });
+
+export const run = (id: string, number: number) =>
+  queryOptions({
+    queryKey: ["deployment", id, "run", number],
+    queryFn: () =>
+      ask(
+        client.GET("/api/v1/deployments/{id}/runs/{run}", {
+          params: { path: { id, run: number } },
+        }),
+      ),
+    enabled: number > 0,
+  });
+
+/** Log lines of a step behind a number, until there are no more. */
+export async function readLog(id: string, runNumber: number, step: string, after: number) {
+  const items: LogLine[] = [];
+  let from = after;
+  for (let page = 0; page < 100; page++) {
+    const params = { path: { id, run: runNumber, step }, query: { after: from, limit: 5000 } };
+    const answer = await ask(
+      client.GET("/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", { params }),
+    );
+    items.push(...answer.items);
+    from = answer.items[answer.items.length - 1]?.number ?? from;
+    if (!answer.more || answer.items.length === 0) break;
+  }
+  return items;
+}
+
+export const tags = (service: string, search: string, order: "newest" | "version") =>
+  infiniteQueryOptions({
+    queryKey: ["tags", service, search, order],
+    queryFn: ({ pageParam }) =>
+      ask(
+        client.GET("/api/v1/services/{name}/tags", {
+          params: {
+            path: { name: service },
+            query: { search: search || undefined, order, limit: 200, cursor: pageParam },
+          },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor,
+    staleTime: 15_000,
+  });

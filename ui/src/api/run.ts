@@ -1,0 +1,94 @@
+import type { Deployment, LogLine, Progress, ServiceHealth, Step } from "./client";
+import { addLines, emptyLog, type StepLog } from "./log";
+import type { ServerEvent } from "./sse";
+
+/** What one page knows of one deployment from its stream. */
+export type Watched = {
+  deployment: Deployment | null;
+  /** By run and key: see `stepId`. */
+  steps: Record<string, Step>;
+  progress: Record<string, Progress>;
+  logs: Record<string, StepLog>;
+};
+
+export const nothingWatched: Watched = { deployment: null, steps: {}, progress: {}, logs: {} };
+
+export function stepId(run: number, key: string): string {
+  return `${run}/${key}`;
+}
+
+/** Applies a batch of events: pure, so that order, gaps and doubles can be tested. */
+export function reduce(state: Watched, events: ServerEvent[]): Watched {
+  let next = state;
+  const lines: LogLine[] = [];
+  for (const event of events) {
+    const data = parse(event.data);
+    if (data === undefined) continue;
+    if (event.event === "line") lines.push(data as LogLine);
+    else next = apply(next, event, data);
+  }
+  return lines.length === 0 ? next : { ...next, logs: addAll(next.logs, lines) };
+}
+
+function apply(state: Watched, { event, id }: ServerEvent, data: unknown): Watched {
+  switch (event) {
+    case "deployment": {
+      const deployment = newer(state.deployment, data as Deployment);
+      return { ...state, deployment };
+    }
+    case "step": {
+      const step = data as Step;
+      return { ...state, steps: { ...state.steps, [stepId(step.run, step.key)]: step } };
+    }
+    case "progress": {
+      const one = data as Progress;
+      return { ...state, progress: { ...state.progress, [stepId(one.run, one.step)]: one } };
+    }
+    case "health":
+      return withHealth(state, data as ServiceHealth[], revision(id));
+    default:
+      return state;
+  }
+}
+
+/** The newer of two readings of a deployment: what is asked for and what is told may cross. */
+export function newer(known: Deployment | null | undefined, read: Deployment): Deployment {
+  return known && known.id === read.id && known.revision > read.revision ? known : read;
+}
+
+/** The deployment's revision that an event of its history makes: ids are `<event>-<line>`. */
+function revision(id: string): number {
+  return Number.parseInt(id, 10) || 0;
+}
+
+function withHealth(state: Watched, health: ServiceHealth[], at: number): Watched {
+  if (!state.deployment) return state;
+  const told = new Map(health.map((service) => [service.step, service]));
+  const kept = state.deployment.services.map((service) => told.get(service.step) ?? service);
+  const known = new Set(kept.map((service) => service.step));
+  const added = health.filter((service) => !known.has(service.step));
+  const services = [...kept, ...added];
+  // The revision too, or a reading from before this change would win over it.
+  const newest = Math.max(state.deployment.revision, at);
+  return { ...state, deployment: { ...state.deployment, services, revision: newest } };
+}
+
+function addAll(logs: Record<string, StepLog>, lines: LogLine[]): Record<string, StepLog> {
+  const byStep = new Map<string, LogLine[]>();
+  for (const line of lines) {
+    const id = stepId(line.run, line.step);
+    byStep.set(id, [...(byStep.get(id) ?? []), line]);
+  }
+  const next = { ...logs };
+  for (const [id, added] of byStep) next[id] = addLines(next[id] ?? emptyLog, added);
+  return next;
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    // One unreadable event must not end the stream; what it said comes again with the next state.
+    return undefined;
+  }
+}

@@ -1,0 +1,273 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDownToLine, Download, Pause, Search, WrapText } from "lucide-react";
+import {
+  memo,
+  type ReactNode,
+  type UIEvent,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import { texts } from "@/texts";
+import { parseAnsi, plainText } from "./ansi";
+import { Button } from "./Button";
+import { offset } from "./time";
+
+const t = texts.log;
+
+/** One line as a log shows it. `number` and `dropped` are absent where a source has none. */
+export type LogRow = { number?: number; at: string; text: string; dropped?: number };
+
+type Props = {
+  label: string;
+  lines: LogRow[];
+  /** Lines that this page let go, before the first one. */
+  cut?: number;
+  /** What times are counted from; without it they are by the clock. */
+  start?: string;
+  /** Said when there is no line. */
+  empty: string;
+  /** Said under the last line, once there will be no more. */
+  end?: string;
+  name: string;
+  /** Stands at the left of the tools. */
+  head?: ReactNode;
+};
+
+/** A log of any length: follows its end until somebody scrolls up, and never runs what it shows. */
+export function LogView({ label, lines, cut = 0, start, empty, end, name, head }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const [following, setFollowing] = useState(true);
+  const [seen, setSeen] = useState(0);
+  const [wrap, setWrap] = useState(true);
+  const [clockTimes, setClockTimes] = useState(false);
+  const find = useFind(lines);
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 19,
+    overscan: 12,
+    // jsdom and a hidden pane have no size; some lines are drawn all the same.
+    initialRect: { width: 800, height: 600 },
+  });
+
+  useLayoutEffect(() => {
+    if (following && lines.length > 0) virtual.scrollToIndex(lines.length - 1, { align: "end" });
+  }, [following, lines.length, virtual]);
+  useEffect(() => {
+    if (find.line === undefined) return;
+    setFollowing(false);
+    setSeen(lines.length);
+    virtual.scrollToIndex(find.line, { align: "center" });
+  }, [find.line]);
+
+  const scrolled = (event: UIEvent<HTMLDivElement>) => {
+    const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+    const atEnd = scrollHeight - scrollTop - clientHeight < 24;
+    if (atEnd) setFollowing(true);
+  };
+  const pause = () => {
+    setFollowing(false);
+    setSeen(lines.length);
+  };
+
+  return (
+    <section className="logbox" aria-label={label}>
+      <div className="sub">
+        {head}
+        <Tools find={find} wrap={wrap} setWrap={setWrap} lines={lines} name={name} />
+      </div>
+      <div
+        className="log"
+        ref={box}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        role="log"
+        aria-label={label}
+        aria-live="off"
+        data-wrap={wrap ? "on" : "off"}
+        onScroll={scrolled}
+        onWheel={(event) => event.deltaY < 0 && following && pause()}
+        onKeyDown={(event) =>
+          ["ArrowUp", "PageUp", "Home"].includes(event.key) && following && pause()
+        }
+        onPointerDown={() => following && pause()}
+      >
+        {lines.length === 0 ? <p className="t3 px-4 font-sans">{empty}</p> : null}
+        <div className="logs" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map((item) => {
+            const line = lines[item.index] as LogRow;
+            return (
+              <div
+                key={item.key}
+                data-index={item.index}
+                ref={virtual.measureElement}
+                className={`ln ${find.line === item.index ? "hit" : ""}`}
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <Line
+                  line={line}
+                  number={line.number ?? item.index + 1}
+                  start={clockTimes ? undefined : start}
+                  cut={item.index === 0 ? cut : 0}
+                />
+              </div>
+            );
+          })}
+        </div>
+        {end && lines.length > 0 ? <p className="t3 px-4 pt-1 font-sans">{end}</p> : null}
+      </div>
+      {!following && lines.length > seen ? (
+        <Button small className="newlines" onClick={() => setFollowing(true)}>
+          <ArrowDownToLine className="i sm" aria-hidden="true" />
+          {t.newLines(lines.length - seen)}
+        </Button>
+      ) : null}
+      <footer className="lf">
+        <button
+          type="button"
+          className="row gap-1.5"
+          onClick={() => (following ? pause() : setFollowing(true))}
+          aria-pressed={following}
+          title={following ? undefined : t.follow}
+        >
+          {following ? (
+            <ArrowDownToLine className="i sm" aria-hidden="true" />
+          ) : (
+            <Pause className="i sm" aria-hidden="true" />
+          )}
+          {following ? t.following : t.paused}
+        </button>
+        <span>{t.lines(lines.length)}</span>
+        {start ? (
+          <button type="button" className="end" onClick={() => setClockTimes(!clockTimes)}>
+            {clockTimes ? t.clock : t.since}
+          </button>
+        ) : null}
+      </footer>
+    </section>
+  );
+}
+
+type LineProps = { line: LogRow; number: number; start?: string; cut: number };
+
+const Line = memo(function Line({ line, number, start, cut }: LineProps) {
+  return (
+    <>
+      {cut > 0 ? <Mark>{t.cut(cut)}</Mark> : null}
+      {line.dropped ? <Mark>{t.dropped(line.dropped)}</Mark> : null}
+      <span className="k">{number}</span>
+      <span className="tm">{start ? offset(line.at, start) : clockOf(line.at)}</span>
+      <span dir="ltr">
+        {parseAnsi(line.text).map((span, i) => (
+          <span key={i} className={span.cls || undefined}>
+            {span.text}
+          </span>
+        ))}
+      </span>
+    </>
+  );
+});
+
+/** Says in the log itself that lines are missing here, how many, and why. */
+function Mark({ children }: { children: string }) {
+  return (
+    <div className="ln mk static col-span-3 pr-0">
+      <div>{children}</div>
+    </div>
+  );
+}
+
+function clockOf(at: string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? "" : date.toLocaleTimeString("en-GB");
+}
+
+type Find = {
+  text: string;
+  set: (text: string) => void;
+  step: (by: number) => void;
+  line?: number;
+  at: number;
+  count: number;
+};
+
+function useFind(lines: LogRow[]): Find {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const hits = useMemo(() => {
+    const wanted = text.toLowerCase();
+    if (!wanted) return [];
+    return lines.flatMap((line, i) =>
+      plainText(line.text).toLowerCase().includes(wanted) ? [i] : [],
+    );
+  }, [lines, text]);
+  const place = Math.min(at, Math.max(0, hits.length - 1));
+  return {
+    text,
+    set: (next) => {
+      setText(next);
+      setAt(0);
+    },
+    step: (by) => setAt(hits.length === 0 ? 0 : (place + by + hits.length) % hits.length),
+    line: hits[place],
+    at: place + 1,
+    count: hits.length,
+  };
+}
+
+type ToolProps = {
+  find: Find;
+  wrap: boolean;
+  setWrap: (wrap: boolean) => void;
+  lines: LogRow[];
+  name: string;
+};
+
+function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
+  const save = () => {
+    const text = lines.map((line) => `${line.at} ${plainText(line.text)}`).join("\n");
+    const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = `${name}.log`;
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <div className="row end">
+      {find.text ? (
+        <span className="t3 s" role="status">
+          {t.found(find.at, find.count)}
+        </span>
+      ) : null}
+      <div className="in sm w-40">
+        <Search className="i sm t3" aria-hidden="true" />
+        <input
+          type="search"
+          placeholder={t.find}
+          aria-label={t.find}
+          value={find.text}
+          onChange={(event) => find.set(event.target.value)}
+          onKeyDown={(event) => event.key === "Enter" && find.step(event.shiftKey ? -1 : 1)}
+        />
+      </div>
+      <Button
+        small
+        icon
+        look="ghost"
+        aria-label={t.wrap}
+        title={t.wrap}
+        aria-pressed={wrap}
+        onClick={() => setWrap(!wrap)}
+      >
+        <WrapText className="i sm" aria-hidden="true" />
+      </Button>
+      <Button small icon look="ghost" aria-label={t.download} title={t.download} onClick={save}>
+        <Download className="i sm" aria-hidden="true" />
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+import { Menu as MenuIcon } from "lucide-react";
+import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import type { LiveState } from "@/api/live";
+import { texts } from "@/texts";
+import { useNow } from "./Time";
+import { duration } from "./time";
+
+/** Whether the page is in step with the server, and by how much it is not. */
+export function Live({ state, className }: { state: LiveState; className?: string }) {
+  const now = useNow();
+  const late = Math.max(1000, now - state.since);
+  const age = late < 60_000 ? `${Math.round(late / 1000)} s` : duration(late);
+  const word = state.kind === "behind" ? texts.live.behind(age) : texts.live[state.kind];
+  return (
+    <span className={`live ${className ?? ""}`} data-live={state.kind}>
+      {word}
+    </span>
+  );
+}
+
+/** Sets the document's title while the page is shown: the state first, then the name. */
+export function useTitle(...parts: string[]) {
+  const title = [...parts, texts.product].join(" · ");
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+const FIELDS = "input, textarea, select, [contenteditable], [role=menu], [role=listbox]";
+
+/** Single keys of a page. They are off in fields, under sheets and menus, and with a modifier. */
+export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>) {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (target.closest(FIELDS) || document.querySelector("[role=dialog], [role=menu]")) return;
+      const run = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      if (!run) return;
+      event.preventDefault();
+      run(event);
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  });
+}
+
+/** Opens the sidebar on a phone; set by the frame around the pages. */
+export const OpenMenu = createContext<() => void>(() => {});
+
+/** The bar above a page. */
+export function Top({ children }: { children: ReactNode }) {
+  const open = useContext(OpenMenu);
+  return (
+    <header className="top">
+      <button type="button" className="btn ghost ic only-m" aria-label={texts.menu} onClick={open}>
+        <MenuIcon className="i" aria-hidden="true" />
+      </button>
+      {children}
+    </header>
+  );
+}
+
+/** Whether the window is narrower than a measure in px, kept up to date. */
+export function useNarrow(width: number): boolean {
+  const query = `(width < ${width}px)`;
+  const [narrow, setNarrow] = useState(() => window.matchMedia(query).matches);
+  useEffect(() => {
+    const list = window.matchMedia(query);
+    const change = () => setNarrow(list.matches);
+    change();
+    list.addEventListener("change", change);
+    return () => list.removeEventListener("change", change);
+  }, [query]);
+  return narrow;
+}

@@ -1,0 +1,85 @@
+import type { ReactNode } from "react";
+import { texts } from "@/texts";
+import { Glyph } from "./Glyph";
+
+const words: Record<string, string> = texts.states;
+
+/** The word of a state, for people. */
+export function stateWord(state: string): string {
+  return words[state] ?? state;
+}
+
+/* Colours and lines of states that look like another one. */
+const looks: Record<string, string> = {
+  untrusted: "stuck",
+  incompatible: "failed",
+  disabled: "offline",
+  enrolled: "queued",
+  online: "ready",
+  healthy: "ready",
+  unhealthy: "failed",
+  starting: "applying",
+  stopped: "offline",
+};
+
+export function lookOf(state: string): string {
+  return looks[state] ?? state;
+}
+
+type Props = { state: string; children?: ReactNode; share?: number; small?: boolean };
+
+/** Glyph and word of a state, always together. */
+export function StatusMark({ state, children, share, small }: Props) {
+  return (
+    <span className="st" data-st={lookOf(state)}>
+      <Glyph state={glyphOf(state)} share={share} size={small ? "sm" : undefined} />
+      {children ?? stateWord(state)}
+    </span>
+  );
+}
+
+function glyphOf(state: string): string {
+  const health: Record<string, string> = {
+    healthy: "ready",
+    unhealthy: "failed",
+    starting: "applying",
+    stopped: "offline",
+  };
+  return health[state] ?? state;
+}
+
+export function Pill({ state, children, share }: Props) {
+  return (
+    <span className="pill" data-st={lookOf(state)}>
+      <Glyph state={glyphOf(state)} share={share} />
+      {children ?? stateWord(state)}
+    </span>
+  );
+}
+
+/** The line at a row's edge: its pattern says movement. */
+export function Rail({ state }: { state: string }) {
+  return <span className="rail" data-st={lookOf(state)} aria-hidden="true" />;
+}
+
+/** The strip under the top bar, only when a machine or link needs a person. */
+export function Notice({
+  state,
+  title,
+  children,
+  act,
+}: {
+  state: string;
+  title: string;
+  children?: ReactNode;
+  act?: ReactNode;
+}) {
+  return (
+    <div className="notice" data-st={lookOf(state)} role="status">
+      <Rail state={state} />
+      <StatusMark state={state}>{title}</StatusMark>
+      <span className="t2 tr">{children}</span>
+      {act ? <span className="end nw">{act}</span> : null}
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { ago, bytes, duration, offset, shortAgo } from "./time";
+
+const now = new Date("2026-11-21T12:00:00Z").getTime();
+const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();
+
+describe("time", () => {
+  it.each([
+    [3, "now"],
+    [42, "42 s"],
+    [12 * 60 + 5, "12 min"],
+    [3 * 3600, "3 h"],
+    [49 * 3600, "2 d"],
+  ])("%i s before reads %s", (seconds, text) => expect(shortAgo(before(seconds), now)).toBe(text));
+
+  it("says ago, except for now", () => {
+    expect(ago(before(1), now)).toBe("now");
+    expect(ago(before(90), now)).toBe("1 min ago");
+  });
+
+  it("does not go into the future when clocks differ", () =>
+    expect(ago(before(-30), now)).toBe("now"));
+
+  it.each([
+    [400, "0.4 s"],
+    [9949, "9.9 s"],
+    [38_000, "38 s"],
+    [100_000, "1 min 40 s"],
+    [120_000, "2 min"],
+    [2 * 86_400_000 + 21 * 3_600_000, "2 d 21 h"],
+  ])("%i ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
+
+  it("says nothing rather than NaN", () => expect(duration(Number.NaN)).toBe(""));
+
+  it("gives log offsets one width", () => {
+    expect(offset("2026-11-21T12:00:00.412Z", "2026-11-21T12:00:00Z")).toBe("0.412");
+    expect(offset("2026-11-21T12:00:24.77Z", "2026-11-21T12:00:00Z")).toBe("24.77");
+    expect(offset("2026-11-21T11:59:59Z", "2026-11-21T12:00:00Z")).toBe("0.000");
+  });
+
+  it("says bytes as people do", () => {
+    expect(bytes(148_200_000)).toBe("148 MB");
+    expect(bytes(1_400_000_000)).toBe("1.4 GB");
+    expect(bytes(12)).toBe("12 B");
+  });
+});

@@ -1,0 +1,81 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How long ago, in one or two words: "now", "12 min ago", "3 h ago", "2 d ago". */
+export function ago(then: string | number | Date, now: number): string {
+  const short = shortAgo(then, now);
+  return short === "now" ? short : `${short} ago`;
+}
+
+/** As `ago`, for a column whose header says what it is. */
+export function shortAgo(then: string | number | Date, now: number): string {
+  const passed = now - new Date(then).getTime();
+  if (!Number.isFinite(passed)) return "";
+  if (passed < 10 * SECOND) return "now";
+  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`;
+  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min`;
+  if (passed < DAY) return `${Math.floor(passed / HOUR)} h`;
+  return `${Math.floor(passed / DAY)} d`;
+}
+
+/** A span in milliseconds, with at most two units: "0.9 s", "38 s", "1 min 40 s", "2 d 21 h". */
+export function duration(ms: number): string {
+  if (!Number.isFinite(ms) || ms < 0) return "";
+  if (ms < 9950) return `${(ms / SECOND).toFixed(1)} s`;
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
+  if (ms < HOUR) return pair(ms, MINUTE, "min", SECOND, "s");
+  if (ms < DAY) return pair(ms, HOUR, "h", MINUTE, "min");
+  return pair(ms, DAY, "d", HOUR, "h");
+}
+
+function pair(ms: number, large: number, unit: string, small: number, rest: string): string {
+  const whole = Math.floor(ms / large);
+  const left = Math.floor((ms % large) / small);
+  return left === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${left} ${rest}`;
+}
+
+/** The time between two moments; an open end counts until `now`. */
+export function between(from?: string | null, to?: string | null, now = Date.now()): number {
+  if (!from) return Number.NaN;
+  return Math.max(0, (to ? new Date(to).getTime() : now) - new Date(from).getTime());
+}
+
+/** The exact moment, in the reader's own zone, for tooltips: "21 Nov 2026, 14:02:11". */
+export function exact(then: string | number | Date): string {
+  const date = new Date(then);
+  if (Number.isNaN(date.getTime())) return "";
+  return date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+}
+
+/** Seconds since a step began, as the log's second column shows them: "0.412", "24.77", "104.2". */
+export function offset(then: string, start: string): string {
+  const seconds = (new Date(then).getTime() - new Date(start).getTime()) / SECOND;
+  if (!Number.isFinite(seconds)) return "";
+  const shown = Math.max(0, seconds);
+  return shown.toFixed(shown < 10 ? 3 : shown < 100 ? 2 : 1);
+}
+
+/** Bytes as people say them: "148 MB". Decimal units, as registries use. */
+export function bytes(count: number): string {
+  if (count < 1000) return `${count} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let value = count;
+  let unit = "B";
+  for (const next of units) {
+    if (value < 1000) break;
+    value /= 1000;
+    unit = next;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
+}
+
+/** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */
+export function clock(then: string | number | Date, now = Date.now()): string {
+  const date = new Date(then);
+  if (Number.isNaN(date.getTime())) return "";
+  const time = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  if (date.toDateString() === new Date(now).toDateString()) return time;
+  return `${date.toLocaleDateString("en-GB", { day: "numeric", month: "short" })} ${time}`;
+}

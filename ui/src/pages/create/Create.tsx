@@ -1,0 +1,256 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { type KeyboardEvent, useRef, useState } from "react";
+import { ask, client, idempotencyKey, type Schemas } from "@/api/client";
+import { mergeOne } from "@/api/list";
+import {
+  environments as environmentsQuery,
+  projects as projectsQuery,
+} from "@/api/queries/catalog";
+import { isSilence } from "@/api/queries/common";
+import { deployments } from "@/api/queries/deployments";
+import { Button } from "@/components/Button";
+import { Field } from "@/components/Field";
+import { isName, nameFromTag } from "@/components/names";
+import { Sheet } from "@/components/Overlay";
+import { Select } from "@/components/Select";
+import { useTitle } from "@/components/Shell";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { texts } from "@/texts";
+import { countRefusals, nothingRefused, type Refusal, sortRefusal } from "./refusal";
+import { Summary } from "./Summary";
+import { useVersions, Versions } from "./Versions";
+
+const t = texts.create;
+const route = getRouteApi("/app/deployments/new");
+
+type Project = Schemas["Project"];
+type Environment = Schemas["Environment"];
+
+/** The right versions in under 20 seconds. */
+export function Create() {
+  useTitle(t.title);
+  const navigate = route.useNavigate();
+  const projects = useQuery(projectsQuery);
+  const environments = useQuery(environmentsQuery);
+  const close = () => void navigate({ to: "/deployments", search: {} });
+  const error = projects.error ?? environments.error;
+  if (projects.data && environments.data)
+    return (
+      <Form
+        projects={projects.data.filter(usable)}
+        environments={environments.data}
+        close={close}
+      />
+    );
+  return (
+    <Sheet open onClose={close} title={t.title}>
+      {error ? (
+        <ErrorState
+          what={t.unread}
+          error={error}
+          retry={() => {
+            void projects.refetch();
+            void environments.refetch();
+          }}
+        />
+      ) : (
+        <Skeletons count={6} height={52} />
+      )}
+    </Sheet>
+  );
+}
+
+function usable(project: Project): boolean {
+  return Boolean(project.pipeline_version);
+}
+
+type FormProps = { projects: Project[]; environments: Environment[]; close: () => void };
+
+function Form({ projects, environments, close }: FormProps) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const project =
+    projects.find((one) => one.name === search.project) ??
+    only(projects.filter((one) => one.can_create)) ??
+    only(projects);
+  const environment =
+    environments.find((one) => one.name === search.env) ??
+    only(environments.filter((one) => one.can_create)) ??
+    only(environments);
+  const versions = useVersions(project);
+  const [typed, setTyped] = useState<string>();
+  const [local, setLocal] = useState<Refusal>();
+  const name = typed ?? nameFromTag(versions.byHand ?? "");
+  const first = useRef<HTMLInputElement>(null);
+  const create = useCreate();
+  const refusal = local ?? (create.error ? sortRefusal(create.error) : nothingRefused);
+  const change = () => {
+    setLocal(undefined);
+    create.reset();
+  };
+  const submit = () => {
+    if (create.isPending || !project || !environment) return;
+    const found = check(name, versions.chosen);
+    setLocal(found);
+    if (found) return;
+    create.mutate({
+      name,
+      project: project.name,
+      environment: environment.name,
+      versions: Object.fromEntries(versions.chosen.map((one) => [one.step, one.value])),
+    });
+  };
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
+  };
+  const set = (next: { project?: string; env?: string }) => {
+    change();
+    void navigate({ to: ".", search: (before) => ({ ...before, ...next }), replace: true });
+  };
+  const head = (
+    <>
+      <span className="t3 hide-m">{t.of}</span>
+      <Select
+        label={t.project}
+        placeholder={t.chooseProject}
+        value={project?.name ?? null}
+        options={projects.map((one) => ({
+          value: one.name,
+          label: one.name,
+          detail: one.pipeline_version ? t.version(one.pipeline_version) : undefined,
+        }))}
+        onChange={(next) => set({ project: next })}
+      />
+      <span className="t3">{t.on}</span>
+      <Select
+        label={t.environment}
+        placeholder={t.chooseEnvironment}
+        value={environment?.name ?? null}
+        options={environments.map((one) => ({ value: one.name, label: one.name }))}
+        onChange={(next) => set({ env: next })}
+      />
+    </>
+  );
+  const foot = (
+    <Foot
+      refusal={refusal}
+      busy={create.isPending}
+      reason={whyNot(project, environment)}
+      submit={submit}
+    />
+  );
+  return (
+    <Sheet open onClose={close} title={t.title} head={head} foot={foot} focus={first}>
+      {projects.length === 0 || environments.length === 0 ? (
+        <EmptyState title={t.noneTitle}>{t.none}</EmptyState>
+      ) : (
+        // biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter anywhere in the sheet creates
+        <div className="sg" onKeyDown={keys}>
+          <div className="form">
+            <Field
+              ref={first}
+              label={t.name}
+              mono
+              spellCheck={false}
+              autoCapitalize="none"
+              maxLength={40}
+              value={name}
+              error={refusal.name}
+              hint={t.nameHint}
+              onChange={(event) => {
+                setTyped(event.target.value);
+                change();
+              }}
+              onKeyDown={(event) => event.key === "Enter" && submit()}
+            />
+            {project ? (
+              <Versions
+                project={project}
+                versions={versions}
+                refused={refusal.versions}
+                changed={change}
+              />
+            ) : null}
+          </div>
+          <Summary project={project} environment={environment} name={name} refusal={refusal} />
+        </div>
+      )}
+    </Sheet>
+  );
+}
+
+function only<T>(all: T[]): T | undefined {
+  return all[0];
+}
+
+function whyNot(project?: Project, environment?: Environment): string | undefined {
+  if (!project) return t.chooseProject;
+  if (!environment) return t.chooseEnvironment;
+  if (!project.can_create && !environment.can_create) return texts.page.needsFull(project.name);
+  return undefined;
+}
+
+/** What can be seen to be wrong without asking. */
+function check(name: string, chosen: { step: string; value: string }[]): Refusal | undefined {
+  const found: Refusal = { ...nothingRefused, versions: {} };
+  if (!name) found.name = t.nameMissing;
+  else if (!isName(name)) found.name = t.nameWrong;
+  for (const one of chosen) if (!one.value) found.versions[one.step] = t.tagMissing(one.step);
+  return countRefusals(found) > 0 ? found : undefined;
+}
+
+/** Creates once: the same key goes with every try of the same form content. */
+function useCreate() {
+  const cache = useQueryClient();
+  const navigate = route.useNavigate();
+  const sent = useRef({ body: "", key: "" });
+  return useMutation({
+    mutationFn: (body: Schemas["DeploymentCreate"]) => {
+      const text = JSON.stringify(body);
+      if (sent.current.body !== text) sent.current = { body: text, key: idempotencyKey() };
+      const params = { header: { "Idempotency-Key": sent.current.key } };
+      return ask(client.POST("/api/v1/deployments", { body, params }));
+    },
+    // The key makes it one create, however often it is sent.
+    retry: (count, error) => isSilence(error) && count < 2,
+    onSuccess: (made) => {
+      cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, made));
+      cache.setQueryData(["deployment", made.id], made);
+      cache.setQueryData(["deployment-by-name", made.environment, made.name], made);
+      void navigate({
+        to: "/deployments/$environment/$name/{-$tab}",
+        params: { environment: made.environment, name: made.name, tab: "run" },
+        search: {},
+      });
+    },
+    // A refusal was an answer: the next try is another create. Silence was not: it is the same one.
+    onError: (error) => {
+      if ("status" in error) sent.current = { body: "", key: "" };
+    },
+  });
+}
+
+type FootProps = { refusal: Refusal; busy: boolean; reason?: string; submit: () => void };
+
+function Foot({ refusal, busy, reason, submit }: FootProps) {
+  const count = countRefusals(refusal);
+  return (
+    <>
+      {count > 0 ? (
+        <span className="row" role="status">
+          <StatusMark state="failed">{t.mend(count)}</StatusMark>
+          <span className="t2 tr">
+            {refusal.rest[0] ?? refusal.name ?? Object.values(refusal.versions)[0]}
+          </span>
+        </span>
+      ) : null}
+      <div className="row end">
+        <Button look="ink" reason={reason} busy={busy && t.busy} onClick={submit}>
+          {t.submit} <kbd>Ctrl Enter</kbd>
+        </Button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "@/api/client";
+import { pipeline as pipelineQuery } from "@/api/queries/catalog";
+import { isName } from "@/components/names";
+import { StatusMark } from "@/components/Status";
+import { bytes } from "@/components/time";
+import { texts } from "@/texts";
+import type { Refusal } from "./refusal";
+
+const t = texts.create;
+
+type Props = {
+  project?: Schemas["Project"];
+  environment?: Schemas["Environment"];
+  name: string;
+  refusal: Refusal;
+};
+
+/** Beside the form: what will be made, or why it was refused. */
+export function Summary({ project, environment, name, refusal }: Props) {
+  const query = useQuery(pipelineQuery(project?.name ?? ""));
+  const steps = query.data?.pipeline.steps ?? [];
+  const open = steps
+    .filter((step) => step.service?.ports?.some((port) => port.expose))
+    .map((step) => step.key);
+  const shown = isName(name) ? name : "…";
+  const suffix = environment?.url_suffix.replace(/^\./, "");
+  return (
+    <aside className="side2 flex flex-col gap-3" aria-label={t.checks}>
+      <Refused refusal={refusal} />
+      <h2>{t.checks}</h2>
+      {environment && environment.nodes_online === 0 ? (
+        <div className="box" data-st="warn">
+          <StatusMark state="warn">
+            <span className="vh">{texts.states.warn}</span>
+          </StatusMark>
+          <span>{t.noNodes(environment.name)}</span>
+        </div>
+      ) : null}
+      {steps.length > 0 ? <p className="t2">{t.stepsRun(steps.length)}.</p> : null}
+      {environment && open.length > 0 ? (
+        <div>
+          <h3 className="mb-1">{t.hosts}</h3>
+          <ul className="flex flex-col gap-1">
+            {open.map((step) => (
+              <li key={step} className="mono break-all">
+                {environment.scheme}://{step}.{shown}.{suffix}
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
+      {steps.length > 0 && open.length === 0 ? <p className="t2">{t.noHosts}</p> : null}
+      {project?.resources.cpu && project.resources.memory_mib ? (
+        <p className="t2">
+          {t.room(project.resources.cpu, bytes(project.resources.memory_mib * 1024 * 1024))}.
+        </p>
+      ) : null}
+      <p className="t3 s">{t.ready}</p>
+    </aside>
+  );
+}
+
+function Refused({ refusal }: { refusal: Refusal }) {
+  const said = [refusal.project, refusal.environment, ...refusal.rest].filter(Boolean);
+  if (said.length === 0 && refusal.placement.length === 0) return null;
+  return (
+    <section className="flex flex-col gap-2" role="alert">
+      <div className="box" data-st="failed">
+        <StatusMark state="failed">
+          <span className="vh">{texts.states.failed}</span>
+        </StatusMark>
+        <div className="grow">
+          <b>{t.refused}</b>
+          {said.map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
+          <p className="t2 s">
+            {t.other}{" "}
+            {refusal.request ? (
+              <span className="mono">{texts.request(refusal.request)}</span>
+            ) : null}
+          </p>
+        </div>
+      </div>
+      {refusal.placement.length > 0 ? <Placement rows={refusal.placement} /> : null}
+    </section>
+  );
+}
+
+/** Every node that was weighed, and why it was not taken. */
+function Placement({ rows }: { rows: Refusal["placement"] }) {
+  const p = t.placement;
+  return (
+    <div className="tblf">
+      <table className="tbl small">
+        <thead>
+          <tr>
+            <th>{p.node}</th>
+            <th>{p.cpu}</th>
+            <th>{p.memory}</th>
+            <th>{p.why}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.node}>
+              <td className="mono">{row.node}</td>
+              <td>{row.cpu_free === undefined ? "–" : row.cpu_free.toFixed(1)}</td>
+              <td className="nw">{row.memory_free === undefined ? "–" : bytes(row.memory_free)}</td>
+              <td>{row.reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+import { useQueries } from "@tanstack/react-query";
+import { Lock } from "lucide-react";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { Refusal } from "@/components/Field";
+import { shortImage } from "@/components/names";
+import { TagPicker } from "@/components/TagPicker";
+import { texts } from "@/texts";
+
+const t = texts.create;
+
+type Project = Schemas["Project"];
+type Service = Schemas["ProjectService"];
+
+/** What is chosen for each service that has a choice: by hand, or the default of its service. */
+export function useVersions(project: Project | undefined) {
+  const selectable = (project?.services ?? []).filter(
+    (service) => service.tag_mode === "selectable",
+  );
+  const [byHand, setByHand] = useState<Record<string, string>>({});
+  const [last, setLast] = useState<string>();
+  const first = useQueries({
+    queries: selectable.map((service) => ({
+      queryKey: ["tags", service.service, "first"],
+      queryFn: () =>
+        ask(
+          client.GET("/api/v1/services/{name}/tags", {
+            params: { path: { name: service.service }, query: { limit: 1 } },
+          }),
+        ),
+      staleTime: 15_000,
+    })),
+  });
+  const chosen = selectable.map((service, i) => {
+    const list = first[i]?.data;
+    const standard = service.tag ?? list?.default ?? list?.items[0]?.tag ?? "";
+    return { step: service.step, value: byHand[`${project?.name}/${service.step}`] ?? standard };
+  });
+  const choose = (step: string, tag: string) => {
+    setByHand((before) => ({ ...before, [`${project?.name}/${step}`]: tag }));
+    setLast(tag);
+  };
+  /** `byHand` is the tag somebody chose last: a name is suggested from it. */
+  return { chosen, choose, byHand: last };
+}
+
+type Props = {
+  project: Project;
+  versions: ReturnType<typeof useVersions>;
+  refused: Record<string, string>;
+  changed: () => void;
+};
+
+/** A row for each service: a picker, or what the pipeline pins. */
+export function Versions({ project, versions, refused, changed }: Props) {
+  const services = project.services ?? [];
+  const open = services.filter((service) => service.tag_mode === "selectable");
+  const pinned = services.filter((service) => service.tag_mode === "pinned");
+  return (
+    <section aria-label={t.versions} className="flex flex-col gap-2">
+      <div className="row">
+        <h2>{t.versions}</h2>
+        <span className="t3 s">{t.count(open.length, pinned.length)}</span>
+      </div>
+      <div className="svs">
+        {open.map((service) => (
+          <div key={service.step} className="sv">
+            <Name service={service} />
+            <TagPicker
+              service={service.service}
+              step={service.step}
+              value={versions.chosen.find((one) => one.step === service.step)?.value ?? ""}
+              invalid={Boolean(refused[service.step])}
+              onChange={(tag) => {
+                versions.choose(service.step, tag);
+                changed();
+              }}
+            />
+            {refused[service.step] ? <Refusal>{refused[service.step]}</Refusal> : null}
+          </div>
+        ))}
+        {pinned.map((service) => (
+          <div key={service.step} className="sv pin">
+            <Name service={service} />
+            <div className="in locked">
+              <Lock className="i sm t3" aria-hidden="true" />
+              <span className="mono grow tr" title={service.tag}>
+                {service.tag}
+              </span>
+              <span className="t3 s nw">{t.pinned}</span>
+            </div>
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Name({ service }: { service: Service }) {
+  return (
+    <div className="col">
+      <b className="tr">{service.step}</b>
+      <span className="hint mono tr" title={service.image}>
+        {shortImage(service.image)}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+import { ApiError, type Problem } from "@/api/client";
+import { describe } from "@/components/States";
+
+/** A refused create, sorted to where a person can mend it. */
+export type Refusal = {
+  name?: string;
+  project?: string;
+  environment?: string;
+  /** By step key. */
+  versions: Record<string, string>;
+  /** What belongs to no field. */
+  rest: string[];
+  placement: NonNullable<Problem["placement"]>;
+  request?: string;
+};
+
+export const nothingRefused: Refusal = { versions: {}, rest: [], placement: [] };
+
+/** Puts each problem of an answer at its field; nothing the server said is left out. */
+export function sortRefusal(error: unknown): Refusal {
+  const { message, request } = describe(error);
+  const out: Refusal = { versions: {}, rest: [], placement: [], request };
+  if (!(error instanceof ApiError)) return { ...out, rest: [message] };
+  const { problem } = error;
+  out.placement = problem.placement ?? [];
+  const several = problem.problems ?? [];
+  for (const one of several) place(out, one.field, one.message, one.step);
+  if (several.length === 0) place(out, problem.field, message);
+  return out;
+}
+
+function place(out: Refusal, field: string | undefined, message: string, step?: string) {
+  const name = (field ?? "").replace(/^(body\.|\$\.|\/)/, "").replaceAll("/", ".");
+  const version = /^versions\.(.+)$/.exec(name)?.[1] ?? (name === "versions" ? step : undefined);
+  if (version) out.versions[version] = message;
+  else if (name === "name" || name === "project" || name === "environment") out[name] = message;
+  else out.rest.push(message);
+}
+
+/** How many things there are to mend. */
+export function countRefusals(refusal: Refusal): number {
+  const fields = [refusal.name, refusal.project, refusal.environment].filter(Boolean).length;
+  return fields + Object.keys(refusal.versions).length + refusal.rest.length;
+}

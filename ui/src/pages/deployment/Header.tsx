@@ -1,0 +1,180 @@
+import { Link } from "@tanstack/react-router";
+import { Globe, Server, Timer, User, Workflow } from "lucide-react";
+import type { Deployment, Run, Step } from "@/api/client";
+import { Pill, StatusMark, stateWord } from "@/components/Status";
+import { Time, useNow } from "@/components/Time";
+import { between, clock, duration } from "@/components/time";
+import { texts } from "@/texts";
+import { shareOf } from "../deployments/Row";
+import { Acts } from "./Acts";
+import { Safe } from "./StepPanel";
+
+const t = texts.page;
+
+type Props = { deployment: Deployment; steps: Step[]; run?: Run };
+
+/** Where it stands, how long that took, and what can be done. */
+export function Header({ deployment, steps, run }: Props) {
+  return (
+    <div className="dh">
+      <div className="row gap-3">
+        <h1 className="tr" title={deployment.name}>
+          {deployment.name}
+        </h1>
+        <Pill state={deployment.status} share={shareOf(deployment)}>
+          {sayState(deployment, steps)}
+        </Pill>
+        <Spent deployment={deployment} run={run} />
+        <Acts deployment={deployment} steps={steps} />
+      </div>
+      <Facts deployment={deployment} />
+      <Box deployment={deployment} steps={steps} />
+    </div>
+  );
+}
+
+function sayState(deployment: Deployment, steps: Step[]): string {
+  const word = stateWord(deployment.status);
+  if (deployment.status === "failed" && deployment.failure?.step)
+    return t.failedAt(deployment.failure.step);
+  if (deployment.status === "applying" && steps.length > 0) {
+    const done = steps.filter((step) => step.status === "done").length;
+    return t.stepOf(word, Math.min(done + 1, steps.length), steps.length);
+  }
+  return word;
+}
+
+function Spent({ deployment, run }: { deployment: Deployment; run?: Run }) {
+  const now = useNow();
+  if (!run || run.number !== deployment.run) return null;
+  const spent = duration(between(run.created_at, endOf(deployment, run), now));
+  if (deployment.status === "applying") {
+    const usual = deployment.usual_seconds
+      ? `, ${t.usually(duration(deployment.usual_seconds * 1000))}`
+      : "";
+    return (
+      <span className="t3 nw">
+        {t.soFar(spent)}
+        {usual}
+      </span>
+    );
+  }
+  if (deployment.status === "ready") return <span className="t3 nw">{t.in(spent)}</span>;
+  if (deployment.status === "failed") return <span className="t3 nw">{t.after(spent)}</span>;
+  return null;
+}
+
+function endOf(deployment: Deployment, run: Run): string | undefined {
+  if (deployment.status === "applying") return undefined;
+  return deployment.ready_at ?? run.ended_at ?? deployment.changed_at;
+}
+
+function Facts({ deployment }: { deployment: Deployment }) {
+  return (
+    <div className="meta">
+      <span className="row">
+        <Workflow className="i sm" aria-hidden="true" />
+        <Link to="/projects/$name/pipeline" params={{ name: deployment.project }}>
+          {deployment.project}
+        </Link>{" "}
+        <span className="t3">{t.pipeline(deployment.pipeline_version)}</span>
+      </span>
+      <span className="row">
+        <Globe className="i sm" aria-hidden="true" />
+        {deployment.environment}
+      </span>
+      {deployment.node ? (
+        <span className="row">
+          <Server className="i sm" aria-hidden="true" />
+          {deployment.node}
+        </span>
+      ) : null}
+      <span className="row">
+        <User className="i sm" aria-hidden="true" />
+        {deployment.created_by} <Time at={deployment.created_at} className="t3" />
+      </span>
+      {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
+        <span className="row">
+          <Timer className="i sm" aria-hidden="true" />
+          <Safe text={deployment.detail} />
+        </span>
+      ) : null}
+    </div>
+  );
+}
+
+type Said = { state: string; title: string; more: string[]; left?: string[] };
+
+/** One tinted box, only when there is something a person has to know. */
+function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
+  const said = whatToSay(deployment, steps);
+  if (!said) return null;
+  return (
+    <div className="box mt-0.5" data-st={said.state}>
+      <StatusMark state={said.state}>
+        <span className="vh">{stateWord(said.state)}</span>
+      </StatusMark>
+      <div className="grow">
+        <b className="whitespace-pre-wrap">
+          <Safe text={said.title} />
+        </b>
+        {said.more.length > 0 ? <div className="t2">{said.more.join(" ")}</div> : null}
+        {said.left ? (
+          <ul className="mono list-disc pl-5">
+            {said.left.map((thing) => (
+              <li key={thing}>
+                <Safe text={thing} />
+              </li>
+            ))}
+          </ul>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function whatToSay(deployment: Deployment, steps: Step[]): Said | undefined {
+  const { status, failure, node, left } = deployment;
+  const cause = [failure?.step, failure?.message].filter(Boolean).join(": ");
+  if (deployment.node_offline_since && node)
+    return {
+      state: "offline",
+      title: `${t.offline(node, clock(deployment.node_offline_since))}.`,
+      more: [t.offlineBody],
+    };
+  if (status === "stuck")
+    return {
+      state: "stuck",
+      title: cause || stateWord("stuck"),
+      more: left?.length ? [t.leftBehind] : [],
+      left,
+    };
+  if (status === "undoing")
+    return {
+      state: "undoing",
+      title: cause || deployment.detail || stateWord("undoing"),
+      more: [t.undoing],
+    };
+  if (status === "failed") {
+    const earlier = steps.some((step) => step.status === "undone");
+    return {
+      state: "failed",
+      title: cause || stateWord("failed"),
+      more: [earlier ? t.undone : "", node ? t.nothingLeft(node) : "", t.retryRuns].filter(Boolean),
+    };
+  }
+  if (status === "queued")
+    return { state: "queued", title: deployment.detail || stateWord("queued"), more: [t.queued] };
+  if (status === "removed")
+    return { state: "removed", title: `${t.removedTitle}.`, more: [t.removedBody] };
+  if (status === "canceled")
+    return { state: "canceled", title: `${t.canceledTitle}.`, more: [t.removedBody] };
+  if (status === "forgotten")
+    return {
+      state: "forgotten",
+      title: stateWord("forgotten"),
+      more: left?.length ? [t.leftBehind] : [],
+      left,
+    };
+  return undefined;
+}

@@ -1,0 +1,98 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect } from "react";
+import type { Deployment, Run } from "@/api/client";
+import { runs } from "@/api/queries/deployments";
+import { middle } from "@/components/names";
+import { ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { between, duration } from "@/components/time";
+import { texts } from "@/texts";
+
+const t = texts.page.history;
+
+/** Every run of this deployment, newest first: who, what, when, and how it ended. */
+export function History({ deployment }: { deployment: Deployment }) {
+  const query = useQuery(runs(deployment.id));
+  const refetch = query.refetch;
+  useEffect(() => void refetch(), [deployment.run, deployment.status, refetch]);
+  if (query.isPending) return <Skeletons count={4} />;
+  if (query.isError)
+    return (
+      <ErrorState
+        what={texts.page.historyUnread}
+        error={query.error}
+        retry={() => void refetch()}
+      />
+    );
+  return (
+    <div className="body tblf">
+      <table className="tbl">
+        <thead>
+          <tr>
+            <th>{t.run}</th>
+            <th>{t.state}</th>
+            <th>{t.pipeline}</th>
+            <th>{t.versions}</th>
+            <th>{t.by}</th>
+            <th>{t.at}</th>
+            <th>{t.took}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {query.data.items.map((run) => (
+            <Line key={run.id} run={run} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Line({ run }: { run: Run }) {
+  const chosen = run.versions.filter((version) => version.tag_mode === "selectable");
+  const all = run.versions
+    .map((version) => `${version.step} ${version.tag} ${version.digest}`)
+    .join("\n");
+  return (
+    <tr>
+      <td>
+        <Link
+          className="link"
+          to="."
+          params={(before: object) => ({ ...before, tab: "run" })}
+          search={{ run: run.number }}
+          aria-label={t.show(run.number)}
+        >
+          {run.number}
+        </Link>
+      </td>
+      <td>
+        <span className="row">
+          <StatusMark state={run.status} />
+          <span className="t2 s tr max-w-80" title={run.failure?.message}>
+            {run.failure ? [run.failure.step, run.failure.message].filter(Boolean).join(": ") : ""}
+          </span>
+        </span>
+      </td>
+      <td className="t2">v{run.pipeline_version}</td>
+      <td title={all}>
+        <span className="row">
+          {chosen.slice(0, 2).map((version) => (
+            <span key={version.step} className="chip">
+              <span className="t2">{version.step}</span>
+              <span className="mono">{middle(version.tag)}</span>
+            </span>
+          ))}
+          {chosen.length > 2 ? <span className="t2 s">+{chosen.length - 2}</span> : null}
+        </span>
+      </td>
+      <td className="t2">{run.started_by}</td>
+      <td className="t2">
+        <Time at={run.created_at} />
+      </td>
+      <td className="t2">{run.ended_at ? duration(between(run.created_at, run.ended_at)) : ""}</td>
+    </tr>
+  );
+}

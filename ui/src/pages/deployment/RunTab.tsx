@@ -1,0 +1,174 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense, useCallback, useEffect, useRef } from "react";
+import type { Deployment, Progress, Step } from "@/api/client";
+import { buttonClass } from "@/components/Button";
+import { Glyph } from "@/components/Glyph";
+import { load } from "@/components/load";
+import { useKeys, useNarrow } from "@/components/Shell";
+import { ErrorState, Skeletons } from "@/components/States";
+import { lookOf } from "@/components/Status";
+import { between, duration } from "@/components/time";
+import type { PageSearch } from "@/routes";
+import { texts } from "@/texts";
+import { ServiceRows } from "./Services";
+import { StepNode } from "./StepNode";
+import { StepPanel } from "./StepPanel";
+import type { useSteps, Watch } from "./useWatched";
+
+const Graph = lazy(() =>
+  load(() => import("./Graph")).then((module) => ({ default: module.Graph })),
+);
+const t = texts.page;
+
+type Props = {
+  watch: Watch;
+  deployment: Deployment;
+  number: number;
+  steps: ReturnType<typeof useSteps>;
+  progress: Record<string, Progress | undefined>;
+  search: PageSearch;
+};
+
+/** The graph, the selected step beside it, and the services below. */
+export function RunTab({ watch, deployment, number, steps, progress, search }: Props) {
+  const navigate = useNavigate();
+  const narrow = useNarrow(1180);
+  const choose = useCallback(
+    (step: string) =>
+      void navigate({
+        to: ".",
+        search: (before: object) => ({ ...before, step, show: undefined }),
+        params: (before: object) => before,
+        replace: true,
+      }),
+    [navigate],
+  );
+  const followed = useFollowed(steps.steps);
+  // What went wrong is what people come for, whatever was undone after it.
+  const failed = number === deployment.run ? deployment.failure?.step : undefined;
+  const wanted = search.step ?? failed ?? followed;
+  const selected = steps.steps.find((step) => step.key === wanted);
+  const move = (by: number) => {
+    const at = steps.steps.findIndex((step) => step.key === selected?.key);
+    const next = steps.steps[at + by];
+    if (next) choose(next.key);
+  };
+  useKeys({ j: () => move(1), k: () => move(-1) });
+
+  if (steps.error && steps.steps.length === 0)
+    return <ErrorState what={t.runUnread} error={steps.error} retry={steps.refetch} />;
+  return (
+    <>
+      {number === deployment.run ? null : <Earlier number={number} />}
+      <div className="rg">
+        <section className="gp" aria-label={t.graph}>
+          {steps.steps.length === 0 ? <Skeletons count={7} height={66} /> : null}
+          {narrow || steps.steps.length === 0 ? (
+            <div className="steps">
+              {steps.steps.map((step) => (
+                <StepNode
+                  key={step.key}
+                  step={step}
+                  progress={progress[step.key]}
+                  selected={step.key === selected?.key}
+                  onSelect={choose}
+                />
+              ))}
+            </div>
+          ) : (
+            <Suspense fallback={<div className="gcv" />}>
+              <Graph
+                steps={steps.steps}
+                progress={progress}
+                selected={selected?.key}
+                onSelect={choose}
+              />
+            </Suspense>
+          )}
+          <Note steps={steps.steps} />
+        </section>
+        <section className="lp" aria-label={selected?.key ?? t.graph}>
+          {selected ? (
+            <StepPanel
+              watch={watch}
+              run={number}
+              step={selected}
+              show={search.show}
+              name={deployment.name}
+            />
+          ) : null}
+          {number === deployment.run && deployment.services.length > 0 ? (
+            <div className="svc">
+              <ServiceRows deployment={deployment} steps={steps.steps} />
+            </div>
+          ) : null}
+        </section>
+      </div>
+    </>
+  );
+}
+
+function Earlier({ number }: { number: number }) {
+  return (
+    <div className="row px-4 py-1.5 t2 s">
+      {t.earlier(number)}
+      <Link
+        className={buttonClass("plain", true)}
+        to="."
+        params={(before: object) => before}
+        search={{}}
+      >
+        {t.latest}
+      </Link>
+    </div>
+  );
+}
+
+/**
+ * The step that is worth looking at: the one that failed, else the one that runs now. When nothing
+ * runs, it stays where it was, so that the view does not jump at the end of a run.
+ */
+function useFollowed(steps: Step[]): string | undefined {
+  const last = useRef<string>(undefined);
+  const now =
+    steps.find((step) => step.status === "failed") ??
+    steps.find(
+      (step) => step.status === "running" || step.status === "pulling" || step.status === "undoing",
+    );
+  const key = now?.key ?? last.current ?? steps[steps.length - 1]?.key;
+  useEffect(() => {
+    if (now) last.current = now.key;
+  }, [now]);
+  return key;
+}
+
+/** One line under the graph: what happens if it fails, or what happened. */
+function Note({ steps }: { steps: Step[] }) {
+  const said = sayNote(steps);
+  if (!said) return null;
+  return (
+    <div className="gnote" data-st={lookOf(said.state)}>
+      <Glyph state={said.state} size="sm" />
+      {said.text}
+    </div>
+  );
+}
+
+function sayNote(steps: Step[]): { state: string; text: string } | undefined {
+  if (steps.length === 0) return undefined;
+  const count = (...states: string[]) =>
+    steps.filter((step) => states.includes(step.status)).length;
+  const undone = count("undone");
+  const ran = steps.length - count("pending", "skipped");
+  if (count("undoing") > 0)
+    return { state: "undoing", text: t.noteUndoing(undone, ran - count("failed")) };
+  if (undone > 0) return { state: "undone", text: t.noteFailed(undone, ran) };
+  const done = count("done");
+  if (done < steps.length) return { state: "undoing", text: t.noteRunning(done) };
+  const starts = steps.flatMap((step) => step.started_at ?? []).sort();
+  const ends = steps.flatMap((step) => step.ended_at ?? []).sort();
+  return {
+    state: "ready",
+    text: t.noteReady(steps.length, duration(between(starts[0], ends[ends.length - 1]))),
+  };
+}

@@ -1,0 +1,203 @@
+import { Link } from "@tanstack/react-router";
+import { ExternalLink } from "lucide-react";
+import { useEffect, useReducer, useState } from "react";
+import type { Deployment, ServiceHealth, Step } from "@/api/client";
+import { follow } from "@/api/live";
+import { Button, buttonClass } from "@/components/Button";
+import { CopyButton } from "@/components/Copy";
+import { type LogRow, LogView } from "@/components/LogView";
+import { EmptyState } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { texts } from "@/texts";
+
+const t = texts.page;
+
+/** The services with their URLs first, and the log of one of them. */
+export function Services({ deployment, open }: { deployment: Deployment; open?: string }) {
+  const chosen = deployment.services.find((service) => service.step === open);
+  if (deployment.services.length === 0) {
+    const ended = ["removed", "canceled", "failed", "forgotten"].includes(deployment.status);
+    return <EmptyState title={t.services}>{ended ? t.gone : t.noServices}</EmptyState>;
+  }
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className="shrink-0">
+        <ServiceRows deployment={deployment} logs />
+      </div>
+      {chosen ? (
+        <ServiceLog
+          key={chosen.step}
+          id={deployment.id}
+          service={chosen.step}
+          name={deployment.name}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+type RowsProps = { deployment: Deployment; steps?: Step[]; logs?: boolean };
+
+export function ServiceRows({ deployment, steps, logs }: RowsProps) {
+  const healthy = deployment.services.filter((service) => service.health === "healthy").length;
+  const order = [...deployment.services].sort(
+    (a, b) => Number(Boolean(b.url)) - Number(Boolean(a.url)),
+  );
+  return (
+    <>
+      <div className="svh">
+        <h2>{t.services}</h2>
+        <span className="t3 s">{t.healthyCount(healthy, deployment.services.length)}</span>
+      </div>
+      <ul>
+        {order.map((service) => (
+          <ServiceRow
+            key={service.step}
+            service={service}
+            step={steps?.find((step) => step.key === service.step)}
+            logs={logs}
+          />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+type RowProps = { service: ServiceHealth; step?: Step; logs?: boolean };
+
+function ServiceRow({ service, step, logs }: RowProps) {
+  const waiting = step && (step.status === "pending" || step.status === "pulling");
+  const up = service.health === "healthy" && !waiting;
+  const inside = service.ports.map((port) => port.port).join(", ");
+  return (
+    <li className={`sr ${logs ? "wide" : ""}`}>
+      <b className="tr">{service.step}</b>
+      <span className="row s">
+        <StatusMark state={waiting ? step.status : service.health} small />
+        {service.restarts > 0 ? <span className="t2">{t.restarts(service.restarts)}</span> : null}
+      </span>
+      <span className="u tr" title={service.detail ?? service.url}>
+        {service.url ? (
+          up ? (
+            <a className="hover:underline" href={service.url} target="_blank" rel="noreferrer">
+              {service.url}
+            </a>
+          ) : (
+            <span title={t.notUp}>{service.url}</span>
+          )
+        ) : inside ? (
+          t.inside(inside)
+        ) : (
+          t.noPort
+        )}
+      </span>
+      <span className="row end gap-0">
+        {logs && !waiting ? (
+          <Link
+            className={buttonClass("ghost", true)}
+            to="."
+            params={(before: object) => before}
+            search={(before: object) => ({ ...before, log: service.step })}
+            replace
+          >
+            {t.showLogs}
+          </Link>
+        ) : null}
+        {service.url ? <CopyButton text={service.url} what={service.url} /> : null}
+        {service.url ? <OpenUrl url={service.url} service={service.step} up={up} /> : null}
+      </span>
+    </li>
+  );
+}
+
+function OpenUrl({ url, service, up }: { url: string; service: string; up: boolean }) {
+  const icon = <ExternalLink className="i sm" aria-hidden="true" />;
+  if (!up)
+    return (
+      <Button
+        small
+        icon
+        look="ghost"
+        reason={t.notUp}
+        aria-label={`${t.open(service)}: ${t.notUp}`}
+      >
+        {icon}
+      </Button>
+    );
+  return (
+    <a
+      className={buttonClass("ghost", true, true)}
+      href={url}
+      target="_blank"
+      rel="noreferrer"
+      aria-label={t.open(service)}
+      title={t.open(service)}
+    >
+      {icon}
+    </a>
+  );
+}
+
+/** How many lines are kept of a service that talks without end. */
+const KEEP = 20_000;
+
+/** The last lines of a running service, and what it says from now on. */
+function ServiceLog({ id, service, name }: { id: string; service: string; name: string }) {
+  const [lines, add] = useReducer(
+    (known: LogRow[], fresh: LogRow[] | "anew") =>
+      fresh === "anew" ? [] : [...known, ...fresh].slice(-KEEP),
+    [],
+  );
+  const [ended, setEnded] = useState(false);
+  useEffect(() => {
+    let batch: LogRow[] = [];
+    const timer = setInterval(() => {
+      if (batch.length > 0) add(batch);
+      batch = [];
+    }, 100);
+    const path = `/api/v1/deployments/${encodeURIComponent(id)}/services/${encodeURIComponent(service)}/logs`;
+    const stop = follow({
+      url: `${path}?follow=true&tail=500`,
+      onEvent: (event) => {
+        if (event.event === "line") batch.push(JSON.parse(event.data));
+        if (event.event === "end") {
+          setEnded(true);
+          stop();
+        }
+      },
+      // This stream has no ids: after a break it begins with the last lines again.
+      onOpen: () => {
+        batch = [];
+        add("anew");
+      },
+      onState: (state) => state.kind === "out" && setEnded(true),
+    });
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
+  }, [id, service]);
+  return (
+    <div className="flex min-h-64 flex-1 flex-col border-line border-t">
+      <div className="svh pb-1.5">
+        <h2>{t.serviceLogs(service)}</h2>
+        <Link
+          className={buttonClass("ghost", true, false, "end")}
+          to="."
+          params={(before: object) => before}
+          search={(before: object) => ({ ...before, log: undefined })}
+          replace
+        >
+          {t.hideLogs}
+        </Link>
+      </div>
+      <LogView
+        label={t.serviceLogs(service)}
+        lines={lines}
+        empty={texts.log.noneYet}
+        end={ended ? texts.log.ended : undefined}
+        name={`${name}-${service}`}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Step } from "@/api/client";
+import { edgeState } from "./Graph";
+import { StepNode } from "./StepNode";
+
+afterEach(cleanup);
+
+const step = (more: Partial<Step> = {}): Step => ({
+  run: 1,
+  key: "sql-seed",
+  position: 6,
+  kind: "plugin",
+  title: "sql-script 2.3.0",
+  needs: [],
+  status: "done",
+  lines: 0,
+  started_at: "2026-11-21T12:00:00Z",
+  ended_at: "2026-11-21T12:00:38Z",
+  usual_seconds: 31,
+  ...more,
+});
+
+describe("a step", () => {
+  it("has its state, its order and its times in words", async () => {
+    const select = vi.fn();
+    render(<StepNode step={step()} selected={false} onSelect={select} />);
+    const button = screen.getByRole("button", { name: /sql-seed.*Done/ });
+    for (const part of ["6", "38 s", "usual 31 s"]) expect(button.textContent).toContain(part);
+    await userEvent.click(button);
+    expect(select).toHaveBeenCalledWith("sql-seed");
+  });
+
+  it("that pulls shows how much of how much", () => {
+    const progress = {
+      run: 1,
+      step: "sql-seed",
+      at: "2026-11-21T12:00:01Z",
+      pulled_bytes: 148e6,
+      total_bytes: 243e6,
+    };
+    const { container } = render(
+      <StepNode
+        step={step({ status: "pulling", ended_at: undefined })}
+        progress={progress}
+        selected
+        onSelect={() => {}}
+      />,
+    );
+    expect(container.textContent).toContain("148 MB");
+    expect(container.textContent).toContain("of 243 MB");
+    expect(container.querySelector<HTMLElement>(".bar i")?.style.width).toBe("61%");
+  });
+
+  it.each([
+    ["done", "done", "done"],
+    ["done", "running", "running"],
+    ["done", "pending", "pending"],
+    ["done", "failed", "failed"],
+    ["undone", "undone", "undone"],
+    ["pending", "pending", "pending"],
+  ] as const)("an edge from %s to %s is %s", (from, to, state) =>
+    expect(edgeState(step({ status: from }), step({ status: to }))).toBe(state),
+  );
+});

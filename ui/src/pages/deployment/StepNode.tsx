@@ -1,0 +1,104 @@
+import { memo } from "react";
+import type { Progress, Step } from "@/api/client";
+import { Glyph } from "@/components/Glyph";
+import { middle } from "@/components/names";
+import { lookOf, Rail, stateWord } from "@/components/Status";
+import { useNow } from "@/components/Time";
+import { ago, between, bytes, duration } from "@/components/time";
+import { texts } from "@/texts";
+
+const t = texts.page;
+
+type Props = {
+  step: Step;
+  progress?: Progress;
+  selected: boolean;
+  onSelect: (key: string) => void;
+  height?: number;
+};
+
+/** One step of the run: shape, name, what it is, how long it took against the usual. */
+export const StepNode = memo(function StepNode({
+  step,
+  progress,
+  selected,
+  onSelect,
+  height,
+}: Props) {
+  return (
+    <button
+      type="button"
+      className="sn nodrag nopan"
+      data-st={lookOf(step.status)}
+      data-step={step.key}
+      aria-pressed={selected}
+      style={height ? { height } : undefined}
+      onClick={() => onSelect(step.key)}
+    >
+      <Rail state={step.status} />
+      <Glyph state={step.status} />
+      <span className="col">
+        <span className="ti tr" title={step.key}>
+          {step.key}
+          <span className="no">{step.position}</span>
+          <span className="vh">, {stateWord(step.status)}</span>
+        </span>
+        <span className="ki tr" title={step.title}>
+          {middle(step.title, 22)}
+        </span>
+      </span>
+      <Took step={step} progress={progress} />
+      {isMoving(step) ? <Life step={step} progress={progress} /> : null}
+    </button>
+  );
+});
+
+function isMoving(step: Step): boolean {
+  return step.status === "pulling" || step.status === "running";
+}
+
+function Took({ step, progress }: { step: Step; progress?: Progress }) {
+  const now = useNow();
+  const usual = step.usual_seconds ? t.usual(duration(step.usual_seconds * 1000)) : "";
+  if (step.status === "pulling" && progress?.pulled_bytes)
+    return (
+      <span className="du">
+        <b>{bytes(progress.pulled_bytes)}</b>
+        <span className="t3">
+          {progress.total_bytes ? `of ${bytes(progress.total_bytes)}` : ""}
+        </span>
+      </span>
+    );
+  const word = step.status === "undone" || step.status === "skipped" ? stateWord(step.status) : "";
+  const spent =
+    step.started_at && !word ? duration(between(step.started_at, step.ended_at, now)) : "";
+  return (
+    <span className="du">
+      {word || spent ? <b>{word || spent}</b> : null}
+      <span className="t3">{word ? "" : usual}</span>
+    </span>
+  );
+}
+
+/** Signs of life of a step that runs now: what it pulled, or when it last said something. */
+function Life({ step, progress }: { step: Step; progress?: Progress }) {
+  const now = useNow();
+  if (step.status === "pulling") {
+    const share = progress?.total_bytes ? (progress.pulled_bytes ?? 0) / progress.total_bytes : 0;
+    return (
+      <span className="x">
+        <span className="bar">
+          <i style={{ width: `${Math.round(share * 100)}%` }} />
+        </span>
+      </span>
+    );
+  }
+  if (!progress) return null;
+  return (
+    <span className="x">
+      <span className="xs t2 tr">
+        {t.lastSign(ago(progress.at, Math.max(now, Date.parse(progress.at))))}
+      </span>
+    </span>
+  );
+}

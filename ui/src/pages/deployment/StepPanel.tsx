@@ -1,0 +1,172 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Step } from "@/api/client";
+import { parseAnsi } from "@/components/ansi";
+import { LogView } from "@/components/LogView";
+import { ErrorState } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { useNow } from "@/components/Time";
+import { between, duration } from "@/components/time";
+import { texts } from "@/texts";
+import { useStepLog, type Watch } from "./useWatched";
+
+const t = texts.page;
+
+type Props = { watch: Watch; run: number; step: Step; show?: "input" | "output"; name: string };
+
+/** What the selected step says, was given, and gave back. */
+export function StepPanel({ watch, run, step, show, name }: Props) {
+  const tabs = (
+    <nav className="tabs" aria-label={step.key}>
+      <Tab show={undefined} current={show} label={t.stepTabs.log} />
+      <Tab show="input" current={show} label={t.stepTabs.input} />
+      <Tab show="output" current={show} label={t.stepTabs.output} />
+    </nav>
+  );
+  return (
+    <>
+      <div className="sth">
+        <StatusMark state={step.status} />
+        <h2 className="tr max-w-[50%] shrink-0">{step.key}</h2>
+        <span className="t3 tr">
+          {step.kind === "plugin" ? t.plugin : t.service} {step.title}
+        </span>
+        <Spent step={step} />
+      </div>
+      {step.message ? (
+        <div className="px-4 pb-2">
+          <div className="box" data-st={step.status === "failed" ? "failed" : "queued"}>
+            <span>
+              <Safe text={step.message} />
+              {!step.exit_code ? "" : ` (${t.exitCode(step.exit_code)})`}
+            </span>
+          </div>
+        </div>
+      ) : null}
+      {show ? <div className="sub">{tabs}</div> : null}
+      {show === "input" ? <Values values={step.inputs} none={t.noInput} /> : null}
+      {show === "output" ? (
+        <Values values={step.outputs} none={step.ended_at ? t.noOutput : t.noOutputYet} />
+      ) : null}
+      {show ? null : <Log watch={watch} run={run} step={step} name={name} tabs={tabs} />}
+    </>
+  );
+}
+
+function Tab({
+  show,
+  current,
+  label,
+}: {
+  show?: "input" | "output";
+  current?: string;
+  label: string;
+}) {
+  return (
+    <Link
+      className="tab"
+      to="."
+      search={(before) => ({ ...before, show })}
+      replace
+      aria-current={current === show ? "page" : undefined}
+      activeProps={{ "aria-current": current === show ? "page" : undefined }}
+    >
+      {label}
+    </Link>
+  );
+}
+
+function Spent({ step }: { step: Step }) {
+  const now = useNow();
+  const spent = between(step.started_at, step.ended_at, now);
+  if (!Number.isFinite(spent)) return null;
+  const over = step.usual_seconds ? spent - step.usual_seconds * 1000 : 0;
+  const much = over > 2000 && over > spent / 4;
+  return (
+    <span className="end s t2 nw">
+      {duration(spent)}
+      {much ? (
+        <>
+          , <b>{t.over(duration(over))}</b>
+        </>
+      ) : null}
+    </span>
+  );
+}
+
+function Log({ watch, run, step, name, tabs }: Omit<Props, "show"> & { tabs: ReactNode }) {
+  const { log, error, reading } = useStepLog(watch, run, step);
+  const started = Boolean(step.started_at) || step.lines > 0 || log.lines.length > 0;
+  const empty =
+    reading && started
+      ? texts.log.reading
+      : !started
+        ? texts.log.waiting
+        : step.ended_at
+          ? texts.log.none
+          : texts.log.noneYet;
+  return (
+    <>
+      {error ? (
+        <ErrorState
+          what={texts.log.unread}
+          error={error}
+          retry={() => void watch.read(run, step.key)}
+        />
+      ) : null}
+      <LogView
+        key={`${run}/${step.key}`}
+        head={tabs}
+        label={texts.log.label(step.key)}
+        lines={log.lines}
+        cut={log.cut}
+        start={step.started_at}
+        empty={empty}
+        end={step.ended_at ? texts.log.ended : undefined}
+        name={`${name}-run${run}-${step.key}`}
+      />
+    </>
+  );
+}
+
+function Values({ values, none }: { values?: Record<string, unknown>; none: string }) {
+  const entries = Object.entries(values ?? {});
+  if (entries.length === 0) return <p className="pane t3">{none}</p>;
+  return (
+    <dl className="kv pane content-start">
+      {entries.map(([key, value]) => (
+        <Pair
+          key={key}
+          name={key}
+          value={typeof value === "string" ? value : JSON.stringify(value, null, 2)}
+        />
+      ))}
+    </dl>
+  );
+}
+
+function Pair({ name, value }: { name: string; value: string }) {
+  return (
+    <>
+      <dt className="mono">{name}</dt>
+      <dd className="mono whitespace-pre-wrap">
+        <Safe text={value} />
+      </dd>
+    </>
+  );
+}
+
+/** A text that others wrote: no control character in it acts on the page. */
+export function Safe({ text }: { text: string }) {
+  const lines = text.split("\n");
+  return lines.map((line, i) => (
+    <span key={i}>
+      {i > 0 ? "\n" : ""}
+      {parseAnsi(line).map((span, j) => (
+        <span key={j} className={span.cls || undefined}>
+          {span.text}
+        </span>
+      ))}
+    </span>
+  ));
+}

@@ -1,0 +1,179 @@
+import { Link } from "@tanstack/react-router";
+import { Copy, ExternalLink } from "lucide-react";
+import type { Deployment } from "@/api/client";
+import { Button, buttonClass } from "@/components/Button";
+import { Glyph } from "@/components/Glyph";
+import { middle } from "@/components/names";
+import { Rail, StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { texts } from "@/texts";
+import { mainUrl } from "./filters";
+
+type Props = {
+  deployment: Deployment;
+  selected: boolean;
+  onRetry: () => void;
+  onCopy: () => void;
+};
+
+export function Row({ deployment, selected, onRetry, onCopy }: Props) {
+  const offline = Boolean(deployment.node_offline_since);
+  const { name, environment } = deployment;
+  const url = mainUrl(deployment);
+  return (
+    <div
+      className="lr cols"
+      role="row"
+      data-selected={selected || undefined}
+      data-id={deployment.id}
+    >
+      <span role="cell" className="contents">
+        <Rail state={offline ? "offline" : deployment.status} />
+      </span>
+      <span role="cell" className="c-name">
+        <Link
+          className="nm tr"
+          title={name}
+          to="/deployments/$environment/$name/{-$tab}"
+          params={{ environment, name }}
+        >
+          {name}
+        </Link>
+        <span className="pj">{deployment.project}</span>
+      </span>
+      <span role="cell" className="c-st">
+        <StatusMark state={deployment.status} share={shareOf(deployment)} />
+        <Detail deployment={deployment} />
+      </span>
+      <span role="cell" className="c-v">
+        <Version deployment={deployment} />
+      </span>
+      <span role="cell" className="c-e tr">
+        {environment}
+      </span>
+      <span role="cell" className="c-o tr" title={deployment.created_by}>
+        <span className="tr">{deployment.created_by}</span>
+      </span>
+      <span role="cell" className="c-a">
+        <Time at={deployment.changed_at} short />
+      </span>
+      <span role="cell" className="c-x">
+        <MainAct deployment={deployment} url={url} onRetry={onRetry} onCopy={onCopy} />
+      </span>
+    </div>
+  );
+}
+
+export function shareOf(deployment: Deployment): number {
+  return deployment.steps_total === 0 ? 0 : deployment.steps_done / deployment.steps_total;
+}
+
+function Detail({ deployment }: { deployment: Deployment }) {
+  if (deployment.node_offline_since && deployment.node) {
+    const removing = deployment.status === "removing";
+    return (
+      <span className="dt off tr" data-st="offline">
+        <Glyph state="offline" size="sm" />
+        {removing ? texts.list.waiting(deployment.node) : texts.list.offline(deployment.node)}
+      </span>
+    );
+  }
+  const said = describeState(deployment);
+  return (
+    <span className="dt tr" title={said}>
+      {said}
+    </span>
+  );
+}
+
+function describeState(deployment: Deployment): string {
+  const { status, failure, detail, services } = deployment;
+  if ((status === "failed" || status === "stuck") && failure)
+    return [failure.step, failure.message].filter(Boolean).join(": ");
+  if (status === "applying" || status === "undoing") {
+    const count = texts.list.steps(deployment.steps_done, deployment.steps_total);
+    return [deployment.steps_total > 0 ? count : "", detail].filter(Boolean).join(" · ");
+  }
+  if (status === "ready" && services.length > 0) {
+    const healthy = services.filter((service) => service.health === "healthy").length;
+    return texts.list.healthy(healthy, services.length);
+  }
+  return detail ?? "";
+}
+
+function Version({ deployment }: { deployment: Deployment }) {
+  const chosen = deployment.versions.filter((version) => version.tag_mode === "selectable");
+  const first =
+    chosen.find((version) => version.step === "web") ?? chosen[0] ?? deployment.versions[0];
+  if (!first) return null;
+  const all = deployment.versions.map((version) => `${version.step} ${version.tag}`).join("\n");
+  return (
+    <>
+      <span className="chip" title={all}>
+        <span className="t3">{first.step}</span>
+        <span className="mono">{middle(first.tag)}</span>
+      </span>
+      {chosen.length > 1 ? <span className="t2 s">+{chosen.length - 1}</span> : null}
+    </>
+  );
+}
+
+type ActProps = {
+  deployment: Deployment;
+  url?: { step: string; url: string };
+  onRetry: () => void;
+  onCopy: () => void;
+};
+
+/** The one act a row offers: what its state calls for, and nothing else. */
+function MainAct({ deployment, url, onRetry, onCopy }: ActProps) {
+  const { name, environment, status, level, project } = deployment;
+  if (status === "failed")
+    return (
+      <Button
+        small
+        onClick={onRetry}
+        reason={level === "full" ? undefined : texts.page.needsFull(project)}
+      >
+        {texts.list.retry}
+      </Button>
+    );
+  if (status === "stuck")
+    return (
+      <Link
+        className={buttonClass("plain", true)}
+        to="/deployments/$environment/$name/{-$tab}"
+        params={{ environment, name }}
+      >
+        {texts.list.resolve}
+      </Link>
+    );
+  if (!url) return null;
+  const label = texts.list.open(url.step, name);
+  const copy = texts.copy(url.url);
+  return (
+    <>
+      <Button
+        small
+        icon
+        look="ghost"
+        className="more"
+        aria-label={copy}
+        title={copy}
+        onClick={onCopy}
+      >
+        <Copy className="i sm" aria-hidden="true" />
+      </Button>
+      <a
+        className={buttonClass("ghost", true, true)}
+        href={url.url}
+        target="_blank"
+        rel="noreferrer"
+        aria-label={label}
+        title={label}
+      >
+        <ExternalLink className="i sm" aria-hidden="true" />
+      </a>
+    </>
+  );
+}

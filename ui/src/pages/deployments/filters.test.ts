@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import type { Deployment } from "@/api/client";
+import { groupOf, mainUrl, matching, readFilters } from "./filters";
+
+const make = (more: Partial<Deployment>) =>
+  ({
+    id: "1",
+    name: "cart",
+    project: "shop",
+    environment: "qa",
+    status: "ready",
+    created_by: "lena",
+    versions: [{ step: "web", tag: "feat-x-1" }],
+    services: [],
+    ...more,
+  }) as unknown as Deployment;
+
+describe("the list's groups", () => {
+  it.each([
+    ["failed", "attention"],
+    ["stuck", "attention"],
+    ["queued", "progress"],
+    ["undoing", "progress"],
+    ["removing", "progress"],
+    ["ready", "ready"],
+    ["canceled", "ended"],
+  ] as const)("%s is in %s", (status, group) => expect(groupOf(make({ status }))).toBe(group));
+
+  it("puts what runs on an offline node before people", () =>
+    expect(groupOf(make({ node_offline_since: "2026-11-21T12:00:00Z" }))).toBe("attention"));
+});
+
+describe("filters", () => {
+  const all = [
+    make({}),
+    make({ id: "2", name: "other", created_by: "aiko", environment: "qa-us" }),
+  ];
+
+  it("finds by name, tag, owner and URL", () => {
+    for (const q of ["CART", "lena"]) expect(matching(all, { q }, "")).toHaveLength(1);
+    expect(matching(all, { q: "feat-x" }, "")).toHaveLength(2);
+  });
+
+  it("joins with and", () => {
+    expect(matching(all, { view: "mine", env: "qa" }, "lena")).toHaveLength(1);
+    expect(matching(all, { view: "mine", env: "qa-us" }, "lena")).toHaveLength(0);
+  });
+
+  it("reads only what it knows from the URL", () => {
+    expect(readFilters({ view: "x", env: 3, state: "failed", q: 42 })).toMatchObject({
+      state: "failed",
+      q: "42",
+    });
+  });
+});
+
+describe("the URL to open", () => {
+  const service = (step: string, health: string) => ({
+    step,
+    health,
+    url: `http://${step}`,
+    ports: [],
+    restarts: 0,
+  });
+
+  it("is web's, when there is one", () =>
+    expect(
+      mainUrl(make({ services: [service("web", "healthy"), service("zap", "healthy")] as never }))
+        ?.step,
+    ).toBe("web"));
+
+  it("is none while it is not ready", () =>
+    expect(
+      mainUrl(make({ status: "applying", services: [service("web", "starting")] as never })),
+    ).toBeUndefined());
+});

@@ -1,0 +1,81 @@
+import type { Deployment } from "@/api/client";
+
+/** What the list shows; it lives in the URL and nowhere else. */
+export type Filters = {
+  view?: "mine" | "attention";
+  env?: string;
+  project?: string;
+  state?: string;
+  q?: string;
+};
+
+export function readFilters(search: Record<string, unknown>): Filters {
+  const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+  return {
+    view: search.view === "mine" || search.view === "attention" ? search.view : undefined,
+    env: text(search.env),
+    project: text(search.project),
+    state: text(search.state),
+    q: search.q === undefined ? undefined : text(String(search.q)),
+  };
+}
+
+export type Group = "attention" | "progress" | "ready" | "ended";
+export const groups: Group[] = ["attention", "progress", "ready", "ended"];
+
+/** Where a deployment stands in the list: what needs a person comes first. */
+export function groupOf(deployment: Deployment): Group {
+  switch (deployment.status) {
+    case "failed":
+    case "stuck":
+      return "attention";
+    case "canceled":
+    case "removed":
+    case "forgotten":
+      return "ended";
+    default:
+      if (deployment.node_offline_since) return "attention";
+      return deployment.status === "ready" ? "ready" : "progress";
+  }
+}
+
+/** The deployments a set of filters leaves over. */
+export function matching(all: Deployment[], filters: Filters, user: string): Deployment[] {
+  const search = filters.q?.toLowerCase();
+  return all.filter(
+    (deployment) =>
+      (filters.view !== "mine" || deployment.created_by === user) &&
+      (filters.view !== "attention" || groupOf(deployment) === "attention") &&
+      (!filters.env || deployment.environment === filters.env) &&
+      (!filters.project || deployment.project === filters.project) &&
+      (!filters.state || deployment.status === filters.state) &&
+      (!search || haystack(deployment).includes(search)),
+  );
+}
+
+function haystack(deployment: Deployment): string {
+  return [
+    deployment.name,
+    deployment.created_by,
+    ...deployment.versions.map((version) => version.tag),
+    ...deployment.services.map((service) => service.url ?? ""),
+  ]
+    .join("\n")
+    .toLowerCase();
+}
+
+/** Sorted as the groups show them: newest change first, then by name. */
+export function byChange(a: Deployment, b: Deployment): number {
+  return b.changed_at.localeCompare(a.changed_at) || a.name.localeCompare(b.name);
+}
+
+/** The URL a person most likely wants: the first healthy one, from the last service backwards. */
+export function mainUrl(deployment: Deployment): { step: string; url: string } | undefined {
+  if (deployment.status !== "ready" || deployment.node_offline_since) return undefined;
+  const open = deployment.services.filter((service) => service.url);
+  const chosen =
+    open.find((service) => service.step === "web") ??
+    open.findLast((service) => service.health === "healthy") ??
+    open[open.length - 1];
+  return chosen?.url ? { step: chosen.step, url: chosen.url } : undefined;
+}

@@ -1,0 +1,162 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { ApiError, ask, client, type Schemas } from "@/api/client";
+import { environments as environmentsQuery, node as nodeQuery } from "@/api/queries/catalog";
+import { Button } from "@/components/Button";
+import { CopyButton } from "@/components/Copy";
+import { Field, Refusal } from "@/components/Field";
+import { isName, thumbprint } from "@/components/names";
+import { Sheet } from "@/components/Overlay";
+import { Select } from "@/components/Select";
+import { describe } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { texts } from "@/texts";
+
+const t = texts.nodes;
+type Enrolment = Schemas["NodeEnrolment"];
+
+/** Names a machine, then shows the one line that joins it, once. */
+export function AddNode({ close }: { close: () => void }) {
+  const [made, setMade] = useState<Enrolment>();
+  if (made) return <Enrolled enrolment={made} close={close} />;
+  return <Form close={close} made={setMade} />;
+}
+
+function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment) => void }) {
+  const cache = useQueryClient();
+  const environments = useQuery(environmentsQuery).data ?? [];
+  const [body, setBody] = useState({ name: "", environment: "", address: "", thumbprint: "" });
+  const [nameError, setNameError] = useState<string>();
+  const environment = body.environment || environments[0]?.name || "";
+  const add = useMutation({
+    mutationFn: () =>
+      ask(
+        client.POST("/api/v1/nodes", {
+          body: { ...body, environment, thumbprint: body.thumbprint || undefined },
+        }),
+      ),
+    onSuccess: (enrolment) => {
+      void cache.invalidateQueries({ queryKey: ["nodes"] });
+      made(enrolment);
+    },
+  });
+  const set = (change: Partial<typeof body>) => {
+    setBody({ ...body, ...change });
+    setNameError(undefined);
+    add.reset();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (add.isPending) return;
+    if (!isName(body.name)) return setNameError(texts.create.nameWrong);
+    add.mutate();
+  };
+  const refused = fieldOf(add.error);
+  const says = (field: string) => (refused?.field === field ? refused.message : undefined);
+  const known = ["name", "address", "thumbprint"].includes(refused?.field ?? "");
+  const foot = (
+    <div className="row end">
+      <Button onClick={close}>{texts.close}</Button>
+      <Button look="ink" type="submit" form="add-node" busy={add.isPending && t.addBusy}>
+        {t.add}
+      </Button>
+    </div>
+  );
+  return (
+    <Sheet open narrow onClose={close} title={t.addTitle} foot={foot}>
+      <form id="add-node" className="form grow" onSubmit={submit} noValidate>
+        <Field
+          label={t.name}
+          mono
+          spellCheck={false}
+          maxLength={40}
+          value={body.name}
+          error={nameError ?? says("name")}
+          hint={texts.create.nameHint}
+          onChange={(event) => set({ name: event.target.value })}
+        />
+        <div className="field">
+          <span className="lbl">{t.environment}</span>
+          <div>
+            <Select
+              label={t.environment}
+              placeholder={texts.create.chooseEnvironment}
+              value={environment || null}
+              options={environments.map((one) => ({ value: one.name, label: one.name }))}
+              onChange={(next) => set({ environment: next })}
+            />
+          </div>
+        </div>
+        <Field
+          label={t.address}
+          mono
+          spellCheck={false}
+          placeholder="10.20.4.14:5000"
+          value={body.address}
+          error={says("address")}
+          hint={t.addressHint}
+          onChange={(event) => set({ address: event.target.value })}
+        />
+        <Field
+          label={t.thumbprint}
+          mono
+          spellCheck={false}
+          value={body.thumbprint}
+          error={says("thumbprint")}
+          hint={t.thumbprintHint}
+          onChange={(event) => set({ thumbprint: event.target.value })}
+        />
+        {refused && !known ? <Refusal>{refused.message}</Refusal> : null}
+      </form>
+    </Sheet>
+  );
+}
+
+function fieldOf(error: unknown): { field: string; message: string } | undefined {
+  if (!error) return undefined;
+  const { message } = describe(error);
+  return { field: error instanceof ApiError ? (error.problem.field ?? "") : "", message };
+}
+
+/** The token, shown once, inside the line that uses it; and what the agent must show in return. */
+export function Enrolled({ enrolment, close }: { enrolment: Enrolment; close: () => void }) {
+  const { data } = useQuery({ ...nodeQuery(enrolment.node.name), refetchInterval: 2000 });
+  const node = data ?? enrolment.node;
+  const seen = node.thumbprint ?? node.pending_thumbprint;
+  const foot = (
+    <div className="row end">
+      <Button look="ink" onClick={close}>
+        {t.doneButton}
+      </Button>
+    </div>
+  );
+  return (
+    <Sheet open narrow onClose={close} title={t.enrolTitle(node.name)} foot={foot}>
+      <div className="form grow">
+        <div className="codebox">
+          <pre>{enrolment.command}</pre>
+          <CopyButton text={enrolment.command} what={t.command} />
+        </div>
+        <div className="field">
+          <span className="lbl">{t.token[0]?.toUpperCase() + t.token.slice(1)}</span>
+          <div className="codebox">
+            <pre>{enrolment.token}</pre>
+            <CopyButton text={enrolment.token} what={t.token} />
+          </div>
+          <span className="hint">{t.tokenOnce}</span>
+        </div>
+        <div className="field">
+          <span className="lbl">{t.certificate}</span>
+          <p className="t2">{t.prints}</p>
+          {seen ? <p className="thumb new">{thumbprint(seen)}</p> : null}
+          <p role="status" className="row">
+            <StatusMark state={node.status} />
+            <span className="t2">
+              {node.status === "online" ? t.seen : (node.status_detail ?? t.waiting)}
+            </span>
+          </p>
+        </div>
+      </div>
+    </Sheet>
+  );
+}

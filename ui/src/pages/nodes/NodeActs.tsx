@@ -1,0 +1,120 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { Confirm } from "@/components/Overlay";
+import { describe } from "@/components/States";
+import { useToast } from "@/components/Toast";
+import { texts } from "@/texts";
+import { Enrolled } from "./AddNode";
+
+const t = texts.nodes;
+
+type Kind = "enable" | "disable" | "revoke" | "remove";
+type Asked = { kind: Kind } | { kind: "approve"; thumbprint: string };
+
+/** Acts on a node whose answer is the node, or nothing. */
+export function useNodeAct(name: string) {
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const say = useToast();
+  const params = { path: { name } };
+  return useMutation({
+    mutationFn: async (asked: Asked): Promise<NodeInfo | undefined> => {
+      if (asked.kind === "approve")
+        return ask(
+          client.POST("/api/v1/nodes/{name}/approve", {
+            params,
+            body: { thumbprint: asked.thumbprint },
+          }),
+        );
+      if (asked.kind === "enable")
+        return ask(client.POST("/api/v1/nodes/{name}/enable", { params }));
+      if (asked.kind === "disable")
+        return ask(client.POST("/api/v1/nodes/{name}/disable", { params }));
+      if (asked.kind === "revoke")
+        return ask(client.DELETE("/api/v1/nodes/{name}/token", { params }));
+      await ask(client.DELETE("/api/v1/nodes/{name}", { params }));
+      return undefined;
+    },
+    onSuccess: (node, asked) => {
+      say("done", t.asked[asked.kind]);
+      void cache.invalidateQueries({ queryKey: ["nodes"] });
+      if (node) cache.setQueryData(["node", name], node);
+      else void navigate({ to: "/nodes" });
+    },
+    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+  });
+}
+
+/** Disable and enable, a new token, revoke, remove; each asks first and says what happens. */
+export function NodeActs({ node }: { node: NodeInfo }) {
+  const [asking, setAsking] = useState<"disable" | "rotate" | "revoke" | "remove">();
+  const [made, setMade] = useState<Schemas["NodeEnrolment"]>();
+  const act = useNodeAct(node.name);
+  const rotate = useRotate(node.name, setMade);
+  const close = () => setAsking(undefined);
+  const run = (kind: Kind) => act.mutate({ kind }, { onSettled: close });
+  const yes = {
+    disable: () => run("disable"),
+    revoke: () => run("revoke"),
+    remove: () => run("remove"),
+    rotate: () => rotate.mutate(undefined, { onSettled: close }),
+  };
+  const said = {
+    disable: [t.disableTitle(node.name), t.disableBody(node.deployments), t.disable],
+    rotate: [t.rotateTitle(node.name), t.rotateBody, t.rotate],
+    revoke: [t.revokeTitle(node.name), t.revokeBody, t.revoke],
+    remove: [t.removeTitle(node.name), t.removeBody, t.remove],
+  } as const;
+  const [title, body, label] = asking ? said[asking] : ["", "", ""];
+  return (
+    <div className="row end acts flex-wrap">
+      {node.enabled ? (
+        <Button onClick={() => setAsking("disable")}>{t.disable}</Button>
+      ) : (
+        <Button onClick={() => run("enable")}>{t.enable}</Button>
+      )}
+      <Button onClick={() => setAsking("rotate")}>{t.rotate}</Button>
+      <Button look="danger" onClick={() => setAsking("revoke")}>
+        {t.revoke}
+      </Button>
+      {node.deployments === 0 ? (
+        <Button look="danger" onClick={() => setAsking("remove")}>
+          {t.remove}
+        </Button>
+      ) : null}
+      <Confirm
+        open={asking !== undefined}
+        onClose={close}
+        title={title}
+        acts={
+          <>
+            <Button onClick={close}>{texts.keep}</Button>
+            <Button
+              look="danger"
+              busy={(act.isPending || rotate.isPending) && "…"}
+              onClick={() => asking && yes[asking]()}
+            >
+              {label}
+            </Button>
+          </>
+        }
+      >
+        <p>{body}</p>
+      </Confirm>
+      {made ? <Enrolled enrolment={made} close={() => setMade(undefined)} /> : null}
+    </div>
+  );
+}
+
+function useRotate(name: string, made: (enrolment: Schemas["NodeEnrolment"]) => void) {
+  const say = useToast();
+  return useMutation({
+    mutationFn: () =>
+      ask(client.POST("/api/v1/nodes/{name}/token", { params: { path: { name } } })),
+    onSuccess: made,
+    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+  });
+}

@@ -1,0 +1,119 @@
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import type { NodeInfo } from "@/api/client";
+import { nodes } from "@/api/queries/catalog";
+import { me } from "@/api/queries/common";
+import { Button } from "@/components/Button";
+import { Glyph } from "@/components/Glyph";
+import { Top, useTitle } from "@/components/Shell";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { ago, bytes } from "@/components/time";
+import { texts } from "@/texts";
+import { NotFound } from "../shell/Problems";
+import { AddNode } from "./AddNode";
+
+const t = texts.nodes;
+
+/** The machines that run deployments, and the way to add one. */
+export function Nodes() {
+  useTitle(t.title);
+  const { data: person } = useSuspenseQuery(me);
+  const query = useQuery({ ...nodes, refetchInterval: 3000, enabled: person.role === "admin" });
+  const [adding, setAdding] = useState(false);
+  if (person.role !== "admin") return <NotFound />;
+  const add = (
+    <Button look="ink" onClick={() => setAdding(true)}>
+      <Plus className="i sm" aria-hidden="true" />
+      {t.add}
+    </Button>
+  );
+  return (
+    <>
+      <Top>
+        <h1>{t.title}</h1>
+        <div className="end row">{add}</div>
+      </Top>
+      <div className="body tblf">
+        {query.isError ? (
+          <ErrorState
+            what={t.unread}
+            error={query.error}
+            retry={() => void query.refetch()}
+            stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          />
+        ) : null}
+        {query.isPending ? <Skeletons count={5} /> : null}
+        {query.data?.length === 0 ? (
+          <EmptyState title={t.emptyTitle} act={add}>
+            {t.empty}
+          </EmptyState>
+        ) : null}
+        {query.data && query.data.length > 0 ? <Table nodes={query.data} /> : null}
+      </div>
+      {adding ? <AddNode close={() => setAdding(false)} /> : null}
+    </>
+  );
+}
+
+function Table({ nodes: all }: { nodes: NodeInfo[] }) {
+  const c = t.columns;
+  return (
+    <table className="tbl">
+      <thead>
+        <tr>
+          <th>{c.name}</th>
+          <th>{c.state}</th>
+          <th>{c.environment}</th>
+          <th>{c.address}</th>
+          <th>{c.room}</th>
+          <th>{c.deployments}</th>
+          <th>{c.build}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {all.map((node) => (
+          <Line key={node.name} node={node} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Line({ node }: { node: NodeInfo }) {
+  const { allocated, inventory } = node;
+  const memory = bytes((allocated.memory_mib ?? 0) * 1024 * 1024);
+  return (
+    <tr>
+      <td>
+        <Link className="hover:underline" to="/nodes/$name" params={{ name: node.name }}>
+          <b>{node.name}</b>
+        </Link>
+      </td>
+      <td>
+        <span className="row nw">
+          <StatusMark state={node.status} />
+          <Time at={node.since} short className="t2 s" />
+          {node.revocation_pending ? (
+            <span className="st s" data-st="warn" title={t.revocation}>
+              <Glyph state="warn" size="sm" />
+              {t.revocation.split(":")[0]}
+            </span>
+          ) : null}
+        </span>
+      </td>
+      <td className="t2">{node.environment}</td>
+      <td className="mono t2">{node.address}</td>
+      <td className="t2 nw">
+        {allocated.cpu ?? 0}
+        {inventory ? ` of ${inventory.cpu}` : ""} CPU, {memory}
+        {inventory ? ` of ${bytes(inventory.memory)}` : ""}
+      </td>
+      <td className="t2">{node.deployments}</td>
+      <td className="mono t2">{node.build ?? "–"}</td>
+    </tr>
+  );
+}

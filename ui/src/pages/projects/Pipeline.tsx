@@ -1,0 +1,176 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { ChevronRight } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useCallback, useMemo } from "react";
+import { isNotFound, type Schemas, type Step } from "@/api/client";
+import { pipeline as pipelineQuery } from "@/api/queries/catalog";
+import { load } from "@/components/load";
+import { Top, useNarrow, useTitle } from "@/components/Shell";
+import { ErrorState, Skeletons } from "@/components/States";
+import { Time } from "@/components/Time";
+import { texts } from "@/texts";
+import { StepNode } from "../deployment/StepNode";
+import { Safe } from "../deployment/StepPanel";
+import { NotFound } from "../shell/Problems";
+
+const Graph = lazy(() =>
+  load(() => import("../deployment/Graph")).then((module) => ({ default: module.Graph })),
+);
+const t = texts.projects;
+const route = getRouteApi("/app/projects/$name/pipeline");
+
+type PipelineStep = Schemas["PipelineStep"];
+
+/** A project's pipeline as it is saved, to read. */
+export function Pipeline() {
+  const { name } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  useTitle(t.pipelineOf, name);
+  const query = useQuery(pipelineQuery(name));
+  const narrow = useNarrow(1180);
+  const choose = useCallback(
+    (step: string) => void navigate({ to: ".", search: { step }, replace: true }),
+    [navigate],
+  );
+  const version = query.data;
+  const steps = useMemo(() => inOrder(version?.pipeline), [version]);
+  const drawn = useMemo(() => steps.map(asStep), [steps]);
+  if (isNotFound(query.error)) return <NotFound />;
+  const selected = steps.find((step) => step.key === search.step);
+  return (
+    <>
+      <Top>
+        <div className="crumb">
+          <Link to="/projects">{t.title}</Link>
+          <ChevronRight className="i sm" aria-hidden="true" />
+          <b className="tr">{name}</b>
+          <ChevronRight className="i sm" aria-hidden="true" />
+          <h1>{t.pipelineOf}</h1>
+          {version ? (
+            <span className="t3 hide-m nw">
+              v{version.version}, {t.saved} <Time at={version.created_at} /> {t.by}{" "}
+              {version.created_by}
+            </span>
+          ) : null}
+        </div>
+      </Top>
+      {query.isError ? (
+        <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
+      ) : null}
+      {query.isPending ? <Skeletons count={8} height={66} /> : null}
+      {version ? (
+        <div className="runpage flex min-h-0 flex-1 flex-col">
+          <div className="rg">
+            <section className="gp" aria-label={texts.page.graph}>
+              {narrow ? (
+                <div className="steps">
+                  {drawn.map((step) => (
+                    <StepNode
+                      key={step.key}
+                      step={step}
+                      selected={step.key === search.step}
+                      onSelect={choose}
+                    />
+                  ))}
+                </div>
+              ) : (
+                <Suspense fallback={<div className="gcv" />}>
+                  <Graph steps={drawn} progress={{}} selected={search.step} onSelect={choose} />
+                </Suspense>
+              )}
+              <div className="gnote">
+                {texts.page.stepCount(steps.length)}. {t.readOnly}
+              </div>
+            </section>
+            <section className="lp" aria-label={selected?.key ?? t.pipelineOf}>
+              {selected ? <Detail step={selected} /> : <p className="pane t3">{t.choose}</p>}
+            </section>
+          </div>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+function inOrder(pipeline?: Schemas["Pipeline"]): PipelineStep[] {
+  const by = new Map((pipeline?.steps ?? []).map((step) => [step.key, step]));
+  const order = pipeline?.order ?? [...by.keys()];
+  return order.flatMap((key) => by.get(key) ?? []);
+}
+
+/** A step of a pipeline as the run view draws one that has not begun. */
+function asStep(step: PipelineStep, at: number): Step {
+  const image = step.service?.image ?? step.plugin?.image;
+  const version = image?.tag ?? image?.pattern;
+  return {
+    run: 0,
+    key: step.key,
+    position: at + 1,
+    kind: step.service ? "service" : "plugin",
+    title: [step.service?.name ?? step.plugin?.name, version].filter(Boolean).join(" "),
+    needs: step.needs ?? [],
+    status: "pending",
+    lines: 0,
+  };
+}
+
+function Detail({ step }: { step: PipelineStep }) {
+  const { service, plugin } = step;
+  const image = service?.image ?? plugin?.image;
+  return (
+    <>
+      <div className="sth">
+        <h2>{step.key}</h2>
+        <span className="t3">
+          {service ? texts.page.service : texts.page.plugin} {service?.name ?? plugin?.name}
+        </span>
+      </div>
+      <dl className="kv pane content-start">
+        <Pair name={t.needs}>{step.needs?.join(", ") || t.nothing}</Pair>
+        {image?.repository ? (
+          <Pair name={t.image}>
+            <span className="mono">
+              {image.registry}/{image.repository}
+              {image.tag ? `:${image.tag}` : ""}
+            </span>
+          </Pair>
+        ) : null}
+        {service?.ports?.map((port) => (
+          <Pair key={port.name} name={`${t.ports}: ${port.name}`}>
+            {port.port}
+            {port.expose ? `, ${t.exposed}` : ""}
+          </Pair>
+        ))}
+        {Object.entries(service?.env ?? {}).map(([key, value]) => (
+          <Value key={key} name={key} value={value} />
+        ))}
+        {Object.entries(plugin?.parameters ?? {}).map(([key, value]) => (
+          <Value key={key} name={key} value={value} />
+        ))}
+        {Object.entries(plugin?.secrets ?? {}).map(([key, value]) => (
+          <Value key={key} name={`${t.secrets}: ${key}`} value={value} />
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function Pair({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Value({ name, value }: { name: string; value: unknown }) {
+  return (
+    <Pair name={name}>
+      <span className="mono whitespace-pre-wrap">
+        <Safe text={typeof value === "string" ? value : JSON.stringify(value, null, 2)} />
+      </span>
+    </Pair>
+  );
+}

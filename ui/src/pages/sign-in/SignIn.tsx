@@ -1,0 +1,104 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { ApiError, ask, client, type Me } from "@/api/client";
+import { me } from "@/api/queries/common";
+import { Button } from "@/components/Button";
+import { Field } from "@/components/Field";
+import { Mark } from "@/components/Glyph";
+import { useTitle } from "@/components/Shell";
+import { describe } from "@/components/States";
+import { texts } from "@/texts";
+
+const route = getRouteApi("/sign-in");
+
+/** Get in, or know why not. */
+export function SignIn() {
+  useTitle(texts.signIn.submit);
+  const { next } = route.useSearch();
+  const router = useRouter();
+  const cache = useQueryClient();
+  const [user, setUser] = useState("");
+  const [password, setPassword] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [errors, setErrors] = useState<{ user?: string; password?: string }>({});
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    if (!user || !password) {
+      setErrors({
+        user: user ? undefined : texts.signIn.userMissing,
+        password: password ? undefined : texts.signIn.passwordMissing,
+      });
+      return;
+    }
+    setBusy(true);
+    setErrors({});
+    try {
+      const person = await enter(user, password);
+      cache.clear();
+      cache.setQueryData(me.queryKey, person);
+      router.history.push(ownPath(next));
+    } catch (error) {
+      setErrors({ password: describe(error).message });
+      setBusy(false);
+    }
+  };
+
+  return (
+    <main className="si">
+      <form onSubmit={submit} noValidate>
+        <div className="row bm">
+          <Mark />
+          <span>{texts.product}</span>
+        </div>
+        <h1>{texts.signIn.title(window.location.host)}</h1>
+        <Field
+          label={texts.signIn.user}
+          big
+          name="user"
+          autoComplete="username"
+          autoFocus
+          autoCapitalize="none"
+          spellCheck={false}
+          value={user}
+          error={errors.user}
+          onChange={(e) => setUser(e.target.value)}
+        />
+        <Field
+          label={texts.signIn.password}
+          big
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          value={password}
+          error={errors.password}
+          onChange={(e) => setPassword(e.target.value)}
+        />
+        <Button look="ink" className="big" type="submit" busy={busy && texts.signIn.busy}>
+          {texts.signIn.submit}
+        </Button>
+        <p className="hint">{texts.signIn.forgotten}</p>
+      </form>
+    </main>
+  );
+}
+
+/** Asks a second time when there was no answer at all: the network may just have changed. */
+async function enter(user: string, password: string): Promise<Me> {
+  const post = () => ask(client.POST("/api/v1/sessions", { body: { user, password } }));
+  try {
+    return await post();
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    return post();
+  }
+}
+
+/** Only a path of this site: a link must not send people elsewhere after they signed in. */
+export function ownPath(next: string | undefined): string {
+  if (!next?.startsWith("/") || next.startsWith("//") || next.includes("\\")) return "/deployments";
+  return next;
+}

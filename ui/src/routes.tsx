@@ -1,0 +1,165 @@
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { isSignedOut } from "./api/client";
+import { me } from "./api/queries/common";
+import { load } from "./components/load";
+import { Skeletons } from "./components/States";
+import { Deployments } from "./pages/deployments/Deployments";
+import { type Filters, readFilters } from "./pages/deployments/filters";
+import { Frame } from "./pages/shell/Frame";
+import { Broken, NotFound } from "./pages/shell/Problems";
+import { SignIn } from "./pages/sign-in/SignIn";
+
+const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFound,
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: (search: Record<string, unknown>): { next?: string } =>
+    typeof search.next === "string" ? { next: search.next } : {},
+  component: SignIn,
+});
+
+const app = createRoute({
+  getParentRoute: () => root,
+  id: "app",
+  beforeLoad: async ({ context, location }) => {
+    try {
+      await context.queryClient.ensureQueryData(me);
+    } catch (error) {
+      if (isSignedOut(error)) throw redirect({ to: "/sign-in", search: { next: location.href } });
+      throw error;
+    }
+  },
+  component: Frame,
+});
+
+const home = createRoute({
+  getParentRoute: () => app,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/deployments" });
+  },
+});
+
+const deployments = createRoute({
+  getParentRoute: () => app,
+  path: "/deployments",
+  validateSearch: (search: Record<string, unknown>): Filters => readFilters(search),
+  component: Deployments,
+});
+
+export type CreateSearch = { project?: string; env?: string };
+
+const create = createRoute({
+  getParentRoute: () => deployments,
+  path: "/new",
+  validateSearch: (search: Record<string, unknown>): CreateSearch => ({
+    project: text(search.project),
+    env: text(search.env),
+  }),
+  component: lazyRouteComponent(() => load(() => import("./pages/create/Create")), "Create"),
+});
+
+export type PageSearch = { run?: number; step?: string; show?: "input" | "output"; log?: string };
+
+const deployment = createRoute({
+  getParentRoute: () => app,
+  path: "/deployments/$environment/$name/{-$tab}",
+  validateSearch: (search: Record<string, unknown>): PageSearch => ({
+    run: typeof search.run === "number" && search.run > 0 ? Math.floor(search.run) : undefined,
+    step: text(search.step),
+    show: search.show === "input" || search.show === "output" ? search.show : undefined,
+    log: text(search.log),
+  }),
+  component: lazyRouteComponent(
+    () => load(() => import("./pages/deployment/Deployment")),
+    "ByName",
+  ),
+});
+
+const permalink = createRoute({
+  getParentRoute: () => app,
+  path: "/d/$id/{-$tab}",
+  validateSearch: (search: Record<string, unknown>): PageSearch => ({
+    run: typeof search.run === "number" && search.run > 0 ? Math.floor(search.run) : undefined,
+    step: text(search.step),
+    show: search.show === "input" || search.show === "output" ? search.show : undefined,
+    log: text(search.log),
+  }),
+  component: lazyRouteComponent(() => load(() => import("./pages/deployment/Deployment")), "ById"),
+});
+
+const nodes = createRoute({
+  getParentRoute: () => app,
+  path: "/nodes",
+  component: lazyRouteComponent(() => load(() => import("./pages/nodes/Nodes")), "Nodes"),
+});
+
+const node = createRoute({
+  getParentRoute: () => app,
+  path: "/nodes/$name",
+  component: lazyRouteComponent(() => load(() => import("./pages/nodes/NodePage")), "NodePage"),
+});
+
+const projects = createRoute({
+  getParentRoute: () => app,
+  path: "/projects",
+  component: lazyRouteComponent(() => load(() => import("./pages/projects/Projects")), "Projects"),
+});
+
+const project = createRoute({
+  getParentRoute: () => app,
+  path: "/projects/$name/pipeline",
+  validateSearch: (search: Record<string, unknown>): { step?: string } => ({
+    step: text(search.step),
+  }),
+  component: lazyRouteComponent(() => load(() => import("./pages/projects/Pipeline")), "Pipeline"),
+});
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+const tree = root.addChildren([
+  signIn,
+  app.addChildren([
+    home,
+    deployments.addChildren([create]),
+    deployment,
+    permalink,
+    nodes,
+    node,
+    projects,
+    project,
+  ]),
+]);
+
+export function makeRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    context: { queryClient },
+    defaultErrorComponent: Broken,
+    defaultNotFoundComponent: NotFound,
+    defaultPendingComponent: () => <Skeletons count={12} />,
+    defaultPendingMs: 150,
+    // The theme, the scroll of a list: the browser's own restoration is enough.
+    scrollRestoration: false,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}
