@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// machine is what the numbers depend on.
+type machine struct {
+	date, commit string
+	facts        [][2]string
+}
+
+// describeMachine asks before anything runs, so that the load is that of others.
+func describeMachine(ctx context.Context) machine {
+	load := firstMatch(readText("/proc/loadavg"), `^\S+`)
+	memory := firstMatch(readText("/proc/meminfo"), `MemTotal:\s+(\d+) kB`)
+	return machine{
+		date:   time.Now().UTC().Format("2 January 2006, 15:04 UTC"),
+		commit: "commit " + said(ctx, "git", "rev-parse", "--short", "HEAD"),
+		facts: [][2]string{
+			{"processor", fmt.Sprintf("%s, %d cores", firstMatch(readText("/proc/cpuinfo"),
+				`model name\s*: (.*)`), runtime.NumCPU())},
+			{"memory", memory + " kB"},
+			{"load before", load + " (average of one minute; others' work, since ours had not begun)"},
+			{"kernel", firstMatch(readText("/proc/version"), `^Linux version (\S+)`)},
+			{"system", firstMatch(readText("/etc/os-release"), `PRETTY_NAME="(.*)"`)},
+			{"Docker Engine", said(ctx, "docker", "version", "--format", "{{.Server.Version}}")},
+			{"Go", strings.TrimPrefix(runtime.Version(), "go")},
+			{"nginx", firstMatch(said(ctx, nginxBinary(), "-v"), `nginx/(\S+)`)},
+			{"wrk", firstMatch(said(ctx, "wrk", "-v"), `wrk (\S+)`)},
+		},
+	}
+}
+
+func (m machine) list() string {
+	var b strings.Builder
+	for _, f := range m.facts {
+		fmt.Fprintf(&b, "- %s: %s\n", f[0], f[1])
+	}
+	return b.String()
+}
+
+// said is the output of a small command, or a word that it could not be had.
+func said(ctx context.Context, argv ...string) string {
+	// wrk -v prints its version and still ends with an error.
+	out, _ := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+	if text := strings.TrimSpace(string(out)); text != "" {
+		return text
+	}
+	return "unknown"
+}
+
+func readText(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// firstMatch gives the pattern's last group, or all it matched.
+func firstMatch(text, pattern string) string {
+	found := regexp.MustCompile("(?m)" + pattern).FindStringSubmatch(text)
+	if found == nil {
+		return "unknown"
+	}
+	return found[len(found)-1]
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// measuredSteps is how many plugin steps one run has. The first is not measured:
+// it starts while images are looked for and the network is made.
+const measuredSteps = 11
+
+// The projects that measurements deploy, next to the example "shop".
+const (
+	stepsProject = "bench-steps"
+	webProject   = "bench-web"
+)
+
+// documents defines the trivial plugin in a row, and a lone service that may use
+// the whole machine: the example's own limit would be what is measured.
+// Paths in documents are seen from the folder that they are in.
+func documents(root, folder string) (string, error) {
+	component, err := filepath.Rel(folder,
+		filepath.Join(root, "plugins", "testplugin", "component.json"))
+	if err != nil {
+		return "", fmt.Errorf("find the trivial plugin: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "kind: plugin\nname: trivial\nregistry: local\nimage: test/hostile\n"+
+		"tag: 1.0.0\ncomponent_file: %q\n---\n", component)
+	fmt.Fprintf(&b, "kind: project\nname: %s\nresources: {cpu: 1, memory_mib: 512}\n"+
+		"pipeline:\n  steps:\n", stepsProject)
+	for i := range measuredSteps {
+		fmt.Fprintf(&b, "    - key: step-%02d\n      position: {x: %d, y: 0}\n", i, 200*i)
+		if i > 0 {
+			fmt.Fprintf(&b, "      needs: [step-%02d]\n", i-1)
+		}
+		b.WriteString("      plugin: {name: trivial, parameters: {mode: succeed}}\n")
+	}
+	b.WriteString(webDocument)
+	return b.String(), nil
+}
+
+// webDocument needs no database: the service only looks for it at /healthz, and
+// the measurement asks for /bytes/1024.
+const webDocument = `---
+kind: project
+name: ` + webProject + `
+resources: {cpu: 2, memory_mib: 512}
+pipeline:
+  steps:
+    - key: web
+      position: {x: 0, y: 0}
+      service:
+        name: shop-api
+        env: {DATABASE_URL: "postgres://nobody@127.0.0.1/none", API_TOKEN: unused}
+        ports: [{name: http, port: 8080, expose: true}]
+        resources: {cpu: 2, memory_mib: 256}
+        ready: {tcp: {port: 8080}}
+`

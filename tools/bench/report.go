@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// rounded keeps three digits: more would pretend to a precision that a shared
+// machine does not have.
+func rounded(v float64) float64 {
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0
+	}
+	step := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-2)
+	if step >= 1 {
+		return math.Round(v/step) * step
+	}
+	// Divided, since a step like 0.01 has no exact form.
+	return math.Round(v/step) / math.Round(1/step)
+}
+
+func number(v float64) string { return strconv.FormatFloat(rounded(v), 'f', -1, 64) }
+
+// rows are the table's cells; all of them are plain text.
+func rows(results []result) [][]string {
+	all := [][]string{{"measured", "ours", "peer", "peer is", "unit", "ratio", "goal", "met"}}
+	for _, r := range results {
+		all = append(all, []string{r.Name, number(r.Ours) + spread(r.ours),
+			number(r.Peer) + spread(r.peer), r.PeerName, r.Unit, number(r.Ratio), goalText(r),
+			verdict(r)})
+	}
+	return all
+}
+
+// spread tells how far single runs lay apart.
+func spread(values []float64) string {
+	if len(values) < 2 {
+		return ""
+	}
+	return " (" + number(slices.Min(values)) + "–" + number(slices.Max(values)) + ")"
+}
+
+func goalText(r result) string {
+	switch {
+	case r.figure.goal == 0:
+		return "–"
+	case r.PeerName == goalPeer:
+		return "≤ " + number(r.Peer)
+	case r.Better == "higher":
+		return "ratio ≥ " + number(r.figure.goal)
+	}
+	return "ratio ≤ " + number(r.figure.goal)
+}
+
+func verdict(r result) string {
+	switch {
+	case r.figure.goal == 0:
+		return "–"
+	case r.met():
+		return "yes"
+	}
+	return "**no**"
+}
+
+func printTable(out io.Writer, results []result) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range rows(results) {
+		fmt.Fprintln(w, strings.ReplaceAll(strings.Join(row, "\t"), "**", ""))
+	}
+	_ = w.Flush() // a terminal that is gone has no remedy
+}
+
+// publish writes docs/benchmarks.json for programs and .md for people.
+func publish(root string, results []result, m machine, runs int) error {
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the results: %w", err)
+	}
+	docs := filepath.Join(root, "docs")
+	err = os.WriteFile(filepath.Join(docs, "benchmarks.json"), append(text, '\n'), 0o644)
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	method, err := os.ReadFile(filepath.Join(root, "tools", "bench", "method.md"))
+	if err != nil {
+		return fmt.Errorf("read how it is measured: %w", err)
+	}
+	var b strings.Builder
+	page(&b, results, m, runs)
+	b.Write(method)
+	err = os.WriteFile(filepath.Join(docs, "benchmarks.md"), []byte(b.String()), 0o644)
+	if err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	fmt.Println("bench: wrote docs/benchmarks.json and docs/benchmarks.md")
+	return nil
+}
+
+func page(b *strings.Builder, results []result, m machine, runs int) {
+	fmt.Fprintf(b, "# Benchmarks\n\n<!-- Written by `make bench`; edit tools/bench instead. -->\n\n")
+	fmt.Fprintf(b, "Measured on %s at %s, medians of %d runs (lowest–highest behind them).\n",
+		m.date, m.commit, runs)
+	fmt.Fprintf(b, "Ours and the peer took turns, after one round of each that does not count. "+
+		"The ratio is\nours divided by peer.\n\n")
+	for i, row := range rows(results) {
+		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintln(b, "|"+strings.Repeat("---|", len(row)))
+		}
+	}
+	b.WriteString("\n" + misses(results))
+	fmt.Fprintf(b, "\n## The machine\n\n%s\n", m.list())
+}
+
+func misses(results []result) string {
+	var missed []string
+	for _, r := range results {
+		if !r.met() {
+			missed = append(missed, fmt.Sprintf("`%s` (%s, ratio %s)", r.Name, goalText(r),
+				number(r.Ratio)))
+		}
+	}
+	if len(missed) == 0 {
+		return "Every goal was met in this run.\n"
+	}
+	return "Missed in this run: " + strings.Join(missed, ", ") + ".\n"
+}

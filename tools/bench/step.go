@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// stepInput is what the agent writes to the trivial plugin's stdin.
+const stepInput = `{"action":"create","parameters":{"mode":"succeed"},"deployment":{` +
+	`"id":"01890000-0000-7000-8000-000000000000","name":"steps","environment":"qa",` +
+	`"project":"bench-steps","domain":"localhost"},"run":{` +
+	`"id":"01890000-0000-7000-8000-000000000001","step":"step-01","attempt":1}}` + "\n"
+
+func stepGroup() group {
+	return group{
+		figures: []figure{{name: "plugin_step", unit: "ms", peer: "docker run --rm -i",
+			better: "lower", goal: 0.80}},
+		prepare: prepareSteps,
+	}
+}
+
+func prepareSteps(
+	ctx context.Context, l *lab,
+) (round, func(context.Context) error, error) {
+	image := l.registry + "/test/hostile:1.0.0"
+	if _, err := l.dockerSays(ctx, "pull", "--quiet", image); err != nil {
+		return nil, nil, err
+	}
+	network, undo, err := l.peerNetwork(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	do := func(ctx context.Context, s *samples) error {
+		ours, err := l.stepTime(ctx)
+		if err != nil {
+			return err
+		}
+		peer, err := l.dockerRunTime(ctx, network, image)
+		s.addOurs("plugin_step", milliseconds(ours))
+		s.addPeer("plugin_step", milliseconds(peer))
+		return err
+	}
+	return do, undo, nil
+}
+
+// peerNetwork is a network like the one that ours joins. The engine's default one
+// may be missing: another engine on this machine can have it.
+func (l *lab) peerNetwork(ctx context.Context) (string, func(context.Context) error, error) {
+	_, err := l.dockerSays(ctx, "network", "create", "--subnet", "10.214.0.0/24", "bench-peer")
+	return "bench-peer", func(ctx context.Context) error {
+		_, err := l.dockerSays(ctx, "network", "rm", "bench-peer")
+		return err
+	}, err
+}
+
+// stepTime is the time from the end of one step to the end of the next.
+func (l *lab) stepTime(ctx context.Context) (time.Duration, error) {
+	d, _, err := l.deploy(ctx, stepsProject, "steps")
+	if err != nil {
+		return 0, err
+	}
+	steps, err := l.steps(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	first, last := steps[0].EndedAt, steps[len(steps)-1].EndedAt
+	if first == nil || last == nil {
+		return 0, errors.New("a step of a ready deployment has no end")
+	}
+	return last.Sub(*first) / time.Duration(len(steps)-1), l.remove(ctx, d.Id)
+}
+
+func (l *lab) dockerRunTime(ctx context.Context, network, image string) (time.Duration, error) {
+	began := time.Now()
+	for range measuredSteps - 1 {
+		c := exec.CommandContext(ctx, "docker", "--host", l.docker, "run", "--rm", "-i",
+			"--network", network, image)
+		c.Stdin = strings.NewReader(stepInput)
+		out, err := c.CombinedOutput()
+		if err != nil {
+			return 0, errors.Join(err, errors.New(string(out)))
+		}
+	}
+	return time.Since(began) / (measuredSteps - 1), nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Regenerates everything in this repository that is made from something else.
+#
+#   tools/generate.sh            writes the files
+#   tools/generate.sh --verify   writes them, then fails if git sees a difference
+#
+#   migrations/*.sql, queries/*.sql  -> controlplane/postgres/internal/dbsqlc   (sqlc)
+#   controlplane/api/openapi.yaml    -> controlplane/api, controlplane/apiclient (oapi-codegen)
+#                                    -> ui/src/api/schema.gen.ts      (openapi-typescript)
+#   "// promise:" comments of tests  -> docs/promises.md              (tools/promises)
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+tools/setup/install.sh
+mapfile -t pins < <(tools/setup/pins.sh sqlc oapi-codegen)
+sqlc=${pins[0]:?sqlc was not built}
+oapi_codegen=${pins[1]:?oapi-codegen was not built}
+
+"$sqlc" generate -f controlplane/postgres/sqlc.yaml
+# sqlc never removes the code of a query file that is gone.
+for file in controlplane/postgres/internal/dbsqlc/*.sql.go; do
+  query=$(basename "$file" .go)
+  [[ -e controlplane/postgres/queries/$query ]] || rm -f "$file"
+done
+
+for package in api apiclient; do
+  "$oapi_codegen" -config "controlplane/$package/oapi.yaml" controlplane/api/openapi.yaml
+done
+
+(cd ui && npm run --silent generate >/dev/null)
+
+tools/run promises
+
+[[ ${1:-} == --verify ]] || exit 0
+
+generated=(
+  controlplane/postgres/internal/dbsqlc
+  controlplane/api/oapi.gen.go
+  controlplane/apiclient/oapi.gen.go
+  ui/src/api/schema.gen.ts
+  docs/promises.md
+)
+changes=$(git status --porcelain --untracked-files=all -- "${generated[@]}")
+if [[ -n $changes ]]; then
+  git --no-pager diff --stat -- "${generated[@]}" >&2
+  printf '%s\n' "$changes" >&2
+  echo "verify: FAILED: generated files differ from what is committed; run make generate and commit" >&2
+  exit 1
+fi
+echo "verify: OK"

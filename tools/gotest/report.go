@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is one line of `go test -json`, see `go doc test2json`.
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build events
+	Test        string
+	Output      string
+	Elapsed     float64 // seconds
+	FailedBuild string
+}
+
+// report prints packages as they end and sums up in finish.
+type report struct {
+	out    io.Writer
+	strict bool
+
+	output  map[[2]string]*strings.Builder // by package and test, until its verdict
+	builds  map[string]*strings.Builder    // compiler messages by import path
+	passed  map[string]int                 // top-level and subtests, by package
+	failed  []string
+	skipped []string
+	slow    []timed
+}
+
+type timed struct {
+	name    string
+	seconds float64
+}
+
+func newReport(out io.Writer, strict bool) *report {
+	return &report{
+		out: out, strict: strict,
+		output: map[[2]string]*strings.Builder{},
+		builds: map[string]*strings.Builder{},
+		passed: map[string]int{},
+	}
+}
+
+func (r *report) print(text string) { _, _ = io.WriteString(r.out, text) }
+
+func (r *report) add(e event) {
+	name := short(e.Package)
+	if e.Test != "" {
+		name += " " + e.Test
+	}
+	switch e.Action {
+	case "output":
+		builder(r.output, [2]string{e.Package, e.Test}).WriteString(e.Output)
+	case "build-output":
+		builder(r.builds, e.ImportPath).WriteString(e.Output)
+	case "fail":
+		r.failed = append(r.failed, name)
+		if b, ok := r.builds[e.FailedBuild]; ok {
+			r.print(b.String())
+		}
+		r.print(r.take(e))
+		r.verdict(e, "FAIL")
+	case "skip":
+		if e.Test != "" {
+			r.skipped = append(r.skipped, name)
+			r.print(r.take(e))
+		}
+	case "pass":
+		r.take(e)
+		r.verdict(e, "ok  ")
+	}
+}
+
+// verdict counts a test, or prints the line of a package.
+func (r *report) verdict(e event, word string) {
+	if e.Test == "" {
+		r.print(fmt.Sprintf("%s %-42s %6.1f s  %d tests\n",
+			word, short(e.Package), e.Elapsed, r.passed[e.Package]))
+		return
+	}
+	r.passed[e.Package]++
+	if !strings.Contains(e.Test, "/") {
+		r.slow = append(r.slow, timed{short(e.Package) + " " + e.Test, e.Elapsed})
+	}
+}
+
+// take returns and forgets the output of what just ended.
+func (r *report) take(e event) string {
+	key := [2]string{e.Package, e.Test}
+	b, ok := r.output[key]
+	if !ok {
+		return ""
+	}
+	delete(r.output, key)
+	return b.String()
+}
+
+// finish prints the summary and says whether anything failed.
+func (r *report) finish() bool {
+	slices.SortFunc(r.slow, func(a, b timed) int { return int(1000 * (b.seconds - a.seconds)) })
+	for _, t := range r.slow[:min(5, len(r.slow))] {
+		if t.seconds >= 5 {
+			r.print(fmt.Sprintf("slow %6.1f s  %s\n", t.seconds, t.name))
+		}
+	}
+	for _, name := range r.skipped {
+		r.print("SKIP " + name + "\n")
+	}
+	for _, name := range r.failed {
+		r.print("FAIL " + name + "\n")
+	}
+	total := 0
+	for _, n := range r.passed {
+		total += n
+	}
+	if r.strict && len(r.skipped) > 0 {
+		r.print("A skipped test is a failure here: all servers are running (NULLOPS_TEST_STRICT=1).\n")
+	}
+	r.print(fmt.Sprintf("go tests: %d run, %d failed, %d skipped\n",
+		total, len(r.failed), len(r.skipped)))
+	return len(r.failed) > 0 || r.strict && len(r.skipped) > 0
+}
+
+func short(pkg string) string {
+	if pkg == "github.com/nullops/nullops" {
+		return "."
+	}
+	return strings.TrimPrefix(pkg, "github.com/nullops/nullops/")
+}
+
+func builder[K comparable](m map[K]*strings.Builder, key K) *strings.Builder {
+	b, ok := m[key]
+	if !ok {
+		b = &strings.Builder{}
+		m[key] = b
+	}
+	return b
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const events = `{"Action":"output","Package":"x/a","Test":"TestX","Output":"why\n"}
+{"Action":"%s","Package":"x/a","Test":"TestX","Elapsed":1}
+{"Action":"output","Package":"x/a","Output":"PASS\n"}
+{"Action":"pass","Package":"x/a","Elapsed":1.5}
+`
+
+func TestReport_FailsOnWhatMustNotHappen(t *testing.T) {
+	for _, c := range []struct {
+		action         string
+		strict, failed bool
+		shows          string
+	}{
+		{"pass", true, false, "1 run, 0 failed, 0 skipped"},
+		{"fail", false, true, "why"},
+		{"skip", false, false, "SKIP x/a TestX"},
+		{"skip", true, true, "A skipped test is a failure here"},
+	} {
+		var out strings.Builder
+		r := newReport(&out, c.strict)
+		if err := read(strings.NewReader(strings.Replace(events, "%s", c.action, 1)), r); err != nil {
+			t.Fatal(err)
+		}
+		if failed := r.finish(); failed != c.failed {
+			t.Errorf("%s, strict %v: failed is %v", c.action, c.strict, failed)
+		}
+		if !strings.Contains(out.String(), c.shows) {
+			t.Errorf("%s: %q is not in\n%s", c.action, c.shows, out.String())
+		}
+	}
+}
+
+// A package that does not compile has its compiler's words shown.
+func TestReport_ShowsWhatDoesNotBuild(t *testing.T) {
+	var out strings.Builder
+	r := newReport(&out, false)
+	in := `{"ImportPath":"x/a [x/a.test]","Action":"build-output","Output":"undefined: y\n"}
+{"Action":"fail","Package":"x/a","Elapsed":0,"FailedBuild":"x/a [x/a.test]"}
+not an event
+`
+	if err := read(strings.NewReader(in), r); err != nil {
+		t.Fatal(err)
+	}
+	if !r.finish() {
+		t.Error("it did not fail")
+	}
+	for _, want := range []string{"undefined: y", "not an event"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}

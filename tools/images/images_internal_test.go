@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+)
+
+func buildInto(t *testing.T, cache, only string) []built {
+	t.Helper()
+	root, err := findRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, err := buildAll(t.Context(), options{root: root, cache: cache, only: only}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return images
+}
+
+// Two builds that share nothing give the same digests.
+func TestBuild_IsReproducible(t *testing.T) {
+	first := buildInto(t, t.TempDir(), "plugins/wait")
+	second := buildInto(t, t.TempDir(), "plugins/wait")
+	if len(first) < 2 {
+		t.Fatalf("built %d images", len(first))
+	}
+	seen := map[string]string{}
+	for i, image := range first {
+		if image.digest != second[i].digest {
+			t.Errorf("%s is %s, then %s", image.ref(), image.digest, second[i].digest)
+		}
+		if other, twice := seen[image.digest.String()]; twice {
+			t.Errorf("%s and %s are the same image", image.ref(), other)
+		}
+		seen[image.digest.String()] = image.ref()
+		if err := validate.Image(image.image); err != nil {
+			t.Errorf("%s: %v", image.ref(), err)
+		}
+	}
+}
+
+// No image but the agent's runs as root, and each says what it is.
+func TestCatalogue_IsNotRootAndLabelled(t *testing.T) {
+	root, err := findRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes, err := catalogue(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range recipes {
+		config := r.config()
+		if user := config.User; user == "" || strings.HasPrefix(user, "0") || user == "root" {
+			t.Errorf("%s runs as %q", r.ref(), user)
+		}
+		if config.Labels["org.opencontainers.image.version"] != r.tag {
+			t.Errorf("%s has labels %v", r.ref(), config.Labels)
+		}
+	}
+}
+
+// What was pushed is still there after a restart, and is not pushed twice.
+func TestRegistry_RemembersAcrossRestarts(t *testing.T) {
+	images, data := buildInto(t, t.TempDir(), "plugins/wait-for"), t.TempDir()
+	for _, wantNew := range []int{len(images), 0} {
+		handler, err := newRegistry(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(handler)
+		host := strings.TrimPrefix(server.URL, "http://")
+		pushed, err := push(t.Context(), host, images)
+		if err != nil || pushed != wantNew {
+			t.Errorf("pushed %d, want %d; %v", pushed, wantNew, err)
+		}
+		checkPull(t, host, images[0])
+		server.Close()
+	}
+}
+
+func checkPull(t *testing.T, host string, want built) {
+	t.Helper()
+	repository, err := name.NewRepository(host+"/"+want.repository, name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags, err := remote.List(repository, remote.WithContext(t.Context()))
+	if err != nil || !slices.Contains(tags, want.tag) {
+		t.Errorf("tags %v, %v", tags, err)
+	}
+	image, err := remote.Image(repository.Digest(want.digest.String()),
+		remote.WithContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Image(image); err != nil {
+		t.Errorf("pulled %s: %v", want.ref(), err)
+	}
+}
+
+func TestRun_SaysWhatIsMissing(t *testing.T) {
+	for says, args := range map[string][]string{
+		"use one of":        nil,
+		"unknown command":   {"bild"},
+		"--to is missing":   {"push"},
+		"flag provided but": {"build", "--cahce", "x"},
+	} {
+		err := run(context.WithoutCancel(t.Context()), args, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v: got %v, want %q", args, err, says)
+		}
+	}
+}

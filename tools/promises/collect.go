@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// claim matches a comment that claims one or more promises. idPattern matches each.
+var (
+	claim     = regexp.MustCompile(`^\s*(?://|\*|\{?/\*)\s*promise:\s*((?:[A-Z]-\d{2,3}[,\s]*)+)`)
+	idPattern = regexp.MustCompile(`[A-Z]-\d{2,3}`)
+	scenario  = regexp.MustCompile(`\b(?:test|it|check|story)\(\s*["'\x60]([^"'\x60]+)`)
+)
+
+// skipped are folders without tests of ours.
+var skipped = []string{"node_modules", "dist", "testdata", "placeholder"}
+
+// collect gives, for each claimed promise, the tests that claim it.
+func collect(root fs.FS) (map[string][]string, error) {
+	claims := map[string][]string{}
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			hidden := len(name) > 1 && strings.HasPrefix(entry.Name(), ".")
+			if hidden || slices.Contains(skipped, entry.Name()) || name == "tools/promises" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return collectFile(root, name, claims)
+	})
+	return claims, err
+}
+
+func collectFile(root fs.FS, name string, claims map[string][]string) error {
+	var find func(string, []byte) (map[string][]string, error)
+	switch path.Ext(name) {
+	case ".go":
+		find = inGo
+	case ".ts", ".tsx", ".mjs", ".js":
+		find = inScript
+	default:
+		return nil
+	}
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(text, []byte("promise: ")) {
+		return nil
+	}
+	found, err := find(name, text)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	for id, tests := range found {
+		claims[id] = append(claims[id], tests...)
+	}
+	return nil
+}
+
+// inGo names the function around each comment.
+func inGo(name string, text []byte) (map[string][]string, error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]string{}
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			match := claim.FindStringSubmatch(comment.Text)
+			if match == nil {
+				continue
+			}
+			test := fmt.Sprintf("`%s` %s", path.Dir(name), around(file, comment.Pos()))
+			for _, id := range idPattern.FindAllString(match[1], -1) {
+				found[id] = append(found[id], test)
+			}
+		}
+	}
+	return found, nil
+}
+
+func around(file *ast.File, pos token.Pos) string {
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		begin := f.Pos()
+		if f.Doc != nil {
+			begin = f.Doc.Pos()
+		}
+		if begin <= pos && pos <= f.End() {
+			return f.Name.Name
+		}
+	}
+	return file.Name.Name
+}
+
+// inScript names the last test that began above each comment.
+func inScript(name string, text []byte) (map[string][]string, error) {
+	found := map[string][]string{}
+	test := ""
+	for line := range strings.Lines(string(text)) {
+		if match := scenario.FindStringSubmatch(line); match != nil {
+			test = " " + cell(match[1])
+		}
+		at := strings.Index(line, "promise: ")
+		if at < 0 {
+			continue
+		}
+		for _, mark := range []string{"//", "/*"} {
+			if i := strings.LastIndex(line[:at], mark); i >= 0 {
+				line = line[i:]
+				break
+			}
+		}
+		if match := claim.FindStringSubmatch(line); match != nil {
+			for _, id := range idPattern.FindAllString(match[1], -1) {
+				found[id] = append(found[id], fmt.Sprintf("`%s`%s", name, test))
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestCollect_NamesTheTestAroundAClaim(t *testing.T) {
+	mark := "// promise" + ": " // split, so that this file claims nothing
+	claims, err := collect(fstest.MapFS{
+		"a/b_test.go": {Data: []byte("package b\n\nfunc TestOne() {\n\t" + mark +
+			"N-901, N-902\n}\n" +
+			"\n// In prose, promise" + ": N-903 is no claim.\nfunc TestTwo() {}\n")},
+		"ui/e2e/x.mjs": {Data: []byte("check('opens', () => {\n  ok(); " + mark +
+			"N-904\n})\n")},
+		"ui/node_modules/y/y.js":   {Data: []byte(mark + "N-905\n")},
+		".cache/z.go":              {Data: []byte("package z\n" + mark + "N-906\n")},
+		"agent/testdata/broken.go": {Data: []byte("not Go " + mark + "N-907")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"N-901": "`a` TestOne", "N-902": "`a` TestOne",
+		"N-904": "`ui/e2e/x.mjs` opens"}
+	for id, test := range want {
+		if strings.Join(claims[id], ",") != test {
+			t.Errorf("%s is shown by %v, want %s", id, claims[id], test)
+		}
+	}
+	if len(claims) != len(want) {
+		t.Errorf("claims are %v", claims)
+	}
+}
+
+func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
+	outer := t.TempDir()
+	root := filepath.Join(outer, "main")
+	mark := "// promise" + ": "
+	write(t, filepath.Join(outer, "shared", "promises.tsv"),
+		"id\tarea\tpromise\nN-901\tx\tIt | works\n")
+	write(t, filepath.Join(root, "a_test.go"), "package a\n\nfunc TestA() {} "+mark+"N-901\n")
+	if err := run(root); err != nil {
+		t.Fatal(err)
+	}
+	first := read(t, filepath.Join(root, page))
+	if !strings.Contains(first, "| N-901 | It / works | `.` ") {
+		t.Error(first)
+	}
+	if err := os.RemoveAll(filepath.Join(outer, "shared")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(root); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, filepath.Join(root, page)) != first {
+		t.Error("without the list the page is another one")
+	}
+	write(t, filepath.Join(root, "b_test.go"), "package a\n\nfunc TestB() {} "+mark+"N-902\n")
+	if err := run(root); err == nil || !strings.Contains(err.Error(), "N-902") {
+		t.Errorf("a promise nobody has the words of: %v", err)
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const savedRules = `*filter
+:INPUT ACCEPT [0:0]
+:FORWARD DROP [0:0]
+:DOCKER - [0:0]
+:DOCKER-USER - [0:0]
+-A FORWARD -j DOCKER-USER
+-A FORWARD -o docker0 -j DOCKER
+-A FORWARD -i br-0123456789ab -o br-0123456789ab -j ACCEPT
+-A FORWARD -i eth1 -j ACCEPT
+-A DOCKER-USER -j RETURN
+COMMIT
+*nat
+:PREROUTING ACCEPT [0:0]
+:DOCKER - [0:0]
+-A PREROUTING -m addrtype --dst-type LOCAL -j DOCKER
+-A POSTROUTING -s 172.17.0.0/16 ! -o docker0 -j MASQUERADE
+-A POSTROUTING -s 10.9.0.0/16 -o eth0 -j MASQUERADE
+COMMIT
+`
+
+func TestWithoutDocker_KeepsTheRulesOfOthers(t *testing.T) {
+	want := `*filter
+:INPUT ACCEPT [0:0]
+:FORWARD ACCEPT [0:0]
+-A FORWARD -i eth1 -j ACCEPT
+COMMIT
+*nat
+:PREROUTING ACCEPT [0:0]
+-A POSTROUTING -s 10.9.0.0/16 -o eth0 -j MASQUERADE
+COMMIT
+`
+	if got := withoutDocker(savedRules, "ACCEPT"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestMountsBelow_DeepestFirstAndNoNeighbors(t *testing.T) {
+	table := "22 1 8:1 / /run/a/docker rw - ext4 /dev/x rw\n" +
+		"23 22 0:9 / /run/a/docker/netns/default rw - nsfs nsfs rw\n" +
+		"24 1 0:9 / /run/ab/docker rw - nsfs nsfs rw\n"
+	got := strings.Join(mountsBelow(table, "/run/a"), " ")
+	if got != "/run/a/docker/netns/default /run/a/docker" {
+		t.Error(got)
+	}
+}
+
+// A server that ignores its stop signal, and one whose child outlives it, are
+// both gone after close, and so is the folder.
+func TestGroup_LeavesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir, err := newRunDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &group{dir: dir}
+	ready := filepath.Join(dir, "ready")
+	stubborn := exec.Command("sh", "-c", `trap "" TERM; : >"$0"; while :; do sleep 1; done`, ready)
+	c, err := g.start("stubborn", syscall.SIGTERM, stubborn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if _, err := os.Stat(ready); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := c.close(200 * time.Millisecond); err == nil {
+		t.Error("a killed server is not mentioned")
+	}
+	if err := g.close(); err != nil {
+		t.Error(err)
+	}
+	if users := usersOf(dir); len(users) > 0 {
+		t.Errorf("processes %v are left", users)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Errorf("%s is left", dir)
+	}
+}
+
+func TestSweep_RemovesOnlyWhatNobodyHolds(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	held, err := newRunDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := filepath.Join(os.TempDir(), dirPrefix+"stale")
+	if err := os.MkdirAll(filepath.Join(stale, "postgres"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	sweepStale()
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("the stale folder is left")
+	}
+	if _, err := os.Stat(held); err != nil {
+		t.Error("the folder in use is gone")
+	}
+}
+
+func TestRunCommand_GivesTheExitCode(t *testing.T) {
+	g := &group{dir: t.TempDir()}
+	code, err := g.runCommand(t.Context(), []string{"sh", "-c", "exit 7"}, os.Environ())
+	if code != 7 || err != nil {
+		t.Errorf("exit code %d, %v", code, err)
+	}
+	if _, err := g.runCommand(t.Context(), []string{"/no/such/program"}, nil); err == nil {
+		t.Error("a missing program is no error")
+	}
+}

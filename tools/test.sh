@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Runs the parts of the test suite, each of them even when an earlier one failed,
+# and ends with one line that says how it went.
+#
+#   tools/test.sh [go] [ui] [browser]
+#
+# go and browser need the servers of `tools/run services -- ...`, which `make
+# test` provides. PKG narrows the Go tests to a package pattern.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+part_go() {
+  local packages
+  read -ra packages <<<"${PKG:-./...}"
+  go vet ./... || return 1
+  # Half an hour is for two slow cores; a package that takes five minutes alone is stuck.
+  tools/run gotest -race -p 2 -timeout 10m "${packages[@]}" || return 1
+  [[ ${packages[*]} == ./... ]] || return 0
+  # The race detector makes each simulated world ten times as slow, so most of
+  # them are played here; and each bug that can be planted has to be found.
+  go test -count=1 ./agent/sim || return 1
+  go vet -tags planted ./agent/sim ./agent/engine || return 1
+  go test -count=1 -tags planted -run FindsPlantedBugs ./agent/sim || return 1
+  # A few seconds each beyond the corpus: they read what others wrote.
+  local package target
+  while read -r package target; do
+    go test -run '^$' -fuzz "^$target\$" -fuzztime 5s "$package" || return 1
+  done <<'TARGETS'
+./agent FuzzReadFrames
+./agent/wire FuzzReadFrame
+./pipeline FuzzParse
+./plugins/stdio FuzzDecodeResponse
+TARGETS
+  # Our programs under tools/ are packages made of files, see tools/run.
+  local dir files
+  for dir in tools/*/; do
+    shopt -s nullglob
+    files=("$dir"*.go)
+    shopt -u nullglob
+    ((${#files[@]} == 0)) && continue
+    go vet "${files[@]}" || return 1
+    if compgen -G "$dir*_test.go" >/dev/null; then go test "${files[@]}" || return 1; fi
+  done
+}
+
+part_ui() {
+  (cd ui && npm run --silent test)
+}
+
+part_browser() {
+  # tools/demo starts the whole product with the example defined and a node online.
+  # Twenty minutes are for a stuck browser; the stories themselves take about two.
+  timeout --kill-after=60 20m tools/run demo npm --prefix ui run --silent e2e
+}
+
+(($# > 0)) || set -- go ui browser
+passed=() failed=()
+for part in "$@"; do
+  declare -F "part_$part" >/dev/null || {
+    echo "test: no part is named '$part'; there are: go ui browser" >&2
+    exit 2
+  }
+  echo "== test: $part"
+  begin=$SECONDS
+  if "part_$part"; then
+    passed+=("$part $((SECONDS - begin)) s")
+  else
+    failed+=("$part")
+  fi
+done
+
+join() { local IFS=,; echo "${*}" | sed 's/,/, /g'; }
+if ((${#failed[@]} > 0)); then
+  echo "test: FAILED in $(join "${failed[@]}")" >&2
+  exit 1
+fi
+echo "test: OK ($(join "${passed[@]}"))"
