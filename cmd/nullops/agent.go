@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/agent/wire"
+)
+
+func agentCommand() *cobra.Command {
+	return serverCommand("agent", "Run the agent of a node, next to its Docker Engine",
+		Settings.checkAgent, runAgent)
+}
+
+// agentGC collects twice as often as Go would: an agent holds a megabyte or two,
+// so that is cheap, and memory belongs to the node's deployments.
+const agentGC = 50
+
+// runAgent waits for the control plane to dial, and works for it until ctx ends.
+func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(agentGC)
+	}
+	token, err := wire.ParseToken(s.Agent.Token)
+	if err != nil {
+		return fmt.Errorf("setting agent.token: %w; copy it again, or rotate it", err)
+	}
+	if err := os.MkdirAll(s.Agent.Data, 0o700); err != nil {
+		return fmt.Errorf("setting agent.data: %w", err)
+	}
+	install, err := installID(s.Agent.Data)
+	if err != nil {
+		return err
+	}
+	runtime, err := openDocker(ctx, s, install, log)
+	if err != nil {
+		return err
+	}
+	defer runtime.Close()
+	l, err := net.Listen("tcp", s.Agent.Listen)
+	if err != nil {
+		return fmt.Errorf("setting agent.listen: %w", err)
+	}
+	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: &token, Build: wire.Build(build),
+		Listener: l, Log: log,
+		Failpoint: agent.FailpointFromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	// For the person who compares it with what the control plane shows.
+	log.InfoContext(ctx, "listening", "address", l.Addr().String(), "build", build,
+		"thumbprint", thumbprint(a))
+	return a.Run(ctx)
+}
+
+// thumbprint is spelled as the control plane shows it, so that comparing is easy.
+func thumbprint(a *agent.Agent) string {
+	t := a.Thumbprint()
+	return hex.EncodeToString(t[:])
+}
+
+// openDocker waits for an engine that is still starting: after a reboot the
+// agent may come first.
+func openDocker(ctx context.Context, s Settings, install string,
+	log *slog.Logger) (*docker.Docker, error) {
+	subnets, err := netip.ParsePrefix(s.Agent.Subnets)
+	if err != nil {
+		return nil, fmt.Errorf("setting agent.subnets: %w", err)
+	}
+	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
+		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, Log: log}
+	for {
+		d, err := docker.New(ctx, config)
+		if err == nil || !errors.Is(err, agent.ErrUnavailable) {
+			return d, err
+		}
+		log.WarnContext(ctx, "the Docker Engine does not answer yet", "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+func dockerHost(setting string) string {
+	if setting != "" {
+		return setting
+	}
+	if host := os.Getenv("DOCKER_HOST"); host != "" {
+		return host
+	}
+	return "unix:///var/run/docker.sock"
+}
+
+// installID marks what this agent made in Docker. It is made once: objects with
+// another id are a stranger's and are never touched.
+func installID(data string) (string, error) {
+	path := filepath.Join(data, "install")
+	text, err := os.ReadFile(path)
+	if err == nil && len(strings.TrimSpace(string(text))) > 0 {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read install id: %w", err)
+	}
+	id := uuid.NewString()[:8]
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("write install id: %w", err)
+	}
+	return id, nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Packages on one level do not know each other. What one needs of the other is
+// bridged here, in words of both.
+
+// secrets lets fleet have what the catalogue opens, for the time of one run.
+type secrets struct{ catalog *catalog.Catalog }
+
+var _ fleet.Secrets = secrets{}
+
+func asFleet() access.Actor { return access.System("fleet") }
+
+// Open implements fleet.Secrets.
+func (s secrets) Open(ctx context.Context, deployment controlplane.DeploymentID,
+	run controlplane.Run) (key []byte, values map[string]string, err error) {
+	opened, err := s.catalog.OpenRun(ctx, asFleet(), deployment, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	values = make(map[string]string, len(opened.Values))
+	for name, v := range opened.Values {
+		values[name] = v.Reveal()
+	}
+	return opened.Key, values, nil
+}
+
+// PullCredentials implements fleet.Secrets.
+func (s secrets) PullCredentials(
+	ctx context.Context, hosts []string,
+) (map[string]wire.RegistryAuth, error) {
+	opened, err := s.catalog.PullCredentials(ctx, asFleet(), hosts)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]wire.RegistryAuth, len(opened))
+	for host, c := range opened {
+		all[host] = wire.RegistryAuth{Username: c.Username, Password: c.Password.Reveal()}
+	}
+	return all, nil
+}
+
+// serviceLogs lets the API ask nodes for services' logs.
+type serviceLogs struct{ dialer *fleet.Dialer }
+
+var _ api.ServiceLogs = serviceLogs{}
+
+// Follow implements api.ServiceLogs.
+func (s serviceLogs) Follow(ctx context.Context, node controlplane.NodeID,
+	deployment controlplane.DeploymentID, step pipeline.StepKey,
+	o api.LogOptions) (io.ReadCloser, error) {
+	return s.dialer.Logs(ctx, node, deployment, step,
+		fleet.LogOptions{Follow: o.Follow, Tail: o.Tail, Since: o.Since})
+}

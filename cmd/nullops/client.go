@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// login is what 'nullops login' remembers, in a file only its owner can read.
+type login struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+func loginPath() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the configuration folder: %w", err)
+	}
+	return filepath.Join(dir, "nullops", "login.json"), nil
+}
+
+// loadLogin prefers NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN, for scripts.
+func loadLogin() (login, error) {
+	l := login{URL: os.Getenv("NULLOPS_CLI_URL"), Token: os.Getenv("NULLOPS_CLI_TOKEN")}
+	if l.URL != "" && l.Token != "" {
+		return l, nil
+	}
+	path, err := loginPath()
+	if err != nil {
+		return l, err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, codedError{errors.New("not signed in: run 'nullops login URL'"), exitForbidden}
+	}
+	if err != nil {
+		return l, fmt.Errorf("read login: %w", err)
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return l, fmt.Errorf("%s is damaged (%w): run 'nullops login URL' again", path, err)
+	}
+	return l, nil
+}
+
+func saveLogin(l login) error {
+	path, err := loginPath()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("save login: %w", err)
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("save login: %w", err)
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// client is the API with the caller's token.
+type client struct {
+	*apiclient.ClientWithResponses
+	login login
+}
+
+func newClient() (*client, error) {
+	l, err := loadLogin()
+	if err != nil {
+		return nil, err
+	}
+	return dialAPI(l)
+}
+
+func dialAPI(l login) (*client, error) {
+	api, err := apiclient.NewClientWithResponses(strings.TrimRight(l.URL, "/"),
+		apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			if l.Token != "" {
+				r.Header.Set("Authorization", "Bearer "+l.Token)
+			}
+			return nil
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a URL: %w", l.URL, err)
+	}
+	return &client{ClientWithResponses: api, login: l}, nil
+}
+
+// problemError is a refusal of the control plane, in its own words.
+type problemError struct{ apiclient.Problem }
+
+func (e *problemError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Title)
+	if e.Field != nil && *e.Field != "" {
+		fmt.Fprintf(&b, " (%s)", *e.Field)
+	}
+	for _, text := range []*string{e.Detail, e.Remedy} {
+		if text != nil && *text != "" && *text != e.Title {
+			b.WriteString(": " + *text)
+		}
+	}
+	writeProblems(&b, e.Problem)
+	return b.String()
+}
+
+func writeProblems(b *strings.Builder, p apiclient.Problem) {
+	if p.Problems != nil {
+		for _, f := range *p.Problems {
+			fmt.Fprintf(b, "\n  %s: %s", f.Field, f.Message)
+		}
+	}
+	if p.Users != nil {
+		for _, u := range *p.Users {
+			fmt.Fprintf(b, "\n  used by %s", u)
+		}
+	}
+	if p.Placement != nil {
+		for _, r := range *p.Placement {
+			fmt.Fprintf(b, "\n  %s: %s", r.Node, r.Reason)
+		}
+	}
+}
+
+// answer is what every generated response can tell.
+type answer interface {
+	StatusCode() int
+	Status() string
+	GetBody() []byte
+}
+
+// answered turns an error status into a problemError. err is the transport's.
+func answered(r answer, err error) error {
+	if err != nil {
+		return fmt.Errorf("ask the control plane: %w", err)
+	}
+	if r.StatusCode() < 400 {
+		return nil
+	}
+	return problemOf(r.StatusCode(), r.Status(), r.GetBody())
+}
+
+func problemOf(code int, status string, body []byte) error {
+	p := &problemError{}
+	if json.Unmarshal(body, &p.Problem) != nil || p.Title == "" {
+		p.Title = "the control plane answered " + status
+	}
+	p.Status = code
+	return p
+}
+
+// deref reads an optional field; absent is the zero value.
+func deref[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}
+
+// findDeployment takes a name or an id. env may be empty if the name is unique.
+func (c *client) findDeployment(
+	ctx context.Context, ref, env string,
+) (apiclient.Deployment, error) {
+	if strings.Count(ref, "-") == 4 && len(ref) == 36 {
+		return c.deployment(ctx, ref)
+	}
+	params := &apiclient.ListDeploymentsParams{Name: &ref}
+	if env != "" {
+		params.Environment = &env
+	}
+	r, err := c.ListDeploymentsWithResponse(ctx, params)
+	if err := answered(r, err); err != nil {
+		return apiclient.Deployment{}, err
+	}
+	return oneDeployment(ref, r.JSON200.Items)
+}
+
+func oneDeployment(name string, found []apiclient.Deployment) (apiclient.Deployment, error) {
+	switch len(found) {
+	case 0:
+		return apiclient.Deployment{}, codedError{
+			fmt.Errorf("no deployment %q: 'nullops list' shows yours", name), exitRefused}
+	case 1:
+		return found[0], nil
+	}
+	var envs []string
+	for _, d := range found {
+		envs = append(envs, d.Environment)
+	}
+	return apiclient.Deployment{}, usageError{fmt.Errorf("%q exists in %s: say which with --env",
+		name, strings.Join(envs, " and "))}
+}
+
+func (c *client) deployment(ctx context.Context, id string) (apiclient.Deployment, error) {
+	r, err := c.GetDeploymentWithResponse(ctx, id)
+	if err := answered(r, err); err != nil {
+		return apiclient.Deployment{}, err
+	}
+	return *r.JSON200, nil
+}

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/traefik/paerser/env"
+	"github.com/traefik/paerser/flag"
+)
+
+// envPrefix starts the name of every environment variable that is a setting:
+// database.url is NULLOPS_DATABASE_URL and --database.url.
+const envPrefix = "NULLOPS_"
+
+// Settings is every setting of every server command. A flag wins over the
+// environment, which wins over the file.
+type Settings struct {
+	Database DatabaseSettings `description:"PostgreSQL 15 or newer."`
+	Master   MasterSettings   `description:"Keys that seal secrets."`
+	HTTP     HTTPSettings     `description:"API and UI."`
+	Ingress  IngressSettings  `description:"Where deployments answer."`
+	Metrics  MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
+	Log      LogSettings      `description:"Logging to standard error."`
+	Agent    AgentSettings    `description:"The agent on a node."`
+	Dev      DevSettings      `description:"Everything on one machine."`
+}
+
+// DatabaseSettings says where all state is.
+type DatabaseSettings struct {
+	URL string `description:"Connection URL, postgres://… or a key=value string."`
+}
+
+// MasterSettings gives the sealing keys. There is no default.
+type MasterSettings struct {
+	Keys string `description:"Sealing keys, newest first: id:base64,id:base64 (32 bytes each)."`
+	File string `description:"File that holds the same, instead."`
+}
+
+// HTTPSettings is where people and programs talk to the control plane.
+type HTTPSettings struct {
+	Listen string `description:"Address of API and UI."`
+	URL    string `description:"How people reach it; decides cookie and links."`
+}
+
+// IngressSettings is where testers open deployments.
+type IngressSettings struct {
+	Listen string `description:"Address deployments answer on."`
+	URL    string `description:"Scheme and port people see, such as http://localhost:8081."`
+	State  string `description:"File that keeps the last good routing table."`
+}
+
+// MetricsSettings is off while Listen is empty.
+type MetricsSettings struct {
+	Listen string `description:"Address of /metrics, /healthz and /readyz; empty is off."`
+}
+
+// LogSettings chooses how loud and in what form.
+type LogSettings struct {
+	Level  string `description:"debug, info, warn or error."`
+	Format string `description:"json, text, or auto: text for a terminal."`
+}
+
+// AgentSettings is one node's agent.
+type AgentSettings struct {
+	Listen  string `description:"Address the control plane dials."`
+	Token   string `description:"Token from 'add node'; AGENT_TOKEN works too."`
+	Data    string `description:"Folder for certificate, journal and state."`
+	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
+	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
+	Subnets string `description:"Address range deployments' networks are cut from."`
+}
+
+// DevSettings is used by 'nullops dev' only.
+type DevSettings struct {
+	Data     string `description:"Folder for the database, keys and logs; never deleted."`
+	Postgres string `description:"Folder of the PostgreSQL server binaries."`
+}
+
+// defaults holds what a setting is when nobody sets it.
+func defaults() Settings {
+	return Settings{
+		HTTP:    HTTPSettings{Listen: "127.0.0.1:8080"},
+		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
+		Log:     LogSettings{Level: "info", Format: "auto"},
+		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
+			Subnets: "10.213.0.0/16"},
+		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
+	}
+}
+
+// loadSettings reads file, environment and flags, in the order of their
+// weight. The file is named by --config or NULLOPS_CONFIG.
+func loadSettings(args, environ []string) (Settings, error) {
+	s := defaults()
+	path, args := takeConfigFlag(args, environ)
+	if path != "" {
+		if err := readConfig(path, &s); err != nil {
+			return s, err
+		}
+	}
+	if err := env.Decode(settingsEnv(environ), envPrefix, &s); err != nil {
+		return s, fmt.Errorf("environment: %w; names are %s<SETTING>, see 'nullops settings'",
+			err, envPrefix)
+	}
+	if err := flag.Decode(args, &s); err != nil {
+		return s, fmt.Errorf("flags: %w; see 'nullops settings'", err)
+	}
+	return s, s.derive()
+}
+
+// takeConfigFlag finds the file's name, and returns the other arguments.
+func takeConfigFlag(args, environ []string) (path string, rest []string) {
+	for _, e := range environ {
+		if v, ok := strings.CutPrefix(e, envPrefix+"CONFIG="); ok {
+			path = v
+		}
+	}
+	for _, a := range args {
+		if v, ok := strings.CutPrefix(a, "--config="); ok {
+			path = v
+			continue
+		}
+		rest = append(rest, a)
+	}
+	return path, rest
+}
+
+// settingsEnv keeps the variables that are settings, and translates the two
+// names the rest of the world uses. Others of ours are for the command line
+// (NULLOPS_CONTEXT…) or for tests.
+func settingsEnv(environ []string) []string {
+	var kept []string
+	for _, e := range environ {
+		name, value, _ := strings.Cut(e, "=")
+		switch {
+		case name == "DATABASE_URL":
+			kept = append([]string{envPrefix + "DATABASE_URL=" + value}, kept...)
+		case name == "AGENT_TOKEN":
+			kept = append([]string{envPrefix + "AGENT_TOKEN=" + value}, kept...)
+		case name == envPrefix+"CONFIG", strings.HasPrefix(name, envPrefix+"TEST_"),
+			strings.HasPrefix(name, envPrefix+"CLI_"), name == envPrefix+"FAILPOINT":
+		case strings.HasPrefix(name, envPrefix):
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// derive fills in what follows from other settings.
+func (s *Settings) derive() error {
+	if s.HTTP.URL == "" {
+		s.HTTP.URL = urlOf(s.HTTP.Listen)
+	}
+	if s.Ingress.URL == "" {
+		s.Ingress.URL = urlOf(s.Ingress.Listen)
+	}
+	if s.Master.Keys == "" && s.Master.File != "" {
+		text, err := os.ReadFile(s.Master.File)
+		if err != nil {
+			return fmt.Errorf("setting master.file: %w", err)
+		}
+		s.Master.Keys = strings.TrimSpace(string(text))
+	}
+	return nil
+}
+
+// urlOf guesses how people reach an address: a wildcard is localhost.
+func urlOf(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	ip, err := netip.ParseAddr(host)
+	if host == "" || err == nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// checkControlPlane refuses to start with a setting that cannot work.
+func (s Settings) checkControlPlane() error {
+	return errors.Join(
+		required("database.url", s.Database.URL, "a PostgreSQL connection URL"),
+		required("master.keys", s.Master.Keys,
+			"a sealing key; make one with 'nullops keys new' and keep it safe"),
+		address("http.listen", s.HTTP.Listen),
+		absoluteURL("http.url", s.HTTP.URL),
+		absoluteURL("ingress.url", s.Ingress.URL),
+		s.checkCommon(),
+	)
+}
+
+func (s Settings) checkIngress() error {
+	return errors.Join(
+		required("database.url", s.Database.URL, "a PostgreSQL connection URL"),
+		required("master.keys", s.Master.Keys, "the control plane's sealing key"),
+		address("ingress.listen", s.Ingress.Listen),
+		absoluteURL("ingress.url", s.Ingress.URL),
+		s.checkCommon(),
+	)
+}
+
+func (s Settings) checkAgent() error {
+	_, err := netip.ParsePrefix(s.Agent.Subnets)
+	if err != nil {
+		err = fmt.Errorf("setting agent.subnets: %q is not an address range; write one like %s",
+			s.Agent.Subnets, defaults().Agent.Subnets)
+	}
+	return errors.Join(
+		required("agent.token", s.Agent.Token, "the token that 'add node' showed"),
+		address("agent.listen", s.Agent.Listen),
+		absolutePath("agent.data", s.Agent.Data),
+		absolutePath("agent.run", s.Agent.Run),
+		err, s.checkCommon(),
+	)
+}
+
+func (s Settings) checkCommon() error {
+	var errs []error
+	if s.Metrics.Listen != "" {
+		errs = append(errs, address("metrics.listen", s.Metrics.Listen))
+	}
+	errs = append(errs, oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error"),
+		oneOf("log.format", s.Log.Format, "auto", "json", "text"))
+	return errors.Join(errs...)
+}
+
+func required(name, value, remedy string) error {
+	if value == "" {
+		return fmt.Errorf("setting %s is missing: give %s, as --%s or %s", name, remedy, name,
+			envName(name))
+	}
+	return nil
+}
+
+func address(name, value string) error {
+	if _, _, err := net.SplitHostPort(value); err != nil {
+		return fmt.Errorf("setting %s: %q is not host:port; write one like 127.0.0.1:8080",
+			name, value)
+	}
+	return nil
+}
+
+func absoluteURL(name, value string) error {
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("setting %s: %q is not a URL; write one like https://qa.example.org",
+			name, value)
+	}
+	return nil
+}
+
+func absolutePath(name, value string) error {
+	if !filepath.IsAbs(value) {
+		return fmt.Errorf("setting %s: %q is not an absolute path", name, value)
+	}
+	return nil
+}
+
+func oneOf(name, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("setting %s: %q is not one of %s", name, value, strings.Join(allowed, ", "))
+}
+
+func envName(setting string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
+}
+
+// loopback reports whether people reach the control plane on this machine
+// only: then nodes may be on it too.
+func (h HTTPSettings) loopback() bool {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/migrations"
+	"github.com/nullops/nullops/ui"
+)
+
+func controlplaneCommand() *cobra.Command {
+	return serverCommand("controlplane", "Run the control plane: API, UI, and links to the nodes",
+		Settings.checkControlPlane, func(ctx context.Context, s Settings, log *slog.Logger) error {
+			b, err := openBase(ctx, s, log)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			return b.run(ctx, b.controlPlane)
+		})
+}
+
+func ingressCommand() *cobra.Command {
+	return serverCommand("ingress", "Run the ingress: where deployments answer",
+		Settings.checkIngress, func(ctx context.Context, s Settings, log *slog.Logger) error {
+			b, err := openBase(ctx, s, log)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			return b.run(ctx, b.serveIngress)
+		})
+}
+
+// base is what control plane and ingress are both built on, bottom-up.
+type base struct {
+	settings  Settings
+	log       *slog.Logger
+	store     *postgres.Store
+	listener  *postgres.Listener
+	catalog   *catalog.Catalog
+	lifecycle *lifecycle.Lifecycle
+	images    *registry.Client
+	ingress   *url.URL
+	nodes     fleet.Table
+	identity  *wire.Identity
+	dialing   fleet.Dialing
+	dialer    *fleet.Dialer
+	metrics   *metrics
+}
+
+// openBase opens the database, brings its schema up to date, and proves that
+// the sealing key is the one its secrets were sealed with.
+func openBase(ctx context.Context, s Settings, log *slog.Logger) (*base, error) {
+	keyring, err := seal.ParseKeyring(s.Master.Keys)
+	if err != nil {
+		return nil, fmt.Errorf("setting master.keys: %w", err)
+	}
+	ingress, err := url.Parse(s.Ingress.URL)
+	if err != nil {
+		return nil, fmt.Errorf("setting ingress.url: %w", err)
+	}
+	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+	if err != nil {
+		return nil, fmt.Errorf("setting database.url: %w", err)
+	}
+	b := &base{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
+		ingress: ingress, metrics: newMetrics()}
+	if err := b.build(ctx, keyring, ingress); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *base) close() {
+	if b.images != nil {
+		b.images.Close()
+	}
+	b.store.Close()
+}
+
+func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) error {
+	if err := b.store.Migrate(ctx, migrations.FS); err != nil {
+		return err
+	}
+	setup := access.System("setup")
+	if err := catalog.CheckKeys(ctx, setup, b.store, keys); err != nil {
+		return err
+	}
+	var err error
+	if b.identity, err = b.openIdentity(ctx, keys); err != nil {
+		return err
+	}
+	b.images = registry.New(registry.Config{})
+	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
+		IssueToken: b.issueToken, AllowLoopback: b.settings.HTTP.loopback(),
+		Deny: b.settings.ours, Log: b.log})
+	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
+		IngressURL: ingress, Log: b.log})
+	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey}
+	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
+	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
+	b.metrics.watchPool(b.store)
+	return nil
+}
+
+// run starts what every process has, then the given part; the first to fail
+// stops the others.
+func (b *base) run(ctx context.Context, parts ...func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return quietly(b.listener.Run(ctx)) })
+	group.Go(func() error {
+		return b.metrics.serve(ctx, b.settings.Metrics.Listen, api.Probes(b.waiting), b.log)
+	})
+	for _, part := range parts {
+		group.Go(func() error { return quietly(part(ctx)) })
+	}
+	return group.Wait()
+}
+
+// quietly turns a stop that was asked for into success.
+func quietly(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// controlPlane serves API and UI, and keeps the links to the nodes.
+func (b *base) controlPlane(ctx context.Context) error {
+	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log})
+	if err != nil {
+		return err
+	}
+	if err := b.firstAdmin(ctx, people); err != nil {
+		return err
+	}
+	lines := logbook.New(b.store)
+	handler, err := b.handler(people, lines)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", b.settings.HTTP.Listen)
+	if err != nil {
+		return fmt.Errorf("setting http.listen: %w", err)
+	}
+	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", build)
+	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
+		Lifecycle: b.lifecycle, Logbook: lines, Listener: b.listener, Dial: b.dialing,
+		Holder: holder(), Log: b.log})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return machines.Run(ctx) })
+	group.Go(func() error {
+		return serveHTTP(ctx, &http.Server{Handler: handler,
+			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
+			MaxHeaderBytes: 64 << 10}, l)
+	})
+	return group.Wait()
+}
+
+func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.Handler, error) {
+	public, err := url.Parse(b.settings.HTTP.URL)
+	if err != nil {
+		return nil, fmt.Errorf("setting http.url: %w", err)
+	}
+	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
+		Logbook: lines, Logs: serviceLogs{b.dialer}, Subscribe: b.subscribe, UI: ui.Files(),
+		URL: public, IngressURL: b.ingress, Build: build, Log: b.log,
+		Metrics: b.metrics.apiRequest, Ready: b.waiting})
+}
+
+// serveIngress answers for deployments.
+func (b *base) serveIngress(ctx context.Context) error {
+	l, err := net.Listen("tcp", b.settings.Ingress.Listen)
+	if err != nil {
+		return fmt.Errorf("setting ingress.listen: %w", err)
+	}
+	b.log.InfoContext(ctx, "ingress", "url", b.settings.Ingress.URL)
+	source := &routeSource{lifecycle: b.lifecycle, listener: b.listener,
+		home: b.settings.HTTP.URL, log: b.log}
+	return serveIngress(ctx, l, source, tunnels(b.dialer), b.settings, b.metrics, b.log)
+}
+
+// subscribe lets the API hear of commits without knowing who tells.
+func (b *base) subscribe(
+	key string, topics ...controlplane.Topic,
+) (wake <-chan struct{}, stop func()) {
+	heard := b.listener.Subscribe(key, topics...)
+	return heard.Wake, heard.Close
+}
+
+// waiting says what the control plane cannot do its job without.
+func (b *base) waiting(ctx context.Context) []api.Waiting {
+	if err := b.store.Ping(ctx); err != nil {
+		return []api.Waiting{{For: "database", Reason: err.Error()}}
+	}
+	return nil
+}
+
+// firstAdmin prints the first admin's password, once and not into the log.
+func (b *base) firstAdmin(ctx context.Context, people *accounts.Accounts) error {
+	password, created, err := people.EnsureFirstAdmin(ctx, access.System("setup"), "admin")
+	if err != nil || !created {
+		return err
+	}
+	fmt.Fprintf(os.Stdout, "\nFirst admin: user admin, password %s\n"+
+		"It is shown only now. Sign in at %s and change it.\n\n", password.Reveal(),
+		b.settings.HTTP.URL)
+	return nil
+}
+
+// holder names this process in leases.
+func holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + "/" + uuid.NewString()
+}

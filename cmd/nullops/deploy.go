@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+type deployOptions struct {
+	project, env, name string
+	versions           []string
+	noWait, json       bool
+}
+
+func deployCommand() *cobra.Command {
+	var o deployOptions
+	c := &cobra.Command{
+		Use: "deploy PROJECT --env ENV --name NAME [--set STEP=TAG]…", Args: exactArgs(1),
+		Short: "Create a deployment and watch it until it is ready",
+		RunE: func(c *cobra.Command, args []string) error {
+			o.project = args[0]
+			return deploy(c.Context(), c.OutOrStdout(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.env, "env", "", "environment")
+	f.StringVar(&o.name, "name", "", "name of the deployment, part of its URLs")
+	f.StringArrayVar(&o.versions, "set", nil, "version of a selectable service: STEP=TAG")
+	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
+	f.BoolVar(&o.json, "json", false, "print JSON instead of progress")
+	_ = c.MarkFlagRequired("env")
+	_ = c.MarkFlagRequired("name")
+	return c
+}
+
+func deploy(ctx context.Context, out io.Writer, o deployOptions) error {
+	versions, err := parseVersions(o.versions)
+	if err != nil {
+		return err
+	}
+	api, err := newClient()
+	if err != nil {
+		return err
+	}
+	r, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{},
+		apiclient.DeploymentCreate{Name: o.name, Project: o.project, Environment: o.env,
+			Versions: &versions})
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	return api.watchUnlessTold(ctx, out, *r.JSON201, o.noWait, o.json)
+}
+
+// watchUnlessTold follows the run, then prints the URLs or the failure.
+func (c *client) watchUnlessTold(ctx context.Context, out io.Writer, d apiclient.Deployment,
+	noWait, asJSON bool) error {
+	if !noWait {
+		steps := out
+		if asJSON {
+			steps = io.Discard
+		}
+		var err error
+		if d, err = c.watch(ctx, steps, d); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		if err := printJSON(out, d); err != nil {
+			return err
+		}
+	} else {
+		printOutcome(out, d)
+	}
+	if !noWait && d.Status != apiclient.DeploymentStatusReady {
+		return codedError{errSilent, exitNotReady}
+	}
+	return nil
+}
+
+func parseVersions(pairs []string) (map[string]string, error) {
+	versions := map[string]string{}
+	for _, p := range pairs {
+		step, tag, ok := strings.Cut(p, "=")
+		if !ok || step == "" || tag == "" {
+			return nil, usageError{fmt.Errorf("--set %q: write STEP=TAG, as in --set api=v1.2.0", p)}
+		}
+		versions[step] = tag
+	}
+	return versions, nil
+}
+
+// watch prints each step as it moves and returns the settled deployment. What
+// was before d, such as the steps of a run that is now undone, is left out.
+func (c *client) watch(ctx context.Context, out io.Writer,
+	d apiclient.Deployment) (apiclient.Deployment, error) {
+	fmt.Fprintf(out, "%s: %s, pipeline v%d on node %s\n", d.Name, d.Status, d.PipelineVersion,
+		deref(d.Node))
+	w := &watcher{out: out, run: d.Run, settled: d, since: d.ChangedAt,
+		undo: d.Status == apiclient.DeploymentStatusRemoving ||
+			d.Status == apiclient.DeploymentStatusUndoing}
+	err := c.follow(ctx, "/api/v1/deployments/"+d.Id+"/events", nil, w.handle)
+	if errors.Is(err, context.Canceled) {
+		return w.settled, codedError{errors.New("stopped watching; the deployment goes on"),
+			exitFailed}
+	}
+	return w.settled, err
+}
+
+// watcher prints what is new and notices the end.
+type watcher struct {
+	out     io.Writer
+	run     int
+	seen    map[string]apiclient.StepStatus
+	settled apiclient.Deployment
+	// undo is set while a run is undone: what it did before is no news.
+	undo  bool
+	since time.Time
+}
+
+func (w *watcher) handle(e sse) (done bool, err error) {
+	switch e.Event {
+	case "step":
+		var s apiclient.Step
+		if err := json.Unmarshal([]byte(e.Data), &s); err != nil {
+			return false, fmt.Errorf("read step event: %w", err)
+		}
+		w.step(s)
+	case "line":
+		var l apiclient.LogLine
+		if err := json.Unmarshal([]byte(e.Data), &l); err != nil {
+			return false, fmt.Errorf("read line event: %w", err)
+		}
+		if l.Run == w.run && (!w.undo || l.At.After(w.since)) {
+			fmt.Fprintf(w.out, "  %s | %s\n", l.Step, visible(l.Text))
+		}
+	case "deployment":
+		if err := json.Unmarshal([]byte(e.Data), &w.settled); err != nil {
+			return false, fmt.Errorf("read deployment event: %w", err)
+		}
+		return w.settled.Run >= w.run && isSettled(w.settled.Status), nil
+	}
+	return false, nil
+}
+
+func (w *watcher) step(s apiclient.Step) {
+	undoing := s.Status == apiclient.StepStatusUndoing || s.Status == apiclient.StepStatusUndone
+	if s.Run != w.run || w.seen[s.Key] == s.Status || s.Status == apiclient.StepStatusPending ||
+		w.undo && !undoing {
+		return
+	}
+	if w.seen == nil {
+		w.seen = map[string]apiclient.StepStatus{}
+	}
+	w.seen[s.Key] = s.Status
+	text := s.Title
+	if s.Status != apiclient.StepStatusUndoing {
+		text += "  " + deref(s.Message)
+	}
+	fmt.Fprintf(w.out, "%2d %-16s %-8s %s\n", s.Position, s.Key, s.Status,
+		visible(strings.TrimSpace(text)))
+}
+
+func isSettled(s apiclient.DeploymentStatus) bool {
+	switch s {
+	case apiclient.DeploymentStatusReady, apiclient.DeploymentStatusFailed,
+		apiclient.DeploymentStatusCanceled, apiclient.DeploymentStatusRemoved,
+		apiclient.DeploymentStatusStuck, apiclient.DeploymentStatusForgotten:
+		return true
+	}
+	return false
+}
+
+func printOutcome(out io.Writer, d apiclient.Deployment) {
+	fmt.Fprintf(out, "%s: %s\n", d.Name, d.Status)
+	if d.Failure != nil {
+		fmt.Fprintf(out, "  %s: %s\n", deref(d.Failure.Step), visible(d.Failure.Message))
+	}
+	for _, left := range deref(d.Left) {
+		fmt.Fprintf(out, "  left behind: %s\n", visible(left))
+	}
+	if d.Status != apiclient.DeploymentStatusReady {
+		return
+	}
+	for _, s := range d.Services {
+		if url := deref(s.Url); url != "" {
+			fmt.Fprintf(out, "  %s  %s\n", s.Step, url)
+		}
+	}
+}

@@ -1,0 +1,342 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// goFile is one parsed Go file of the module.
+type goFile struct {
+	name      string // from the root, with slashes
+	dir       string
+	test      bool
+	generated bool
+	lines     []string
+	syntax    *ast.File
+}
+
+// goFiles parses every Go file of the repository, our tools included. Folders a
+// Go build would not look into are left out.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	root := repository(t)
+	var files []goFile
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			hidden := len(name) > 1 && strings.HasPrefix(entry.Name(), ".")
+			if hidden || entry.Name() == "testdata" || entry.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		file, err := parse(root, name)
+		if err == nil {
+			files = append(files, file)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func parse(root fs.FS, name string) (goFile, error) {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return goFile{}, err
+	}
+	syntax, err := parser.ParseFile(token.NewFileSet(), name, text,
+		parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return goFile{}, err
+	}
+	return goFile{
+		name: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"),
+		generated: ast.IsGenerated(syntax),
+		lines:     strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"),
+		syntax:    syntax,
+	}, nil
+}
+
+func repository(t *testing.T) fs.FS {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatal("the repository's root is not two folders up:", err)
+	}
+	return os.DirFS(root)
+}
+
+// A reader who opens a package first learns what it is for; twice would be once
+// too often.
+func TestPackages_HaveOneCommentEach(t *testing.T) {
+	comments := map[string][]string{}
+	for _, file := range goFiles(t) {
+		if file.test {
+			continue
+		}
+		found := comments[file.dir] // kept also when empty: none is a mistake too
+		if file.syntax.Doc != nil && !file.generated {
+			found = append(found, file.name)
+		}
+		comments[file.dir] = found
+	}
+	for dir, files := range comments {
+		if len(files) != 1 {
+			t.Errorf("package %s has %d package comments, want 1: %v", dir, len(files), files)
+		}
+	}
+}
+
+// forbiddenNames say nothing, or are names of the standard library that readers
+// would mistake ours for.
+var forbiddenNames = []string{
+	"util", "utils", "common", "types", "models", "interfaces", "helpers", "shared", "base", "misc",
+	"runtime", "plugin", "log", "errors", "http", "context", "time", "net", "os", "sync", "io", "sql",
+	"template", "testing", "user", "url", "json", "exec", "path", "strings", "bytes", "sort", "embed",
+}
+
+func TestPackages_HaveUniqueTellingNames(t *testing.T) {
+	owner := map[string]string{}
+	for _, file := range goFiles(t) {
+		name := file.syntax.Name.Name
+		if file.test || name == "main" {
+			continue
+		}
+		if slices.Contains(forbiddenNames, name) {
+			t.Errorf("%s: a package may not be named %s", file.name, name)
+		}
+		if other, taken := owner[name]; taken && other != file.dir {
+			t.Errorf("packages %s and %s are both named %s", other, file.dir, name)
+		}
+		owner[name] = file.dir
+	}
+}
+
+// Unique names make aliases needless; without them a name means one package.
+func TestImports_OfOursAreNeverRenamed(t *testing.T) {
+	for _, file := range goFiles(t) {
+		for _, spec := range file.syntax.Imports {
+			if spec.Name != nil && strings.HasPrefix(strings.Trim(spec.Path.Value, `"`), ownModule) {
+				t.Errorf("%s: %s is imported as %s", file.name, spec.Path.Value, spec.Name.Name)
+			}
+		}
+	}
+}
+
+func TestFiles_StaySmall(t *testing.T) {
+	const maxLines, maxColumns = 600, 100
+	for _, file := range goFiles(t) {
+		if file.generated {
+			continue
+		}
+		if len(file.lines) > maxLines && !file.test {
+			t.Errorf("%s has %d lines, more than %d: split it by concern",
+				file.name, len(file.lines), maxLines)
+		}
+		for i, line := range file.lines {
+			// gofmt's tabs count as one column, as golangci-lint's lll is told too.
+			if utf8.RuneCountInString(line) > maxColumns {
+				t.Errorf("%s:%d is longer than %d columns", file.name, i+1, maxColumns)
+			}
+		}
+	}
+}
+
+func TestFiles_OfTheInterfaceStaySmall(t *testing.T) {
+	const maxLines = 400
+	root := repository(t)
+	for _, name := range sourceFiles(t) {
+		if !strings.HasPrefix(name, "ui/src/") || strings.Contains(name, ".test.") ||
+			strings.HasSuffix(name, ".gen.ts") {
+			continue
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(text), "\n"); lines > maxLines {
+			t.Errorf("%s has %d lines, more than %d: split it by concern", name, lines, maxLines)
+		}
+	}
+}
+
+// Newcomers find their way by the first listing they see. bin is what a build makes.
+func TestRoot_HoldsOnlyTheKnownParts(t *testing.T) {
+	known := []string{
+		"cmd", "controlplane", "agent", "ingress", "plugins", "pipeline", "migrations", "ui", "deploy",
+		"go.mod", "go.sum", "Makefile", "README.md", "LICENSE", "docs", "tools", "bin",
+	}
+	entries, err := fs.ReadDir(repository(t), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
+			t.Errorf("%s does not belong at the top of the repository", name)
+		}
+	}
+}
+
+// An operation without x-access is denied at run time; here it is a mistake.
+func TestOperations_SayWhoMayUseThem(t *testing.T) {
+	text, err := fs.ReadFile(repository(t), "controlplane/api/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec struct {
+		Paths map[string]map[string]yaml.Node `yaml:"paths"`
+	}
+	if err := yaml.Unmarshal(text, &spec); err != nil {
+		t.Fatal(err)
+	}
+	verbs := []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+	operations := 0
+	for address, item := range spec.Paths {
+		for verb, node := range item {
+			if !slices.Contains(verbs, verb) {
+				continue
+			}
+			operations++
+			var operation struct {
+				ID     string    `yaml:"operationId"`
+				Access yaml.Node `yaml:"x-access"`
+			}
+			if err := node.Decode(&operation); err != nil {
+				t.Fatalf("%s %s: %v", verb, address, err)
+			}
+			if operation.Access.IsZero() || operation.ID == "" {
+				t.Errorf("%s %s needs x-access and operationId", strings.ToUpper(verb), address)
+			}
+		}
+	}
+	if operations == 0 {
+		t.Error("no operation was found: this test looks in the wrong place")
+	}
+}
+
+// docs/promises.md names exactly the promises that tests claim.
+func TestPromises_AreListedWithTheirTests(t *testing.T) {
+	root := repository(t)
+	page, err := fs.ReadFile(root, "docs/promises.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile(`(?m)^\| ([A-Z]-\d{2,3}) \|`)
+	listed := map[string]bool{}
+	for _, match := range row.FindAllStringSubmatch(string(page), -1) {
+		if listed[match[1]] {
+			t.Errorf("docs/promises.md lists %s twice", match[1])
+		}
+		listed[match[1]] = true
+	}
+	claimed := claimedPromises(t, root)
+	for id, file := range claimed {
+		if !listed[id] {
+			t.Errorf("%s claims %s, which docs/promises.md lacks: run make generate", file, id)
+		}
+	}
+	for id := range listed {
+		if claimed[id] == "" {
+			t.Errorf("docs/promises.md lists %s, which no test claims: run make generate", id)
+		}
+	}
+}
+
+// claimedPromises maps each claimed id to one file that claims it. The claims are
+// searched for in all sources git would keep, so scripts count as well as Go.
+func claimedPromises(t *testing.T, root fs.FS) map[string]string {
+	t.Helper()
+	claim := regexp.MustCompile(`(?://|/\*)\s*promise:\s*((?:[A-Z]-\d{2,3}[,\s]*)+)`)
+	id := regexp.MustCompile(`[A-Z]-\d{2,3}`)
+	claimed := map[string]string{}
+	for _, name := range sourceFiles(t) {
+		text, err := fs.ReadFile(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range claim.FindAllStringSubmatch(string(text), -1) {
+			for _, found := range id.FindAllString(match[1], -1) {
+				claimed[found] = name
+			}
+		}
+	}
+	return claimed
+}
+
+// sourceFiles lists Go and script files outside of ignored folders.
+func sourceFiles(t *testing.T) []string {
+	t.Helper()
+	root := repository(t)
+	var names []string
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			skip := []string{"node_modules", "dist", "testdata", "placeholder"}
+			hidden := len(name) > 1 && strings.HasPrefix(entry.Name(), ".")
+			if hidden || slices.Contains(skip, entry.Name()) || name == "tools/promises" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if slices.Contains([]string{".go", ".ts", ".tsx", ".mjs", ".js"}, path.Ext(name)) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// What is started by hand or by CI must at least be readable by its shell.
+func TestScripts_Parse(t *testing.T) {
+	scripts, err := filepath.Glob("../../tools/*.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("../../tools/setup/*.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts = append(scripts, more...)
+	for _, script := range append(scripts, "../../tools/run", "../../.ci/run") {
+		text, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "\nset -euo pipefail\n") {
+			t.Errorf("%s lacks set -euo pipefail", script)
+		}
+		if out, err := exec.Command("bash", "-n", script).CombinedOutput(); err != nil {
+			t.Errorf("%s: %s", script, out)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// The exit codes that scripts rely on; they are listed in the README.
+const (
+	exitUsage     = 2
+	exitRefused   = 3
+	exitForbidden = 4
+	exitNotReady  = 5
+)
+
+// terminal is one user's command line.
+type terminal struct {
+	p   *product
+	env []string
+}
+
+// run runs a command and holds it to its exit code.
+func (c *terminal) run(t *testing.T, code int, args ...string) (out, errs string) {
+	t.Helper()
+	out, errs, got := run(t, c.p.w.binary, c.env, "", args...)
+	if got != code {
+		t.Errorf("nullops %s: exit code %d, wanted %d\n%s%s", strings.Join(args, " "), got, code,
+			out, errs)
+	}
+	return out, errs
+}
+
+// decode reads what a command printed with --json.
+func (c *terminal) decode(t *testing.T, into any, code int, args ...string) {
+	t.Helper()
+	out, _ := c.run(t, code, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), into); err != nil {
+		t.Errorf("nullops %s --json: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+// commandLine does the daily work with the command line alone.
+func commandLine(t *testing.T, w *world) {
+	p := w.product()
+	home := t.TempDir()
+	c := &terminal{p: p, env: []string{"XDG_CONFIG_HOME=" + home}}
+	c.run(t, exitForbidden, "list")
+	_, _, code := run(t, w.binary, c.env, "wrong password\n", "login", p.url, "--password-stdin")
+	if code != exitForbidden {
+		t.Errorf("login with a wrong password: exit code %d", code)
+	}
+	if out, errs, code := run(t, w.binary, c.env, p.password+"\n", "login", p.url, "--user", "admin",
+		"--password-stdin"); code != 0 {
+		t.Fatalf("login: %d %s%s", code, out, errs)
+	}
+	if info, err := os.Stat(filepath.Join(home, "nullops", "login.json")); err != nil ||
+		info.Mode().Perm() != 0o600 {
+		t.Errorf("the login is kept as %v, %v", info, err)
+	}
+	p.define(t, "cli", hostile("say", nil, object{"outputs": object{"a": "b"}}),
+		webStep("web", "say"))
+	p.define(t, "cli-fails", hostile("say", nil, object{"mode": "say-no"}))
+	c.wrong(t)
+	c.daily(t)
+	var failed apiclient.Deployment
+	c.decode(t, &failed, exitNotReady, "deploy", "cli-fails", "--env", "qa", "--name", "cli-fails")
+	if failed.Status != apiclient.DeploymentStatusFailed {
+		t.Errorf("a failed deployment is printed as %s", failed.Status)
+	}
+	out, _ := c.run(t, 0, "show", "cli-fails")
+	if !strings.Contains(out, "the test plugin says no") {
+		t.Errorf("show does not say why it failed:\n%s", out)
+	}
+	out, _ = c.run(t, exitNotReady, "retry", "cli-fails")
+	if !strings.Contains(out, "failed") {
+		t.Errorf("retry says:\n%s", out)
+	}
+	c.run(t, 0, "remove", "cli-fails")
+}
+
+// wrong holds refusals to their exit codes and words.
+func (c *terminal) wrong(t *testing.T) {
+	t.Helper()
+	for _, bad := range []struct {
+		code int
+		says string
+		args []string
+	}{
+		{exitUsage, "nonsense", []string{"nonsense"}},
+		{exitUsage, "flag", []string{"list", "--nonsense"}},
+		{exitUsage, "usage", []string{"show"}},
+		{exitUsage, "required", []string{"deploy", "cli", "--env", "qa"}},
+		{exitUsage, "accepts", []string{"open"}},
+		{exitUsage, "STEP=TAG", []string{"deploy", "cli", "--env", "qa", "--name", "x", "--set", "web"}},
+		{exitRefused, "ghost", []string{"show", "ghost"}},
+		{exitRefused, "ghost", []string{"deploy", "ghost", "--env", "qa", "--name", "x"}},
+		{exitRefused, "v9.9.9",
+			[]string{"deploy", "cli", "--env", "qa", "--name", "x", "--set", "web=v9.9.9"}},
+		{exitRefused, "name", []string{"deploy", "cli", "--env", "qa", "--name", "Not_A.Label"}},
+	} {
+		_, errs := c.run(t, bad.code, bad.args...)
+		if !strings.Contains(errs, bad.says) || !strings.HasPrefix(errs, "nullops:") {
+			t.Errorf("nullops %s says %q, not %q", strings.Join(bad.args, " "), errs, bad.says)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "bad.yaml")
+	if err := os.WriteFile(file, []byte("kind: service\nname: bad\nregistry: local\n"+
+		"image: a\ntag_mode: selectable\nspeed: 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := run(t, c.p.w.binary, c.env, "", "apply", "-f", file)
+	if code == 0 || !strings.Contains(errs, "speed") {
+		t.Errorf("apply with an unknown field: %d %s", code, errs)
+	}
+}
+
+// daily deploys, looks, follows logs, opens and removes.
+func (c *terminal) daily(t *testing.T) {
+	t.Helper()
+	out, _ := c.run(t, 0, "deploy", "cli", "--env", "qa", "--name", "daily", "--set", "web=v1.0.0")
+	for _, part := range []string{"say", "done", "mode succeed", "web", "daily: ready",
+		"http://web.daily.qa.localhost:"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("deploy does not show %q:\n%s", part, out)
+		}
+	}
+	var d apiclient.Deployment
+	c.decode(t, &d, 0, "show", "daily")
+	if d.Status != apiclient.DeploymentStatusReady || d.Versions[0].Tag != "v1.0.0" {
+		t.Errorf("show --json: %+v", d)
+	}
+	var list []apiclient.Deployment
+	c.decode(t, &list, 0, "list", "--project", "cli")
+	if len(list) != 1 || list[0].Id != d.Id {
+		t.Errorf("list --json: %+v", list)
+	}
+	if out, _ = c.run(t, 0, "list"); !strings.Contains(out, "NAME") ||
+		!strings.Contains(out, "daily") {
+		t.Errorf("list:\n%s", out)
+	}
+	if out, _ = c.run(t, 0, "open", "daily"); strings.TrimSpace(out) != serviceURL(t, d, "web") {
+		t.Errorf("open prints %q", out)
+	}
+	if out, _ = c.run(t, 0, "logs", "daily", "say"); !strings.Contains(out, "mode succeed") {
+		t.Errorf("logs of a plugin: %q", out)
+	}
+	if out, _ = c.run(t, 0, "logs", "daily", "web"); !strings.Contains(out, "listening") {
+		t.Errorf("logs of a service: %q", out)
+	}
+	c.followed(t, serviceURL(t, d, "web"))
+	if _, errs := c.run(t, exitRefused, "deploy", "cli", "--env", "qa", "--name", "daily"); !strings.
+		Contains(errs, "taken") {
+		t.Errorf("the same name again: %s", errs)
+	}
+	var gone apiclient.Deployment
+	c.decode(t, &gone, 0, "remove", "daily")
+	if gone.Status != apiclient.DeploymentStatusRemoved {
+		t.Errorf("remove --json: %+v", gone)
+	}
+	c.run(t, exitRefused, "show", "daily")
+}
+
+// followed runs `logs -f` until it shows what happened after it began.
+func (c *terminal) followed(t *testing.T, url string) {
+	t.Helper()
+	follow := exec.Command(c.p.w.binary, "logs", "-f", "daily", "web")
+	follow.Env = append(cleanEnv(), c.env...)
+	var seen locked
+	follow.Stdout, follow.Stderr = &seen, &seen
+	if err := follow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- follow.Wait() }()
+	t.Cleanup(func() { _ = follow.Process.Kill() }) // also when it shows nothing
+	eventually(t, "logs -f shows a line as it comes", func() string {
+		c.p.visit(t, url+"/")
+		if !strings.Contains(seen.String(), `"msg":"page"`) {
+			return "only " + seen.String()
+		}
+		return ""
+	})
+	_ = follow.Process.Signal(syscall.SIGINT)
+	<-ended // interrupted: any exit code
+}
+
+// locked is a buffer that a process writes to while we read.
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,292 @@
+package main_test
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// answers waits until a service answers through the ingress.
+func (p *product) answers(t *testing.T, url string) {
+	t.Helper()
+	eventually(t, url+" answers", func() string {
+		if a := p.visit(t, url+"/healthz"); a.status != http.StatusOK {
+			return a.String()
+		}
+		return ""
+	})
+}
+
+// agentDies kills the agent when a deployment is ready, in the middle of another
+// one's plugin, and with its state destroyed.
+func agentDies(t *testing.T, w *world) {
+	p, book := startProduct(t, w), newLedger(t)
+	p.applyShop(t)
+	p.defineHostile(t)
+	n := p.enrol(t, "mortal", "qa")
+	p.define(t, "stays", webStep("web"))
+	p.define(t, "dies", book.marked("first", "ledger", nil, nil),
+		book.marked("slow", "ledger-sleep", []string{"first"}, object{"seconds": 120}),
+		book.marked("never", "ledger", []string{"slow"}, nil))
+	stays := p.admin.deployed(t, "stays", "stays", nil)
+	url := serviceURL(t, stays, "web")
+	p.answers(t, url)
+	container := n.containers(t, stays.Id)["web"].ID
+	dies := p.admin.deploy(t, "dies", "dies", nil)
+	book.await(t, "dies", "create slow")
+	n.mustBeThere(t, dies.Id, "container", "network")
+	n.agent.kill()
+	n.await(t, apiclient.NodeStatusOffline) // promise: N-214, N-216
+	eventually(t, "the page says that the node is offline", func() string {
+		a := p.visit(t, url+"/healthz")
+		// promise: N-186
+		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+			return number(a.status)
+		}
+		return ""
+	})
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+	d := p.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
+	want := []string{"create first", "create slow", "delete slow", "delete first"}
+	if got := book.of("dies"); !slices.Equal(got, want) {
+		t.Errorf("ledger %v, wanted %v: an unknown outcome is neither repeated nor left", got, want)
+	}
+	if d.Failure == nil || text(d.Failure.Step) != "slow" {
+		t.Errorf("failure %+v", d.Failure)
+	}
+	n.nothingLeft(t, dies.Id)
+	p.answers(t, url) // promise: N-150, N-187
+	if now := n.containers(t, stays.Id)["web"].ID; now != container {
+		t.Errorf("the service was started anew: %s, was %s", now, container)
+	}
+	drifted(t, p, n, stays, url)
+	corrupted(t, p, n, stays, url)
+}
+
+// drifted removes a service and plants a stranger while the agent is away.
+func drifted(t *testing.T, p *product, n *node, stays apiclient.Deployment, url string) {
+	t.Helper()
+	n.agent.kill()
+	api := dockertest.Client(t, n.docker)
+	web := n.containers(t, stays.Id)["web"]
+	_, err := api.ContainerRemove(t.Context(), web.ID, client.ContainerRemoveOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const orphan = "01a1fc00-0000-7000-8000-000000000000"
+	_, err = api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name: "nullops-orphan-" + orphan + "-" + n.install(t),
+		Config: &container.Config{Image: web.Config.Image, Labels: map[string]string{
+			"nullops.install": n.install(t), "nullops.deployment": orphan,
+			"nullops.kind": "service", "nullops.step": "web"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.mustBeThere(t, orphan, "container")
+	n.start(t)
+	p.answers(t, url) // promise: N-158, N-159
+	// promise: N-153
+	eventually(t, "what no deployment owns is removed", func() string {
+		return strings.Join(n.leftOf(t, orphan), " ")
+	})
+	if now := p.admin.deployment(t, stays.Id); now.Status != apiclient.DeploymentStatusReady {
+		t.Errorf("after the repair it is %s", now.Status)
+	}
+}
+
+// corrupted overwrites everything the agent remembers about its work.
+func corrupted(t *testing.T, p *product, n *node, stays apiclient.Deployment, url string) {
+	t.Helper()
+	n.agent.kill()
+	files, err := filepath.Glob(filepath.Join(n.data, "journal*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no journal in %s: %v", n.data, err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && !info.IsDir() {
+			if err := os.WriteFile(file, []byte(strings.Repeat("garbage\n", 100)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+	p.answers(t, url) // promise: N-160, N-156, N-157
+	if now := p.admin.deployment(t, stays.Id); now.Status != apiclient.DeploymentStatusReady {
+		t.Errorf("after its agent forgot everything it is %s", now.Status)
+	}
+	p.admin.remove(t, stays.Id)
+	n.nothingLeft(t, stays.Id)
+}
+
+// controlPlaneDies kills the control plane while runs are under way: the agent
+// goes on by itself, forwards and backwards, and tells when it is back.
+func controlPlaneDies(t *testing.T, w *world) {
+	p, book := startProduct(t, w), newLedger(t)
+	p.applyShop(t)
+	p.defineHostile(t)
+	n := p.enrol(t, "alone", "qa")
+	slow := book.marked("slow", "ledger-sleep", nil, object{"seconds": 4})
+	p.define(t, "forwards", slow, webStep("web", "slow"))
+	p.define(t, "backwards", slow, hostile("no", []string{"slow"}, object{"mode": "say-no"}))
+	p.define(t, "stays", webStep("web"))
+	stays := p.admin.deployed(t, "stays", "stays", nil)
+	url := serviceURL(t, stays, "web")
+	p.answers(t, url)
+	forwards := p.admin.deploy(t, "forwards", "forwards", nil)
+	backwards := p.admin.deploy(t, "backwards", "backwards", nil)
+	book.await(t, "forwards", "create slow")
+	book.await(t, "backwards", "create slow")
+	live := p.admin.follow(t, "/deployments/"+forwards.Id+"/events", "")
+	live.awaitData(t, "step", `"status":"running"`)
+	seen := live.ids()
+	p.controlPlane.kill()
+	// promise: N-091
+	eventually(t, "the agent goes on alone", func() string {
+		if c, ok := n.containers(t, forwards.Id)["web"]; !ok || !c.State.Running {
+			return "web does not run"
+		}
+		return ""
+	})
+	// promise: N-094
+	eventually(t, "the agent rolls back alone", func() string {
+		return strings.Join(n.leftOf(t, backwards.Id), " ")
+	})
+	if a := p.visit(t, url+"/healthz"); a.status != http.StatusOK {
+		t.Errorf("without a control plane, what is ready answers %d", a.status)
+	}
+	p.startControlPlane(t)
+	// Nobody signs in again: tokens, like all else, are in the database.
+	p.admin.await(t, forwards.Id, apiclient.DeploymentStatusReady) // promise: N-300
+	d := p.admin.await(t, backwards.Id, apiclient.DeploymentStatusFailed)
+	if d.Failure == nil || !strings.Contains(d.Failure.Message, "says no") {
+		t.Errorf("failure %+v", d.Failure)
+	}
+	if got := book.of("backwards"); !slices.Equal(got, []string{"create slow", "delete slow"}) {
+		t.Errorf("ledger %v", got)
+	}
+	if got := book.of("forwards"); !slices.Equal(got, []string{"create slow"}) {
+		t.Errorf("ledger %v", got)
+	}
+	resumed := p.admin.follow(t, "/deployments/"+forwards.Id+"/events", seen[len(seen)-1])
+	resumed.awaitData(t, "deployment", `"status":"ready"`)
+	for _, id := range resumed.ids() {
+		if slices.Contains(seen, id) {
+			t.Errorf("event %s came again after %v", id, seen)
+		}
+	}
+	for _, d := range []apiclient.Deployment{stays, forwards} {
+		p.answers(t, serviceURL(t, d, "web"))
+		p.admin.remove(t, d.Id)
+		n.nothingLeft(t, d.Id)
+	}
+	wrongKey(t, p)
+}
+
+// engineDies kills a Docker Engine under a ready deployment and one in mid-run.
+func engineDies(t *testing.T, w *world) {
+	engine := dockertest.StartDaemon(t)
+	bridgeRegistry(t, engine, w.registry)
+	p := startProduct(t, w)
+	p.applyShop(t)
+	p.defineHostile(t)
+	n := p.addNode(t, "engine", "qa")
+	n.docker = engine.Host
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+	p.define(t, "stays", webStep("web"))
+	p.define(t, "dies", hostile("first", nil, object{}),
+		hostile("slow", []string{"first"}, object{"mode": "sleep", "seconds": 120}))
+	stays := p.admin.deployed(t, "stays", "stays", nil)
+	url := serviceURL(t, stays, "web")
+	p.answers(t, url)
+	dies := p.admin.deploy(t, "dies", "dies", nil)
+	eventually(t, "the slow plugin runs", func() string {
+		if s := step(t, p.admin.run(t, dies), "slow"); s.Lines == 0 {
+			return string(s.Status)
+		}
+		return ""
+	})
+	n.mustBeThere(t, dies.Id, "container", "network")
+	engine.Kill()
+	engine.Start()
+	p.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
+	n.nothingLeft(t, dies.Id)
+	p.answers(t, url)
+	eventually(t, "the service is healthy again", func() string {
+		d := p.admin.deployment(t, stays.Id)
+		if d.Status != apiclient.DeploymentStatusReady ||
+			d.Services[0].Health != apiclient.HealthHealthy {
+			return string(d.Status) + " " + string(d.Services[0].Health)
+		}
+		return ""
+	})
+	if got := serviceURL(t, p.admin.deployment(t, stays.Id), "web"); got != url {
+		t.Errorf("its URL is %s, was %s", got, url)
+	}
+	p.admin.remove(t, stays.Id)
+	n.nothingLeft(t, stays.Id)
+}
+
+// bridgeRegistry lets an engine with a network of its own reach the registry at
+// the same address as everybody else.
+func bridgeRegistry(t *testing.T, engine *dockertest.Daemon, registry string) {
+	t.Helper()
+	socket := filepath.Join(shortDir(t), "registry.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go pass(conn, "tcp", registry)
+		}
+	}()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := exec.Command("nsenter", "--net=/var/run/netns/"+filepath.Base(engine.Root), self)
+	inside.Env = append(os.Environ(), "E2E_RELAY_SOCKET="+socket, "E2E_RELAY_ADDRESS="+registry)
+	inside.Stderr = os.Stderr
+	if err := inside.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = l.Close()
+		_ = inside.Process.Kill()
+		_ = inside.Wait() // killed: its error says so
+	})
+}
+
+// wrongKey starts the control plane with another key than its secrets' own.
+func wrongKey(t *testing.T, p *product) {
+	t.Helper()
+	p.controlPlane.stop(t)
+	out, _, _ := run(t, p.w.binary, nil, "", "keys", "new")
+	_, errs, code := run(t, p.w.binary, []string{"DATABASE_URL=" + p.database,
+		"NULLOPS_MASTER_KEYS=" + strings.TrimSpace(out)}, "", "controlplane",
+		"--http.listen="+p.http)
+	// promise: N-119
+	if code == 0 || !strings.Contains(errs, "key") {
+		t.Errorf("with another key it ended with %d: %s", code, errs)
+	}
+	p.startControlPlane(t)
+	p.admin.get(t, "/projects/shop", nil)
+}

@@ -1,0 +1,70 @@
+package main_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+// isolation tries from inside one deployment what it can reach: its own services
+// by name and the outside, but not another deployment.
+func isolation(t *testing.T, w *world) {
+	p := w.product()
+	n := p.nodes["alpha"]
+	outside, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = outside.Close() })
+	away := net.JoinHostPort(machineAddress(t), port(outside.Addr().String()))
+	p.define(t, "victim", webStep("web"))
+	victim := p.admin.deployed(t, "victim", "victim", nil)
+	p.answers(t, serviceURL(t, victim, "web"))
+	theirs := []string{}
+	for _, network := range n.containers(t, victim.Id)["web"].NetworkSettings.Networks {
+		theirs = append(theirs, net.JoinHostPort(network.IPAddress.String(), "8080"),
+			net.JoinHostPort(network.Gateway.String(), "8080"))
+	}
+	if len(theirs) != 2 || strings.Contains(theirs[0], "invalid") {
+		t.Fatalf("the victim's addresses are %v", theirs)
+	}
+	p.define(t, "curious", webStep("web"), hostile("look", []string{"web"}, object{
+		"mode": "connect", "seconds": 1, "addresses": append([]string{"web:8080", away}, theirs...)}))
+	curious := p.admin.deployed(t, "curious", "curious", nil)
+	outputs := step(t, p.admin.run(t, curious), "look").Outputs
+	if outputs == nil {
+		t.Fatal("the plugin returned nothing")
+	}
+	results, ok := (*outputs)["results"].(map[string]any)
+	if !ok {
+		t.Fatalf("the plugin returned %v", *outputs)
+	}
+	// promise: N-172
+	if results["web:8080"] != "connected" {
+		t.Errorf("its own service by name: %v", results["web:8080"])
+	}
+	// promise: N-176
+	if results[away] != "connected" {
+		t.Errorf("the outside: %v", results[away])
+	}
+	for _, address := range theirs {
+		// promise: N-170, N-171
+		if results[address] == nil || results[address] == "connected" {
+			t.Errorf("another deployment at %s: %v", address, results[address])
+		}
+	}
+	own, other := n.containers(t, curious.Id), n.containers(t, victim.Id)
+	for name := range own["web"].NetworkSettings.Networks {
+		if _, shared := other["web"].NetworkSettings.Networks[name]; shared {
+			t.Errorf("both are on network %s", name)
+		}
+	}
+	if serviceURL(t, curious, "web") == serviceURL(t, victim, "web") {
+		t.Error("two deployments share a host") // promise: N-251
+	}
+	p.admin.remove(t, curious.Id)
+	n.nothingLeft(t, curious.Id)
+	p.answers(t, serviceURL(t, victim, "web"))
+	p.admin.remove(t, victim.Id)
+	n.nothingLeft(t, victim.Id)
+}

@@ -1,0 +1,151 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// node is a machine with an agent on it.
+type node struct {
+	p       *product
+	name    string
+	binary  string
+	address string
+	docker  string
+	data    string
+	run     string
+	subnets string
+	token   string
+	command string
+	agent   *process
+}
+
+// enrol adds a node and starts its agent with the token that was shown.
+func (p *product) enrol(t *testing.T, name, environment string) *node {
+	t.Helper()
+	n := p.addNode(t, name, environment)
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+	return n
+}
+
+func (p *product) addNode(t *testing.T, name, environment string) *node {
+	t.Helper()
+	n := &node{p: p, name: name, binary: p.w.binary, address: freeAddress(t),
+		docker: p.w.docker, data: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t)}
+	// Sixteen ranges of 4096 addresses; agents/docker's own tests use 10.213 and 10.214.
+	n.subnets = fmt.Sprintf("10.222.%d.0/20", 16*(p.w.ranges.Add(1)%16))
+	var made apiclient.NodeEnrolment
+	p.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes",
+		object{"name": name, "environment": environment, "address": n.address}, &made)
+	n.token, n.command = made.Token, made.Command
+	p.nodes[name] = n
+	return n
+}
+
+// start starts the agent, again with the same token and folders.
+func (n *node) start(t *testing.T) {
+	t.Helper()
+	n.agent = start(t, n.binary, "agent-"+n.name, n.p.dir, []string{"AGENT_TOKEN=" + n.token},
+		"agent", "--agent.listen="+n.address, "--agent.data="+n.data, "--agent.run="+n.run,
+		"--agent.docker="+n.docker, "--agent.subnets="+n.subnets, "--log.format=json")
+}
+
+func (n *node) show(t *testing.T) (shown apiclient.Node) {
+	t.Helper()
+	n.p.admin.get(t, "/nodes/"+n.name, &shown)
+	return shown
+}
+
+// await waits for a status and, when online, until the node told its size.
+func (n *node) await(t *testing.T, status apiclient.NodeStatus) (shown apiclient.Node) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("node %s is %s", n.name, status), func() string {
+		shown = n.show(t)
+		if shown.Status != status {
+			return fmt.Sprintf("it is %s: %v", shown.Status, text(shown.StatusDetail))
+		}
+		if status == apiclient.NodeStatusOnline && (shown.Inventory == nil || shown.Inventory.Cpu == 0) {
+			return "it has not told its size"
+		}
+		return ""
+	})
+	return shown
+}
+
+// install is the label the agent puts on what it makes.
+func (n *node) install(t *testing.T) string {
+	t.Helper()
+	id, err := os.ReadFile(filepath.Join(n.data, "install"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// look lists what is on the engine and in the tmpfs of this agent.
+func (n *node) look(t *testing.T) dockertest.World {
+	t.Helper()
+	world, err := dockertest.Look(t.Context(), n.docker, n.install(t), n.run,
+		filepath.Join(n.data, "gates"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return world
+}
+
+// leftOf lists what is there of one deployment.
+func (n *node) leftOf(t *testing.T, id string) []string {
+	t.Helper()
+	var left []string
+	for _, thing := range n.look(t).Since(dockertest.World{}) {
+		if strings.Contains(thing, id) {
+			left = append(left, thing)
+		}
+	}
+	return left
+}
+
+// nothingLeft is the leak scan of one deployment. What it can find is shown by
+// the deployment itself: callers look while it is there, see mustBeThere.
+func (n *node) nothingLeft(t *testing.T, id string) {
+	t.Helper()
+	if left := n.leftOf(t, id); len(left) > 0 {
+		t.Errorf("left of %s: %q", id, left)
+	}
+}
+
+// mustBeThere is the positive control of nothingLeft.
+func (n *node) mustBeThere(t *testing.T, id string, kinds ...string) {
+	t.Helper()
+	left := strings.Join(n.leftOf(t, id), "\n")
+	for _, kind := range kinds {
+		if !strings.Contains(left, kind+" ") {
+			t.Errorf("the scan sees no %s of %s, only\n%s", kind, id, left)
+		}
+	}
+}
+
+// text reads an optional text.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func number(n int) string { return strconv.Itoa(n) }
+
+func (who *person) runNumber(t *testing.T, id string, n int) (r apiclient.Run) {
+	t.Helper()
+	who.get(t, "/deployments/"+id+"/runs/"+number(n), &r)
+	return r
+}

@@ -1,0 +1,238 @@
+package main_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// nodeTrust swaps a node's certificate, its release, and takes it away.
+func nodeTrust(t *testing.T, w *world) {
+	p := startProduct(t, w)
+	p.applyShop(t)
+	n := p.enrol(t, "swapped", "qa")
+	p.define(t, "small", webStep("web"))
+	d := p.admin.deployed(t, "small", "small", nil)
+	url := serviceURL(t, d, "web")
+	p.answers(t, url)
+	p.admin.refused(t, http.StatusConflict, http.MethodDelete, "/nodes/swapped", nil, "small")
+	before := n.show(t)
+	// promise: N-204
+	n.agent.stop(t)
+	n.await(t, apiclient.NodeStatusOffline)
+	n.start(t)
+	if after := n.await(t, apiclient.NodeStatusOnline); text(after.Thumbprint) !=
+		text(before.Thumbprint) {
+		t.Errorf("a restart made thumbprint %s of %s", text(after.Thumbprint),
+			text(before.Thumbprint))
+	}
+	n.agent.stop(t)
+	files, err := filepath.Glob(filepath.Join(n.data, "*.pem"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no certificate in %s: %v", n.data, err)
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.start(t)
+	// promise: N-206, N-207
+	shown := n.await(t, apiclient.NodeStatusUntrusted)
+	pending := text(shown.PendingThumbprint)
+	if pending == "" || pending == text(before.Thumbprint) || shown.PendingProofValid == nil ||
+		!*shown.PendingProofValid {
+		t.Errorf("the new certificate is shown as %q, proof %v", pending, shown.PendingProofValid)
+	}
+	creation := object{"name": "more", "project": "small", "environment": "qa"}
+	noRoom := p.admin.ask(t, http.MethodPost, "/deployments", creation)
+	if noRoom.status < 400 || !strings.Contains(noRoom.body, "untrusted") {
+		t.Errorf("placed on an untrusted node: %d %s", noRoom.status, noRoom.body)
+	}
+	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/swapped/approve",
+		object{"thumbprint": strings.Repeat("ab", 32)})
+	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/swapped/approve",
+		object{"thumbprint": pending}, nil)
+	// promise: N-208
+	if after := n.await(t, apiclient.NodeStatusOnline); text(after.Thumbprint) != pending {
+		t.Errorf("approved %s, and it is %s", pending, text(after.Thumbprint))
+	}
+	p.answers(t, url)
+	otherRelease(t, n)
+	p.answers(t, url)
+	disabled(t, n, creation)
+	p.answers(t, url)
+	p.admin.remove(t, d.Id)
+	p.admin.want(t, http.StatusNoContent, http.MethodDelete, "/nodes/swapped", nil, nil)
+}
+
+// otherRelease runs another build on the node for a while.
+func otherRelease(t *testing.T, n *node) {
+	t.Helper()
+	n.agent.stop(t)
+	n.binary = n.p.w.build(t, "other")
+	n.start(t)
+	// promise: N-217
+	shown := n.await(t, apiclient.NodeStatusIncompatible)
+	if detail := text(shown.StatusDetail); !strings.Contains(detail, "other") ||
+		!strings.Contains(detail, "e2e") {
+		t.Errorf("the detail does not name both releases: %q", detail)
+	}
+	n.agent.stop(t)
+	n.binary = n.p.w.binary
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+}
+
+// disabled switches the node off and on.
+func disabled(t *testing.T, n *node, creation object) {
+	t.Helper()
+	admin := n.p.admin
+	admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/disable", nil, nil)
+	n.await(t, apiclient.NodeStatusDisabled) // promise: N-215
+	a := admin.ask(t, http.MethodPost, "/deployments", creation)
+	if a.status < 400 || !strings.Contains(a.body, "disabled") {
+		t.Errorf("placed on a disabled node: %d %s", a.status, a.body)
+	}
+	admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/enable", nil, nil)
+	n.await(t, apiclient.NodeStatusOnline)
+	// Faster than the session may notice, it must not stay offline for ever.
+	for range 5 {
+		admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/disable", nil, nil)
+		admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/enable", nil, nil)
+	}
+	n.await(t, apiclient.NodeStatusOnline)
+}
+
+// nodeTokens rotates and revokes tokens, and offers wrong ones.
+func nodeTokens(t *testing.T, w *world) {
+	p := startProduct(t, w)
+	p.applyShop(t)
+	n := p.enrol(t, "tokens", "qa")
+	other := p.addNode(t, "other", "qa")
+	old := n.token
+	began := time.Now()
+	var made apiclient.NodeEnrolment
+	p.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes/tokens/token", nil, &made)
+	if made.Token == old || made.Token == "" {
+		t.Fatalf("the new token is the old one")
+	}
+	// promise: N-211
+	within(t, 2*time.Second-time.Since(began), "the live agent is cut off", func() string {
+		if shown := n.show(t); shown.Status == apiclient.NodeStatusOnline {
+			return "it is online"
+		}
+		return ""
+	})
+	n.agent.stop(t)
+	n.start(t) // still with the old token
+	staysAway(t, n)
+	n.agent.stop(t)
+	n.token = made.Token
+	n.start(t)
+	n.await(t, apiclient.NodeStatusOnline)
+
+	began = time.Now()
+	p.admin.want(t, http.StatusOK, http.MethodDelete, "/nodes/tokens/token", nil, nil)
+	// promise: N-212
+	within(t, 2*time.Second-time.Since(began), "a revoked token cuts the link", func() string {
+		if shown := n.show(t); shown.Status == apiclient.NodeStatusOnline {
+			return "it is online"
+		}
+		return ""
+	})
+	n.agent.stop(t)
+
+	// An agent with the token of another node.
+	n.token, other.address = other.token, n.address
+	// promise: N-210
+	n.start(t)
+	staysAway(t, n)
+	n.agent.stop(t)
+	malformed(t, n)
+}
+
+// staysAway gives the control plane time for several tries.
+func staysAway(t *testing.T, n *node) {
+	t.Helper()
+	until := time.Now().Add(3 * time.Second)
+	for time.Now().Before(until) {
+		if n.agent.ended() {
+			return // refusing to start is as good
+		}
+		if shown := n.show(t); shown.Status == apiclient.NodeStatusOnline {
+			t.Fatalf("a node with a wrong token is %s", shown.Status)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// malformed starts agents with tokens that are none.
+func malformed(t *testing.T, n *node) {
+	t.Helper()
+	for _, token := range []string{"", "nonsense", n.token[:len(n.token)-1],
+		strings.Replace(n.token, "nopa1_", "nopa9_", 1)} {
+		_, errs, code := run(t, n.binary, []string{"AGENT_TOKEN=" + token}, "", "agent",
+			"--agent.listen="+n.address, "--agent.data="+n.data, "--agent.run="+n.run,
+			"--agent.docker="+n.docker)
+		if code == 0 || !strings.Contains(errs, "agent.token") ||
+			token != "" && strings.Contains(errs, token) {
+			t.Errorf("token %.10q…: exit code %d, %s", token, code, errs)
+		}
+	}
+}
+
+// twoNodes places deployments on two machines, and loses one of them.
+func twoNodes(t *testing.T, w *world) {
+	p := startProduct(t, w)
+	p.applyShop(t)
+	p.define(t, "small", webStep("web"))
+	nobody := p.admin.ask(t, http.MethodPost, "/deployments", object{"name": "early",
+		"project": "small", "environment": "qa"})
+	if nobody.status < 400 || !strings.Contains(nobody.body, "no nodes") {
+		t.Errorf("without a node: %d %s", nobody.status, nobody.body)
+	}
+	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
+	one := p.admin.deployed(t, "small", "one", nil)
+	two := p.admin.deployed(t, "small", "two", nil)
+	on := map[string]apiclient.Deployment{text(one.Node): one, text(two.Node): two}
+	if len(on) != 2 {
+		t.Fatalf("both are on node %s", text(one.Node)) // promise: N-230
+	}
+	for _, d := range on {
+		p.answers(t, serviceURL(t, d, "web")) // promise: N-185
+	}
+	here, there := serviceURL(t, on["left"], "web"), serviceURL(t, on["right"], "web")
+	left.agent.stop(t)
+	left.await(t, apiclient.NodeStatusOffline)
+	eventually(t, "the page says which node is offline", func() string {
+		if a := p.visit(t, here+"/healthz"); a.status != http.StatusServiceUnavailable {
+			return number(a.status)
+		}
+		return ""
+	})
+	p.answers(t, there)
+	if now := p.admin.deployment(t, on["left"].Id); now.NodeOfflineSince == nil ||
+		now.Status != apiclient.DeploymentStatusReady {
+		t.Errorf("what is on an offline node is %s, offline since %v", now.Status,
+			now.NodeOfflineSince)
+	}
+	// Deleting what cannot be reached waits for its node.
+	p.admin.want(t, http.StatusAccepted, http.MethodDelete, "/deployments/"+on["left"].Id, nil, nil)
+	waiting := p.admin.deployment(t, on["left"].Id)
+	if waiting.Status != apiclient.DeploymentStatusRemoving ||
+		!strings.Contains(text(waiting.Detail), "waiting for node left") {
+		t.Errorf("it is %s: %s", waiting.Status, text(waiting.Detail))
+	}
+	left.mustBeThere(t, on["left"].Id, "container", "network")
+	left.start(t)
+	p.admin.await(t, on["left"].Id, apiclient.DeploymentStatusRemoved) // promise: N-155
+	left.nothingLeft(t, on["left"].Id)
+	p.admin.remove(t, on["right"].Id)
+	right.nothingLeft(t, on["right"].Id)
+}

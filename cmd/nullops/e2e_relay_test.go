@@ -1,0 +1,47 @@
+package main_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+)
+
+// relay is this binary as a process of its own, in another network namespace:
+// whoever connects to the address there is passed on to a unix socket, which is
+// the same file in every namespace.
+func relay(address, socket string) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "relay:", err)
+		os.Exit(1)
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			os.Exit(0)
+		}
+		go pass(conn, "unix", socket)
+	}
+}
+
+// pass connects two connections until both sides have said all.
+func pass(conn net.Conn, network, address string) {
+	defer func() { _ = conn.Close() }()
+	other, err := net.Dial(network, address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = other.Close() }()
+	var both sync.WaitGroup
+	for _, way := range [][2]net.Conn{{conn, other}, {other, conn}} {
+		both.Go(func() {
+			_, _ = io.Copy(way[0], way[1])
+			if half, ok := way[0].(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite()
+			}
+		})
+	}
+	both.Wait()
+}

@@ -1,0 +1,138 @@
+package main_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/docker/dockertest"
+)
+
+// TestMain lets more scenarios run at once than there are processors: they wait
+// for containers most of their time. Started as a relay, the binary is just that.
+func TestMain(m *testing.M) {
+	if socket := os.Getenv("E2E_RELAY_SOCKET"); socket != "" {
+		relay(os.Getenv("E2E_RELAY_ADDRESS"), socket)
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// TestEndToEnd runs the real programs and uses nothing but their doors: the HTTP
+// API, the command line, the ingress and the event streams. It needs the servers
+// of `tools/run services`, as in
+//
+//	tools/run services -- go test ./cmd/nullops -run TestEndToEnd/Story -v
+//
+// How it is built: e2e_product_test.go starts control plane and ingress on free
+// ports with a database of their own; e2e_node_test.go starts agents, each with
+// its own data folder, tmpfs folder, address range and installation id;
+// e2e_person_test.go speaks to the API as somebody; e2e_docker_test.go looks at
+// the engine. Scenarios that only read a product, or use projects of their own on
+// it, share the one of world.product; whatever kills a process has its own. Every
+// wait has an end, every process is stopped, and logs are shown on failure only.
+func TestEndToEnd(t *testing.T) {
+	w := newWorld(t)
+	for _, s := range []struct {
+		name string
+		run  func(*testing.T, *world)
+	}{
+		// The longest first: they overlap with the others.
+		{"EngineDies", engineDies},
+		{"Story", story},
+		{"AgentDies", agentDies},
+		{"ControlPlaneDies", controlPlaneDies},
+		{"FailingServiceRollsBack", failingService},
+		{"FailingPluginsRollBack", failingPlugins},
+		{"Cancel", cancelAnywhere},
+		{"NodeTrust", nodeTrust},
+		{"NodeTokens", nodeTokens},
+		{"TwoNodes", twoNodes},
+		{"Masking", masking},
+		{"Isolation", isolation},
+		{"RefusedPipelines", refusedPipelines},
+		{"RefusedRequests", refusedRequests},
+		{"Registries", registries},
+		{"RefusedStarts", refusedStarts},
+		{"Access", accessLevels},
+		{"CommandLine", commandLine},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.run(t, w)
+		})
+	}
+}
+
+// patience bounds every wait; a loaded two-core machine needs most of it.
+const patience = 90 * time.Second
+
+// world is what all scenarios share.
+type world struct {
+	t        *testing.T
+	binary   string
+	docker   string
+	registry string
+	ranges   atomic.Int32
+	once     sync.Once
+	shared   *product
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, docker: dockertest.Host(t), registry: variable(t, "NULLOPS_TEST_REGISTRY")}
+	variable(t, "NULLOPS_TEST_POSTGRES")
+	w.binary = w.build(t, "e2e")
+	return w
+}
+
+// variable reads the address of a test server.
+func variable(t *testing.T, name string) string {
+	t.Helper()
+	value := os.Getenv(name)
+	switch {
+	case value != "":
+	case os.Getenv("NULLOPS_TEST_STRICT") == "1":
+		t.Fatal(name + " is not set: run through make test")
+	default:
+		t.Skip(name + " is not set: run through make test")
+	}
+	return value
+}
+
+// build compiles the whole product with a version. Go's cache makes the second
+// build a link.
+func (w *world) build(t *testing.T, version string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nullops-"+version)
+	c := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w -X main.build="+version, "-o", path, ".")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("build nullops: %v\n%s", err, out)
+	}
+	return path
+}
+
+// product is the one that scenarios share: with the example defined, and one
+// node called alpha in the environment qa.
+func (w *world) product() *product {
+	w.once.Do(func() {
+		p := startProduct(w.t, w)
+		p.applyShop(w.t)
+		p.defineHostile(w.t)
+		p.enrol(w.t, "alpha", "qa")
+		w.shared = p
+	})
+	if w.shared == nil {
+		w.t.FailNow()
+	}
+	return w.shared
+}

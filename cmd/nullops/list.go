@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func listCommand() *cobra.Command {
+	var env, project string
+	var all bool
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Args: exactArgs(0),
+		Short: "List deployments you may see",
+	}
+	asJSON := jsonFlag(c)
+	c.Flags().StringVar(&env, "env", "", "only this environment")
+	c.Flags().StringVar(&project, "project", "", "only this project")
+	c.Flags().BoolVar(&all, "all", false, "removed ones too")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		items, err := api.listAll(c.Context(), listParams(env, project, all))
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), items)
+		}
+		return printDeployments(c.OutOrStdout(), items)
+	}
+	return c
+}
+
+func listParams(env, project string, all bool) *apiclient.ListDeploymentsParams {
+	p := &apiclient.ListDeploymentsParams{Removed: &all}
+	if env != "" {
+		p.Environment = &env
+	}
+	if project != "" {
+		p.Project = &project
+	}
+	return p
+}
+
+// listAll follows the pages to their end.
+func (c *client) listAll(ctx context.Context,
+	params *apiclient.ListDeploymentsParams) ([]apiclient.Deployment, error) {
+	items := []apiclient.Deployment{}
+	for {
+		r, err := c.ListDeploymentsWithResponse(ctx, params)
+		if err := answered(r, err); err != nil {
+			return nil, err
+		}
+		items = append(items, r.JSON200.Items...)
+		if deref(r.JSON200.NextCursor) == "" {
+			return items, nil
+		}
+		params.Cursor = r.JSON200.NextCursor
+	}
+}
+
+func printDeployments(w io.Writer, items []apiclient.Deployment) error {
+	if len(items) == 0 {
+		fmt.Fprintln(w, "No deployments. Make one: nullops deploy PROJECT --env ENV --name NAME")
+		return nil
+	}
+	rows := [][]string{{"NAME", "PROJECT", "ENVIRONMENT", "STATE", "DETAIL", "MADE BY", "AGE"}}
+	for _, d := range items {
+		rows = append(rows, []string{d.Name, d.Project, d.Environment, string(d.Status),
+			deref(d.Detail), d.CreatedBy, since(d.CreatedAt)})
+	}
+	return table(w, rows)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func loginCommand() *cobra.Command {
+	var user string
+	var fromStdin bool
+	c := &cobra.Command{
+		Use:   "login URL",
+		Short: "Sign in and remember it for this user",
+		Long: "Trades user name and password for an API token, kept in a file only you can\n" +
+			"read. Scripts can set NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN instead.",
+		Args: exactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			password, err := readPassword(c, fromStdin)
+			if err != nil {
+				return err
+			}
+			return signIn(c.Context(), c.OutOrStdout(), args[0], user, password)
+		},
+	}
+	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
+	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
+	return c
+}
+
+func signIn(ctx context.Context, out io.Writer, url, user, password string) error {
+	api, err := dialAPI(login{URL: url})
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "command line"
+	}
+	r, err := api.CreateTokenWithResponse(ctx,
+		apiclient.TokenCreate{User: user, Password: password, Name: "nullops on " + host})
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	if err := saveLogin(login{URL: url, Token: r.JSON201.Token}); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Signed in to %s as %s.\n", url, user)
+	return nil
+}
+
+// readPassword never takes the password as an argument: those are public.
+func readPassword(c *cobra.Command, fromStdin bool) (string, error) {
+	if fromStdin {
+		line, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 4096)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read password: %w", err)
+		}
+		return strings.TrimRight(line, "\r\n"), nil
+	}
+	if !onTerminal(os.Stdin) {
+		return "", usageError{errors.New("no terminal to ask on: use --password-stdin")}
+	}
+	fmt.Fprint(os.Stderr, "Password: ")
+	password, err := term.ReadPassword(int(os.Stdin.Fd()))
+	fmt.Fprintln(os.Stderr)
+	if err != nil {
+		return "", fmt.Errorf("read password: %w", err)
+	}
+	return string(password), nil
+}
+
+// exactArgs is cobra.ExactArgs with the exit code of a usage error.
+func exactArgs(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usageError{fmt.Errorf("usage: %s", c.UseLine())}
+		}
+		return nil
+	}
+}

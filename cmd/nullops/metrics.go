@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// metrics are what Prometheus reads, on a port of their own.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	answers  *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "nullops_api_request_seconds", Help: "Time of API calls.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5},
+		}, []string{"operation", "code"}),
+		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nullops_ingress_answers_total", Help: "Answers of the ingress by status.",
+		}, []string{"code"}),
+	}
+	m.registry.MustRegister(m.requests, m.answers, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) apiRequest(operation string, code int, took time.Duration) {
+	m.requests.WithLabelValues(operation, strconv.Itoa(code)).Observe(took.Seconds())
+}
+
+func (m *metrics) ingressAnswer(code int) {
+	m.answers.WithLabelValues(strconv.Itoa(code)).Inc()
+}
+
+// watchPool shows what the database pool does.
+func (m *metrics) watchPool(store *postgres.Store) {
+	gauge := func(name, help string, read func(postgres.PoolStats) float64) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return read(store.Stats()) }))
+	}
+	gauge("nullops_database_connections_in_use", "Pool connections in use.",
+		func(s postgres.PoolStats) float64 { return float64(s.InUse) })
+	gauge("nullops_database_connections_waited", "Acquisitions that had to wait.",
+		func(s postgres.PoolStats) float64 { return float64(s.Waited) })
+}
+
+// serve answers /metrics, /healthz and /readyz; an empty address is off.
+func (m *metrics) serve(ctx context.Context, address string, health http.Handler,
+	log *slog.Logger) error {
+	if address == "" {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.Handle("/", health)
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "metrics", "address", l.Addr().String())
+	return serveHTTP(ctx, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, l)
+}

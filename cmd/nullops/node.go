@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func nodeCommand() *cobra.Command {
+	c := &cobra.Command{Use: "node", Short: "Add and look after nodes"}
+	c.AddCommand(nodeAdd(), nodeList(), nodeApprove(), nodeRotate(),
+		nodeAct("enable", "Let a node take deployments again",
+			func(cmd *cobra.Command, api *client, name string) (answer, error) {
+				return api.EnableNodeWithResponse(cmd.Context(), name)
+			}),
+		nodeAct("disable", "Disconnect a node; what runs on it keeps running",
+			func(cmd *cobra.Command, api *client, name string) (answer, error) {
+				return api.DisableNodeWithResponse(cmd.Context(), name)
+			}),
+		nodeAct("revoke", "Revoke a node's token and disconnect it",
+			func(cmd *cobra.Command, api *client, name string) (answer, error) {
+				return api.RevokeNodeTokenWithResponse(cmd.Context(), name)
+			}),
+		nodeAct("remove", "Remove a node that has no deployments",
+			func(cmd *cobra.Command, api *client, name string) (answer, error) {
+				return api.DeleteNodeWithResponse(cmd.Context(), name)
+			}))
+	return c
+}
+
+func nodeAdd() *cobra.Command {
+	var env, addr, thumbprint string
+	c := &cobra.Command{
+		Use: "add NAME --env ENV --address HOST:PORT", Args: exactArgs(1),
+		Short: "Add a node; prints its token once, and the line to run there",
+	}
+	asJSON := jsonFlag(c)
+	c.Flags().StringVar(&env, "env", "", "environment the node belongs to")
+	c.Flags().StringVar(&addr, "address", "", "host:port where its agent will listen")
+	c.Flags().StringVar(&thumbprint, "thumbprint", "", "expected certificate thumbprint, if known")
+	_ = c.MarkFlagRequired("env")
+	_ = c.MarkFlagRequired("address")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		body := apiclient.NodeCreate{Name: args[0], Environment: env, Address: addr}
+		if thumbprint != "" {
+			body.Thumbprint = &thumbprint
+		}
+		r, err := api.CreateNodeWithResponse(c.Context(), body)
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		return printEnrolment(c, *r.JSON201, *asJSON)
+	}
+	return c
+}
+
+func nodeRotate() *cobra.Command {
+	c := &cobra.Command{
+		Use: "rotate NAME", Args: exactArgs(1),
+		Short: "Make a new token; the old one is refused at once",
+	}
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.RotateNodeTokenWithResponse(c.Context(), args[0])
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		return printEnrolment(c, *r.JSON201, *asJSON)
+	}
+	return c
+}
+
+func printEnrolment(c *cobra.Command, e apiclient.NodeEnrolment, asJSON bool) error {
+	if asJSON {
+		return printJSON(c.OutOrStdout(), e)
+	}
+	_, err := fmt.Fprintf(c.OutOrStdout(), "Node %s. Run this on the machine; the token is shown "+
+		"only now:\n\n%s\n\nThe agent prints its certificate's thumbprint: compare it with "+
+		"'nullops node list'.\n", e.Node.Name, e.Command)
+	return err
+}
+
+func nodeList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Short: "List nodes", Args: exactArgs(0)}
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.ListNodesWithResponse(c.Context(), &apiclient.ListNodesParams{})
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), r.JSON200.Items)
+		}
+		rows := [][]string{{"NAME", "ENVIRONMENT", "ADDRESS", "STATE", "DETAIL", "DEPLOYMENTS",
+			"BUILD", "THUMBPRINT"}}
+		for _, n := range r.JSON200.Items {
+			rows = append(rows, []string{n.Name, n.Environment, n.Address, string(n.Status),
+				deref(n.StatusDetail), fmt.Sprint(n.Deployments), deref(n.Build),
+				deref(n.Thumbprint)})
+		}
+		return table(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func nodeApprove() *cobra.Command {
+	return &cobra.Command{
+		Use: "approve NAME THUMBPRINT", Args: exactArgs(2),
+		Short: "Trust a node's new certificate, after comparing its thumbprint",
+		RunE: func(c *cobra.Command, args []string) error {
+			api, err := newClient()
+			if err != nil {
+				return err
+			}
+			r, err := api.ApproveNodeWithResponse(c.Context(), args[0],
+				apiclient.NodeApprove{Thumbprint: args[1]})
+			return answered(r, err)
+		},
+	}
+}
+
+func nodeAct(verb, short string,
+	act func(*cobra.Command, *client, string) (answer, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: verb + " NAME", Short: short, Args: exactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			api, err := newClient()
+			if err != nil {
+				return err
+			}
+			r, err := act(c, api, args[0])
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: done\n", args[0])
+			return err
+		},
+	}
+}

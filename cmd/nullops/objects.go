@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// object is one defined thing as its document has it: what 'export' writes,
+// and what 'apply --dry-run' compares with.
+type object struct {
+	Kind string
+	Name string
+	// Body is what the API takes, with neither passwords nor secret values.
+	Body any
+	// Secrets and Pipeline are a project's.
+	Secrets  map[string]secretDocument
+	Pipeline *pipeline.Pipeline
+}
+
+// objects loads everything of one kind, by name.
+func (c *client) objects(ctx context.Context, kind string) ([]object, error) {
+	switch kind {
+	case "registry":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListRegistriesWithResponse(ctx, &apiclient.ListRegistriesParams{Cursor: cursor})
+		}, registryObject)
+	case "service":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListServicesWithResponse(ctx, &apiclient.ListServicesParams{Cursor: cursor})
+		}, serviceObject)
+	case "plugin":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListPluginsWithResponse(ctx, &apiclient.ListPluginsParams{Cursor: cursor})
+		}, pluginObject)
+	case "environment":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListEnvironmentsWithResponse(ctx,
+				&apiclient.ListEnvironmentsParams{Cursor: cursor})
+		}, environmentObject)
+	case "user":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListUsersWithResponse(ctx, &apiclient.ListUsersParams{Cursor: cursor})
+		}, userObject)
+	case "team":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListTeamsWithResponse(ctx, &apiclient.ListTeamsParams{Cursor: cursor})
+		}, teamObject)
+	}
+	all, err := load(func(cursor *string) (answer, error) {
+		return c.ListProjectsWithResponse(ctx, &apiclient.ListProjectsParams{Cursor: cursor})
+	}, projectObject)
+	for i := range all {
+		if err := c.addProjectParts(ctx, &all[i]); err != nil {
+			return nil, fmt.Errorf("project %s: %w", all[i].Name, err)
+		}
+	}
+	return all, err
+}
+
+// load follows the pages to their end. What is not to be written has no kind.
+func load[T any](page func(cursor *string) (answer, error), to func(T) object) ([]object, error) {
+	var all []object
+	var cursor *string
+	for {
+		r, err := page(cursor)
+		if err := answered(r, err); err != nil {
+			return nil, err
+		}
+		var found struct {
+			Items      []T    `json:"items"`
+			NextCursor string `json:"next_cursor"`
+		}
+		if err := json.Unmarshal(r.GetBody(), &found); err != nil {
+			return nil, fmt.Errorf("read answer: %w", err)
+		}
+		for _, item := range found.Items {
+			if o := to(item); o.Kind != "" {
+				all = append(all, o)
+			}
+		}
+		if cursor = &found.NextCursor; found.NextCursor == "" {
+			break
+		}
+	}
+	slices.SortFunc(all, func(a, b object) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// given leaves out what says nothing.
+func given[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// registryObject leaves out the public registries that every installation
+// has, unless somebody gave one a sign-in.
+func registryObject(r apiclient.Registry) object {
+	if r.Builtin && deref(r.Username) == "" && !r.HasPassword {
+		return object{}
+	}
+	return object{Kind: "registry", Name: r.Name, Body: apiclient.RegistryPut{
+		Description: r.Description, Host: r.Host, Insecure: given(r.Insecure), Username: r.Username,
+	}}
+}
+
+func serviceObject(s apiclient.Service) object {
+	return object{Kind: "service", Name: s.Name, Body: apiclient.ServicePut{
+		Description: s.Description, Registry: s.Registry, Image: s.Image, TagMode: s.TagMode,
+		Tag: s.Tag, Pattern: s.Pattern,
+	}}
+}
+
+func pluginObject(p apiclient.Plugin) object {
+	return object{Kind: "plugin", Name: p.Name, Body: apiclient.PluginPut{
+		Registry: p.Registry, Image: p.Image, Tag: p.Tag, Component: p.Component,
+	}}
+}
+
+func environmentObject(e apiclient.Environment) object {
+	return object{Kind: "environment", Name: e.Name, Body: apiclient.EnvironmentPut{
+		Description: e.Description, Domain: e.Domain, Restricted: given(e.Restricted),
+		CleanupAfterHours: e.CleanupAfterHours,
+	}}
+}
+
+func userObject(u apiclient.User) object {
+	body := apiclient.UserPut{DisplayName: given(u.DisplayName), Role: u.Role}
+	if !u.Active {
+		body.Active = &u.Active
+	}
+	return object{Kind: "user", Name: u.Name, Body: body}
+}
+
+func teamObject(t apiclient.Team) object {
+	body := apiclient.TeamPut{Description: t.Description}
+	if len(t.Members) > 0 {
+		slices.Sort(t.Members)
+		body.Members = &t.Members
+	}
+	if len(t.Grants) > 0 {
+		slices.SortFunc(t.Grants, func(a, b apiclient.Grant) int {
+			return strings.Compare(grantKey(a), grantKey(b))
+		})
+		body.Grants = &t.Grants
+	}
+	return object{Kind: "team", Name: t.Name, Body: body}
+}
+
+func grantKey(g apiclient.Grant) string {
+	return deref(g.Project) + "/" + deref(g.Environment) + "/" + string(g.Level)
+}
+
+func projectObject(p apiclient.Project) object {
+	return object{Kind: "project", Name: p.Name, Body: apiclient.ProjectPut{
+		Description: p.Description, Resources: p.Resources, CleanupAfterHours: p.CleanupAfterHours,
+	}}
+}
+
+func (c *client) addProjectParts(ctx context.Context, o *object) error {
+	secrets, err := c.ListSecretsWithResponse(ctx, o.Name)
+	if err := answered(secrets, err); err != nil {
+		return err
+	}
+	o.Secrets = map[string]secretDocument{}
+	for _, s := range secrets.JSON200.Items {
+		o.Secrets[s.Name] = secretDocument{Generate: s.Generate}
+		if s.Generate == nil {
+			o.Secrets[s.Name] = secretDocument{FromEnv: placeholder(o.Name, s.Name)}
+		}
+	}
+	r, err := c.GetPipelineWithResponse(ctx, o.Name)
+	if err == nil && r.StatusCode() == 404 {
+		return nil
+	}
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	p := asWritten(r.JSON200.Pipeline)
+	o.Pipeline = &p
+	return nil
+}
+
+// placeholder names the variable that holds a secret's value when the document
+// is applied: SHOP_API_TOKEN.
+func placeholder(project, secret string) string {
+	return strings.ToUpper(strings.ReplaceAll(project, "-", "_")) + "_" + secret
+}
+
+// asWritten is a pipeline without what the control plane filled in.
+func asWritten(p pipeline.Pipeline) pipeline.Pipeline {
+	p.Order, p.Steps = nil, slices.Clone(p.Steps)
+	for i, s := range p.Steps {
+		if s.Service != nil {
+			step := *s.Service
+			step.Image = nil
+			p.Steps[i].Service = &step
+		}
+		if s.Plugin != nil {
+			step := *s.Plugin
+			step.Image, step.Component = nil, nil
+			p.Steps[i].Plugin = &step
+		}
+	}
+	return p
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func openCommand() *cobra.Command {
+	var env string
+	c := &cobra.Command{
+		Use: "open DEPLOYMENT [SERVICE]", Args: cobra.RangeArgs(1, 2),
+		Short: "Print a service's URL, and open it where there is a browser",
+	}
+	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		d, err := api.findDeployment(c.Context(), args[0], env)
+		if err != nil {
+			return err
+		}
+		url, err := serviceURL(d, args[1:])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(c.OutOrStdout(), url)
+		if browser, err := exec.LookPath("xdg-open"); err == nil && onTerminal(os.Stdout) {
+			return exec.CommandContext(c.Context(), browser, url).Run()
+		}
+		return nil
+	}
+	return c
+}
+
+// serviceURL takes the named service, or the last one with a URL: pipelines
+// end with what people look at.
+func serviceURL(d apiclient.Deployment, name []string) (string, error) {
+	found := ""
+	for _, s := range d.Services {
+		if url := deref(s.Url); url != "" && (len(name) == 0 || s.Step == name[0]) {
+			found = url
+		}
+	}
+	if found == "" {
+		return "", codedError{fmt.Errorf("%s has no such service with a URL; see 'nullops show %s'",
+			d.Name, d.Name), exitRefused}
+	}
+	return found, nil
+}

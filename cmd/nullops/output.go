@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// jsonFlag adds --json, for scripts.
+func jsonFlag(c *cobra.Command) *bool {
+	return c.Flags().Bool("json", false, "print JSON instead of a table")
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// table prints aligned columns; the first row is the heading.
+func table(w io.Writer, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = visible(row[i])
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	return t.Flush()
+}
+
+// visible makes escape sequences and text direction marks harmless to a
+// terminal: names and logs come from strangers.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r):
+			return '\uFFFD'
+		case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F:
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+// since is a short age: 12 s, 3 min, 5 h, 2 d.
+func since(t time.Time) string {
+	switch d := time.Since(t); {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%d d", int(d.Hours()/24))
+	}
+}
+
+func onTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

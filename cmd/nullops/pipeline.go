@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/pipeline"
+)
+
+func pipelineCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "pipeline", Args: exactArgs(0),
+		Short: "See the versions of a project's pipeline, compare them, bring one back",
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(pipelineVersionsCommand(), pipelineDiffCommand(), pipelineRestoreCommand())
+	return c
+}
+
+func pipelineVersionsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "versions PROJECT", Args: exactArgs(1),
+		Short: "List all versions, newest first, and which deployments run them",
+	}
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		items := []apiclient.PipelineVersion{}
+		params := &apiclient.ListPipelineVersionsParams{}
+		for {
+			r, err := api.ListPipelineVersionsWithResponse(c.Context(), args[0], params)
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			items = append(items, r.JSON200.Items...)
+			if params.Cursor = r.JSON200.NextCursor; deref(params.Cursor) == "" {
+				break
+			}
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), items)
+		}
+		return printVersions(c.OutOrStdout(), items)
+	}
+	return c
+}
+
+func printVersions(w io.Writer, items []apiclient.PipelineVersion) error {
+	rows := [][]string{{"VERSION", "STEPS", "SAVED BY", "AGE", "DEPLOYMENTS", "NOTE"}}
+	for _, v := range items {
+		var names []string
+		for _, u := range deref(v.UsedBy) {
+			names = append(names, u.Name+"."+u.Environment)
+		}
+		users := strconv.Itoa(len(names))
+		if len(names) > 0 {
+			users += ": " + strings.Join(names, ", ")
+		}
+		rows = append(rows, []string{fmt.Sprintf("v%d", v.Version),
+			strconv.Itoa(len(v.Pipeline.Steps)), v.CreatedBy, since(v.CreatedAt), users,
+			deref(v.Note)})
+	}
+	return table(w, rows)
+}
+
+func pipelineDiffCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "diff PROJECT A B", Args: exactArgs(3),
+		Short: "Show what differs from version A to version B, field by field",
+	}
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		from, err := versionNumber(args[1])
+		if err != nil {
+			return err
+		}
+		to, err := versionNumber(args[2])
+		if err != nil {
+			return err
+		}
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.DiffPipelineVersionWithResponse(c.Context(), args[0], to,
+			&apiclient.DiffPipelineVersionParams{Against: &from})
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), r.JSON200)
+		}
+		if r.JSON200.Diff.Empty() {
+			fmt.Fprintf(c.OutOrStdout(), "v%d and v%d are the same\n", from, to)
+		}
+		printDiff(c.OutOrStdout(), "", r.JSON200.Diff)
+		return nil
+	}
+	return c
+}
+
+// versionNumber reads 3 or v3.
+func versionNumber(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(text, "v"))
+	if err != nil || n < 1 {
+		return 0, usageError{fmt.Errorf("%q is not the number of a version, such as 3", text)}
+	}
+	return n, nil
+}
+
+func printDiff(w io.Writer, indent string, d pipeline.Diff) {
+	for _, s := range d.Removed {
+		fmt.Fprintf(w, "%s- step %s (%s)\n", indent, s.Key, whatStep(s))
+	}
+	for _, s := range d.Added {
+		fmt.Fprintf(w, "%s+ step %s (%s)\n", indent, s.Key, whatStep(s))
+	}
+	for _, s := range d.Changed {
+		fmt.Fprintf(w, "%s~ step %s\n", indent, s.Key)
+		printFields(w, indent+"    ", s.Fields)
+	}
+	if d.Order != nil {
+		fmt.Fprintf(w, "%s~ order: %s → %s\n", indent, keys(d.Order.Old), keys(d.Order.New))
+	}
+}
+
+func whatStep(s pipeline.Step) string {
+	switch {
+	case s.Service != nil:
+		return "service " + s.Service.Name
+	case s.Plugin != nil:
+		return "plugin " + s.Plugin.Name
+	}
+	return "nothing"
+}
+
+func keys(all []pipeline.StepKey) string {
+	text := make([]string, len(all))
+	for i, key := range all {
+		text[i] = string(key)
+	}
+	return strings.Join(text, ", ")
+}
+
+// printFields writes "path: old → new", one line each.
+func printFields(w io.Writer, indent string, fields []pipeline.FieldChange) {
+	for _, f := range fields {
+		fmt.Fprintf(w, "%s%s: %s → %s\n", indent, visible(f.Path), valueText(f.Old),
+			valueText(f.New))
+	}
+}
+
+func valueText(v json.RawMessage) string {
+	const most = 200
+	text := visible(string(v))
+	switch {
+	case v == nil:
+		return "(none)"
+	case len(text) > most:
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+func pipelineRestoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore PROJECT N", Args: exactArgs(2),
+		Short: "Save version N again, as the newest; deployments that run keep theirs",
+		RunE: func(c *cobra.Command, args []string) error {
+			number, err := versionNumber(args[1])
+			if err != nil {
+				return err
+			}
+			api, err := newClient()
+			if err != nil {
+				return err
+			}
+			r, err := api.RestorePipelineVersionWithResponse(c.Context(), args[0], number)
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			if !r.JSON200.Changed {
+				fmt.Fprintf(c.OutOrStdout(), "v%d is what is current (v%d); nothing changed\n",
+					number, r.JSON200.Version)
+				return nil
+			}
+			fmt.Fprintf(c.OutOrStdout(), "v%d is restored as v%d\n", number, r.JSON200.Version)
+			return nil
+		},
+	}
+}

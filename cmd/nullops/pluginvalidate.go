@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+// Limits of a component, the same that the control plane and the nodes have.
+const (
+	maxSchemaBytes    = 64 << 10
+	maxTimeoutSeconds = 86_400
+	maxPluginMemory   = 1 << 20 // MiB
+	maxPluginCPU      = 256
+)
+
+func pluginValidateCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "validate DIR", Short: "Check component.json and the recorded inputs",
+		Args: exactArgs(1),
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return validatePlugin(c.OutOrStdout(), args[0])
+	}
+	return c
+}
+
+func validatePlugin(out io.Writer, dir string) error {
+	p, err := openPlugin(dir)
+	if err != nil {
+		return err
+	}
+	problems := checkComponentFile(p)
+	recorded, more, err := checkSamples(p)
+	if err != nil {
+		return err
+	}
+	problems = append(problems, more...)
+	for _, problem := range problems {
+		fmt.Fprintln(out, visible(problem))
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%s: %d problems", p.name, len(problems))
+	}
+	_, err = fmt.Fprintf(out, "%s is valid: %d recorded inputs, actions %v, timeout %s\n",
+		p.name, recorded, p.component.Actions, p.component.Timeout())
+	return err
+}
+
+func checkComponentFile(p pluginFolder) []string {
+	var problems []string
+	say := func(format string, args ...any) {
+		problems = append(problems, "component.json: "+fmt.Sprintf(format, args...))
+	}
+	c := p.component
+	if c.Description == "" {
+		say("description is missing: one sentence that people choose the plugin by")
+	}
+	if slices.Contains(c.Actions[1:], c.Actions[0]) {
+		say("actions lists %q twice", c.Actions[0])
+	}
+	if !c.Offers(stdio.ActionDelete) {
+		say("actions lacks \"delete\": a plugin with nothing to undo answers it with success")
+	}
+	if c.TimeoutSeconds > maxTimeoutSeconds {
+		say("timeout_seconds is %d, at most %d are allowed", c.TimeoutSeconds, maxTimeoutSeconds)
+	}
+	if c.Resources.CPU > maxPluginCPU || c.Resources.MemoryMiB > maxPluginMemory {
+		say("resources are more than any node has")
+	}
+	seen := map[string]bool{}
+	for i, s := range c.Secrets {
+		if s.Name == "" || seen[s.Name] {
+			say("secrets[%d]: name is empty or there twice", i)
+		}
+		seen[s.Name] = true
+	}
+	parameters, err := schemaOf("parameters", c.Parameters)
+	if err != nil {
+		say("%v", err)
+	}
+	if _, err := schemaOf("outputs", c.Outputs); err != nil {
+		say("%v", err)
+	}
+	if parameters != nil {
+		for _, problem := range checkDefaults(c.Parameters) {
+			say("%s", problem)
+		}
+	}
+	return problems
+}
+
+// schemaOf compiles one of the two schemas. It stands alone, and it is of an
+// object, since both parameters and outputs are named values.
+func schemaOf(field string, text json.RawMessage) (*jsonschema.Schema, error) {
+	if len(text) == 0 {
+		return nil, fmt.Errorf("%s is missing: write {\"type\": \"object\"} for none", field)
+	}
+	if len(text) > maxSchemaBytes {
+		return nil, fmt.Errorf("%s has %d bytes, at most %d are allowed",
+			field, len(text), maxSchemaBytes)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	object, is := document.(map[string]any)
+	if !is || object["type"] != nil && object["type"] != "object" {
+		return nil, fmt.Errorf("%s: the schema must be of an object", field)
+	}
+	name := "nullops:///" + field + ".json"
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.UseLoader(standsAlone{})
+	if err := compiler.AddResource(name, document); err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	schema, err := compiler.Compile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not JSON Schema 2020-12: %w", field, err)
+	}
+	return schema, nil
+}
+
+type standsAlone struct{}
+
+func (standsAlone) Load(string) (any, error) {
+	return nil, errors.New("a schema may not refer to other documents")
+}
+
+// checkDefaults holds each default to its own schema: forms start with them.
+func checkDefaults(parameters json.RawMessage) []string {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(parameters, &s) != nil {
+		return nil // what is wrong was said
+	}
+	var problems []string
+	for name, text := range s.Properties {
+		var property map[string]any
+		if json.Unmarshal(text, &property) != nil || property["default"] == nil {
+			continue
+		}
+		wrapped, err := json.Marshal(map[string]any{"properties": map[string]any{name: property}})
+		if err != nil {
+			continue
+		}
+		schema, err := schemaOf("parameters", wrapped)
+		if err != nil {
+			continue // compiled with the whole before
+		}
+		if err := fits(schema, map[string]any{name: property["default"]}); err != nil {
+			problems = append(problems, fmt.Sprintf("the default of %q: %v", name, err))
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// fits compares a value with a schema, through JSON, as it will travel.
+func fits(schema *jsonschema.Schema, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	err = schema.Validate(document)
+	if wrong, is := errors.AsType[*jsonschema.ValidationError](err); is {
+		lines := strings.Split(strings.TrimSpace(wrong.Error()), "\n")
+		return errors.New(strings.Join(lines[min(1, len(lines)-1):], ";"))
+	}
+	return err
+}
+
+// checkSamples holds the recorded inputs to the schemas. One whose answer is a
+// refusal may be wrong on purpose.
+func checkSamples(p pluginFolder) (int, []string, error) {
+	samples, err := p.samples(nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	parameters, err := schemaOf("parameters", p.component.Parameters)
+	if err != nil {
+		return len(samples), nil, nil //nolint:nilerr // said by checkComponentFile
+	}
+	var problems []string
+	for _, s := range samples {
+		if problem := checkSample(s, parameters); problem != "" {
+			problems = append(problems, "testdata/"+s.name+": "+problem)
+		}
+	}
+	return len(samples), problems, nil
+}
+
+func checkSample(s sample, parameters *jsonschema.Schema) string {
+	if len(s.out) > 0 && !s.succeeds() || len(s.missing) > 0 && s.request() == nil {
+		// Unfilled values may stand for numbers: "port": ${PORT}.
+		return ""
+	}
+	request := s.request()
+	if request == nil {
+		return "the input is not a JSON object"
+	}
+	action, _ := request["action"].(string)
+	if action != string(stdio.ActionCreate) {
+		return ""
+	}
+	given, _ := request["parameters"].(map[string]any)
+	if given == nil {
+		given = map[string]any{}
+	}
+	if len(s.missing) > 0 {
+		return ""
+	}
+	if err := fits(parameters, given); err != nil {
+		return "parameters do not fit the schema: " + err.Error()
+	}
+	return ""
+}

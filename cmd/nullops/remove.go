@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func removeCommand() *cobra.Command {
+	return settleCommand("remove", "Remove a deployment, or cancel one that is being created",
+		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
+			r, err := api.DeleteDeploymentWithResponse(ctx, id)
+			if err := answered(r, err); err != nil {
+				return nil, err
+			}
+			return r.JSON202, nil
+		}, apiclient.DeploymentStatusRemoved, apiclient.DeploymentStatusCanceled)
+}
+
+func retryCommand() *cobra.Command {
+	return settleCommand("retry", "Run a failed deployment again with the latest pipeline version",
+		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
+			r, err := api.RetryDeploymentWithResponse(ctx, id)
+			if err := answered(r, err); err != nil {
+				return nil, err
+			}
+			return r.JSON202, nil
+		}, apiclient.DeploymentStatusReady)
+}
+
+func forgetCommand() *cobra.Command {
+	return settleCommand("forget", "Give up on a stuck deployment; what is left stays recorded",
+		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
+			r, err := api.ForgetDeploymentWithResponse(ctx, id)
+			if err := answered(r, err); err != nil {
+				return nil, err
+			}
+			return r.JSON200, nil
+		}, apiclient.DeploymentStatusForgotten)
+}
+
+// settleCommand asks for a change and waits for one of the good ends.
+func settleCommand(verb, short string,
+	ask func(context.Context, *client, string) (*apiclient.Deployment, error),
+	good ...apiclient.DeploymentStatus) *cobra.Command {
+	var env string
+	var noWait bool
+	c := &cobra.Command{Use: verb + " DEPLOYMENT", Short: short, Args: exactArgs(1)}
+	asJSON := jsonFlag(c)
+	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
+	c.Flags().BoolVar(&noWait, "no-wait", false, "return as soon as it is under way")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		ctx := c.Context()
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		d, err := api.findDeployment(ctx, args[0], env)
+		if err != nil {
+			return err
+		}
+		under, err := ask(ctx, api, d.Id)
+		if err != nil {
+			return err
+		}
+		return api.awaitEnd(ctx, c.OutOrStdout(), *under, noWait, *asJSON, good)
+	}
+	return c
+}
+
+func (c *client) awaitEnd(ctx context.Context, out io.Writer, d apiclient.Deployment,
+	noWait, asJSON bool, good []apiclient.DeploymentStatus) error {
+	if !noWait && !isSettled(d.Status) {
+		steps := out
+		if asJSON {
+			steps = io.Discard
+		}
+		var err error
+		if d, err = c.watch(ctx, steps, d); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		if err := printJSON(out, d); err != nil {
+			return err
+		}
+	} else {
+		printOutcome(out, d)
+	}
+	if noWait || slices.Contains(good, d.Status) {
+		return nil
+	}
+	return codedError{errSilent, exitNotReady}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func showCommand() *cobra.Command {
+	var env string
+	c := &cobra.Command{
+		Use: "show DEPLOYMENT", Args: exactArgs(1),
+		Short: "Show a deployment, its services and URLs, and the latest run",
+	}
+	asJSON := jsonFlag(c)
+	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		d, err := api.findDeployment(c.Context(), args[0], env)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), d)
+		}
+		r, err := api.GetRunWithResponse(c.Context(), d.Id, d.Run)
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		return printDeployment(c.OutOrStdout(), d, *r.JSON200)
+	}
+	return c
+}
+
+func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) error {
+	fmt.Fprintf(w, "%s  %s  %s\n", visible(d.Name), d.Status, visible(deref(d.Detail)))
+	fmt.Fprintf(w, "project %s, pipeline v%d, environment %s, node %s, made by %s %s ago\n",
+		d.Project, d.PipelineVersion, d.Environment, deref(d.Node), visible(d.CreatedBy),
+		since(d.CreatedAt))
+	if d.Failure != nil {
+		fmt.Fprintf(w, "failed at %s: %s\n", deref(d.Failure.Step), visible(d.Failure.Message))
+	}
+	for _, left := range deref(d.Left) {
+		fmt.Fprintf(w, "left behind: %s\n", visible(left))
+	}
+	fmt.Fprintln(w)
+	if err := printServices(w, d); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nRun %d\n", run.Number)
+	rows := [][]string{{"", "STEP", "STATE", "WHAT", "MESSAGE"}}
+	for _, s := range run.Steps {
+		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,
+			deref(s.Message)})
+	}
+	return table(w, rows)
+}
+
+func printServices(w io.Writer, d apiclient.Deployment) error {
+	rows := [][]string{{"SERVICE", "VERSION", "HEALTH", "URL"}}
+	tags := map[string]string{}
+	for _, v := range d.Versions {
+		tags[v.Step] = v.Tag
+	}
+	for _, s := range d.Services {
+		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), deref(s.Url)})
+	}
+	return table(w, rows)
+}
