@@ -1,0 +1,94 @@
+# NullOps: everything a contributor or a CI machine does has a target here.
+# `make help` lists them. Targets install what is missing by themselves.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS   += --no-print-directory --warn-undefined-variables
+
+# Control plane and agents must carry the same version, see agent/wire.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# CHECK=1 makes `make demo` verify itself, stop everything and exit.
+CHECK ?=
+# What `make test` runs: any of go, ui, browser.
+PARTS ?= go ui browser
+# PKG=./agent/... narrows the Go tests.
+PKG ?= ./...
+
+GO_BUILD := go build -trimpath -buildvcs=false
+
+# Everything the UI's bundle is made of.
+UI_SOURCES := $(shell find ui/src ui/public ui/scripts -type f ! -name '*.test.*' 2>/dev/null) \
+	ui/index.html ui/vite.config.ts ui/package.json ui/package-lock.json
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: build ## install what is missing, build, start it all and show the main job (CHECK=1 verifies and stops)
+	@CHECK='$(CHECK)' tools/demo.sh
+
+.PHONY: dev
+dev: build ## run control plane, UI, ingress and PostgreSQL from this checkout (data in .nullops)
+	@bin/nullops dev
+
+.PHONY: setup
+setup: ## install missing Debian packages and the UI's packages
+	@tools/setup/install.sh
+
+.PHONY: build
+build: setup ui/dist/index.html sidecar ## build bin/nullops with the UI and the sidecar inside
+	@CGO_ENABLED=0 $(GO_BUILD) -ldflags '-s -w -X main.build=$(VERSION)' -o bin/nullops ./cmd/nullops
+
+# Go rebuilds only what changed, so the two Go targets need no file prerequisites.
+.PHONY: sidecar
+sidecar: setup ## build the static helper that the agent embeds
+	@CGO_ENABLED=0 $(GO_BUILD) -ldflags '-s -w' -o agent/docker/bin/sidecar ./cmd/sidecar
+
+ui/dist/index.html: $(UI_SOURCES) | setup
+	@cd ui && npm run --silent build
+
+.PHONY: generate
+generate: setup ## regenerate SQL code, API server, API client, UI types and docs/promises.md
+	@tools/generate.sh
+
+.PHONY: verify
+verify: ## regenerate, and fail when the committed code differs
+	@tools/generate.sh --verify
+
+.PHONY: lint
+lint: setup ## check style: golangci-lint with the import arrows, Biome and types for the UI
+	@tools/lint.sh
+
+.PHONY: test
+test: build ## run all tests: Go with -race on real servers, UI, browser (PARTS, PKG narrow it)
+	@PKG='$(PKG)' tools/run services -- tools/test.sh $(PARTS)
+
+.PHONY: test-go
+test-go: ## run the Go tests only
+	@$(MAKE) test PARTS=go
+
+.PHONY: test-ui
+test-ui: setup ## run the UI's unit tests only
+	@tools/test.sh ui
+
+.PHONY: test-browser
+test-browser: ## run the browser tests only
+	@$(MAKE) test PARTS=browser
+
+.PHONY: bench
+bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json
+	@tools/setup/install.sh bench
+	@tools/run services -- tools/run bench
+
+.PHONY: clean
+clean: ## remove what was built; keeps .nullops (data) and the cached tools
+	@rm -rf bin .cache/bin .cache/services agent/docker/bin/sidecar ui/coverage
+	@find ui/dist -mindepth 1 ! -name .gitkeep -delete
+
+.PHONY: screenshots
+screenshots: build ## take the pictures of docs/screenshots from the real product
+	@tools/run services --only docker,registry -- tools/run demo \
+		node ui/scripts/screenshots.mjs docs/screenshots
