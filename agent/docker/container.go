@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
@@ -11,6 +12,10 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/pipeline"
 )
+
+// nameReserved bounds the last wait for a name that the engine holds for a
+// container that cannot be seen yet; all waits come to about twice that.
+const nameReserved = 3 * time.Second
 
 // containerSpec is everything that a container of ours is made from.
 type containerSpec struct {
@@ -62,33 +67,54 @@ func (d *Docker) start(ctx context.Context, id string) error {
 }
 
 // ensureContainer creates the container, or adopts the one that has its name.
+//
+// The engine reserves a name before the container can be seen: a creation that
+// we gave up on, and that the engine still works through, makes ours a conflict
+// with nobody. That passes within moments, so it is waited out.
 func (d *Docker) ensureContainer(
 	ctx context.Context, s containerSpec, keep bool,
 ) (id string, adopted bool, err error) {
 	d.sweeps.await(ctx, s.name)
-	id, err = d.create(ctx, s)
-	if !errdefs.IsConflict(err) {
-		return id, false, err
-	}
-	r, err := d.inspect(ctx, s.name)
-	if err != nil && !errdefs.IsNotFound(err) {
-		return "", false, err
-	}
-	if err == nil {
-		labels := r.Config.Labels
-		if labels[labelInstall] != d.names.install {
-			return "", false, fmt.Errorf("a container called %s exists and is not ours: "+
-				"remove or rename it", s.name)
+	for wait := 20 * time.Millisecond; ; wait *= 2 {
+		id, err = d.create(ctx, s)
+		if !errdefs.IsConflict(err) {
+			return id, false, err
 		}
-		if keep && labels[labelSpec] == s.digest() {
-			return r.ID, true, nil
+		id, adopted, settled := d.adopt(ctx, s, keep)
+		if adopted || settled != nil {
+			return id, adopted, settled
 		}
-		if err := d.removeContainer(ctx, r.ID); err != nil {
+		if wait > nameReserved {
+			return "", false, err
+		}
+		if err := pause(ctx, wait); err != nil {
 			return "", false, err
 		}
 	}
-	id, err = d.create(ctx, s)
-	return id, false, err
+}
+
+// adopt takes the container that has the name when it was made from the same
+// specification, and removes it when it was not. A name that nobody has any
+// more, or not yet, is no error.
+func (d *Docker) adopt(
+	ctx context.Context, s containerSpec, keep bool,
+) (id string, adopted bool, err error) {
+	r, err := d.inspect(ctx, s.name)
+	if errdefs.IsNotFound(err) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	labels := r.Config.Labels
+	if labels[labelInstall] != d.names.install {
+		return "", false, fmt.Errorf("a container called %s exists and is not ours: "+
+			"remove or rename it", s.name)
+	}
+	if keep && labels[labelSpec] == s.digest() {
+		return r.ID, true, nil
+	}
+	return "", false, d.removeContainer(ctx, r.ID)
 }
 
 func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {
