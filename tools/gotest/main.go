@@ -3,6 +3,9 @@
 //
 //	tools/run gotest -race ./...
 //
+// With NULLOPS_TEST_RERUN=N up to N failed tests are run once more, each package
+// alone on the machine, see rerun.go.
+//
 // With NULLOPS_TEST_STRICT=1 in the environment (`make test` sets it) a skipped
 // test is a failure: there, every server a test could miss is running.
 package main
@@ -20,7 +23,19 @@ import (
 )
 
 func main() {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...)
+	r := newReport(os.Stdout, os.Getenv("NULLOPS_TEST_STRICT") == "1")
+	failed := run(r, os.Args[1:])
+	if failed && r.mayRerun(rerunLimit()) {
+		failed = rerun(r, os.Args[1:])
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// run feeds the report with one `go test`, and says whether anything failed.
+func run(r *report, args []string) bool {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -30,23 +45,35 @@ func main() {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		os.Exit(1)
 	}
-	// go test passes a signal on to the tests and ends by itself; so do we.
+	defer passSignals(cmd, r)()
+	readErr := read(out, r)
+	runErr := cmd.Wait()
+	failed := r.finish()
+	var exit *exec.ExitError
+	if !errors.As(runErr, &exit) && errors.Join(readErr, runErr) != nil {
+		fmt.Fprintln(os.Stderr, "gotest:", errors.Join(readErr, runErr))
+		r.final = true
+	}
+	return failed || readErr != nil || runErr != nil
+}
+
+// passSignals hands signals on: go test passes them to the tests and ends by
+// itself; so do we. A second run would be ended by nobody, so there is none.
+func passSignals(cmd *exec.Cmd, r *report) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		for s := range signals {
+			r.final = true
 			_ = cmd.Process.Signal(s)
 		}
 	}()
-	r := newReport(os.Stdout, os.Getenv("NULLOPS_TEST_STRICT") == "1")
-	readErr := read(out, r)
-	runErr := cmd.Wait()
-	if failed := r.finish(); failed || readErr != nil || runErr != nil {
-		var exit *exec.ExitError
-		if !errors.As(runErr, &exit) && errors.Join(readErr, runErr) != nil {
-			fmt.Fprintln(os.Stderr, "gotest:", errors.Join(readErr, runErr))
-		}
-		os.Exit(1)
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+		<-done
 	}
 }
 

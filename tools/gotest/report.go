@@ -29,6 +29,11 @@ type report struct {
 	failed  []string
 	skipped []string
 	slow    []timed
+
+	// tests are the failed top-level tests by package; final is set by what a
+	// second run must not excuse: a data race, a panic, code that does not build.
+	tests map[string][]string
+	final bool
 }
 
 type timed struct {
@@ -42,6 +47,7 @@ func newReport(out io.Writer, strict bool) *report {
 		output: map[[2]string]*strings.Builder{},
 		builds: map[string]*strings.Builder{},
 		passed: map[string]int{},
+		tests:  map[string][]string{},
 	}
 }
 
@@ -55,10 +61,17 @@ func (r *report) add(e event) {
 	switch e.Action {
 	case "output":
 		builder(r.output, [2]string{e.Package, e.Test}).WriteString(e.Output)
+		r.final = r.final || inexcusable(e.Output)
 	case "build-output":
 		builder(r.builds, e.ImportPath).WriteString(e.Output)
 	case "fail":
 		r.failed = append(r.failed, name)
+		r.final = r.final || e.FailedBuild != ""
+		if e.Test != "" && !strings.Contains(e.Test, "/") {
+			r.tests[e.Package] = append(r.tests[e.Package], e.Test)
+		}
+		// A package that failed though none of its tests did: nothing to run again.
+		r.final = r.final || e.Test == "" && len(r.tests[e.Package]) == 0
 		if b, ok := r.builds[e.FailedBuild]; ok {
 			r.print(b.String())
 		}

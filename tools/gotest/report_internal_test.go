@@ -56,3 +56,31 @@ not an event
 		}
 	}
 }
+
+// Only a few plain failures are run again: never a race, a panic or a build.
+func TestReport_RerunsOnlyWhatMayBeTheMachine(t *testing.T) {
+	failed := strings.Replace(events, "%s", "fail", 1)
+	for name, c := range map[string]struct {
+		in    string
+		limit int
+		want  bool
+	}{
+		"a failure":     {failed, 3, true},
+		"not asked for": {failed, 0, false},
+		"a pass":        {strings.Replace(events, "%s", "pass", 1), 3, false},
+		"a race":        {strings.Replace(failed, "why", "WARNING: DATA RACE", 1), 3, false},
+		"a panic":       {strings.Replace(failed, "why", "panic: nil", 1), 3, false},
+		"a build":       {`{"Action":"fail","Package":"x/a","FailedBuild":"x/a"}`, 3, false},
+		"too many": {failed + strings.ReplaceAll(failed, "TestX", "TestY"), 1,
+			false},
+	} {
+		var out strings.Builder
+		r := newReport(&out, false)
+		if err := read(strings.NewReader(c.in), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.mayRerun(c.limit); got != c.want {
+			t.Errorf("%s: may run again is %v", name, got)
+		}
+	}
+}
