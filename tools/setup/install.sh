@@ -31,6 +31,7 @@ wanted=(
   "mariadb-server mariadbd" # plugins are tested against the servers they are for
   "redis-server redis-server"
   "rabbitmq-server /usr/lib/rabbitmq/bin/rabbitmq-server"
+  "openssh-server sshd" # nodes are provisioned over SSH, tested against the real server
   "iptables iptables"
   "iproute2 ip"
   "gcc gcc" # go test -race and the pinned sqlc need a C compiler
@@ -101,8 +102,8 @@ install_packages() { # PACKAGE...
   # Nothing of this should start at the next boot either.
   if command -v systemctl >/dev/null && [[ -d /run/systemd/system ]]; then
     local unit
-    for unit in docker-registry nginx mariadb redis-server rabbitmq-server; do
-      if [[ " $* " == *" $unit"* ]]; then as_root systemctl disable "$unit" >&2 || true; fi
+    for unit in docker-registry nginx mariadb redis-server rabbitmq-server ssh; do
+      if [[ " $* " == *" ${unit/#ssh/openssh-server}"* ]]; then as_root systemctl disable "$unit" >&2 || true; fi
     done
   fi
   undo
