@@ -35,6 +35,8 @@ func DecodeCommand(data []byte) (Command, error) {
 		return payload[Plugins](e)
 	case RefuseToken{}.command():
 		return payload[RefuseToken](e)
+	case Stored{}.command():
+		return payload[Stored](e)
 	}
 	return nil, fmt.Errorf("unknown command type %q", e.Type)
 }
@@ -60,6 +62,10 @@ func DecodeReport(data []byte) (Report, error) {
 		return payload[TokenRefused](e)
 	case LogBatch{}.report():
 		return payload[LogBatch](e)
+	case InventoryChanged{}.report():
+		return payload[InventoryChanged](e)
+	case Samples{}.report():
+		return payload[Samples](e)
 	}
 	return nil, fmt.Errorf("unknown report type %q", e.Type)
 }

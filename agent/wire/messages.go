@@ -93,27 +93,14 @@ type RefuseToken struct {
 
 // Welcome is the agent's first message: who it is and what it remembers.
 type Welcome struct {
-	Build     string    `json:"build"`
+	Build string `json:"build"`
+	// At is the agent's clock when it was sent, to see how far it is off.
+	At        time.Time `json:"at,omitzero"`
 	Inventory Inventory `json:"inventory"`
 	// LastSeq is the highest report it ever made; FirstSeq the oldest it kept.
 	FirstSeq    int64             `json:"first_seq"`
 	LastSeq     int64             `json:"last_seq"`
 	Deployments []DeploymentState `json:"deployments"`
-}
-
-// Inventory is what the node is. Sizes are in bytes, CPU in cores.
-type Inventory struct {
-	Hostname      string   `json:"hostname"`
-	OS            string   `json:"os"`
-	Kernel        string   `json:"kernel"`
-	Arch          string   `json:"arch"`
-	EngineVersion string   `json:"engine_version"`
-	APIVersion    string   `json:"api_version"`
-	CPU           float64  `json:"cpu"`
-	Memory        int64    `json:"memory"`
-	Disk          int64    `json:"disk"`
-	Subnets       int      `json:"subnets"`
-	Warnings      []string `json:"warnings,omitempty"`
 }
 
 // DeploymentState is what the agent knows of one deployment.
@@ -185,18 +172,25 @@ type Progress struct {
 	Step        pipeline.StepKey `json:"step"`
 	PulledBytes int64            `json:"pulled_bytes,omitempty"`
 	TotalBytes  int64            `json:"total_bytes,omitempty"`
-	Lines       int64            `json:"lines,omitempty"`
-	Bytes       int64            `json:"bytes,omitempty"`
-	LastOutput  time.Time        `json:"last_output,omitzero"`
+	// PulledLayers and TotalLayers count the image's layers, those that were
+	// here before as pulled.
+	PulledLayers int       `json:"pulled_layers,omitempty"`
+	TotalLayers  int       `json:"total_layers,omitempty"`
+	Lines        int64     `json:"lines,omitempty"`
+	Bytes        int64     `json:"bytes,omitempty"`
+	LastOutput   time.Time `json:"last_output,omitzero"`
 }
 
 // Vitals is the node's measured use, every few seconds. It may be lost.
 type Vitals struct {
 	At time.Time `json:"at"`
 	// CPU is in cores used over the last interval, the rest in bytes.
-	CPU        float64         `json:"cpu"`
-	MemoryUsed int64           `json:"memory_used"`
+	CPU        float64 `json:"cpu"`
+	MemoryUsed int64   `json:"memory_used"`
+	// MemoryOurs is what of it is used by containers of this installation.
+	MemoryOurs int64           `json:"memory_ours,omitempty"`
 	DiskFree   int64           `json:"disk_free"`
+	Flow       Flow            `json:"flow,omitzero"`
 	Services   []ServiceVitals `json:"services,omitempty"`
 }
 
@@ -220,6 +214,7 @@ type ServiceVitals struct {
 	Detail     string           `json:"detail,omitempty"`
 	CPU        float64          `json:"cpu"`
 	Memory     int64            `json:"memory"`
+	Flow       Flow             `json:"flow,omitzero"`
 	Restarts   int              `json:"restarts"`
 }
 
@@ -252,11 +247,14 @@ func (Ack) command() string         { return "ack" }
 func (Secrets) command() string     { return "secrets" }
 func (Plugins) command() string     { return "plugins" }
 func (RefuseToken) command() string { return "refuse_token" }
+func (Stored) command() string      { return "stored" }
 
-func (Welcome) report() string       { return "welcome" }
-func (Event) report() string         { return "event" }
-func (SecretsWanted) report() string { return "secrets_wanted" }
-func (Progress) report() string      { return "progress" }
-func (Vitals) report() string        { return "vitals" }
-func (TokenRefused) report() string  { return "token_refused" }
-func (LogBatch) report() string      { return "log_batch" }
+func (Welcome) report() string          { return "welcome" }
+func (Event) report() string            { return "event" }
+func (SecretsWanted) report() string    { return "secrets_wanted" }
+func (Progress) report() string         { return "progress" }
+func (Vitals) report() string           { return "vitals" }
+func (TokenRefused) report() string     { return "token_refused" }
+func (LogBatch) report() string         { return "log_batch" }
+func (InventoryChanged) report() string { return "inventory_changed" }
+func (Samples) report() string          { return "samples" }
