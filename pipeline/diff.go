@@ -30,7 +30,8 @@ type StepChange struct {
 // added, New where it was removed.
 type FieldChange struct {
 	// Path is written as in a Problem: service.env.PORT, needs[0]. A key that
-	// would be misread is quoted: plugin.parameters["a.b"].
+	// would be misread is quoted: plugin.parameters["a.b"]. What has a name in a
+	// list goes by it, as service.ports["http"].port; see compareNamed.
 	Path string          `json:"path"`
 	Old  json.RawMessage `json:"old,omitempty"`
 	New  json.RawMessage `json:"new,omitempty"`
@@ -186,11 +187,18 @@ func compareObjects(
 	return all, nil
 }
 
-// compareLists goes by place: what is inserted at the front shows as a change
-// of everything behind it, which is true, and can be applied.
+// compareLists goes by name where the items have some. Otherwise it goes by
+// place: what is inserted at the front shows as a change of everything behind
+// it, which is true, and can be applied.
 func compareLists(
 	all []FieldChange, path string, old, now []any,
 ) (_ []FieldChange, err error) {
+	for _, key := range []string{"name", "path"} {
+		before, after, ok := byName(key, old, now)
+		if ok {
+			return compareNamed(all, path, before, after)
+		}
+	}
 	for i := range max(len(old), len(now)) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {

@@ -94,6 +94,7 @@ func drawDetailed(t *rapid.T, label string) pipeline.Pipeline {
 				s.Env[word.Draw(t, label)] = word.Draw(t, label)
 				s.Command = append(s.Command, word.Draw(t, label))
 			}
+			drawLists(t, label, s)
 			p.Steps[i].Service = s
 			continue
 		}
@@ -104,6 +105,44 @@ func drawDetailed(t *rapid.T, label string) pipeline.Pipeline {
 		}}
 	}
 	return p
+}
+
+// drawLists gives ports and files, mostly with names of their own, in any order.
+func drawLists(t *rapid.T, label string, s *pipeline.ServiceStep) {
+	for _, name := range rapid.SliceOfN(rapid.SampledFrom([]string{"http", "a.b", "x", "y"}), 0, 4).
+		Draw(t, label+" ports") {
+		s.Ports = append(s.Ports, pipeline.Port{Name: name,
+			Port: rapid.IntRange(1, 2).Draw(t, label+" port")})
+		s.Files = append(s.Files, pipeline.File{Path: "/" + name,
+			Content: rapid.SampledFrom([]string{"1", "2"}).Draw(t, label+" content")})
+	}
+}
+
+// One port in front of another is one port more, not two that changed.
+func TestCompare_MatchesListsByName(t *testing.T) {
+	ports := func(names ...string) pipeline.Pipeline {
+		s := &pipeline.ServiceStep{Name: "s"}
+		for _, name := range names {
+			s.Ports = append(s.Ports, pipeline.Port{Name: name, Port: int(name[0])})
+		}
+		return pipeline.Pipeline{Steps: []pipeline.Step{{Key: "s", Service: s}}}
+	}
+	for _, c := range []struct {
+		old, now pipeline.Pipeline
+		want     string
+	}{
+		{ports("b"), ports("b", "a"), `[{service.ports["a"]  {"name":"a","port":97}}]`},
+		{ports("b"), ports("a", "b"), `[{service.ports["a"]  {"name":"a","port":97}} ` +
+			`{service.ports.order ["b"] ["a","b"]}]`},
+		{ports("a", "b", "c"), ports("a", "c"), `[{service.ports["b"] {"name":"b","port":98} } ` +
+			`{service.ports.order ["a","b","c"] ["a","c"]}]`},
+		{ports("a", "b"), ports("b", "a"), `[{service.ports.order ["a","b"] ["b","a"]}]`},
+	} {
+		d := compare(t, c.old, c.now)
+		if len(d.Changed) != 1 || fmt.Sprintf("%s", d.Changed[0].Fields) != c.want {
+			t.Errorf("got %s, want %s", d.Changed, c.want)
+		}
+	}
 }
 
 func encoded(t fataler, v any) string {
@@ -211,6 +250,9 @@ func set(t fataler, tree any, path []any, to json.RawMessage) any {
 		list[at] = set(t, list[at], path[1:], to)
 		return list
 	case string:
+		if list, ok := tree.([]any); ok {
+			return setNamed(t, list, at, path[1:], to)
+		}
 		object, _ := tree.(map[string]any)
 		if len(path) == 1 && to == nil {
 			delete(object, at)
@@ -220,6 +262,34 @@ func set(t fataler, tree any, path []any, to json.RawMessage) any {
 		return object
 	}
 	return tree
+}
+
+// setNamed changes an item of a list by its name, or the order of all.
+func setNamed(t fataler, list []any, name string, rest []any, to json.RawMessage) any {
+	at := func(name any) int {
+		return slices.IndexFunc(list, func(item any) bool {
+			object, _ := item.(map[string]any)
+			return object["name"] == name || object["name"] == nil && object["path"] == name
+		})
+	}
+	i := at(name)
+	switch {
+	case i < 0 && name == "order":
+		var names, sorted []any
+		if err := json.Unmarshal(to, &names); err != nil {
+			t.Fatalf("order %s: %v", to, err)
+		}
+		for _, n := range names {
+			sorted = append(sorted, list[at(n)])
+		}
+		return sorted
+	case i < 0:
+		return append(list, set(t, nil, rest, to))
+	case len(rest) == 0 && to == nil:
+		return slices.Delete(list, i, i+1)
+	}
+	list[i] = set(t, list[i], rest, to)
+	return list
 }
 
 func parsePath(t fataler, path string) (keys []any) {

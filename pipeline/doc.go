@@ -1,5 +1,5 @@
 // Package pipeline is the pure model of what a deployment runs: a graph of
-// services and plugins, and the references between them.
+// services, plugins and approvals, and the references between them.
 //
 // References are evaluated at two moments. At create, the control plane fills
 // in versions; what is left refers to steps, secrets and the deployment, and

@@ -19,13 +19,16 @@ type Pipeline struct {
 	Order []StepKey `json:"order,omitempty"`
 }
 
-// Step is one node of the graph. Exactly one of Service and Plugin is set.
+// Step is one node of the graph. Exactly one of Service, Plugin and Approval is
+// set.
 type Step struct {
 	Key StepKey `json:"key"`
 	// Needs are the edges into this step: all of them are done before it starts.
 	Needs   []StepKey    `json:"needs,omitempty"`
 	Service *ServiceStep `json:"service,omitempty"`
 	Plugin  *PluginStep  `json:"plugin,omitempty"`
+	// Approval asks a person before the run goes on.
+	Approval *ApprovalStep `json:"approval,omitempty"`
 	// Position is where the editor drew it; it has no meaning for a run.
 	Position *Position `json:"position,omitempty"`
 }

@@ -43,6 +43,9 @@ func texts(s Step) []string {
 		}
 		all = appendTexts(all, s.Plugin.Parameters)
 	}
+	if s.Approval != nil {
+		all = append(all, s.Approval.Prompt)
+	}
 	return all
 }
 

@@ -7,6 +7,9 @@ package pipeline
 //	   ▼          ▼          ▼                  │
 //	skipped     failed    failed ───────────────┘
 //
+// An approval has no effect to undo: pending ─▶ waiting ─▶ done, failed or, when
+// the run ends before anybody answers, skipped.
+//
 // unknown is shown while nobody can ask: a crashed agent, a lost link.
 type StepStatus string
 
@@ -15,6 +18,7 @@ const (
 	StepPending StepStatus = "pending"
 	StepPulling StepStatus = "pulling"
 	StepRunning StepStatus = "running"
+	StepWaiting StepStatus = "waiting"
 	StepDone    StepStatus = "done"
 	StepFailed  StepStatus = "failed"
 	StepUndoing StepStatus = "undoing"

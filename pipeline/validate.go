@@ -102,16 +102,33 @@ func (v *validator) step(s Step) {
 			"letter and not ending with -", s.Key, MaxKey)
 	}
 	v.needs(s)
-	switch {
-	case s.Service == nil && s.Plugin == nil:
-		v.fail("kind", "kind", "the step is neither a service nor a plugin; choose one")
-	case s.Service != nil && s.Plugin != nil:
-		v.fail("kind", "kind", "the step is a service and a plugin at once; make two steps")
+	switch kinds := s.kinds(); {
+	case len(kinds) == 0:
+		v.fail("kind", "kind", "the step is neither a service, a plugin nor an approval; choose one")
+	case len(kinds) > 1:
+		v.fail("kind", "kind", "the step is %s at once; make several steps",
+			strings.Join(kinds, " and "))
 	case s.Service != nil:
 		v.service(s.Service)
-	default:
+	case s.Plugin != nil:
 		v.plugin(s.Plugin)
+	default:
+		v.approval(s.Approval)
 	}
+}
+
+func (s Step) kinds() []string {
+	var kinds []string
+	if s.Service != nil {
+		kinds = append(kinds, "a service")
+	}
+	if s.Plugin != nil {
+		kinds = append(kinds, "a plugin")
+	}
+	if s.Approval != nil {
+		kinds = append(kinds, "an approval")
+	}
+	return kinds
 }
 
 func (v *validator) needs(s Step) {

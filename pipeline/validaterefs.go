@@ -58,6 +58,9 @@ func (v *validator) stepRef(field string, ref Ref) {
 	switch {
 	case !ok:
 		v.fail(field, "unknown_step", "${{ %s }}: there is no step %q", ref, ref.Key)
+	case s.Approval != nil:
+		v.answer(field, ref, s.Approval)
+		v.ancestor(field, ref)
 	case s.Plugin == nil:
 		v.fail(field, "unknown_output", "${{ %s }}: step %q is a service, which has no outputs; "+
 			"use services.%s.host, .port or .url", ref, ref.Key, ref.Key)
@@ -73,6 +76,21 @@ func (v *validator) output(field string, ref Ref, c *Component) {
 	}
 	if _, ok := schemaProperty(c.Outputs, ref.Name); !ok {
 		v.fail(field, "unknown_output", "${{ %s }}: step %q has no output %q", ref, ref.Key, ref.Name)
+	}
+}
+
+// answer wants a field that is always there: what a person may leave empty
+// would fail the run only after somebody approved it.
+func (v *validator) answer(field string, ref Ref, a *ApprovalStep) {
+	if _, ok := a.outputType(ref.Name); !ok {
+		v.fail(field, "unknown_output", "${{ %s }}: approval %q has no field %q; it has %s, %s, "+
+			"%s and %s", ref, ref.Key, ref.Name, OutputAnswer, OutputAnsweredBy, OutputAnsweredAt,
+			a.fieldNames())
+		return
+	}
+	if a.mayLack(ref.Name) {
+		v.fail(field, "optional_output", "${{ %s }}: whoever answers may leave %q empty; make it "+
+			"required or give it a default", ref, ref.Name)
 	}
 }
 
@@ -116,6 +134,10 @@ func (v *validator) typeOf(ref Ref) []string {
 		return []string{"string"}
 	}
 	s, ok := v.p.Step(ref.Key)
+	if ok && s.Approval != nil {
+		types, _ := s.Approval.outputType(ref.Name)
+		return types
+	}
 	if !ok || s.Plugin == nil || s.Plugin.Component == nil {
 		return nil
 	}

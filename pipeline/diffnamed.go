@@ -1,0 +1,86 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+)
+
+// named is a list whose items are objects, each with a name of its own.
+type named struct {
+	names []string
+	items map[string]any
+}
+
+// byName reads two lists as named ones, if both are.
+func byName(key string, old, now []any) (before, after named, ok bool) {
+	if len(old)+len(now) == 0 {
+		return before, after, false
+	}
+	if before, ok = namesOf(key, old); !ok {
+		return before, after, false
+	}
+	after, ok = namesOf(key, now)
+	return before, after, ok
+}
+
+func namesOf(key string, list []any) (named, bool) {
+	n := named{items: map[string]any{}}
+	for _, item := range list {
+		object, _ := item.(map[string]any)
+		name, _ := object[key].(string)
+		if _, twice := n.items[name]; name == "" || twice {
+			return n, false
+		}
+		n.names = append(n.names, name)
+		n.items[name] = item
+	}
+	return n, true
+}
+
+// compareNamed compares item by item: path["http"].port. What is added goes to
+// the end, sorted; if that does not make the new order, it is a change of its own, of
+// the list of names at path.order.
+func compareNamed(
+	all []FieldChange, path string, old, now named,
+) (_ []FieldChange, err error) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(
+		slices.Concat(old.names, now.names)))) {
+		before, had := old.items[name]
+		after, has := now.items[name]
+		at := fmt.Sprintf("%s[%q]", path, name)
+		switch {
+		case !had:
+			all, err = note(all, at, nil, &after)
+		case !has:
+			all, err = note(all, at, &before, nil)
+		default:
+			all, err = compareTrees(all, at, before, after)
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+	if old.becomes(now) && now.becomes(old) {
+		return all, nil
+	}
+	was, is := any(old.names), any(now.names)
+	return note(all, path+".order", &was, &is)
+}
+
+// becomes reports whether taking away and adding at the end makes the other
+// list, order and all.
+func (n named) becomes(other named) bool {
+	var made, added []string
+	for _, name := range n.names {
+		if _, stays := other.items[name]; stays {
+			made = append(made, name)
+		}
+	}
+	for _, name := range other.names {
+		if _, had := n.items[name]; !had {
+			added = append(added, name)
+		}
+	}
+	slices.Sort(added)
+	return slices.Equal(append(made, added...), other.names)
+}
