@@ -1,6 +1,11 @@
 package controlplane
 
-import "time"
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+)
 
 // AuditResult is how an attempt ended.
 type AuditResult string
@@ -16,7 +21,11 @@ const (
 // are only ever added.
 type AuditEntry struct {
 	ID int64
-	At time.Time
+	// Seq is the entry's place in the chain, without gaps; zero for an entry
+	// from before there was a chain. Link is its keyed digest.
+	Seq  int64
+	Link AuditLink
+	At   time.Time
 	// Actor is a user's name or "system:task"; ActorID is empty for a system.
 	Actor   string
 	ActorID UserID
@@ -33,3 +42,61 @@ type AuditEntry struct {
 	// Detail is a code or a list of names; never a value.
 	Detail string
 }
+
+// AuditLink is what ties an entry to all entries before it. The zero link
+// stands before the first.
+type AuditLink [sha256.Size]byte
+
+// AuditKey makes links. Who has the database without it can neither make one
+// nor mend a chain that was tampered with.
+type AuditKey struct{ secret [sha256.Size]byte }
+
+// NewAuditKey makes a key of 32 random bytes; anything else is refused.
+func NewAuditKey(secret []byte) (k AuditKey, ok bool) {
+	return k, copy(k.secret[:], secret) == len(secret) && len(secret) == len(k.secret)
+}
+
+// String hides the key.
+func (k AuditKey) String() string { return "[audit key]" }
+
+// GoString hides the key.
+func (k AuditKey) GoString() string { return "[audit key]" }
+
+// Link is the digest of an entry that follows the entry with the link before.
+// Each field is preceded by its length, so that no two entries are written the
+// same. Times count to the microsecond, which is what the database keeps.
+func (k AuditKey) Link(before AuditLink, e AuditEntry) AuditLink {
+	return k.digest("entry", before[:], number(e.Seq), number(e.At.UnixMicro()),
+		[]byte(e.Actor), []byte(e.ActorID), []byte(e.Action), []byte(e.Object),
+		[]byte(e.Project), []byte(e.Environment), []byte(e.From), []byte(e.RequestID),
+		[]byte(e.Result), []byte(e.Detail))
+}
+
+// AuditCheckpoint stands where retention cut the chain off: everything up to
+// and with Seq was deleted on purpose.
+type AuditCheckpoint struct {
+	Seq  int64
+	Link AuditLink
+	At   time.Time
+	// Seal shows that a holder of the key made it.
+	Seal AuditLink
+}
+
+// Checkpoint seals a checkpoint.
+func (k AuditKey) Checkpoint(c AuditCheckpoint) AuditLink {
+	return k.digest("checkpoint", c.Link[:], number(c.Seq), number(c.At.UnixMicro()))
+}
+
+func (k AuditKey) digest(kind string, parts ...[]byte) (link AuditLink) {
+	mac := hmac.New(sha256.New, k.secret[:])
+	for _, part := range append([][]byte{[]byte(kind)}, parts...) {
+		mac.Write(number(int64(len(part))))
+		mac.Write(part)
+	}
+	return AuditLink(mac.Sum(nil))
+}
+
+// Equal compares in constant time.
+func (l AuditLink) Equal(other AuditLink) bool { return hmac.Equal(l[:], other[:]) }
+
+func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }

@@ -20,13 +20,16 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/jobs"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
 )
@@ -63,6 +66,7 @@ type base struct {
 	listener  *postgres.Listener
 	catalog   *catalog.Catalog
 	lifecycle *lifecycle.Lifecycle
+	audit     *audit.Log
 	images    *registry.Client
 	ingress   *url.URL
 	nodes     fleet.Table
@@ -70,6 +74,8 @@ type base struct {
 	dialing   fleet.Dialing
 	dialer    *fleet.Dialer
 	metrics   *metrics
+	// fail is for tests only.
+	fail failpoint.Hook
 }
 
 // openBase opens the database, brings its schema up to date, and proves that
@@ -88,7 +94,8 @@ func openBase(ctx context.Context, s Settings, log *slog.Logger) (*base, error) 
 		return nil, fmt.Errorf("setting database.url: %w", err)
 	}
 	b := &base{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
-		ingress: ingress, metrics: newMetrics()}
+		ingress: ingress, metrics: newMetrics(),
+		fail: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
 	if err := b.build(ctx, keyring, ingress); err != nil {
 		b.close()
 		return nil, err
@@ -111,7 +118,12 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	if err := catalog.CheckKeys(ctx, setup, b.store, keys); err != nil {
 		return err
 	}
-	var err error
+	auditKey, err := catalog.AuditKey(ctx, setup, b.store, keys)
+	if err != nil {
+		return err
+	}
+	b.store.ChainAudit(auditKey)
+	b.audit = audit.New(b.store, auditKey)
 	if b.identity, err = b.openIdentity(ctx, keys); err != nil {
 		return err
 	}
@@ -120,7 +132,7 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 		IssueToken: b.issueToken, AllowLoopback: b.settings.HTTP.loopback(),
 		Deny: b.settings.ours, Log: b.log})
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
-		IngressURL: ingress, Log: b.log})
+		IngressURL: ingress, Log: b.log, Failpoint: b.fail})
 	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey}
 	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
 	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
@@ -171,9 +183,12 @@ func (b *base) controlPlane(ctx context.Context) error {
 	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", build)
 	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
 		Lifecycle: b.lifecycle, Logbook: lines, Listener: b.listener, Dial: b.dialing,
-		Holder: holder(), Log: b.log})
+		Holder: holder(), Log: b.log, Failpoint: b.fail})
 	group, ctx := errgroup.WithContext(ctx)
+	chores := jobs.New(b.store, b.log, jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
+		jobs.Expire(b.lifecycle, b.store, b.log))
 	group.Go(func() error { return machines.Run(ctx) })
+	group.Go(func() error { return chores.Run(ctx) })
 	group.Go(func() error {
 		return serveHTTP(ctx, &http.Server{Handler: handler,
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
@@ -188,7 +203,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
-		Logbook: lines, Logs: serviceLogs{b.dialer}, Subscribe: b.subscribe, UI: ui.Files(),
+		Logbook: lines, Audit: b.audit, Logs: serviceLogs{b.dialer}, Subscribe: b.subscribe, UI: ui.Files(),
 		URL: public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
 }
@@ -201,7 +216,7 @@ func (b *base) serveIngress(ctx context.Context) error {
 	}
 	b.log.InfoContext(ctx, "ingress", "url", b.settings.Ingress.URL)
 	source := &routeSource{lifecycle: b.lifecycle, listener: b.listener,
-		home: b.settings.HTTP.URL, log: b.log}
+		home: b.settings.HTTP.URL, log: b.log, fail: b.fail}
 	return serveIngress(ctx, l, source, tunnels(b.dialer), b.settings, b.metrics, b.log)
 }
 

@@ -49,7 +49,7 @@ func rootCommand() *cobra.Command {
 	root.AddCommand(inGroup("use", loginCommand(), applyCommand(), exportCommand(),
 		pipelineCommand(), deployCommand(), listCommand(),
 		showCommand(), logsCommand(), removeCommand(), retryCommand(), forgetCommand(), openCommand(),
-		nodeCommand())...)
+		nodeCommand(), auditCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),
 		ingressCommand(), migrateCommand(), keysCommand())...)
 	root.AddCommand(inGroup("make", pluginCommand())...)

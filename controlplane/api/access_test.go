@@ -97,6 +97,10 @@ func visits() map[string]visit {
 		"putUser":    {path: "/users/spare", body: object{"role": "user", "password": password}},
 		"deleteUser": {path: "/users/spare"},
 
+		"listAudit":   {path: "/audit", stranger: shown, reader: shown},
+		"exportAudit": {path: "/audit/export", stranger: shown, reader: shown},
+		"verifyAudit": {path: "/audit/verify"},
+
 		"listNodes": {path: "/nodes"},
 		"createNode": {path: "/nodes",
 			body: object{"name": "spare", "environment": "qa", "address": "127.0.0.1:5001"}},

@@ -25,6 +25,27 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for AuditResult.
+const (
+	AuditResultFailed  AuditResult = "failed"
+	AuditResultOk      AuditResult = "ok"
+	AuditResultRefused AuditResult = "refused"
+)
+
+// Valid indicates whether the value is a known member of the AuditResult enum.
+func (e AuditResult) Valid() bool {
+	switch e {
+	case AuditResultFailed:
+		return true
+	case AuditResultOk:
+		return true
+	case AuditResultRefused:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeploymentStatus.
 const (
 	DeploymentStatusApplying  DeploymentStatus = "applying"
@@ -256,6 +277,42 @@ func (e TagMode) Valid() bool {
 	}
 }
 
+// Defines values for TaintEffect.
+const (
+	TaintEffectNoSchedule       TaintEffect = "no_schedule"
+	TaintEffectPreferNoSchedule TaintEffect = "prefer_no_schedule"
+)
+
+// Valid indicates whether the value is a known member of the TaintEffect enum.
+func (e TaintEffect) Valid() bool {
+	switch e {
+	case TaintEffectNoSchedule:
+		return true
+	case TaintEffectPreferNoSchedule:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportAuditParamsFormat.
+const (
+	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
+	ExportAuditParamsFormatJsonl ExportAuditParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportAuditParamsFormat enum.
+func (e ExportAuditParamsFormat) Valid() bool {
+	switch e {
+	case ExportAuditParamsFormatCsv:
+		return true
+	case ExportAuditParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListServiceTagsParamsOrder.
 const (
 	ListServiceTagsParamsOrderNewest  ListServiceTagsParamsOrder = "newest"
@@ -274,6 +331,61 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	}
 }
 
+// AuditEntry defines model for AuditEntry.
+type AuditEntry struct {
+	// Action Examples: put service
+	Action string    `json:"action"`
+	Actor  string    `json:"actor"`
+	At     time.Time `json:"at"`
+
+	// Detail A code or a list of names; never a value.
+	Detail *string `json:"detail,omitempty"`
+
+	// From The address it came from.
+	From *string `json:"from,omitempty"`
+
+	// Id Its place in the list.
+	Id string `json:"id"`
+
+	// Object Examples: service api
+	Object    string  `json:"object"`
+	RequestId *string `json:"request_id,omitempty"`
+
+	// Result `refused` was not allowed or not valid, `failed` broke.
+	Result AuditResult `json:"result"`
+
+	// Seq Its place in the chain, without gaps.
+	Seq *int64 `json:"seq,omitempty"`
+}
+
+// AuditList defines model for AuditList.
+type AuditList struct {
+	Items      []AuditEntry `json:"items"`
+	NextCursor *string      `json:"next_cursor,omitempty"`
+}
+
+// AuditResult `refused` was not allowed or not valid, `failed` broke.
+type AuditResult string
+
+// AuditVerification defines model for AuditVerification.
+type AuditVerification struct {
+	// Entries How many were checked.
+	Entries int64 `json:"entries"`
+
+	// Findings At most a hundred.
+	Findings []struct {
+		Problem string `json:"problem"`
+		Seq     int64  `json:"seq"`
+	} `json:"findings"`
+
+	// Head The newest.
+	Head int64 `json:"head"`
+
+	// HeadLink The newest entry's link, in hex.
+	HeadLink string `json:"head_link"`
+	Ok       bool   `json:"ok"`
+}
+
 // Component defines model for Component.
 type Component = pipeline.Component
 
@@ -284,8 +396,11 @@ type Deployment struct {
 	CreatedBy string    `json:"created_by"`
 
 	// Detail One line on what is going on or went wrong.
-	Detail           *string    `json:"detail,omitempty"`
-	Environment      string     `json:"environment"`
+	Detail      *string `json:"detail,omitempty"`
+	Environment string  `json:"environment"`
+
+	// ExpiresAt When it is removed for lack of activity, by its project's or environment's cleanup rule; absent is never.
+	ExpiresAt        *time.Time `json:"expires_at,omitempty"`
 	Failure          *Failure   `json:"failure,omitempty"`
 	Id               Id         `json:"id"`
 	Left             *[]string  `json:"left,omitempty"`
@@ -348,8 +463,12 @@ type Environment struct {
 	Name              string  `json:"name"`
 	Nodes             int     `json:"nodes"`
 	NodesOnline       int     `json:"nodes_online"`
-	Restricted        bool    `json:"restricted"`
-	Scheme            string  `json:"scheme"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement  *Placement `json:"placement,omitempty"`
+	Restricted bool       `json:"restricted"`
+	Scheme     string     `json:"scheme"`
 
 	// UrlSuffix What comes behind service.deployment in a URL, with the port.
 	UrlSuffix string `json:"url_suffix"`
@@ -369,6 +488,10 @@ type EnvironmentPut struct {
 
 	// Domain Base domain; hosts are service.deployment.environment.domain.
 	Domain string `json:"domain"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement *Placement `json:"placement,omitempty"`
 
 	// Restricted Also needs a grant of its own.
 	Restricted *bool `json:"restricted,omitempty"`
@@ -465,23 +588,26 @@ type Name = string
 
 // Node defines model for Node.
 type Node struct {
-	Address           string      `json:"address"`
-	Allocated         Resources   `json:"allocated"`
-	Build             *string     `json:"build,omitempty"`
-	Deployments       int         `json:"deployments"`
-	Enabled           bool        `json:"enabled"`
-	Environment       string      `json:"environment"`
-	Inventory         *Inventory  `json:"inventory,omitempty"`
-	Name              string      `json:"name"`
-	PendingProofValid *bool       `json:"pending_proof_valid,omitempty"`
-	PendingThumbprint *string     `json:"pending_thumbprint,omitempty"`
-	RevocationPending bool        `json:"revocation_pending"`
-	Since             time.Time   `json:"since"`
-	Status            NodeStatus  `json:"status"`
-	StatusDetail      *string     `json:"status_detail,omitempty"`
-	Thumbprint        *string     `json:"thumbprint,omitempty"`
-	TokenKid          *string     `json:"token_kid,omitempty"`
-	Vitals            *NodeVitals `json:"vitals,omitempty"`
+	Address           string     `json:"address"`
+	Allocated         Resources  `json:"allocated"`
+	Build             *string    `json:"build,omitempty"`
+	Deployments       int        `json:"deployments"`
+	Enabled           bool       `json:"enabled"`
+	Environment       string     `json:"environment"`
+	Inventory         *Inventory `json:"inventory,omitempty"`
+	Name              string     `json:"name"`
+	PendingProofValid *bool      `json:"pending_proof_valid,omitempty"`
+	PendingThumbprint *string    `json:"pending_thumbprint,omitempty"`
+	RevocationPending bool       `json:"revocation_pending"`
+
+	// Settings What an admin decides about a node.
+	Settings     *NodeSettings `json:"settings,omitempty"`
+	Since        time.Time     `json:"since"`
+	Status       NodeStatus    `json:"status"`
+	StatusDetail *string       `json:"status_detail,omitempty"`
+	Thumbprint   *string       `json:"thumbprint,omitempty"`
+	TokenKid     *string       `json:"token_kid,omitempty"`
+	Vitals       *NodeVitals   `json:"vitals,omitempty"`
 }
 
 // NodeApprove defines model for NodeApprove.
@@ -518,6 +644,44 @@ type NodeEnrolment struct {
 type NodeList struct {
 	Items      []Node  `json:"items"`
 	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// NodePut defines model for NodePut.
+type NodePut struct {
+	// Address host:port where the agent listens.
+	Address string `json:"address"`
+
+	// Environment A DNS label of at most 40 characters.
+	Environment Name `json:"environment"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+
+	// Thumbprint Expected SHA-256 of the certificate of the agent, if known; for a new node only.
+	Thumbprint *string `json:"thumbprint,omitempty"`
+}
+
+// NodeSaved defines model for NodeSaved.
+type NodeSaved struct {
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+	Node    Node `json:"node"`
+}
+
+// NodeSettings What an admin decides about a node.
+type NodeSettings struct {
+	// DiskFloorMib Free disk below which nothing new is placed; 0 is 1 GiB.
+	DiskFloorMib *int `json:"disk_floor_mib,omitempty"`
+
+	// Labels What the node is, for selectors: `zone: fra`. Keys under `nullops/` are what the node itself told.
+	Labels *map[string]string `json:"labels,omitempty"`
+
+	// Priority Among nodes that fit, lower ones are taken first; 0 is like 128.
+	Priority *int `json:"priority,omitempty"`
+
+	// RunLimit How many runs may be under way at once; 0, the default, is no limit.
+	RunLimit *int     `json:"run_limit,omitempty"`
+	Taints   *[]Taint `json:"taints,omitempty"`
 }
 
 // NodeStatus defines model for NodeStatus.
@@ -598,6 +762,25 @@ type PipelineVersionList struct {
 	NextCursor *string           `json:"next_cursor,omitempty"`
 }
 
+// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+// A project's are added to its environment's.
+type Placement struct {
+	// Forbidden Labels that a node must not have.
+	Forbidden *[]string `json:"forbidden,omitempty"`
+
+	// GpuMemoryMib What each GPU must have that a service asks for.
+	GpuMemoryMib *int `json:"gpu_memory_mib,omitempty"`
+
+	// Preferred Of two nodes that fit, the one with more of these is better.
+	Preferred *[]string `json:"preferred,omitempty"`
+
+	// Required Labels that a node must have.
+	Required *[]string `json:"required,omitempty"`
+
+	// Tolerations Taints that do no harm.
+	Tolerations *[]string `json:"tolerations,omitempty"`
+}
+
 // PlacementReason defines model for PlacementReason.
 type PlacementReason struct {
 	CpuFree    *float64 `json:"cpu_free,omitempty"`
@@ -670,9 +853,13 @@ type Progress struct {
 	LastOutputAt *time.Time `json:"last_output_at,omitempty"`
 	Lines        *int64     `json:"lines,omitempty"`
 	PulledBytes  *int64     `json:"pulled_bytes,omitempty"`
-	Run          int        `json:"run"`
-	Step         string     `json:"step"`
-	TotalBytes   *int64     `json:"total_bytes,omitempty"`
+
+	// PulledLayers Layers of the image that are on the node.
+	PulledLayers *int   `json:"pulled_layers,omitempty"`
+	Run          int    `json:"run"`
+	Step         string `json:"step"`
+	TotalBytes   *int64 `json:"total_bytes,omitempty"`
+	TotalLayers  *int   `json:"total_layers,omitempty"`
 }
 
 // Project defines model for Project.
@@ -680,13 +867,17 @@ type Project struct {
 	CanCreate bool `json:"can_create"`
 
 	// CleanupAfterHours Replaces the environment's; 0 is never, absent is the environment's.
-	CleanupAfterHours *int              `json:"cleanup_after_hours,omitempty"`
-	Deployments       int               `json:"deployments"`
-	Description       *string           `json:"description,omitempty"`
-	Name              string            `json:"name"`
-	PipelineVersion   *int              `json:"pipeline_version,omitempty"`
-	Resources         Resources         `json:"resources"`
-	Services          *[]ProjectService `json:"services,omitempty"`
+	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
+	Deployments       int     `json:"deployments"`
+	Description       *string `json:"description,omitempty"`
+	Name              string  `json:"name"`
+	PipelineVersion   *int    `json:"pipeline_version,omitempty"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement *Placement        `json:"placement,omitempty"`
+	Resources Resources         `json:"resources"`
+	Services  *[]ProjectService `json:"services,omitempty"`
 }
 
 // ProjectList defines model for ProjectList.
@@ -698,9 +889,13 @@ type ProjectList struct {
 // ProjectPut Limits for the whole deployment; the sum over its services may not pass them.
 type ProjectPut struct {
 	// CleanupAfterHours Replaces the environment's; 0 is never. Leave it out to keep to the environment.
-	CleanupAfterHours *int      `json:"cleanup_after_hours,omitempty"`
-	Description       *string   `json:"description,omitempty"`
-	Resources         Resources `json:"resources"`
+	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
+	Description       *string `json:"description,omitempty"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement *Placement `json:"placement,omitempty"`
+	Resources Resources  `json:"resources"`
 }
 
 // ProjectSaved defines model for ProjectSaved.
@@ -978,6 +1173,16 @@ type TagList struct {
 // TagMode defines model for TagMode.
 type TagMode string
 
+// Taint Keeps deployments away that do not tolerate it.
+type Taint struct {
+	Effect TaintEffect `json:"effect"`
+	Key    string      `json:"key"`
+	Value  *string     `json:"value,omitempty"`
+}
+
+// TaintEffect defines model for Taint.Effect.
+type TaintEffect string
+
 // Team defines model for Team.
 type Team struct {
 	Description *string  `json:"description,omitempty"`
@@ -1099,6 +1304,45 @@ type InSecretName = SecretName
 
 // InStep A DNS label of at most 40 characters.
 type InStep = Name
+
+// ListAuditParams defines parameters for ListAudit.
+type ListAuditParams struct {
+	// Actor A user's name, or `system:` and a task.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Action How the action begins.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Object Part of what it was done to.
+	Object *string      `form:"object,omitempty" json:"object,omitempty"`
+	Result *AuditResult `form:"result,omitempty" json:"result,omitempty"`
+	Since  *time.Time   `form:"since,omitempty" json:"since,omitempty"`
+	Until  *time.Time   `form:"until,omitempty" json:"until,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ExportAuditParams defines parameters for ExportAudit.
+type ExportAuditParams struct {
+	Format *ExportAuditParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Actor A user's name, or `system:` and a task.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Action How the action begins.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Object Part of what it was done to.
+	Object *string      `form:"object,omitempty" json:"object,omitempty"`
+	Result *AuditResult `form:"result,omitempty" json:"result,omitempty"`
+	Since  *time.Time   `form:"since,omitempty" json:"since,omitempty"`
+	Until  *time.Time   `form:"until,omitempty" json:"until,omitempty"`
+}
+
+// ExportAuditParamsFormat defines parameters for ExportAudit.
+type ExportAuditParamsFormat string
 
 // ListDeploymentsParams defines parameters for ListDeployments.
 type ListDeploymentsParams struct {
@@ -1247,6 +1491,9 @@ type ChangePasswordJSONRequestBody = PasswordChange
 // CreateNodeJSONRequestBody defines body for CreateNode for application/json ContentType.
 type CreateNodeJSONRequestBody = NodeCreate
 
+// PutNodeJSONRequestBody defines body for PutNode for application/json ContentType.
+type PutNodeJSONRequestBody = NodePut
+
 // ApproveNodeJSONRequestBody defines body for ApproveNode for application/json ContentType.
 type ApproveNodeJSONRequestBody = NodeApprove
 
@@ -1285,6 +1532,15 @@ type PutUserJSONRequestBody = UserPut
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListAudit Who did what, newest first
+	// (GET /api/v1/audit)
+	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
+	// ExportAudit The same as a file
+	// (GET /api/v1/audit/export)
+	ExportAudit(w http.ResponseWriter, r *http.Request, params ExportAuditParams)
+	// VerifyAudit Prove that no entry was changed, moved or deleted
+	// (POST /api/v1/audit/verify)
+	VerifyAudit(w http.ResponseWriter, r *http.Request)
 	// ListDeployments Deployments the caller may see, newest first
 	// (GET /api/v1/deployments)
 	ListDeployments(w http.ResponseWriter, r *http.Request, params ListDeploymentsParams)
@@ -1351,6 +1607,9 @@ type ServerInterface interface {
 	// GetNode One node
 	// (GET /api/v1/nodes/{name})
 	GetNode(w http.ResponseWriter, r *http.Request, name InName)
+	// PutNode Make a node known, or change its settings
+	// (PUT /api/v1/nodes/{name})
+	PutNode(w http.ResponseWriter, r *http.Request, name InName)
 	// ApproveNode Trust the node's new certificate
 	// (POST /api/v1/nodes/{name}/approve)
 	ApproveNode(w http.ResponseWriter, r *http.Request, name InName)
@@ -1499,6 +1758,255 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListAudit operation middleware
+func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListAuditParams
+
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", r.URL.Query(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "actor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "actor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "action" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", r.URL.Query(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "action"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "action", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "object" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "object", r.URL.Query(), &params.Object, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "object"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "object", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "result" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "result", r.URL.Query(), &params.Result, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "result"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "result", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", r.URL.Query(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "since"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "since", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "until" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "until", r.URL.Query(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "until"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "until", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListAudit(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ExportAudit operation middleware
+func (siw *ServerInterfaceWrapper) ExportAudit(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportAuditParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", r.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "format"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "format", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "actor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "actor", r.URL.Query(), &params.Actor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "actor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "actor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "action" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "action", r.URL.Query(), &params.Action, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "action"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "action", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "object" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "object", r.URL.Query(), &params.Object, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "object"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "object", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "result" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "result", r.URL.Query(), &params.Result, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "result"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "result", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", r.URL.Query(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "since"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "since", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "until" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "until", r.URL.Query(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "until"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "until", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ExportAudit(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// VerifyAudit operation middleware
+func (siw *ServerInterfaceWrapper) VerifyAudit(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.VerifyAudit(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // ListDeployments operation middleware
 func (siw *ServerInterfaceWrapper) ListDeployments(w http.ResponseWriter, r *http.Request) {
@@ -2326,6 +2834,32 @@ func (siw *ServerInterfaceWrapper) GetNode(w http.ResponseWriter, r *http.Reques
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutNode operation middleware
+func (siw *ServerInterfaceWrapper) PutNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutNode(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3907,11 +4441,15 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes", wrapper.CreateNode)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}", wrapper.DeleteNode)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}", wrapper.GetNode)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/nodes/{name}", wrapper.PutNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/enable", wrapper.EnableNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/disable", wrapper.DisableNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/approve", wrapper.ApproveNode)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RevokeNodeToken)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RotateNodeToken)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/audit", wrapper.ListAudit)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/audit/export", wrapper.ExportAudit)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/audit/verify", wrapper.VerifyAudit)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments", wrapper.ListDeployments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments", wrapper.CreateDeployment)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.DeleteDeployment)
@@ -3929,6 +4467,183 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
+
+type ListAuditRequestObject struct {
+	Params ListAuditParams
+}
+
+type ListAuditResponseObject interface {
+	VisitListAuditResponse(w http.ResponseWriter) error
+}
+
+type ListAudit200JSONResponse AuditList
+
+func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListAuditdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListAuditdefaultApplicationProblemPlusJSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportAuditRequestObject struct {
+	Params ExportAuditParams
+}
+
+type ExportAuditResponseObject interface {
+	VisitExportAuditResponse(w http.ResponseWriter) error
+}
+
+type ExportAudit200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type ExportAudit200ApplicationxNdjsonResponse struct {
+	Body          io.Reader
+	Headers       ExportAudit200ResponseHeaders
+	ContentLength int64
+}
+
+func (response ExportAudit200ApplicationxNdjsonResponse) VisitExportAuditResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportAudit200TextcsvResponse struct {
+	Body          io.Reader
+	Headers       ExportAudit200ResponseHeaders
+	ContentLength int64
+}
+
+func (response ExportAudit200TextcsvResponse) VisitExportAuditResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportAuditdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExportAuditdefaultApplicationProblemPlusJSONResponse) VisitExportAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type VerifyAuditRequestObject struct {
+}
+
+type VerifyAuditResponseObject interface {
+	VisitVerifyAuditResponse(w http.ResponseWriter) error
+}
+
+type VerifyAudit200JSONResponse AuditVerification
+
+func (response VerifyAudit200JSONResponse) VisitVerifyAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type VerifyAuditdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response VerifyAuditdefaultApplicationProblemPlusJSONResponse) VisitVerifyAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type ListDeploymentsRequestObject struct {
 	Params ListDeploymentsParams
@@ -4864,6 +5579,46 @@ type GetNodedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetNodedefaultApplicationProblemPlusJSONResponse) VisitGetNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNodeRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutNodeJSONRequestBody
+}
+
+type PutNodeResponseObject interface {
+	VisitPutNodeResponse(w http.ResponseWriter) error
+}
+
+type PutNode200JSONResponse NodeSaved
+
+func (response PutNode200JSONResponse) VisitPutNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutNodedefaultApplicationProblemPlusJSONResponse) VisitPutNodeResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6650,6 +7405,15 @@ func (response GetVersiondefaultApplicationProblemPlusJSONResponse) VisitGetVers
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListAudit Who did what, newest first
+	// (GET /api/v1/audit)
+	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
+	// ExportAudit The same as a file
+	// (GET /api/v1/audit/export)
+	ExportAudit(ctx context.Context, request ExportAuditRequestObject) (ExportAuditResponseObject, error)
+	// VerifyAudit Prove that no entry was changed, moved or deleted
+	// (POST /api/v1/audit/verify)
+	VerifyAudit(ctx context.Context, request VerifyAuditRequestObject) (VerifyAuditResponseObject, error)
 	// ListDeployments Deployments the caller may see, newest first
 	// (GET /api/v1/deployments)
 	ListDeployments(ctx context.Context, request ListDeploymentsRequestObject) (ListDeploymentsResponseObject, error)
@@ -6716,6 +7480,9 @@ type StrictServerInterface interface {
 	// GetNode One node
 	// (GET /api/v1/nodes/{name})
 	GetNode(ctx context.Context, request GetNodeRequestObject) (GetNodeResponseObject, error)
+	// PutNode Make a node known, or change its settings
+	// (PUT /api/v1/nodes/{name})
+	PutNode(ctx context.Context, request PutNodeRequestObject) (PutNodeResponseObject, error)
 	// ApproveNode Trust the node's new certificate
 	// (POST /api/v1/nodes/{name}/approve)
 	ApproveNode(ctx context.Context, request ApproveNodeRequestObject) (ApproveNodeResponseObject, error)
@@ -6893,6 +7660,82 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
+}
+
+// ListAudit operation middleware
+func (sh *strictHandler) ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams) {
+	var request ListAuditRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListAudit(ctx, request.(ListAuditRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListAudit")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListAuditResponseObject); ok {
+		if err := validResponse.VisitListAuditResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportAudit operation middleware
+func (sh *strictHandler) ExportAudit(w http.ResponseWriter, r *http.Request, params ExportAuditParams) {
+	var request ExportAuditRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportAudit(ctx, request.(ExportAuditRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportAudit")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ExportAuditResponseObject); ok {
+		if err := validResponse.VisitExportAuditResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// VerifyAudit operation middleware
+func (sh *strictHandler) VerifyAudit(w http.ResponseWriter, r *http.Request) {
+	var request VerifyAuditRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.VerifyAudit(ctx, request.(VerifyAuditRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "VerifyAudit")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(VerifyAuditResponseObject); ok {
+		if err := validResponse.VisitVerifyAuditResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // ListDeployments operation middleware
@@ -7489,6 +8332,39 @@ func (sh *strictHandler) GetNode(w http.ResponseWriter, r *http.Request, name In
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetNodeResponseObject); ok {
 		if err := validResponse.VisitGetNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutNode operation middleware
+func (sh *strictHandler) PutNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutNodeRequestObject
+
+	request.Name = name
+
+	var body PutNodeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutNode(ctx, request.(PutNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutNodeResponseObject); ok {
+		if err := validResponse.VisitPutNodeResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -8779,166 +9655,194 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H39c9u2tuC/gtG+mb63S8vOZ2+dH3bykrTXc9PU66TtzDZeGyIhCdckwAuAkvUy+d93cACQIAVSpETZ",
-	"zbv3l9YRSRA8Xzjf58sk5lnOGWFKTs6/THIscEYUEfCvC/amEJIL/XdCZCxorihnk/PJLSP36iaGq7eI",
-	"z5FaEpTjBUEzMueCTCfRhOob/1EQsZlEE4YzMjmfmCcm0UTGS5JhvXCG798TtlDLyfmLs7Nooja5vlMq",
-	"Qdli8vVrNLlgF4m+ExbMsVpW69FkEk0E+UdBBUkm50oUxF/73wSZT84n/+O0+spTc1WeXiR28fdYqncr",
-	"wpT3liXBCRHVe/Q9J3DTycXbtu0/adv+e5pRVa7dAEkKF/0lEzLHRarsghm+p1mRWehklJl/PSlfRZki",
-	"CyLsuz7AqkFgwf/2BResa15xVbBtivi0JEgU7DuJWJHNiCgpoL4HUbDOLez8vo8kFkR1fKWEG/b+Tm99",
-	"+0JF8rZX6UsHAvSrfl7mnEkCPHcp+Cwlmf4z5kwRBoSD8zylMdawPs3NHf/r75IDHvq9zq0Lb6yj7orM",
-	"C0mSCHGB5pimxHCGfVIv/MatB3tJEqqfxOml4DkRiuqdz3EqSTTJvZ++THCsb4Q/qSIZ/EGYRu8fk1gQ",
-	"rDQ9JiQl8Ee8JPHd5HqLh8ofsBB4M2nu/8v2/TQhWc4d8OzlGecpwUxfZ0StubgLX+SFygsjDsOfarBs",
-	"H+Szv5NY6efqsnPQo4JIXojYAK0Li1fljRpBQKp16A5Azi4gMstjWxcqet8GX+3yH2aN68AXNzGqaEZ4",
-	"oW4kiTlLpJWsRhT85eXzHqKv/opocn+y4Cf2x5zmJKWMTCtC9m44oVnOhTLnnxbkkwVVy2I2jXl2yoo0",
-	"5bks/++Wgne+JXnKN5mlszp44yVmC5LcYLg25yLTf00SrMiJ/tpJgM4NT+z3zGwTRFZCFKbptrz+hRGk",
-	"vwNxhtZLrBCVaMEpW+gfuEBrwhRaC84W09BbCVtRwVlWZ7HqupYjhSC76PlHexvwbJ8TO5qkZK5qJL9T",
-	"WqRkRdJdi7+Hm7rInvGk/cINn881OG8kZTHpjz1HTjcrImSdE0viBsYFqg5zI042gyhGkBV176oTxU+C",
-	"ryVaU7VEBMdLZGj4FcIo5WsiEGdE0wlPE3PAl++jTL18PokCWxchZeEDqAhOb0yxIlJp7WEaXEISsaJW",
-	"OJZY7z7D4YG/EpyqZYgipMKq2LlMxd0fzf3wJMnlTcIZCWPKXFdc4TR8QyELnPpirsIZL2aphzCjR+ln",
-	"LG0MBsBvlqa2INCQ0qBFW+3QkVqdxUuQedQTIN7I6ncelOog8b7Fw2tNiNWkYOSLUcfJofOkwtUbo1cM",
-	"Owsb4my33lbJiT73evzb53Yf3+GPqNsdT/8Cp2P57yh0DNSUdbxAsw3SmEF3ZBOhORdIkpTECs9Sghxm",
-	"EGfpxmNKB+/QKd9GOt3Yek9l4OwsibwXtXuncIDXPUs1ID+bnADv697yx1J4OFX2HwUpiOYhraZv9LpW",
-	"LE+iScESbn6xqnU0iTGLiflTkIyv3AMZX8GPUhXxnZGuC64UYUGd+C2dzwPH+hypNUeOM+UUXejzncZL",
-	"xEVCBMIo4XGhvwOlVCqJqJJACFJLdsZRQudzIgiLwYhv6PNJYtS+Xni5tJsACyqAGcvatfXq75tTkiay",
-	"4wZG1tsweD2ToLwsiSBwwMAyaI0lskCegp6fJoOehY+fGk1fs9mXCbnHWZ4aoxMYZkrYanr5y9WnSbSD",
-	"0GCJPorxHdnsJlt9U+Sg1WdVoIXtr/9PriydyEjDgFnK4HM005dEwRBlCDOulvr8FlYPCCKlv4JmMdH3",
-	"gcbH66cjeOl10LQybDUO0TZebfjB511H09c9DRLg4lFskXf1I6xhjGB2E5cH47bNG+s/ivwGzxURN0te",
-	"CNnKG/qsYGRlML+t4OwyKxOeYTrQ4tQatgzrU3DphjOAQ/AOQfRCsQobrNbPEX5vIdIbWczn9H4bGr9r",
-	"oynmGZFoRpaUJe7UnCblUQHMgn69eh8ZpRq8pFyo6U75YI9UC6zaTsod1z7NAakBkchHfYg/PLIZ4yz2",
-	"qfB4h7H3lstiqFOqF61fAUejCpUSwf1IcpRhtkHwHGCVFwrhWNEVVZtX6CwCLFsfbgSHqmOWyqPx/cua",
-	"R+OsByPt8JP7jNUQ6lgSZC6+Qkuuz3wsSIBap57aNjUP6F1Xp1zKY5zqFcy3uO08td/SpX/WmbAhV1LJ",
-	"ESMkkQijhcBM6QNH6yV87ZuEbU4m++E7COUjtsdA0E3TIhaNJRK+OMBmqHFFY/duA9XbduvPP1belcbX",
-	"tPkoMiIlXoSvSevh7uZGWLpaKLgtrYB4DuyeewO95Ui7NmtHfXb/k6a8nbKkTrrv7nGs0g04RvgcWQsI",
-	"YZYgn5kmI9ibw7xYgyzOBszarWzrUfFMH6mwUMaAWcJFY/NUf0vF8xyIumB3jK/DxowJvZWukKIAl0T9",
-	"troG5T2b4QW5IvOBqPuRpilJ9Ak924DIjjlTgqcoTzEjCCsk8SpgAyV0QWTYFUeZJLHly215kWOliGAt",
-	"TrwFlUpsWi7mXFLFWy4rvGj7/SYL81xfdzmAdhz19IKtCHPf0LAqcxpwf1YfgkW8DF6I86KnBy2h8q52",
-	"a7vDkrBF2B9bvVcfga266h0RjKQt4iyzAOixDx42hdZYMMoW8gCDqdw+vKTcsQX0FgSiGoIM1MtvsaAN",
-	"CYv3TmA5WSEI1lw9L9I0KATe88V7q8U3CGSAczsRRt5saRl6aYlSMldIa2wmTwGpJZVaevf0ZluK6odB",
-	"6/oOO4nDaCP3aveZVvlYJ+WOogk4SGGBIDIMbMdQ8R2aAup9xsPCL6jY29tDu/2Z7GHCSjEPG5xU5ine",
-	"3LRbl62BTp7udPFe6XsAdTg7hCmdwedv1u7ALb7TlnNZEQ31Gr398BGleEZSraNghTIuFXp+huIlFjhW",
-	"RMi6nh9joU4ESYikC1bX9Z+feQfZ5P/9gU/+6+zkh+t/t3+cXH85i5795av7/T/+97+FmPSDPZa2vIuC",
-	"yDDscKqND6uL946Qzwraoll6hl2YRwnDs7Sn6h9QBLzDrjOkWd7YRYc5YQlli5tccD6/WeGUtuzL3aiW",
-	"RTbLBWVtIcMVN8kkN/aJFs/IsFhmv6iaxr0fT9N/3VRR6m2u6f4Wxe8Iu7mjYTSvqMJpry39Zu5sYct6",
-	"LMwRqhcVM6CqyCYIZJ+M6yQY5GaekNd5LvhqaDSrDrJmhppnqb98vssP5S3Vtse9Am4er9ellVZOzrWO",
-	"6fng8cKFKwhriKonZ9OnZ9Pn0yfPz1+cnZ01HBMv65/7bHciw9iRvzoqmsZjTmJFEvTxr69Pnr546eLh",
-	"sQbTnGo6cT8ZCNA5AhNqWv/MlrzD3mTchth3TPC0xZ/MswyzJJwGSLRRbJJLFIeYAWfwFRmOl9ToWq3Z",
-	"Fbv4tOT57Xd/XPK1fldMevhXjT/ArBSV39MGijH0pnL3x/GJenLV07mJxqERSKVH2KaqgEmuRCGNOKJM",
-	"7xkrakyohEojya5bzu/fStG6v7I+zIC7mQtCeurexjy5KSRJej3RDOyohqFjVvL3EcLBJZZyzUXyBnx6",
-	"Q/3ShRAkILKfPt/pXc3te3c++3QXX7hNeGsGP9SZ9sM+0aHBz3GOHK0+uQ6awS5S2T+cCDHLvQN+Gb6/",
-	"MM/5bvaw0m7e1DfWVwJtFIeKW83lATS9VObXzrwJfc/XaDIXPAsrwYqHfm+6WPXjcG9kXttFMNY7LNsc",
-	"8QGN4HcbY7F5z/IcSbyibIHWvEgTlOE7gjBiZI2sjyIUMgBKLN/cizBq3uxd5lu5elR+SCcYBketGDc6",
-	"1s4wUO6xZh+63/4Ud6HrA/aJpnR4TjuyH1vDJZVHyi7cuV/rctnft2/jZeDbz9NiYYJj9c+3yRq9lEhC",
-	"kgG6g1MnG6LObGQnquEuJ+DAmWyBPYAA7z3kVOfyJvBrA2P3E31bCDkWpD2zGc3+A5kvfeXvR+MxG1H2",
-	"/irN2dQZ3AlUJwxzQ+2brdqR5RnM7ezin98qBm1w/BFS1tvlhJOCI0i9aKJVOruHOudfMJMbd25D+VUO",
-	"gFpiSFQ2fmMrgRDj68hYalwaizXGaUoEyvAGSWKq4YboIkBXAXbvLyY9d30tm9bPs7VwjvpJfEsBY1hC",
-	"TaI6nlF0meKYaNRdESyD5JsX22ZFuxlijYEBhkhr1YAod9TLUrW3hz/SHQJbRnpVtdWFj6oqppv7aNYW",
-	"jO+oFeoMbJqLN5BT0j+2GXZulK9qLuw2bpbz6L4CUDtYR6F3g6Bjkrl+wR6pUHtRSEkGvqvtxYseOUAV",
-	"LfRSdgzyB2W6N0NlFU3UaaAP6kfPGBqirfXKE7ILdnxCH7V3VJrojHa4TI2BTlSvXLOZpZdrAS9t/oZd",
-	"4DvZYgE+YoFmWxlHmzPDS90+uDJyd0Fmm8OioqFx1OZdqWHNwKU05ShrLhJIO84FXwicyaAHuSOGVGaY",
-	"BVJ4FbdlbsFFc6dADBD2dZUjZLWN64qA/HOSbFqLdYlUNy1GR2VbBLw/VKWkg0hDCdOShLJpAdCFtIxq",
-	"iK6mFA+LlcNFtz8vCBc7Van85KBk1ERkY0/7u65nG1X3aXbogCmW6saUlQ+yk6CCp+c78iJNQbHvv609",
-	"8lO4wumAd3QlrmDVhh2XuHiEEobageEZwd/JV+iszNWOEDalDjRwY1vVw458gr2r7ftVCO97QA2srLXY",
-	"sR6Zvkkt1ebqgNqZ0GJfN4oObunqiEq4eUMfLbyZmZZRJeGA09S2XvLU9zq8gl9lkSG+IsLU67n6zAxv",
-	"EOMK5VgCqWbbPskR+WKK3hO8IoiaFDrF0R0huf5/47HjFzvsQ+9btoG70oHN8W2AfonZJbn2sQLsvV2f",
-	"UXlaAycz1mezQPGSc31GQ+EfLE9N94cG37V6AboynD1fb99U/n6pzV1Q/IQXP0PUPRC3qwrQ68ahWTgE",
-	"yyuCE30iy+EWlUuW6B/EXCo11HJzZanbeLHqesmSL1+8ePai227oUg2bASO9fNRe0tokGI8b9JJiVW+I",
-	"UO7y2ctdxo3ehxJVRby98exs94NQuHCTE0F50su2CootFQ9G0h64CMH7eqCpuBuYfYsCKjYYxSi88rxC",
-	"dVDNCpqqWqmoH0zcoU8tsbzx0yK2V2h1OnaXcbQqalqGtlwMq0XOOele19h0VAIgLIwM2MbQjUoUHE85",
-	"cq8Y7qMcqhk4tG6nFSIuUJleGCEsEWYIhBMSxPY8QDInaSoRVS2lj+cvXrx40UgzfPFsp+/Tp6n6zi5T",
-	"TBn666dPl69Qynk+w/Fds+9GzYlV0XSwPFurZEaPk4oLkrjqhloS9w8vt6ur1oIq8gtLN8YL1qDoZr1n",
-	"NyEAErroYHS9qq9zuaL1HppVuWj4UzwVdIg6YJLe6sh7wwWRNbW5TN5qHj9b0aiMzurn38vvv//+6ZOX",
-	"3YdXf3FfGW9jiHtbU+ESFHGSmQJ3SUQw19B2mzw86kxYMvCJ4zUxq+qIAp6cXgY/6C/tMfQDO1z17zTV",
-	"0tvlYVpWudqnQCOqKjO/AlQjGO63ogon8hnyG+WILXp8U+vpaZqSbu9hQRgR1iO2u6npT+7ur1H5ZIs0",
-	"BY8l5EcM4Zd21ShPBrNr/1wHq05Vn+TnhnmvbofsTx4chxQxpPkSz0g9odX8yoqMCBpPokrQ1X9eknut",
-	"4WFJXj4vRLggMrUHri/bbQTU/WunsWDXaP/2Majb0uehBO7q1yq16/Xlxc2nX/727sOkXnb2+uT/Xuv/",
-	"nJ38cHP95Sx6+fRrsNDMrDtc6dyfsVY4LZoKkzbxXnariNvq19dWMO2jO8lSgvTBY6tqZJcJo7B08Azr",
-	"M7tHVskBpfT7ZZwc7nIalKTS7oOqt7YMwLo1BrosH+naftUzU+t3g4/vS60UBgOUcAzLgfEmLRgDnWvT",
-	"DTjLcZmTC82VMEPkPueSJD17LFkvoAWM+2Jvsx0IGEdqtkRRRrO63WbHKKzvV5veXYXuU8l22qxB3kCv",
-	"izND+ukI1lXpXtW1x6M7Kkq557URXPL8FOe06V940aMCqJSIdW7R5tn0Z6ziJZIbpvD9K803KZZLlOlf",
-	"iUSYlUnup+gE3aC662NOsDr9n42SQ62GjJXgtV1BmFPGSIIUXkBTeq+hFlSw+61Kt70b4b0dKr/DmWQ7",
-	"BfXofo5hOfO9vBxuya7P2CuPbHjUg7DVYdlSc5qSvTviewMXalXET588fx7mueVuiWhHRri1+3TnXOSF",
-	"PKxYZcbVMhAK5gVrBB+e74qTJETj/4YmO5pbZJTZsrknASugPSZ0jHzBbdVlSCtoOBu6T6G+mzgw0OMf",
-	"Wn3oxvQc3ukAdeGbvdNGrILUEk1e4jwnzIaRoeOl4DGREhGWyFcIp2u8kWi2cSJ9in7X6htkGCCqIKdh",
-	"RhBGf+ezyPYuphLBxyHFuVmYKljPqH4xTwg6m9asbf0W6Au7anEsrnhaZPsLi0G00EtSOHT3aw18SGKn",
-	"L9VH8eo2vHeBctQ9igq+sZSBRnlB+DSVGj57dczoXeMdhUOToSDOkFR6WGNHWbhTE3o2fhzukSf3VN00",
-	"1vMOK8r6TO5pxN/KrHCEJVoLqhRhURURlKhgWkym0Dc88NHhDt3R5I4a7adslViSzlba/n4pn13dMbfL",
-	"S3d34e4396jRcwMcQlrtMF1l/zAeousgpPzK060gaEwQNeeFKfk3denoyXRyrkXOwARW4/MfQlr9Iiaa",
-	"wqtYSZkhvW3CONcEF7ZaONDPEs4uqmRVuA6futeUkGCqrekLX4Ld0mSVOW2oxAuWGPJrY+3t9iJVZ6O8",
-	"SFM7yKBgzPxlB4CUgw+qWQj6LzMc5I72aA/6yQj1RnqIwKytMSTP7MS9UUYsdZxekv5X30rAXrVs+qYQ",
-	"+D/hRdjlVMYdQkfrIHeUBnKopx9W8dK2CNuaImIrYuEeZH0QUCEvCRbxMpwr3e3c2uXdxYPZuo1FnUmP",
-	"EppAFi1mck3EK1PcSyE9BEYdQTVwOB0Dlr9preXcQ++wWfYt4LYismoJO92ddu/aLboRPCVGa8qLg6wD",
-	"WQsV/my/pZQA4KoBzcj5ZMIsTHA2PDYA3cD7k7Bp4RwiYqKl5MADcVAyl3tDuecg/AjOxvAcAzCP5zbW",
-	"yx/f/3lM3A7vpfG1BQ6jO/CUZYTd+O3huoPFgih0LdIOz5vpPZhv3JyBXBA7d2MHGdeGlxEzIcP7zlbo",
-	"7GWFsWCL1d+hVSGFgiENgVCDvrFaeD2QeRe1z+70oBfgjN4pUG2IH6G7n08TZrnW7xhFHMMr9s9+CLeR",
-	"gZkipFPCDNRid/RBBgaWdMFuKBuHh/80DZQtLL1Oyt0CQmNkDMpoa+Qy0kGtlx9+UFeEVRoPtbL3Wsuu",
-	"Os3syALuSk++sl9kQ/eMrKHq6JWrtTR5y1Rtyc6dPQxDqcv9Ka9pOPMW3VfDenRlwEnu3TTUQxlopNBW",
-	"W291y7b1x268zNx2HRoDCVntVG0+wkgqWFQaJ2c5Mz3m/I4Sbwy9cSDfuPsq7sjp38imdgS42VyTGcEC",
-	"Dih7L5RHwSxzyuY80Ft3RcRGaSsH7KVfL8AqtW0iMv039KdNOFpwKHsUvFgsjeX3+vJiirSWaFxaZfd0",
-	"GSGamN9+/fXi7er76DPTItH8dPXjG/Ts2bMftIn266c3U/ROCC6qaz88f/F92cPQZqy4Bge3MU/IbQR7",
-	"1FDyJg9W7Qk+s8/sHY6XSGMQGksjiTdgEt7en+A4JlLeovWSQwQlxmmKqHoFEUE3pspoKAlhlMDKRENp",
-	"xpPN9DO7zYtZSuPbc8S4/slOZFIc6SMBUTZFt5Kk89tz/Q4TrJFwDaaoRAjPoCh0STJJ0hWRiAskl1iQ",
-	"JEJLLLKUSInmOFZSvw3yvm/PEfxfTtGtrWKcajv09hxdEZzoFX4s0tT1D7a3RP7vmNUKT9GtN8/KLPWZ",
-	"hdaqbvtOlnN7uGhfDGTM7Xm5iI20QtHtZ2brKHMiJGdlWa4kxDoVJHp+9nz6mYGPLSbMRBhpQpiic6qF",
-	"wOR1juMlOXk6Pat4xftNM1uRZVhsJueT//Pa36hE4Coth36aea454Xlq+xX6fTOMz3LyoUjTX3Kgdi9h",
-	"9nxyNn1i3sZzwnBOJ+eTZ/CTiUwBi5/inJ6unpw2qt4XJsOwpM+LBKqbpXpbK/r2+7D8YYXEPwoCuRX2",
-	"uxv96UASBuVU+PFqEm3no4EQOrAftKYILGt1igFrXmKhXA9v/XSEMFJ44ZJaQHZz0fY+40SrvXFHnksb",
-	"QKps+HKlgaN1Pad3Qwvb7p4Xp0VC3KxViA20faE39LbcWKmUWOVle5hIeM8VWZ1esDdGt+p1L9TfT75e",
-	"Q2A750yac+zp2VkjKQTneUpNT//Tv1uHX7XvfnAErRIOrkZW499MtkXpzQ0tV+7vtGwGUxMLb2utCptt",
-	"CCOtdBGp0JwKyDhVeCFhgF59EoE7TIAC07mN3KgWj+SMxDwjyPjIZYQE55k+GeIlie9IAvJHEEnESh8E",
-	"7hQWfI3IPQwgLifxOFk5RVdkrs1oKNGz/RBg4uyaSmDOuoQxpqg3BXpLxATCM/qUvSMbtKAr2/YAfvJm",
-	"d2oZ+vS5GfRY0u+SYBOcsgR8kZAs54qweHPyN4i2BHm1hzl+XTau+U9usjhGpjzr7/ha1+6cvlyn/CdH",
-	"eH+I6t+UyqsBLLz+vZ2bEfbae0dypyz+ejg7md0h7L2zF9c0tQZYNnBmnn6hyVfzlSlRAb9SSV1qin5f",
-	"0tT5mGZEK7ZW8zdKqxkqLoHBCpZwIl+ZiaVrLBJtV1l5LI3SB6rxNiu9hY10sdJOaXqRhETp0wciqF9Z",
-	"QgRaGyv7UPQDSPVZbUA3BiFEYSXpJ6KOAPSzBwL6KGfXL4wcAF6YLdfFZqdk1VBTm4kMYkXECbgizK01",
-	"9f8WxVgIqm09VAEjQrdSkfwWYfRRkRz9O5h1t6Jgt/8RoVutjOtrNv8+AiMHeo/pX10fsugzuzU1CPrX",
-	"lErQGGuFHlOkJR9N9AV/U9X7WeJeRyW6/VycnT2L4TPgT3JiftF3mB9uX8HJxxCUm1P2md2+x1KdvNPP",
-	"nFy8vbUV5ILgzJjInLk511RVc4/RAucIHDomMcEk81lb01tiRhaUSW8KtlYJmNIGsCLGLqpzxEd47mCm",
-	"6KX/Yangu/txkSL3ylDTifm4OhttnUNRSP0wDx7ONe/pilgHAYzp50fmojkXln2cSlhH249w/Z9dlv2k",
-	"sVLk4J9AUhXxXa2f13qJFVpjO40ScltjLhIT0duJL1Mx34klQVxDlSCSrvTlfx3ygKqrQuPIpCj52j9e",
-	"YMoqeZVipS0n52JBVYHxyOrgqShYtzPlqmDyT8hWrlD+WDwFHl0kCraHGTtIxGkEnH4RBfvaioafiMbC",
-	"EY8kaBdwZGwdVZMThWUeaFcI3RWOiKhTeMPpF/2/r6cpX3QykFbV3vPFsdHX50bbPiM0qxiZzE5wwCss",
-	"lNW+2jxpYOuF/WhngdHG3Z1hwk7EFPxkwVc8MR3XXKnLi50N2I5K3P6w42MR+Xu+gBCStBWJiuQRZAse",
-	"TzC5rp8enQ+xZ5yBYENP9drgSJ9yDN0SltxOW5Tx6gl5RN4pWSJEgnOepnw92F0cWgoK5YMLvajRMnQT",
-	"3Nk6r8XtbqfCVi/pk1DxzdkgDVYwZBIhLO9IYkJT+hRgZZHMAUzhR706hfw7/8bh1Ponix94X3NUqfY6",
-	"TeuBxe0ogofCGCusD9tQzKAFZ6dfNGt0Oj2d8x/k1POzH8qYgXONaGKCRvNoDT5RyTNiQv3QYt6kkIT8",
-	"mu9qUcWhJGHyRrex/Hz7E95yM2Hq4HCO3rUXaa7hZicirKHY7nI8DjyOQvVHVVb3AW4ZGStUSwEQzgiC",
-	"RAq1pnHlpGHc0CpUSeCNRJJDCofN6AmcvpfFeJgaP8Dkbe2yUP3CS0chEZOcdSw6sbEgCAZAr/RD2dIX",
-	"kENd0w0nMMHx0ql1bxt942kS1T29qOHojZAgssiInKJbQSRRtygjmMlK5GaF1NYHVGAjzMi6TUF8t9rz",
-	"tP3v5IGF8JrvSeo8QneF3j0qMRmYbbL8Zzto4Ths9jM5GmP9vuTNRDKWGBepWpINwCzhHshwYerju2F1",
-	"6meiBoX0O5bYYKhJLkA2IdExtVYxAskGgOnLKk3+GDK1MUe8l0w9nhpidmFKc9cMeSUCQ1Ci1f9ulf0D",
-	"3PHN6+r6M46upDMLK4cB8+8W/S+cvfPaJiaWPm7Iuo2gxCLylG6mr4BDz6ZOZjheUtaaiPOhNoVpVL7Q",
-	"Sz9OGot+8zsmeNqmjP6MkzF47XWSINw0lTuQ22SwfewrY0X5Y26x0OpNhyVlcfznN6GuXOZGf5C220sj",
-	"f/W4IueoFtLBBHmK81xwU3USFkfQ1hGjmAhF5xoMxNSWw2NJJaBQjBn0BzILJtsk+tpcORxbxxFgdnsP",
-	"bSkdlUY+CW0jQJYzT8h3Esp7PFQeRjsJlVBX3ko77+6pVNqo9oUYzKayzSgCcsys+c/J0h8Vz5G2YjXM",
-	"IElBwxvO/ITKmDNGYoWoOgxthDWxVkfBO/bPi4H3RDmoK3zXOH0XmLLDQO/V0DoloJkCsuJ3AHtTvPpP",
-	"hwADAO9YqRP/UNW6AV2urCI8NnS/PY32Z03ept4TAG3cUjyFwhCT/GST/RWYHoMJ37RX6jYtL+0937xx",
-	"6Q2lP6Z5aWE6SvjHrvWokZ9L14LrWwz65CXxHhjvGR0KY9P1Q0R5+kLzYQM8Y6DmCH5I2NUjhHXs5PnH",
-	"i+gM5Dlf3Jna0x3nkbvp2z+QvBHNRz2RLMT2OZL80vIgrh73bCqLlb/Jw6mi5ENPp9HhMDqVP8j51Beg",
-	"dap+sINqDCwd4aSqhq8/9FHlDwp/nLNqIAu2C8CqqXdHpPnS3fOnZFS7uXKO4LEcnvoUKoQgrLMo5ADO",
-	"/Q2nFEbXeVXw5zZebdvIaOtZHz+V8TxFrxkqmOXgamcZvgOGrzoNh1h7FMQegbftvh6Due2rj8vdenXD",
-	"yQ5fgHJG1r1Jqj9rn64sYbU7Zh3p/Ysg2l9tGzkdjSYcDhCuqMJV3Uq80ud2zT9/OFl4E1vb7Za6eJV7",
-	"U8Y32MOl8e1Ht3gcQlrr3Q4zdrYxf/rF/vW1z/H/WymZ9qYA6gaUVRUTlbyr83Str8pj1RU9lHLxS6VL",
-	"wJh6aqqFJV7VSoSPh//ThM7n7fmoiuQS4SQhSVR2edJGhFU7Itu6brYxf0SmBkQfcPYF0AsLboBYl1RI",
-	"cdPGhIfyit7S+fxPTnZRyPAyzeOtlq7W/JU39chEQRix7Y9ay/oMfCZ/KvrX+DhiPihWSNMfERLNiFoT",
-	"wjTwkDeu+wE4QBCpuOjMOTAT10r+jKpMOpgNZHrxQNEk3GIbiEzRhU2ploqmKcILQYjfGAP2+J10T5pp",
-	"CrEgSm5zxpXZ5b9k8kNo6GYcRCnDSh3dTDI5VBGzOG6Vuh+g5SZGMGB6mxKgsNku8Wc0zL1h48dCkmnZ",
-	"WneKfCcd84yHotMv5o9+/mJwBquQuwBGTEGH1XbnsJ3IfUw125u9/hi+ZGwR1N+BHM7mp5DDb/kjMj2J",
-	"RJFC8rIb5w4Hbk6E30ROi+MYM8arGpcZju+CHpLHwMb45nM1FP+BjWd/fP3RJDUkVg0jKY/l7UwguqNU",
-	"4aq67ZuP4Nlv2RzdoK1gO0peSbXco4bvrqrB0N9i/E74lHxgBO8IoBifzB8ihjcAqA+bZjIOhsY/kty+",
-	"HuFQcq9+xADecB70xKDrCtPd8sjd9M2fVq4JzbEPKwfWUY6qqnPPIx5UH6v5s9/gOSUrCj7wlBofDqNT",
-	"90OcUb0B+rAn1CjYOYbNBNt6FKPJzGp/vONpKOu1C75T83yLh+tHmioiTFzAe+930k2WnaLXyMwbLccr",
-	"L3FLzMA79T7hxUGByvaRHgovxp3d0XT5VXE/jZvZxs/fCL3Vjc4OdDWbmCjiJCpHt5Y/OAfvdXBP35qG",
-	"4EYlHy31By8kwnAGm0lLS84l8YJcolKyB+sJsozBh6MOH4lNgXXNKsx0rSn6XXC2MMOjoH8G/NO1aoAO",
-	"MNWQCzNmw80Shp8UzVoL+j+Wg7qOI1lh9ccp6w/3NfnoepHU51J8JOrkjRlm1jLyXZqQ7V+Vyn9h6eZY",
-	"AyrszLXJ+R/XNdeXmdNlVEcgz5Ic+vXsMBPAghR5ar3XXTWFRml7Y270iWaX0mjhzQvVH+Dv7nMqSI0X",
-	"jj4PBABsdjmk80k52bLVPPtkp1J+47ZZOd76mIYZQLPbKsNxzIseHZVgqUe1yWDQ87dpkLlJqjuAvtMc",
-	"GxkE41LzQxhiPQH5sGbY4VgZX1NwY+kf2ACrpsA/ivU1jM986cbvyI50zk/mlmMCr5yxfcxMfL5m6PXl",
-	"BVLue3Yez+0j7e6IbFGeXnndAqhEsjaQPKQ4u+L/ozCDN8L+gZXm2vz30RsHtCi3po2Ah2aYz9cc6DtY",
-	"vzUUExjEFjyt92zmEO5qecymV9DbArM6YwxUW0Gh6RQfv8Id37zaWg57P6baatTDfdTWbckOaz2q3goz",
-	"yb9NvbWwRHuo3joyCMYl54fQW4cC8mEU18PRMv5Zrff0CIqrfu0jKq7D6MMTb+Us8vYilN+8lOQjQe9B",
-	"Kkg5U4KnKE8xI99JNCto2q+vbl1T+jKxLjCtNelj1fb/+uNakzTMXraMUIh0cj45BVK3bwl54zSfabYz",
-	"zi5Xi6B3sx2lMKPvYYw/SsjcaGH2Eef33n4KdAdzIFkDx73Fkcn2Mz+bxrPSNIYUBfPbpnlj2qFt1Pbj",
-	"V6YXIIp5Tk2isFc5bZ/1F/x6/fX/BwAA//8=",
+	"7H37c9u2uuC/gtHemdx7l5adZ1tndnZ8krQn27T12mk7s03WgslPEo4pgAcALetk8r/fwQeAL4EUKVNx",
+	"c8/5pXVEEo8P3/uFT5NYrDLBgWs1Of00yaikK9Ag8V9v+atcKiHN3wmoWLJMM8Enp5MZhzt9FePTGRFz",
+	"opdAMroAcg1zIWE6iSbMvPj3HORmEk04XcHkdGK/mEQTFS9hRc3AK3r3DvhCLyenz09OooneZOZNpSXj",
+	"i8nnz9HkLX+bmDdxwIzqZTkeSybRRMLfcyYhmZxqmUN17H+TMJ+cTv7HcbnLY/tUHb9N3ODvqNJvboHr",
+	"yixLoAnIch7zzhG+dPT2ddvyH7ct/x1bMV2M3QBJig+rQyYwp3mq3YAresdW+cpBZ8W4/dfjYirGNSxA",
+	"url+xlGDwML/7QsuHNdOcZHzbYx4vwQic/5IEZ6vrkEWGFBfg8x55xJ27u8SYgm6Y5cKX9h7n5Xx3YQa",
+	"srapzKN7AvSz+V5lgitAmjuX4jqFlfkzFlwDR8ShWZaymBpYH2f2jf/5NyXwHPpN58fFGetHdwHzXEES",
+	"ESHJnLIULGW4L83AZ3nC9Buu5QaZhBQZSM3sgmlsh/k0gTu6ylLz6x+TLNdEgbxlMUw+blFFZL6yfGX7",
+	"CW54LuTK/DVJqIYjzRBzt95NQFOWbiPjGYlFAmY/lKRMacOhzJmpl4TDLZifb2maI5vaGnQuxSqM3zRJ",
+	"JChFmCYxXQExbwaHYMn2AG+1IllKYyCMI7s0Cwt+La7/BrFuQtRBk9CMBSFqsBCUvrJzBx4r5CndWIIH",
+	"fWFfNSgAf++xkXhJGY/ImumlyDVZ0EyZfRVHyLh+8WwSpOeSdP6wvJwayrXIEXnUKiBS7KLcv3vyObI4",
+	"+o4pvY2iTMOq/sdOGFhk/1zMQ6Wk+O+K4AvAubklnK91tRfFmTSkq7QUOSNrqggXmtA0FWtIDEabf97S",
+	"lCURmVlqnZFrKW4QmYEb3vnHRNwgsHAUcxSWqkNogwv5DSSbO/6yDT7gWro/6+v8q1iTFeUbsgZp0ADi",
+	"G0h6HX00mTOeML4IjHqmyUooTShZ5jyRdsTi5OpLy0puubUzh7xD0dB8FhUDh86uiRJGWQgzDA5rsETe",
+	"AyJmmKuU8ZuusYg5jM0jRcyLkaHAJdyFuchNBSrXQqRA+dZmEU/8+bqdVFdSOacQJF556kFBkCTMrJem",
+	"55UzmtNUQRSUGXWS9KgbS6DacPsEUsA/ELGCyNs8iRrUPoX4Mqwy4YVqEzaGuPVayJvwQ5HrLLdqcnir",
+	"VvpvAamuUw/6VIISuYxhJ8+6KF5ExDcqTB26Aw5nFxC5072CEsgi1k68wzH60JaR/CLXVwpiwRPlNG6r",
+	"In774lkPlbg+RTS5O1qII/djxjJIGYdpiciVF47YKhPSyhOj951OFkwv8+tpLFbHPE9Tkani/34onPM1",
+	"ZKnYrBye1cEbLylfQHI1RM+xNLHfN9eb4GG1qU6/cKOZcCCCk/WSasIUWQjGF+YHIckauCZrKfgiyHWA",
+	"3zIp+KpOYpXndxmToNxO6lP/vgRudCumiISVuIWEzIUkKY1vjAJnmMYt05uIXG8IM0qIFOZMHymzrsrE",
+	"jxSJDdblGZF5Ci8JvVZm1UxZ7a/GjzthaORmLmEX9X3vXis0v112ZzRJYa5rBLqTt6VwC+muwd/hS11E",
+	"ykXS/uBKzOfm8K8U4zH0xzWP/Fe3IFWdb1QEnDuvFt5Bk80g/JZwy/xcdTz6QYq1QnWUAI2XxFLcS2ML",
+	"iDVIIjgYXBBp0sCFdtksQybvz2joeu9HSrWRzzLn0+AQTn/vr4de2g/+CjTVyxBGKE11vnOYkhdd2vfx",
+	"S8jUVSI4hE/KPtdC0zT8Qq5ymlaZcnlmIr9OKwdmvQHmG4cbgwHwm8OpLQiE7Afn4/CoVmdIBcgq2BNA",
+	"3sh5KSpQqoOkspfKudZYbo1nR1Wm7yk5JP3Ks3pltaBhkrvBfHd7H0o+0efdCv32eb163uFN1L1nT75F",
+	"WV78O2jv17RiujCiwJwMuYFNhNJCQQqxptcpeP+DIoKnmwpReniHdJI21Ok+rTHMzorOcDizc4sZVBTv",
+	"v+eQo7VIsyzdmHEdW55Ek5wnwv7iTMloElMeg/0TpbX/AAU3Ekwe31juuhBaAw9q8K/ZfB5QQuZErwXx",
+	"lKmm5K3RRli8JEIm6L9JRJybfaAbRaE+gCSKUl6QhM3nIIHHaBY3rI8ksUpqr3M5d4tAP2DgZBxp18ar",
+	"zzdnkCaq4wUO64AZbJWW9dLY1kbA4DDoEXBAnqJVkiaDvsXNT61dYsiscDKh6xQJZgr8dnr+y8X7SbQD",
+	"0XCIPmr8DWx2o615KfLQ6jMq4sL27v8itMMTFRkYcIcZYk6uzSOZc2M4Uy700shv6fSA4KH0V9DcSfT9",
+	"oGmJpyi+YB3cuSercZC2MbWlhyrtepz+2NN8QioexXJ6UxdhDdOJ8qu4EIzbFrrT+q/oXIO8Wopcqlba",
+	"MLKisAa2FZxdRnAiVpQNtI+Nhq3C+hQ+uhIc4RBWnlMaQx/Jfl68aB0IWrJYh41y5+MPrzaX6ZXK53N2",
+	"F7LUqCaxWIEi17BkPPGydpoUAgZJjPx68c56hm2EUMiQyzssiB2IayspVlzbmgdtA45RFWFCVFVBtjEk",
+	"eBV3DyfCK7Oc50Mdb70o5AL5ACmPUhF8nyhh3b34XeHv93b5S3IS4Sm7+GVUM7hLr803L2pem5Me5Lcj",
+	"Rlwlx4YooAqIffiSLIXRFKiEALZOK8re1H6A/vRCNqYipqkZwe7FL+eJ20uX1joG6TZ4WKoE4QCJIpQs",
+	"JOUY4TI6kFhXzc8295sD1w70uqRO5AQdWC0s2Fo94YcD7JMaLTVW7xdQzrZbV/++9OQ0dtPmD1mBUnQR",
+	"fqZcTLibhnHocqDgsoyyUwn59lwb6kgHWrUdO+qz+h8M5u3kQHXUfXNHY51u0Akj5t6HRyhPqi68bXVs",
+	"D9t2mMdskHXbgFm7Re+8NxUzS2kqtTWWlvjQ2lfl30qLLEOkzvkNF+uw4WSTVQq3S56j+6P+Wl1bq3y7",
+	"ogu4gPnAo/uepSkkRq5fb2zgV3AtRUqylHIgVBNFbwP2VsIWoMJuP8YVxI4ut/lFRrUGyVschgumXEJC",
+	"4GEmFNOi5bGmi7bfr1ZhmusbSEDQjqMKv+W3wP0eGhZsxgKu1koOhYyXwQdxlvf01iVM3fQKnxreuwj7",
+	"fst5jeBs1YtvQHJIW9jZygGgxzpE2OxaU8l9pHlP46xYPk5SrNgBegsCUe2ALNSLvTjQhpjFO8+wPK+Q",
+	"Nh47z9M0yATeicU7ZzE0EGRIEo20/GZLyzBDK5LCXBOj59nMPqKXTBnu3dNz7jCq3wk6N3vYIR0+NrjT",
+	"u2Va6c+dFCtyuSY4QPAwLGzHMAz8MQWMgpUIM7+gOeBeD632J9jDXFZyHjZumcpSurlqt2RbQ8Ai3elO",
+	"vjDv4NHR1X2I0puJ1cW6FfjBd1qAPo+wmT72+udLktJrSDHw6BJSnp2QeEkljTVIVbcOYir1kYQEFFvw",
+	"uoXw7KQiyCb//w969I+To+8+/rv74+jjp5Po6bef/e//8b//LUSkPzuxtOXJlKDCsKOpMVmcLt47d+A6",
+	"Zy2aZcUcDNMocHqd9lT9A4pARdh1hk+LF7vwMAPMWrnKpBDzK0yXalEx3It6ma+uM8l4W3jyVtj0qCv3",
+	"RYs/BbT2sqZTixQJXPp3zXfD4q39In84SSXmZ/66KuP+29TWDQMtboBf3bTkF94yTdNeS/rNvtlCzvV4",
+	"nUfwSuTOgqpEt+DhVNG/jrpBLiASOMsyKW6HRtzqIGvmglf8Ai+e7fJ6VYZqW+NeQcEKj6hzOaPUnBrd",
+	"tBInoAsfUgHeYHGPT6ZPTqbPpo+fnT4/OTlpuEFe1Lf7dHdqyNjRyfpRNI3ODGINCbn869nRk+cvfMw+",
+	"NmDCxEfwP1kIsDlB02ta32ZLhn9vNG472DdcirTF5y1WK8pb8gvBGNM2XUcLjGsIm5K7ovGS8XB+s88A",
+	"2UWnBc1vz325FGszVww9vLnWj2BHior9tIFiDH2rWP1hPLBm+OGu16+ZDvcVa2PSZFQQ5UsM3lDCYU04",
+	"5vm7+P4wSh1GoqM7Q/uTYQ/3Jw7WuvTK6Q1w92CQh3JCkxXjJIGYJaAIvUafPwI+5OpRN1fzVAh5tWLX",
+	"24f+vQQg5iVyDalYu5g+F3rJ+AIPlLniguQlOTH/eEx+YH+pBRBefPP45NtvjUDtjiGg/t43++TF053p",
+	"JggPg46Ic0xV802EVKdk9g/B4ZTMJZ1NyY+wUSTnCUgy8+6dGQYf1vVxtIJ0TrRIE7fL6hqfPgklFEsm",
+	"JNObgOGyEgaMwhyUNtPMmY7KrDcb/ND0BjiZM6m0g3HKboA8fvJtDcxPnj/fBWGZ86vU17a1lAbInCuy",
+	"ohtyDQ4ca7oxJpWRHuGQkSA4aG01j092B400ZVz3lxLvzetog9O7t/aDCrhLmzNMU1vpM2BkuFVIi/ij",
+	"S6dEV66WubLEyrhZDdXMut4Spqwm+7HF7vutUK33d/IMc/xdzSVAT5+NdWtdYaXJHuUWNj2u4iC7cjUr",
+	"5TpCfO2cKrUWMnmFzHBoFDSXEgIq+5Nnu2N5bt6d3z7ZJX78IipjBjfqXcLDtuiPoVpNWpQHPf4YdJ/6",
+	"bJr+KS+YV7N3UkpJd9WgbtjZY2fqm49SAG0UR7wfzeeqNUWe/bUzt8+8UyktDPAuEfq9GZozn+O7kZ22",
+	"C2FcVFG16SwBTfR3F9F3xU/qlCh6awTzWuRpQlb0Bpza5XzboVBzUTvVHzFqUdBdbr9i9KjYSCcYBivq",
+	"XFgbe2fSQVYhzT54v70V/6BrA/sonh0Rt44M/VY9s4xkuIE71+tc9fvHhItKV56QLM0XNhWjvn2XUNjL",
+	"iQCQDLAdvTuhwersQnZncJi3PIPDIKQD9gAEvKscTimXN4FfGyd2NzGvhQ7Hl2L3y7i36w9kZ/blv5c2",
+	"0jIi7/1VWdnUmRTQUofdP3yxb0VFRyVCsP6gi35+Kwm0QfEHKAJr5xOeC47A9aKJUencGhq15Nzmb586",
+	"K6DMOEPzRebcxhsdByJcrCPrFRDKekpimqYg0cJQALVS4T6rQ7wKkHt/NlkJ89YqPqq1IA7OUT+O7zBg",
+	"DE9YE6kO5xQ7rya5DfUyMEWouoEE+zQY63VKzgrL2jyd3cBmZg1uY1Ri8wbsV2Ee/C/85+wlocaMBomh",
+	"AKKFsG/85wy/g1uQG4I24vQDP6tUDxqjGHOgiRaYRFerJZx+4JOAdn3NkiTkGn2HXgeLvtZLQla50li2",
+	"v3TpMcXRNctftvMfOkzTaLLI8itnNAW9LQhbLIH74fxXuwyzBL+4Qs6qG2VAVDO4nz3+7tnTk51OlkzC",
+	"HKQMpQ+4Io6mN8IQrRH0mBS8EtJ7+RQW5V2D1q55zEhAqlYl9zuqsY+pRMqAzo1eCLeIxECLLKlcjTf9",
+	"5y5avQCqgqImy7ddAO0uA4eDA5wGrVWoslhRr6iCez3MkLzCthVQKXsWdPHOsia8W1KyVVvCZUelfGfy",
+	"mn14hdnG/fPXwoGoYqrmwH7hdriKjCoB1A7WUWSTPaBDiiQzwR5J8nthSIEG1XCM86F2eZSquNDLMLGH",
+	"P6hyspkOVeJEHQf6HP3ogZAhllWvYIgbsGMLfUzUUXGiM6PFZ+MODHhXmpU06zcwgqJcjq4b4JFq8dY8",
+	"YHuStsBMm+OxUgp4774gu9uRtDkXSxwax8Tdlf7fTE5Ttrx5LaRtkJFJsZB0pabdLdLaqwhCcS7h2iYE",
+	"B61VtPRk9nWVI+RhGddtiPWMkGxaW9V0NEsr/QABTy3TKXQgaaiUTkGozgoBnStHqBbpaorfsHxIfOjX",
+	"V0mYir2qVGw5yBkNErn8hP3DTNcbXY8/dOiAKVX6yjZVGuTTwIrwnnNkeZqiEa6HfpLSTfDQ3uHvPjMB",
+	"GbyzICT47BsfGx8lwVlomg7agP2iXP8O3lfLjaa6DTl8bcwBKnJr8qpme7v4NBYRRpU2PlsvthXx7khZ",
+	"3bvVVc+GN/sW/u0lVQe2l3Fn6ly+fbOty8XVwbsz09pNN4rh4LDxgJaDnaGP6dAsmVgxjc4UxNH1UqRV",
+	"t+ZL/FXlKyJuQdqmFb5JyYpu0EmUUYUIvtoOeoxITVPyDugtEGZrO7QgNwCZ+X/js8PX7n45Ktkyg/yT",
+	"DhwY39zpV2dYIHkfg8e927WNMgAUyvIyaogk8VIIo45gzwwcntk2bw1qbXV4dBXsVUJQfStT+1Xqdef4",
+	"LH4K5dA5cefXVLOD7cAhWF4ATYzyoYYbjz6Ht39uxVLroUaq7+iyfS7OMilz6J4/f/q820Tq0oKbcWwz",
+	"fNTeDaaJMBVqMEPK23ovsWKVT1/ssuPMOormtLVksZMeu5P6KgPJRNLLjAznnMWDD2mPswjB++NAq3g3",
+	"MPvWuJZkMIr9e1FxgNVBdZ2zVNe6rFRzHHbobkuqrqrZWtsjtPpXu6uSW5VCw0NbHoaVKe+H9dM1Fh0V",
+	"AAgzIwu2MTSq4ggOp1L5KYa7Y4fqE/5Yt7PsiZCkyLaPCFWEcmfCYRgLeAxEZZCmitj800D/j9Pnz58/",
+	"b2TdP3+6081bxan6ys5Tyjj56/v35y9JKkR2jf1O6y3rav66EqeDnY2MIme1P6WFhMQX69ZqEr97sd0s",
+	"YC2Zhl94urEOvwZGN5uedCMCHkIXHoyuV/X1o5e43kOzKgYNb6Wigg5RB2wubv3wXgkJqpHy/CQcft0K",
+	"vLngb/nli2+++ebJ4xfdwqs/uy9NvjHYvSsR9nnTWF4wsbgWTIF2143cPxkGeDLwi8P1/y3L4gNug17O",
+	"BdRf2lN77tkctn+T1pa2iF+m26sv5Q/0cC0LRktANXJ0ql1cw/nFFv1GEbF5jz21Sk97K832GhbAQTrv",
+	"2+5bbX7wb3+Oii9buCk6ZzFtawi9tKtGWTKYXPunYDl1qtxSNWW1MnU7ZH+owHFITV+aLek11PPs7a88",
+	"X4FkceVOjsbPS7gzGh5V8OJZLsP9PVIncKu83QV7/b92GgtujPa9j4HdDj/vi+C+HUOpdp2dv716/8uP",
+	"b36e1LsonB39v4/mPydH3119/HQSvXjyOdg3wY47XOncn7AwGa1ZXfb8+dMX3Sritvr1uRVM++hOquAg",
+	"fc6xVTVyw4SPsHDwDLtQYo8Emnt0htovueb+LqdB+TjtPqh6V/gArFvDvcvik67ll+3mjX43WHyfG6Uw",
+	"GItFMawGRr8MYwxcUZFuXAmwT2HEZELKCdxlQkHSs9Go8wI6wPgdVxbbcQDjcM2W2MtoVrdf7Bh9ovq1",
+	"WupuqlTFku1sfnt4A70u3gzppyM4V6WfqmuNB3dUFHyv0oF7KbJjmrGmf+F5j8LEgiPWqcWYZ9OfqI6X",
+	"RG24pncvDd2kVC3JyvwKClOqXe3NMTkiV6Tu+pgD1cf/2aivDyai7pnLtt3YImOcQ0I0XWAOd6VEGBsy",
+	"Vbv8b3s3wmu7L/8OJ83tZNSj+zmGlfL08nJsX9S4vY29UuaGRz2A394vMWzOUtj76qvKjZu1phpPHj97",
+	"Fqa55W6O6O4M9WP3aWy/yHJ1vxq6a6GXgQCyyHkj+PBsV5wkAXP+VyzZ0attxbhLQn/cJwf9oKmR26rL",
+	"kFtUUDZ0S6G+i7hnoKcqtPrgjb2uY6cD1Idv9k42cQpSSzR5SbMMuAsjY9t3KWJQigBP1EtC0zXdKHK9",
+	"8Sx9Sn436pu9mZVp3y2Ckr+J68i1CME7wWiyIVoIOzDTOJ5V/fC615Npzdo2s+CVCrctjsVbkear/ZnF",
+	"IFzoxSn8cfe7VeM+OaxVrj6KV7fhvQtUye9RP/GVpQw0KinC0lQZ+OzVyK1364koHJoMBXGGVA3gGDu6",
+	"VXg1oWcf8+Eeebhj+qoxXkVYMd7nis5G/K1IgCdUkbVkWgOPyoigIjk3bDK9tVfRbm06fLlNNLlhVvsp",
+	"On8XqLNVobBfdmtXs/ftqvfdF9j0u+C00QoOHUJld6E/rIfoYxBS1YL4rSBoeaG07URi22WQx9PJqWE5",
+	"A9Nprc9/CGr1i5gYDC9jJUUy+LYJ410TQromBoH27Ci7mFZlPw3c6l4X7AXTeu2VSgXYHU6WSeIWSyrB",
+	"Eot+baS93fWobLiZ5Wnq7gDLObd/ubvzijvDymvEzF/2Xr0b1qPb/XvL1BvpIZLytj7nYuXaUo1yl2qH",
+	"9FLsH32LHnuV7ZmXQuB/Txdhl1MRdwiJ1kHuKAPkUItqquOl63i7dQGfq1zFd4jzQWDjDgVUxstwXna3",
+	"c2uXd5cOJus2EvUmPUlYYq9Z52oN8qXtOcAwPQRvCW3e1V81x83wV61lq3voHS6DvwXcjkWWNxxMe9ys",
+	"77qH+9srixOtKS8esh5kLVj4k9tLwQHQVYOakffJtJAwG9wc4EdMZaldRLSmm0qxtPYV/+ASdhqm3Hzu",
+	"Um39arm4MgBP8tTe9WiE/FX1x4+hSzTM10e3FHNhlBnmZ3FZjnKOo1R++lgqBY0WgzvUtGDs6GnU6948",
+	"t9fgqQFdDQ/L4L1C/bmHvQwmxD/ACKiBusigPDo/Q7HmNiCM4bRHYB7OY2+GP7zr+ZBnO7y70ucWOIzu",
+	"O9WOEHafbw+vKQ4WPELfNPn+KUu9rxMfN13D8EV21wONa1cug72hr7LPVujsZQDz4GUNv2PTZHttvIFA",
+	"qBHwWE0dv5BlHbU4c+rQC1BG7+yztoMfod93FSfscK37GIUd4xT7J56EG4vhnYbQyWEGGhA7blRBAlZs",
+	"wa8YH4eG/zRXsThYVu5k6WYQ5kTGwIy21l4jCWoz/B5d4AvEKuy2WnOFWhPHOs7sSMDuygy/cDuqNE43",
+	"POelL6m1KeNFy+UBXW1DWeP9Ma/psxAtZoeB9ejKgOfcu3GohzLQyF4ul97qEW+7aacxmX3tY+jyeiwo",
+	"YHpziVfi4qDK+peRRszBx0LcMPAM+XTifPdX/r2SOjL2I2xqIsDfDTy5BipRQLl3sTLt82d0t85FoLP/",
+	"LciN7ehuTNVf36JDwDUjWZm/8caKRJCFwDpVKfLF0hrdZ+dvp8RoidabWNzDpCLCEvvbr7++fX37TfSB",
+	"G5Zof7r4/hV5+vTpd8Y6/vX9qyl5I6WQ5bPvnj3/puhq65KFfBuNWSwSmEW4RgOlyn3pZROMD/wDf0Pj",
+	"JTEnaPvLKbpBa3x2d0TjGJSakfVSYPAqpmlKmH5Z9DkTuXYaSgKc2UZz2I/uWiSb6Qc+y/LrlMWzU8KF",
+	"+cnd7aoFMSKBMD4lMwXpfHZq5rBxMoXP8D7GyHXl10tYKUhvQREhiVpSCUmE/cRSUIrMaayVmQ1T7men",
+	"trO/mpKZKyCdSqDJ7JRcAE3MCN/naep7GrhXourvlNcqhcmscp+uHeoDD41VvvZIFTeACtk+GPKY2Wkx",
+	"iAtyY5X0B+5KWDOQSvCijloBOH+OIs9Ontk2fimLgdvgLkuAazZnhglMzjIaL+HoyfSkpJXKb4bY8tWK",
+	"ys3kdPJ/z6oLVQS91D4Y5m4FyEBkqetgW+3OYt3Fk5/zNP0lQ2yv5CqfTk6mj+1sIgNOMzY5nTzFn2xQ",
+	"EEn8mGbs+PbxMc0T6+FcgG6hQYe9ket9KGGeK5rau1ZtN0S2AkKxzeaaKrJgtxhYVcT16JmSM0QRC8w0",
+	"fUnwynz7b3+PAbrPPvAK8pkJ8KkZNBH2dpoKEqmoDkHzfr33J2yKjp54bgXZvU2wyl7pM9x+vX3RH9u9",
+	"cgxffqSQsG03SLVRGlanM5yUEk3VDfZcMa//PQfM73EIQGMtpL9ynPaqgQpdg4A3mMTIM65hwex9Li3z",
+	"udKF/Sc8pxJTpBD8rHYCbdMWkeJB04ZGkqCMRlMdqUu44hFe2G9ax/TXfZVD9tGL20bLuWbpXqOFNlLi",
+	"3vFb/spqlL3exTYRk88fMZMiE1xZ6f3k5KSRhUSzLGX2brPjvzkP8wDgohqNkrqRQfujzewpIgehkYql",
+	"HRc9lmp88PelQMe5QbXI6JSgtL1WxPqV0VFqudTHaOKlpAErpHMcq8bKjuHO5x4EOdqry9+Qgg0y/5/L",
+	"X352DZMIRW2ivoCIKC2BriCZkldYzulbnmZGLqklgHZN7TW9AacWG1TIU0oWYO+9yYTSUmRLjEvOpbDN",
+	"MOqs6A0uuoUZhTDQ4VsVBcvKkVjdVlJY7L/MsYeqQ7Zp/1/c7l/cbgxuN4wt3R3xZJs1Ba7Phjt9bFC6",
+	"870tVvUetXF0JCyBJs7Z/Mqu5eg1U+05BWdWn/fNeMwo0xo0tia/P1PEyL+ZlSrDUezC92CGtyDZ3LZE",
+	"CJaz/07TG1XpMRQvqbESXolVZoyemYHVVcr4zcyaO4YoNiInN5DZbj8caZXq4vItQzvS9g5K7Opx5G2W",
+	"9xsuzbO8wwownMt9H8KO372WORc5T0YQaudS+AbZXBDgWm5wfGfzR2QlbgENmgRScIGAjuO11c3V8200",
+	"JXOyblvBfV3rrtVDsjRuGmgnxfDnvonQjk8DWcdIZm381vkCB4zpmTp20kNJZgTXwtcBoM/FNisPclBw",
+	"d7IH+XuoNKCVFxcFxMVIvfyOoZrqpvd0+x6EOM0TIBIcfnFoFZzunbAK4ZyO29eJf30abAnHg6qxr+uG",
+	"Z+NCiVbFtnGn8BZHj1oYNyZxXEMsVkBsWpGKiBRiRZjhMhDfGPbLEyJBgbw1LMd7z6RYE7hjSqvyLn7v",
+	"45iSC2Pd11i3NdbXTAWYuA0hlXvfZUkXcu0GNugncB1GzE8lKFDWPnlGsDVdgb9WbpcI/DaBVSY08Hhz",
+	"9CPmLrTrYt1htI9FW9O/CJv4PjLmuTjl57pX1vu565j/+ADzh7D+VeF0rihE79wN2OFEp4or7dAKkF0d",
+	"oZU5e1FN09vXJjOPP7Hks92lkb+BK2U8dukp+X3JUh8bvgaj5TiPvXU2x5THkFr/U84TAeolwd6KayoT",
+	"Zb6zvFZZdxnqSduk9BoX0kVKO7np2yTESp98IYT61V/LOQI3fYUgNbLagm4MRIjCStIPoA8A9JMvBPRR",
+	"ZNcvHO4BXgk06SSzY7htqKnN3G95C/IIQ4j21ZrbfkZiKiUDI5BKYERkpjRkM0LJpYaM/DvaJzOZ89l/",
+	"RGSWMg7mmStZjjA4gZ2pza++S3X0gc9s2fYMHUAKNcZabfyUGM7H8E6h6qLK+Xnip2OKzD7kJydPY9wG",
+	"/glH9hfzhv1h9tJ5yLFDF+Mf+OwdVfrojfnm6O3rmWu6JYGubGgLnSBLxhN0TrhAECULmhH0ONlcblv/",
+	"5GJElSGs/8Tab9Z7Dghqo5gG/eKX+N29iaKX/keVxn33oyI0/hG2R3Zze3gB3If3p5p37BacQYeNvMWB",
+	"qWgupCMfrxLWj+17fP7Pzst+MKeSZxhXJErn8U2tcXIRT0phrm05YCxkUjPA28+r0wy3pyTB96AMHtKF",
+	"efwvIY9HdZGbM7JVHVXtny4o4yW/Sqk2lpMPjZKyJ9PI6uCxzHm3M+Ui5+pPSFa+t9ihaMpGgWXO9zBj",
+	"B7E4cwDHn2TOP7ceww9gTuGAIgk7rB34tA6qyWEY3leE2YZ0BzyoY5zh+JP53+fjVCw6Ccioau/E4tDH",
+	"1+dF13Fw62IOw2JsMRwmzmgqtdO+WkNQxtYL+9FOou2Kru5mmmEnYop+suAUj22Tat8d4PnOntUHRW6n",
+	"bx+UHb0TCwzWKtfERUMWYYHV4RiTv16hgudD7BlvILiUsXo7JbzLkpMZ8GQ2bVHGyy/UAWmnIIlwxDlN",
+	"xXqwuzg0FPYWCw70vIbL2IB9Z7fxUUOgX5sN0iAFiyaRuwYXU8qMFOBFX4F7EEU116qTyb+pvjgcW/9k",
+	"8YPKbg7K1c7StJ7Oth1FqBxhTDU1wnZHFLg64PEnQxqdTk/v/Ec+9ezkuyJm4F0jBpnwGjKyRp+oEiuw",
+	"cV+8gIzpNr/mm1pUcShK2Hqv7VN+tr2F18LeFX7vcI5ZdSVDtHY2Ow/CGYrtLsfDwOMgWH9QZXUf4BaR",
+	"sVy39EygKyCYAK3XLC6dND5HAQvL6UYRJTD12kXlA9L3PB/vpMYPMFWWdp7rfuGlg6CILao4FJ64WBAG",
+	"AzCx5L5kWWWQQ13TDScwXovu1LrXjQu6WBLVPb2k4eiNiASVr0BNyUyCAj0jK6BclSwXLxK/BmxaRSiH",
+	"dZuC+OZ2T2n738kDa7PRK56kThG6K/RewRJbOdXGy3+CQyYw/QQHTb1tFID4lPsidz4RtdQk21KsG1bH",
+	"1QqyIJN+wxMXDLXJBcQVEnmiNipGINkAT/q8LG89BE/1w9vJ+vHUw6khdhW2m9Gak0pp75AjMep/t8r+",
+	"M77x1evqZhsHV9K5g5U/AfvvFv0vnL1z5gqKCh83VstFWBodVZRuW/Iic+5LnlY0XjLemojzc+2O3lHp",
+	"wgz9MGksZuY3XIq0TRn9iSZj0NpZkhDaNJU7DrdJYPvYV9aKqnWmsff/tltS7oz//CbUhc/c6A/Sdntp",
+	"5F2Py3IOaiENgV63RRQ0hqbkDKcgK5qAzWda0w1ZUvOG5UtkA/qUSKHxIk/CdCVzD/2t2DybXII2z9UH",
+	"XlxkjUFWkWuyEFYHtgV8TPqereplU4m3jixcke3k6tYbSlQ4z0fAi8Owygewx8y0rYaYe3BvjPyJ3niS",
+	"xuR/jgVC9oxcyafFgnvx0GOaZVLYBgdhCYqXN1ASg9Q2s99l2+NnSSlTSUw5dgG2AybbXPXMPvmzIpJb",
+	"3kMg08HY2ntpzFp/xf0jhZ0kKkd5P9xJmMLuca248+aOKeRkVbmL91a7lpMB0WvH/OeUQpdaZCRLaWxg",
+	"hnk1SP5Ybs1ULDiHWBOm73dswJun1iiR5P+8J/AOtIc6FprWFMYFZfx+oK+0a/J6azNr6VbcIOxtn6R/",
+	"ugOwAKiIlTryD7UGG9A1mtVBoPv1GWFev4C1BbTVD0WKtUw2X8/Vp2i0lgcjvm2i3O0NOXfvfPX+ELuR",
+	"g3tEHExHiVi6sR40WHnuG21/jXHKrEDee4YoR4fC2Hj9JQKTfaH5ZWOSYxzNAVznuKoHsHztxA8YhBxI",
+	"c1V251oZdcsj/9LXL5DsTg4vkRzE9hFJ1S5mwbN6WNlU1Nd/lcKpxOT7SqfR4TA6ln8R+dQXoHWs/mKC",
+	"aoxTOoCksst6CFFlZ35IWTWQBNsZYHl1V0dyxLl/509JqG5xvrvqwRyeRgrlUgLvrGO6B+X+RlOGF9RX",
+	"GjecuhQL17HUWM9G/JTG85SccZJzR8Hlylb0Bgm+vE8oRNqjHOwBaNut6yGI2019WOo2o1tK9ueFR85h",
+	"3Rul+pP28a1DrHbHrEe9fyFE+9SuZ/DBcMKfAaElVvhCcUVvbdh2VLSwmLbDbqmzV7U3ZnyFbYcaez+4",
+	"xeMPpLVE837GzvbJH39yf33uI/5/KzjT3hjA/DXkZZFPye/qNF1rBfRQpXBfSrn4pdQlIiMKXANLRW9r",
+	"Ve2HO//jhM3n7SnUGjJFaJJAEhWNyYwRUfTCs13Srzf2j8iWLRkB5ybA9m34Asa6lLZpJEz5S9ubsdr5",
+	"/E+OdlHI8LJXxDktXa/Fy8rdxjYKwsF17GqtRLXwmfyp8N+cxwFTmKkmBv9AKnINeg3ADfAKfvhlKECC",
+	"0kJ25hzYe9UL+ozK5E+8Adi2j8I6X3zF9byZkreuCkBplqaELiRAtZcLrvGR8l/aOxNt1/Utyriwq/wX",
+	"T/4SGrq99LHgYYWObu8rva8i5s64lev+jLlzlOBVgNNg6/tLN8Sf0TC3azuo0mRvB6k7RR4VVxaMd0TH",
+	"n+wf/fzF6AzWIXcB3g6Jl3m0O4ct2A6qZtspHsyXTN0B9XcghwtQGJadOPqIbBstmaeYb78Abu8CNQI3",
+	"A1nte2jYcUw5F2VZ1jWNb4Iekoc4jfHNZzvFAxjPduIDc2pMrBqGUhWSdzf/sh3VNRfla199BM/tZXNw",
+	"g7aE7Sh5JeVwDxq+8+D7SuN3sorJ94zgHQAU46P5l4jhDQDql00zGeeExhdJfl0PIJT81A8YwBtOgxU2",
+	"6BsZdXfp8i999dLK9006tLDyYB1FVJXNph5QUDnIfaVySpUYfE8pNT4cRsfuLyGjegP0y0qoUU7nEDYT",
+	"LutBjCac+QHF01DSa2d8x/b7Fg/X9yzVIG1coDLvI0UyqjVIPiVnJGOcQ+KfYVVrMGZQkXrv6eJegcr2",
+	"W2g0XYx73UzT5VfG/czZXG+q+RvBS8xk0ta4cmKjiJVr5IofvIP343+LCw7f08VBtQO8qIWiDLaX+i6F",
+	"UFAJcslSyR6sJ6giBh+OOlyCS4H1/VXsRc5T8rsUfGHvNcOWL/hP310Ey7vLe1nszTCGFxc/abZq7UFx",
+	"WdwJfRjOiqM/TCeKcCueS98+p36VyiXoo1f23uywHLQ7ichftc5+4enmUHequOu9J6d/fKy5vuyV0FZ1",
+	"RPQs0KFfmxl72XQQI4+d97qrptAqba/si1Wk2aU0OniLXPcH+Ju7jEmo0cLBr7BBANtVDmnWo4Guus2z",
+	"9/jGV2+bmW0c3DBDaHZbZTSORd6jCRgO9aA2mYHYV2qQaYezO4C+0xwbGQTjYvOXMMR6AvLLmmH3P5Xx",
+	"NQWzpgcwwMy0D2h9DaOzKncTN7AjnfO9feWQwDMzHFYdd530zs7fEu33s1M8t9/CeAOqRXl6WekWwBRR",
+	"SzMtZt23KM6++P8gxGDGfhiluTJ1Mn7jgBbl1rYRqBxzcX1zLFYrm2nFYbB+azEmcHdgUFrv2cwh3Ij1",
+	"kH3asLcF5XXCGKi2okLTyT5+xTe+erXVbOPgaqtVD/dRW7c5O471oHqrAdlXqrfmDmnvq7eODIJx0flL",
+	"6K1DAfllFNf7H8v4stqs6QEUVzPtAyquw/Cjwt68O7qjCOW3SkrygaD3RSpIBddSpCRLKYdHilznLO3X",
+	"CrquKX2aOBeY0ZqMWHX9v/74aFAarwt3hJDLdHI6OUZUd7OEvHGGzgzZWWeXr0Uwq9mOUmDCPp6iIgnM",
+	"rRbmPvF+7+2vUHewAskZOH4Wjybb3/xkeyUr2xhS5rzaNq0cwbaNCi1UkITZdugRWS/BtUdHx/16CRKq",
+	"e02M2rE1xoXtJ0hikTGbbFypvnbfVhf1+ePn/woAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

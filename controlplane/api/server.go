@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
@@ -45,6 +46,7 @@ type Config struct {
 	Catalog   *catalog.Catalog
 	Lifecycle *lifecycle.Lifecycle
 	Logbook   *logbook.Logbook
+	Audit     *audit.Log
 	// Logs asks nodes for services' logs; nil answers that nobody can.
 	Logs ServiceLogs
 	// Subscribe gives a channel that yields after something about the topics

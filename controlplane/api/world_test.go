@@ -24,6 +24,7 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
@@ -114,6 +115,7 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 	w.logbook = logbook.New(w.store)
 	c := api.Config{
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
+		Audit: audit.New(w.store, pgtest.AuditKey()),
 		Subscribe: w.listen(log), UI: fstest.MapFS{
 			"index.html":       {Data: []byte("<!doctype html>start")},
 			"assets/app-1a.js": {Data: []byte("export {}")},

@@ -18,6 +18,27 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for AuditResult.
+const (
+	AuditResultFailed  AuditResult = "failed"
+	AuditResultOk      AuditResult = "ok"
+	AuditResultRefused AuditResult = "refused"
+)
+
+// Valid indicates whether the value is a known member of the AuditResult enum.
+func (e AuditResult) Valid() bool {
+	switch e {
+	case AuditResultFailed:
+		return true
+	case AuditResultOk:
+		return true
+	case AuditResultRefused:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeploymentStatus.
 const (
 	DeploymentStatusApplying  DeploymentStatus = "applying"
@@ -249,6 +270,42 @@ func (e TagMode) Valid() bool {
 	}
 }
 
+// Defines values for TaintEffect.
+const (
+	TaintEffectNoSchedule       TaintEffect = "no_schedule"
+	TaintEffectPreferNoSchedule TaintEffect = "prefer_no_schedule"
+)
+
+// Valid indicates whether the value is a known member of the TaintEffect enum.
+func (e TaintEffect) Valid() bool {
+	switch e {
+	case TaintEffectNoSchedule:
+		return true
+	case TaintEffectPreferNoSchedule:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportAuditParamsFormat.
+const (
+	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
+	ExportAuditParamsFormatJsonl ExportAuditParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ExportAuditParamsFormat enum.
+func (e ExportAuditParamsFormat) Valid() bool {
+	switch e {
+	case ExportAuditParamsFormatCsv:
+		return true
+	case ExportAuditParamsFormatJsonl:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListServiceTagsParamsOrder.
 const (
 	ListServiceTagsParamsOrderNewest  ListServiceTagsParamsOrder = "newest"
@@ -267,6 +324,61 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	}
 }
 
+// AuditEntry defines model for AuditEntry.
+type AuditEntry struct {
+	// Action Examples: put service
+	Action string    `json:"action"`
+	Actor  string    `json:"actor"`
+	At     time.Time `json:"at"`
+
+	// Detail A code or a list of names; never a value.
+	Detail *string `json:"detail,omitempty"`
+
+	// From The address it came from.
+	From *string `json:"from,omitempty"`
+
+	// Id Its place in the list.
+	Id string `json:"id"`
+
+	// Object Examples: service api
+	Object    string  `json:"object"`
+	RequestId *string `json:"request_id,omitempty"`
+
+	// Result `refused` was not allowed or not valid, `failed` broke.
+	Result AuditResult `json:"result"`
+
+	// Seq Its place in the chain, without gaps.
+	Seq *int64 `json:"seq,omitempty"`
+}
+
+// AuditList defines model for AuditList.
+type AuditList struct {
+	Items      []AuditEntry `json:"items"`
+	NextCursor *string      `json:"next_cursor,omitempty"`
+}
+
+// AuditResult `refused` was not allowed or not valid, `failed` broke.
+type AuditResult string
+
+// AuditVerification defines model for AuditVerification.
+type AuditVerification struct {
+	// Entries How many were checked.
+	Entries int64 `json:"entries"`
+
+	// Findings At most a hundred.
+	Findings []struct {
+		Problem string `json:"problem"`
+		Seq     int64  `json:"seq"`
+	} `json:"findings"`
+
+	// Head The newest.
+	Head int64 `json:"head"`
+
+	// HeadLink The newest entry's link, in hex.
+	HeadLink string `json:"head_link"`
+	Ok       bool   `json:"ok"`
+}
+
 // Component defines model for Component.
 type Component = pipeline.Component
 
@@ -277,8 +389,11 @@ type Deployment struct {
 	CreatedBy string    `json:"created_by"`
 
 	// Detail One line on what is going on or went wrong.
-	Detail           *string    `json:"detail,omitempty"`
-	Environment      string     `json:"environment"`
+	Detail      *string `json:"detail,omitempty"`
+	Environment string  `json:"environment"`
+
+	// ExpiresAt When it is removed for lack of activity, by its project's or environment's cleanup rule; absent is never.
+	ExpiresAt        *time.Time `json:"expires_at,omitempty"`
 	Failure          *Failure   `json:"failure,omitempty"`
 	Id               Id         `json:"id"`
 	Left             *[]string  `json:"left,omitempty"`
@@ -341,8 +456,12 @@ type Environment struct {
 	Name              string  `json:"name"`
 	Nodes             int     `json:"nodes"`
 	NodesOnline       int     `json:"nodes_online"`
-	Restricted        bool    `json:"restricted"`
-	Scheme            string  `json:"scheme"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement  *Placement `json:"placement,omitempty"`
+	Restricted bool       `json:"restricted"`
+	Scheme     string     `json:"scheme"`
 
 	// UrlSuffix What comes behind service.deployment in a URL, with the port.
 	UrlSuffix string `json:"url_suffix"`
@@ -362,6 +481,10 @@ type EnvironmentPut struct {
 
 	// Domain Base domain; hosts are service.deployment.environment.domain.
 	Domain string `json:"domain"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement *Placement `json:"placement,omitempty"`
 
 	// Restricted Also needs a grant of its own.
 	Restricted *bool `json:"restricted,omitempty"`
@@ -458,23 +581,26 @@ type Name = string
 
 // Node defines model for Node.
 type Node struct {
-	Address           string      `json:"address"`
-	Allocated         Resources   `json:"allocated"`
-	Build             *string     `json:"build,omitempty"`
-	Deployments       int         `json:"deployments"`
-	Enabled           bool        `json:"enabled"`
-	Environment       string      `json:"environment"`
-	Inventory         *Inventory  `json:"inventory,omitempty"`
-	Name              string      `json:"name"`
-	PendingProofValid *bool       `json:"pending_proof_valid,omitempty"`
-	PendingThumbprint *string     `json:"pending_thumbprint,omitempty"`
-	RevocationPending bool        `json:"revocation_pending"`
-	Since             time.Time   `json:"since"`
-	Status            NodeStatus  `json:"status"`
-	StatusDetail      *string     `json:"status_detail,omitempty"`
-	Thumbprint        *string     `json:"thumbprint,omitempty"`
-	TokenKid          *string     `json:"token_kid,omitempty"`
-	Vitals            *NodeVitals `json:"vitals,omitempty"`
+	Address           string     `json:"address"`
+	Allocated         Resources  `json:"allocated"`
+	Build             *string    `json:"build,omitempty"`
+	Deployments       int        `json:"deployments"`
+	Enabled           bool       `json:"enabled"`
+	Environment       string     `json:"environment"`
+	Inventory         *Inventory `json:"inventory,omitempty"`
+	Name              string     `json:"name"`
+	PendingProofValid *bool      `json:"pending_proof_valid,omitempty"`
+	PendingThumbprint *string    `json:"pending_thumbprint,omitempty"`
+	RevocationPending bool       `json:"revocation_pending"`
+
+	// Settings What an admin decides about a node.
+	Settings     *NodeSettings `json:"settings,omitempty"`
+	Since        time.Time     `json:"since"`
+	Status       NodeStatus    `json:"status"`
+	StatusDetail *string       `json:"status_detail,omitempty"`
+	Thumbprint   *string       `json:"thumbprint,omitempty"`
+	TokenKid     *string       `json:"token_kid,omitempty"`
+	Vitals       *NodeVitals   `json:"vitals,omitempty"`
 }
 
 // NodeApprove defines model for NodeApprove.
@@ -511,6 +637,44 @@ type NodeEnrolment struct {
 type NodeList struct {
 	Items      []Node  `json:"items"`
 	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// NodePut defines model for NodePut.
+type NodePut struct {
+	// Address host:port where the agent listens.
+	Address string `json:"address"`
+
+	// Environment A DNS label of at most 40 characters.
+	Environment Name `json:"environment"`
+
+	// Settings What an admin decides about a node.
+	Settings *NodeSettings `json:"settings,omitempty"`
+
+	// Thumbprint Expected SHA-256 of the certificate of the agent, if known; for a new node only.
+	Thumbprint *string `json:"thumbprint,omitempty"`
+}
+
+// NodeSaved defines model for NodeSaved.
+type NodeSaved struct {
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+	Node    Node `json:"node"`
+}
+
+// NodeSettings What an admin decides about a node.
+type NodeSettings struct {
+	// DiskFloorMib Free disk below which nothing new is placed; 0 is 1 GiB.
+	DiskFloorMib *int `json:"disk_floor_mib,omitempty"`
+
+	// Labels What the node is, for selectors: `zone: fra`. Keys under `nullops/` are what the node itself told.
+	Labels *map[string]string `json:"labels,omitempty"`
+
+	// Priority Among nodes that fit, lower ones are taken first; 0 is like 128.
+	Priority *int `json:"priority,omitempty"`
+
+	// RunLimit How many runs may be under way at once; 0, the default, is no limit.
+	RunLimit *int     `json:"run_limit,omitempty"`
+	Taints   *[]Taint `json:"taints,omitempty"`
 }
 
 // NodeStatus defines model for NodeStatus.
@@ -591,6 +755,25 @@ type PipelineVersionList struct {
 	NextCursor *string           `json:"next_cursor,omitempty"`
 }
 
+// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+// A project's are added to its environment's.
+type Placement struct {
+	// Forbidden Labels that a node must not have.
+	Forbidden *[]string `json:"forbidden,omitempty"`
+
+	// GpuMemoryMib What each GPU must have that a service asks for.
+	GpuMemoryMib *int `json:"gpu_memory_mib,omitempty"`
+
+	// Preferred Of two nodes that fit, the one with more of these is better.
+	Preferred *[]string `json:"preferred,omitempty"`
+
+	// Required Labels that a node must have.
+	Required *[]string `json:"required,omitempty"`
+
+	// Tolerations Taints that do no harm.
+	Tolerations *[]string `json:"tolerations,omitempty"`
+}
+
 // PlacementReason defines model for PlacementReason.
 type PlacementReason struct {
 	CpuFree    *float64 `json:"cpu_free,omitempty"`
@@ -663,9 +846,13 @@ type Progress struct {
 	LastOutputAt *time.Time `json:"last_output_at,omitempty"`
 	Lines        *int64     `json:"lines,omitempty"`
 	PulledBytes  *int64     `json:"pulled_bytes,omitempty"`
-	Run          int        `json:"run"`
-	Step         string     `json:"step"`
-	TotalBytes   *int64     `json:"total_bytes,omitempty"`
+
+	// PulledLayers Layers of the image that are on the node.
+	PulledLayers *int   `json:"pulled_layers,omitempty"`
+	Run          int    `json:"run"`
+	Step         string `json:"step"`
+	TotalBytes   *int64 `json:"total_bytes,omitempty"`
+	TotalLayers  *int   `json:"total_layers,omitempty"`
 }
 
 // Project defines model for Project.
@@ -673,13 +860,17 @@ type Project struct {
 	CanCreate bool `json:"can_create"`
 
 	// CleanupAfterHours Replaces the environment's; 0 is never, absent is the environment's.
-	CleanupAfterHours *int              `json:"cleanup_after_hours,omitempty"`
-	Deployments       int               `json:"deployments"`
-	Description       *string           `json:"description,omitempty"`
-	Name              string            `json:"name"`
-	PipelineVersion   *int              `json:"pipeline_version,omitempty"`
-	Resources         Resources         `json:"resources"`
-	Services          *[]ProjectService `json:"services,omitempty"`
+	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
+	Deployments       int     `json:"deployments"`
+	Description       *string `json:"description,omitempty"`
+	Name              string  `json:"name"`
+	PipelineVersion   *int    `json:"pipeline_version,omitempty"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement *Placement        `json:"placement,omitempty"`
+	Resources Resources         `json:"resources"`
+	Services  *[]ProjectService `json:"services,omitempty"`
 }
 
 // ProjectList defines model for ProjectList.
@@ -691,9 +882,13 @@ type ProjectList struct {
 // ProjectPut Limits for the whole deployment; the sum over its services may not pass them.
 type ProjectPut struct {
 	// CleanupAfterHours Replaces the environment's; 0 is never. Leave it out to keep to the environment.
-	CleanupAfterHours *int      `json:"cleanup_after_hours,omitempty"`
-	Description       *string   `json:"description,omitempty"`
-	Resources         Resources `json:"resources"`
+	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
+	Description       *string `json:"description,omitempty"`
+
+	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+	// A project's are added to its environment's.
+	Placement *Placement `json:"placement,omitempty"`
+	Resources Resources  `json:"resources"`
 }
 
 // ProjectSaved defines model for ProjectSaved.
@@ -971,6 +1166,16 @@ type TagList struct {
 // TagMode defines model for TagMode.
 type TagMode string
 
+// Taint Keeps deployments away that do not tolerate it.
+type Taint struct {
+	Effect TaintEffect `json:"effect"`
+	Key    string      `json:"key"`
+	Value  *string     `json:"value,omitempty"`
+}
+
+// TaintEffect defines model for Taint.Effect.
+type TaintEffect string
+
 // Team defines model for Team.
 type Team struct {
 	Description *string  `json:"description,omitempty"`
@@ -1092,6 +1297,45 @@ type InSecretName = SecretName
 
 // InStep A DNS label of at most 40 characters.
 type InStep = Name
+
+// ListAuditParams defines parameters for ListAudit.
+type ListAuditParams struct {
+	// Actor A user's name, or `system:` and a task.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Action How the action begins.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Object Part of what it was done to.
+	Object *string      `form:"object,omitempty" json:"object,omitempty"`
+	Result *AuditResult `form:"result,omitempty" json:"result,omitempty"`
+	Since  *time.Time   `form:"since,omitempty" json:"since,omitempty"`
+	Until  *time.Time   `form:"until,omitempty" json:"until,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ExportAuditParams defines parameters for ExportAudit.
+type ExportAuditParams struct {
+	Format *ExportAuditParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Actor A user's name, or `system:` and a task.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// Action How the action begins.
+	Action *string `form:"action,omitempty" json:"action,omitempty"`
+
+	// Object Part of what it was done to.
+	Object *string      `form:"object,omitempty" json:"object,omitempty"`
+	Result *AuditResult `form:"result,omitempty" json:"result,omitempty"`
+	Since  *time.Time   `form:"since,omitempty" json:"since,omitempty"`
+	Until  *time.Time   `form:"until,omitempty" json:"until,omitempty"`
+}
+
+// ExportAuditParamsFormat defines parameters for ExportAudit.
+type ExportAuditParamsFormat string
 
 // ListDeploymentsParams defines parameters for ListDeployments.
 type ListDeploymentsParams struct {
@@ -1240,6 +1484,9 @@ type ChangePasswordJSONRequestBody = PasswordChange
 // CreateNodeJSONRequestBody defines body for CreateNode for application/json ContentType.
 type CreateNodeJSONRequestBody = NodeCreate
 
+// PutNodeJSONRequestBody defines body for PutNode for application/json ContentType.
+type PutNodeJSONRequestBody = NodePut
+
 // ApproveNodeJSONRequestBody defines body for ApproveNode for application/json ContentType.
 type ApproveNodeJSONRequestBody = NodeApprove
 
@@ -1349,6 +1596,28 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// ListAudit Who did what, newest first
+	//
+	// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+	// themselves and what was done to the projects, environments and deployments they may see.
+	//
+	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
+	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExportAudit The same as a file
+	//
+	// CSV, or one JSON object a line, newest first, streamed. Cells that a spreadsheet would take for a formula get an apostrophe in front.
+	//
+	// Corresponds with GET /api/v1/audit/export (the `ExportAudit` operationId).
+	ExportAudit(ctx context.Context, params *ExportAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// VerifyAudit Prove that no entry was changed, moved or deleted
+	//
+	// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+	//
+	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
+	VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDeployments Deployments the caller may see, newest first
 	//
@@ -1525,6 +1794,26 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/nodes/{name} (the `GetNode` operationId).
 	GetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNodeWithBody Make a node known, or change its settings
+	//
+	// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+	// that are left out go back to their defaults; the environment of a node never changes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+	PutNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNode Make a node known, or change its settings
+	//
+	// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+	// that are left out go back to their defaults; the environment of a node never changes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+	PutNode(ctx context.Context, name InName, body PutNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ApproveNodeWithBody Trust the node's new certificate
 	//
@@ -1931,6 +2220,58 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 	GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// ListAudit Who did what, newest first
+//
+// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+// themselves and what was done to the projects, environments and deployments they may see.
+//
+// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
+func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAuditRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExportAudit The same as a file
+//
+// CSV, or one JSON object a line, newest first, streamed. Cells that a spreadsheet would take for a formula get an apostrophe in front.
+//
+// Corresponds with GET /api/v1/audit/export (the `ExportAudit` operationId).
+func (c *Client) ExportAudit(ctx context.Context, params *ExportAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExportAuditRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// VerifyAudit Prove that no entry was changed, moved or deleted
+//
+// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+//
+// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
+func (c *Client) VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVerifyAuditRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // ListDeployments Deployments the caller may see, newest first
@@ -2359,6 +2700,46 @@ func (c *Client) DeleteNode(ctx context.Context, name InName, reqEditors ...Requ
 // Corresponds with GET /api/v1/nodes/{name} (the `GetNode` operationId).
 func (c *Client) GetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetNodeRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNodeWithBody Make a node known, or change its settings
+//
+// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+// that are left out go back to their defaults; the environment of a node never changes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+func (c *Client) PutNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNodeRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNode Make a node known, or change its settings
+//
+// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+// that are left out go back to their defaults; the environment of a node never changes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+func (c *Client) PutNode(ctx context.Context, name InName, body PutNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNodeRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3353,6 +3734,297 @@ func (c *Client) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) 
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewListAuditRequest constructs an http.Request for the ListAudit method
+func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/audit")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Action != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", *params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Object != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "object", *params.Object, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Result != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "result", *params.Result, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewExportAuditRequest constructs an http.Request for the ExportAudit method
+func NewExportAuditRequest(server string, params *ExportAuditParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/audit/export")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Action != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "action", *params.Action, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Object != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "object", *params.Object, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Result != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "result", *params.Result, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewVerifyAuditRequest constructs an http.Request for the VerifyAudit method
+func NewVerifyAuditRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/audit/verify")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
 }
 
 // NewListDeploymentsRequest constructs an http.Request for the ListDeployments method
@@ -4447,6 +5119,53 @@ func NewGetNodeRequest(server string, name InName) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewPutNodeRequest calls the generic PutNode builder with application/json body
+func NewPutNodeRequest(server string, name InName, body PutNodeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutNodeRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutNodeRequestWithBody constructs an http.Request for the PutNode method, with any body, and a specified content type
+func NewPutNodeRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -6536,6 +7255,34 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// ListAuditWithResponse Who did what, newest first
+	//
+	// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+	// themselves and what was done to the projects, environments and deployments they may see.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
+	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
+
+	// ExportAuditWithResponse The same as a file
+	//
+	// CSV, or one JSON object a line, newest first, streamed. Cells that a spreadsheet would take for a formula get an apostrophe in front.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/audit/export (the `ExportAudit` operationId).
+	ExportAuditWithResponse(ctx context.Context, params *ExportAuditParams, reqEditors ...RequestEditorFn) (*ExportAuditResponse, error)
+
+	// VerifyAuditWithResponse Prove that no entry was changed, moved or deleted
+	//
+	// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
+	VerifyAuditWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error)
+
 	// ListDeploymentsWithResponse Deployments the caller may see, newest first
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -6747,6 +7494,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/nodes/{name} (the `GetNode` operationId).
 	GetNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetNodeResponse, error)
+
+	// PutNodeWithBodyWithResponse Make a node known, or change its settings
+	//
+	// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+	// that are left out go back to their defaults; the environment of a node never changes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+	PutNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNodeResponse, error)
+
+	// PutNodeWithResponse Make a node known, or change its settings
+	//
+	// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+	// that are left out go back to their defaults; the environment of a node never changes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+	PutNodeWithResponse(ctx context.Context, name InName, body PutNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNodeResponse, error)
 
 	// ApproveNodeWithBodyWithResponse Trust the node's new certificate
 	//
@@ -7221,6 +7988,150 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 	GetVersionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVersionResponse, error)
+}
+
+type ListAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuditList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAuditResponse) GetJSON200() *AuditList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListAuditResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAuditResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExportAuditResponse200Headers the declared response headers of an HTTP 200 response for ExportAudit
+type ExportAuditResponse200Headers struct {
+	ContentDisposition *string
+}
+
+type ExportAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ExportAuditResponse200Headers
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExportAuditResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExportAuditResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExportAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExportAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExportAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type VerifyAuditResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuditVerification
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r VerifyAuditResponse) GetJSON200() *AuditVerification {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r VerifyAuditResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r VerifyAuditResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r VerifyAuditResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r VerifyAuditResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r VerifyAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type ListDeploymentsResponse struct {
@@ -8238,6 +9149,54 @@ func (r GetNodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PutNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeSaved
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutNodeResponse) GetJSON200() *NodeSaved {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutNodeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10403,6 +11362,52 @@ func (r GetVersionResponse) ContentType() string {
 	return ""
 }
 
+// ListAuditWithResponse Who did what, newest first
+//
+// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+// themselves and what was done to the projects, environments and deployments they may see.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
+func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error) {
+	rsp, err := c.ListAudit(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAuditResponse(rsp)
+}
+
+// ExportAuditWithResponse The same as a file
+//
+// CSV, or one JSON object a line, newest first, streamed. Cells that a spreadsheet would take for a formula get an apostrophe in front.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/audit/export (the `ExportAudit` operationId).
+func (c *ClientWithResponses) ExportAuditWithResponse(ctx context.Context, params *ExportAuditParams, reqEditors ...RequestEditorFn) (*ExportAuditResponse, error) {
+	rsp, err := c.ExportAudit(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExportAuditResponse(rsp)
+}
+
+// VerifyAuditWithResponse Prove that no entry was changed, moved or deleted
+//
+// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
+func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error) {
+	rsp, err := c.VerifyAudit(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseVerifyAuditResponse(rsp)
+}
+
 // ListDeploymentsWithResponse Deployments the caller may see, newest first
 //
 // Returns a wrapper object for the known response body format(s).
@@ -10769,6 +11774,38 @@ func (c *ClientWithResponses) GetNodeWithResponse(ctx context.Context, name InNa
 		return nil, err
 	}
 	return ParseGetNodeResponse(rsp)
+}
+
+// PutNodeWithBodyWithResponse Make a node known, or change its settings
+//
+// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+// that are left out go back to their defaults; the environment of a node never changes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+func (c *ClientWithResponses) PutNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNodeResponse, error) {
+	rsp, err := c.PutNodeWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNodeResponse(rsp)
+}
+
+// PutNodeWithResponse Make a node known, or change its settings
+//
+// The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+// that are left out go back to their defaults; the environment of a node never changes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/nodes/{name} (the `PutNode` operationId).
+func (c *ClientWithResponses) PutNodeWithResponse(ctx context.Context, name InName, body PutNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNodeResponse, error) {
+	rsp, err := c.PutNode(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNodeResponse(rsp)
 }
 
 // ApproveNodeWithBodyWithResponse Trust the node's new certificate
@@ -11593,6 +12630,111 @@ func (c *ClientWithResponses) GetVersionWithResponse(ctx context.Context, reqEdi
 	return ParseGetVersionResponse(rsp)
 }
 
+// ParseListAuditResponse parses an HTTP response from a ListAuditWithResponse call
+func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuditList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseExportAuditResponse parses an HTTP response from a ExportAuditWithResponse call
+func ParseExportAuditResponse(rsp *http.Response) (*ExportAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExportAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ExportAuditResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseVerifyAuditResponse parses an HTTP response from a VerifyAuditWithResponse call
+func ParseVerifyAuditResponse(rsp *http.Response) (*VerifyAuditResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &VerifyAuditResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuditVerification
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListDeploymentsResponse parses an HTTP response from a ListDeploymentsWithResponse call
 func ParseListDeploymentsResponse(rsp *http.Response) (*ListDeploymentsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -12282,6 +13424,39 @@ func ParseGetNodeResponse(rsp *http.Response) (*GetNodeResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Node
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePutNodeResponse parses an HTTP response from a PutNodeWithResponse call
+func ParsePutNodeResponse(rsp *http.Response) (*PutNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeSaved
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -69,6 +69,52 @@ func plant(
 	return tx.InsertKeyCheck(ctx, kid, sealed)
 }
 
+// AuditKey gives the key that links the audit's entries. The first start makes
+// it; it is stored sealed, so that a new master key does not break the chain.
+func AuditKey(
+	ctx context.Context, actor access.Actor, store *postgres.Store, keys *seal.Keyring,
+) (key controlplane.AuditKey, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return key, err
+	}
+	place := seal.Place{Table: "audit_head", Row: "one", Column: "sealed_key"}
+	err = store.InTx(ctx, func(tx *postgres.Tx) error {
+		sealed, err := tx.AuditKey(ctx)
+		if err != nil {
+			return err
+		}
+		var plain []byte
+		if len(sealed) == 0 {
+			plain, err = makeAuditKey(ctx, tx, keys, place)
+		} else {
+			plain, err = keys.Open(place, sealed)
+		}
+		if err != nil {
+			return fmt.Errorf("audit key: %w", err)
+		}
+		var ok bool
+		if key, ok = controlplane.NewAuditKey(plain); !ok {
+			return fmt.Errorf("audit key: it has %d bytes", len(plain))
+		}
+		return nil
+	})
+	return key, err
+}
+
+func makeAuditKey(
+	ctx context.Context, tx *postgres.Tx, keys *seal.Keyring, place seal.Place,
+) ([]byte, error) {
+	plain := make([]byte, 32)
+	if _, err := rand.Read(plain); err != nil {
+		return nil, err
+	}
+	sealed, err := keys.Seal(place, plain)
+	if err != nil {
+		return nil, err
+	}
+	return plain, tx.PutAuditKey(ctx, sealed)
+}
+
 func wrongKey(message string) error {
 	return &controlplane.Error{
 		Kind: controlplane.Invalid, Code: "master_key_wrong", Field: "NULLOPS_MASTER_KEYS",

@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // optional turns an id into a nullable column: the empty one is NULL.
@@ -20,6 +21,14 @@ func given[T ~string](s *string) T {
 		return ""
 	}
 	return T(*s)
+}
+
+// moment turns a time into a nullable column: the zero time is NULL.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // strs turns typed strings into those a query takes.

@@ -13,47 +13,14 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// ForgetKeys deletes idempotency keys older than the time.
-func (t *Tx) ForgetKeys(ctx context.Context, before time.Time) error {
-	if _, err := t.q.DeleteIdempotencyKeysBefore(ctx, before); err != nil {
-		return fmt.Errorf("forget idempotency keys: %w", err)
-	}
-	return nil
-}
-
-// InsertAudit adds an entry to the journal of deeds.
-func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
-	err := t.q.InsertAudit(ctx, dbsqlc.InsertAuditParams{
-		Actor: e.Actor, ActorID: optional(e.ActorID), Action: e.Action, Object: e.Object,
-		ProjectID: optional(e.Project), EnvironmentID: optional(e.Environment),
-		Origin: e.From, RequestID: e.RequestID, Result: string(e.Result), Detail: e.Detail,
-	})
+// ForgetKeys deletes at most so many idempotency keys older than the time, and
+// says how many there were.
+func (t *Tx) ForgetKeys(ctx context.Context, before time.Time, most int) (int, error) {
+	n, err := t.q.DeleteIdempotencyKeysBefore(ctx, before, int32(most))
 	if err != nil {
-		return fmt.Errorf("audit %s of %s: %w", e.Action, e.Object, err)
+		return 0, fmt.Errorf("forget idempotency keys: %w", err)
 	}
-	return nil
-}
-
-// ListAudit gives at most so many entries below the number, newest first.
-func (t *Tx) ListAudit(
-	ctx context.Context, before int64, most int,
-) ([]controlplane.AuditEntry, error) {
-	rows, err := t.q.ListAudit(ctx, before, int32(most))
-	if err != nil {
-		return nil, fmt.Errorf("list audit: %w", err)
-	}
-	all := make([]controlplane.AuditEntry, len(rows))
-	for i, r := range rows {
-		all[i] = controlplane.AuditEntry{
-			ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object,
-			ActorID:     given[controlplane.UserID](r.ActorID),
-			Project:     given[controlplane.ProjectID](r.ProjectID),
-			Environment: given[controlplane.EnvironmentID](r.EnvironmentID),
-			From:        r.Origin, RequestID: r.RequestID,
-			Result: controlplane.AuditResult(r.Result), Detail: r.Detail,
-		}
-	}
-	return all, nil
+	return int(n), nil
 }
 
 // Idempotent gives the object that the same create made within the last day,

@@ -226,7 +226,7 @@ func TestAudited_KeepsRefusals(t *testing.T) {
 		})
 	}
 	err := s.Read(t.Context(), func(tx *postgres.Tx) error {
-		entries, err := tx.ListAudit(t.Context(), 1<<62, 10)
+		entries, err := tx.ListAudit(t.Context(), postgres.AuditFilter{Everything: true, Most: 10})
 		if err != nil {
 			return err
 		}

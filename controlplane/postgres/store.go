@@ -32,7 +32,8 @@ type Config struct {
 
 // Store is the way to the database. It is safe for concurrent use.
 type Store struct {
-	pool *pgxpool.Pool
+	pool     *pgxpool.Pool
+	auditKey *controlplane.AuditKey
 }
 
 // Open makes the pool and proves that the database answers.
@@ -123,7 +124,7 @@ func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (
 			_ = tx.Rollback(undo)
 		}
 	}()
-	t := &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}}
+	t := &Tx{tx: tx, q: dbsqlc.New(tx), wakes: map[string]bool{}, auditKey: s.auditKey}
 	if err := fn(t); err != nil {
 		return err
 	}

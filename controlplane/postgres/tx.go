@@ -16,6 +16,8 @@ type Tx struct {
 	tx    pgx.Tx
 	q     *dbsqlc.Queries
 	wakes map[string]bool
+	// auditKey is nil in a store that nobody gave one, see InsertAudit.
+	auditKey *controlplane.AuditKey
 }
 
 // Wake wakes the topic's subscribers if and when the transaction commits. The

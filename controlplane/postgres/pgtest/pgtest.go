@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
@@ -43,7 +44,14 @@ func Open(t testing.TB, dsn string) *postgres.Store {
 		t.Fatalf("open test database: %v", err)
 	}
 	t.Cleanup(s.Close)
+	s.ChainAudit(AuditKey())
 	return s
+}
+
+// AuditKey is what links the entries of a test's audit.
+func AuditKey() controlplane.AuditKey {
+	key, _ := controlplane.NewAuditKey([]byte("the audit key of a test, 32 byte"))
+	return key
 }
 
 // URL makes a database with the schema of the files and gives its URL, for

@@ -71,8 +71,9 @@ DELETE FROM sessions WHERE id = @id;
 DELETE FROM sessions WHERE user_id = @user_id AND id IS DISTINCT FROM sqlc.narg(keep)::uuid;
 
 -- name: DeleteDeadSessions :execrows
--- Sessions that no longer open anything.
-DELETE FROM sessions WHERE last_used_at <= @idle_since OR expires_at <= @now;
+-- Sessions that no longer open anything, some at a time: nobody waits long.
+DELETE FROM sessions WHERE id IN (SELECT s.id FROM sessions s
+    WHERE s.last_used_at <= @idle_since OR s.expires_at <= @now LIMIT @most);
 
 -- name: InsertToken :exec
 -- An API token, as its hash.

@@ -106,10 +106,12 @@ ORDER BY e.name LIMIT @most;
 
 -- name: PutEnvironment :exec
 -- Inserts, or replaces the one of that id.
-INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours)
-VALUES (@id, @name, @domain, @description, @restricted, @cleanup_after_hours)
+INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours,
+    placement)
+VALUES (@id, @name, @domain, @description, @restricted, @cleanup_after_hours, @placement)
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, description = excluded.description,
-    restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours;
+    restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours,
+    placement = excluded.placement;
 
 -- name: DeleteEnvironment :exec
 -- Impossible while nodes or deployments are in it; grants go along.
@@ -151,10 +153,11 @@ SELECT id FROM projects WHERE name = @name FOR UPDATE;
 
 -- name: PutProject :exec
 -- Inserts, or replaces the one of that id.
-INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours)
-VALUES (@id, @name, @description, @cpu, @memory_mib, sqlc.narg(cleanup_after_hours))
+INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours, placement)
+VALUES (@id, @name, @description, @cpu, @memory_mib, sqlc.narg(cleanup_after_hours), @placement)
 ON CONFLICT (id) DO UPDATE SET description = excluded.description, cpu = excluded.cpu,
-    memory_mib = excluded.memory_mib, cleanup_after_hours = excluded.cleanup_after_hours;
+    memory_mib = excluded.memory_mib, cleanup_after_hours = excluded.cleanup_after_hours,
+    placement = excluded.placement;
 
 -- name: DeleteProject :exec
 -- Impossible while it has deployments; versions, secrets and grants go along.

@@ -1,9 +1,9 @@
 -- name: InsertDeployment :exec
 -- The row is also the reservation: who inserts it holds the environment's nodes.
 INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name, created_by,
-    cpu, memory_mib, versions)
+    cpu, memory_mib, gpus, versions)
 VALUES (@id, @name, @project_id, @environment_id, @node_id, @node_name, @created_by,
-    @cpu, @memory_mib, @versions);
+    @cpu, @memory_mib, @gpus, @versions);
 
 -- name: InsertHost :exec
 -- The primary key makes sure that no two deployments share a host.
@@ -29,18 +29,18 @@ VALUES (@run_id, @key, @position, @kind, @title);
 
 -- name: LockNodesOfEnvironment :many
 -- Placement reads them under a lock, so that two racers never overbook.
-SELECT id, name, status, inventory, vitals FROM nodes
+SELECT id, name, status, inventory, vitals, settings FROM nodes
 WHERE environment_id = @environment_id ORDER BY name FOR UPDATE;
 
 -- name: ListReservations :many
--- What is promised on each node, and what of it is really used.
-SELECT d.node_id, sum(d.cpu)::double precision AS cpu, sum(d.memory_mib)::bigint AS memory_mib,
-    coalesce(sum((SELECT sum(h.memory) FROM service_health h
-        WHERE h.deployment_id = d.id)), 0)::bigint AS memory_used
+-- What is promised on each node, deployment by deployment, and what of it is
+-- really used.
+SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+    coalesce((SELECT sum(h.memory) FROM service_health h
+        WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
 FROM deployments d
 WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL
-    AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
-GROUP BY d.node_id;
+    AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten');
 
 -- name: GetDeploymentRow :one
 -- One deployment as people see it.
@@ -89,7 +89,8 @@ WHERE id = @id;
 
 -- name: SetDeploymentNode :exec
 -- A retry may be placed elsewhere.
-UPDATE deployments SET node_id = @node_id, node_name = @node_name, versions = @versions
+UPDATE deployments SET node_id = @node_id, node_name = @node_name, versions = @versions,
+    cpu = @cpu, memory_mib = @memory_mib, gpus = @gpus
 WHERE id = @id;
 
 -- name: SetDeploymentDetail :exec
@@ -278,7 +279,7 @@ WHERE r.deployment_id = @deployment_id AND s.progress IS NOT NULL
 
 -- name: GetTarget :one
 -- A project with its current pipeline, as a new run needs it.
-SELECT p.id, p.name, p.cpu, p.memory_mib, v.version, v.pipeline
+SELECT p.id, p.name, p.cpu, p.memory_mib, p.placement, v.version, v.pipeline
 FROM projects p
 JOIN LATERAL (SELECT * FROM pipeline_versions v WHERE v.project_id = p.id
     ORDER BY v.version DESC LIMIT 1) v ON true
@@ -290,7 +291,7 @@ SELECT id, name FROM projects WHERE name = @name;
 
 -- name: GetEnvironmentIdentity :one
 -- The environment of a new deployment.
-SELECT id, name, domain, restricted FROM environments WHERE name = @name;
+SELECT id, name, domain, restricted, placement FROM environments WHERE name = @name;
 
 -- name: ListSecretNames :many
 -- The secrets a pipeline may refer to.

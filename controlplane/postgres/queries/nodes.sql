@@ -32,8 +32,12 @@ WHERE n.name > @after ORDER BY n.name LIMIT @most;
 
 -- name: InsertNode :exec
 -- A machine nobody has met yet.
-INSERT INTO nodes (id, name, environment_id, address, expected)
-VALUES (@id, @name, @environment_id, @address, @expected);
+INSERT INTO nodes (id, name, environment_id, address, expected, settings)
+VALUES (@id, @name, @environment_id, @address, @expected, @settings);
+
+-- name: SetNodeSettings :exec
+-- What an admin decides about a node, as a whole, and where it is reached.
+UPDATE nodes SET settings = @settings, address = @address WHERE id = @id;
 
 -- name: DeleteNode :execrows
 -- Impossible while deployments are on it.

@@ -720,6 +720,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who did what, newest first
+         * @description Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+         *     themselves and what was done to the projects, environments and deployments they may see.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same as a file
+         * @description CSV, or one JSON object a line, newest first, streamed. Cells that a spreadsheet would take for a formula get an apostrophe in front.
+         */
+        get: operations["exportAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Prove that no entry was changed, moved or deleted
+         * @description Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+         */
+        post: operations["verifyAudit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments": {
         parameters: {
             query?: never;
@@ -1450,6 +1511,11 @@ export interface components {
             changed_at: string;
             /** Format: date-time */
             ready_at?: string;
+            /**
+             * Format: date-time
+             * @description When it is removed for lack of activity, by its project's or environment's cleanup rule; absent is never.
+             */
+            expires_at?: string;
             left?: string[];
             level: components["schemas"]["Level"];
         };
@@ -1479,6 +1545,58 @@ export interface components {
             name: string;
             port: number;
             exposed: boolean;
+        };
+        /**
+         * @description `refused` was not allowed or not valid, `failed` broke.
+         * @enum {string}
+         */
+        AuditResult: "ok" | "refused" | "failed";
+        AuditEntry: {
+            /** @description Its place in the list. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Its place in the chain, without gaps.
+             */
+            seq?: number;
+            /** Format: date-time */
+            at: string;
+            actor: string;
+            /** @example put service */
+            action: string;
+            /** @example service api */
+            object: string;
+            result: components["schemas"]["AuditResult"];
+            /** @description A code or a list of names; never a value. */
+            detail?: string;
+            /** @description The address it came from. */
+            from?: string;
+            request_id?: string;
+        };
+        AuditList: {
+            items: components["schemas"]["AuditEntry"][];
+            next_cursor?: string;
+        };
+        AuditVerification: {
+            ok: boolean;
+            /**
+             * Format: int64
+             * @description How many were checked.
+             */
+            entries: number;
+            /**
+             * Format: int64
+             * @description The newest.
+             */
+            head: number;
+            /** @description The newest entry's link, in hex. */
+            head_link: string;
+            /** @description At most a hundred. */
+            findings: {
+                /** Format: int64 */
+                seq: number;
+                problem: string;
+            }[];
         };
         DeploymentList: {
             items: components["schemas"]["Deployment"][];
@@ -1562,6 +1680,9 @@ export interface components {
             pulled_bytes?: number;
             /** Format: int64 */
             total_bytes?: number;
+            /** @description Layers of the image that are on the node. */
+            pulled_layers?: number;
+            total_layers?: number;
             /** Format: int64 */
             lines?: number;
             /** Format: int64 */
@@ -3062,6 +3183,96 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description A user's name, or `system:` and a task. */
+                actor?: string;
+                /** @description How the action begins. */
+                action?: string;
+                /** @description Part of what it was done to. */
+                object?: string;
+                result?: components["schemas"]["AuditResult"];
+                since?: string;
+                until?: string;
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportAudit: {
+        parameters: {
+            query?: {
+                format?: "csv" | "jsonl";
+                /** @description A user's name, or `system:` and a task. */
+                actor?: string;
+                /** @description How the action begins. */
+                action?: string;
+                /** @description Part of what it was done to. */
+                object?: string;
+                result?: components["schemas"]["AuditResult"];
+                since?: string;
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    /** @description A name for the file. */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/x-ndjson": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    verifyAudit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditVerification"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -56,12 +56,13 @@ func (q *Queries) CountUsers(ctx context.Context) (int64, error) {
 }
 
 const deleteDeadSessions = `-- name: DeleteDeadSessions :execrows
-DELETE FROM sessions WHERE last_used_at <= $1 OR expires_at <= $2
+DELETE FROM sessions WHERE id IN (SELECT s.id FROM sessions s
+    WHERE s.last_used_at <= $1 OR s.expires_at <= $2 LIMIT $3)
 `
 
-// Sessions that no longer open anything.
-func (q *Queries) DeleteDeadSessions(ctx context.Context, idleSince time.Time, now time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteDeadSessions, idleSince, now)
+// Sessions that no longer open anything, some at a time: nobody waits long.
+func (q *Queries) DeleteDeadSessions(ctx context.Context, idleSince time.Time, now time.Time, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteDeadSessions, idleSince, now, most)
 	if err != nil {
 		return 0, err
 	}

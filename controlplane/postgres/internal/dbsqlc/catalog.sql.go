@@ -124,7 +124,7 @@ func (q *Queries) ForgetGoneOfProject(ctx context.Context, id string) error {
 }
 
 const getEnvironment = `-- name: GetEnvironment :one
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -148,6 +148,7 @@ func (q *Queries) GetEnvironment(ctx context.Context, name string) (GetEnvironme
 		&i.Environment.Description,
 		&i.Environment.Restricted,
 		&i.Environment.CleanupAfterHours,
+		&i.Environment.Placement,
 		&i.Nodes,
 		&i.NodesOnline,
 	)
@@ -209,7 +210,7 @@ func (q *Queries) GetPlugin(ctx context.Context, name string) (GetPluginRow, err
 }
 
 const getProject = `-- name: GetProject :one
-SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours,
+SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours, p.placement,
     (SELECT coalesce(max(v.version), 0) FROM pipeline_versions v
         WHERE v.project_id = p.id)::integer AS version,
     (SELECT count(*) FROM deployments d WHERE d.project_id = p.id
@@ -234,6 +235,7 @@ func (q *Queries) GetProject(ctx context.Context, name string) (GetProjectRow, e
 		&i.Project.Cpu,
 		&i.Project.MemoryMib,
 		&i.Project.CleanupAfterHours,
+		&i.Project.Placement,
 		&i.Version,
 		&i.Deployments,
 	)
@@ -394,7 +396,7 @@ func (q *Queries) InsertVersion(ctx context.Context, arg InsertVersionParams) er
 }
 
 const listEnvironments = `-- name: ListEnvironments :many
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -442,6 +444,7 @@ func (q *Queries) ListEnvironments(ctx context.Context, arg ListEnvironmentsPara
 			&i.Environment.Description,
 			&i.Environment.Restricted,
 			&i.Environment.CleanupAfterHours,
+			&i.Environment.Placement,
 			&i.Nodes,
 			&i.NodesOnline,
 		); err != nil {
@@ -503,7 +506,7 @@ func (q *Queries) ListPlugins(ctx context.Context, after string, most int32) ([]
 }
 
 const listProjects = `-- name: ListProjects :many
-SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours,
+SELECT p.id, p.name, p.description, p.cpu, p.memory_mib, p.cleanup_after_hours, p.placement,
     (SELECT coalesce(max(v.version), 0) FROM pipeline_versions v
         WHERE v.project_id = p.id)::integer AS version,
     (SELECT count(*) FROM deployments d WHERE d.project_id = p.id
@@ -547,6 +550,7 @@ func (q *Queries) ListProjects(ctx context.Context, arg ListProjectsParams) ([]L
 			&i.Project.Cpu,
 			&i.Project.MemoryMib,
 			&i.Project.CleanupAfterHours,
+			&i.Project.Placement,
 			&i.Version,
 			&i.Deployments,
 		); err != nil {
@@ -867,10 +871,12 @@ func (q *Queries) LockProject(ctx context.Context, name string) (string, error) 
 }
 
 const putEnvironment = `-- name: PutEnvironment :exec
-INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours,
+    placement)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, description = excluded.description,
-    restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours
+    restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours,
+    placement = excluded.placement
 `
 
 type PutEnvironmentParams struct {
@@ -880,6 +886,7 @@ type PutEnvironmentParams struct {
 	Description       string
 	Restricted        bool
 	CleanupAfterHours int32
+	Placement         []byte
 }
 
 // Inserts, or replaces the one of that id.
@@ -891,6 +898,7 @@ func (q *Queries) PutEnvironment(ctx context.Context, arg PutEnvironmentParams) 
 		arg.Description,
 		arg.Restricted,
 		arg.CleanupAfterHours,
+		arg.Placement,
 	)
 	return err
 }
@@ -931,10 +939,11 @@ func (q *Queries) PutPlugin(ctx context.Context, arg PutPluginParams) (int64, er
 }
 
 const putProject = `-- name: PutProject :exec
-INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO projects (id, name, description, cpu, memory_mib, cleanup_after_hours, placement)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (id) DO UPDATE SET description = excluded.description, cpu = excluded.cpu,
-    memory_mib = excluded.memory_mib, cleanup_after_hours = excluded.cleanup_after_hours
+    memory_mib = excluded.memory_mib, cleanup_after_hours = excluded.cleanup_after_hours,
+    placement = excluded.placement
 `
 
 type PutProjectParams struct {
@@ -944,6 +953,7 @@ type PutProjectParams struct {
 	Cpu               float64
 	MemoryMib         int32
 	CleanupAfterHours *int32
+	Placement         []byte
 }
 
 // Inserts, or replaces the one of that id.
@@ -955,6 +965,7 @@ func (q *Queries) PutProject(ctx context.Context, arg PutProjectParams) error {
 		arg.Cpu,
 		arg.MemoryMib,
 		arg.CleanupAfterHours,
+		arg.Placement,
 	)
 	return err
 }

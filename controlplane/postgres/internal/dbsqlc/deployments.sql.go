@@ -104,7 +104,7 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 }
 
 const getEnvironmentIdentity = `-- name: GetEnvironmentIdentity :one
-SELECT id, name, domain, restricted FROM environments WHERE name = $1
+SELECT id, name, domain, restricted, placement FROM environments WHERE name = $1
 `
 
 type GetEnvironmentIdentityRow struct {
@@ -112,6 +112,7 @@ type GetEnvironmentIdentityRow struct {
 	Name       string
 	Domain     string
 	Restricted bool
+	Placement  []byte
 }
 
 // The environment of a new deployment.
@@ -123,6 +124,7 @@ func (q *Queries) GetEnvironmentIdentity(ctx context.Context, name string) (GetE
 		&i.Name,
 		&i.Domain,
 		&i.Restricted,
+		&i.Placement,
 	)
 	return i, err
 }
@@ -223,7 +225,7 @@ func (q *Queries) GetRunByID(ctx context.Context, id string) (Run, error) {
 }
 
 const getTarget = `-- name: GetTarget :one
-SELECT p.id, p.name, p.cpu, p.memory_mib, v.version, v.pipeline
+SELECT p.id, p.name, p.cpu, p.memory_mib, p.placement, v.version, v.pipeline
 FROM projects p
 JOIN LATERAL (SELECT project_id, version, pipeline, digest, note, created_by, created_at FROM pipeline_versions v WHERE v.project_id = p.id
     ORDER BY v.version DESC LIMIT 1) v ON true
@@ -235,6 +237,7 @@ type GetTargetRow struct {
 	Name      string
 	Cpu       float64
 	MemoryMib int32
+	Placement []byte
 	Version   int32
 	Pipeline  []byte
 }
@@ -248,6 +251,7 @@ func (q *Queries) GetTarget(ctx context.Context, name string) (GetTargetRow, err
 		&i.Name,
 		&i.Cpu,
 		&i.MemoryMib,
+		&i.Placement,
 		&i.Version,
 		&i.Pipeline,
 	)
@@ -256,9 +260,9 @@ func (q *Queries) GetTarget(ctx context.Context, name string) (GetTargetRow, err
 
 const insertDeployment = `-- name: InsertDeployment :exec
 INSERT INTO deployments (id, name, project_id, environment_id, node_id, node_name, created_by,
-    cpu, memory_mib, versions)
+    cpu, memory_mib, gpus, versions)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10)
+    $8, $9, $10, $11)
 `
 
 type InsertDeploymentParams struct {
@@ -271,6 +275,7 @@ type InsertDeploymentParams struct {
 	CreatedBy     string
 	Cpu           float64
 	MemoryMib     int64
+	Gpus          []string
 	Versions      []byte
 }
 
@@ -286,6 +291,7 @@ func (q *Queries) InsertDeployment(ctx context.Context, arg InsertDeploymentPara
 		arg.CreatedBy,
 		arg.Cpu,
 		arg.MemoryMib,
+		arg.Gpus,
 		arg.Versions,
 	)
 	return err
@@ -806,23 +812,25 @@ func (q *Queries) ListProgress(ctx context.Context, deploymentID string) ([]List
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT d.node_id, sum(d.cpu)::double precision AS cpu, sum(d.memory_mib)::bigint AS memory_mib,
-    coalesce(sum((SELECT sum(h.memory) FROM service_health h
-        WHERE h.deployment_id = d.id)), 0)::bigint AS memory_used
+SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+    coalesce((SELECT sum(h.memory) FROM service_health h
+        WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
 FROM deployments d
 WHERE d.environment_id = $1 AND d.node_id IS NOT NULL
     AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
-GROUP BY d.node_id
 `
 
 type ListReservationsRow struct {
 	NodeID     *string
+	Status     string
 	Cpu        float64
 	MemoryMib  int64
+	Gpus       []string
 	MemoryUsed int64
 }
 
-// What is promised on each node, and what of it is really used.
+// What is promised on each node, deployment by deployment, and what of it is
+// really used.
 func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([]ListReservationsRow, error) {
 	rows, err := q.db.Query(ctx, listReservations, environmentID)
 	if err != nil {
@@ -834,8 +842,10 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 		var i ListReservationsRow
 		if err := rows.Scan(
 			&i.NodeID,
+			&i.Status,
 			&i.Cpu,
 			&i.MemoryMib,
+			&i.Gpus,
 			&i.MemoryUsed,
 		); err != nil {
 			return nil, err
@@ -1102,7 +1112,7 @@ func (q *Queries) ListUsualSeconds(ctx context.Context, projectID string) ([]Lis
 }
 
 const lockDeployment = `-- name: LockDeployment :one
-SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, r.id AS run_id, r.number AS run FROM deployments d
+SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, r.id AS run_id, r.number AS run FROM deployments d
 JOIN LATERAL (SELECT r.id, r.number FROM runs r WHERE r.deployment_id = d.id
     ORDER BY r.number DESC LIMIT 1) r ON true
 WHERE d.id = $1 FOR UPDATE OF d
@@ -1130,6 +1140,8 @@ type LockDeploymentRow struct {
 	Versions      []byte
 	LastEvent     int64
 	LastLine      int64
+	Gpus          []string
+	ActiveAt      time.Time
 	RunID         string
 	Run           int32
 }
@@ -1160,6 +1172,8 @@ func (q *Queries) LockDeployment(ctx context.Context, id string) (LockDeployment
 		&i.Versions,
 		&i.LastEvent,
 		&i.LastLine,
+		&i.Gpus,
+		&i.ActiveAt,
 		&i.RunID,
 		&i.Run,
 	)
@@ -1167,7 +1181,7 @@ func (q *Queries) LockDeployment(ctx context.Context, id string) (LockDeployment
 }
 
 const lockNodesOfEnvironment = `-- name: LockNodesOfEnvironment :many
-SELECT id, name, status, inventory, vitals FROM nodes
+SELECT id, name, status, inventory, vitals, settings FROM nodes
 WHERE environment_id = $1 ORDER BY name FOR UPDATE
 `
 
@@ -1177,6 +1191,7 @@ type LockNodesOfEnvironmentRow struct {
 	Status    string
 	Inventory []byte
 	Vitals    []byte
+	Settings  []byte
 }
 
 // Placement reads them under a lock, so that two racers never overbook.
@@ -1195,6 +1210,7 @@ func (q *Queries) LockNodesOfEnvironment(ctx context.Context, environmentID stri
 			&i.Status,
 			&i.Inventory,
 			&i.Vitals,
+			&i.Settings,
 		); err != nil {
 			return nil, err
 		}
@@ -1468,15 +1484,19 @@ func (q *Queries) SetDeploymentGoal(ctx context.Context, want string, canceled b
 }
 
 const setDeploymentNode = `-- name: SetDeploymentNode :exec
-UPDATE deployments SET node_id = $1, node_name = $2, versions = $3
-WHERE id = $4
+UPDATE deployments SET node_id = $1, node_name = $2, versions = $3,
+    cpu = $4, memory_mib = $5, gpus = $6
+WHERE id = $7
 `
 
 type SetDeploymentNodeParams struct {
-	NodeID   *string
-	NodeName string
-	Versions []byte
-	ID       string
+	NodeID    *string
+	NodeName  string
+	Versions  []byte
+	Cpu       float64
+	MemoryMib int64
+	Gpus      []string
+	ID        string
 }
 
 // A retry may be placed elsewhere.
@@ -1485,6 +1505,9 @@ func (q *Queries) SetDeploymentNode(ctx context.Context, arg SetDeploymentNodePa
 		arg.NodeID,
 		arg.NodeName,
 		arg.Versions,
+		arg.Cpu,
+		arg.MemoryMib,
+		arg.Gpus,
 		arg.ID,
 	)
 	return err

@@ -11,12 +11,14 @@ import (
 )
 
 const deleteIdempotencyKeysBefore = `-- name: DeleteIdempotencyKeysBefore :execrows
-DELETE FROM idempotency_keys WHERE created_at < $1
+DELETE FROM idempotency_keys WHERE (user_id, operation, key) IN (
+    SELECT k.user_id, k.operation, k.key FROM idempotency_keys k
+    WHERE k.created_at < $1 LIMIT $2)
 `
 
-// Keys count for a day.
-func (q *Queries) DeleteIdempotencyKeysBefore(ctx context.Context, before time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteIdempotencyKeysBefore, before)
+// Keys count for a day. Some at a time: nobody waits long for the rows.
+func (q *Queries) DeleteIdempotencyKeysBefore(ctx context.Context, before time.Time, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteIdempotencyKeysBefore, before, most)
 	if err != nil {
 		return 0, err
 	}
@@ -40,82 +42,6 @@ func (q *Queries) GetIdempotencyKey(ctx context.Context, userID string, operatio
 	var i GetIdempotencyKeyRow
 	err := row.Scan(&i.Request, &i.ObjectID)
 	return i, err
-}
-
-const insertAudit = `-- name: InsertAudit :exec
-INSERT INTO audit (actor, actor_id, action, object, project_id, environment_id,
-    origin, request_id, result, detail)
-VALUES ($1, $2, $3, $4, $5,
-    $6, $7, $8, $9, $10)
-`
-
-type InsertAuditParams struct {
-	Actor         string
-	ActorID       *string
-	Action        string
-	Object        string
-	ProjectID     *string
-	EnvironmentID *string
-	Origin        string
-	RequestID     string
-	Result        string
-	Detail        string
-}
-
-// The only way to write the audit journal, which the database never lets
-// anybody change.
-func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) error {
-	_, err := q.db.Exec(ctx, insertAudit,
-		arg.Actor,
-		arg.ActorID,
-		arg.Action,
-		arg.Object,
-		arg.ProjectID,
-		arg.EnvironmentID,
-		arg.Origin,
-		arg.RequestID,
-		arg.Result,
-		arg.Detail,
-	)
-	return err
-}
-
-const listAudit = `-- name: ListAudit :many
-SELECT id, at, actor, actor_id, action, object, project_id, environment_id, origin, request_id, result, detail FROM audit WHERE id < $1 ORDER BY id DESC LIMIT $2
-`
-
-// The journal, newest first.
-func (q *Queries) ListAudit(ctx context.Context, before int64, most int32) ([]Audit, error) {
-	rows, err := q.db.Query(ctx, listAudit, before, most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Audit{}
-	for rows.Next() {
-		var i Audit
-		if err := rows.Scan(
-			&i.ID,
-			&i.At,
-			&i.Actor,
-			&i.ActorID,
-			&i.Action,
-			&i.Object,
-			&i.ProjectID,
-			&i.EnvironmentID,
-			&i.Origin,
-			&i.RequestID,
-			&i.Result,
-			&i.Detail,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const notify = `-- name: Notify :exec

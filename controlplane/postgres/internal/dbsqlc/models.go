@@ -6,6 +6,8 @@ package dbsqlc
 
 import (
 	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 type ApiToken struct {
@@ -31,6 +33,22 @@ type Audit struct {
 	RequestID     string
 	Result        string
 	Detail        string
+	Seq           *int64
+	Mac           []byte
+}
+
+type AuditCheckpoint struct {
+	Seq  int64
+	Link []byte
+	At   time.Time
+	Mac  []byte
+}
+
+type AuditHead struct {
+	One       bool
+	Seq       int64
+	Mac       []byte
+	SealedKey []byte
 }
 
 type Deployment struct {
@@ -55,6 +73,8 @@ type Deployment struct {
 	Versions      []byte
 	LastEvent     int64
 	LastLine      int64
+	Gpus          []string
+	ActiveAt      time.Time
 }
 
 type DeploymentEvent struct {
@@ -127,6 +147,18 @@ type Environment struct {
 	Description       string
 	Restricted        bool
 	CleanupAfterHours int32
+	Placement         []byte
+}
+
+type ForgottenNode struct {
+	ID          int64
+	Name        string
+	Environment string
+	Address     string
+	Thumbprint  string
+	ForgottenBy string
+	ForgottenAt time.Time
+	LeftBehind  []byte
 }
 
 type Grant struct {
@@ -150,6 +182,12 @@ type Identity struct {
 	Certificate []byte
 	Key         []byte
 	CreatedAt   time.Time
+}
+
+type Job struct {
+	Name   string
+	Every  pgtype.Interval
+	NextAt time.Time
 }
 
 type KeyCheck struct {
@@ -190,6 +228,21 @@ type Node struct {
 	Inventory         []byte
 	Vitals            []byte
 	CreatedAt         time.Time
+	Settings          []byte
+	Rejected          string
+	Drain             string
+	DrainSince        *time.Time
+	DrainDeadline     *time.Time
+	DrainBy           string
+}
+
+type NodeEvent struct {
+	ID     int64
+	NodeID string
+	At     time.Time
+	Kind   string
+	Detail string
+	Xact   int64
 }
 
 type NodeLease struct {
@@ -240,6 +293,7 @@ type Project struct {
 	Cpu               float64
 	MemoryMib         int32
 	CleanupAfterHours *int32
+	Placement         []byte
 }
 
 type ProjectPlugin struct {

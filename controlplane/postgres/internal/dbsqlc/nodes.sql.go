@@ -102,7 +102,7 @@ func (q *Queries) GetActiveToken(ctx context.Context, nodeID string) (NodeToken,
 }
 
 const getNode = `-- name: GetNode :one
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, e.name AS environment,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -147,6 +147,12 @@ func (q *Queries) GetNode(ctx context.Context, name *string, iD *string) (GetNod
 		&i.Node.Inventory,
 		&i.Node.Vitals,
 		&i.Node.CreatedAt,
+		&i.Node.Settings,
+		&i.Node.Rejected,
+		&i.Node.Drain,
+		&i.Node.DrainSince,
+		&i.Node.DrainDeadline,
+		&i.Node.DrainBy,
 		&i.Environment,
 		&i.Kid,
 		&i.RevocationPending,
@@ -158,8 +164,8 @@ func (q *Queries) GetNode(ctx context.Context, name *string, iD *string) (GetNod
 }
 
 const insertNode = `-- name: InsertNode :exec
-INSERT INTO nodes (id, name, environment_id, address, expected)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO nodes (id, name, environment_id, address, expected, settings)
+VALUES ($1, $2, $3, $4, $5, $6)
 `
 
 type InsertNodeParams struct {
@@ -168,6 +174,7 @@ type InsertNodeParams struct {
 	EnvironmentID string
 	Address       string
 	Expected      string
+	Settings      []byte
 }
 
 // A machine nobody has met yet.
@@ -178,6 +185,7 @@ func (q *Queries) InsertNode(ctx context.Context, arg InsertNodeParams) error {
 		arg.EnvironmentID,
 		arg.Address,
 		arg.Expected,
+		arg.Settings,
 	)
 	return err
 }
@@ -193,7 +201,7 @@ func (q *Queries) InsertNodeToken(ctx context.Context, kid string, nodeID string
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, e.name AS environment,
+SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n.thumbprint, n.expected, n.pending, n.pending_proof_valid, n.build, n.inventory, n.vitals, n.created_at, n.settings, n.rejected, n.drain, n.drain_since, n.drain_deadline, n.drain_by, e.name AS environment,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
     EXISTS (SELECT FROM node_tokens t WHERE t.node_id = n.id AND t.revocation_pending)::boolean
@@ -244,6 +252,12 @@ func (q *Queries) ListNodes(ctx context.Context, after string, most int32) ([]Li
 			&i.Node.Inventory,
 			&i.Node.Vitals,
 			&i.Node.CreatedAt,
+			&i.Node.Settings,
+			&i.Node.Rejected,
+			&i.Node.Drain,
+			&i.Node.DrainSince,
+			&i.Node.DrainDeadline,
+			&i.Node.DrainBy,
 			&i.Environment,
 			&i.Kid,
 			&i.RevocationPending,
@@ -380,6 +394,16 @@ UPDATE nodes SET build = $1, inventory = $2 WHERE id = $3
 // What the agent said about itself when it connected.
 func (q *Queries) SetInventory(ctx context.Context, build string, inventory []byte, iD string) error {
 	_, err := q.db.Exec(ctx, setInventory, build, inventory, iD)
+	return err
+}
+
+const setNodeSettings = `-- name: SetNodeSettings :exec
+UPDATE nodes SET settings = $1, address = $2 WHERE id = $3
+`
+
+// What an admin decides about a node, as a whole, and where it is reached.
+func (q *Queries) SetNodeSettings(ctx context.Context, settings []byte, address string, iD string) error {
+	_, err := q.db.Exec(ctx, setNodeSettings, settings, address, iD)
 	return err
 }
 

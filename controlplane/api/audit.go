@@ -1,0 +1,186 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
+)
+
+func (s *server) ListAudit(
+	ctx context.Context, r ListAuditRequestObject,
+) (ListAuditResponseObject, error) {
+	before, err := auditCursor(or(r.Params.Cursor, ""))
+	if err != nil {
+		return nil, err
+	}
+	p := r.Params
+	size := or(p.Limit, 100)
+	all, err := s.Audit.List(ctx, actorOf(ctx), audit.Filter{
+		Actor: or(p.Actor, ""), Action: or(p.Action, ""), Object: or(p.Object, ""),
+		Result: controlplane.AuditResult(or(p.Result, "")),
+		Since:  or(p.Since, time.Time{}), Until: or(p.Until, time.Time{}),
+		Before: before, Most: size + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
+		func(e controlplane.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
+	return ListAudit200JSONResponse{Items: each(all, auditEntry), NextCursor: some(next)}, nil
+}
+
+func auditCursor(cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	before, err := strconv.ParseInt(cursor, 10, 64)
+	if err != nil || before < 1 {
+		return 0, &controlplane.Error{Kind: controlplane.Invalid, Code: "cursor_invalid",
+			Field: "cursor", Message: "this is no cursor of ours",
+			Remedy: "Send next_cursor of the page before, or none."}
+	}
+	return before, nil
+}
+
+func auditEntry(e controlplane.AuditEntry) AuditEntry {
+	return AuditEntry{
+		Id: strconv.FormatInt(e.ID, 10), Seq: some(e.Seq), At: e.At, Actor: e.Actor,
+		Action: e.Action, Object: e.Object, Result: AuditResult(e.Result),
+		Detail: some(e.Detail), From: some(e.From), RequestId: some(e.RequestID),
+	}
+}
+
+func (s *server) VerifyAudit(
+	ctx context.Context, _ VerifyAuditRequestObject,
+) (VerifyAuditResponseObject, error) {
+	v, err := s.Audit.Verify(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := VerifyAudit200JSONResponse{Ok: len(v.Findings) == 0, Entries: v.Entries, Head: v.Head,
+		HeadLink: hex.EncodeToString(v.HeadLink[:])}
+	out.Findings = make(auditFindings, len(v.Findings))
+	for i, f := range v.Findings {
+		out.Findings[i].Seq, out.Findings[i].Problem = f.Seq, f.Problem
+	}
+	return out, nil
+}
+
+// auditFindings is what the generator leaves without a name.
+type auditFindings = []struct {
+	Problem string `json:"problem"`
+	Seq     int64  `json:"seq"`
+}
+
+func (s *server) ExportAudit(
+	ctx context.Context, r ExportAuditRequestObject,
+) (ExportAuditResponseObject, error) {
+	actor := actorOf(ctx)
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, err
+	}
+	p := r.Params
+	pages := &auditPages{ctx: ctx, write: writeCSV, next: func(before int64) ([]controlplane.AuditEntry, error) {
+		return s.Audit.List(ctx, actor, audit.Filter{
+			Actor: or(p.Actor, ""), Action: or(p.Action, ""), Object: or(p.Object, ""),
+			Result: controlplane.AuditResult(or(p.Result, "")),
+			Since:  or(p.Since, time.Time{}), Until: or(p.Until, time.Time{}),
+			Before: before, Most: auditPage,
+		})
+	}}
+	if or(p.Format, ExportAuditParamsFormatCsv) == ExportAuditParamsFormatJsonl {
+		pages.write = writeJSONLines
+		return ExportAudit200ApplicationxNdjsonResponse{Body: pages,
+			Headers: attachment("audit.jsonl")}, nil
+	}
+	pages.ready.WriteString("id,seq,at,actor,action,object,result,detail,from,request_id\n")
+	return ExportAudit200TextcsvResponse{Body: pages, Headers: attachment("audit.csv")}, nil
+}
+
+func attachment(name string) ExportAudit200ResponseHeaders {
+	return ExportAudit200ResponseHeaders{
+		ContentDisposition: `attachment; filename="nullops-` + name + `"`}
+}
+
+// auditPage is how many entries are in memory at a time during an export.
+const auditPage = 500
+
+// auditPages reads the journal as a file, a page at a time, as fast as it is
+// taken.
+type auditPages struct {
+	ctx    context.Context
+	next   func(before int64) ([]controlplane.AuditEntry, error)
+	write  func(*bytes.Buffer, []AuditEntry) error
+	ready  bytes.Buffer
+	before int64
+	done   bool
+}
+
+func (p *auditPages) Read(into []byte) (int, error) {
+	for p.ready.Len() == 0 {
+		if p.done {
+			return 0, io.EOF
+		}
+		if err := p.fetch(); err != nil {
+			return 0, err
+		}
+	}
+	return p.ready.Read(into)
+}
+
+func (p *auditPages) fetch() error {
+	all, err := p.next(p.before)
+	if err != nil {
+		return err
+	}
+	if p.done = len(all) < auditPage; len(all) == 0 {
+		return nil
+	}
+	p.before = all[len(all)-1].ID
+	return p.write(&p.ready, each(all, auditEntry))
+}
+
+func writeJSONLines(to *bytes.Buffer, all []AuditEntry) error {
+	lines := json.NewEncoder(to)
+	for _, e := range all {
+		if err := lines.Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeCSV(to *bytes.Buffer, all []AuditEntry) error {
+	rows := csv.NewWriter(to)
+	for _, e := range all {
+		row := []string{e.Id, strconv.FormatInt(or(e.Seq, 0), 10),
+			e.At.UTC().Format(time.RFC3339Nano), e.Actor, e.Action, e.Object, string(e.Result),
+			or(e.Detail, ""), or(e.From, ""), or(e.RequestId, "")}
+		for i, cell := range row {
+			row[i] = harmless(cell)
+		}
+		if err := rows.Write(row); err != nil {
+			return err
+		}
+	}
+	rows.Flush()
+	return rows.Error()
+}
+
+// harmless keeps a spreadsheet from taking a name for a formula.
+func harmless(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}

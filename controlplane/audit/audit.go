@@ -1,0 +1,86 @@
+// Package audit reads the journal of deeds: who did what to what, from where,
+// and how it ended. It lists what a person may see, proves that nothing was
+// taken out or changed, and cuts off what is too old. It never writes an
+// entry: whoever does the deed writes it in the deed's own transaction.
+package audit
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Log is the journal. It is safe for concurrent use.
+type Log struct {
+	store *postgres.Store
+	key   controlplane.AuditKey
+}
+
+// New makes a reader of the store's journal; the key is the one that the
+// store links entries with.
+func New(store *postgres.Store, key controlplane.AuditKey) *Log {
+	return &Log{store: store, key: key}
+}
+
+// Filter chooses entries; empty fields choose all.
+type Filter struct {
+	// Actor is exact, Action how it begins, Object a part of it.
+	Actor, Action, Object string
+	Result                controlplane.AuditResult
+	Since, Until          time.Time
+	// Before is the ID of the entry that the page comes after; zero for none.
+	Before int64
+	Most   int
+}
+
+// List gives what the actor may see, newest first: an admin everything,
+// others what they did themselves and what was done to their projects,
+// environments and the deployments in them.
+func (l *Log) List(
+	ctx context.Context, actor access.Actor, f Filter,
+) (all []controlplane.AuditEntry, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, err
+	}
+	scope := access.Readable(actor)
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		all, err = tx.ListAudit(ctx, postgres.AuditFilter{
+			Everything: scope.All, Own: actor.UserID(),
+			Projects: scope.Projects, Environments: scope.Environments,
+			Actor: f.Actor, Action: f.Action, Object: f.Object, Result: f.Result,
+			Since: f.Since, Until: f.Until, Before: f.Before, Most: f.Most,
+		})
+		return err
+	})
+	return all, err
+}
+
+// Cut deletes entries older than the time and leaves a sealed checkpoint, so
+// that the chain still shows that nothing else is missing. It says how many
+// entries went.
+func (l *Log) Cut(
+	ctx context.Context, actor access.Actor, before time.Time,
+) (gone int64, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return 0, err
+	}
+	entry := actor.Entry("cut", "audit")
+	entry.Detail = "before " + before.UTC().Format(time.RFC3339)
+	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		last, ok, err := tx.AuditBefore(ctx, before)
+		if err != nil || !ok {
+			return err
+		}
+		c := controlplane.AuditCheckpoint{Seq: last.Seq, Link: last.Link, At: last.At}
+		c.Seal = l.key.Checkpoint(c)
+		if gone, err = tx.CutAudit(ctx, c); err != nil {
+			return err
+		}
+		entry.Result = controlplane.AuditOK
+		return tx.InsertAudit(ctx, *entry)
+	})
+	return gone, err
+}

@@ -1,0 +1,121 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Verification is what a walk along the chain found.
+type Verification struct {
+	// Entries is how many links were checked, the newest of them Head.
+	Entries int64
+	Head    int64
+	// HeadLink is what an outside witness may keep: a later chain has to hold
+	// the same link at the same place.
+	HeadLink controlplane.AuditLink
+	// Findings is empty for a chain that nobody touched. It holds at most
+	// mostFindings.
+	Findings []Finding
+}
+
+// Finding is one place where the chain does not hold.
+type Finding struct {
+	// Seq is the entry concerned, or the first of several.
+	Seq     int64
+	Problem string
+}
+
+const (
+	// mostFindings bounds the answer: after so many, more say nothing new.
+	mostFindings = 100
+	// batch is how many entries are read at a time.
+	batch = 1000
+)
+
+// Verify walks the whole chain from the last sealed checkpoint to its end. An
+// entry that was changed, moved, deleted or cut off is found and located.
+func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return v, err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		w := walker{key: l.key}
+		points, err := tx.AuditCheckpoints(ctx)
+		if err != nil {
+			return err
+		}
+		w.start(points)
+		for more := true; more && len(w.found) < mostFindings; {
+			entries, err := tx.AuditChain(ctx, w.seq, batch)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				w.step(e)
+			}
+			more = len(entries) == batch
+		}
+		seq, link, err := tx.AuditHead(ctx)
+		if err != nil {
+			return err
+		}
+		w.end(seq, link)
+		v = Verification{Entries: w.entries, Head: seq, HeadLink: link, Findings: w.found}
+		return nil
+	})
+	return v, err
+}
+
+// walker goes along the chain. It goes on behind a broken link with what the
+// database says there, so that one change is one finding.
+type walker struct {
+	key     controlplane.AuditKey
+	seq     int64
+	link    controlplane.AuditLink
+	entries int64
+	found   []Finding
+}
+
+func (w *walker) find(seq int64, format string, args ...any) {
+	if len(w.found) < mostFindings {
+		w.found = append(w.found, Finding{Seq: seq, Problem: fmt.Sprintf(format, args...)})
+	}
+}
+
+// start begins behind the newest checkpoint; each must have been made with the key.
+func (w *walker) start(points []controlplane.AuditCheckpoint) {
+	for _, c := range points {
+		if !w.key.Checkpoint(c).Equal(c.Seal) {
+			w.find(c.Seq, "the checkpoint at entry %d was not made by this installation: "+
+				"entries up to it may have been deleted", c.Seq)
+		}
+		w.seq, w.link = c.Seq, c.Link
+	}
+}
+
+func (w *walker) step(e controlplane.AuditEntry) {
+	switch {
+	case e.Seq == w.seq+2:
+		w.find(w.seq+1, "entry %d is missing", w.seq+1)
+	case e.Seq > w.seq+2:
+		w.find(w.seq+1, "entries %d to %d are missing", w.seq+1, e.Seq-1)
+	case !w.key.Link(w.link, e).Equal(e.Link):
+		w.find(e.Seq, "entry %d was changed or moved: it says %s %q of %q",
+			e.Seq, e.Actor, e.Action, e.Object)
+	}
+	w.seq, w.link = e.Seq, e.Link
+	w.entries++
+}
+
+func (w *walker) end(head int64, link controlplane.AuditLink) {
+	switch {
+	case w.seq < head:
+		w.find(w.seq+1, "entries %d to %d are missing: the end was cut off", w.seq+1, head)
+	case w.seq > head || !w.link.Equal(link):
+		w.find(head, "the chain's end does not belong to the last entry, %d", w.seq)
+	}
+}

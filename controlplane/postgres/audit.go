@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// ChainAudit gives the key that links entries. Without one no entry can be
+// written, and so nothing be changed.
+func (s *Store) ChainAudit(k controlplane.AuditKey) { s.auditKey = &k }
+
+// InsertAudit adds an entry to the journal of deeds and links it to the one
+// before. Writers queue here until the other's commit, so it comes last in its
+// transaction.
+func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
+	if t.auditKey == nil {
+		return errors.New("audit: no key was given, see Store.ChainAudit")
+	}
+	head, err := t.q.MoveAuditHead(ctx)
+	if err != nil {
+		return fmt.Errorf("audit %s of %s: take the chain's end: %w", e.Action, e.Object, err)
+	}
+	e.Seq, e.At = head.Seq, head.At
+	e.Link = t.auditKey.Link(controlplane.AuditLink(head.Mac), e)
+	err = t.q.InsertAudit(ctx, dbsqlc.InsertAuditParams{
+		Seq: &e.Seq, At: e.At, Mac: e.Link[:],
+		Actor: e.Actor, ActorID: optional(e.ActorID), Action: e.Action, Object: e.Object,
+		ProjectID: optional(e.Project), EnvironmentID: optional(e.Environment),
+		Origin: e.From, RequestID: e.RequestID, Result: string(e.Result), Detail: e.Detail,
+	})
+	if err == nil {
+		err = t.q.PutAuditHead(ctx, e.Link[:])
+	}
+	if err != nil {
+		return fmt.Errorf("audit %s of %s: %w", e.Action, e.Object, err)
+	}
+	return nil
+}
+
+// AuditFilter chooses entries; empty fields choose all. Everything, Own,
+// Projects and Environments say what the asker may see.
+type AuditFilter struct {
+	Everything   bool
+	Own          controlplane.UserID
+	Projects     []controlplane.ProjectID
+	Environments []controlplane.EnvironmentID
+
+	// Action is how it begins, Object a part of it.
+	Actor, Action, Object string
+	Result                controlplane.AuditResult
+	Since, Until          time.Time
+	// Before is the ID of the entry that the page comes after; zero for none.
+	Before int64
+	Most   int
+}
+
+// ListAudit gives entries, newest first.
+func (t *Tx) ListAudit(
+	ctx context.Context, f AuditFilter,
+) ([]controlplane.AuditEntry, error) {
+	rows, err := t.q.ListAudit(ctx, dbsqlc.ListAuditParams{
+		Everything: f.Everything, Own: optional(f.Own), Projects: strs(f.Projects),
+		Environments: strs(f.Environments), Before: page(f.Before),
+		Actor: optional(f.Actor), Action: optional(f.Action), Object: optional(f.Object),
+		Result: optional(f.Result), Since: moment(f.Since), Until: moment(f.Until),
+		Most: int32(f.Most),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list audit: %w", err)
+	}
+	return entries(rows), nil
+}
+
+// AuditChain gives the links that follow the number, in their order.
+func (t *Tx) AuditChain(
+	ctx context.Context, after int64, most int,
+) ([]controlplane.AuditEntry, error) {
+	rows, err := t.q.ListAuditChain(ctx, &after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("read audit chain: %w", err)
+	}
+	return entries(rows), nil
+}
+
+// AuditHead gives number and link of the entry that has to be the last.
+func (t *Tx) AuditHead(ctx context.Context) (int64, controlplane.AuditLink, error) {
+	head, err := t.q.GetAuditHead(ctx)
+	if err != nil {
+		return 0, controlplane.AuditLink{}, fmt.Errorf("read the end of the audit: %w", err)
+	}
+	return head.Seq, controlplane.AuditLink(head.Mac), nil
+}
+
+// AuditCheckpoints lists where retention cut, oldest first.
+func (t *Tx) AuditCheckpoints(ctx context.Context) ([]controlplane.AuditCheckpoint, error) {
+	rows, err := t.q.ListAuditCheckpoints(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list audit checkpoints: %w", err)
+	}
+	all := make([]controlplane.AuditCheckpoint, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.AuditCheckpoint{Seq: r.Seq, Link: controlplane.AuditLink(r.Link),
+			At: r.At, Seal: controlplane.AuditLink(r.Mac)}
+	}
+	return all, nil
+}
+
+// AuditBefore gives the last link that is older than the time; ok is false
+// when there is none.
+func (t *Tx) AuditBefore(
+	ctx context.Context, before time.Time,
+) (e controlplane.AuditEntry, ok bool, err error) {
+	row, err := t.q.GetAuditBefore(ctx, before)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return e, false, nil
+	}
+	if err != nil {
+		return e, false, fmt.Errorf("find where to cut the audit: %w", err)
+	}
+	return entries([]dbsqlc.Audit{row})[0], true, nil
+}
+
+// CutAudit deletes what the checkpoint stands for, and says how many entries
+// that were.
+func (t *Tx) CutAudit(ctx context.Context, c controlplane.AuditCheckpoint) (int64, error) {
+	err := t.q.InsertAuditCheckpoint(ctx, dbsqlc.InsertAuditCheckpointParams{
+		Seq: c.Seq, Link: c.Link[:], At: c.At, Mac: c.Seal[:]})
+	if err != nil {
+		return 0, fmt.Errorf("put audit checkpoint: %w", err)
+	}
+	n, err := t.q.DeleteAuditTo(ctx, &c.Seq, c.At)
+	if err != nil {
+		return 0, fmt.Errorf("cut audit: %w", err)
+	}
+	return n, nil
+}
+
+// AuditKey gives the chain's sealed key, empty before the first start. The row
+// stays locked until the transaction ends.
+func (t *Tx) AuditKey(ctx context.Context) (controlplane.Sealed, error) {
+	sealed, err := t.q.GetAuditKey(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read audit key: %w", err)
+	}
+	return sealed, nil
+}
+
+// PutAuditKey keeps the chain's sealed key.
+func (t *Tx) PutAuditKey(ctx context.Context, sealed controlplane.Sealed) error {
+	if err := t.q.PutAuditKey(ctx, sealed); err != nil {
+		return fmt.Errorf("put audit key: %w", err)
+	}
+	return nil
+}
+
+func entries(rows []dbsqlc.Audit) []controlplane.AuditEntry {
+	all := make([]controlplane.AuditEntry, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.AuditEntry{
+			ID: r.ID, At: r.At, Actor: r.Actor, Action: r.Action, Object: r.Object,
+			ActorID:     given[controlplane.UserID](r.ActorID),
+			Project:     given[controlplane.ProjectID](r.ProjectID),
+			Environment: given[controlplane.EnvironmentID](r.EnvironmentID),
+			From:        r.Origin, RequestID: r.RequestID,
+			Result: controlplane.AuditResult(r.Result), Detail: r.Detail,
+		}
+		if r.Seq != nil {
+			all[i].Seq, all[i].Link = *r.Seq, controlplane.AuditLink(r.Mac)
+		}
+	}
+	return all
+}
+
+// page turns the ID a page comes after into a nullable column.
+func page(before int64) *int64 {
+	if before == 0 {
+		return nil
+	}
+	return &before
+}
