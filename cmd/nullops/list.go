@@ -71,10 +71,11 @@ func printDeployments(w io.Writer, items []apiclient.Deployment) error {
 		fmt.Fprintln(w, "No deployments. Make one: nullops deploy PROJECT --env ENV --name NAME")
 		return nil
 	}
-	rows := [][]string{{"NAME", "PROJECT", "ENVIRONMENT", "STATE", "DETAIL", "MADE BY", "AGE"}}
+	rows := [][]string{{"NAME", "PROJECT", "ENVIRONMENT", "STATE", "DETAIL", "MADE BY", "AGE",
+		"EXPIRES"}}
 	for _, d := range items {
-		rows = append(rows, []string{d.Name, d.Project, d.Environment, string(d.Status),
-			deref(d.Detail), d.CreatedBy, since(d.CreatedAt)})
+		rows = append(rows, []string{d.Name, d.Project, d.Environment, stateOf(d),
+			deref(d.Detail), d.CreatedBy, since(d.CreatedAt), expiry(d)})
 	}
 	return table(w, rows)
 }

@@ -53,9 +53,27 @@ func visible(s string) string {
 	}, s)
 }
 
+// size is a number of bytes as people read it: 512 B, 1.5 MB, 38 MB.
+func size(n int64) string {
+	value, unit := float64(n), "B"
+	for _, next := range []string{"kB", "MB", "GB", "TB"} {
+		if value < 1000 {
+			break
+		}
+		value, unit = value/1000, next
+	}
+	if unit == "B" || value >= 10 {
+		return fmt.Sprintf("%.0f %s", value, unit)
+	}
+	return fmt.Sprintf("%.1f %s", value, unit)
+}
+
 // since is a short age: 12 s, 3 min, 5 h, 2 d.
-func since(t time.Time) string {
-	switch d := time.Since(t); {
+func since(t time.Time) string { return span(time.Since(t)) }
+
+// span is how long something takes, in the largest unit that says something.
+func span(d time.Duration) string {
+	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:

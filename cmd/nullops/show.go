@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,10 +40,17 @@ func showCommand() *cobra.Command {
 }
 
 func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) error {
-	fmt.Fprintf(w, "%s  %s  %s\n", visible(d.Name), d.Status, visible(deref(d.Detail)))
+	fmt.Fprintf(w, "%s  %s  %s\n", visible(d.Name), stateOf(d), visible(deref(d.Detail)))
 	fmt.Fprintf(w, "project %s, pipeline v%d, environment %s, node %s, made by %s %s ago\n",
 		d.Project, d.PipelineVersion, d.Environment, deref(d.Node), visible(d.CreatedBy),
 		since(d.CreatedAt))
+	if d.NodeOfflineSince != nil {
+		fmt.Fprintf(w, "node %s is offline for %s: this is the last that was heard\n",
+			deref(d.Node), since(*d.NodeOfflineSince))
+	}
+	if d.ExpiresAt != nil {
+		fmt.Fprintf(w, "removed for lack of activity %s\n", expiry(d))
+	}
 	if d.Failure != nil {
 		fmt.Fprintf(w, "failed at %s: %s\n", deref(d.Failure.Step), visible(d.Failure.Message))
 	}
@@ -72,4 +80,21 @@ func printServices(w io.Writer, d apiclient.Deployment) error {
 		rows = append(rows, []string{s.Step, tags[s.Step], string(s.Health), deref(s.Url)})
 	}
 	return table(w, rows)
+}
+
+// stateOf is the status, and whether it can be believed: what runs on a node
+// that is offline goes on there, unseen.
+func stateOf(d apiclient.Deployment) string {
+	if d.NodeOfflineSince != nil {
+		return string(d.Status) + " (node offline)"
+	}
+	return string(d.Status)
+}
+
+// expiry is how long a deployment has until it is removed by itself.
+func expiry(d apiclient.Deployment) string {
+	if d.ExpiresAt == nil {
+		return "never"
+	}
+	return "in " + span(max(time.Until(*d.ExpiresAt), 0))
 }

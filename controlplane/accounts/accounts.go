@@ -113,13 +113,23 @@ func (a *Accounts) EnsureFirstAdmin(
 	return password, created, nil
 }
 
+// forgetAtOnce bounds what one transaction deletes: nobody waits long for it.
+const forgetAtOnce = 500
+
 // Forget deletes sessions that no longer open anything.
 func (a *Accounts) Forget(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	now := a.now()
-	return a.store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.ForgetSessions(ctx, now.Add(-SessionIdle), now)
-	})
+	for deleted := forgetAtOnce; deleted == forgetAtOnce; {
+		now := a.now()
+		err := a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+			deleted, err = tx.ForgetSessions(ctx, now.Add(-SessionIdle), now, forgetAtOnce)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -37,7 +37,7 @@ func deployment(v lifecycle.View) Deployment {
 		StepsDone: v.StepsDone, StepsTotal: v.StepsTotal, UsualSeconds: some(v.UsualSeconds),
 		Versions: each(v.Versions, version), Services: each(v.Services, health),
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedAt: v.ChangedAt, ReadyAt: v.ReadyAt,
-		Level: Level(v.Level),
+		ExpiresAt: some(v.ExpiresAt), Level: Level(v.Level),
 	}
 	if len(v.Left) > 0 {
 		d.Left = &v.Left
@@ -133,7 +133,8 @@ func line(l controlplane.LogLine) LogLine {
 func progress(p controlplane.Progress) Progress {
 	return Progress{
 		Run: p.RunNumber, Step: string(p.Step), At: p.At, PulledBytes: some(p.PulledBytes),
-		TotalBytes: some(p.TotalBytes), Lines: some(p.Lines), Bytes: some(p.Bytes),
+		TotalBytes: some(p.TotalBytes), PulledLayers: some(p.PulledLayers),
+		TotalLayers: some(p.TotalLayers), Lines: some(p.Lines), Bytes: some(p.Bytes),
 		LastOutputAt: some(p.LastOutput),
 	}
 }

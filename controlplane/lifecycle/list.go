@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -16,6 +17,8 @@ type View struct {
 	Services []ServiceView
 	// UsualSeconds is the sum of the steps' usual durations; zero if unknown.
 	UsualSeconds float64
+	// ExpiresAt is when it is removed for lack of interest; zero is never.
+	ExpiresAt time.Time
 }
 
 // ServiceView is one service of a deployment.
@@ -118,6 +121,10 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return nil, err
 	}
+	expiries, err := tx.Expiries(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	usual := map[controlplane.ProjectID]map[pipeline.StepKey]float64{}
 	all := make([]View, len(found))
 	for i, d := range found {
@@ -128,7 +135,7 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 		}
 		all[i] = View{Deployment: d, Level: access.Level(actor, object(d)),
 			Services:     l.services(d, hosts[d.ID], health[d.ID]),
-			UsualSeconds: total(usual[d.ProjectID])}
+			UsualSeconds: total(usual[d.ProjectID]), ExpiresAt: expiries[d.ID]}
 	}
 	return all, nil
 }

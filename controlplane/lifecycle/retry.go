@@ -38,7 +38,7 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return err
 	}
-	d.NodeID, d.Node, d.Versions = controlplane.NodeID(node.ID), node.Name, p.versions
+	reserve(&d, &p, node)
 	if err := tx.Replace(ctx, d); err != nil {
 		return err
 	}
@@ -46,6 +46,9 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 		return err
 	}
 	if _, err := tx.Move(ctx, d.ID, controlplane.Queued, "", nil); err != nil {
+		return err
+	}
+	if err := tx.Touch(ctx, d.ID); err != nil {
 		return err
 	}
 	if err := tx.ReplaceHosts(ctx, d.ID, hosts(d, p.pipeline)); err != nil {

@@ -190,12 +190,16 @@ func (t *Tx) DeleteSessionsOf(
 	return nil
 }
 
-// ForgetSessions deletes sessions that no longer open anything.
-func (t *Tx) ForgetSessions(ctx context.Context, idleSince, now time.Time) error {
-	if _, err := t.q.DeleteDeadSessions(ctx, idleSince, now); err != nil {
-		return fmt.Errorf("forget sessions: %w", err)
+// ForgetSessions deletes at most so many sessions that no longer open anything,
+// and says how many there were.
+func (t *Tx) ForgetSessions(
+	ctx context.Context, idleSince, now time.Time, most int,
+) (int, error) {
+	n, err := t.q.DeleteDeadSessions(ctx, idleSince, now, int32(most))
+	if err != nil {
+		return 0, fmt.Errorf("forget sessions: %w", err)
 	}
-	return nil
+	return int(n), nil
 }
 
 // InsertToken stores an API token under its prefix, with its hash.

@@ -1,0 +1,47 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	// forgetEvery is often enough for rows that harm nobody.
+	forgetEvery = 10 * time.Minute
+	// forgetAtOnce bounds one transaction.
+	forgetAtOnce = 500
+	// keysLast is how long an idempotency key counts; the API promises a day.
+	keysLast = 24 * time.Hour
+)
+
+// ForgetSessions deletes sessions that no longer open anything.
+func ForgetSessions(people *accounts.Accounts) Job {
+	return Job{Name: "forget_sessions", Every: forgetEvery,
+		Do: func(ctx context.Context) error {
+			return people.Forget(ctx, access.System("forget-sessions"))
+		}}
+}
+
+// ForgetKeys deletes idempotency keys that no longer count.
+func ForgetKeys(store *postgres.Store) Job {
+	return Job{Name: "forget_keys", Every: forgetEvery, Do: func(ctx context.Context) error {
+		for deleted := forgetAtOnce; deleted == forgetAtOnce; {
+			err := store.InTx(ctx, func(tx *postgres.Tx) error {
+				now, err := tx.Time(ctx)
+				if err != nil {
+					return err
+				}
+				deleted, err = tx.ForgetKeys(ctx, now.Add(-keysLast), forgetAtOnce)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}

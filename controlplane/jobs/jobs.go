@@ -1,0 +1,111 @@
+// Package jobs is what the control plane does by itself, again and again: it
+// forgets what has no use any more, and removes deployments that nobody wants.
+//
+// When a job is due is a row in the database. However many control planes there
+// are, one of them claims it, does it in small batches, and is not needed for
+// the next time. One that dies in between loses nothing: every job reads anew
+// what there is to do, and doing it twice is doing it once.
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	// lookEvery is how often somebody asks whether something is due.
+	lookEvery = 5 * time.Second
+	// longest bounds one turn of a job: the next one goes on with the rest.
+	longest = 5 * time.Minute
+)
+
+// Job is one thing to do, and how often. The name is its row's.
+type Job struct {
+	Name  string
+	Every time.Duration
+	Do    func(context.Context) error
+}
+
+// Jobs does them.
+type Jobs struct {
+	store *postgres.Store
+	log   *slog.Logger
+	jobs  []Job
+}
+
+// New makes a set of jobs; nothing is done before Run.
+func New(store *postgres.Store, log *slog.Logger, jobs ...Job) *Jobs {
+	return &Jobs{store: store, log: log, jobs: jobs}
+}
+
+// Run does what is due until ctx ends. A database that is away is waited for.
+func (j *Jobs) Run(ctx context.Context) error {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for known := false; ; {
+		if !known {
+			known = j.said(ctx, "jobs could not be stored", j.announce(ctx))
+		}
+		if known {
+			j.said(ctx, "jobs could not be claimed", j.once(ctx))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// said logs a failure and reports whether there was none.
+func (j *Jobs) said(ctx context.Context, what string, err error) bool {
+	if err != nil && ctx.Err() == nil {
+		j.log.WarnContext(ctx, what, "error", err)
+	}
+	return err == nil
+}
+
+func (j *Jobs) announce(ctx context.Context) error {
+	return j.store.InTx(ctx, func(tx *postgres.Tx) error {
+		for _, job := range j.jobs {
+			if err := tx.PutJob(ctx, job.Name, job.Every); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// once claims what is due and does it, one after the other. A claim is
+// committed first: a job that takes long holds no lock.
+func (j *Jobs) once(ctx context.Context) error {
+	names := make([]string, len(j.jobs))
+	for i, job := range j.jobs {
+		names[i] = job.Name
+	}
+	var due []string
+	err := j.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+		due, err = tx.ClaimJobs(ctx, names)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range due {
+		j.turn(ctx, name)
+	}
+	return nil
+}
+
+func (j *Jobs) turn(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	for _, job := range j.jobs {
+		if job.Name == name {
+			j.said(ctx, "job "+name+" failed; it is tried again", job.Do(ctx))
+		}
+	}
+}

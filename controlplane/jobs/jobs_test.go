@@ -1,0 +1,158 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/jobs"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// patience is for machines with other things to do.
+const patience = 60 * time.Second
+
+// counter is a job that counts its turns.
+type counter struct {
+	mu    sync.Mutex
+	turns int
+	first chan struct{}
+}
+
+func (c *counter) do(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.turns++
+	if c.turns == 1 {
+		close(c.first)
+	}
+	return nil
+}
+
+// However many control planes there are, a job that is due is done by one.
+func TestJobs_OneClaims(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, os.DirFS("../../migrations"))
+	hourly := &counter{first: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	// Each has a job of its own too, which says that it has had its look.
+	looked := make(chan struct{}, 4)
+	for i := range 4 {
+		store := pgtest.Open(t, url)
+		own := jobs.Job{Name: fmt.Sprint("own ", i), Every: time.Hour,
+			Do: func(context.Context) error {
+				looked <- struct{}{}
+				return nil
+			}}
+		j := jobs.New(store, slog.New(slog.DiscardHandler),
+			jobs.Job{Name: "hourly", Every: time.Hour, Do: hourly.do}, own)
+		all.Go(func() { _ = j.Run(ctx) })
+	}
+	await(t, "the hourly job's turn", hourly.first)
+	for range 4 {
+		await(t, "everybody's look", looked)
+	}
+	cancel()
+	all.Wait()
+	if hourly.turns != 1 {
+		t.Errorf("a job due once an hour was done %d times by four at once", hourly.turns)
+	}
+}
+
+func await(t *testing.T, what string, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatalf("%s did not come within %s", what, patience)
+	}
+}
+
+// What counts for a day or an evening goes when that is over, and not before.
+func TestForget_TakesWhatIsOver(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, os.DirFS("../../migrations"))
+	store := pgtest.Open(t, url)
+	db, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(context.WithoutCancel(t.Context())) }()
+	_, err = db.Exec(t.Context(), `
+		INSERT INTO users (id, name, role, password_hash) VALUES
+			('01900000-0000-7000-8000-00000000000a', 'ada', 'user', '$argon2id$x');
+		INSERT INTO idempotency_keys (user_id, operation, key, request, object_id, created_at)
+		SELECT '01900000-0000-7000-8000-00000000000a', 'create', 'old ' || n,
+			decode(repeat('00', 32), 'hex'), gen_random_uuid(), now() - interval '25 hours'
+		FROM generate_series(1, 1200) n;
+		INSERT INTO idempotency_keys (user_id, operation, key, request, object_id)
+		VALUES ('01900000-0000-7000-8000-00000000000a', 'create', 'young',
+			decode(repeat('00', 32), 'hex'), gen_random_uuid());
+		INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at)
+		SELECT gen_random_uuid(), '01900000-0000-7000-8000-00000000000a',
+			decode(lpad(to_hex(n), 64, '0'), 'hex'), now() - interval '3 days',
+			now() - interval '13 hours', now() + interval '1 day'
+		FROM generate_series(1, 1200) n;
+		INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at)
+		VALUES (gen_random_uuid(), '01900000-0000-7000-8000-00000000000a',
+			decode(repeat('ff', 32), 'hex'), now(), now(), now() + interval '1 day')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	people, err := accounts.New(accounts.Config{Store: store,
+		Log: slog.New(slog.DiscardHandler), MemoryKiB: 8, Iterations: 1, Parallelism: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range []jobs.Job{jobs.ForgetKeys(store), jobs.ForgetSessions(people)} {
+		if err := job.Do(t.Context()); err != nil {
+			t.Fatalf("%s: %v", job.Name, err)
+		}
+	}
+	var keys, sessions int
+	err = db.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM idempotency_keys),
+		(SELECT count(*) FROM sessions)`).Scan(&keys, &sessions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys != 1 || sessions != 1 {
+		t.Errorf("%d keys and %d sessions are left; wanted the one of each that counts",
+			keys, sessions)
+	}
+}
+
+// A clock that somebody sets is no reason to remove anything: not at once, and
+// not before people had a day to see it.
+func TestClock_RestsAfterAJump(t *testing.T) {
+	t.Parallel()
+	var c jobs.Clock
+	wall, here := time.Now(), time.Now()
+	step := func(database, real time.Duration) bool {
+		wall, here = wall.Add(database), here.Add(real)
+		_, rests := c.Look(wall, here)
+		return rests
+	}
+	if step(0, 0) || step(time.Hour, time.Hour) || step(9*time.Minute, 0) {
+		t.Error("a clock that runs, or drifts by minutes, is taken for one that was set")
+	}
+	if !step(10*365*24*time.Hour, time.Second) {
+		t.Error("ten years within a second go unnoticed")
+	}
+	if !step(23*time.Hour, 23*time.Hour) {
+		t.Error("less than a day later it is forgotten")
+	}
+	if step(2*time.Hour, 2*time.Hour) {
+		t.Error("more than a day later it still rests")
+	}
+	if step(-time.Hour, time.Second) {
+		t.Error("a clock that was set back makes nothing expire early, and needs no rest")
+	}
+}
