@@ -142,6 +142,8 @@ type Deployment struct {
 	Versions []ServiceVersion
 	// Resources are reserved on the node while the deployment exists.
 	Resources pipeline.Resources
+	// GPUs are reserved too, by the ids that the node's engine knows.
+	GPUs      []string
 	CreatedBy string
 	CreatedAt time.Time
 	ChangedAt time.Time

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -118,6 +119,8 @@ type Node struct {
 	// proved the token.
 	Pending           Thumbprint
 	PendingProofValid bool
+	// Rejected is a certificate that a person turned down.
+	Rejected Thumbprint
 	// RevocationPending: an old token was not yet refused by the agent itself.
 	RevocationPending bool
 	// TokenKid names the active token; empty when there is none.
@@ -125,13 +128,29 @@ type Node struct {
 	Build     string
 	Inventory *Inventory
 	Vitals    *NodeVitals
+	Settings  NodeSettings
 	// Allocated is the sum of the limits of the deployments placed here.
 	Allocated   pipeline.Resources
 	Deployments int
+	// Drain is set while the node is being emptied, and once it is empty.
+	Drain *Drain
 }
 
 // Enabled reports whether people let the node take part.
 func (n Node) Enabled() bool { return n.Status != NodeDisabled }
+
+// Labels are what people wrote and what the node told.
+func (n Node) Labels() Labels {
+	all := Labels{LabelNode: n.Name}
+	if n.Inventory != nil && n.Inventory.Arch != "" {
+		all[LabelArch] = n.Inventory.Arch
+	}
+	if n.Inventory != nil && len(n.Inventory.GPUs) > 0 {
+		all[LabelGPU] = strings.ReplaceAll(n.Inventory.GPUs[0].Model, " ", "-")
+	}
+	maps.Copy(all, n.Settings.Labels)
+	return all
+}
 
 // Inventory is what a node is. Sizes are in bytes, CPU in cores.
 type Inventory struct {
@@ -146,6 +165,16 @@ type Inventory struct {
 	Disk          int64    `json:"disk"`
 	Subnets       int      `json:"subnets"`
 	Warnings      []string `json:"warnings,omitempty"`
+	// GPUs are what the node's own tools list.
+	GPUs []GPU `json:"gpus,omitempty"`
+}
+
+// GPU is one device that a container engine can hand to a service. ID is what
+// the engine calls it, such as 0; memory is in bytes.
+type GPU struct {
+	ID     string `json:"id"`
+	Model  string `json:"model"`
+	Memory int64  `json:"memory"`
 }
 
 // NodeVitals is a node's measured use: CPU in cores, the rest in bytes.

@@ -16,6 +16,8 @@ type Project struct {
 	Resources pipeline.Resources
 	// Cleanup replaces the environment's, if given.
 	Cleanup Cleanup
+	// Placement is added to the environment's.
+	Placement Placement
 	// Version is the current pipeline version; 0 before the first save.
 	Version int
 	// Deployments counts those that still exist.

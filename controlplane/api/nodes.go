@@ -130,7 +130,7 @@ func node(n controlplane.Node) Node {
 		Status: NodeStatus(n.Status), StatusDetail: some(n.Detail), Since: n.Since,
 		Enabled: n.Enabled(), Thumbprint: some(string(n.Thumbprint)),
 		RevocationPending: n.RevocationPending, TokenKid: some(n.TokenKid), Build: some(n.Build),
-		Allocated: n.Allocated, Deployments: n.Deployments,
+		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.Settings),
 	}
 	if n.Pending != "" {
 		out.PendingThumbprint = some(string(n.Pending))

@@ -40,6 +40,7 @@ func (s *server) PutEnvironment(
 		Name: r.Name, Domain: r.Body.Domain, Description: or(r.Body.Description, ""),
 		Restricted:        or(r.Body.Restricted, false),
 		CleanupAfterHours: or(r.Body.CleanupAfterHours, 0),
+		Placement:         placementIn(r.Body.Placement),
 	})
 	if err != nil {
 		return nil, err
@@ -68,8 +69,8 @@ func (s *server) environment(a access.Actor) func(controlplane.Environment) Envi
 		return Environment{
 			Name: e.Name, Domain: e.Domain, UrlSuffix: suffix, Scheme: s.IngressURL.Scheme,
 			Description: some(e.Description), Restricted: e.Restricted,
-			CleanupAfterHours: some(e.CleanupAfterHours),
-			Nodes:             e.Nodes, NodesOnline: e.NodesOnline,
+			CleanupAfterHours: some(e.CleanupAfterHours), Placement: placementOut(e.Placement),
+			Nodes: e.Nodes, NodesOnline: e.NodesOnline,
 			CanCreate: access.CanCreateIn(a, e.ID, e.Restricted),
 		}
 	}
@@ -105,7 +106,7 @@ func (s *server) PutProject(
 	actor := actorOf(ctx)
 	saved, err := s.Catalog.PutProject(ctx, actor, catalog.ProjectPut{
 		Name: r.Name, Description: or(r.Body.Description, ""), Resources: r.Body.Resources,
-		Cleanup: cleanup(r.Body.CleanupAfterHours),
+		Cleanup: cleanup(r.Body.CleanupAfterHours), Placement: placementIn(r.Body.Placement),
 	})
 	if err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func project(a access.Actor) func(catalog.ProjectView) Project {
 		out := Project{
 			Name: p.Name, Description: some(p.Description), Resources: p.Resources,
 			PipelineVersion: some(p.Version), Deployments: p.Deployments,
-			CanCreate: access.CanCreateOf(a, p.ID),
+			CanCreate: access.CanCreateOf(a, p.ID), Placement: placementOut(p.Placement),
 		}
 		if p.Cleanup.Given {
 			out.CleanupAfterHours = &p.Cleanup.Hours

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
@@ -18,6 +19,8 @@ type EnvironmentPut struct {
 	Restricted  bool
 	// CleanupAfterHours is zero for never.
 	CleanupAfterHours int
+	// Placement is what every deployment in it asks of nodes.
+	Placement controlplane.Placement
 }
 
 // ListEnvironments gives one page of what the actor may see, and the next
@@ -65,6 +68,9 @@ func (c *Catalog) PutEnvironment(
 	object := "environment " + p.Name
 	err = c.change(ctx, actor, "put environment", object, func(tx *postgres.Tx) error {
 		if err := checkEnvironment(p); err != nil {
+			return err
+		}
+		if p.Placement, err = p.Placement.Checked("placement"); err != nil {
 			return err
 		}
 		out, err = putEnvironment(ctx, tx, p)
@@ -128,11 +134,11 @@ func putEnvironment(
 	}
 	e := old
 	e.Name, e.Domain, e.Description, e.Restricted = p.Name, p.Domain, p.Description, p.Restricted
-	e.CleanupAfterHours = p.CleanupAfterHours
+	e.CleanupAfterHours, e.Placement = p.CleanupAfterHours, p.Placement
 	if !exists {
 		e.ID = controlplane.NewID[controlplane.EnvironmentID]()
 	}
-	out.Created, out.Changed, out.Object = !exists, e != old, e
+	out.Created, out.Changed, out.Object = !exists, !reflect.DeepEqual(e, old), e
 	if !out.Changed {
 		return out, nil
 	}

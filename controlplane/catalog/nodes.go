@@ -18,6 +18,7 @@ type NodePut struct {
 	Address string
 	// Thumbprint is the expected certificate's, or empty.
 	Thumbprint string
+	Settings   controlplane.NodeSettings
 }
 
 // Enrolment is a node and its new token, which is shown once.
@@ -85,6 +86,9 @@ func (c *Catalog) newNode(
 	}
 	n = controlplane.Node{
 		ID: controlplane.NewID[controlplane.NodeID](), Name: p.Name, Address: address,
+	}
+	if n.Settings, err = p.Settings.Checked(); err != nil {
+		return n, err
 	}
 	if p.Thumbprint != "" {
 		if n.Expected, err = controlplane.ParseThumbprint("thumbprint", p.Thumbprint); err != nil {
@@ -232,6 +236,11 @@ func (c *Catalog) ApproveNode(
 				return conflict("thumbprint_changed",
 					"the node answered with another certificate meanwhile", "Load the node again.")
 			}
+			err = tx.AddNodeEvent(ctx, n.ID, controlplane.NodeApproved,
+				string(print)+" by "+actor.Name())
+			if err != nil {
+				return err
+			}
 			if n.Status != controlplane.NodeUntrusted {
 				return nil
 			}
@@ -283,8 +292,14 @@ func (c *Catalog) RotateToken(
 					return err
 				}
 			}
-			out, err = c.issue(ctx, tx, n.ID)
-			return err
+			if err := tx.ForgetRejection(ctx, n.ID); err != nil {
+				return err
+			}
+			if out, err = c.issue(ctx, tx, n.ID); err != nil {
+				return err
+			}
+			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRotated,
+				"to "+out.Node.TokenKid+" by "+actor.Name())
 		})
 	return out, err
 }
@@ -294,7 +309,12 @@ func (c *Catalog) RevokeToken(
 	ctx context.Context, actor access.Actor, name string,
 ) (controlplane.Node, error) {
 	return c.onNode(ctx, actor, "revoke token", name,
-		func(tx *postgres.Tx, n controlplane.Node) error { return revoke(ctx, tx, n) })
+		func(tx *postgres.Tx, n controlplane.Node) error {
+			if err := revoke(ctx, tx, n); err != nil {
+				return err
+			}
+			return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeTokenRevoked, "by "+actor.Name())
+		})
 }
 
 // revoke ends the active token. An agent that was never met cannot know it,

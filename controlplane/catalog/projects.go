@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"math"
+	"reflect"
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
@@ -17,6 +18,8 @@ type ProjectPut struct {
 	Description string
 	Resources   pipeline.Resources
 	Cleanup     controlplane.Cleanup
+	// Placement is added to the environment's.
+	Placement controlplane.Placement
 }
 
 // ProjectView is a project and what a person chooses when deploying it.
@@ -127,6 +130,9 @@ func (c *Catalog) PutProject(
 		if err := checkProject(p); err != nil {
 			return err
 		}
+		if p.Placement, err = p.Placement.Checked("placement"); err != nil {
+			return err
+		}
 		out, err = putProject(ctx, tx, p)
 		return err
 	})
@@ -161,11 +167,11 @@ func putProject(
 	}
 	x := old
 	x.Name, x.Description, x.Resources = p.Name, p.Description, p.Resources
-	x.Cleanup = p.Cleanup
+	x.Cleanup, x.Placement = p.Cleanup, p.Placement
 	if !exists {
 		x.ID = controlplane.NewID[controlplane.ProjectID]()
 	}
-	out.Created, out.Changed = !exists, x != old
+	out.Created, out.Changed = !exists, !reflect.DeepEqual(x, old)
 	if out.Object, err = view(ctx, tx, x); err != nil || !out.Changed {
 		return out, err
 	}

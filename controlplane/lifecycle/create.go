@@ -34,6 +34,9 @@ func (l *Lifecycle) Create(
 	if err != nil {
 		return made, l.refused(ctx, actor, r, err)
 	}
+	if err := l.fail.Hit("create.planned"); err != nil {
+		return made, err
+	}
 	entry := actor.Entry("create deployment", "deployment "+r.Name)
 	entry.Project, entry.Environment = plan.target.ProjectID, plan.env.ID
 	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
@@ -42,12 +45,15 @@ func (l *Lifecycle) Create(
 			made.ID = earlier
 			return err
 		}
-		made, err = l.insert(ctx, tx, actor, r, plan)
-		return err
+		if made, err = l.insert(ctx, tx, actor, r, plan); err != nil {
+			return err
+		}
+		return l.fail.Hit("create.commit")
 	})
 	if err != nil {
 		return controlplane.Deployment{}, err
 	}
+	l.fail.Pass("create.committed")
 	return l.Get(ctx, actor, made.ID)
 }
 
@@ -79,7 +85,10 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	if err != nil {
 		return d, err
 	}
-	d.NodeID, d.Node = controlplane.NodeID(node.ID), node.Name
+	if err := l.fail.Hit("create.placed"); err != nil {
+		return d, err
+	}
+	reserve(&d, &p, node)
 	if err := tx.InsertDeployment(ctx, d, hosts(d, p.pipeline)); err != nil {
 		return d, err
 	}

@@ -2,14 +2,14 @@ package lifecycle
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
+	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/pipeline"
 )
 
-// DiskFloor is the free disk, in bytes, below which a node takes nothing new:
-// room for a few image layers.
+// DiskFloor is the free disk, in bytes, below which a node takes nothing new
+// unless an admin said otherwise: room for a few image layers.
 const DiskFloor = 1 << 30
 
 // CPUOvercommit is how many times a node's cores may be promised. Services of
@@ -17,11 +17,22 @@ const DiskFloor = 1 << 30
 // not; memory cannot be shared and is never promised twice.
 const CPUOvercommit = 4
 
-// Ask is what a deployment needs: the sum over its services, and the most CPU
-// that one of them alone may use, which no overcommitment can stretch.
+// likeTheOthers is the priority of a node that nobody gave one.
+const likeTheOthers = 128
+
+// Ask is what a deployment needs: the sum over its services, the most CPU that
+// one of them alone may use, which no overcommitment can stretch, and which
+// nodes will do.
 type Ask struct {
 	pipeline.Resources
 	LargestCPU float64
+	// GPUs are asked for by number, GPUIDs by name; each has GPUMemory bytes.
+	GPUs      int
+	GPUIDs    []string
+	GPUMemory int64
+	Placement controlplane.Placement
+	// MayWait is set for who would rather wait for a free run than be refused.
+	MayWait bool
 }
 
 // Candidate is what placement knows of one node. Sizes are in bytes, CPU in
@@ -38,8 +49,21 @@ type Candidate struct {
 	// Allocated counts every deployment not yet gone, ready or not.
 	AllocatedCPU    float64
 	AllocatedMemory int64
-	// Foreign is memory used by processes that are not ours.
+	// Foreign is memory used by processes that are not ours, UsedCPU what all
+	// processes use, in cores.
 	ForeignMemory int64
+	UsedCPU       float64
+	// GPUs are all it has, Taken the ids of those that are reserved.
+	GPUs  []controlplane.GPU
+	Taken []string
+	// Labels include what the node itself told.
+	Labels   controlplane.Labels
+	Settings controlplane.NodeSettings
+	// Runs are under way or wait for their turn here already.
+	Runs int
+	// Waiting counts deployments that came earlier, found no room anywhere, and
+	// get the next room here.
+	Waiting int
 }
 
 // Refusal says why one node cannot take a deployment.
@@ -51,9 +75,12 @@ type Refusal struct {
 	MemoryFree int64
 }
 
-// Place chooses the node with the most free memory after placement; ties go
-// to the least loaded, then by name. It is a pure function: no node means that
-// each candidate is in the refusals, with its reason.
+// Place chooses a node for a deployment. Of those that can take it, the best
+// has the most preferred labels and the fewest taints that ask to be avoided,
+// then the lowest priority number, then a run to spare, then the most free
+// memory after placement; ties go to the least loaded, then by name. It is a
+// pure function: no node means that each candidate is in the refusals, with
+// its reason.
 func Place(nodes []Candidate, ask Ask) (Candidate, []Refusal) {
 	var fit []Candidate
 	var refused []Refusal
@@ -69,59 +96,61 @@ func Place(nodes []Candidate, ask Ask) (Candidate, []Refusal) {
 		slices.SortFunc(refused, func(a, b Refusal) int { return cmp.Compare(a.Node, b.Node) })
 		return Candidate{}, refused
 	}
-	return slices.MinFunc(fit, byRoom), nil
+	return slices.MinFunc(fit, func(a, b Candidate) int { return compareFor(ask, a, b) }), nil
 }
 
-// byRoom orders the better node first.
-func byRoom(a, b Candidate) int {
+// compareFor orders the better node first.
+func compareFor(ask Ask, a, b Candidate) int {
 	return cmp.Or(
+		cmp.Compare(liking(b, ask), liking(a, ask)),
+		cmp.Compare(priority(a), priority(b)),
+		cmp.Compare(runsOver(a), runsOver(b)),
 		cmp.Compare(memoryFree(b), memoryFree(a)),
-		cmp.Compare(a.AllocatedCPU, b.AllocatedCPU),
+		cmp.Compare(load(a), load(b)),
 		cmp.Compare(a.Name, b.Name),
 	)
 }
 
-// refuse returns the first reason against a node, or nothing.
-func refuse(n Candidate, ask Ask) string {
-	switch wanted := int64(ask.MemoryMiB) << 20; {
-	case !n.Enabled:
-		return "It is disabled; an admin can enable it."
-	case !n.Trusted:
-		return "It is untrusted: an admin must look at its certificate."
-	case !n.Online:
-		return "It is offline."
-	case n.CPU == 0 || n.Memory == 0:
-		return "It has not told its size yet; try again in a few seconds."
-	case n.DiskFree < DiskFloor:
-		return fmt.Sprintf("Only %s of disk is free; it needs %s.",
-			size(n.DiskFree), size(DiskFloor))
-	case n.CPU < ask.LargestCPU:
-		return fmt.Sprintf("One service asks for %.2f CPU and the node has %.0f.",
-			ask.LargestCPU, n.CPU)
-	case cpuFree(n) < ask.CPU:
-		return fmt.Sprintf("%.2f CPU short.", ask.CPU-cpuFree(n))
-	case memoryFree(n) < wanted:
-		return shortOfMemory(n, wanted)
+// liking counts what speaks for a node, less what speaks softly against it.
+func liking(n Candidate, ask Ask) (points int) {
+	for _, s := range ask.Placement.Preferred {
+		if s.Matches(n.Labels) {
+			points++
+		}
 	}
-	return ""
+	for _, t := range n.Settings.Taints {
+		if t.Effect == controlplane.PreferNoSchedule && !tolerated(t, ask) {
+			points--
+		}
+	}
+	return points
 }
 
-func shortOfMemory(n Candidate, wanted int64) string {
-	text := size(wanted-memoryFree(n)) + " of memory short."
-	if n.ForeignMemory > n.Memory/10 {
-		text += " " + size(n.ForeignMemory) + " is used by processes that are not ours."
+func priority(n Candidate) int { return cmp.Or(n.Settings.Priority, likeTheOthers) }
+
+// runsOver is how long a queue a new run would stand in.
+func runsOver(n Candidate) int {
+	if n.Settings.RunLimit == 0 {
+		return 0
 	}
-	return text
+	return max(0, n.Runs+1-n.Settings.RunLimit)
+}
+
+// load is how busy the processors are: promised, or really in use.
+func load(n Candidate) float64 { return max(n.AllocatedCPU, n.UsedCPU) }
+
+func tolerated(t controlplane.Taint, ask Ask) bool {
+	return slices.ContainsFunc(ask.Placement.Tolerations,
+		func(o controlplane.Toleration) bool { return o.Tolerates(t) })
 }
 
 func cpuFree(n Candidate) float64 { return n.CPU*CPUOvercommit - n.AllocatedCPU }
 
 func memoryFree(n Candidate) int64 { return n.Memory - n.AllocatedMemory - n.ForeignMemory }
 
-// size prints bytes for people.
-func size(bytes int64) string {
-	if bytes < 1<<30 {
-		return fmt.Sprintf("%d MB", bytes>>20)
+func diskFloor(n Candidate) int64 {
+	if n.Settings.DiskFloorMiB > 0 {
+		return int64(n.Settings.DiskFloorMiB) << 20
 	}
-	return fmt.Sprintf("%.1f GB", float64(bytes)/(1<<30))
+	return DiskFloor
 }

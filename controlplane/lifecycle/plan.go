@@ -72,7 +72,8 @@ func (l *Lifecycle) complete(
 	if len(problems) > 0 {
 		return p, versionProblems(problems)
 	}
-	p.pipeline, p.versions, p.ask = filled, chosen(filled), sum(filled)
+	p.pipeline, p.versions = filled, chosen(filled)
+	p.ask = ask(filled, p.env.Placement.With(p.target.Placement))
 	return p, nil
 }
 
@@ -142,19 +143,6 @@ func chosen(p pipeline.Pipeline) []controlplane.ServiceVersion {
 	return all
 }
 
-// sum is what the services may use together: that is what is reserved.
-func sum(p pipeline.Pipeline) Ask {
-	var all Ask
-	for _, s := range p.Steps {
-		if s.Service != nil {
-			all.CPU += s.Service.Resources.CPU
-			all.LargestCPU = max(all.LargestCPU, s.Service.Resources.CPU)
-			all.MemoryMiB += s.Service.Resources.MemoryMiB
-		}
-	}
-	return all
-}
-
 // missingSecrets names references that have no value, before anything starts.
 func missingSecrets(t postgres.Target) error {
 	for _, name := range pipeline.SecretNames(t.Pipeline) {
@@ -177,55 +165,4 @@ func inField(field string, err error) error {
 	named := *e
 	named.Field = field
 	return &named
-}
-
-// choose finds the node, and holds all nodes of the environment until commit.
-func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
-	ask Ask) (Candidate, error) {
-	nodes, err := tx.LockNodes(ctx, env)
-	if err != nil {
-		return Candidate{}, err
-	}
-	candidates := make([]Candidate, len(nodes))
-	for i, n := range nodes {
-		candidates[i] = candidate(n)
-	}
-	node, refused := Place(candidates, ask)
-	if node.ID == "" {
-		return node, noRoom(ask, refused)
-	}
-	return node, nil
-}
-
-func candidate(n postgres.PlacementNode) Candidate {
-	c := Candidate{ID: string(n.Node.ID), Name: n.Node.Name, Enabled: n.Node.Enabled(),
-		Online:  n.Node.Status == controlplane.NodeOnline,
-		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
-		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20}
-	if i := n.Node.Inventory; i != nil {
-		c.CPU, c.Memory, c.DiskFree = i.CPU, i.Memory, i.Disk
-	}
-	if v := n.Node.Vitals; v != nil {
-		c.DiskFree = v.DiskFree
-		c.ForeignMemory = max(0, v.MemoryUsed-n.MemoryUsed)
-	}
-	return c
-}
-
-func noRoom(ask Ask, refused []Refusal) error {
-	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
-		Message: fmt.Sprintf("no node has room: this deployment asks for %.2f CPU and %d MiB",
-			ask.CPU, ask.MemoryMiB),
-		Remedy: "Remove a deployment, or ask an admin to add a node."}
-	if len(refused) == 0 {
-		e.Message, e.Remedy = "the environment has no nodes", "Ask an admin to add one."
-	}
-	for _, r := range refused {
-		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason}
-		if r.CPUFree > 0 || r.MemoryFree > 0 {
-			reason.CPUFree, reason.MemoryFree = &r.CPUFree, &r.MemoryFree
-		}
-		e.Placement = append(e.Placement, reason)
-	}
-	return e
 }

@@ -22,7 +22,7 @@ func (t *Tx) InsertDeployment(
 		ID: string(d.ID), Name: d.Name, ProjectID: string(d.ProjectID),
 		EnvironmentID: string(d.EnvironmentID), NodeID: optional(d.NodeID), NodeName: d.Node,
 		CreatedBy: d.CreatedBy, Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB),
-		Versions: versions,
+		Gpus: strs(d.GPUs), Versions: versions,
 	})
 	if err != nil {
 		return fmt.Errorf("insert deployment: %w", translate(err))
@@ -181,6 +181,7 @@ func (t *Tx) Replace(ctx context.Context, d controlplane.Deployment) error {
 	}
 	err = t.q.SetDeploymentNode(ctx, dbsqlc.SetDeploymentNodeParams{
 		ID: string(d.ID), NodeID: optional(d.NodeID), NodeName: d.Node, Versions: versions,
+		Cpu: d.Resources.CPU, MemoryMib: int64(d.Resources.MemoryMiB), Gpus: strs(d.GPUs),
 	})
 	if err != nil {
 		return fmt.Errorf("place deployment %s: %w", d.ID, translate(err))
@@ -212,48 +213,6 @@ func (t *Tx) Hosts(
 		id := controlplane.DeploymentID(r.DeploymentID)
 		all[id] = append(all[id], controlplane.Host{Host: r.Host, Deployment: id,
 			Step: pipeline.StepKey(r.Step), PortName: r.PortName, Port: int(r.Port), Main: r.Main})
-	}
-	return all, nil
-}
-
-// PlacementNode is one node as placement needs it, with what is reserved.
-type PlacementNode struct {
-	Node controlplane.Node
-	// Reserved is promised, MemoryUsed (bytes) is what of it is really used.
-	Reserved   pipeline.Resources
-	MemoryUsed int64
-}
-
-// LockNodes holds the environment's nodes until the transaction ends, so that
-// two placements never count the same room.
-func (t *Tx) LockNodes(
-	ctx context.Context, env controlplane.EnvironmentID,
-) ([]PlacementNode, error) {
-	rows, err := t.q.LockNodesOfEnvironment(ctx, string(env))
-	if err != nil {
-		return nil, fmt.Errorf("lock nodes: %w", err)
-	}
-	reserved, err := t.q.ListReservations(ctx, string(env))
-	if err != nil {
-		return nil, fmt.Errorf("list reservations: %w", err)
-	}
-	all := make([]PlacementNode, len(rows))
-	for i, r := range rows {
-		n := controlplane.Node{ID: controlplane.NodeID(r.ID), Name: r.Name,
-			Status: controlplane.NodeStatus(r.Status)}
-		if err := decode(r.Inventory, &n.Inventory); err != nil {
-			return nil, err
-		}
-		if err := decode(r.Vitals, &n.Vitals); err != nil {
-			return nil, err
-		}
-		all[i] = PlacementNode{Node: n}
-		for _, s := range reserved {
-			if given[controlplane.NodeID](s.NodeID) == n.ID {
-				all[i].Reserved = pipeline.Resources{CPU: s.Cpu, MemoryMiB: int(s.MemoryMib)}
-				all[i].MemoryUsed = s.MemoryUsed
-			}
-		}
 	}
 	return all, nil
 }

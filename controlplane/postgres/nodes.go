@@ -23,11 +23,13 @@ func node(r dbsqlc.ListNodesRow) (controlplane.Node, error) {
 		Expected:          controlplane.Thumbprint(r.Node.Expected),
 		Pending:           controlplane.Thumbprint(r.Node.Pending),
 		PendingProofValid: r.Node.PendingProofValid,
+		Rejected:          controlplane.Thumbprint(r.Node.Rejected), Drain: drain(r.Node),
 		RevocationPending: r.RevocationPending, TokenKid: r.Kid, Build: r.Node.Build,
 		Allocated:   pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
 		Deployments: int(r.Deployments),
 	}
-	err := errors.Join(decode(r.Node.Inventory, &n.Inventory), decode(r.Node.Vitals, &n.Vitals))
+	err := errors.Join(decode(r.Node.Inventory, &n.Inventory), decode(r.Node.Vitals, &n.Vitals),
+		decode(r.Node.Settings, &n.Settings))
 	if err != nil {
 		return n, fmt.Errorf("node %s: %w", n.Name, err)
 	}
@@ -72,12 +74,30 @@ func (t *Tx) ListNodes(
 
 // InsertNode adds a machine nobody has met yet.
 func (t *Tx) InsertNode(ctx context.Context, n controlplane.Node) error {
-	err := t.q.InsertNode(ctx, dbsqlc.InsertNodeParams{
+	settings, err := encode(n.Settings)
+	if err != nil {
+		return err
+	}
+	err = t.q.InsertNode(ctx, dbsqlc.InsertNodeParams{
 		ID: string(n.ID), Name: n.Name, EnvironmentID: string(n.EnvironmentID),
-		Address: n.Address, Expected: string(n.Expected),
+		Address: n.Address, Expected: string(n.Expected), Settings: settings,
 	})
 	if err != nil {
 		return fmt.Errorf("insert node: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(n.ID))
+	return nil
+}
+
+// SetNodeSettings writes what an admin decided about a node, as a whole, and
+// where it is reached.
+func (t *Tx) SetNodeSettings(ctx context.Context, n controlplane.Node) error {
+	settings, err := encode(n.Settings)
+	if err != nil {
+		return err
+	}
+	if err := t.q.SetNodeSettings(ctx, settings, n.Address, string(n.ID)); err != nil {
+		return fmt.Errorf("set node settings: %w", translate(err))
 	}
 	t.Wake(controlplane.TopicNode, string(n.ID))
 	return nil

@@ -12,13 +12,16 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-func environment(r dbsqlc.Environment, nodes, online int32) controlplane.Environment {
-	return controlplane.Environment{
+func environment(
+	r dbsqlc.Environment, nodes, online int32,
+) (controlplane.Environment, error) {
+	e := controlplane.Environment{
 		ID: controlplane.EnvironmentID(r.ID), Name: r.Name, Domain: r.Domain,
 		Description: r.Description, Restricted: r.Restricted,
 		CleanupAfterHours: int(r.CleanupAfterHours),
 		Nodes:             int(nodes), NodesOnline: int(online),
 	}
+	return e, decode(r.Placement, &e.Placement)
 }
 
 // EnvironmentByName loads an environment; not found is a *controlplane.Error.
@@ -30,7 +33,7 @@ func (t *Tx) EnvironmentByName(
 		return controlplane.Environment{}, fmt.Errorf("load environment: %w",
 			missing(err, "environment", name))
 	}
-	return environment(r.Environment, r.Nodes, r.NodesOnline), nil
+	return environment(r.Environment, r.Nodes, r.NodesOnline)
 }
 
 // Visible limits a list of environments or projects to what may be seen.
@@ -56,16 +59,23 @@ func (t *Tx) ListEnvironments(
 	}
 	all := make([]controlplane.Environment, len(rows))
 	for i, r := range rows {
-		all[i] = environment(r.Environment, r.Nodes, r.NodesOnline)
+		if all[i], err = environment(r.Environment, r.Nodes, r.NodesOnline); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
 
 // PutEnvironment inserts or replaces the environment of that id.
 func (t *Tx) PutEnvironment(ctx context.Context, e controlplane.Environment) error {
-	err := t.q.PutEnvironment(ctx, dbsqlc.PutEnvironmentParams{
+	placement, err := encode(e.Placement)
+	if err != nil {
+		return err
+	}
+	err = t.q.PutEnvironment(ctx, dbsqlc.PutEnvironmentParams{
 		ID: string(e.ID), Name: e.Name, Domain: e.Domain, Description: e.Description,
 		Restricted: e.Restricted, CleanupAfterHours: int32(e.CleanupAfterHours),
+		Placement: placement,
 	})
 	if err != nil {
 		return fmt.Errorf("put environment: %w", translate(err))
@@ -88,17 +98,18 @@ func (t *Tx) DeleteEnvironment(ctx context.Context, id controlplane.EnvironmentI
 	return nil
 }
 
-func project(r dbsqlc.Project, version, deployments int32) controlplane.Project {
+func project(r dbsqlc.Project, version, deployments int32) (controlplane.Project, error) {
 	var cleanup controlplane.Cleanup
 	if r.CleanupAfterHours != nil {
 		cleanup = controlplane.Cleanup{Given: true, Hours: int(*r.CleanupAfterHours)}
 	}
-	return controlplane.Project{
+	p := controlplane.Project{
 		Cleanup: cleanup,
 		ID:      controlplane.ProjectID(r.ID), Name: r.Name, Description: r.Description,
 		Resources: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
 		Version:   int(version), Deployments: int(deployments),
 	}
+	return p, decode(r.Placement, &p.Placement)
 }
 
 // ProjectByName loads a project; not found is a *controlplane.Error.
@@ -108,7 +119,7 @@ func (t *Tx) ProjectByName(ctx context.Context, name string) (controlplane.Proje
 		return controlplane.Project{}, fmt.Errorf("load project: %w",
 			missing(err, "project", name))
 	}
-	return project(r.Project, r.Version, r.Deployments), nil
+	return project(r.Project, r.Version, r.Deployments)
 }
 
 // LockProject loads a project and makes others who want to save it wait.
@@ -132,7 +143,9 @@ func (t *Tx) ListProjects(
 	}
 	all := make([]controlplane.Project, len(rows))
 	for i, r := range rows {
-		all[i] = project(r.Project, r.Version, r.Deployments)
+		if all[i], err = project(r.Project, r.Version, r.Deployments); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
@@ -144,7 +157,12 @@ func (t *Tx) PutProject(ctx context.Context, p controlplane.Project) error {
 		hours := int32(p.Cleanup.Hours)
 		cleanup = &hours
 	}
-	err := t.q.PutProject(ctx, dbsqlc.PutProjectParams{
+	placement, err := encode(p.Placement)
+	if err != nil {
+		return err
+	}
+	err = t.q.PutProject(ctx, dbsqlc.PutProjectParams{
+		Placement:         placement,
 		CleanupAfterHours: cleanup,
 		ID:                string(p.ID), Name: p.Name, Description: p.Description,
 		Cpu: p.Resources.CPU, MemoryMib: int32(p.Resources.MemoryMiB),

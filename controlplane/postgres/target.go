@@ -17,6 +17,8 @@ type Target struct {
 	Project   string
 	// Resources is the project's limit for a whole deployment.
 	Resources pipeline.Resources
+	// Placement is what the project asks of nodes.
+	Placement controlplane.Placement
 	// Version is zero when the project has no pipeline yet.
 	Version  int
 	Pipeline pipeline.Pipeline
@@ -43,6 +45,9 @@ func (t *Tx) Target(ctx context.Context, project string) (Target, error) {
 	if err := decode(row.Pipeline, &out.Pipeline); err != nil {
 		return out, err
 	}
+	if err := decode(row.Placement, &out.Placement); err != nil {
+		return out, err
+	}
 	out.Secrets, err = t.q.ListSecretNames(ctx, row.ID)
 	if err != nil {
 		return out, fmt.Errorf("list secrets of %s: %w", project, err)
@@ -58,6 +63,7 @@ func (t *Tx) TargetEnvironment(
 	if err != nil {
 		return controlplane.Environment{}, missing(err, "environment", name)
 	}
-	return controlplane.Environment{ID: controlplane.EnvironmentID(row.ID), Name: row.Name,
-		Domain: row.Domain, Restricted: row.Restricted}, nil
+	e := controlplane.Environment{ID: controlplane.EnvironmentID(row.ID), Name: row.Name,
+		Domain: row.Domain, Restricted: row.Restricted}
+	return e, decode(row.Placement, &e.Placement)
 }

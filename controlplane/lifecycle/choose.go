@@ -1,0 +1,124 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ask is what the services may use together: that is what is reserved.
+func ask(p pipeline.Pipeline, on controlplane.Placement) Ask {
+	all := Ask{Placement: on, GPUMemory: int64(on.GPUMemoryMiB) << 20}
+	for _, s := range p.Steps {
+		if s.Service == nil {
+			continue
+		}
+		all.CPU += s.Service.Resources.CPU
+		all.LargestCPU = max(all.LargestCPU, s.Service.Resources.CPU)
+		all.MemoryMiB += s.Service.Resources.MemoryMiB
+		if g := s.Service.GPUs; g != nil {
+			all.GPUs += g.Count
+			all.GPUIDs = append(all.GPUIDs, g.DeviceIDs...)
+		}
+	}
+	slices.Sort(all.GPUIDs)
+	all.GPUIDs = slices.Compact(all.GPUIDs)
+	return all
+}
+
+// withGPUs gives each service that asks for any so many GPUs those that were
+// reserved: an engine that chose for itself would choose the same for all.
+func withGPUs(p pipeline.Pipeline, reserved []string) pipeline.Pipeline {
+	free := slices.Clone(reserved)
+	for _, s := range p.Steps {
+		if s.Service != nil && s.Service.GPUs != nil {
+			named := s.Service.GPUs.DeviceIDs
+			free = slices.DeleteFunc(free,
+				func(id string) bool { return slices.Contains(named, id) })
+		}
+	}
+	p.Steps = slices.Clone(p.Steps)
+	for i, s := range p.Steps {
+		if s.Service == nil || s.Service.GPUs == nil || s.Service.GPUs.Count == 0 {
+			continue
+		}
+		n := min(s.Service.GPUs.Count, len(free))
+		service := *s.Service
+		service.GPUs = &pipeline.GPUs{DeviceIDs: slices.Clone(free[:n])}
+		free = free[n:]
+		p.Steps[i].Service = &service
+	}
+	return p
+}
+
+// choose finds the node, and holds all nodes of the environment until commit.
+func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
+	ask Ask) (Candidate, error) {
+	nodes, err := tx.LockNodes(ctx, env)
+	if err != nil {
+		return Candidate{}, err
+	}
+	node, refused := Place(candidates(nodes), ask)
+	if node.ID == "" {
+		return node, noRoom(ask, refused)
+	}
+	return node, nil
+}
+
+func candidates(nodes []postgres.PlacementNode) []Candidate {
+	all := make([]Candidate, len(nodes))
+	for i, n := range nodes {
+		all[i] = candidate(n)
+	}
+	return all
+}
+
+func candidate(n postgres.PlacementNode) Candidate {
+	c := Candidate{ID: string(n.Node.ID), Name: n.Node.Name, Enabled: n.Node.Enabled(),
+		Online:  n.Node.Status == controlplane.NodeOnline,
+		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
+		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
+		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs}
+	if i := n.Node.Inventory; i != nil {
+		c.CPU, c.Memory, c.DiskFree, c.GPUs = i.CPU, i.Memory, i.Disk, i.GPUs
+	}
+	if v := n.Node.Vitals; v != nil {
+		c.DiskFree, c.UsedCPU = v.DiskFree, v.CPU
+		c.ForeignMemory = max(0, v.MemoryUsed-n.MemoryUsed)
+	}
+	return c
+}
+
+// reserve writes on a deployment which node it has, and what of it.
+func reserve(d *controlplane.Deployment, p *plan, node Candidate) {
+	d.NodeID, d.Node = controlplane.NodeID(node.ID), node.Name
+	d.Resources, d.Versions = p.ask.Resources, p.versions
+	// Placement found them free: there is no reason left.
+	d.GPUs, _ = gpusOf(node, p.ask, node.Taken)
+	p.pipeline = withGPUs(p.pipeline, d.GPUs)
+}
+
+func noRoom(ask Ask, refused []Refusal) error {
+	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
+		Message: fmt.Sprintf("no node has room: this deployment asks for %.2f CPU and %d MiB",
+			ask.CPU, ask.MemoryMiB),
+		Remedy: "Remove a deployment, or ask an admin to add a node."}
+	if n := ask.GPUs + len(ask.GPUIDs); n > 0 {
+		e.Message += " and " + count(n, "GPU", "GPUs")
+	}
+	if len(refused) == 0 {
+		e.Message, e.Remedy = "the environment has no nodes", "Ask an admin to add one."
+	}
+	for _, r := range refused {
+		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason}
+		if r.CPUFree > 0 || r.MemoryFree > 0 {
+			reason.CPUFree, reason.MemoryFree = &r.CPUFree, &r.MemoryFree
+		}
+		e.Placement = append(e.Placement, reason)
+	}
+	return e
+}

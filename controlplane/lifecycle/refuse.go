@@ -1,0 +1,154 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// refuse returns the first reason against a node, or nothing: what the node
+// is, what is asked of it by name, then what is left of it.
+func refuse(n Candidate, ask Ask) string {
+	if reason := unfit(n, ask); reason != "" {
+		return reason
+	}
+	return full(n, ask)
+}
+
+// unfit is what no waiting changes.
+func unfit(n Candidate, ask Ask) string {
+	switch {
+	case !n.Enabled:
+		return "It is disabled; an admin can enable it."
+	case !n.Trusted:
+		return "It is untrusted: an admin must look at its certificate."
+	case !n.Online:
+		return "It is offline."
+	case n.CPU == 0 || n.Memory == 0:
+		return "It has not told its size yet; try again in a few seconds."
+	}
+	if reason := unwanted(n, ask); reason != "" {
+		return reason
+	}
+	switch wanted := int64(ask.MemoryMiB) << 20; {
+	case n.CPU < ask.LargestCPU:
+		return fmt.Sprintf("One service asks for %.2f CPU and the node has %.0f.",
+			ask.LargestCPU, n.CPU)
+	case n.CPU*CPUOvercommit < ask.CPU:
+		return fmt.Sprintf("It asks for %.2f CPU and the node has %.0f to give.", ask.CPU,
+			n.CPU*CPUOvercommit)
+	case n.Memory < wanted:
+		return fmt.Sprintf("It asks for %s of memory and the node has %s.", size(wanted),
+			size(n.Memory))
+	}
+	_, reason := gpusOf(n, ask, nil)
+	return reason
+}
+
+// unwanted is what labels and taints say against a node.
+func unwanted(n Candidate, ask Ask) string {
+	for _, s := range ask.Placement.Required {
+		if !s.Matches(n.Labels) {
+			return fmt.Sprintf("It has no label %s, which is required.", s)
+		}
+	}
+	for _, s := range ask.Placement.Forbidden {
+		if s.Matches(n.Labels) {
+			return fmt.Sprintf("It has the label %s, which is forbidden.", s)
+		}
+	}
+	for _, t := range n.Settings.Taints {
+		if t.Effect == controlplane.NoSchedule && !tolerated(t, ask) {
+			return fmt.Sprintf("It has the taint %s, which neither the project nor the "+
+				"environment tolerates.", t)
+		}
+	}
+	return ""
+}
+
+// full is what may be different later.
+func full(n Candidate, ask Ask) string {
+	wanted := int64(ask.MemoryMiB) << 20
+	switch {
+	case n.DiskFree < diskFloor(n):
+		return fmt.Sprintf("Only %s of disk is free; it needs %s.",
+			size(n.DiskFree), size(diskFloor(n)))
+	case cpuFree(n) < ask.CPU:
+		return fmt.Sprintf("%.2f CPU short.", ask.CPU-cpuFree(n))
+	case memoryFree(n) < wanted:
+		return shortOfMemory(n, wanted)
+	}
+	if _, reason := gpusOf(n, ask, n.Taken); reason != "" {
+		return reason
+	}
+	switch {
+	case n.Waiting > 0:
+		return fmt.Sprintf("%s earlier for room on it; choose to wait, or try later.",
+			count(n.Waiting, "deployment waits", "deployments wait"))
+	case !ask.MayWait && runsOver(n) > 0:
+		return fmt.Sprintf("It takes %s at a time and has %d; choose to wait, or try later.",
+			count(n.Settings.RunLimit, "run", "runs"), n.Runs)
+	}
+	return ""
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+func shortOfMemory(n Candidate, wanted int64) string {
+	text := size(wanted-memoryFree(n)) + " of memory short."
+	if n.ForeignMemory > n.Memory/10 {
+		text += " " + size(n.ForeignMemory) + " is used by processes that are not ours."
+	}
+	return text
+}
+
+// gpusOf chooses the GPUs for a deployment: those asked for by name, then the
+// smallest that will do, so that the large ones stay for who needs them.
+func gpusOf(n Candidate, ask Ask, taken []string) (ids []string, reason string) {
+	free := slices.DeleteFunc(slices.Clone(n.GPUs), func(g controlplane.GPU) bool {
+		return slices.Contains(taken, g.ID) || g.Memory < ask.GPUMemory
+	})
+	slices.SortStableFunc(free, func(a, b controlplane.GPU) int {
+		return int(min(max(a.Memory-b.Memory, -1), 1))
+	})
+	for _, id := range ask.GPUIDs {
+		i := slices.IndexFunc(free, func(g controlplane.GPU) bool { return g.ID == id })
+		if i < 0 {
+			return nil, fmt.Sprintf("GPU %s is not free on it, or too small.", id)
+		}
+		free = slices.Delete(free, i, i+1)
+		ids = append(ids, id)
+	}
+	if len(free) < ask.GPUs {
+		return nil, fewGPUs(ask, len(free), taken != nil)
+	}
+	for _, g := range free[:ask.GPUs] {
+		ids = append(ids, g.ID)
+	}
+	return ids, ""
+}
+
+func fewGPUs(ask Ask, has int, now bool) string {
+	text := fmt.Sprintf("It has %s", count(has, "GPU", "GPUs"))
+	if ask.GPUMemory > 0 {
+		text += fmt.Sprintf(" of %s or more", size(ask.GPUMemory))
+	}
+	if now {
+		text += " free"
+	}
+	return fmt.Sprintf("%s; %d asked for.", text, ask.GPUs)
+}
+
+// size prints bytes for people.
+func size(bytes int64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%d MB", bytes>>20)
+	}
+	return fmt.Sprintf("%.1f GB", float64(bytes)/(1<<30))
+}

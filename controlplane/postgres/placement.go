@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// PlacementNode is one node as placement needs it, with what is reserved.
+type PlacementNode struct {
+	Node controlplane.Node
+	// Reserved is promised, MemoryUsed (bytes) is what of it is really used.
+	Reserved   pipeline.Resources
+	MemoryUsed int64
+	// GPUs are the ids of those that are taken.
+	GPUs []string
+	// Runs counts what is being created, or undone, on the node now.
+	Runs int
+}
+
+// LockNodes holds the environment's nodes until the transaction ends, so that
+// two placements never count the same room.
+func (t *Tx) LockNodes(
+	ctx context.Context, env controlplane.EnvironmentID,
+) ([]PlacementNode, error) {
+	rows, err := t.q.LockNodesOfEnvironment(ctx, string(env))
+	if err != nil {
+		return nil, fmt.Errorf("lock nodes: %w", err)
+	}
+	reserved, err := t.q.ListReservations(ctx, string(env))
+	if err != nil {
+		return nil, fmt.Errorf("list reservations: %w", err)
+	}
+	all := make([]PlacementNode, len(rows))
+	at := map[controlplane.NodeID]*PlacementNode{}
+	for i, r := range rows {
+		n := controlplane.Node{ID: controlplane.NodeID(r.ID), Name: r.Name,
+			Status: controlplane.NodeStatus(r.Status)}
+		for _, column := range []struct {
+			from []byte
+			into any
+		}{{r.Inventory, &n.Inventory}, {r.Vitals, &n.Vitals}, {r.Settings, &n.Settings}} {
+			if err := decode(column.from, column.into); err != nil {
+				return nil, err
+			}
+		}
+		all[i] = PlacementNode{Node: n}
+		at[n.ID] = &all[i]
+	}
+	for _, r := range reserved {
+		if n := at[given[controlplane.NodeID](r.NodeID)]; n != nil {
+			n.reserve(r)
+		}
+	}
+	return all, nil
+}
+
+// reserve counts one deployment that is on the node.
+func (n *PlacementNode) reserve(r dbsqlc.ListReservationsRow) {
+	n.Reserved.CPU += r.Cpu
+	n.Reserved.MemoryMiB += int(r.MemoryMib)
+	n.MemoryUsed += r.MemoryUsed
+	n.GPUs = append(n.GPUs, r.Gpus...)
+	switch controlplane.DeploymentStatus(r.Status) {
+	case controlplane.Queued, controlplane.Applying, controlplane.Undoing:
+		n.Runs++
+	}
+}
