@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/failpoint"
 )
 
 // Config is what an agent needs.
@@ -29,7 +30,7 @@ type Config struct {
 	Listener net.Listener
 	Log      *slog.Logger
 	// Failpoint is for tests only.
-	Failpoint Failpoint
+	Failpoint failpoint.Hook
 	// DiskPatience is how long one write to Data may take; default 60 s.
 	DiskPatience time.Duration
 	// ListEvery and VitalsEvery default to 10 s and 5 s.

@@ -4,6 +4,3 @@ package agent
 
 // compactAt is where rewriting the journal is worth it, in bytes.
 const compactAt = 4 << 20
-
-// FailpointFromEnv does nothing in builds without the tag failpoints.
-func FailpointFromEnv(string) Failpoint { return nil }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/failpoint"
 )
 
 // ErrNewerJournal means that a newer release wrote the journal.
@@ -42,13 +44,13 @@ type journal struct {
 	file *os.File
 	path string
 	size int64
-	fail Failpoint
+	fail failpoint.Hook
 }
 
 // openJournal reads what is there. A damaged journal is put aside under the
 // returned name, and an empty one begins.
 func openJournal(
-	dir string, fail Failpoint,
+	dir string, fail failpoint.Hook,
 ) (j *journal, payloads [][]byte, aside string, err error) {
 	path := filepath.Join(dir, journalName)
 	data, err := os.ReadFile(path)
@@ -166,12 +168,12 @@ func (j *journal) append(payloads [][]byte) error {
 	for _, p := range payloads {
 		b = append(b, frame(p)...)
 	}
-	err := j.fail.hit("journal.append")
+	err := j.fail.Hit("journal.append")
 	if err == nil {
 		_, err = j.file.WriteAt(b, j.size)
 	}
 	if err == nil {
-		err = j.fail.hit("journal.sync")
+		err = j.fail.Hit("journal.sync")
 	}
 	if err == nil {
 		err = j.file.Sync()
@@ -181,7 +183,7 @@ func (j *journal) append(payloads [][]byte) error {
 	}
 	j.size += int64(len(b))
 	// What is on disk is on disk: this place is for crashes only.
-	_ = j.fail.hit("journal.synced")
+	j.fail.Pass("journal.synced")
 	return nil
 }
 
@@ -191,13 +193,13 @@ func (j *journal) rewrite(payloads [][]byte) error {
 	for _, p := range payloads {
 		b = append(b, frame(p)...)
 	}
-	if err := j.fail.hit("journal.compact"); err != nil {
+	if err := j.fail.Hit("journal.compact"); err != nil {
 		return err
 	}
 	if err := writeFile(j.path, b); err != nil {
 		return fmt.Errorf("compact the journal: %w", err)
 	}
-	_ = j.fail.hit("journal.compacted")
+	j.fail.Pass("journal.compacted")
 	old := j.file
 	f, err := os.OpenFile(j.path, os.O_RDWR, 0o600)
 	if err != nil {

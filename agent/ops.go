@@ -55,11 +55,11 @@ func (o operation) perform(ctx context.Context) finished {
 		return finished{result: o.classify(ctx, err, engine.CodeCanceled)}
 	}
 	name := "runtime." + string(o.do.Kind)
-	if err := o.agent.config.Failpoint.hit(name + ".before"); err != nil {
+	if err := o.agent.config.Failpoint.Hit(name + ".before"); err != nil {
 		return finished{result: o.classify(ctx, err, "failpoint")}
 	}
 	f := o.call(ctx)
-	if err := o.agent.config.Failpoint.hit(name + ".after"); err != nil {
+	if err := o.agent.config.Failpoint.Hit(name + ".after"); err != nil {
 		return finished{result: o.classify(ctx, err, "failpoint")}
 	}
 	return f

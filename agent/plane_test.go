@@ -11,6 +11,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/agent/wire/wiretest"
+	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -56,7 +57,7 @@ type node struct {
 }
 
 // boot starts an agent on a data folder. It ends with the test, or by stop.
-func (p *plane) boot(dir string, r agent.Runtime, fail agent.Failpoint) *node {
+func (p *plane) boot(dir string, r agent.Runtime, fail failpoint.Hook) *node {
 	p.t.Helper()
 	pipes := wiretest.NewPipes()
 	a, err := agent.New(agent.Config{Data: dir, Token: &p.token, Build: "dev", Listener: pipes,

@@ -94,14 +94,14 @@ func (a *Agent) command(
 	case wire.Goals:
 		a.whileCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeGoals(now, c) }) })
 		out.start(-1)
-		return a.config.Failpoint.hit("goals.received")
+		return a.config.Failpoint.Hit("goals.received")
 	case wire.Secrets:
 		a.whileCurrent(s, func() { a.inbox.post(func(now time.Time) { a.takeSecrets(now, c) }) })
-		return a.config.Failpoint.hit("secrets.received")
+		return a.config.Failpoint.Hit("secrets.received")
 	case wire.Ack:
 		a.whileCurrent(s, func() { a.inbox.post(func(time.Time) { a.takeAck(c.Seq) }) })
 		out.start(c.Seq)
-		return a.config.Failpoint.hit("report.acked")
+		return a.config.Failpoint.Hit("report.acked")
 	case wire.Plugins:
 		if err := a.state.setPlugins(c.Images); err != nil {
 			a.log.Error("the plugin list cannot be stored", "error", err)
@@ -223,7 +223,7 @@ func (o *sender) flush(ctx context.Context) error {
 				return err
 			}
 			o.sent = e.Seq
-			if err := o.agent.config.Failpoint.hit("report.sent"); err != nil {
+			if err := o.agent.config.Failpoint.Hit("report.sent"); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/failpoint"
 )
 
 // ErrInUse means that another agent works in the same data folder.
@@ -53,7 +54,7 @@ type store struct {
 
 // openStore locks the folder and reads what is there: the machines, by
 // deployment, and a notice when a damaged journal was put aside.
-func openStore(dir string, fail Failpoint) (*store, map[string]*engine.Machine, string, error) {
+func openStore(dir string, fail failpoint.Hook) (*store, map[string]*engine.Machine, string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, "", fmt.Errorf("make the data folder: %w", err)
 	}

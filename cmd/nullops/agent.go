@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/failpoint"
 )
 
 func agentCommand() *cobra.Command {
@@ -59,7 +60,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: &token, Build: wire.Build(build),
 		Listener: l, Log: log,
-		Failpoint: agent.FailpointFromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
+		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"reflect"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane/fleet"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/ingress"
 )
 
@@ -28,6 +30,8 @@ type routeSource struct {
 	// home is the UI's address, for the status pages' links.
 	home string
 	log  *slog.Logger
+	// fail is for tests only.
+	fail failpoint.Hook
 }
 
 var _ ingress.Source = (*routeSource)(nil)
@@ -39,12 +43,15 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	defer wake.Close()
 	ticker := time.NewTicker(routeTick)
 	defer ticker.Stop()
+	var told []ingress.Route
 	for version := uint64(1); ; version++ {
 		routes, err := s.lifecycle.Routes(ctx, access.System("ingress"))
 		if err != nil {
 			return fmt.Errorf("read routes: %w", err)
 		}
-		apply(ingress.NewTable(version, s.routes(routes)))
+		if err := s.tell(version, s.routes(routes), &told, apply); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -52,6 +59,23 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 		case <-ticker.C:
 		}
 	}
+}
+
+// tell hands the table over. The failpoints are places of tables that differ.
+func (s *routeSource) tell(version uint64, routes []ingress.Route, told *[]ingress.Route,
+	apply func(*ingress.Table)) error {
+	changed := s.fail != nil && !reflect.DeepEqual(routes, *told)
+	if changed {
+		if err := s.fail.Hit("routes.read"); err != nil {
+			return err
+		}
+	}
+	apply(ingress.NewTable(version, routes))
+	*told = routes
+	if changed {
+		return s.fail.Hit("routes.published")
+	}
+	return nil
 }
 
 func (s *routeSource) routes(all []controlplane.Route) []ingress.Route {

@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -93,6 +94,8 @@ type Config struct {
 	// Holder names this process in leases.
 	Holder string
 	Log    *slog.Logger
+	// Failpoint is for tests only.
+	Failpoint failpoint.Hook
 }
 
 // Fleet supervises the sessions.

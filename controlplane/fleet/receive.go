@@ -31,10 +31,7 @@ func (s *session) receive(ctx context.Context) error {
 func (s *session) take(ctx context.Context, r wire.Report) error {
 	switch r := r.(type) {
 	case wire.Event:
-		if err := s.Lifecycle.Apply(ctx, s.actor, report(s.link.Node.ID, r)); err != nil {
-			return fmt.Errorf("store event %d: %w", r.Seq, err)
-		}
-		return s.conn.Send(ctx, wire.Ack{Seq: r.Seq})
+		return s.event(ctx, r)
 	case wire.SecretsWanted:
 		return s.answerSecrets(ctx, r)
 	case wire.Progress:
@@ -51,6 +48,24 @@ func (s *session) take(ctx context.Context, r wire.Report) error {
 		return fmt.Errorf("the agent sent %T where it does not belong", r)
 	}
 	return fmt.Errorf("the agent sent an unknown %T", r)
+}
+
+// event is acknowledged once it is committed.
+func (s *session) event(ctx context.Context, e wire.Event) error {
+	r := report(s.link.Node.ID, e)
+	place := r.Failpoint()
+	if err := s.Failpoint.Hit(place + ".received"); err != nil {
+		return err
+	}
+	if err := s.Lifecycle.Apply(ctx, s.actor, r); err != nil {
+		return fmt.Errorf("store event %d: %w", e.Seq, err)
+	}
+	s.Failpoint.Pass(place + ".committed")
+	if err := s.conn.Send(ctx, wire.Ack{Seq: e.Seq}); err != nil {
+		return err
+	}
+	s.Failpoint.Pass(place + ".acked")
+	return nil
 }
 
 // mayFail logs what is lost without harm.
@@ -85,7 +100,13 @@ func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error
 	if err != nil {
 		return s.mayFail(ctx, "secret request", err)
 	}
-	return s.conn.Send(ctx, answer)
+	if err := s.Failpoint.Hit("secrets.opened"); err != nil {
+		return err
+	}
+	if err := s.conn.Send(ctx, answer); err != nil {
+		return err
+	}
+	return s.Failpoint.Hit("secrets.sent")
 }
 
 func (s *session) bundle(ctx context.Context, w wire.SecretsWanted) (wire.Secrets, error) {

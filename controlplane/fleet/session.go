@@ -97,11 +97,29 @@ func (s *session) sync(ctx context.Context, w wire.Welcome) (map[string]mark, er
 
 func (s *session) send(ctx context.Context, all []wire.Goals) error {
 	for _, m := range all {
+		place := failpointOf(m.Goals)
+		if err := s.Failpoint.Hit(place + ".read"); err != nil {
+			return err
+		}
 		if err := s.conn.Send(ctx, m); err != nil {
+			return err
+		}
+		if err := s.Failpoint.Hit(place + ".sent"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// failpointOf begins the names of the places that goals pass on their way.
+func failpointOf(goals []wire.Goal) string {
+	switch {
+	case len(goals) == 0:
+		return "nothing"
+	case slices.ContainsFunc(goals, func(g wire.Goal) bool { return g.Want == wire.WantGone }):
+		return "gone"
+	}
+	return "goals"
 }
 
 // sendGoals tells the agent what changed, whenever a row or the tick wakes it.

@@ -18,6 +18,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -37,6 +38,8 @@ type Config struct {
 	// IngressURL gives scheme and port of the URLs people open.
 	IngressURL *url.URL
 	Log        *slog.Logger
+	// Failpoint is for tests only.
+	Failpoint failpoint.Hook
 }
 
 // Lifecycle holds the use cases around deployments.
@@ -45,11 +48,13 @@ type Lifecycle struct {
 	catalog Catalog
 	ingress *url.URL
 	log     *slog.Logger
+	fail    failpoint.Hook
 }
 
 // New makes the use cases.
 func New(c Config) *Lifecycle {
-	return &Lifecycle{store: c.Store, catalog: c.Catalog, ingress: c.IngressURL, log: c.Log}
+	return &Lifecycle{store: c.Store, catalog: c.Catalog, ingress: c.IngressURL, log: c.Log,
+		fail: c.Failpoint}
 }
 
 // URL is how people open a host.

@@ -37,27 +37,42 @@ func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, r Report) err
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		fresh, err := tx.AdvanceReports(ctx, r.Node, r.Seq)
-		if err != nil || !fresh {
+		if err := l.apply(ctx, tx, r); err != nil {
 			return err
 		}
-		d, err := tx.LockDeployment(ctx, r.Deployment)
-		if controlplane.KindOf(err) == controlplane.NotFound {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if d.NodeID != r.Node {
-			l.log.WarnContext(ctx, "report about a deployment of another node ignored",
-				"node", r.Node, "deployment", d.ID)
-			return nil
-		}
-		if r.Step != nil {
-			return l.applyStep(ctx, tx, d, r)
-		}
-		return applyStatus(ctx, tx, d, r)
+		return l.fail.Hit(r.Failpoint() + ".commit")
 	})
+}
+
+// Failpoint begins the names of the places that a report passes.
+func (r Report) Failpoint() string {
+	if r.Status.Gone() {
+		return "gone"
+	}
+	return "report"
+}
+
+func (l *Lifecycle) apply(ctx context.Context, tx *postgres.Tx, r Report) error {
+	fresh, err := tx.AdvanceReports(ctx, r.Node, r.Seq)
+	if err != nil || !fresh {
+		return err
+	}
+	d, err := tx.LockDeployment(ctx, r.Deployment)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if d.NodeID != r.Node {
+		l.log.WarnContext(ctx, "report about a deployment of another node ignored",
+			"node", r.Node, "deployment", d.ID)
+		return nil
+	}
+	if r.Step != nil {
+		return l.applyStep(ctx, tx, d, r)
+	}
+	return applyStatus(ctx, tx, d, r)
 }
 
 // applyStep stores a fact about a run's step, whatever the generation.

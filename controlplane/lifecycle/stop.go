@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -68,6 +69,7 @@ func (l *Lifecycle) change(ctx context.Context, actor access.Actor, verb string,
 	do func(context.Context, *postgres.Tx, controlplane.Deployment) error,
 ) (controlplane.Deployment, error) {
 	entry := actor.Entry(verb, "deployment "+string(id))
+	place := ""
 	err := l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
 		d, err := tx.LockDeployment(ctx, id)
 		if err != nil {
@@ -81,12 +83,30 @@ func (l *Lifecycle) change(ctx context.Context, actor access.Actor, verb string,
 		}
 		entry.Object = "deployment " + d.Name
 		entry.Project, entry.Environment = d.ProjectID, d.EnvironmentID
-		return do(ctx, tx, d)
+		if err := do(ctx, tx, d); err != nil {
+			return err
+		}
+		place = failpointOf(verb, d.Status)
+		return l.fail.Hit(place + ".commit")
 	})
 	if err != nil {
 		return controlplane.Deployment{}, err
 	}
+	l.fail.Pass(place + ".committed")
 	return l.Get(ctx, actor, id)
+}
+
+// failpointOf names the places around a commit by the verb's first word; to
+// remove what is still being created is to cancel it.
+func failpointOf(verb string, was controlplane.DeploymentStatus) string {
+	word, _, _ := strings.Cut(verb, " ")
+	switch {
+	case word != "remove":
+		return word
+	case was == controlplane.Queued, was == controlplane.Applying, was == controlplane.Undoing:
+		return "cancel"
+	}
+	return "delete"
 }
 
 func object(d controlplane.Deployment) access.Object {
