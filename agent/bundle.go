@@ -125,6 +125,16 @@ func (b *bundle) shown(out stepOutputs) map[string]any {
 	return shown
 }
 
+// shownMetadata is what people may read of a plugin's metadata.
+func (b *bundle) shownMetadata(all []wire.Metadatum) []wire.Metadatum {
+	var shown []wire.Metadatum
+	for _, m := range all {
+		shown = append(shown, wire.Metadatum{Name: b.masker.Mask(m.Name),
+			Value: b.masker.Mask(m.Value)})
+	}
+	return shown
+}
+
 // seal encrypts outputs for journal and report, bound to deployment and step.
 func (b *bundle) seal(step pipeline.StepKey, out stepOutputs) ([]byte, error) {
 	aead, err := b.aead()

@@ -1,7 +1,8 @@
 package agent
 
 // Failpoints lists every place of the agent where a crash would be worst: each
-// journal write, and before and after each call of the Runtime.
+// journal write, and before and after each call of the Runtime and each turn of
+// an approval.
 func Failpoints() []string {
 	names := []string{"journal.append", "journal.sync", "journal.synced", "journal.compact",
 		"journal.compacted",
@@ -9,6 +10,9 @@ func Failpoints() []string {
 	for _, kind := range []string{"prepare", "pull", "start", "probe", "create_ahead", "run",
 		"remove", "remove_all"} {
 		names = append(names, "runtime."+kind+".before", "runtime."+kind+".after")
+	}
+	for _, kind := range []string{"ask", "answer"} {
+		names = append(names, "approval."+kind+".before", "approval."+kind+".after")
 	}
 	return names
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 	"github.com/nullops/nullops/plugins/stdio"
 )
@@ -29,6 +30,10 @@ const (
 // maxOutputs bounds a step's outputs in bytes of JSON: they are reported twice
 // in one message, once sealed in base64, and a message has one MiB.
 const maxOutputs = 256 << 10
+
+// maxMetadata bounds what a plugin wants shown beside its step, in bytes of
+// JSON. It goes up in the same message.
+const maxMetadata = 64 << 10
 
 // killed is 128 + SIGKILL, as a shell counts.
 const killed = 137
@@ -83,12 +88,26 @@ func accept(answer stdio.Response, fail func(string, string, ...any) finished) f
 		return fail(CodeOutputsTooLarge, "the outputs have %d bytes; %d are the most",
 			len(encoded), maxOutputs)
 	}
+	beside, err := json.Marshal(answer.Metadata)
+	if err != nil || len(beside) > maxMetadata {
+		return fail(CodeOutputsTooLarge, "the metadata has %d bytes; %d are the most",
+			len(beside), maxMetadata)
+	}
 	zero := 0
 	if answer.Outputs == nil {
 		answer.Outputs = map[string]any{}
 	}
 	return finished{ran: true, outputs: answer.Outputs, result: engine.Result{
-		Outcome: engine.OK, Message: answer.Output, ExitCode: &zero}}
+		Outcome: engine.OK, Message: answer.Output, ExitCode: &zero,
+		Metadata: metadata(answer)}}
+}
+
+func metadata(answer stdio.Response) []wire.Metadatum {
+	var all []wire.Metadatum
+	for _, m := range answer.Metadata {
+		all = append(all, wire.Metadatum(m))
+	}
+	return all
 }
 
 func outputCode(err error) string {

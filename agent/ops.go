@@ -16,6 +16,9 @@ type operation struct {
 	do     engine.Do
 	goal   *wire.Goal
 	bundle *bundle
+	// held is set when the deployment has its images already, and what is done is
+	// to keep or to remove it: no registry is asked then about what is here.
+	held bool
 }
 
 // finished is what an operation came to, before secrets are hidden from it.
@@ -36,7 +39,8 @@ func (a *Agent) start(ctx context.Context, d *deployment, do engine.Do, canceled
 	}
 	d.cancel[do.Op] = cancel
 	v, _ := a.view(d.id)
-	o := operation{agent: a, do: do, goal: d.m.Work(), bundle: v.bundle}
+	o := operation{agent: a, do: do, goal: d.m.Work(), bundle: v.bundle,
+		held: d.m.State().Phase != wire.PhaseApplying}
 	if o.bundle == nil {
 		o.bundle = newBundle(d.id, wire.Secrets{}, nil)
 	}
@@ -54,7 +58,7 @@ func (o operation) perform(ctx context.Context) finished {
 	if err := ctx.Err(); err != nil {
 		return finished{result: o.classify(ctx, err, engine.CodeCanceled)}
 	}
-	name := "runtime." + string(o.do.Kind)
+	name := place(o.do.Kind)
 	if err := o.agent.config.Failpoint.Hit(name + ".before"); err != nil {
 		return finished{result: o.classify(ctx, err, "failpoint")}
 	}
@@ -63,6 +67,14 @@ func (o operation) perform(ctx context.Context) finished {
 		return finished{result: o.classify(ctx, err, "failpoint")}
 	}
 	return f
+}
+
+// place is how an operation's failpoints are called.
+func place(k engine.Kind) string {
+	if k == engine.Ask || k == engine.Answer {
+		return "approval." + string(k)
+	}
+	return "runtime." + string(k)
 }
 
 func (o operation) call(ctx context.Context) finished {
@@ -85,6 +97,10 @@ func (o operation) call(ctx context.Context) finished {
 		return o.remove(ctx)
 	case engine.RemoveAll:
 		return o.removeAll(ctx)
+	case engine.Ask:
+		return o.ask()
+	case engine.Answer:
+		return o.answered()
 	}
 	return finished{result: engine.Result{Outcome: engine.No, Code: "internal",
 		Message: "unknown operation " + string(o.do.Kind)}}
@@ -117,12 +133,33 @@ func (o operation) pull(ctx context.Context) finished {
 	if known, ok := o.bundle.auths[image.Registry]; ok {
 		auth = &known
 	}
-	err := o.agent.pulls.pull(ctx, o.agent.runtime, *image, auth, func(p PullProgress) {
+	here, err := o.mayUse(ctx, *image, auth)
+	if here || err != nil {
+		return o.simple(ctx, err, CodeImagePull)
+	}
+	err = o.agent.pulls.pull(ctx, o.agent.runtime, *image, auth, func(p PullProgress) {
 		o.agent.note(o.goal, o.do.Step, func(g *wire.Progress) {
 			g.PulledBytes, g.TotalBytes = p.Done, p.Total
+			g.PulledLayers, g.TotalLayers = p.LayersDone, p.Layers
 		})
 	})
+	if err == nil {
+		o.agent.pulls.prove(o.goal.Deployment, o.goal.Run, keyOf(*image, auth))
+	}
 	return o.simple(ctx, err, CodeImagePull)
+}
+
+// mayUse reports whether the image is on the node, and this run, or this
+// deployment when it was made, was let have it. A registry that is away then
+// keeps no service from being started again.
+func (o operation) mayUse(
+	ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
+) (bool, error) {
+	proven := o.agent.pulls.proven(o.goal.Deployment, o.goal.Run, keyOf(image, auth))
+	if image.Digest == "" || !o.held && !proven {
+		return false, nil
+	}
+	return o.agent.runtime.Present(ctx, image)
 }
 
 func imageOf(s pipeline.Step) *pipeline.Image {
@@ -224,9 +261,13 @@ func (a *Agent) conceal(d *deployment, o operation, f finished) engine.Result {
 		b = o.bundle
 	}
 	r := f.result
-	if f.ran && o.do.Action == "create" {
+	if f.ran && (o.do.Action == "create" || o.do.Kind == engine.Answer) {
 		step, _ := o.goal.Pipeline.Step(o.do.Step)
-		next, out := b.with(o.do.Step, f.outputs, step.Plugin.Component)
+		var declared *pipeline.Component
+		if step.Plugin != nil {
+			declared = step.Plugin.Component
+		}
+		next, out := b.with(o.do.Step, f.outputs, declared)
 		b = next
 		if v.bundle != nil {
 			a.setBundle(d.id, b)
@@ -238,6 +279,7 @@ func (a *Agent) conceal(d *deployment, o operation, f finished) engine.Result {
 		r.Outputs, r.Sealed = b.shown(out), sealed
 	}
 	r.Message = b.masker.Mask(r.Message)
+	r.Metadata = b.shownMetadata(r.Metadata)
 	for i := range r.Left {
 		r.Left[i] = b.masker.Mask(r.Left[i])
 	}

@@ -18,7 +18,7 @@ const maxAttempts = 3
 
 // applying moves a run on: one step at a time, in order.
 func (m *Machine) applying() {
-	if !m.ready() {
+	if m.notApproved() || !m.ready() {
 		return
 	}
 	key, left := m.nextStep()
@@ -75,7 +75,7 @@ func (m *Machine) pullAhead() {
 		}
 	}
 	for _, key := range m.order {
-		if m.steps[key].Done || busy >= maxPulls {
+		if m.steps[key].Done || busy >= maxPulls || m.step(key).Approval != nil {
 			continue
 		}
 		if m.pullImage(key) {
@@ -125,6 +125,8 @@ func (m *Machine) advanceStep(key pipeline.StepKey) {
 	s := m.steps[key]
 	p := m.pulls[key]
 	switch {
+	case m.step(key).Approval != nil:
+		m.approve(key)
 	case p != nil && p.failed != nil:
 		m.failStep(key, *p.failed)
 	case p == nil || !p.done:
@@ -194,7 +196,8 @@ func (m *Machine) failStep(key pipeline.StepKey, r Result) {
 }
 
 func eventOf(r Result) wire.Event {
-	return wire.Event{Code: r.Code, Message: r.Message, ExitCode: r.ExitCode}
+	return wire.Event{Code: r.Code, Message: r.Message, ExitCode: r.ExitCode,
+		Metadata: r.Metadata}
 }
 
 // doneStep marks a step complete.

@@ -22,9 +22,12 @@ func drawPipeline(t *rapid.T) pipeline.Pipeline {
 		if i > 0 {
 			s.Needs = []pipeline.StepKey{keys[i-1]}
 		}
-		if rapid.Bool().Draw(t, "service") {
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0, 1:
 			s.Service = &pipeline.ServiceStep{Name: "s"}
-		} else {
+		case 2:
+			s.Approval = &pipeline.ApprovalStep{Prompt: "go on?", TimeoutSeconds: 30}
+		default:
 			c := &pipeline.Component{Actions: []string{"create"}}
 			c.Idempotent = rapid.Bool().Draw(t, "idempotent")
 			c.Network = rapid.Bool().Draw(t, "network")

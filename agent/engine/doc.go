@@ -28,6 +28,10 @@
 //   - After a failure or a cancel, no step starts any more, and everything that
 //     was started is undone in reverse order, whatever fails on the way. What
 //     could not be undone is listed, and tried again on the next goal.
+//   - An approval waits for a person without holding anything. Its question and
+//     its deadline are recorded first; the first answer a goal brings counts,
+//     also when it comes twice or after a restart. No answer by the deadline, or
+//     a rejection, is a failure like any other.
 //   - Unknown is not empty: nothing is stopped or deleted because somebody
 //     could not be asked.
 package engine

@@ -23,6 +23,8 @@ type Do struct {
 	Action string
 	// Attempt counts the runs of one step's action, from 1.
 	Attempt int
+	// Reply is what Answer makes outputs of.
+	Reply *wire.Answer
 }
 
 // Kind is a kind of operation.
@@ -40,6 +42,10 @@ const (
 	Remove Kind = "remove"
 	// RemoveAll takes away everything with the deployment's label.
 	RemoveAll Kind = "remove_all"
+	// Ask fills an approval's question in: the result's message. Answer makes
+	// a person's reply the step's outputs. Neither needs the container engine.
+	Ask    Kind = "ask"
+	Answer Kind = "answer"
 )
 
 // Cancel asks an operation to end soon.
@@ -76,6 +82,8 @@ type Record struct {
 	// Cause is why the run is being undone.
 	Cause *Cause     `json:"cause,omitempty"`
 	Step  *StepState `json:"step,omitempty"`
+	// Answers are people's, to approval steps; those known before stay.
+	Answers map[pipeline.StepKey]wire.Answer `json:"answers,omitempty"`
 }
 
 // Cause is the first failure of a run.
@@ -100,6 +108,8 @@ type StepState struct {
 	GaveUp  string         `json:"gave_up,omitempty"`
 	Outputs map[string]any `json:"outputs,omitempty"`
 	Sealed  []byte         `json:"sealed,omitempty"`
+	// Deadline is until when an approval waits, by this agent's own clock.
+	Deadline time.Time `json:"deadline,omitzero"`
 }
 
 func (Report) effect()      {}

@@ -98,6 +98,10 @@ func (m *Machine) applied(o operation, r Result) {
 		m.retryLater()
 	case Run:
 		m.pluginEnded(key, r)
+	case Ask:
+		m.asked(key, r)
+	case Answer:
+		m.answered(key, r)
 	default:
 	}
 }

@@ -86,10 +86,11 @@ type Result struct {
 	// Code is a stable word, Message one masked sentence for people.
 	Code    string
 	Message string
-	// ExitCode, Outputs (masked) and Sealed are a plugin's.
+	// ExitCode, Outputs (masked), Sealed and Metadata (masked) are a plugin's.
 	ExitCode *int
 	Outputs  map[string]any
 	Sealed   []byte
+	Metadata []wire.Metadatum
 	// Health, Exited and Message are a probe's: Outcome OK means it was asked.
 	Health wire.Health
 	Exited bool

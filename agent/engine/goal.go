@@ -22,6 +22,7 @@ const (
 // accept takes a newer goal in. It waits in next until its turn comes, which
 // is at once, unless it needs the work before it to be wound down.
 func (m *Machine) accept(g wire.Goal) {
+	m.hearAnswers(g)
 	stale := !m.newer(g.Generation) && !m.has("accept a stale generation")
 	if g.Deployment != m.id || stale {
 		return
@@ -93,7 +94,7 @@ func (m *Machine) takeNext() {
 		m.takeGone(g)
 	case m.sameRun(g):
 		// The same run under a new number: use it, and try again if stuck.
-		g.Pipeline, g.Context = m.work.Pipeline, m.work.Context
+		g.Pipeline, g.Context, g.Answers = m.work.Pipeline, m.work.Context, m.work.Answers
 		m.record(Record{Work: &g})
 		if m.phase == wire.PhaseStuck {
 			m.windDown(wire.PhaseUndoing)
@@ -122,7 +123,7 @@ func (m *Machine) begin(g wire.Goal) {
 	m.record(Record{Work: &g, Fresh: true, Blind: &yes, Orphan: &no, Phase: wire.PhaseReady})
 	for _, key := range m.order {
 		m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
-			Started: true, Done: true}})
+			Started: m.step(key).Approval == nil, Done: true}})
 	}
 }
 
@@ -233,8 +234,8 @@ func (m *Machine) windDown(phase wire.Phase) {
 	}
 	for _, key := range m.order {
 		s := m.steps[key]
-		if !s.Started && s.Status != pipeline.StepSkipped && s.Status != pipeline.StepFailed {
-			m.change(key, wire.Event{}, func(s *StepState) { s.Status = pipeline.StepSkipped })
+		if m.neverBegan(s) {
+			m.change(key, unanswered(s), func(s *StepState) { s.Status = pipeline.StepSkipped })
 		}
 	}
 	m.tryAgain()
@@ -248,6 +249,13 @@ func (m *Machine) windDown(phase wire.Phase) {
 		e.Code, e.Message = m.cause.Code, m.cause.Message
 	}
 	m.moveTo(phase, e)
+}
+
+// neverBegan reports whether a step is skipped when the run ends. An approval
+// that nobody answered is; one that was answered stays what it is.
+func (m *Machine) neverBegan(s *StepState) bool {
+	return !s.Started && !s.Done && s.Status != pipeline.StepSkipped &&
+		s.Status != pipeline.StepFailed
 }
 
 // tryAgain gives steps that could not be undone another chance.

@@ -210,6 +210,9 @@ func (m *Machine) apply(r Record) {
 		s := *r.Step
 		m.steps[s.Key] = &s
 	}
+	if len(r.Answers) > 0 && m.work != nil {
+		m.work = withAnswers(m.work, r.Answers)
+	}
 }
 
 // Snapshot is the shortest list of records that Replay makes this state of.

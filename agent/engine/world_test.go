@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -190,6 +191,34 @@ func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
 	w.feed(engine.Ended{Op: op, Result: r})
 }
 
+// answer is a person's, to the approval that waits; the goal that brings it may
+// come again later. It reports whether anything waited for it.
+func (w *world) answer(approved bool) bool {
+	if len(w.goals) == 0 {
+		return false
+	}
+	g := w.goals[len(w.goals)-1]
+	for _, key := range g.Pipeline.Order {
+		if w.m.Status(key) != pipeline.StepWaiting || g.Want != wire.WantPresent {
+			continue
+		}
+		g.Answers = maps.Clone(g.Answers)
+		if g.Answers == nil {
+			g.Answers = map[pipeline.StepKey]wire.Answer{}
+		}
+		if _, said := g.Answers[key]; said && !w.healed {
+			return false
+		}
+		if _, said := g.Answers[key]; !said {
+			g.Answers[key] = wire.Answer{Approved: approved, By: "ada"}
+		}
+		w.goals[len(w.goals)-1] = g
+		w.feed(engine.GoalSet{Goal: g})
+		return true
+	}
+	return false
+}
+
 func (w *world) answerSecrets() {
 	if w.wanted == "" {
 		return
@@ -213,13 +242,15 @@ func (w *world) list() {
 // chaos is one random thing that happens.
 func (w *world) chaos() {
 	w.now = w.now.Add(time.Duration(rapid.IntRange(0, 5).Draw(w.t, "seconds")) * time.Second)
-	switch rapid.IntRange(0, 7).Draw(w.t, "happens") {
+	switch rapid.IntRange(0, 8).Draw(w.t, "happens") {
 	case 0:
 		w.answerSecrets()
 	case 1:
 		w.list()
 	case 2:
 		w.feed(engine.Tick{})
+	case 3:
+		w.answer(rapid.IntRange(0, 4).Draw(w.t, "approved") > 0)
 	default:
 		if len(w.running) == 0 {
 			w.answerSecrets()
@@ -243,6 +274,9 @@ func (w *world) heal() {
 		}
 		if w.wanted != "" {
 			w.answerSecrets()
+			continue
+		}
+		if w.answer(true) {
 			continue
 		}
 		switch w.m.State().Phase {

@@ -37,6 +37,18 @@ type Goal struct {
 	Version  int               `json:"version"`
 	Context  pipeline.Context  `json:"context"`
 	Pipeline pipeline.Pipeline `json:"pipeline"`
+	// Answers are what people said to the run's approval steps so far. They are
+	// told again with every goal, so that none gets lost; the first one counts.
+	Answers map[pipeline.StepKey]Answer `json:"answers,omitempty"`
+}
+
+// Answer is what a person said to one approval step.
+type Answer struct {
+	Approved bool      `json:"approved"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	// Fields are the declared ones, defaults filled in.
+	Fields map[string]any `json:"fields,omitempty"`
 }
 
 // Goals tells what should be. Full is sent after the greeting: what has no
@@ -153,8 +165,19 @@ type Event struct {
 	Outputs map[string]any `json:"outputs,omitempty"`
 	// Sealed holds all outputs under the run's key, for a restarted agent.
 	Sealed []byte `json:"sealed,omitempty"`
+	// Metadata is what a plugin wants shown beside its step.
+	Metadata []Metadatum `json:"metadata,omitempty"`
+	// Deadline is until when an approval that is waiting does so; its question
+	// is the Message.
+	Deadline time.Time `json:"deadline,omitzero"`
 	// Left names what could not be removed, when stuck.
 	Left []string `json:"left,omitempty"`
+}
+
+// Metadatum is one name and its value as text, masked.
+type Metadatum struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // SecretsWanted asks for a run's whole bundle.

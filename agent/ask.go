@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// maxQuestion bounds a question after its references were filled in: an output
+// may be long, and a person has to read it.
+const maxQuestion = 16 << 10
+
+// ask fills an approval's question in. What is secret in it is hidden later,
+// like in everything else that people read.
+func (o operation) ask() finished {
+	step, _ := o.goal.Pipeline.Step(o.do.Step)
+	if step.Approval == nil {
+		return unresolved(errors.New("the step is no approval"))
+	}
+	text, secret, err := pipeline.EvalText(step.Approval.Prompt, scope(o.goal, o.bundle))
+	if err == nil && secret {
+		err = errors.New("it turned out to be secret, and many people read the question")
+	}
+	if err != nil {
+		return unresolved(fmt.Errorf("prompt: %w", err))
+	}
+	return finished{result: engine.Result{Outcome: engine.OK, Message: clipped(text, maxQuestion)}}
+}
+
+func unresolved(err error) finished {
+	return finished{result: engine.Result{Outcome: engine.No, Code: CodeUnresolved,
+		Message: err.Error()}}
+}
+
+// clipped cuts a text between two characters.
+func clipped(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+// answered makes a person's reply the step's outputs.
+func (o operation) answered() finished {
+	reply := o.do.Reply
+	if reply == nil {
+		return unresolved(errors.New("nobody answered"))
+	}
+	outputs := map[string]any{}
+	maps.Copy(outputs, reply.Fields)
+	outputs[pipeline.OutputAnswer] = "approved"
+	outputs[pipeline.OutputAnsweredBy] = reply.By
+	outputs[pipeline.OutputAnsweredAt] = reply.At.UTC().Format(time.RFC3339)
+	return finished{ran: true, outputs: outputs, result: engine.Result{Outcome: engine.OK,
+		Message: reply.By + " approved it"}}
+}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Codes of approvals that end a run.
+const (
+	CodeRejected   = "rejected"
+	CodeUnanswered = "unanswered"
+)
+
+// An approval holds nothing while it waits: no container, no operation, only a
+// durable deadline. Its answer comes with the goal, and may come before the
+// question, to an agent that lost its memory. See approve for the order.
+
+// hearAnswers keeps the answers that a goal of the present run brings, however
+// old the goal: an answer is a fact, and is never taken back.
+func (m *Machine) hearAnswers(g wire.Goal) {
+	if g.Deployment != m.id || m.work == nil || g.Run != m.work.Run ||
+		g.Want != wire.WantPresent {
+		return
+	}
+	news := map[pipeline.StepKey]wire.Answer{}
+	for key, a := range g.Answers {
+		if _, known := m.work.Answers[key]; !known {
+			news[key] = a
+		}
+	}
+	if len(news) > 0 {
+		m.record(Record{Answers: news})
+	}
+}
+
+// withAnswers is a copy of a goal that knows more answers. The first one to a
+// step counts.
+func withAnswers(g *wire.Goal, news map[pipeline.StepKey]wire.Answer) *wire.Goal {
+	next := *g
+	next.Answers = maps.Clone(news)
+	maps.Copy(next.Answers, g.Answers)
+	return &next
+}
+
+// approve does the next thing for an approval whose turn it is: ask, wait, take
+// the answer.
+func (m *Machine) approve(key pipeline.StepKey) {
+	s := m.steps[key]
+	reply, here := m.work.Answers[key]
+	switch {
+	case s.Status != pipeline.StepWaiting:
+		m.current = m.do(Do{Kind: Ask, Step: key})
+	case !here:
+		m.pause(s.Deadline)
+	default:
+		m.current = m.do(Do{Kind: Answer, Step: key, Reply: &reply})
+	}
+}
+
+// notApproved ends a run whose approval was rejected, or not answered in time.
+// It goes by this agent's clock alone, and asks for no secrets first: the
+// control plane may be gone, and that is one of the reasons to end.
+func (m *Machine) notApproved() bool {
+	key, left := m.nextStep()
+	if !left || m.steps[key].Status != pipeline.StepWaiting {
+		return false
+	}
+	reply, here := m.work.Answers[key]
+	late := !m.now.Before(m.steps[key].Deadline)
+	switch {
+	case here && !reply.Approved:
+		m.failStep(key, Result{Harmless: true, Code: CodeRejected,
+			Message: fmt.Sprintf("%s rejected it", reply.By)})
+		return true
+	case !here && late:
+		m.failStep(key, Result{Harmless: true, Code: CodeUnanswered, Message: fmt.Sprintf(
+			"nobody's answer came within %s", m.patience(key))})
+		return true
+	case !here:
+		m.pause(m.steps[key].Deadline)
+	}
+	return false
+}
+
+func (m *Machine) patience(key pipeline.StepKey) time.Duration {
+	return time.Duration(m.step(key).Approval.Seconds()) * time.Second
+}
+
+// asked begins the wait. The question goes up with the step's new status.
+func (m *Machine) asked(key pipeline.StepKey, r Result) {
+	switch r.Outcome {
+	case OK:
+		m.calm()
+		deadline := m.now.Add(m.patience(key))
+		m.change(key, wire.Event{Message: r.Message, Deadline: deadline}, func(s *StepState) {
+			s.Status, s.Deadline = pipeline.StepWaiting, deadline
+		})
+	case No:
+		r.Harmless = true
+		m.failStep(key, r)
+	default:
+		m.retryLater()
+	}
+}
+
+// unanswered says why a step that waited for a person is skipped.
+func unanswered(s *StepState) wire.Event {
+	if s.Status != pipeline.StepWaiting {
+		return wire.Event{}
+	}
+	return wire.Event{Code: CodeCanceled, Message: "the run ended before anybody answered"}
+}
+
+// answered goes on behind the approval.
+func (m *Machine) answered(key pipeline.StepKey, r Result) {
+	switch r.Outcome {
+	case OK:
+		m.doneStep(key, r)
+	case No:
+		r.Harmless = true
+		m.failStep(key, r)
+	default:
+		m.retryLater()
+	}
+}

@@ -1,0 +1,178 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// asker is a machine with one approval, and what it did.
+type asker struct {
+	t       *testing.T
+	m       *engine.Machine
+	now     time.Time
+	journal []engine.Record
+	out     []engine.Effect
+	last    engine.Do
+}
+
+func asks(run string, answers map[pipeline.StepKey]wire.Answer) wire.Goal {
+	return wire.Goal{Deployment: "d", Generation: 1, Want: wire.WantPresent, Run: run,
+		Answers: answers, Pipeline: pipeline.Pipeline{Order: []pipeline.StepKey{"ask"},
+			Steps: []pipeline.Step{{Key: "ask", Approval: &pipeline.ApprovalStep{Prompt: "?",
+				TimeoutSeconds: 60}}}}}
+}
+
+func reply(approved bool, by string) map[pipeline.StepKey]wire.Answer {
+	return map[pipeline.StepKey]wire.Answer{"ask": {Approved: approved, By: by}}
+}
+
+func (a *asker) feed(ev engine.Event) {
+	a.out = a.m.Step(a.now, ev)
+	for _, e := range a.out {
+		if r, ok := e.(engine.Record); ok {
+			a.journal = append(a.journal, r)
+		}
+		if do, ok := e.(engine.Do); ok {
+			a.last = do
+		}
+	}
+}
+
+// done ends the operation that was begun last, which has to be of the kind.
+func (a *asker) done(kind engine.Kind) engine.Do {
+	a.t.Helper()
+	d := a.last
+	if d.Kind != kind {
+		a.t.Fatalf("began %q, want %q", d.Kind, kind)
+	}
+	a.feed(engine.Ended{Op: d.Op, Result: engine.Result{Outcome: engine.OK, Message: "go on?"}})
+	return d
+}
+
+// waiting brings a machine to where it waits for a person.
+func waiting(t *testing.T) *asker {
+	t.Helper()
+	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
+	a.feed(engine.GoalSet{Goal: asks("r", nil)})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.done(engine.Prepare)
+	a.done(engine.Ask)
+	a.status(pipeline.StepWaiting)
+	return a
+}
+
+func (a *asker) status(want pipeline.StepStatus) {
+	a.t.Helper()
+	if got := a.m.Status("ask"); got != want {
+		a.t.Fatalf("the approval is %s, want %s", got, want)
+	}
+}
+
+// restart is kill -9, and the start on what was journaled.
+func (a *asker) restart() {
+	a.m = engine.Replay("d", a.journal)
+	a.feed(engine.Restarted{})
+}
+
+func (a *asker) event(t *testing.T) wire.Event {
+	t.Helper()
+	for _, e := range a.out {
+		if r, ok := e.(engine.Report); ok && r.Event.Step == "ask" {
+			return r.Event
+		}
+	}
+	t.Fatalf("nothing was reported of the approval: %v", a.out)
+	return wire.Event{}
+}
+
+func TestApproval_TellsQuestionAndDeadline(t *testing.T) {
+	a := waiting(t)
+	e := a.event(t)
+	if e.Message != "go on?" || !e.Deadline.Equal(a.now.Add(time.Minute)) {
+		t.Errorf("reported %+v", e)
+	}
+	for _, e := range a.out {
+		if w, ok := e.(engine.Wake); ok && w.At.Equal(a.now.Add(time.Minute)) {
+			return
+		}
+	}
+	t.Error("nobody wakes it at its deadline")
+}
+
+// The first answer counts, whatever comes later and how often it comes.
+func TestApproval_FirstAnswerCounts(t *testing.T) {
+	a := waiting(t)
+	a.restart()
+	a.feed(engine.GoalSet{Goal: asks("another", reply(false, "eve"))})
+	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.restart()
+	a.feed(engine.GoalSet{Goal: asks("r", reply(false, "bob"))})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.done(engine.Prepare)
+	if d := a.done(engine.Answer); d.Reply == nil || d.Reply.By != "ada" {
+		t.Errorf("took %+v", d.Reply)
+	}
+	a.status(pipeline.StepDone)
+	if phase := a.m.State().Phase; phase != wire.PhaseReady {
+		t.Errorf("the run is %s", phase)
+	}
+}
+
+// An agent that lost its memory runs the steps before once more, and asks; the
+// answer is there already.
+func TestApproval_AnswerFromBefore(t *testing.T) {
+	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
+	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.done(engine.Prepare)
+	a.done(engine.Ask)
+	a.done(engine.Answer)
+	a.status(pipeline.StepDone)
+}
+
+// The end of the wait needs nobody: neither secrets nor a control plane.
+func TestApproval_EndsByItsOwnClock(t *testing.T) {
+	a := waiting(t)
+	a.now = a.now.Add(59 * time.Second)
+	a.restart()
+	a.status(pipeline.StepWaiting)
+	a.now = a.now.Add(time.Second)
+	a.feed(engine.Tick{})
+	// promise: B-37
+	if e := a.event(t); e.Status != pipeline.StepFailed || e.Code != engine.CodeUnanswered {
+		t.Errorf("reported %+v", e)
+	}
+	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.done(engine.RemoveAll)
+	if phase := a.m.State().Phase; phase != wire.PhaseFailed {
+		t.Errorf("the run is %s", phase)
+	}
+}
+
+func TestApproval_RejectedFailsTheRun(t *testing.T) {
+	a := waiting(t)
+	a.restart()
+	a.feed(engine.GoalSet{Goal: asks("r", reply(false, "ada"))})
+	if e := a.event(t); e.Code != engine.CodeRejected || e.Message != "ada rejected it" {
+		t.Errorf("reported %+v", e)
+	}
+}
+
+func TestApproval_CanceledWhileWaiting(t *testing.T) {
+	a := waiting(t)
+	gone := asks("r2", nil)
+	gone.Generation, gone.Want = 2, wire.WantGone
+	a.feed(engine.GoalSet{Goal: gone})
+	// promise: B-37
+	if e := a.event(t); e.Status != pipeline.StepSkipped || e.Code != engine.CodeCanceled {
+		t.Errorf("reported %+v", e)
+	}
+	a.done(engine.RemoveAll)
+	if phase := a.m.State().Phase; phase != wire.PhaseRemoved {
+		t.Errorf("the deployment is %s", phase)
+	}
+}
