@@ -1,0 +1,123 @@
+package api_test
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/api"
+)
+
+// changesNothing are the operations that only look although they are posts.
+var changesNothing = map[string]bool{"validatePipeline": true, "verifyAudit": true}
+
+// newest gives the newest entries of one person, which an admin asks for.
+func (w *world) newest(root, actor string) api.AuditList {
+	w.t.Helper()
+	return parsed[api.AuditList](w.t, w.call("GET", "/api/v1/audit?actor="+actor, root, nil))
+}
+
+// Every operation that changes something leaves an entry when it is refused to
+// a reader, whatever it was.
+func TestAudit_RefusalsHaveEntries(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	root, reader := w.token("root"), w.token("reader")
+	all := operations(t)
+	for _, id := range named(all) {
+		o := all[id]
+		if o.method == http.MethodGet || changesNothing[id] || o.access == access.Public ||
+			o.access == access.Self {
+			continue
+		}
+		before := w.newest(root, "reader").Items[0].Id
+		w.call(o.method, at(o.visit.path, d), reader, o.visit.body)
+		entry := w.newest(root, "reader").Items[0]
+		// promise: N-288
+		if entry.Id == before || entry.Result != api.AuditResultRefused {
+			t.Errorf("%s, refused to a reader, has no entry: the newest is %+v", id, entry)
+		}
+		if entry.From == nil || entry.RequestId == nil {
+			t.Errorf("%s: from where and by which request is missing: %+v", id, entry)
+		}
+	}
+}
+
+// Filters narrow the list, pages follow each other, and the exported file has
+// the same entries.
+func TestAudit_FilterAndExport(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	for _, name := range []string{"one", "two", "three"} {
+		a := w.call("PUT", "/api/v1/teams/"+name, root, object{"members": []string{}})
+		if a.status >= 300 {
+			t.Fatalf("put team: %s", a.body)
+		}
+	}
+	const query = "?actor=root&action=put&object=team"
+	got := []string{}
+	for cursor := ""; ; {
+		page := parsed[api.AuditList](t, w.call("GET",
+			"/api/v1/audit"+query+"&limit=2&cursor="+cursor, root, nil))
+		for _, e := range page.Items {
+			got = append(got, e.Object)
+		}
+		if page.NextCursor == nil {
+			break
+		}
+		cursor = *page.NextCursor
+	}
+	// promise: N-327
+	if strings.Join(got, ",") != "team three,team two,team one" {
+		t.Errorf("filtered: %q", got)
+	}
+	rows, err := csv.NewReader(strings.NewReader(
+		string(w.call("GET", "/api/v1/audit/export"+query, root, nil).body))).ReadAll()
+	// promise: N-327
+	if err != nil || len(rows) != 4 || rows[1][5] != "team three" || rows[0][5] != "object" {
+		t.Errorf("exported %q: %v", rows, err)
+	}
+	lines := w.call("GET", "/api/v1/audit/export"+query+"&format=jsonl", root, nil)
+	if strings.Count(string(lines.body), "\n") != 3 {
+		t.Errorf("lines: %s", lines.body)
+	}
+	for _, bad := range []string{"?result=maybe", "?cursor=x", "?since=yesterday"} {
+		if a := w.call("GET", "/api/v1/audit"+bad, root, nil); a.status != 400 && a.status != 422 {
+			t.Errorf("%s: %d", bad, a.status)
+		}
+	}
+}
+
+// A name that a spreadsheet would run stays a name.
+func TestAudit_ExportIsHarmless(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	e := controlplane.AuditEntry{Actor: "=1+1", Action: "try", Object: "@x"}
+	_ = w.store.Refused(t.Context(), e, controlplane.Missing("x", "y"))
+	a := w.call("GET", "/api/v1/audit/export?action=try", w.token("root"), nil)
+	if !strings.Contains(string(a.body), ",'=1+1,try,'@x,") {
+		t.Errorf("exported: %s", a.body)
+	}
+}
+
+// A member of another team sees none of it.
+func TestAudit_FollowsAccess(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	w.deploy("first")
+	list := func(user string) api.AuditList {
+		return parsed[api.AuditList](t, w.call("GET", "/api/v1/audit?object=first", w.token(user), nil))
+	}
+	if n := len(list("reader").Items); n == 0 {
+		t.Error("a member does not see what was done to their deployment")
+	}
+	// promise: N-289
+	if n := len(list("stranger").Items); n != 0 {
+		t.Errorf("a stranger sees %d entries of a foreign deployment", n)
+	}
+}
