@@ -110,8 +110,17 @@ func visits() map[string]visit {
 		"disableNode": {path: "/nodes/spare/disable"},
 		"approveNode": {path: "/nodes/spare/approve",
 			body: object{"thumbprint": strings.Repeat("ab", 32)}},
-		"rotateNodeToken": {path: "/nodes/spare/token"},
-		"revokeNodeToken": {path: "/nodes/spare/token"},
+		"rejectNode": {path: "/nodes/spare/reject",
+			body: object{"thumbprint": strings.Repeat("ab", 32)}},
+		"drainNode":          {path: "/nodes/spare/drain", body: object{}},
+		"getNodeDrain":       {path: "/nodes/spare/drain"},
+		"undrainNode":        {path: "/nodes/spare/drain"},
+		"forgetNode":         {path: "/nodes/lost/forget"},
+		"listForgottenNodes": {path: "/forgotten-nodes"},
+		"listNodeEvents":     {path: "/nodes/node-1/events"},
+		"streamNodes":        {path: "/events/nodes"},
+		"rotateNodeToken":    {path: "/nodes/spare/token"},
+		"revokeNodeToken":    {path: "/nodes/spare/token"},
 
 		"listDeployments": {path: "/deployments", stranger: shown, reader: shown},
 		"createDeployment": {path: "/deployments", body: object{"name": "second", "project": "shop",
@@ -311,7 +320,8 @@ func TestContract_AdminWalk(t *testing.T) {
 		walked[id] = true
 		w.before(id, d)
 		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
-		if a.status >= 300 && id != "deleteToken" && id != "approveNode" {
+		if a.status >= 300 && id != "deleteToken" && id != "approveNode" &&
+			id != "rejectNode" {
 			t.Errorf("%s as admin: %d %s", id, a.status, a.body)
 		}
 		hasForm(t, id, o.op, a)
@@ -321,8 +331,8 @@ func TestContract_AdminWalk(t *testing.T) {
 			walk(id)
 		}
 	}
-	for _, id := range []string{"enableNode", "disableNode", "approveNode", "rotateNodeToken",
-		"revokeNodeToken", "retryDeployment", "forgetDeployment"} {
+	for _, id := range []string{"enableNode", "disableNode", "approveNode", "rejectNode",
+		"rotateNodeToken", "revokeNodeToken", "retryDeployment", "forgetDeployment", "forgetNode"} {
 		walk(id)
 	}
 	for _, id := range named(all) {
@@ -346,12 +356,15 @@ func TestContract_AdminWalk(t *testing.T) {
 // last are the operations whose order matters.
 var last = map[string]bool{"enableNode": true, "disableNode": true, "approveNode": true,
 	"rotateNodeToken": true, "revokeNodeToken": true, "retryDeployment": true,
-	"forgetDeployment": true}
+	"forgetDeployment": true, "rejectNode": true, "forgetNode": true}
 
 // before puts things into the state an operation needs.
 func (w *world) before(id string, d controlplane.Deployment) {
 	w.t.Helper()
 	switch id {
+	case "forgetNode":
+		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "lost",
+			Environment: "qa", Address: "127.0.0.1:5009"}))
 	case "retryDeployment":
 		w.report(d, lifecycle.Report{Status: controlplane.Failed, Code: "x", Message: "it broke"})
 	case "forgetDeployment":
@@ -380,7 +393,8 @@ func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
 		t.Errorf("%s: answers %d with %q", id, a.status, media)
 		return
 	}
-	if media == "text/event-stream" {
+	switch media {
+	case "text/event-stream", "text/csv", "application/x-ndjson":
 		return
 	}
 	var v any

@@ -109,7 +109,7 @@ func (s *server) ExportAudit(
 
 func attachment(name string) ExportAudit200ResponseHeaders {
 	return ExportAudit200ResponseHeaders{
-		ContentDisposition: `attachment; filename="nullops-` + name + `"`}
+		ContentDisposition: some(`attachment; filename="nullops-` + name + `"`)}
 }
 
 // auditPage is how many entries are in memory at a time during an export.

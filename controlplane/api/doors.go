@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
@@ -153,9 +154,36 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, err
 	n := noteOf(r.Context())
 	n.who, n.user = who, who.actor.Name()
 	if err := access.Check(who.actor, generic(d.action), access.Object{}); err != nil {
-		return r, err
+		return r, d.turnedAway(r, who.actor, err)
 	}
-	return d.validate(w, r)
+	valid, err := d.validate(w, r)
+	return valid, d.turnedAway(r, who.actor, err)
+}
+
+// turnedAway writes down what somebody signed in wanted to change and was
+// refused before any use case heard of it. Others only cost log lines: the
+// audit would grow by whatever strangers send.
+func (d *door) turnedAway(r *http.Request, actor access.Actor, why error) error {
+	if why == nil || r.Method == http.MethodGet || !actor.SignedIn() {
+		return why
+	}
+	object := strings.TrimPrefix(r.URL.Path, "/api/v1/")
+	if err := d.server.Audit.Refused(r.Context(), actor, words(d.name), object, why); err != nil {
+		d.server.Log.ErrorContext(r.Context(), "audit a refusal", "error", err)
+	}
+	return why
+}
+
+// words spells an operation as the audit spells actions: "put team".
+func words(operation string) string {
+	var b strings.Builder
+	for _, c := range operation {
+		if unicode.IsUpper(c) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
 }
 
 // generic is what can be decided without knowing the object. Whether a project

@@ -1,7 +1,8 @@
 // Package audit reads the journal of deeds: who did what to what, from where,
 // and how it ended. It lists what a person may see, proves that nothing was
-// taken out or changed, and cuts off what is too old. It never writes an
-// entry: whoever does the deed writes it in the deed's own transaction.
+// taken out or changed, and cuts off what is too old. Whoever does a deed writes
+// its entry in the deed's own transaction; only attempts that never got so far
+// are written here.
 package audit
 
 import (
@@ -56,6 +57,13 @@ func (l *Log) List(
 		return err
 	})
 	return all, err
+}
+
+// Refused writes down an attempt that was refused before it reached a use case.
+func (l *Log) Refused(
+	ctx context.Context, actor access.Actor, action, object string, why error,
+) error {
+	return l.store.Refused(ctx, *actor.Entry(action, object), why)
 }
 
 // Cut deletes entries older than the time and leaves a sealed checkpoint, so

@@ -32,7 +32,7 @@ func (l *Lifecycle) Create(
 	var made controlplane.Deployment
 	plan, err := l.plan(ctx, actor, r)
 	if err != nil {
-		return made, l.refused(ctx, actor, r, err)
+		return made, l.refused(ctx, actor, "create", r.Name, err)
 	}
 	if err := l.fail.Hit("create.planned"); err != nil {
 		return made, err
@@ -59,12 +59,12 @@ func (l *Lifecycle) Create(
 
 // refused writes down an attempt that never reached a transaction.
 func (l *Lifecycle) refused(
-	ctx context.Context, actor access.Actor, r Request, why error,
+	ctx context.Context, actor access.Actor, verb, name string, why error,
 ) error {
 	if !actor.SignedIn() {
 		return why
 	}
-	entry := actor.Entry("create deployment", "deployment "+r.Name)
+	entry := actor.Entry(verb+" deployment", "deployment "+name)
 	if err := l.store.Refused(ctx, *entry, why); err != nil {
 		l.log.ErrorContext(ctx, "audit of a refusal was not written", "error", err)
 	}

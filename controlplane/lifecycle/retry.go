@@ -21,7 +21,7 @@ func (l *Lifecycle) Retry(
 	p, err := l.plan(ctx, actor, Request{Name: d.Name, Project: d.Project,
 		Environment: d.Environment, Versions: selected(d.Versions)})
 	if err != nil {
-		return d, err
+		return d, l.refused(ctx, actor, "retry", d.Name, err)
 	}
 	return l.change(ctx, actor, "retry deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
