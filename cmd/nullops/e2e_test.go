@@ -51,6 +51,7 @@ func TestEndToEnd(t *testing.T) {
 		{"AgentDies", agentDies},
 		{"ControlPlaneDies", controlPlaneDies},
 		{"FailingServiceRollsBack", failingService},
+		{"PluginsLeaveNothing", pluginsLeaveNothing},
 		{"FailingPluginsRollBack", failingPlugins},
 		{"Cancel", cancelAnywhere},
 		{"NodeTrust", nodeTrust},

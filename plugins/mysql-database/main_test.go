@@ -1,12 +1,9 @@
 package main_test
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,24 +24,8 @@ type server struct {
 
 func newServer(t *testing.T) server {
 	t.Helper()
-	s := stdiotest.NewServer(t, "mariadbd")
-	data, port := filepath.Join(s.Dir, "data"), stdiotest.FreePort(t)
-	s.Do("mariadb-install-db", "--no-defaults", "--datadir="+data, "--skip-test-db",
-		"--auth-root-authentication-method=normal", "--skip-name-resolve", "--skip-log-bin")
-	start := filepath.Join(s.Dir, "start.sql")
-	// One statement a line is how the server reads it.
-	statements := "CREATE USER 'root'@'%' IDENTIFIED BY '" + adminPassword + "';\n" +
-		"GRANT ALL ON *.* TO 'root'@'%' WITH GRANT OPTION;\n" +
-		"DROP USER IF EXISTS 'root'@'127.0.0.1';\n"
-	if err := os.WriteFile(start, []byte(statements), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	own := server{t: t, port: port, admin: open(t, port, "root", adminPassword, "")}
-	s.Start(func(ctx context.Context) error { return own.admin.PingContext(ctx) },
-		"mariadbd", "--no-defaults", "--datadir="+data, "--bind-address=127.0.0.1",
-		"--port="+port, "--socket="+filepath.Join(s.Dir, "socket"),
-		"--pid-file="+filepath.Join(s.Dir, "pid"), "--init-file="+start,
-		"--skip-name-resolve", "--innodb-buffer-pool-size=16M", "--skip-log-bin")
+	at := stdiotest.MariaDB(t, "127.0.0.1", adminPassword)
+	own := server{t: t, port: at.Port, admin: open(t, at.Port, "root", adminPassword, "")}
 	return own
 }
 

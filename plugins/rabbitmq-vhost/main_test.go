@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,38 +17,9 @@ const adminPassword = "the-admins-own"
 
 type server struct{ port string }
 
-// newServer starts RabbitMQ with its management plugin. Erlang's name server
-// would outlive the test by itself, so the test runs one of its own.
 func newServer(t *testing.T) server {
 	t.Helper()
-	const program = "/usr/lib/rabbitmq/bin/rabbitmq-server"
-	s := stdiotest.NewServer(t, program)
-	names, dist, amqp := stdiotest.FreePort(t), stdiotest.FreePort(t), stdiotest.FreePort(t)
-	own := server{stdiotest.FreePort(t)}
-	write := func(name, text string) string {
-		name = filepath.Join(s.Dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	s.Env = []string{
-		"ERL_EPMD_PORT=" + names, "ERL_EPMD_ADDRESS=127.0.0.1",
-		"RABBITMQ_NODENAME=test" + dist + "@localhost", "RABBITMQ_DIST_PORT=" + dist,
-		"RABBITMQ_MNESIA_BASE=" + s.Dir, "RABBITMQ_LOG_BASE=" + s.Dir, "RABBITMQ_LOGS=-",
-		"RABBITMQ_CONF_ENV_FILE=" + write("env.conf", ""),
-		"RABBITMQ_ENABLED_PLUGINS_FILE=" + write("plugins", "[rabbitmq_management].\n"),
-		"RABBITMQ_CONFIG_FILE=" + write("rabbit.conf", "listeners.tcp.1 = 127.0.0.1:"+amqp+
-			"\nmanagement.tcp.ip = 127.0.0.1\nmanagement.tcp.port = "+own.port+
-			"\ndefault_user = admin\ndefault_pass = "+adminPassword+"\n"),
-		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=+S 2:2 -kernel inet_dist_use_interface {127,0,0,1}",
-	}
-	s.Start(stdiotest.Dials(names), "epmd", "-port", names, "-address", "127.0.0.1")
-	s.Start(func(ctx context.Context) error {
-		_, err := own.list(ctx, "overview")
-		return err
-	}, program)
-	return own
+	return server{stdiotest.RabbitMQ(t, "127.0.0.1", adminPassword).Port}
 }
 
 func TestSamples_OfInput(t *testing.T) {

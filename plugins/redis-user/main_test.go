@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -17,13 +16,8 @@ const adminPassword = "the-admins-own"
 
 func newServer(t *testing.T) (port string, admin *redis.Client) {
 	t.Helper()
-	s := stdiotest.NewServer(t, "redis-server")
-	port = stdiotest.FreePort(t)
-	admin = dial(t, port, "default", adminPassword)
-	s.Start(func(ctx context.Context) error { return admin.Ping(ctx).Err() },
-		"redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "",
-		"--requirepass", adminPassword)
-	return port, admin
+	at := stdiotest.Redis(t, "127.0.0.1", adminPassword)
+	return at.Port, dial(t, at.Port, "default", adminPassword)
 }
 
 func dial(t *testing.T, port, user, password string) *redis.Client {

@@ -1,44 +1,23 @@
 package main_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/rclone/gofakes3"
-	"github.com/rclone/gofakes3/s3mem"
-	"github.com/rclone/gofakes3/signature"
 
+	"github.com/nullops/nullops/plugins/s3-bucket/s3test"
 	"github.com/nullops/nullops/plugins/stdio"
 	"github.com/nullops/nullops/plugins/stdio/stdiotest"
 )
 
-const accessKey, secretKey = "the-access-key", "the-secret-key-0123456789"
+const accessKey, secretKey = s3test.AccessKey, s3test.SecretKey
 
-// newServer is an S3 server in memory. Its own check of signatures is called
-// here, since the server takes an empty delimiter, which clients send to list
-// everything, for a delimiter; it must go, but only after the check.
 func newServer(t *testing.T) (address string, client *minio.Client) {
 	t.Helper()
-	inner := gofakes3.New(s3mem.New()).Server()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		lookup := func(key string) (string, bool) { return secretKey, key == accessKey }
-		if result := signature.V4SignVerifyWithLookup(r, lookup); result != signature.ErrNone {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		query := r.URL.Query()
-		if query.Get("delimiter") == "" {
-			query.Del("delimiter")
-			r.URL.RawQuery = query.Encode()
-		}
-		inner.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
+	server := s3test.New(t, "127.0.0.1")
 	client, err := minio.New(strings.TrimPrefix(server.URL, "http://"), &minio.Options{
 		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1"})
 	if err != nil {

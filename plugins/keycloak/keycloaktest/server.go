@@ -16,6 +16,7 @@ package keycloaktest
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -45,12 +46,25 @@ type Server struct {
 	AfterPut func()
 }
 
-// New starts a server that ends with the test.
+// New starts a server on loopback that ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
+	return NewOn(t, "127.0.0.1")
+}
+
+// NewOn starts a server on an address of this machine.
+func NewOn(t testing.TB, host string) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &Server{Users: map[string]map[string]any{}, Passwords: map[string]string{},
 		Clients: map[string]map[string]any{}}
-	server := httptest.NewServer(s)
+	server := httptest.NewUnstartedServer(s)
+	_ = server.Listener.Close() // the one on loopback
+	server.Listener = l
+	server.Start()
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s

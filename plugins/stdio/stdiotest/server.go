@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ type Server struct {
 const nobody = 65534
 
 // maxLife ends a server whose test was killed before it could.
-const maxLife = "180"
+const maxLife = "900"
 
 // NewServer gives a folder for a server. A test whose server is not installed
 // is skipped, or fails where skips count.
@@ -141,12 +140,7 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 // FreePort gives a port of the loopback address that nobody listened on.
 func FreePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	return FreePortOn(t, "127.0.0.1")
 }
 
 // Dials is the simplest sign of readiness: the port accepts a connection.
