@@ -136,6 +136,8 @@ func node(n controlplane.Node) Node {
 		out.PendingThumbprint = some(string(n.Pending))
 		out.PendingProofValid = &n.PendingProofValid
 	}
+	out.ExpectedThumbprint = some(string(n.Expected))
+	out.RejectedThumbprint, out.Drain = some(string(n.Rejected)), drain(n.Drain)
 	if i := n.Inventory; i != nil {
 		out.Inventory = inventory(*i)
 	}

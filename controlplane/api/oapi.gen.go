@@ -88,6 +88,27 @@ func (e DeploymentStatus) Valid() bool {
 	}
 }
 
+// Defines values for DrainStatus.
+const (
+	DrainStatusDrained  DrainStatus = "drained"
+	DrainStatusDraining DrainStatus = "draining"
+	DrainStatusOverdue  DrainStatus = "overdue"
+)
+
+// Valid indicates whether the value is a known member of the DrainStatus enum.
+func (e DrainStatus) Valid() bool {
+	switch e {
+	case DrainStatusDrained:
+		return true
+	case DrainStatusDraining:
+		return true
+	case DrainStatusOverdue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Health.
 const (
 	HealthHealthy   Health = "healthy"
@@ -452,6 +473,17 @@ type DeploymentStatus string
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
 
+// Drain defines model for Drain.
+type Drain struct {
+	By       string      `json:"by"`
+	Deadline *time.Time  `json:"deadline,omitempty"`
+	Since    time.Time   `json:"since"`
+	Status   DrainStatus `json:"status"`
+}
+
+// DrainStatus defines model for DrainStatus.
+type DrainStatus string
+
 // Environment defines model for Environment.
 type Environment struct {
 	CanCreate bool `json:"can_create"`
@@ -519,6 +551,23 @@ type FieldProblem struct {
 	Step    *string `json:"step,omitempty"`
 }
 
+// ForgottenNode defines model for ForgottenNode.
+type ForgottenNode struct {
+	Address     string       `json:"address"`
+	At          time.Time    `json:"at"`
+	By          string       `json:"by"`
+	Environment string       `json:"environment"`
+	Left        []LeftBehind `json:"left"`
+	Name        string       `json:"name"`
+	Thumbprint  *string      `json:"thumbprint,omitempty"`
+}
+
+// ForgottenNodeList defines model for ForgottenNodeList.
+type ForgottenNodeList struct {
+	Items      []ForgottenNode `json:"items"`
+	NextCursor *string         `json:"next_cursor,omitempty"`
+}
+
 // Grant Exactly one of project and environment.
 type Grant struct {
 	// Environment A DNS label of at most 40 characters.
@@ -550,6 +599,15 @@ type Inventory struct {
 	Memory        int64     `json:"memory"`
 	Os            string    `json:"os"`
 	Warnings      *[]string `json:"warnings,omitempty"`
+}
+
+// LeftBehind defines model for LeftBehind.
+type LeftBehind struct {
+	Id      string           `json:"id"`
+	Name    string           `json:"name"`
+	Project string           `json:"project"`
+	Status  DeploymentStatus `json:"status"`
+	What    []string         `json:"what"`
 }
 
 // Level defines model for Level.
@@ -588,17 +646,24 @@ type Name = string
 
 // Node defines model for Node.
 type Node struct {
-	Address           string     `json:"address"`
-	Allocated         Resources  `json:"allocated"`
-	Build             *string    `json:"build,omitempty"`
-	Deployments       int        `json:"deployments"`
-	Enabled           bool       `json:"enabled"`
-	Environment       string     `json:"environment"`
-	Inventory         *Inventory `json:"inventory,omitempty"`
-	Name              string     `json:"name"`
-	PendingProofValid *bool      `json:"pending_proof_valid,omitempty"`
-	PendingThumbprint *string    `json:"pending_thumbprint,omitempty"`
-	RevocationPending bool       `json:"revocation_pending"`
+	Address     string    `json:"address"`
+	Allocated   Resources `json:"allocated"`
+	Build       *string   `json:"build,omitempty"`
+	Deployments int       `json:"deployments"`
+	Drain       *Drain    `json:"drain,omitempty"`
+	Enabled     bool      `json:"enabled"`
+	Environment string    `json:"environment"`
+
+	// ExpectedThumbprint Typed in when the node was added; nothing else is trusted at first contact.
+	ExpectedThumbprint *string    `json:"expected_thumbprint,omitempty"`
+	Inventory          *Inventory `json:"inventory,omitempty"`
+	Name               string     `json:"name"`
+	PendingProofValid  *bool      `json:"pending_proof_valid,omitempty"`
+	PendingThumbprint  *string    `json:"pending_thumbprint,omitempty"`
+
+	// RejectedThumbprint A certificate that was turned down.
+	RejectedThumbprint *string `json:"rejected_thumbprint,omitempty"`
+	RevocationPending  bool    `json:"revocation_pending"`
 
 	// Settings What an admin decides about a node.
 	Settings     *NodeSettings `json:"settings,omitempty"`
@@ -630,6 +695,22 @@ type NodeCreate struct {
 	Thumbprint *string `json:"thumbprint,omitempty"`
 }
 
+// NodeDrain defines model for NodeDrain.
+type NodeDrain struct {
+	Drain *Drain `json:"drain,omitempty"`
+
+	// EndsAt When clean-up will have emptied it, if nobody uses what is there; absent while something has no end.
+	EndsAt  *time.Time    `json:"ends_at,omitempty"`
+	Node    string        `json:"node"`
+	Staying []NodeStaying `json:"staying"`
+}
+
+// NodeDrainStart defines model for NodeDrainStart.
+type NodeDrainStart struct {
+	// Deadline Left out to wait for as long as it takes.
+	Deadline *time.Time `json:"deadline,omitempty"`
+}
+
 // NodeEnrolment defines model for NodeEnrolment.
 type NodeEnrolment struct {
 	// Command The exact line to run on the machine.
@@ -638,6 +719,23 @@ type NodeEnrolment struct {
 
 	// Token Shown once.
 	Token string `json:"token"`
+}
+
+// NodeEvent defines model for NodeEvent.
+type NodeEvent struct {
+	At     time.Time `json:"at"`
+	Detail *string   `json:"detail,omitempty"`
+	Id     int64     `json:"id"`
+
+	// Kind A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended.
+	Kind string `json:"kind"`
+	Node string `json:"node"`
+}
+
+// NodeEventList defines model for NodeEventList.
+type NodeEventList struct {
+	Items      []NodeEvent `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
 }
 
 // NodeList defines model for NodeList.
@@ -686,6 +784,16 @@ type NodeSettings struct {
 
 // NodeStatus defines model for NodeStatus.
 type NodeStatus string
+
+// NodeStaying defines model for NodeStaying.
+type NodeStaying struct {
+	CreatedBy string           `json:"created_by"`
+	EndsAt    *time.Time       `json:"ends_at,omitempty"`
+	Id        string           `json:"id"`
+	Name      string           `json:"name"`
+	Project   string           `json:"project"`
+	Status    DeploymentStatus `json:"status"`
+}
 
 // NodeVitals defines model for NodeVitals.
 type NodeVitals struct {
@@ -1401,8 +1509,27 @@ type StreamEventsParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
 }
 
+// StreamNodesParams defines parameters for StreamNodes.
+type StreamNodesParams struct {
+	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
+}
+
+// ListForgottenNodesParams defines parameters for ListForgottenNodes.
+type ListForgottenNodesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListNodeEventsParams defines parameters for ListNodeEvents.
+type ListNodeEventsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1497,6 +1624,12 @@ type PutNodeJSONRequestBody = NodePut
 // ApproveNodeJSONRequestBody defines body for ApproveNode for application/json ContentType.
 type ApproveNodeJSONRequestBody = NodeApprove
 
+// DrainNodeJSONRequestBody defines body for DrainNode for application/json ContentType.
+type DrainNodeJSONRequestBody = NodeDrainStart
+
+// RejectNodeJSONRequestBody defines body for RejectNode for application/json ContentType.
+type RejectNodeJSONRequestBody = NodeApprove
+
 // PutPluginJSONRequestBody defines body for PutPlugin for application/json ContentType.
 type PutPluginJSONRequestBody = PluginPut
 
@@ -1589,6 +1722,12 @@ type ServerInterface interface {
 	// StreamEvents Live changes of every deployment the caller may see
 	// (GET /api/v1/events)
 	StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams)
+	// StreamNodes What happens to nodes, live
+	// (GET /api/v1/events/nodes)
+	StreamNodes(w http.ResponseWriter, r *http.Request, params StreamNodesParams)
+	// ListForgottenNodes Nodes that were removed by force, with what was left on them
+	// (GET /api/v1/forgotten-nodes)
+	ListForgottenNodes(w http.ResponseWriter, r *http.Request, params ListForgottenNodesParams)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(w http.ResponseWriter, r *http.Request)
@@ -1616,9 +1755,27 @@ type ServerInterface interface {
 	// DisableNode Stop placing on a node and disconnect it
 	// (POST /api/v1/nodes/{name}/disable)
 	DisableNode(w http.ResponseWriter, r *http.Request, name InName)
+	// UndrainNode Let a drained or draining node take deployments again
+	// (DELETE /api/v1/nodes/{name}/drain)
+	UndrainNode(w http.ResponseWriter, r *http.Request, name InName)
+	// GetNodeDrain What keeps a node from being empty, and until when
+	// (GET /api/v1/nodes/{name}/drain)
+	GetNodeDrain(w http.ResponseWriter, r *http.Request, name InName)
+	// DrainNode Keep new deployments away and wait until those there have ended
+	// (POST /api/v1/nodes/{name}/drain)
+	DrainNode(w http.ResponseWriter, r *http.Request, name InName)
 	// EnableNode Let a node take deployments again
 	// (POST /api/v1/nodes/{name}/enable)
 	EnableNode(w http.ResponseWriter, r *http.Request, name InName)
+	// ListNodeEvents What happened to a node, newest first
+	// (GET /api/v1/nodes/{name}/events)
+	ListNodeEvents(w http.ResponseWriter, r *http.Request, name InName, params ListNodeEventsParams)
+	// ForgetNode Remove a node that will not come back, with everything on it
+	// (POST /api/v1/nodes/{name}/forget)
+	ForgetNode(w http.ResponseWriter, r *http.Request, name InName)
+	// RejectNode Turn down the node's new certificate
+	// (POST /api/v1/nodes/{name}/reject)
+	RejectNode(w http.ResponseWriter, r *http.Request, name InName)
 	// RevokeNodeToken Revoke the token and disconnect
 	// (DELETE /api/v1/nodes/{name}/token)
 	RevokeNodeToken(w http.ResponseWriter, r *http.Request, name InName)
@@ -2703,6 +2860,93 @@ func (siw *ServerInterfaceWrapper) StreamEvents(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// StreamNodes operation middleware
+func (siw *ServerInterfaceWrapper) StreamNodes(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamNodesParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID InLastEventId
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamNodes(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListForgottenNodes operation middleware
+func (siw *ServerInterfaceWrapper) ListForgottenNodes(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListForgottenNodesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListForgottenNodes(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetMe operation middleware
 func (siw *ServerInterfaceWrapper) GetMe(w http.ResponseWriter, r *http.Request) {
 
@@ -2921,6 +3165,84 @@ func (siw *ServerInterfaceWrapper) DisableNode(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// UndrainNode operation middleware
+func (siw *ServerInterfaceWrapper) UndrainNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UndrainNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetNodeDrain operation middleware
+func (siw *ServerInterfaceWrapper) GetNodeDrain(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetNodeDrain(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DrainNode operation middleware
+func (siw *ServerInterfaceWrapper) DrainNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DrainNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // EnableNode operation middleware
 func (siw *ServerInterfaceWrapper) EnableNode(w http.ResponseWriter, r *http.Request) {
 
@@ -2938,6 +3260,113 @@ func (siw *ServerInterfaceWrapper) EnableNode(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.EnableNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListNodeEvents operation middleware
+func (siw *ServerInterfaceWrapper) ListNodeEvents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListNodeEventsParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListNodeEvents(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ForgetNode operation middleware
+func (siw *ServerInterfaceWrapper) ForgetNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ForgetNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RejectNode operation middleware
+func (siw *ServerInterfaceWrapper) RejectNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RejectNode(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4445,6 +4874,13 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/enable", wrapper.EnableNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/disable", wrapper.DisableNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/approve", wrapper.ApproveNode)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/reject", wrapper.RejectNode)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/drain", wrapper.UndrainNode)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/drain", wrapper.GetNodeDrain)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/drain", wrapper.DrainNode)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/forget", wrapper.ForgetNode)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/events", wrapper.ListNodeEvents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/forgotten-nodes", wrapper.ListForgottenNodes)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RevokeNodeToken)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RotateNodeToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/audit", wrapper.ListAudit)
@@ -4461,6 +4897,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/logs", wrapper.StreamServiceLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events/nodes", wrapper.StreamNodes)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events", wrapper.StreamEvents)
 
 	return m
@@ -5369,6 +5806,113 @@ func (response StreamEventsdefaultApplicationProblemPlusJSONResponse) VisitStrea
 	return err
 }
 
+type StreamNodesRequestObject struct {
+	Params StreamNodesParams
+}
+
+type StreamNodesResponseObject interface {
+	VisitStreamNodesResponse(w http.ResponseWriter) error
+}
+
+type StreamNodes200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamNodes200TexteventStreamResponse) VisitStreamNodesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamNodesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StreamNodesdefaultApplicationProblemPlusJSONResponse) VisitStreamNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListForgottenNodesRequestObject struct {
+	Params ListForgottenNodesParams
+}
+
+type ListForgottenNodesResponseObject interface {
+	VisitListForgottenNodesResponse(w http.ResponseWriter) error
+}
+
+type ListForgottenNodes200JSONResponse ForgottenNodeList
+
+func (response ListForgottenNodes200JSONResponse) VisitListForgottenNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListForgottenNodesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListForgottenNodesdefaultApplicationProblemPlusJSONResponse) VisitListForgottenNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetMeRequestObject struct {
 }
 
@@ -5709,6 +6253,124 @@ func (response DisableNodedefaultApplicationProblemPlusJSONResponse) VisitDisabl
 	return err
 }
 
+type UndrainNodeRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type UndrainNodeResponseObject interface {
+	VisitUndrainNodeResponse(w http.ResponseWriter) error
+}
+
+type UndrainNode200JSONResponse Node
+
+func (response UndrainNode200JSONResponse) VisitUndrainNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UndrainNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UndrainNodedefaultApplicationProblemPlusJSONResponse) VisitUndrainNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNodeDrainRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetNodeDrainResponseObject interface {
+	VisitGetNodeDrainResponse(w http.ResponseWriter) error
+}
+
+type GetNodeDrain200JSONResponse NodeDrain
+
+func (response GetNodeDrain200JSONResponse) VisitGetNodeDrainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNodeDraindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetNodeDraindefaultApplicationProblemPlusJSONResponse) VisitGetNodeDrainResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DrainNodeRequestObject struct {
+	Name InName `json:"name"`
+	Body *DrainNodeJSONRequestBody
+}
+
+type DrainNodeResponseObject interface {
+	VisitDrainNodeResponse(w http.ResponseWriter) error
+}
+
+type DrainNode200JSONResponse NodeDrain
+
+func (response DrainNode200JSONResponse) VisitDrainNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DrainNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DrainNodedefaultApplicationProblemPlusJSONResponse) VisitDrainNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type EnableNodeRequestObject struct {
 	Name InName `json:"name"`
 }
@@ -5737,6 +6399,125 @@ type EnableNodedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response EnableNodedefaultApplicationProblemPlusJSONResponse) VisitEnableNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodeEventsRequestObject struct {
+	Name   InName `json:"name"`
+	Params ListNodeEventsParams
+}
+
+type ListNodeEventsResponseObject interface {
+	VisitListNodeEventsResponse(w http.ResponseWriter) error
+}
+
+type ListNodeEvents200JSONResponse NodeEventList
+
+func (response ListNodeEvents200JSONResponse) VisitListNodeEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListNodeEventsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListNodeEventsdefaultApplicationProblemPlusJSONResponse) VisitListNodeEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForgetNodeRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ForgetNodeResponseObject interface {
+	VisitForgetNodeResponse(w http.ResponseWriter) error
+}
+
+type ForgetNode200JSONResponse ForgottenNode
+
+func (response ForgetNode200JSONResponse) VisitForgetNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForgetNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ForgetNodedefaultApplicationProblemPlusJSONResponse) VisitForgetNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RejectNodeRequestObject struct {
+	Name InName `json:"name"`
+	Body *RejectNodeJSONRequestBody
+}
+
+type RejectNodeResponseObject interface {
+	VisitRejectNodeResponse(w http.ResponseWriter) error
+}
+
+type RejectNode200JSONResponse Node
+
+func (response RejectNode200JSONResponse) VisitRejectNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RejectNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RejectNodedefaultApplicationProblemPlusJSONResponse) VisitRejectNodeResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -7462,6 +8243,12 @@ type StrictServerInterface interface {
 	// StreamEvents Live changes of every deployment the caller may see
 	// (GET /api/v1/events)
 	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
+	// StreamNodes What happens to nodes, live
+	// (GET /api/v1/events/nodes)
+	StreamNodes(ctx context.Context, request StreamNodesRequestObject) (StreamNodesResponseObject, error)
+	// ListForgottenNodes Nodes that were removed by force, with what was left on them
+	// (GET /api/v1/forgotten-nodes)
+	ListForgottenNodes(ctx context.Context, request ListForgottenNodesRequestObject) (ListForgottenNodesResponseObject, error)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
@@ -7489,9 +8276,27 @@ type StrictServerInterface interface {
 	// DisableNode Stop placing on a node and disconnect it
 	// (POST /api/v1/nodes/{name}/disable)
 	DisableNode(ctx context.Context, request DisableNodeRequestObject) (DisableNodeResponseObject, error)
+	// UndrainNode Let a drained or draining node take deployments again
+	// (DELETE /api/v1/nodes/{name}/drain)
+	UndrainNode(ctx context.Context, request UndrainNodeRequestObject) (UndrainNodeResponseObject, error)
+	// GetNodeDrain What keeps a node from being empty, and until when
+	// (GET /api/v1/nodes/{name}/drain)
+	GetNodeDrain(ctx context.Context, request GetNodeDrainRequestObject) (GetNodeDrainResponseObject, error)
+	// DrainNode Keep new deployments away and wait until those there have ended
+	// (POST /api/v1/nodes/{name}/drain)
+	DrainNode(ctx context.Context, request DrainNodeRequestObject) (DrainNodeResponseObject, error)
 	// EnableNode Let a node take deployments again
 	// (POST /api/v1/nodes/{name}/enable)
 	EnableNode(ctx context.Context, request EnableNodeRequestObject) (EnableNodeResponseObject, error)
+	// ListNodeEvents What happened to a node, newest first
+	// (GET /api/v1/nodes/{name}/events)
+	ListNodeEvents(ctx context.Context, request ListNodeEventsRequestObject) (ListNodeEventsResponseObject, error)
+	// ForgetNode Remove a node that will not come back, with everything on it
+	// (POST /api/v1/nodes/{name}/forget)
+	ForgetNode(ctx context.Context, request ForgetNodeRequestObject) (ForgetNodeResponseObject, error)
+	// RejectNode Turn down the node's new certificate
+	// (POST /api/v1/nodes/{name}/reject)
+	RejectNode(ctx context.Context, request RejectNodeRequestObject) (RejectNodeResponseObject, error)
 	// RevokeNodeToken Revoke the token and disconnect
 	// (DELETE /api/v1/nodes/{name}/token)
 	RevokeNodeToken(ctx context.Context, request RevokeNodeTokenRequestObject) (RevokeNodeTokenResponseObject, error)
@@ -8175,6 +8980,58 @@ func (sh *strictHandler) StreamEvents(w http.ResponseWriter, r *http.Request, pa
 	}
 }
 
+// StreamNodes operation middleware
+func (sh *strictHandler) StreamNodes(w http.ResponseWriter, r *http.Request, params StreamNodesParams) {
+	var request StreamNodesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamNodes(ctx, request.(StreamNodesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamNodes")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamNodesResponseObject); ok {
+		if err := validResponse.VisitStreamNodesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListForgottenNodes operation middleware
+func (sh *strictHandler) ListForgottenNodes(w http.ResponseWriter, r *http.Request, params ListForgottenNodesParams) {
+	var request ListForgottenNodesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListForgottenNodes(ctx, request.(ListForgottenNodesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListForgottenNodes")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListForgottenNodesResponseObject); ok {
+		if err := validResponse.VisitListForgottenNodesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetMe operation middleware
 func (sh *strictHandler) GetMe(w http.ResponseWriter, r *http.Request) {
 	var request GetMeRequestObject
@@ -8431,6 +9288,91 @@ func (sh *strictHandler) DisableNode(w http.ResponseWriter, r *http.Request, nam
 	}
 }
 
+// UndrainNode operation middleware
+func (sh *strictHandler) UndrainNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request UndrainNodeRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UndrainNode(ctx, request.(UndrainNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UndrainNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UndrainNodeResponseObject); ok {
+		if err := validResponse.VisitUndrainNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetNodeDrain operation middleware
+func (sh *strictHandler) GetNodeDrain(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetNodeDrainRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetNodeDrain(ctx, request.(GetNodeDrainRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetNodeDrain")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetNodeDrainResponseObject); ok {
+		if err := validResponse.VisitGetNodeDrainResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DrainNode operation middleware
+func (sh *strictHandler) DrainNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DrainNodeRequestObject
+
+	request.Name = name
+
+	var body DrainNodeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DrainNode(ctx, request.(DrainNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DrainNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DrainNodeResponseObject); ok {
+		if err := validResponse.VisitDrainNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // EnableNode operation middleware
 func (sh *strictHandler) EnableNode(w http.ResponseWriter, r *http.Request, name InName) {
 	var request EnableNodeRequestObject
@@ -8450,6 +9392,92 @@ func (sh *strictHandler) EnableNode(w http.ResponseWriter, r *http.Request, name
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(EnableNodeResponseObject); ok {
 		if err := validResponse.VisitEnableNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListNodeEvents operation middleware
+func (sh *strictHandler) ListNodeEvents(w http.ResponseWriter, r *http.Request, name InName, params ListNodeEventsParams) {
+	var request ListNodeEventsRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListNodeEvents(ctx, request.(ListNodeEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListNodeEvents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListNodeEventsResponseObject); ok {
+		if err := validResponse.VisitListNodeEventsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ForgetNode operation middleware
+func (sh *strictHandler) ForgetNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ForgetNodeRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ForgetNode(ctx, request.(ForgetNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ForgetNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ForgetNodeResponseObject); ok {
+		if err := validResponse.VisitForgetNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RejectNode operation middleware
+func (sh *strictHandler) RejectNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request RejectNodeRequestObject
+
+	request.Name = name
+
+	var body RejectNodeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RejectNode(ctx, request.(RejectNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RejectNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RejectNodeResponseObject); ok {
+		if err := validResponse.VisitRejectNodeResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -9655,194 +10683,210 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H37c9u2uuC/gtHemdx7l5adZ1tndnZ8krQn27T12mk7s03WgslPEo4pgAcALetk8r/fwQeAL4EUKVNx",
-	"c8/5pXVEEo8P3/uFT5NYrDLBgWs1Of00yaikK9Ag8V9v+atcKiHN3wmoWLJMM8Enp5MZhzt9FePTGRFz",
-	"opdAMroAcg1zIWE6iSbMvPj3HORmEk04XcHkdGK/mEQTFS9hRc3AK3r3DvhCLyenz09OooneZOZNpSXj",
-	"i8nnz9HkLX+bmDdxwIzqZTkeSybRRMLfcyYhmZxqmUN17H+TMJ+cTv7HcbnLY/tUHb9N3ODvqNJvboHr",
-	"yixLoAnIch7zzhG+dPT2ddvyH7ct/x1bMV2M3QBJig+rQyYwp3mq3YAresdW+cpBZ8W4/dfjYirGNSxA",
-	"url+xlGDwML/7QsuHNdOcZHzbYx4vwQic/5IEZ6vrkEWGFBfg8x55xJ27u8SYgm6Y5cKX9h7n5Xx3YQa",
-	"srapzKN7AvSz+V5lgitAmjuX4jqFlfkzFlwDR8ShWZaymBpYH2f2jf/5NyXwHPpN58fFGetHdwHzXEES",
-	"ESHJnLIULGW4L83AZ3nC9Buu5QaZhBQZSM3sgmlsh/k0gTu6ylLz6x+TLNdEgbxlMUw+blFFZL6yfGX7",
-	"CW54LuTK/DVJqIYjzRBzt95NQFOWbiPjGYlFAmY/lKRMacOhzJmpl4TDLZifb2maI5vaGnQuxSqM3zRJ",
-	"JChFmCYxXQExbwaHYMn2AG+1IllKYyCMI7s0Cwt+La7/BrFuQtRBk9CMBSFqsBCUvrJzBx4r5CndWIIH",
-	"fWFfNSgAf++xkXhJGY/ImumlyDVZ0EyZfRVHyLh+8WwSpOeSdP6wvJwayrXIEXnUKiBS7KLcv3vyObI4",
-	"+o4pvY2iTMOq/sdOGFhk/1zMQ6Wk+O+K4AvAubklnK91tRfFmTSkq7QUOSNrqggXmtA0FWtIDEabf97S",
-	"lCURmVlqnZFrKW4QmYEb3vnHRNwgsHAUcxSWqkNogwv5DSSbO/6yDT7gWro/6+v8q1iTFeUbsgZp0ADi",
-	"G0h6HX00mTOeML4IjHqmyUooTShZ5jyRdsTi5OpLy0puubUzh7xD0dB8FhUDh86uiRJGWQgzDA5rsETe",
-	"AyJmmKuU8ZuusYg5jM0jRcyLkaHAJdyFuchNBSrXQqRA+dZmEU/8+bqdVFdSOacQJF556kFBkCTMrJem",
-	"55UzmtNUQRSUGXWS9KgbS6DacPsEUsA/ELGCyNs8iRrUPoX4Mqwy4YVqEzaGuPVayJvwQ5HrLLdqcnir",
-	"VvpvAamuUw/6VIISuYxhJ8+6KF5ExDcqTB26Aw5nFxC5072CEsgi1k68wzH60JaR/CLXVwpiwRPlNG6r",
-	"In774lkPlbg+RTS5O1qII/djxjJIGYdpiciVF47YKhPSyhOj951OFkwv8+tpLFbHPE9Tkani/34onPM1",
-	"ZKnYrBye1cEbLylfQHI1RM+xNLHfN9eb4GG1qU6/cKOZcCCCk/WSasIUWQjGF+YHIckauCZrKfgiyHWA",
-	"3zIp+KpOYpXndxmToNxO6lP/vgRudCumiISVuIWEzIUkKY1vjAJnmMYt05uIXG8IM0qIFOZMHymzrsrE",
-	"jxSJDdblGZF5Ci8JvVZm1UxZ7a/GjzthaORmLmEX9X3vXis0v112ZzRJYa5rBLqTt6VwC+muwd/hS11E",
-	"ykXS/uBKzOfm8K8U4zH0xzWP/Fe3IFWdb1QEnDuvFt5Bk80g/JZwy/xcdTz6QYq1QnWUAI2XxFLcS2ML",
-	"iDVIIjgYXBBp0sCFdtksQybvz2joeu9HSrWRzzLn0+AQTn/vr4de2g/+CjTVyxBGKE11vnOYkhdd2vfx",
-	"S8jUVSI4hE/KPtdC0zT8Qq5ymlaZcnlmIr9OKwdmvQHmG4cbgwHwm8OpLQiE7Afn4/CoVmdIBcgq2BNA",
-	"3sh5KSpQqoOkspfKudZYbo1nR1Wm7yk5JP3Ks3pltaBhkrvBfHd7H0o+0efdCv32eb163uFN1L1nT75F",
-	"WV78O2jv17RiujCiwJwMuYFNhNJCQQqxptcpeP+DIoKnmwpReniHdJI21Ok+rTHMzorOcDizc4sZVBTv",
-	"v+eQo7VIsyzdmHEdW55Ek5wnwv7iTMloElMeg/0TpbX/AAU3Ekwe31juuhBaAw9q8K/ZfB5QQuZErwXx",
-	"lKmm5K3RRli8JEIm6L9JRJybfaAbRaE+gCSKUl6QhM3nIIHHaBY3rI8ksUpqr3M5d4tAP2DgZBxp18ar",
-	"zzdnkCaq4wUO64AZbJWW9dLY1kbA4DDoEXBAnqJVkiaDvsXNT61dYsiscDKh6xQJZgr8dnr+y8X7SbQD",
-	"0XCIPmr8DWx2o615KfLQ6jMq4sL27v8itMMTFRkYcIcZYk6uzSOZc2M4Uy700shv6fSA4KH0V9DcSfT9",
-	"oGmJpyi+YB3cuSercZC2MbWlhyrtepz+2NN8QioexXJ6UxdhDdOJ8qu4EIzbFrrT+q/oXIO8Wopcqlba",
-	"MLKisAa2FZxdRnAiVpQNtI+Nhq3C+hQ+uhIc4RBWnlMaQx/Jfl68aB0IWrJYh41y5+MPrzaX6ZXK53N2",
-	"F7LUqCaxWIEi17BkPPGydpoUAgZJjPx68c56hm2EUMiQyzssiB2IayspVlzbmgdtA45RFWFCVFVBtjEk",
-	"eBV3DyfCK7Oc50Mdb70o5AL5ACmPUhF8nyhh3b34XeHv93b5S3IS4Sm7+GVUM7hLr803L2pem5Me5Lcj",
-	"Rlwlx4YooAqIffiSLIXRFKiEALZOK8re1H6A/vRCNqYipqkZwe7FL+eJ20uX1joG6TZ4WKoE4QCJIpQs",
-	"JOUY4TI6kFhXzc8295sD1w70uqRO5AQdWC0s2Fo94YcD7JMaLTVW7xdQzrZbV/++9OQ0dtPmD1mBUnQR",
-	"fqZcTLibhnHocqDgsoyyUwn59lwb6kgHWrUdO+qz+h8M5u3kQHXUfXNHY51u0Akj5t6HRyhPqi68bXVs",
-	"D9t2mMdskHXbgFm7Re+8NxUzS2kqtTWWlvjQ2lfl30qLLEOkzvkNF+uw4WSTVQq3S56j+6P+Wl1bq3y7",
-	"ogu4gPnAo/uepSkkRq5fb2zgV3AtRUqylHIgVBNFbwP2VsIWoMJuP8YVxI4ut/lFRrUGyVschgumXEJC",
-	"4GEmFNOi5bGmi7bfr1ZhmusbSEDQjqMKv+W3wP0eGhZsxgKu1koOhYyXwQdxlvf01iVM3fQKnxreuwj7",
-	"fst5jeBs1YtvQHJIW9jZygGgxzpE2OxaU8l9pHlP46xYPk5SrNgBegsCUe2ALNSLvTjQhpjFO8+wPK+Q",
-	"Nh47z9M0yATeicU7ZzE0EGRIEo20/GZLyzBDK5LCXBOj59nMPqKXTBnu3dNz7jCq3wk6N3vYIR0+NrjT",
-	"u2Va6c+dFCtyuSY4QPAwLGzHMAz8MQWMgpUIM7+gOeBeD632J9jDXFZyHjZumcpSurlqt2RbQ8Ai3elO",
-	"vjDv4NHR1X2I0puJ1cW6FfjBd1qAPo+wmT72+udLktJrSDHw6BJSnp2QeEkljTVIVbcOYir1kYQEFFvw",
-	"uoXw7KQiyCb//w969I+To+8+/rv74+jjp5Po6bef/e//8b//LUSkPzuxtOXJlKDCsKOpMVmcLt47d+A6",
-	"Zy2aZcUcDNMocHqd9lT9A4pARdh1hk+LF7vwMAPMWrnKpBDzK0yXalEx3It6ma+uM8l4W3jyVtj0qCv3",
-	"RYs/BbT2sqZTixQJXPp3zXfD4q39In84SSXmZ/66KuP+29TWDQMtboBf3bTkF94yTdNeS/rNvtlCzvV4",
-	"nUfwSuTOgqpEt+DhVNG/jrpBLiASOMsyKW6HRtzqIGvmglf8Ai+e7fJ6VYZqW+NeQcEKj6hzOaPUnBrd",
-	"tBInoAsfUgHeYHGPT6ZPTqbPpo+fnT4/OTlpuEFe1Lf7dHdqyNjRyfpRNI3ODGINCbn869nRk+cvfMw+",
-	"NmDCxEfwP1kIsDlB02ta32ZLhn9vNG472DdcirTF5y1WK8pb8gvBGNM2XUcLjGsIm5K7ovGS8XB+s88A",
-	"2UWnBc1vz325FGszVww9vLnWj2BHior9tIFiDH2rWP1hPLBm+OGu16+ZDvcVa2PSZFQQ5UsM3lDCYU04",
-	"5vm7+P4wSh1GoqM7Q/uTYQ/3Jw7WuvTK6Q1w92CQh3JCkxXjJIGYJaAIvUafPwI+5OpRN1fzVAh5tWLX",
-	"24f+vQQg5iVyDalYu5g+F3rJ+AIPlLniguQlOTH/eEx+YH+pBRBefPP45NtvjUDtjiGg/t43++TF053p",
-	"JggPg46Ic0xV802EVKdk9g/B4ZTMJZ1NyY+wUSTnCUgy8+6dGQYf1vVxtIJ0TrRIE7fL6hqfPgklFEsm",
-	"JNObgOGyEgaMwhyUNtPMmY7KrDcb/ND0BjiZM6m0g3HKboA8fvJtDcxPnj/fBWGZ86vU17a1lAbInCuy",
-	"ohtyDQ4ca7oxJpWRHuGQkSA4aG01j092B400ZVz3lxLvzetog9O7t/aDCrhLmzNMU1vpM2BkuFVIi/ij",
-	"S6dEV66WubLEyrhZDdXMut4Spqwm+7HF7vutUK33d/IMc/xdzSVAT5+NdWtdYaXJHuUWNj2u4iC7cjUr",
-	"5TpCfO2cKrUWMnmFzHBoFDSXEgIq+5Nnu2N5bt6d3z7ZJX78IipjBjfqXcLDtuiPoVpNWpQHPf4YdJ/6",
-	"bJr+KS+YV7N3UkpJd9WgbtjZY2fqm49SAG0UR7wfzeeqNUWe/bUzt8+8UyktDPAuEfq9GZozn+O7kZ22",
-	"C2FcVFG16SwBTfR3F9F3xU/qlCh6awTzWuRpQlb0Bpza5XzboVBzUTvVHzFqUdBdbr9i9KjYSCcYBivq",
-	"XFgbe2fSQVYhzT54v70V/6BrA/sonh0Rt44M/VY9s4xkuIE71+tc9fvHhItKV56QLM0XNhWjvn2XUNjL",
-	"iQCQDLAdvTuhwersQnZncJi3PIPDIKQD9gAEvKscTimXN4FfGyd2NzGvhQ7Hl2L3y7i36w9kZ/blv5c2",
-	"0jIi7/1VWdnUmRTQUofdP3yxb0VFRyVCsP6gi35+Kwm0QfEHKAJr5xOeC47A9aKJUencGhq15Nzmb586",
-	"K6DMOEPzRebcxhsdByJcrCPrFRDKekpimqYg0cJQALVS4T6rQ7wKkHt/NlkJ89YqPqq1IA7OUT+O7zBg",
-	"DE9YE6kO5xQ7rya5DfUyMEWouoEE+zQY63VKzgrL2jyd3cBmZg1uY1Ri8wbsV2Ee/C/85+wlocaMBomh",
-	"AKKFsG/85wy/g1uQG4I24vQDP6tUDxqjGHOgiRaYRFerJZx+4JOAdn3NkiTkGn2HXgeLvtZLQla50li2",
-	"v3TpMcXRNctftvMfOkzTaLLI8itnNAW9LQhbLIH74fxXuwyzBL+4Qs6qG2VAVDO4nz3+7tnTk51OlkzC",
-	"HKQMpQ+4Io6mN8IQrRH0mBS8EtJ7+RQW5V2D1q55zEhAqlYl9zuqsY+pRMqAzo1eCLeIxECLLKlcjTf9",
-	"5y5avQCqgqImy7ddAO0uA4eDA5wGrVWoslhRr6iCez3MkLzCthVQKXsWdPHOsia8W1KyVVvCZUelfGfy",
-	"mn14hdnG/fPXwoGoYqrmwH7hdriKjCoB1A7WUWSTPaBDiiQzwR5J8nthSIEG1XCM86F2eZSquNDLMLGH",
-	"P6hyspkOVeJEHQf6HP3ogZAhllWvYIgbsGMLfUzUUXGiM6PFZ+MODHhXmpU06zcwgqJcjq4b4JFq8dY8",
-	"YHuStsBMm+OxUgp4774gu9uRtDkXSxwax8Tdlf7fTE5Ttrx5LaRtkJFJsZB0pabdLdLaqwhCcS7h2iYE",
-	"B61VtPRk9nWVI+RhGddtiPWMkGxaW9V0NEsr/QABTy3TKXQgaaiUTkGozgoBnStHqBbpaorfsHxIfOjX",
-	"V0mYir2qVGw5yBkNErn8hP3DTNcbXY8/dOiAKVX6yjZVGuTTwIrwnnNkeZqiEa6HfpLSTfDQ3uHvPjMB",
-	"GbyzICT47BsfGx8lwVlomg7agP2iXP8O3lfLjaa6DTl8bcwBKnJr8qpme7v4NBYRRpU2PlsvthXx7khZ",
-	"3bvVVc+GN/sW/u0lVQe2l3Fn6ly+fbOty8XVwbsz09pNN4rh4LDxgJaDnaGP6dAsmVgxjc4UxNH1UqRV",
-	"t+ZL/FXlKyJuQdqmFb5JyYpu0EmUUYUIvtoOeoxITVPyDugtEGZrO7QgNwCZ+X/js8PX7n45Ktkyg/yT",
-	"DhwY39zpV2dYIHkfg8e927WNMgAUyvIyaogk8VIIo45gzwwcntk2bw1qbXV4dBXsVUJQfStT+1Xqdef4",
-	"LH4K5dA5cefXVLOD7cAhWF4ATYzyoYYbjz6Ht39uxVLroUaq7+iyfS7OMilz6J4/f/q820Tq0oKbcWwz",
-	"fNTeDaaJMBVqMEPK23ovsWKVT1/ssuPMOormtLVksZMeu5P6KgPJRNLLjAznnMWDD2mPswjB++NAq3g3",
-	"MPvWuJZkMIr9e1FxgNVBdZ2zVNe6rFRzHHbobkuqrqrZWtsjtPpXu6uSW5VCw0NbHoaVKe+H9dM1Fh0V",
-	"AAgzIwu2MTSq4ggOp1L5KYa7Y4fqE/5Yt7PsiZCkyLaPCFWEcmfCYRgLeAxEZZCmitj800D/j9Pnz58/",
-	"b2TdP3+6081bxan6ys5Tyjj56/v35y9JKkR2jf1O6y3rav66EqeDnY2MIme1P6WFhMQX69ZqEr97sd0s",
-	"YC2Zhl94urEOvwZGN5uedCMCHkIXHoyuV/X1o5e43kOzKgYNb6Wigg5RB2wubv3wXgkJqpHy/CQcft0K",
-	"vLngb/nli2+++ebJ4xfdwqs/uy9NvjHYvSsR9nnTWF4wsbgWTIF2143cPxkGeDLwi8P1/y3L4gNug17O",
-	"BdRf2lN77tkctn+T1pa2iF+m26sv5Q/0cC0LRktANXJ0ql1cw/nFFv1GEbF5jz21Sk97K832GhbAQTrv",
-	"2+5bbX7wb3+Oii9buCk6ZzFtawi9tKtGWTKYXPunYDl1qtxSNWW1MnU7ZH+owHFITV+aLek11PPs7a88",
-	"X4FkceVOjsbPS7gzGh5V8OJZLsP9PVIncKu83QV7/b92GgtujPa9j4HdDj/vi+C+HUOpdp2dv716/8uP",
-	"b36e1LsonB39v4/mPydH3119/HQSvXjyOdg3wY47XOncn7AwGa1ZXfb8+dMX3Sritvr1uRVM++hOquAg",
-	"fc6xVTVyw4SPsHDwDLtQYo8Emnt0htovueb+LqdB+TjtPqh6V/gArFvDvcvik67ll+3mjX43WHyfG6Uw",
-	"GItFMawGRr8MYwxcUZFuXAmwT2HEZELKCdxlQkHSs9Go8wI6wPgdVxbbcQDjcM2W2MtoVrdf7Bh9ovq1",
-	"WupuqlTFku1sfnt4A70u3gzppyM4V6WfqmuNB3dUFHyv0oF7KbJjmrGmf+F5j8LEgiPWqcWYZ9OfqI6X",
-	"RG24pncvDd2kVC3JyvwKClOqXe3NMTkiV6Tu+pgD1cf/2aivDyai7pnLtt3YImOcQ0I0XWAOd6VEGBsy",
-	"Vbv8b3s3wmu7L/8OJ83tZNSj+zmGlfL08nJsX9S4vY29UuaGRz2A394vMWzOUtj76qvKjZu1phpPHj97",
-	"Fqa55W6O6O4M9WP3aWy/yHJ1vxq6a6GXgQCyyHkj+PBsV5wkAXP+VyzZ0attxbhLQn/cJwf9oKmR26rL",
-	"kFtUUDZ0S6G+i7hnoKcqtPrgjb2uY6cD1Idv9k42cQpSSzR5SbMMuAsjY9t3KWJQigBP1EtC0zXdKHK9",
-	"8Sx9Sn436pu9mZVp3y2Ckr+J68i1CME7wWiyIVoIOzDTOJ5V/fC615Npzdo2s+CVCrctjsVbkear/ZnF",
-	"IFzoxSn8cfe7VeM+OaxVrj6KV7fhvQtUye9RP/GVpQw0KinC0lQZ+OzVyK1364koHJoMBXGGVA3gGDu6",
-	"VXg1oWcf8+Eeebhj+qoxXkVYMd7nis5G/K1IgCdUkbVkWgOPyoigIjk3bDK9tVfRbm06fLlNNLlhVvsp",
-	"On8XqLNVobBfdmtXs/ftqvfdF9j0u+C00QoOHUJld6E/rIfoYxBS1YL4rSBoeaG07URi22WQx9PJqWE5",
-	"A9Nprc9/CGr1i5gYDC9jJUUy+LYJ410TQromBoH27Ci7mFZlPw3c6l4X7AXTeu2VSgXYHU6WSeIWSyrB",
-	"Eot+baS93fWobLiZ5Wnq7gDLObd/ubvzijvDymvEzF/2Xr0b1qPb/XvL1BvpIZLytj7nYuXaUo1yl2qH",
-	"9FLsH32LHnuV7ZmXQuB/Txdhl1MRdwiJ1kHuKAPkUItqquOl63i7dQGfq1zFd4jzQWDjDgVUxstwXna3",
-	"c2uXd5cOJus2EvUmPUlYYq9Z52oN8qXtOcAwPQRvCW3e1V81x83wV61lq3voHS6DvwXcjkWWNxxMe9ys",
-	"77qH+9srixOtKS8esh5kLVj4k9tLwQHQVYOakffJtJAwG9wc4EdMZaldRLSmm0qxtPYV/+ASdhqm3Hzu",
-	"Um39arm4MgBP8tTe9WiE/FX1x4+hSzTM10e3FHNhlBnmZ3FZjnKOo1R++lgqBY0WgzvUtGDs6GnU6948",
-	"t9fgqQFdDQ/L4L1C/bmHvQwmxD/ACKiBusigPDo/Q7HmNiCM4bRHYB7OY2+GP7zr+ZBnO7y70ucWOIzu",
-	"O9WOEHafbw+vKQ4WPELfNPn+KUu9rxMfN13D8EV21wONa1cug72hr7LPVujsZQDz4GUNv2PTZHttvIFA",
-	"qBHwWE0dv5BlHbU4c+rQC1BG7+yztoMfod93FSfscK37GIUd4xT7J56EG4vhnYbQyWEGGhA7blRBAlZs",
-	"wa8YH4eG/zRXsThYVu5k6WYQ5kTGwIy21l4jCWoz/B5d4AvEKuy2WnOFWhPHOs7sSMDuygy/cDuqNE43",
-	"POelL6m1KeNFy+UBXW1DWeP9Ma/psxAtZoeB9ejKgOfcu3GohzLQyF4ul97qEW+7aacxmX3tY+jyeiwo",
-	"YHpziVfi4qDK+peRRszBx0LcMPAM+XTifPdX/r2SOjL2I2xqIsDfDTy5BipRQLl3sTLt82d0t85FoLP/",
-	"LciN7ehuTNVf36JDwDUjWZm/8caKRJCFwDpVKfLF0hrdZ+dvp8RoidabWNzDpCLCEvvbr7++fX37TfSB",
-	"G5Zof7r4/hV5+vTpd8Y6/vX9qyl5I6WQ5bPvnj3/puhq65KFfBuNWSwSmEW4RgOlyn3pZROMD/wDf0Pj",
-	"JTEnaPvLKbpBa3x2d0TjGJSakfVSYPAqpmlKmH5Z9DkTuXYaSgKc2UZz2I/uWiSb6Qc+y/LrlMWzU8KF",
-	"+cnd7aoFMSKBMD4lMwXpfHZq5rBxMoXP8D7GyHXl10tYKUhvQREhiVpSCUmE/cRSUIrMaayVmQ1T7men",
-	"trO/mpKZKyCdSqDJ7JRcAE3MCN/naep7GrhXourvlNcqhcmscp+uHeoDD41VvvZIFTeACtk+GPKY2Wkx",
-	"iAtyY5X0B+5KWDOQSvCijloBOH+OIs9Ontk2fimLgdvgLkuAazZnhglMzjIaL+HoyfSkpJXKb4bY8tWK",
-	"ys3kdPJ/z6oLVQS91D4Y5m4FyEBkqetgW+3OYt3Fk5/zNP0lQ2yv5CqfTk6mj+1sIgNOMzY5nTzFn2xQ",
-	"EEn8mGbs+PbxMc0T6+FcgG6hQYe9ket9KGGeK5rau1ZtN0S2AkKxzeaaKrJgtxhYVcT16JmSM0QRC8w0",
-	"fUnwynz7b3+PAbrPPvAK8pkJ8KkZNBH2dpoKEqmoDkHzfr33J2yKjp54bgXZvU2wyl7pM9x+vX3RH9u9",
-	"cgxffqSQsG03SLVRGlanM5yUEk3VDfZcMa//PQfM73EIQGMtpL9ynPaqgQpdg4A3mMTIM65hwex9Li3z",
-	"udKF/Sc8pxJTpBD8rHYCbdMWkeJB04ZGkqCMRlMdqUu44hFe2G9ax/TXfZVD9tGL20bLuWbpXqOFNlLi",
-	"3vFb/spqlL3exTYRk88fMZMiE1xZ6f3k5KSRhUSzLGX2brPjvzkP8wDgohqNkrqRQfujzewpIgehkYql",
-	"HRc9lmp88PelQMe5QbXI6JSgtL1WxPqV0VFqudTHaOKlpAErpHMcq8bKjuHO5x4EOdqry9+Qgg0y/5/L",
-	"X352DZMIRW2ivoCIKC2BriCZkldYzulbnmZGLqklgHZN7TW9AacWG1TIU0oWYO+9yYTSUmRLjEvOpbDN",
-	"MOqs6A0uuoUZhTDQ4VsVBcvKkVjdVlJY7L/MsYeqQ7Zp/1/c7l/cbgxuN4wt3R3xZJs1Ba7Phjt9bFC6",
-	"870tVvUetXF0JCyBJs7Z/Mqu5eg1U+05BWdWn/fNeMwo0xo0tia/P1PEyL+ZlSrDUezC92CGtyDZ3LZE",
-	"CJaz/07TG1XpMRQvqbESXolVZoyemYHVVcr4zcyaO4YoNiInN5DZbj8caZXq4vItQzvS9g5K7Opx5G2W",
-	"9xsuzbO8wwownMt9H8KO372WORc5T0YQaudS+AbZXBDgWm5wfGfzR2QlbgENmgRScIGAjuO11c3V8200",
-	"JXOyblvBfV3rrtVDsjRuGmgnxfDnvonQjk8DWcdIZm381vkCB4zpmTp20kNJZgTXwtcBoM/FNisPclBw",
-	"d7IH+XuoNKCVFxcFxMVIvfyOoZrqpvd0+x6EOM0TIBIcfnFoFZzunbAK4ZyO29eJf30abAnHg6qxr+uG",
-	"Z+NCiVbFtnGn8BZHj1oYNyZxXEMsVkBsWpGKiBRiRZjhMhDfGPbLEyJBgbw1LMd7z6RYE7hjSqvyLn7v",
-	"45iSC2Pd11i3NdbXTAWYuA0hlXvfZUkXcu0GNugncB1GzE8lKFDWPnlGsDVdgb9WbpcI/DaBVSY08Hhz",
-	"9CPmLrTrYt1htI9FW9O/CJv4PjLmuTjl57pX1vu565j/+ADzh7D+VeF0rihE79wN2OFEp4or7dAKkF0d",
-	"oZU5e1FN09vXJjOPP7Hks92lkb+BK2U8dukp+X3JUh8bvgaj5TiPvXU2x5THkFr/U84TAeolwd6KayoT",
-	"Zb6zvFZZdxnqSduk9BoX0kVKO7np2yTESp98IYT61V/LOQI3fYUgNbLagm4MRIjCStIPoA8A9JMvBPRR",
-	"ZNcvHO4BXgk06SSzY7htqKnN3G95C/IIQ4j21ZrbfkZiKiUDI5BKYERkpjRkM0LJpYaM/DvaJzOZ89l/",
-	"RGSWMg7mmStZjjA4gZ2pza++S3X0gc9s2fYMHUAKNcZabfyUGM7H8E6h6qLK+Xnip2OKzD7kJydPY9wG",
-	"/glH9hfzhv1h9tJ5yLFDF+Mf+OwdVfrojfnm6O3rmWu6JYGubGgLnSBLxhN0TrhAECULmhH0ONlcblv/",
-	"5GJElSGs/8Tab9Z7Dghqo5gG/eKX+N29iaKX/keVxn33oyI0/hG2R3Zze3gB3If3p5p37BacQYeNvMWB",
-	"qWgupCMfrxLWj+17fP7Pzst+MKeSZxhXJErn8U2tcXIRT0phrm05YCxkUjPA28+r0wy3pyTB96AMHtKF",
-	"efwvIY9HdZGbM7JVHVXtny4o4yW/Sqk2lpMPjZKyJ9PI6uCxzHm3M+Ui5+pPSFa+t9ihaMpGgWXO9zBj",
-	"B7E4cwDHn2TOP7ceww9gTuGAIgk7rB34tA6qyWEY3leE2YZ0BzyoY5zh+JP53+fjVCw6Ccioau/E4tDH",
-	"1+dF13Fw62IOw2JsMRwmzmgqtdO+WkNQxtYL+9FOou2Kru5mmmEnYop+suAUj22Tat8d4PnOntUHRW6n",
-	"bx+UHb0TCwzWKtfERUMWYYHV4RiTv16hgudD7BlvILiUsXo7JbzLkpMZ8GQ2bVHGyy/UAWmnIIlwxDlN",
-	"xXqwuzg0FPYWCw70vIbL2IB9Z7fxUUOgX5sN0iAFiyaRuwYXU8qMFOBFX4F7EEU116qTyb+pvjgcW/9k",
-	"8YPKbg7K1c7StJ7Oth1FqBxhTDU1wnZHFLg64PEnQxqdTk/v/Ec+9ezkuyJm4F0jBpnwGjKyRp+oEiuw",
-	"cV+8gIzpNr/mm1pUcShK2Hqv7VN+tr2F18LeFX7vcI5ZdSVDtHY2Ow/CGYrtLsfDwOMgWH9QZXUf4BaR",
-	"sVy39EygKyCYAK3XLC6dND5HAQvL6UYRJTD12kXlA9L3PB/vpMYPMFWWdp7rfuGlg6CILao4FJ64WBAG",
-	"AzCx5L5kWWWQQ13TDScwXovu1LrXjQu6WBLVPb2k4eiNiASVr0BNyUyCAj0jK6BclSwXLxK/BmxaRSiH",
-	"dZuC+OZ2T2n738kDa7PRK56kThG6K/RewRJbOdXGy3+CQyYw/QQHTb1tFID4lPsidz4RtdQk21KsG1bH",
-	"1QqyIJN+wxMXDLXJBcQVEnmiNipGINkAT/q8LG89BE/1w9vJ+vHUw6khdhW2m9Gak0pp75AjMep/t8r+",
-	"M77x1evqZhsHV9K5g5U/AfvvFv0vnL1z5gqKCh83VstFWBodVZRuW/Iic+5LnlY0XjLemojzc+2O3lHp",
-	"wgz9MGksZuY3XIq0TRn9iSZj0NpZkhDaNJU7DrdJYPvYV9aKqnWmsff/tltS7oz//CbUhc/c6A/Sdntp",
-	"5F2Py3IOaiENgV63RRQ0hqbkDKcgK5qAzWda0w1ZUvOG5UtkA/qUSKHxIk/CdCVzD/2t2DybXII2z9UH",
-	"XlxkjUFWkWuyEFYHtgV8TPqereplU4m3jixcke3k6tYbSlQ4z0fAi8Owygewx8y0rYaYe3BvjPyJ3niS",
-	"xuR/jgVC9oxcyafFgnvx0GOaZVLYBgdhCYqXN1ASg9Q2s99l2+NnSSlTSUw5dgG2AybbXPXMPvmzIpJb",
-	"3kMg08HY2ntpzFp/xf0jhZ0kKkd5P9xJmMLuca248+aOKeRkVbmL91a7lpMB0WvH/OeUQpdaZCRLaWxg",
-	"hnk1SP5Ybs1ULDiHWBOm73dswJun1iiR5P+8J/AOtIc6FprWFMYFZfx+oK+0a/J6azNr6VbcIOxtn6R/",
-	"ugOwAKiIlTryD7UGG9A1mtVBoPv1GWFev4C1BbTVD0WKtUw2X8/Vp2i0lgcjvm2i3O0NOXfvfPX+ELuR",
-	"g3tEHExHiVi6sR40WHnuG21/jXHKrEDee4YoR4fC2Hj9JQKTfaH5ZWOSYxzNAVznuKoHsHztxA8YhBxI",
-	"c1V251oZdcsj/9LXL5DsTg4vkRzE9hFJ1S5mwbN6WNlU1Nd/lcKpxOT7SqfR4TA6ln8R+dQXoHWs/mKC",
-	"aoxTOoCksst6CFFlZ35IWTWQBNsZYHl1V0dyxLl/509JqG5xvrvqwRyeRgrlUgLvrGO6B+X+RlOGF9RX",
-	"GjecuhQL17HUWM9G/JTG85SccZJzR8Hlylb0Bgm+vE8oRNqjHOwBaNut6yGI2019WOo2o1tK9ueFR85h",
-	"3Rul+pP28a1DrHbHrEe9fyFE+9SuZ/DBcMKfAaElVvhCcUVvbdh2VLSwmLbDbqmzV7U3ZnyFbYcaez+4",
-	"xeMPpLVE837GzvbJH39yf33uI/5/KzjT3hjA/DXkZZFPye/qNF1rBfRQpXBfSrn4pdQlIiMKXANLRW9r",
-	"Ve2HO//jhM3n7SnUGjJFaJJAEhWNyYwRUfTCs13Srzf2j8iWLRkB5ybA9m34Asa6lLZpJEz5S9ubsdr5",
-	"/E+OdlHI8LJXxDktXa/Fy8rdxjYKwsF17GqtRLXwmfyp8N+cxwFTmKkmBv9AKnINeg3ADfAKfvhlKECC",
-	"0kJ25hzYe9UL+ozK5E+8Adi2j8I6X3zF9byZkreuCkBplqaELiRAtZcLrvGR8l/aOxNt1/Utyriwq/wX",
-	"T/4SGrq99LHgYYWObu8rva8i5s64lev+jLlzlOBVgNNg6/tLN8Sf0TC3azuo0mRvB6k7RR4VVxaMd0TH",
-	"n+wf/fzF6AzWIXcB3g6Jl3m0O4ct2A6qZtspHsyXTN0B9XcghwtQGJadOPqIbBstmaeYb78Abu8CNQI3",
-	"A1nte2jYcUw5F2VZ1jWNb4Iekoc4jfHNZzvFAxjPduIDc2pMrBqGUhWSdzf/sh3VNRfla199BM/tZXNw",
-	"g7aE7Sh5JeVwDxq+8+D7SuN3sorJ94zgHQAU46P5l4jhDQDql00zGeeExhdJfl0PIJT81A8YwBtOgxU2",
-	"6BsZdXfp8i999dLK9006tLDyYB1FVJXNph5QUDnIfaVySpUYfE8pNT4cRsfuLyGjegP0y0qoUU7nEDYT",
-	"LutBjCac+QHF01DSa2d8x/b7Fg/X9yzVIG1coDLvI0UyqjVIPiVnJGOcQ+KfYVVrMGZQkXrv6eJegcr2",
-	"W2g0XYx73UzT5VfG/czZXG+q+RvBS8xk0ta4cmKjiJVr5IofvIP343+LCw7f08VBtQO8qIWiDLaX+i6F",
-	"UFAJcslSyR6sJ6giBh+OOlyCS4H1/VXsRc5T8rsUfGHvNcOWL/hP310Ey7vLe1nszTCGFxc/abZq7UFx",
-	"WdwJfRjOiqM/TCeKcCueS98+p36VyiXoo1f23uywHLQ7ichftc5+4enmUHequOu9J6d/fKy5vuyV0FZ1",
-	"RPQs0KFfmxl72XQQI4+d97qrptAqba/si1Wk2aU0OniLXPcH+Ju7jEmo0cLBr7BBANtVDmnWo4Guus2z",
-	"9/jGV2+bmW0c3DBDaHZbZTSORd6jCRgO9aA2mYHYV2qQaYezO4C+0xwbGQTjYvOXMMR6AvLLmmH3P5Xx",
-	"NQWzpgcwwMy0D2h9DaOzKncTN7AjnfO9feWQwDMzHFYdd530zs7fEu33s1M8t9/CeAOqRXl6WekWwBRR",
-	"SzMtZt23KM6++P8gxGDGfhiluTJ1Mn7jgBbl1rYRqBxzcX1zLFYrm2nFYbB+azEmcHdgUFrv2cwh3Ij1",
-	"kH3asLcF5XXCGKi2okLTyT5+xTe+erXVbOPgaqtVD/dRW7c5O471oHqrAdlXqrfmDmnvq7eODIJx0flL",
-	"6K1DAfllFNf7H8v4stqs6QEUVzPtAyquw/Cjwt68O7qjCOW3SkrygaD3RSpIBddSpCRLKYdHilznLO3X",
-	"CrquKX2aOBeY0ZqMWHX9v/74aFAarwt3hJDLdHI6OUZUd7OEvHGGzgzZWWeXr0Uwq9mOUmDCPp6iIgnM",
-	"rRbmPvF+7+2vUHewAskZOH4Wjybb3/xkeyUr2xhS5rzaNq0cwbaNCi1UkITZdugRWS/BtUdHx/16CRKq",
-	"e02M2rE1xoXtJ0hikTGbbFypvnbfVhf1+ePn/woAAP//",
+	"7H37c9s2t+C/gtHemdx7l5adZ1tndnb8JWm/bNPUa6ftzDZZGyKPJNQUwAKgZH2Z/O93cADwIYEUKVNx",
+	"cttfWkck8Tg4OO/Hx1EsFpngwLUanX4cZVTSBWiQ+K/X/EUulZDm7wRULFmmmeCj09E1h1t9FePTayKm",
+	"RM+BZHQGZAJTIWE8ikbMvPhnDnI9ikacLmB0OrJfjKKRiuewoGbgBb19A3ym56PTpycn0UivM/Om0pLx",
+	"2ejTp2j0mr9OzJs4YEb1vByPJaNoJOHPnElIRqda5lAd+98kTEeno/9xXO7y2D5Vx68TN/gbqvSrJXBd",
+	"mWUONAFZzmPeOcKXjl6/bFr+w6blv2ELpouxN0CS4sPqkAlMaZ5qN+CC3rJFvnDQWTBu//WwmIpxDTOQ",
+	"bq63OGoQWPi/fcGF49opLnK+jRHv5kBkzh8owvPFBGSBAfU1yJy3LmHn/i4hlqBbdqnwhb33WRnfTagh",
+	"a5rKPLojQD+Z71UmuAK8c+dSTFJYmD9jwTVwRByaZSmLqYH1cWbf+J9/KIHn0G06Py7OWD+6C5jmCpKI",
+	"CEmmlKVgb4b70gx8lidMv+JarpFISJGB1MwumMZ2mI8juKWLLDW//j7Kck0UyCWLYfRh61ZE5itLV7af",
+	"4IanQi7MX6OEajjSDDF3690ENGXpNjKekVgkYPZDScqUNhTKnJl6Tjgswfy8pGmOZGpr0KkUizB+0ySR",
+	"oBRhmsR0AcS8GRyCJdsDvNaKZCmNgTCO5NIsLPi1mPwBsd6EqIMmoRkLQtRgISh9ZecOPFZIU9qxBA/6",
+	"wr5qUAD+7LCReE4Zj8iK6bnINZnRTJl9FUfIuH72ZBS8z+XV+d3ScmpurkWOyKNWAZFiF+X+3ZNPkcXR",
+	"N0zpbRRlGhb1P3bCwCL7p2IeKiXFf1cYXwDOm1vC+RpXe1GcyQZ3lfZGXpMVVYQLTWiaihUkBqPNP5c0",
+	"ZUlEru1tvSYTKW4QmYEb2vn7SNwgsHAUcxT2VofQBhfyK0g2dfRlG3zAtXR/1tf5T7EiC8rXZAXSoAHE",
+	"N5B0OvpoNGU8YXwWGPVMk4VQmlAyz3ki7YjFydWXlpXUcmtnDnn7oqH5LCoGDp3dJkoYYSFMMDiswF7y",
+	"DhAxw1yljN+0jUXMYawfKGJejMwNnMNtmIrcVKAyESIFyrc2i3jiz9ftpLqSyjmFIPHC3x5kBEnCzHpp",
+	"el45oylNFURBnlG/kh51YwlUG2qfQAr4ByJWEHk3T6IGtY8hugyLTHimugkbc7n1Ssib8EOR6yy3YnJ4",
+	"q5b7bwGpLlP3+lSCErmMYSfNuiheRMQ3Ikwduj0OZxcQuZO9ghzIItZOvMMxutwtw/lFrq8UxIInyknc",
+	"VkT89tmTDiJxfYpodHs0E0fux4xlkDIO4xKRKy8csUUmpOUnRu47Hc2YnueTcSwWxzxPU5Gp4v9+KJzz",
+	"JWSpWC8cntXBG88pn0Fy1UfOsXdiv28m6+BhNYlOP3MjmXAggpPVnGrCFJkJxmfmByHJCrgmKyn4LEh1",
+	"gC+ZFHxRv2KV57cZk6DcTupT/zYHbmQrpoiEhVhCQqZCkpTGN0aAM0RjyfQ6IpM1YUYIkcKc6QNl1lWZ",
+	"+IEiscG6PCMyT+E5oRNlVs2Ulf5q9LgVhoZv5hJ23b7v3WuF5LdL74xGKUx17YLupG0pLCHdNfgbfKnt",
+	"knKRND+4EtOpOfwrxXgM3XHNI//VEqSq040Kg3Pn1UA7aLLuhd8SlszPVcejH6RYKRRHCdB4TuyNe250",
+	"AbECSQQHgwsiTTZwoZk3y5DK+xYVXW/9SKk2/FnmfBwcwsnv3eXQS/vBP4Gmeh7CCKWpzncOU9KiS/s+",
+	"fgmZukoEh/BJ2edaaJqGX8hVTtMqUS7PTOSTtHJg1hpgvnG40RsAvzqc2oJASH9wNg6PanWCVICsgj0B",
+	"5I2claICpTpIKnupnGuN5NZodlQl+v4mh7hfeVYvrBTUj3NvEN/d1oeSTnR5t3J/u7xePe/wJurWs0ff",
+	"Ii8v/h3U92tSMZ0ZVmBOhtzAOkJuoSCFWNNJCt7+oIjg6bpyKT28QzJJE+q0n9YQamdFZjic2rlFDCqC",
+	"95855Kgt0ixL12ZcR5ZH0SjnibC/OFUyGsWUx2D/RG7tP0DGjRcmj28sdZ0JrYEHJfiXbDoNCCFToleC",
+	"+JupxuS1kUZYPCdCJmi/SUScm32gGUWhPIBXFLm8IAmbTkECj1Et3tA+ksQKqZ3O5dwtAu2AgZNxV7s2",
+	"Xn2+KYM0US0vcFgF1GArtKzmRrc2DAaHQYuAA/IYtZI06fUtbn5s9RJzzQojE5pO8cKMgS/H5z9fvBtF",
+	"OxANh+gixt/AejfampciD60uoyIubO/+H0I7PFGRgQF3mCGmZGIeyZwbxZlyoeeGf0snBwQPpbuA5k6i",
+	"6webmniK7AtWwZ37azUM0m5Mbe9D9e56nP7QUX3CWzyM5iQpC5igGpUYmuCnnaXGnoJtRxHLLNpLV5vm",
+	"JC9x2Jkjs5UgZa6MUSHKifnZklaxBJnkaBkxPzbY817VZYAN3ZPyq7iQLLZNHE5tuqJTDfJqLnKpGomL",
+	"YbaFOrUtIe6yIiRi4U66u4HBqCgqLJDioyvBPTYEtI+UxtBFNDovXrQWGC1ZrMNWDeckCa82l+mVyqdT",
+	"dhtSdakmsViAIhOYM554YWWcFBwaaRT55eKNNa1bF6uQIZ9BWJJxIK6tpFhxbWsetBtwjKoIE0LaCrIN",
+	"IQJVcfdwMlBllvO8r+Wy0w25QEJKyqNUBN8nSlh7OX5XOEy8YeM5OYnwlJ0DOKpZLEqz1zfPamavkw7X",
+	"b4eTvXodN3gpVUDsw+dkLoyoRSUEsHVckZbH9gN0SBTCRSpimpoR7F78ch65vbSJ/UNc3Q0alipBOECi",
+	"CCUzSTm6CI0QKVZV/b3JfunAtQO9Lqnj2UELYAMJtmpj+GEPBa92lzZW7xdQzrZb2fm+NIVt7KbJoLQA",
+	"pegs/Ew5p3r7Hcahy4GCyzLSYsVn3nFtKGQeaNV27KjT6r1u9NYtdEtRkaDUnd3kDdLTLlvtlo2y3fI4",
+	"1f9AVhYk3U0sXc/zxSSTLLiEMFurW3Q8jHCXzn+MC98J7yE4Vv0AD8ezfjAkaierqtO4V7c01ukazZ1i",
+	"6q3lhPKkaizfVnz2sCL1s033siNtgKjZdubspBXZWWkqtZWd5/jQWjLKv5UWWYbUL+c3XKzCJgobFlbc",
+	"tDxHQ2P9tbpeVPl2QWdwAdOeR/c9S1NIjAA4WdsQC8G1FCnJUsqBUE0UXQYsGwmbgQpfZsYVxI6AbzOW",
+	"jGoNkjeY5mdMudCfwMNMKKZFw2NNZ02/Xy3CxLmryw5BO4zS+Zovgfs9bJDgjAWcGhUyLON58EGc5R3t",
+	"4glTN50CFQzpm4W9LOW8RsJqpLY3IDmkDXxv4QDQYR0izJNWVHIf07GnGaRYPk5SrNgBegsCUe2ALNSL",
+	"vTjQhohFhVttc4Ckn1ba5tba30WzmlN9BziGnSGFMQJHDwPGUXJPRKUNCZnmaRqkjm/E7I3TuTduTp84",
+	"PmkJ8ZacboZWxPBzYjQlG1xM9Jwpw9Y6Ou/cVeuG2s7TF/aJhc8BbjsIL6VLaVSsyIkrOEDwMCxshxBU",
+	"/DEFRJSFCHOFoHDiXg+t9ifYw+Ck5DRsHmIqS+n6qtkW1BiFItKdHq0L8w4eHV3chVp5Q0t1sW4FfvCd",
+	"NhQfyrwZwfry7SVJ6QRSjH1wMXFPTkg8p5LGGqSq69cxlfpIQgKKzXhdx35yUuHwo///Oz3618nRdx/+",
+	"3f1x9OHjSfT420/+9//43/8WuqR76CipUfqdNts5fGmSswbdrGJQCd/RxFuPd1prLTelk7Sjqh0KZIFY",
+	"Q3JV12A2PJTrzIpx6IUwghwXCZR+mOeECz1nfEYgVRiUoGWuNCTmwKdMKo2SH43DgcKsKre0xpwUL7Yy",
+	"MsBQv6tMCjG9whjTBmnRvdiqvJmb8sduEJ2R2CATRp8ayk41gkfnkkNCkro5phb9IWy86pVbTYN9FrT2",
+	"IkmrsiESuPTvHspPgJNUgjDMX1dlIFY/5TgaaXED/OqmQV5ZMk3TTkv61b7ZU93ecmz46xQ8nCoxqF/k",
+	"IE0UCZxlmRTLviEQdZBtJudU7IzPnuyyoleGalrjXlEaFYpZvwpG9j01KkzFcUtn3scNfIPgPzwZPzoZ",
+	"Pxk/fHL69OTkZMOs+qy+3ce7Y/WGDhdpu/WvHPUkl/88O3r09JkPoqrSAveThQCbEtTQx/VtNqRcdUbj",
+	"poNtcEP25S9JS6AjehKO8oysWJqSOV0CgUWmmWEYOjIb5mIikjXJFagiFFMbzCgiGldzlgJRYgGWi8wx",
+	"XYAAT7rHODYGBCpN146udhIxHXVbdxKcrG3UT9F6DJeaSt07hrl0DG9oFF6X0IKsKLN+TKpIKvjM/J9p",
+	"oukNqK4A/NSw9FdcirTBCysWC8obUgbglsbaRuBqgaEKwkoOCxrPGQ+nLPkz3HU8BdfYnvtyLlZmrhg6",
+	"+Bft6dmRomI/TaeIeZN3VBCbmSRLOmp2NywE8zNiGZknN9wljjl3EN54zIxDgS0iC9ARUWsem39Qy6OS",
+	"iHhZJyKWK0uhafWfsBQ31X+6jDsc/gp4YrNcul7OoLJvDwU1Stxq63EMoVOWZ3s4w/dQhvoD2+fN8P2d",
+	"yV+zJLCvYD2kVBAVYsFzS8YJh5W7wS7ks5+s0E9IGNy9252Md3Do4mCNS6+cXg+/BIatUE5osmCcJBCz",
+	"BBShE4xiQMCHfBLq5mqaCiGvFmyyfejfSwBiXiITSMXKhXl6vdgcKHP5pslzcmL+8ZD8wP5RC4l49s3D",
+	"k2+/NSJ9e1QE2lO6BiQ/e7wzAhnhUXANpqohyEKqU3L9L8HhlEwlvR6TH2GtSM4TkOTa+yGuMZxiVR9H",
+	"K0inRIs0cbusrvHxo1COmWRCMr0O8LeFEWwwrMdq11MjXRaJEDacw0g83BocHIxTdgPk4aNva2B+9PTp",
+	"LgjLnF+lvtxBQ7aozLkiC7omE3DgWNE1oRqlj3AQjCA4aG01D092h8FoyrjuziXemdfRJkpvX9sPKuAu",
+	"RdnwndoK3gMjA1qVuIiochk26HN0xh6slGBWQzWzPqKEKatLf2iww12WsvkG8WnP+qqoJN0Ery/BGdLJ",
+	"tVHLvXAzNVG/XwvTyP4SaT//3tVUAnSUU6336gpTt/fIX7b5JhU/2JVLAi/XEYLLOVVqJWTyAllJ36i4",
+	"XEoImFwePdkd2+Xm3fnto13M2y+iMmZwo97z22+L/hiq5VmKfPuHH4JeUh+e3j2GHAPV947yLqlWNcgv",
+	"rIHbmboGeBdAG8Tf7kfzyR+bAoP9tZVImHcqtToClF+Eft8M1TKf47uRnbYNYVyUmWqS+AJy/G8uwtNV",
+	"E1CnRNGlEWtWIk8TsqA34IRW58IOhR4WxQh6hCVVo+J22WKK0aNiI61g6K3mcGFtpDuDULPK1eyC99tb",
+	"8Q/aNrCP2N4SWNOS8toopZcBC27g1vU6x/P+oV9F6RiekCzNZzY0t759l6HTyQgMkPTQvL05eIPU2YXs",
+	"jug1b3kCh7FGDtg9EPC2cjglX14Hft04sduReS10OL62UbcUVrv+QLpTV/p7aeMGBqS9vyjLm1pj/+4s",
+	"Dh5A5Asm9Lbdn1/LCxqWlYesqtBMJzwVHIDqRSMj0rk1bBRn4jYh8tTpUGUGAip/Muc2esZRIMLFKrI2",
+	"FaGsnSmmaQoS9TMFUKu902V1iFeB696dTFaiuWop1FUB38E56kbxHQYMYUfcRKrDmRTPq0kPfW00TBGq",
+	"biDBwmdG9x+Ts8IuYZ5e38D62porjEqO1dDQzG0e/C/85/VzQokWKUh05RIthH3jP6/xO1iCXBPUsMfv",
+	"+VmlHAeVYM3lRAu0oteKc4zf81FAup6wJAk5Jt6gzcair7UxkUWuNNbBmrso2OLoNvPJt8McWxT7aDTL",
+	"8iunNAVtVQhbrCnxw/kvdhnouHOLK/isulEGRDVzxZOH3z15fLLTRJVJmIKUoWA4lxW9acsxl9YwekwS",
+	"WwjpbaQ2oGQCWrtqjAMBqVrmp9tRDX1MJVIGZG604bhFJAZaZE7lYrjpP7Xd1QugKshqsnzbBNBsMnA4",
+	"2MNo0OjFlcWKOvn03OthguQFti13ZlkErI12lkWW2jklWzQl4LSUnmqNUbcPrzD7rHuYejiQoJhqc2C/",
+	"cDtchUeVAGoG6yC8yR7QIVmSmWCPpMm9MKRAg6ozy1mg2yxKVVzopJjYw+9VimQzuLfEiToOdDn6wd1I",
+	"fTSrTq4kN2DLFrqoqIPiRGu0o0+66RmwVKn+t5nPi/4n5VJx3AAPVIO15h7r/TW5tZoMj5XaGncutLe7",
+	"vl+TcbHEoWFU3F3poIEIkEkKZCWkrTiXSTGTdKHGPUNRiqzSkJdQuDpkwUFrGc4diX1d5AhZWIY1G2KB",
+	"EEjWjbUfW6oPl3aAgKWW6RRakDRUWkFBKO8eAY3hcigTI9LVBL9+0f340K+vEvAae1Gp2HKQMhokctEd",
+	"+7uZJmtd9z+0yIApVfrKVintZdPAEksd58jyNEUlXPf9JKXr4KG9wd99XAcSeKdBSPCxbz6yYJB0HaFp",
+	"2msD9oty/TtoXy3TpyHN6rx0kx6gQkuNX9V0b+fdx6ISUaUu5taLTUVddiVg7Fs7tmMFyX0LQezFVXvW",
+	"a3Rn6ky+XXOHysXVwbszb8hNN4ji4LDxgJqDnaGL6rCZALhgGo0piKOruUirZs3n+KvKF0QsQdoqcL7q",
+	"34Ku0UiUUYUIvth2egx4m8bkDdAlEFZEF98AZOb/G58dvpbL57slW2qQf9KCA8OrO93KCRRI3kXhce+2",
+	"baN0AIVi5IwYIkk8F8JG7wMnODyzdZM3bmujwaMtL7/igupaqaRbQn57hNTsp1AEomN3fk01PdgOHILl",
+	"BdDECB+qv/LoI+i7x1bMte6rpPoSidvn4jSTMgLx6dPHT9tVpDYpeNOPbYaPmssrbiJM5TaYIeWyXpy3",
+	"WOXjZ7v0OLOOottDLdTupMPupL7KQDKRdFIjwxF7ce9D2uMsQvD+0FMr3g3MrqUsymswiP57UTGAbZRR",
+	"zFmqa1X3qjEOO2S3OVVX1Wit7REa7avtxUcahUJDQxsehoUpb4f1020sOioAECZGFmxDSFTFERxOpPJT",
+	"9DfH9pUn/LFu5ygQIUmRqxARqgjlToVDNxbwGIjKIE0VsdG7gXpwp0+fPn26kbPw9PFOM28Vp+orO08p",
+	"4+Sf796dPyepENkEGwjUa0DX7HUlTgcrXRpBzkp/SgsJiS89Ucuw/+7Zdk2glWQafubp2hr8NjB6swhe",
+	"OyLgIbThweByVVc7eonrHSSrYtDwVioiaB9xwMbi1g/vhZA2i6/CxR6F3a9bjjfn/C2/fPbNN988evis",
+	"nXl1J/elyjcEuXcFL3zUOSZnjCyuBQPIXf++uwfDYN5ary8O11CjLPISMBt0Mi6g/NIc2nPHbgvdux40",
+	"1Bn/PO0TfGGaQFOEMuG/BNRGjE61LUI4vtii3yAsNu+wp0buads8bq9hBhyks77tbhP5g3/7U1R82UBN",
+	"0TiLYVt97kuzaJQlva9r9xAsJ06VW6qGrFambobsDxU49smITLM5nUA9zt7+yvMFSBZXmtxt/DyHWyPh",
+	"UQXPnuQyXK0qdQy3Studs9f/a6ey4MZo3vsQ2O3w864I7osLlWLX2fnrq3c///jq7aheE+js6P99MP85",
+	"Ofru6sPHk+jZo0/BKkB23P5C5/4XC4PRNnPznj59/KxdRNwWvz41gmkf2UkVFKTLOTaKRm6Y8BEWBp5+",
+	"Hdr2CKC5QwHI/YJr7m5y6hWP02yDqrdZCsC60d07Lz5pW37Zv8nId73Z97kRCoO+WGTDqqf3yxDGQM+3",
+	"dO0SqH0IIwYTUk7gNhMKko6F550V0AHG77iy2JYDGIZqNvheBtO6/WKHqHrYrXBge4nAKpZsR/Pbw+tp",
+	"dfFqSDcZwZkq/VRtazy4oaKge5WWNnORHdOMbdoXnnZITCwoYv22GPVs/BPV8ZyoNdf09rm5NylVc7Iw",
+	"v4LCkGqXe3NMjsgVqZs+pkD18X9uVCcIBqLuGcu2XVYmY5xDQjSdYQx3JcEaywtW22ZtWzfCa7sr/Q4H",
+	"ze0k1IPbOfql8nSycmx3Pt/exl4hc/29HsCXdwsMm7IU9u4lW2lhXytJ8ujhkyfhOzffTRFdE34/dpdO",
+	"UbMsV3fLoZsIPQ84kEXON5wPT3b5SRIw53/Fkh2VRxeMuyD0h11i0A8aGrktuvRpS4i8oZ0LdV3EHR09",
+	"VabVBW9s/7udBlDvvtk72MQJSA3e5DnNMuCqrCKaSRGDUgR4op4Tmq7oWpHJ2pP0MfnNiG8Yl0CY9rU2",
+	"KPlDTCJXYAWb7NJkTbQQdmCmcTwr+sUiAXIyrmnbZhbsUbZsMCwuRZov9icWvXChE6Xwx92tTd1dYlir",
+	"VH0Qq+6G9S6QJb9H/sRXFjKwkUkR5qbKwGevQpydS09EYddkyInTJ2sAx9hRrcKLCR372vS3yMMt01cb",
+	"41WYFeNdet5v+N+KAHhCFVlJpjXwqPQIKpJzQybTZa3qXbnpcLfIsoJf0eCjQJ2tDIX9olvbmv9sZ73v",
+	"7giJsbg9oWctRmVtpt+thehDEFLVhPgtJ2gMhFl+YSuR2HIZ5OF4dGpITs9wWmvz74Na3TwmBsNLX0kR",
+	"DL6twnjThJCuiEGgCwvyLqZVWU8Dt7pXx+pgWK/tUVqA3eFkGSRusaTiLLHo13S1t2tGlQWTszxNXVPd",
+	"nLsekK4ZddGEt+zLa/6yjapvWIemNu9ooHjURFLe1M5ELFxRr8aU+F71PJu5l2L/6pr02Cltz7wUAv87",
+	"OgubnAq/Q4i19jJHGSCHGi5QHc9d9a6tjtYucxXfIc4GgYU7FFAZz8Nx2e3GrV3WXdr7WjddUa/Sk4Ql",
+	"GHtLuVqBfG5rDjAMD8G2+1ikIByOgcNfNaat7iF3uAj+BnA7Elk2MhrvrrHle2H4dvDFidaEFw9ZD7IG",
+	"LPzJ7aWgAGiqQcnI22QarjDrXRzgRwxlqTWmXNF1JVla+4x/cAE7G6rcdOpCbf1qubgyAE/y1NZjM0z+",
+	"qvrjh1CvLPP10ZJiLIwyw7wVl+Uo5zhK5acPpVCwUaBxh5gW9B09jjo1onZ7DZ4a0EV/twz2mexOPWzP",
+	"txD9AMOgesoiveLo/AzFmpuAMITRHoF5OIu9Gf7wpudDnm3/6kqfGuAwuO1Uu4uw+3w7WE1xsOAR+pLl",
+	"dw9Z6hpONHC4hqGL7LZrJW9f2xJsx+bKPhuhs5cCzIOth37DktMM88IMBEJllIcq6viZNOuowZhTh15j",
+	"L7gO0WeN/U3vXm2/ihN2uMZ9DEKOcYr9A0/ChcWwxzW0UpieCsSO/mB4gRWb8SvGh7nDX0xjMQfLSoex",
+	"dgJhTmQIzGgq7TUQozbD71FDv0CsQm+rFVeoFXGs48yOAOy2yPALt6NK2XlDc4rGLDZkvChY3aOqbShq",
+	"vDvmbdosRIPaYWA9uDDgKfduHOogDGxEL5dLb7SIN/WN25jMvrY9sg3pyiXTa6N3OD+GsvZlvCPm4GMh",
+	"bhh4gnw6crb7K/9eeTsy9iOsaywAYYAwAyqRQbl3MTPt0yc0t05FoC/CEuTa1sM3quovr9Eg4IqRLMzf",
+	"2C8mEWQmME9Vinw2t0r32fnrMTFSorUmFl0FVURYYn/75ZfXL5ffRO+5IYn2p4vvX5DHjx9/Z7TjX969",
+	"GJNXUgpZPvvuydNviqq2LljIl9G4jkUC1xGu0UAJF4qlMSpFMN7z9/wVjefEnKCtL6foGrXx69sjGseg",
+	"1DVZzQU6r2KapoTp50WdM5FrJ6EkwJktNIf16CYiWY/f8+ssn6Qsvj71TZRsr38tiGEJhPExuVaQTq9P",
+	"zRzWT6bwGfbri1xPAz2HhYJ0CYoISdScSkgirCeWglJkSmOtzGwYcn99avsiqDG5dgmkYwk0uT4lF0AT",
+	"M8L3eZr6mgbulaj6O+W1TGFyXWrqbqj3PDRW+doDVTT6FrJ5MKQx16fFIM7JjVnS77lLYc1AKsGLPGoF",
+	"4Ow5ijw5eWLL+KUsBm6duywBrtmUGSIwOstoPIejR+OT8q5UfjOXLV8sqFyPTkf/96y6UEXQSu2dYa6n",
+	"QgYiS10F22p1FmsuHr3N0/TnDLG9Eqt8OjoZP7SziQw4zdjodPQYf7JOQbzixzRjx8uHxzRPrIVzBrrh",
+	"DjrsjVztQ2zjQ1PbUt1WQ2QLIBTLbK6oIjO2RMeqIq5Gz5icIYpYYKbpcyL03ADU/Nt3gUDz2XteQT4z",
+	"wcq3RkyE7Q1VQSIV1SFo3q/X/oR1UdETz624dq8TzLJX+gy3Xy9f9Pt2rRxDlx8ovNi2GqRaKw2L02uc",
+	"lBJN1Q3WXDGv/5kDxvc4BKCxFobsWWbQKQcq1EQC+7/ESDMmMGO2G07DfC51Yf8Jz6nEECnbgK12Ak3T",
+	"Fp7iXtOGRpKgjERTHamNueIRXthvGsf07RrLIbu1OQuPlnPN0r1GC22kxL3j1/yFlSg7vYtlIkafPmAk",
+	"RSa4stz70cnJRhQSzbKU2d6Ux384C3MP4KIYjZx6I4L2RxvZU3gOQiMVSzsuaizV6OBvc4GGc4NqkZEp",
+	"QbkusNaujIZSS6U+RCPPJQ1YIZ3iWDVSdgy3PvYgSNFeXP6KN9gg8/+5/PmtK5hEKEoT9QVERGkJdAHJ",
+	"mLzAdE5f8jQzfEnNAbQraq/pDTix2KBCnlIyA9s1KBNKS5HN0S85lcIWw6iTole46AZiFMJAh29VFCwz",
+	"R2K1rISw2H+ZYw9lh2zf/b+p3d/Ubghq148s3R7xZJs0BdpOwq0+Nijd+t4WqXqH0jgaEuZAE2dsfmHX",
+	"cvSSqeaYgjMrz/tiPGaUcQ0aW5PfnSii59/MSpWhKHbhexDDJUg2tSURgunsv9H0RlVqDMVzarSEF2KR",
+	"GaXn2sDqKmX85tqqO+ZSrEVObiCz1X443lWqi9Zl5u5IWzsosavHkbdJ3q+4NE/yDsvAcC73fQg7fvNS",
+	"5lTkPBmAqZ1L4QtkY2daLdc4vtP5I7IQS0CFJoEUnCOg5XhtdnP1fDeKkjlety3gvqxV1+rAWTY6DTRf",
+	"xfDnZW+q1k8DUcd4zZrorbMF9hjTE3WspIeczDCumc8DQJuLLVYepKAYd9BE30OpAY20uEggLkbqZHcM",
+	"5VRvWk+3+yDEaZ4AkeDwi0Mj43TvhEUIZ3TctHZ9jRJsCceDirEv64rnRkOJRsF2oyf8FkWPGgg3BnFM",
+	"IBYLIDasSEVECrEgzFAZiG8M+eUJkaBAYrNebz2TYkXgliltBpgK32gVbRxjcmGb9FZIt1XWV0wFiLh1",
+	"IZV736VJF3ztBtZoJ3AVRsxPJSiQ1z56QrA0XYG/lm+XCPw6gUUmNPB4ffQjxi40y2LtbrQPRVnTfwgb",
+	"+D4w5jk/5ae6VdbbueuY//AA84ew/kVhdK4IRG+EY5LBQKeKKe3QApBdHaGVOTvdmk1rXxPPPP7Ikk92",
+	"l4b/BlrKeOzSY/IbNpy3ltcJGCnHWeytsTmmPIbU2p9ynghQzwnWVlxRmWBvdUtrlTWXoZy0fZVe4kLa",
+	"rtJOavo6CZHSR58JoX7xTU0HoKYvEKSGV1vQDYEIUVhI+gH0AYB+8pmAPgjv+pnDHcArgSat1+wYlhti",
+	"6mbst1yCPEIXon21Zra/JjGVkoFhSCUwInKtNGTXhJJLDRn5d9RPrmXOr/8jItcp42CeuZTlCJ0TWJna",
+	"/OqrVEfv+bVN275GA5BCibGWGz8mhvIx7ClUXVQ5P0/8dEyR6/f5ycnjGLeBf8KR/cW8YX+4fu4s5Fih",
+	"i/H3/PoNVfoIm8ofvX557YpuSaAL69pCI8ic8QSNE84RRMmMZtiin9hYbpv/5HxElSGs/cTqb9Z6Dghq",
+	"I5gG7eKX+N2dL0Un+Y8qjfvudotQ+UfYHtnN7WEFcB/e/da8YUtwCh0W8hYHvkVTId318SJh/di+x+d/",
+	"dVr2gzmVPEO/IlE6j29qhZMLf1IKU23TAWMhk5oC3nxerWq4PSUJvgZl8JAuzOO/mTwe1UVuzshmdVSl",
+	"fzqjjJf0KqXaaE7eNUrKmkwDi4PHMuftxpSLnKsv8Fr52mKHulPWCyxzvoca24vEmQM4/ihz/qnxGH4A",
+	"cwoHZElYYe3Ap3VQSQ7d8D4jzBakO+BBHeMMxx/N/z4dp2LWeoGMqPZGzA59fF1edBUHtxpzGBJjk+Ew",
+	"cEZTqZ301eiCMrpe2I52Em1ndLUX0wwbEVO0kwWneGiLVPvqAE931qw+KHI7efug5OiNmKGzVrkiLhqy",
+	"CBOsDkeYfHuFCp730We8guBCxurllLCXJSfXwJPrcYMwXn6hDnh3iisR9jinqVj1NheHhsLaYsGBntZw",
+	"GQuw76w2PqgL9GvTQTaugkWTyLXBxZAywwV4UVfgDpeiGmvVSuRfVV/sj61fmP+gspuDUrWzNK2Hs217",
+	"ESpHGFNNDbPd4QWuDnj80VyNVqOnN/4jnXpy8l3hM/CmEYNM2IaMrNAmqsQCrN8XG5Ax3WTXfFXzKvZF",
+	"CZvvtX3KT7a38FLYXuF3dueYVVciRGtns/MgnKLYbHI8DDwOgvUHFVb3AW7hGct1Q80EugCCAdB6xeLS",
+	"SONjFDCxnK4VUQJDr51XPsB9z/PhTmp4B1Nlaee57uZeOgiK2KSKQ+GJ8wWhMwADS+56LasEsq9pesMI",
+	"jG3RnVj3cqNBF0uiuqWXbBh6IyJB5QtQY3ItQYG+JgugXJUkFxuJTwCLVhHKYdUkIL5a7slt/ztZYG00",
+	"esWS1MpCd7net7DkGHvQ98IVbpNCqljyViSAAL87kmB0UQKqO5q8xR38tbCkVkxOCwuyiKQum9Bhgz3b",
+	"XeRiKuRMaA38aBMXtsXg7/27+wL9CxOEa/s5qCiMALP4vQJZhjNNsF6z0W/wLtVt+TYpaNH7SG1WZJOc",
+	"9hMcMjjxJzhoWP1GcpdPpynyYhJRCzu05QLb6OACjqvZoUEB7BVPXKCDDRwiLknQM2yjPgQCiZCKn5ep",
+	"64eQl/zwdrJu8tLhVAy7ClupbMVJJW2/z5HspkP/TcjPwamOUcC5g1UHEtIUmXfmkgUL/xVmwkZY9iCq",
+	"KNQ2nU3m3KczLmg8Z7wxyO5trf/2oPfCDH0/IWooDHEp0iZF8yeaDHHXzpKE0E0zWDf+gG/tYzuxFpJa",
+	"1Snb27vZSuLO+Ms3j1z4qKzuIG22hQy862FJzkGtH32g127tCBo6xuQMpyALmoCNVVzRNZlT84alS2QN",
+	"+pRIobFJL2G6EpWLvhQsjE8uQZvn6j0vmtRboSvXZCas6mKTc5n09ZjV800F3RqpcUW2SrNbbygI6Twf",
+	"AC8OQyrvwdZipm00srgHd8bIn+iNv9KY2MMx+c+ekUvntlhwJxp6TLNMClu8JMxBsTELJTFIbbN2XCYN",
+	"fpaUPJXElGOFbztgsk1Vz+yTLxWR3PLuA5kORtbeyVxZw4s59AcKq8RUjvJuuJMwhZUhG3Hn1S1TSMmq",
+	"fBd70rtysgHWa8f8a3KhSy0ykqU0NjDDmDm8/lhKgalYcA6xJkzf8dgkZbwuPNXP4BeOr/w1z+ANaEIJ",
+	"AsDlBJo/zYHgWWBqeU2MnFHGhxC6Xko70JcJb7u6w9lHqC9Y5XAeveU2vQMWmV5HLqFDsxRbRdxNLXzr",
+	"fE9MEaVFltmTRrvWmJypG/RLYeCjF+JsiRuaGFXRJZT4yG5cL1NELEEmuVMrV9TwaMEDFG6Yu3UYJoiL",
+	"u8Q+IPfABw+LZD8axmMY4FbtYX9gDr/0XCg0BUkgc7o0UnM9JnkPogt8k1Vu1Jzgf122Z0nunclrI+jb",
+	"vYpGa3OBtI9OTlCbuoEsYBXw5ru9vXuuUO7Xae3DXR+49kzhGrLV1CxONIY574EK21kbG3mGWm3ZiKw/",
+	"MM8ip1DzopDdVAJYBI3q5bGMNu5/AglRNbXBpjA586J5YAue5/E8pDPZNJIvlizUvFAHQ4yafct5ohja",
+	"hzXBnOsJjW+cG6pM6rTGvbvhi4Q/XK35hsRvo/0aHcum9xOl6VrZk7cp3FiEw9qejYTAHb4Qqm6UrwuI",
+	"v6B1CFZOl8bHYdfxBS7pbyX6MyrRueQkESt+MEW6UqE5rJFdwFLcoHRgSyP/5UQEC4CKtamuE/fVBjag",
+	"K7Rz6QwN3a/PN+PNjp4UWbOxSC19Qz7mSlJodKL1RnzbN6ndSXru3vnq3aR2Iwd3lDqYDhKk7Ma61/jk",
+	"c99b62sMTc4K5L1jVPLgUBgarz9HLHJXaH7eMOQhjuYAETW4qntwiNmJ7zHuuOedq5I7V724nR/5l75+",
+	"hmR3cniO5CC2D0uqFi4PntX98qaipN5XyZxKTL4rdxocDoNj+WfhT10BWsfqz8aohjilA3Aqu6z7YFV2",
+	"5vvkVT2vYDMBLLt1t8RMn/t3vsiL6hbnG6oczIRjuFAuJfDW0iV3uLm/0pQlWIWurNV46iKvXZMSoz0b",
+	"9lMqz2NyxknO3Q0uV7agN3jhyxbCoas9yMEe4G67dd3H5XZTH/Z2m9HtTfbnhUfOYdUZpbpf7eOlQ6xm",
+	"16FHvb8Ronlq1yboYDjhz4DQEit8bThFlzaac1C0sJi2Q2+pk9e/lM9yY+8H13j8gTS6K++m7Gyf/PFH",
+	"99enLuz/14Iy7Y0BWNgjo3pe1vUo6V39Tteq/95X9ZvPJVz8XMoSkWEFrmeFosta0Mjhzv84YdNpcyas",
+	"xrCqJIEkKpL3jBJRlL+3jdEma/tHZGOvDINzE6DLG19AV6XSNrrcOjRDIZzT6ReOdlFI8bJd4Z2Urlfi",
+	"udmxww3rBeHginQ3Fp+y8Bl9UfhvzuOwQRsG/0AqMgG9AuAGeAU9/Dw3QILSQraGItNYp+vyfkZlThhb",
+	"0JnrcIalvfAVV+Z2TF67xH+lWZoSOpMA1fKtuMYHyn+J2rlrtBbw3eMq/6bJn0NCpxzdlp6GFTK64DCA",
+	"IObOuJHqvsWUGkqw+384luzSDfElKuZ2bYfNK8c4qrpR5EHRpXC4Izr+aP/oZi9GY7AOmQskII3TosU4",
+	"bMF2UDHbTnFvtmTqDqi7ATmcl84wG93dj8hWzpZ5imm4M+AGtJbhZiCrrQ4MOY4p56IssTGh8U3QQnIf",
+	"pzG8+mynuAfl2U58YEqNob/9UKpy5SXMmNKS7Ui6vyhf++o9eG4v64MrtCVsB4krKYe7V/edB99X6r+T",
+	"VUy+owfvAKAYHs0/hw+vB1A/b5jJMCc0PEvy67oHpuSnvkcHXv87WCGDvnZxe2Fu/9JXz618qeRDMysP",
+	"1kFYVVlf+h4ZlYPcV8qnVInBd+RSw8NhcOz+HDyqM0A/L4ca5HQOoTPhsu5FacKZ75E99b16zYTv2H7f",
+	"YOH6nqUapPULVOZ9oEhGtQaJKU0Z4xwS/wyL3QR9BhWu947O7uSobG48q+ls2A6zmya/0u9nzmayrsZv",
+	"BPuWy6SpV8XIehErneOLH7yBN9w+/muTEN7R2UGlA+zNSpEHo0QQz4VQUHFyyVLI7i0nqMIHH/Y6XIIL",
+	"gfVlF2MhbhiMyW9S8JltZY5povhPX3QQU07LVqw2k9DQ4uInzRaNpeku7VSjQ1FWHP1+CtSFK3Re+qqa",
+	"9e6pl6CPXiC4G/ig3UlE/ql19jNP14dqowpxLplej05//1AzfbEZJ761FqJngQ7dqk9m+SRlcRAjj531",
+	"ui2n0AptL+yLVaTZJTQ6eItcdwf4q9uMSajdhYN3rUUA21X2qeGpgS7a1bN3+MZXr5uZbRxcMUNotmtl",
+	"NI5F3qHuNw51rzqZgdhXqpBph7M7gL5THRsYBMNi8+dQxDoC8vOqYXc/leElBbOme1DAzLT3qH31u2dV",
+	"6iZuYEc45zv7yiGBZ2Y4rDjuCmyfnb8m2u9nJ3tuquP1DgPlw8LT80q1AKaImptpMeq+QXD2yf8HuQxm",
+	"7PsRmitTJ8MXDmgQbm0Zgcoxk6mQVgwQi4WNtKrF4XSTby3GYBfA3aLtvsUcwl01Dlm+GWtbUF6/GD3F",
+	"VhRoWsnHL/jGVy+2mm0cXGy14uE+Yus2Zcex7lVuNSD7SuXW3CHtXeXWgUEwLDp/Drm1LyA/j+B692MZ",
+	"nlebNd2D4GqmvUfBtR9+VMibN0e3JKH8WglJPhD0PksGqeBaipRkKeXwQJFJztJuHWLqktLHkTOBGanJ",
+	"sFVX/+v3DwalFXYusxchl+nodHSMqO5mCVnjzD0z184au3wuglnNtpcCA/bxFBVJYGqlMPeJt3tvf4Wy",
+	"g2VITsHxs3g02f7mJ1vj0PWOkjmvllYsR7Blo0ILFSRhtqpihDV/bWE9NNxjXcXqXhMjdmyNcWHLjJNY",
+	"ZMwGG1eyr9231UV9+vDpvwIAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

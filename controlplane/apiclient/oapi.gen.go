@@ -81,6 +81,27 @@ func (e DeploymentStatus) Valid() bool {
 	}
 }
 
+// Defines values for DrainStatus.
+const (
+	DrainStatusDrained  DrainStatus = "drained"
+	DrainStatusDraining DrainStatus = "draining"
+	DrainStatusOverdue  DrainStatus = "overdue"
+)
+
+// Valid indicates whether the value is a known member of the DrainStatus enum.
+func (e DrainStatus) Valid() bool {
+	switch e {
+	case DrainStatusDrained:
+		return true
+	case DrainStatusDraining:
+		return true
+	case DrainStatusOverdue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Health.
 const (
 	HealthHealthy   Health = "healthy"
@@ -445,6 +466,17 @@ type DeploymentStatus string
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
 
+// Drain defines model for Drain.
+type Drain struct {
+	By       string      `json:"by"`
+	Deadline *time.Time  `json:"deadline,omitempty"`
+	Since    time.Time   `json:"since"`
+	Status   DrainStatus `json:"status"`
+}
+
+// DrainStatus defines model for DrainStatus.
+type DrainStatus string
+
 // Environment defines model for Environment.
 type Environment struct {
 	CanCreate bool `json:"can_create"`
@@ -512,6 +544,23 @@ type FieldProblem struct {
 	Step    *string `json:"step,omitempty"`
 }
 
+// ForgottenNode defines model for ForgottenNode.
+type ForgottenNode struct {
+	Address     string       `json:"address"`
+	At          time.Time    `json:"at"`
+	By          string       `json:"by"`
+	Environment string       `json:"environment"`
+	Left        []LeftBehind `json:"left"`
+	Name        string       `json:"name"`
+	Thumbprint  *string      `json:"thumbprint,omitempty"`
+}
+
+// ForgottenNodeList defines model for ForgottenNodeList.
+type ForgottenNodeList struct {
+	Items      []ForgottenNode `json:"items"`
+	NextCursor *string         `json:"next_cursor,omitempty"`
+}
+
 // Grant Exactly one of project and environment.
 type Grant struct {
 	// Environment A DNS label of at most 40 characters.
@@ -543,6 +592,15 @@ type Inventory struct {
 	Memory        int64     `json:"memory"`
 	Os            string    `json:"os"`
 	Warnings      *[]string `json:"warnings,omitempty"`
+}
+
+// LeftBehind defines model for LeftBehind.
+type LeftBehind struct {
+	Id      string           `json:"id"`
+	Name    string           `json:"name"`
+	Project string           `json:"project"`
+	Status  DeploymentStatus `json:"status"`
+	What    []string         `json:"what"`
 }
 
 // Level defines model for Level.
@@ -581,17 +639,24 @@ type Name = string
 
 // Node defines model for Node.
 type Node struct {
-	Address           string     `json:"address"`
-	Allocated         Resources  `json:"allocated"`
-	Build             *string    `json:"build,omitempty"`
-	Deployments       int        `json:"deployments"`
-	Enabled           bool       `json:"enabled"`
-	Environment       string     `json:"environment"`
-	Inventory         *Inventory `json:"inventory,omitempty"`
-	Name              string     `json:"name"`
-	PendingProofValid *bool      `json:"pending_proof_valid,omitempty"`
-	PendingThumbprint *string    `json:"pending_thumbprint,omitempty"`
-	RevocationPending bool       `json:"revocation_pending"`
+	Address     string    `json:"address"`
+	Allocated   Resources `json:"allocated"`
+	Build       *string   `json:"build,omitempty"`
+	Deployments int       `json:"deployments"`
+	Drain       *Drain    `json:"drain,omitempty"`
+	Enabled     bool      `json:"enabled"`
+	Environment string    `json:"environment"`
+
+	// ExpectedThumbprint Typed in when the node was added; nothing else is trusted at first contact.
+	ExpectedThumbprint *string    `json:"expected_thumbprint,omitempty"`
+	Inventory          *Inventory `json:"inventory,omitempty"`
+	Name               string     `json:"name"`
+	PendingProofValid  *bool      `json:"pending_proof_valid,omitempty"`
+	PendingThumbprint  *string    `json:"pending_thumbprint,omitempty"`
+
+	// RejectedThumbprint A certificate that was turned down.
+	RejectedThumbprint *string `json:"rejected_thumbprint,omitempty"`
+	RevocationPending  bool    `json:"revocation_pending"`
 
 	// Settings What an admin decides about a node.
 	Settings     *NodeSettings `json:"settings,omitempty"`
@@ -623,6 +688,22 @@ type NodeCreate struct {
 	Thumbprint *string `json:"thumbprint,omitempty"`
 }
 
+// NodeDrain defines model for NodeDrain.
+type NodeDrain struct {
+	Drain *Drain `json:"drain,omitempty"`
+
+	// EndsAt When clean-up will have emptied it, if nobody uses what is there; absent while something has no end.
+	EndsAt  *time.Time    `json:"ends_at,omitempty"`
+	Node    string        `json:"node"`
+	Staying []NodeStaying `json:"staying"`
+}
+
+// NodeDrainStart defines model for NodeDrainStart.
+type NodeDrainStart struct {
+	// Deadline Left out to wait for as long as it takes.
+	Deadline *time.Time `json:"deadline,omitempty"`
+}
+
 // NodeEnrolment defines model for NodeEnrolment.
 type NodeEnrolment struct {
 	// Command The exact line to run on the machine.
@@ -631,6 +712,23 @@ type NodeEnrolment struct {
 
 	// Token Shown once.
 	Token string `json:"token"`
+}
+
+// NodeEvent defines model for NodeEvent.
+type NodeEvent struct {
+	At     time.Time `json:"at"`
+	Detail *string   `json:"detail,omitempty"`
+	Id     int64     `json:"id"`
+
+	// Kind A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended.
+	Kind string `json:"kind"`
+	Node string `json:"node"`
+}
+
+// NodeEventList defines model for NodeEventList.
+type NodeEventList struct {
+	Items      []NodeEvent `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
 }
 
 // NodeList defines model for NodeList.
@@ -679,6 +777,16 @@ type NodeSettings struct {
 
 // NodeStatus defines model for NodeStatus.
 type NodeStatus string
+
+// NodeStaying defines model for NodeStaying.
+type NodeStaying struct {
+	CreatedBy string           `json:"created_by"`
+	EndsAt    *time.Time       `json:"ends_at,omitempty"`
+	Id        string           `json:"id"`
+	Name      string           `json:"name"`
+	Project   string           `json:"project"`
+	Status    DeploymentStatus `json:"status"`
+}
 
 // NodeVitals defines model for NodeVitals.
 type NodeVitals struct {
@@ -1394,8 +1502,27 @@ type StreamEventsParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
 }
 
+// StreamNodesParams defines parameters for StreamNodes.
+type StreamNodesParams struct {
+	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
+}
+
+// ListForgottenNodesParams defines parameters for ListForgottenNodes.
+type ListForgottenNodesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListNodeEventsParams defines parameters for ListNodeEvents.
+type ListNodeEventsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
@@ -1489,6 +1616,12 @@ type PutNodeJSONRequestBody = NodePut
 
 // ApproveNodeJSONRequestBody defines body for ApproveNode for application/json ContentType.
 type ApproveNodeJSONRequestBody = NodeApprove
+
+// DrainNodeJSONRequestBody defines body for DrainNode for application/json ContentType.
+type DrainNodeJSONRequestBody = NodeDrainStart
+
+// RejectNodeJSONRequestBody defines body for RejectNode for application/json ContentType.
+type RejectNodeJSONRequestBody = NodeApprove
 
 // PutPluginJSONRequestBody defines body for PutPlugin for application/json ContentType.
 type PutPluginJSONRequestBody = PluginPut
@@ -1737,6 +1870,18 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/events (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// StreamNodes What happens to nodes, live
+	//
+	// Server-sent events `node`, each with a NodeEvent; the id, given back in `Last-Event-ID`, resumes. `reset` means that nodes must be read anew.
+	//
+	// Corresponds with GET /api/v1/events/nodes (the `StreamNodes` operationId).
+	StreamNodes(ctx context.Context, params *StreamNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListForgottenNodes Nodes that were removed by force, with what was left on them
+	//
+	// Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
+	ListForgottenNodes(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetMe Who is signed in, and what they may do
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
@@ -1840,10 +1985,70 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/nodes/{name}/disable (the `DisableNode` operationId).
 	DisableNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// UndrainNode Let a drained or draining node take deployments again
+	//
+	// Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
+	UndrainNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetNodeDrain What keeps a node from being empty, and until when
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/drain (the `GetNodeDrain` operationId).
+	GetNodeDrain(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DrainNodeWithBody Keep new deployments away and wait until those there have ended
+	//
+	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+	DrainNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DrainNode Keep new deployments away and wait until those there have ended
+	//
+	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+	DrainNode(ctx context.Context, name InName, body DrainNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// EnableNode Let a node take deployments again
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/enable (the `EnableNode` operationId).
 	EnableNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListNodeEvents What happened to a node, newest first
+	//
+	// The newest 200 are kept.
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/events (the `ListNodeEvents` operationId).
+	ListNodeEvents(ctx context.Context, name InName, params *ListNodeEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ForgetNode Remove a node that will not come back, with everything on it
+	//
+	// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
+	ForgetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RejectNodeWithBody Turn down the node's new certificate
+	//
+	// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+	RejectNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RejectNode Turn down the node's new certificate
+	//
+	// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+	RejectNode(ctx context.Context, name InName, body RejectNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevokeNodeToken Revoke the token and disconnect
 	//
@@ -2572,6 +2777,38 @@ func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, r
 	return c.Client.Do(req)
 }
 
+// StreamNodes What happens to nodes, live
+//
+// Server-sent events `node`, each with a NodeEvent; the id, given back in `Last-Event-ID`, resumes. `reset` means that nodes must be read anew.
+//
+// Corresponds with GET /api/v1/events/nodes (the `StreamNodes` operationId).
+func (c *Client) StreamNodes(ctx context.Context, params *StreamNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamNodesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListForgottenNodes Nodes that were removed by force, with what was left on them
+//
+// Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
+func (c *Client) ListForgottenNodes(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListForgottenNodesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetMe Who is signed in, and what they may do
 //
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
@@ -2805,11 +3042,151 @@ func (c *Client) DisableNode(ctx context.Context, name InName, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
+// UndrainNode Let a drained or draining node take deployments again
+//
+// Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
+func (c *Client) UndrainNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUndrainNodeRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetNodeDrain What keeps a node from being empty, and until when
+//
+// Corresponds with GET /api/v1/nodes/{name}/drain (the `GetNodeDrain` operationId).
+func (c *Client) GetNodeDrain(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetNodeDrainRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DrainNodeWithBody Keep new deployments away and wait until those there have ended
+//
+// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+func (c *Client) DrainNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrainNodeRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DrainNode Keep new deployments away and wait until those there have ended
+//
+// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+func (c *Client) DrainNode(ctx context.Context, name InName, body DrainNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrainNodeRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // EnableNode Let a node take deployments again
 //
 // Corresponds with POST /api/v1/nodes/{name}/enable (the `EnableNode` operationId).
 func (c *Client) EnableNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewEnableNodeRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListNodeEvents What happened to a node, newest first
+//
+// The newest 200 are kept.
+//
+// Corresponds with GET /api/v1/nodes/{name}/events (the `ListNodeEvents` operationId).
+func (c *Client) ListNodeEvents(ctx context.Context, name InName, params *ListNodeEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListNodeEventsRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ForgetNode Remove a node that will not come back, with everything on it
+//
+// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+//
+// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
+func (c *Client) ForgetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForgetNodeRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RejectNodeWithBody Turn down the node's new certificate
+//
+// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+func (c *Client) RejectNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRejectNodeRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RejectNode Turn down the node's new certificate
+//
+// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+func (c *Client) RejectNode(ctx context.Context, name InName, body RejectNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRejectNodeRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4882,6 +5259,114 @@ func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Re
 	return req, nil
 }
 
+// NewStreamNodesRequest constructs an http.Request for the StreamNodes method
+func NewStreamNodesRequest(server string, params *StreamNodesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/events/nodes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.LastEventID != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListForgottenNodesRequest constructs an http.Request for the ListForgottenNodes method
+func NewListForgottenNodesRequest(server string, params *ListForgottenNodesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/forgotten-nodes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetMeRequest constructs an http.Request for the GetMe method
 func NewGetMeRequest(server string) (*http.Request, error) {
 	var err error
@@ -5251,6 +5736,121 @@ func NewDisableNodeRequest(server string, name InName) (*http.Request, error) {
 	return req, nil
 }
 
+// NewUndrainNodeRequest constructs an http.Request for the UndrainNode method
+func NewUndrainNodeRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/drain", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetNodeDrainRequest constructs an http.Request for the GetNodeDrain method
+func NewGetNodeDrainRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/drain", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDrainNodeRequest calls the generic DrainNode builder with application/json body
+func NewDrainNodeRequest(server string, name InName, body DrainNodeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDrainNodeRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewDrainNodeRequestWithBody constructs an http.Request for the DrainNode method, with any body, and a specified content type
+func NewDrainNodeRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/drain", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewEnableNodeRequest constructs an http.Request for the EnableNode method
 func NewEnableNodeRequest(server string, name InName) (*http.Request, error) {
 	var err error
@@ -5281,6 +5881,160 @@ func NewEnableNodeRequest(server string, name InName) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListNodeEventsRequest constructs an http.Request for the ListNodeEvents method
+func NewListNodeEventsRequest(server string, name InName, params *ListNodeEventsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/events", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewForgetNodeRequest constructs an http.Request for the ForgetNode method
+func NewForgetNodeRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/forget", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRejectNodeRequest calls the generic RejectNode builder with application/json body
+func NewRejectNodeRequest(server string, name InName, body RejectNodeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRejectNodeRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewRejectNodeRequestWithBody constructs an http.Request for the RejectNode method, with any body, and a specified content type
+func NewRejectNodeRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/reject", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -7429,6 +8183,22 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/events (the `StreamEvents` operationId).
 	StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
 
+	// StreamNodesWithResponse What happens to nodes, live
+	//
+	// Server-sent events `node`, each with a NodeEvent; the id, given back in `Last-Event-ID`, resumes. `reset` means that nodes must be read anew.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/events/nodes (the `StreamNodes` operationId).
+	StreamNodesWithResponse(ctx context.Context, params *StreamNodesParams, reqEditors ...RequestEditorFn) (*StreamNodesResponse, error)
+
+	// ListForgottenNodesWithResponse Nodes that were removed by force, with what was left on them
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
+	ListForgottenNodesWithResponse(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*ListForgottenNodesResponse, error)
+
 	// GetMeWithResponse Who is signed in, and what they may do
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -7542,12 +8312,80 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/nodes/{name}/disable (the `DisableNode` operationId).
 	DisableNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DisableNodeResponse, error)
 
+	// UndrainNodeWithResponse Let a drained or draining node take deployments again
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
+	UndrainNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*UndrainNodeResponse, error)
+
+	// GetNodeDrainWithResponse What keeps a node from being empty, and until when
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/drain (the `GetNodeDrain` operationId).
+	GetNodeDrainWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetNodeDrainResponse, error)
+
+	// DrainNodeWithBodyWithResponse Keep new deployments away and wait until those there have ended
+	//
+	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+	DrainNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DrainNodeResponse, error)
+
+	// DrainNodeWithResponse Keep new deployments away and wait until those there have ended
+	//
+	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+	DrainNodeWithResponse(ctx context.Context, name InName, body DrainNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*DrainNodeResponse, error)
+
 	// EnableNodeWithResponse Let a node take deployments again
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/enable (the `EnableNode` operationId).
 	EnableNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*EnableNodeResponse, error)
+
+	// ListNodeEventsWithResponse What happened to a node, newest first
+	//
+	// The newest 200 are kept.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/events (the `ListNodeEvents` operationId).
+	ListNodeEventsWithResponse(ctx context.Context, name InName, params *ListNodeEventsParams, reqEditors ...RequestEditorFn) (*ListNodeEventsResponse, error)
+
+	// ForgetNodeWithResponse Remove a node that will not come back, with everything on it
+	//
+	// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
+	ForgetNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error)
+
+	// RejectNodeWithBodyWithResponse Turn down the node's new certificate
+	//
+	// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+	RejectNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RejectNodeResponse, error)
+
+	// RejectNodeWithResponse Turn down the node's new certificate
+	//
+	// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+	RejectNodeWithResponse(ctx context.Context, name InName, body RejectNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*RejectNodeResponse, error)
 
 	// RevokeNodeTokenWithResponse Revoke the token and disconnect
 	//
@@ -8881,6 +9719,95 @@ func (r StreamEventsResponse) ContentType() string {
 	return ""
 }
 
+type StreamNodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StreamNodesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamNodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamNodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamNodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamNodesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListForgottenNodesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ForgottenNodeList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListForgottenNodesResponse) GetJSON200() *ForgottenNodeList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListForgottenNodesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListForgottenNodesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListForgottenNodesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListForgottenNodesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListForgottenNodesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetMeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9299,6 +10226,150 @@ func (r DisableNodeResponse) ContentType() string {
 	return ""
 }
 
+type UndrainNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Node
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UndrainNodeResponse) GetJSON200() *Node {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UndrainNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UndrainNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UndrainNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UndrainNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UndrainNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetNodeDrainResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeDrain
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetNodeDrainResponse) GetJSON200() *NodeDrain {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetNodeDrainResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetNodeDrainResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetNodeDrainResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetNodeDrainResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetNodeDrainResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DrainNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeDrain
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DrainNodeResponse) GetJSON200() *NodeDrain {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DrainNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DrainNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DrainNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DrainNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DrainNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type EnableNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9341,6 +10412,150 @@ func (r EnableNodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r EnableNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListNodeEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *NodeEventList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListNodeEventsResponse) GetJSON200() *NodeEventList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListNodeEventsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListNodeEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListNodeEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListNodeEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListNodeEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ForgetNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ForgottenNode
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ForgetNodeResponse) GetJSON200() *ForgottenNode {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ForgetNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ForgetNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ForgetNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ForgetNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ForgetNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RejectNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Node
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RejectNodeResponse) GetJSON200() *Node {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RejectNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RejectNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RejectNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RejectNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RejectNodeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11662,6 +12877,34 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, para
 	return ParseStreamEventsResponse(rsp)
 }
 
+// StreamNodesWithResponse What happens to nodes, live
+//
+// Server-sent events `node`, each with a NodeEvent; the id, given back in `Last-Event-ID`, resumes. `reset` means that nodes must be read anew.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/events/nodes (the `StreamNodes` operationId).
+func (c *ClientWithResponses) StreamNodesWithResponse(ctx context.Context, params *StreamNodesParams, reqEditors ...RequestEditorFn) (*StreamNodesResponse, error) {
+	rsp, err := c.StreamNodes(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamNodesResponse(rsp)
+}
+
+// ListForgottenNodesWithResponse Nodes that were removed by force, with what was left on them
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
+func (c *ClientWithResponses) ListForgottenNodesWithResponse(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*ListForgottenNodesResponse, error) {
+	rsp, err := c.ListForgottenNodes(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListForgottenNodesResponse(rsp)
+}
+
 // GetMeWithResponse Who is signed in, and what they may do
 //
 // Returns a wrapper object for the known response body format(s).
@@ -11853,6 +13096,62 @@ func (c *ClientWithResponses) DisableNodeWithResponse(ctx context.Context, name 
 	return ParseDisableNodeResponse(rsp)
 }
 
+// UndrainNodeWithResponse Let a drained or draining node take deployments again
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
+func (c *ClientWithResponses) UndrainNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*UndrainNodeResponse, error) {
+	rsp, err := c.UndrainNode(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUndrainNodeResponse(rsp)
+}
+
+// GetNodeDrainWithResponse What keeps a node from being empty, and until when
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/nodes/{name}/drain (the `GetNodeDrain` operationId).
+func (c *ClientWithResponses) GetNodeDrainWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetNodeDrainResponse, error) {
+	rsp, err := c.GetNodeDrain(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetNodeDrainResponse(rsp)
+}
+
+// DrainNodeWithBodyWithResponse Keep new deployments away and wait until those there have ended
+//
+// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+func (c *ClientWithResponses) DrainNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DrainNodeResponse, error) {
+	rsp, err := c.DrainNodeWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDrainNodeResponse(rsp)
+}
+
+// DrainNodeWithResponse Keep new deployments away and wait until those there have ended
+//
+// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/drain (the `DrainNode` operationId).
+func (c *ClientWithResponses) DrainNodeWithResponse(ctx context.Context, name InName, body DrainNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*DrainNodeResponse, error) {
+	rsp, err := c.DrainNode(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDrainNodeResponse(rsp)
+}
+
 // EnableNodeWithResponse Let a node take deployments again
 //
 // Returns a wrapper object for the known response body format(s).
@@ -11864,6 +13163,66 @@ func (c *ClientWithResponses) EnableNodeWithResponse(ctx context.Context, name I
 		return nil, err
 	}
 	return ParseEnableNodeResponse(rsp)
+}
+
+// ListNodeEventsWithResponse What happened to a node, newest first
+//
+// The newest 200 are kept.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/nodes/{name}/events (the `ListNodeEvents` operationId).
+func (c *ClientWithResponses) ListNodeEventsWithResponse(ctx context.Context, name InName, params *ListNodeEventsParams, reqEditors ...RequestEditorFn) (*ListNodeEventsResponse, error) {
+	rsp, err := c.ListNodeEvents(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListNodeEventsResponse(rsp)
+}
+
+// ForgetNodeWithResponse Remove a node that will not come back, with everything on it
+//
+// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
+func (c *ClientWithResponses) ForgetNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error) {
+	rsp, err := c.ForgetNode(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForgetNodeResponse(rsp)
+}
+
+// RejectNodeWithBodyWithResponse Turn down the node's new certificate
+//
+// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+func (c *ClientWithResponses) RejectNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RejectNodeResponse, error) {
+	rsp, err := c.RejectNodeWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRejectNodeResponse(rsp)
+}
+
+// RejectNodeWithResponse Turn down the node's new certificate
+//
+// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
+func (c *ClientWithResponses) RejectNodeWithResponse(ctx context.Context, name InName, body RejectNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*RejectNodeResponse, error) {
+	rsp, err := c.RejectNode(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRejectNodeResponse(rsp)
 }
 
 // RevokeNodeTokenWithResponse Revoke the token and disconnect
@@ -13251,6 +14610,65 @@ func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error
 	return response, nil
 }
 
+// ParseStreamNodesResponse parses an HTTP response from a StreamNodesWithResponse call
+func ParseStreamNodesResponse(rsp *http.Response) (*StreamNodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamNodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListForgottenNodesResponse parses an HTTP response from a ListForgottenNodesWithResponse call
+func ParseListForgottenNodesResponse(rsp *http.Response) (*ListForgottenNodesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListForgottenNodesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ForgottenNodeList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetMeResponse parses an HTTP response from a GetMeWithResponse call
 func ParseGetMeResponse(rsp *http.Response) (*GetMeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -13540,6 +14958,105 @@ func ParseDisableNodeResponse(rsp *http.Response) (*DisableNodeResponse, error) 
 	return response, nil
 }
 
+// ParseUndrainNodeResponse parses an HTTP response from a UndrainNodeWithResponse call
+func ParseUndrainNodeResponse(rsp *http.Response) (*UndrainNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UndrainNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Node
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetNodeDrainResponse parses an HTTP response from a GetNodeDrainWithResponse call
+func ParseGetNodeDrainResponse(rsp *http.Response) (*GetNodeDrainResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetNodeDrainResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeDrain
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDrainNodeResponse parses an HTTP response from a DrainNodeWithResponse call
+func ParseDrainNodeResponse(rsp *http.Response) (*DrainNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DrainNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeDrain
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseEnableNodeResponse parses an HTTP response from a EnableNodeWithResponse call
 func ParseEnableNodeResponse(rsp *http.Response) (*EnableNodeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -13549,6 +15066,105 @@ func ParseEnableNodeResponse(rsp *http.Response) (*EnableNodeResponse, error) {
 	}
 
 	response := &EnableNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Node
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListNodeEventsResponse parses an HTTP response from a ListNodeEventsWithResponse call
+func ParseListNodeEventsResponse(rsp *http.Response) (*ListNodeEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListNodeEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest NodeEventList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseForgetNodeResponse parses an HTTP response from a ForgetNodeWithResponse call
+func ParseForgetNodeResponse(rsp *http.Response) (*ForgetNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ForgetNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ForgottenNode
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRejectNodeResponse parses an HTTP response from a RejectNodeWithResponse call
+func ParseRejectNodeResponse(rsp *http.Response) (*RejectNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RejectNodeResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -147,13 +147,8 @@ func (q *Queries) ListForgottenNodes(ctx context.Context, before int64, most int
 }
 
 const listStaying = `-- name: ListStaying :many
-SELECT d.id, d.name, p.name AS project, d.created_by, d.status,
-    (coalesce(p.cleanup_after_hours, e.cleanup_after_hours) > 0)::boolean AS ends,
-    ((SELECT coalesce(max(r.created_at), d.created_at) FROM runs r WHERE r.deployment_id = d.id)
-        + make_interval(hours => coalesce(p.cleanup_after_hours, e.cleanup_after_hours))
-    )::timestamptz AS ends_at
+SELECT d.id, d.name, p.name AS project, d.created_by, d.status
 FROM deployments d JOIN projects p ON p.id = d.project_id
-JOIN environments e ON e.id = d.environment_id
 WHERE d.node_id = $1 AND d.status NOT IN ('canceled', 'removed', 'forgotten')
 ORDER BY d.name
 `
@@ -164,12 +159,9 @@ type ListStayingRow struct {
 	Project   string
 	CreatedBy string
 	Status    string
-	Ends      bool
-	EndsAt    time.Time
 }
 
-// What is on a node, with the time at which clean-up would take it: so long
-// after the last attempt, which is the activity that is known.
+// What is on a node, by name.
 func (q *Queries) ListStaying(ctx context.Context, node *string) ([]ListStayingRow, error) {
 	rows, err := q.db.Query(ctx, listStaying, node)
 	if err != nil {
@@ -185,8 +177,6 @@ func (q *Queries) ListStaying(ctx context.Context, node *string) ([]ListStayingR
 			&i.Project,
 			&i.CreatedBy,
 			&i.Status,
-			&i.Ends,
-			&i.EndsAt,
 		); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,115 @@
+package catalog
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// longestDrain bounds a deadline: beyond it, somebody mistyped a year.
+const longestDrain = 366 * 24 * time.Hour
+
+// NodeDrain is a node, and what keeps it from being empty.
+type NodeDrain struct {
+	Node    controlplane.Node
+	Staying []controlplane.Staying
+	// EndsAt is an estimate from the clean-up rules; nil while one of those
+	// that stay has no end of its own.
+	EndsAt *time.Time
+}
+
+// DrainNode keeps new deployments away from a node and waits until those on it
+// have ended. It stops none of them. Asking again changes the deadline.
+func (c *Catalog) DrainNode(
+	ctx context.Context, actor access.Actor, name string, deadline *time.Time,
+) (out NodeDrain, err error) {
+	_, err = c.onNode(ctx, actor, "drain node", name,
+		func(tx *postgres.Tx, n controlplane.Node) error {
+			if err := c.checkDeadline(deadline); err != nil {
+				return err
+			}
+			if err := tx.StartDrain(ctx, n.ID, actor.Name(), deadline); err != nil {
+				return err
+			}
+			// An empty node need not wait for the next look.
+			if err := tx.FinishDrains(ctx); err != nil {
+				return err
+			}
+			out, err = nodeDrain(ctx, tx, name)
+			return err
+		})
+	return out, err
+}
+
+func (c *Catalog) checkDeadline(deadline *time.Time) error {
+	switch {
+	case deadline == nil:
+		return nil
+	case !deadline.After(c.now()):
+		return invalid("deadline", "range", "the deadline is in the past",
+			"Give a time to come, or none to wait for as long as it takes.")
+	case deadline.After(c.now().Add(longestDrain)):
+		return invalid("deadline", "range", "the deadline is more than a year away",
+			"Give a nearer one, or none to wait for as long as it takes.")
+	default:
+		return nil
+	}
+}
+
+// UndrainNode lets a node take deployments again, whether it is empty or not.
+func (c *Catalog) UndrainNode(
+	ctx context.Context, actor access.Actor, name string,
+) (controlplane.Node, error) {
+	return c.onNode(ctx, actor, "undrain node", name,
+		func(tx *postgres.Tx, n controlplane.Node) error {
+			_, err := tx.EndDrain(ctx, n.ID)
+			return err
+		})
+}
+
+// NodeDrain tells how far a drain is, or what one would wait for.
+func (c *Catalog) NodeDrain(
+	ctx context.Context, actor access.Actor, name string,
+) (out NodeDrain, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return out, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		out, err = nodeDrain(ctx, tx, name)
+		return err
+	})
+	return out, err
+}
+
+func nodeDrain(ctx context.Context, tx *postgres.Tx, name string) (out NodeDrain, err error) {
+	if out.Node, err = tx.NodeByName(ctx, name); err != nil {
+		return out, err
+	}
+	out.Staying, err = tx.Staying(ctx, out.Node.ID)
+	out.EndsAt = controlplane.DrainEnds(out.Staying)
+	return out, err
+}
+
+// ForgottenNodes gives one page of the nodes that were removed by force,
+// newest first, and the number to go on below.
+func (c *Catalog) ForgottenNodes(
+	ctx context.Context, actor access.Actor, before int64, limit int,
+) (all []controlplane.ForgottenNode, next int64, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, 0, err
+	}
+	if limit <= 0 || limit > 500 {
+		limit = 100
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		all, err = tx.ForgottenNodes(ctx, before, limit+1)
+		return err
+	})
+	if len(all) > limit {
+		all, next = all[:limit], all[limit-1].ID
+	}
+	return all, next, err
+}

@@ -1,0 +1,90 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// RejectNode turns down a changed certificate: the trusted one stays, and
+// answering with this one again asks nobody again. Who did lose the old one
+// makes a new token, which asks anew.
+func (c *Catalog) RejectNode(
+	ctx context.Context, actor access.Actor, name, thumbprint string,
+) (controlplane.Node, error) {
+	return c.onNode(ctx, actor, "reject node", name,
+		func(tx *postgres.Tx, n controlplane.Node) error {
+			print, err := controlplane.ParseThumbprint("thumbprint", thumbprint)
+			if err != nil {
+				return err
+			}
+			if n.Pending == "" {
+				return conflict("nothing_to_reject", "the node's certificate did not change",
+					"Nothing needs to be done.")
+			}
+			rejected, err := tx.RejectPending(ctx, n.ID, print)
+			if err != nil {
+				return err
+			}
+			if !rejected {
+				return conflict("thumbprint_changed",
+					"the node answered with another certificate than this one",
+					"Load the node again and compare the thumbprints.")
+			}
+			err = tx.AddNodeEvent(ctx, n.ID, controlplane.NodeRejected,
+				string(print)+" by "+actor.Name())
+			if err != nil || n.Status != controlplane.NodeUntrusted {
+				return err
+			}
+			return move(ctx, tx, n, resting(n), "the other certificate was rejected by "+actor.Name())
+		})
+}
+
+// NodeEvents gives one page of what happened to a node, newest first, and the
+// number to go on below.
+func (c *Catalog) NodeEvents(
+	ctx context.Context, actor access.Actor, name string, before int64, limit int,
+) (all []controlplane.NodeEvent, next int64, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, 0, err
+	}
+	if limit <= 0 || limit > 500 {
+		limit = 100
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		if _, err := tx.NodeByName(ctx, name); err != nil {
+			return err
+		}
+		all, err = tx.NodeEvents(ctx, name, before, limit+1)
+		return err
+	})
+	if len(all) > limit {
+		all, next = all[:limit], all[limit-1].ID
+	}
+	return all, next, err
+}
+
+// NodeEventsSince gives what happened to any node behind the mark, and whether
+// there is more already. The zero mark gives only where now is.
+func (c *Catalog) NodeEventsSince(
+	ctx context.Context, actor access.Actor, mark controlplane.NodeEventMark,
+) (all []controlplane.NodeEvent, next controlplane.NodeEventMark, more bool, err error) {
+	const most = 500
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, mark, false, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		if mark == (controlplane.NodeEventMark{}) {
+			next, err = tx.NodeEventMark(ctx)
+			return err
+		}
+		all, err = tx.NodeEventsSince(ctx, mark, most)
+		if next = mark; len(all) > 0 {
+			next = all[len(all)-1].Mark
+		}
+		return err
+	})
+	return all, next, len(all) == most, err
+}

@@ -1,0 +1,87 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// ForgetNode removes a node that will not come back, with everything on it:
+// each deployment is given up, its name and hosts are free again, and what was
+// left, and where, is recorded. The machine itself is not touched.
+func (l *Lifecycle) ForgetNode(
+	ctx context.Context, actor access.Actor, name string,
+) (out controlplane.ForgottenNode, err error) {
+	entry := actor.Entry("forget node", "node "+name)
+	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		n, err := tx.NodeByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		out = controlplane.ForgottenNode{Name: n.Name, Environment: n.Environment,
+			Address: n.Address, Thumbprint: n.Thumbprint, By: actor.Name()}
+		if out.Left, err = giveUpAll(ctx, tx, n); err != nil {
+			return err
+		}
+		if out, err = tx.InsertForgottenNode(ctx, out); err != nil {
+			return err
+		}
+		return tx.DeleteNode(ctx, n.ID)
+	})
+	return out, err
+}
+
+func giveUpAll(
+	ctx context.Context, tx *postgres.Tx, n controlplane.Node,
+) ([]controlplane.LeftBehind, error) {
+	staying, err := tx.Staying(ctx, n.ID)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]controlplane.LeftBehind, 0, len(staying))
+	for _, s := range staying {
+		d, err := tx.LockDeployment(ctx, s.ID)
+		if err != nil {
+			return nil, err
+		}
+		what, err := giveUp(ctx, tx, d)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, controlplane.LeftBehind{ID: d.ID, Name: d.Name, Project: s.Project,
+			Status: d.Status, What: what})
+	}
+	return all, nil
+}
+
+// giveUp forgets a deployment in whatever state it is. Those that nobody asked
+// to remove take the step between first: history tells what happened.
+func giveUp(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+) (left []string, err error) {
+	if !d.Status.CanMove(controlplane.Forgotten) {
+		between := controlplane.Removing
+		if !d.Status.CanMove(between) {
+			between = controlplane.Undoing
+		}
+		if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
+			return nil, err
+		}
+		if err := move(ctx, tx, d, between, "its node is given up", nil); err != nil {
+			return nil, err
+		}
+		d.Status = between
+	}
+	if err := forget(ctx, tx, d); err != nil {
+		return nil, err
+	}
+	if len(d.Left) > 0 {
+		return d.Left, nil
+	}
+	return []string{"everything of it on node " + d.Node}, nil
+}

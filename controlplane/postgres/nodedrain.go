@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// drain reads the drain of a node's row; nil is none.
+func drain(n dbsqlc.Node) *controlplane.Drain {
+	if n.DrainSince == nil {
+		return nil
+	}
+	return &controlplane.Drain{Status: controlplane.DrainStatus(n.Drain), Since: *n.DrainSince,
+		By: n.DrainBy, Deadline: n.DrainDeadline}
+}
+
+// StartDrain keeps new deployments away from a node. A drain that is under way
+// gets the new deadline; one that is done stays done.
+func (t *Tx) StartDrain(ctx context.Context, id controlplane.NodeID, by string,
+	deadline *time.Time) error {
+	if _, err := t.q.StartDrain(ctx, deadline, by, string(id)); err != nil {
+		return fmt.Errorf("drain node: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return nil
+}
+
+// EndDrain lets a node take deployments again; ended is false when it did.
+func (t *Tx) EndDrain(ctx context.Context, id controlplane.NodeID) (ended bool, err error) {
+	n, err := t.q.EndDrain(ctx, string(id))
+	if err != nil {
+		return false, fmt.Errorf("end drain of node: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return n > 0, nil
+}
+
+// FinishDrains moves the drains whose nodes are empty, or late.
+func (t *Tx) FinishDrains(ctx context.Context) error {
+	ids, err := t.q.FinishDrains(ctx)
+	if err != nil {
+		return fmt.Errorf("finish drains: %w", translate(err))
+	}
+	for _, id := range ids {
+		t.Wake(controlplane.TopicNode, id)
+	}
+	return nil
+}
+
+// Staying lists what is on a node, by name.
+func (t *Tx) Staying(
+	ctx context.Context, id controlplane.NodeID,
+) ([]controlplane.Staying, error) {
+	rows, err := t.q.ListStaying(ctx, optional(id))
+	if err != nil {
+		return nil, fmt.Errorf("list deployments of node: %w", err)
+	}
+	all := make([]controlplane.Staying, len(rows))
+	ids := make([]controlplane.DeploymentID, len(rows))
+	for i, r := range rows {
+		ids[i] = controlplane.DeploymentID(r.ID)
+		all[i] = controlplane.Staying{ID: ids[i], Name: r.Name, Project: r.Project,
+			CreatedBy: r.CreatedBy, Status: controlplane.DeploymentStatus(r.Status)}
+	}
+	ends, err := t.Expiries(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if at, ok := ends[all[i].ID]; ok {
+			all[i].EndsAt = &at
+		}
+	}
+	return all, nil
+}
+
+// InsertForgottenNode records a node that is removed by force.
+func (t *Tx) InsertForgottenNode(
+	ctx context.Context, n controlplane.ForgottenNode,
+) (controlplane.ForgottenNode, error) {
+	left, err := encode(n.Left)
+	if err != nil {
+		return n, err
+	}
+	row, err := t.q.InsertForgottenNode(ctx, dbsqlc.InsertForgottenNodeParams{Name: n.Name,
+		Environment: n.Environment, Address: n.Address, Thumbprint: string(n.Thumbprint),
+		ForgottenBy: n.By, LeftBehind: left})
+	if err != nil {
+		return n, fmt.Errorf("record forgotten node: %w", translate(err))
+	}
+	n.ID, n.At = row.ID, row.ForgottenAt
+	return n, nil
+}
+
+// ForgottenNodes gives at most so many below the number, newest first.
+func (t *Tx) ForgottenNodes(
+	ctx context.Context, before int64, most int,
+) ([]controlplane.ForgottenNode, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	rows, err := t.q.ListForgottenNodes(ctx, before, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list forgotten nodes: %w", err)
+	}
+	all := make([]controlplane.ForgottenNode, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.ForgottenNode{ID: r.ID, Name: r.Name, Environment: r.Environment,
+			Address: r.Address, Thumbprint: controlplane.Thumbprint(r.Thumbprint),
+			By: r.ForgottenBy, At: r.ForgottenAt}
+		if err := decode(r.LeftBehind, &all[i].Left); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// RejectPending keeps the trusted certificate, if the pending one is exactly
+// this.
+func (t *Tx) RejectPending(
+	ctx context.Context, id controlplane.NodeID, print controlplane.Thumbprint,
+) (rejected bool, err error) {
+	n, err := t.q.RejectPending(ctx, string(id), string(print))
+	if err != nil {
+		return false, fmt.Errorf("reject certificate: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(id))
+	return n == 1, nil
+}
+
+// ForgetRejection lets a person decide anew about whatever answers next.
+func (t *Tx) ForgetRejection(ctx context.Context, id controlplane.NodeID) error {
+	if err := t.q.ForgetRejection(ctx, string(id)); err != nil {
+		return fmt.Errorf("forget rejection: %w", translate(err))
+	}
+	return nil
+}
+
+// NodeWithThumbprint names another node that is known by this certificate, ""
+// when there is none.
+func (t *Tx) NodeWithThumbprint(
+	ctx context.Context, print controlplane.Thumbprint, besides controlplane.NodeID,
+) (name string, err error) {
+	name, err = t.q.GetNodeWithThumbprint(ctx, string(print), string(besides))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for the certificate among other nodes: %w", err)
+	}
+	return name, nil
+}
