@@ -82,7 +82,8 @@ func candidate(n postgres.PlacementNode) Candidate {
 		Online:  n.Node.Status == controlplane.NodeOnline,
 		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
 		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
-		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs}
+		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs,
+		Draining: n.Node.Drain != nil}
 	if i := n.Node.Inventory; i != nil {
 		c.CPU, c.Memory, c.DiskFree, c.GPUs = i.CPU, i.Memory, i.Disk, i.GPUs
 	}

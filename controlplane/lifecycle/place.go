@@ -43,6 +43,7 @@ type Candidate struct {
 	Enabled  bool
 	Online   bool
 	Trusted  bool
+	Draining bool
 	CPU      float64
 	Memory   int64
 	DiskFree int64

@@ -21,6 +21,8 @@ func unfit(n Candidate, ask Ask) string {
 	switch {
 	case !n.Enabled:
 		return "It is disabled; an admin can enable it."
+	case n.Draining:
+		return "It is being drained; an admin can end that."
 	case !n.Trusted:
 		return "It is untrusted: an admin must look at its certificate."
 	case !n.Online:

@@ -39,6 +39,9 @@ func (t *Tx) LockNodes(
 	for i, r := range rows {
 		n := controlplane.Node{ID: controlplane.NodeID(r.ID), Name: r.Name,
 			Status: controlplane.NodeStatus(r.Status)}
+		if r.Drain != "" {
+			n.Drain = &controlplane.Drain{Status: controlplane.DrainStatus(r.Drain)}
+		}
 		for _, column := range []struct {
 			from []byte
 			into any

@@ -29,7 +29,7 @@ VALUES (@run_id, @key, @position, @kind, @title);
 
 -- name: LockNodesOfEnvironment :many
 -- Placement reads them under a lock, so that two racers never overbook.
-SELECT id, name, status, inventory, vitals, settings FROM nodes
+SELECT id, name, status, inventory, vitals, settings, drain FROM nodes
 WHERE environment_id = @environment_id ORDER BY name FOR UPDATE;
 
 -- name: ListReservations :many

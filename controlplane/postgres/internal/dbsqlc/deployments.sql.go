@@ -1181,7 +1181,7 @@ func (q *Queries) LockDeployment(ctx context.Context, id string) (LockDeployment
 }
 
 const lockNodesOfEnvironment = `-- name: LockNodesOfEnvironment :many
-SELECT id, name, status, inventory, vitals, settings FROM nodes
+SELECT id, name, status, inventory, vitals, settings, drain FROM nodes
 WHERE environment_id = $1 ORDER BY name FOR UPDATE
 `
 
@@ -1192,6 +1192,7 @@ type LockNodesOfEnvironmentRow struct {
 	Inventory []byte
 	Vitals    []byte
 	Settings  []byte
+	Drain     string
 }
 
 // Placement reads them under a lock, so that two racers never overbook.
@@ -1211,6 +1212,7 @@ func (q *Queries) LockNodesOfEnvironment(ctx context.Context, environmentID stri
 			&i.Inventory,
 			&i.Vitals,
 			&i.Settings,
+			&i.Drain,
 		); err != nil {
 			return nil, err
 		}
