@@ -76,6 +76,8 @@ func (a *applier) one(ctx context.Context, d document) error {
 		return a.plugin(ctx, d)
 	case "environment":
 		return put(ctx, a, d, a.api.PutEnvironmentWithResponse)
+	case "node":
+		return a.node(ctx, d)
 	case "user":
 		if err := d.readPassword(); err != nil {
 			return err
@@ -115,6 +117,24 @@ func (a *applier) report(what string, body []byte) error {
 		result = "changed"
 	}
 	_, err := fmt.Fprintf(a.out, "%-40s %s\n", what, result)
+	return err
+}
+
+// node says how a new one gets its token: a document never holds one.
+func (a *applier) node(ctx context.Context, d document) error {
+	body, err := decodeBody[apiclient.NodePut](d, d.Body)
+	if err != nil {
+		return err
+	}
+	r, err := a.api.PutNodeWithResponse(ctx, d.Name, body)
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	if err := a.report(d.String(), r.Body); err != nil || !r.JSON200.Created {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "  it has no token yet; 'nullops node rotate %s' shows its first\n",
+		d.Name)
 	return err
 }
 

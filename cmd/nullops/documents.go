@@ -16,7 +16,8 @@ import (
 
 // kinds are the kinds of documents, in the order they are applied: each only
 // refers to ones before it.
-var kinds = [...]string{"registry", "service", "plugin", "environment", "user", "project", "team"}
+var kinds = [...]string{"registry", "service", "plugin", "environment", "node", "user", "project",
+	"team"}
 
 // document is one YAML document: kind and name say what it is, the rest is the
 // body that the API takes.

@@ -106,6 +106,8 @@ func wished(doc document) (object, error) {
 		o.Body, err = decodeBody[apiclient.PluginPut](doc, doc.Body)
 	case "environment":
 		o.Body, err = decodeBody[apiclient.EnvironmentPut](doc, doc.Body)
+	case "node":
+		o.Body, err = decodeBody[apiclient.NodePut](doc, doc.Body)
 	case "user":
 		o.Body, err = decodeBody[apiclient.UserPut](doc, doc.Body)
 	case "team":
@@ -187,6 +189,13 @@ func comparableBody(body any) (map[string]any, error) {
 			Grants:  slices.Clone(deref(b.Grants))}).Body
 	case apiclient.EnvironmentPut:
 		b.CleanupAfterHours = given(deref(b.CleanupAfterHours))
+		b.Placement = tidyPlacement(b.Placement)
+		body = b
+	case apiclient.ProjectPut:
+		b.Placement = tidyPlacement(b.Placement)
+		body = b
+	case apiclient.NodePut:
+		b.Settings, b.Thumbprint = tidySettings(b.Settings), nil
 		body = b
 	}
 	return tidied(body, nil)

@@ -65,6 +65,18 @@ name: night
 domain: example.test
 restricted: true
 cleanup_after_hours: 168
+placement: {required: [zone=fra, ssd], tolerations: ["*"], gpu_memory_mib: 8192}
+---
+kind: node
+name: night-1
+environment: night
+address: 127.0.0.1:9
+settings:
+  labels: {zone: fra, ssd: ""}
+  taints: [{key: slow, effect: prefer_no_schedule}, {key: gpu, value: "1", effect: no_schedule}]
+  run_limit: 3
+  disk_floor_mib: 2048
+  priority: 10
 ---
 kind: team
 name: all
@@ -75,6 +87,7 @@ kind: project
 name: extra
 resources: {cpu: 0.5, memory_mib: 131}
 cleanup_after_hours: 0
+placement: {preferred: [zone=fra], forbidden: [spot]}
 secrets:
   TOKEN: {from_env: EXTRA_TOKEN}
   MADE: {generate: {length: 20, alphabet: hex}}

@@ -21,7 +21,7 @@ func exportCommand() *cobra.Command {
 		Use:   "export [KIND | KIND/NAME]...",
 		Short: "Write what is defined as YAML documents that 'apply' takes",
 		Long: "Write what is defined as YAML documents that 'apply' takes: registries, services,\n" +
-			"plugins, environments, users, projects with secrets and pipeline, and teams.\n" +
+			"plugins, environments, nodes, users, projects with secrets and pipeline, and teams.\n" +
 			"The same definitions give the same bytes, and applying them changes nothing.\n\n" +
 			"Passwords and secret values cannot be read back. A secret with a value is written\n" +
 			"as the environment variable that must hold it when the document is applied.",

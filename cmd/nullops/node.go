@@ -10,7 +10,7 @@ import (
 
 func nodeCommand() *cobra.Command {
 	c := &cobra.Command{Use: "node", Short: "Add and look after nodes"}
-	c.AddCommand(nodeAdd(), nodeList(), nodeApprove(), nodeRotate(),
+	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeApprove(), nodeRotate(),
 		nodeAct("enable", "Let a node take deployments again",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.EnableNodeWithResponse(cmd.Context(), name)

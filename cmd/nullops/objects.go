@@ -43,6 +43,10 @@ func (c *client) objects(ctx context.Context, kind string) ([]object, error) {
 			return c.ListEnvironmentsWithResponse(ctx,
 				&apiclient.ListEnvironmentsParams{Cursor: cursor})
 		}, environmentObject)
+	case "node":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListNodesWithResponse(ctx, &apiclient.ListNodesParams{Cursor: cursor})
+		}, nodeObject)
 	case "user":
 		return load(func(cursor *string) (answer, error) {
 			return c.ListUsersWithResponse(ctx, &apiclient.ListUsersParams{Cursor: cursor})
@@ -128,7 +132,7 @@ func pluginObject(p apiclient.Plugin) object {
 func environmentObject(e apiclient.Environment) object {
 	return object{Kind: "environment", Name: e.Name, Body: apiclient.EnvironmentPut{
 		Description: e.Description, Domain: e.Domain, Restricted: given(e.Restricted),
-		CleanupAfterHours: e.CleanupAfterHours,
+		CleanupAfterHours: e.CleanupAfterHours, Placement: e.Placement,
 	}}
 }
 
@@ -162,6 +166,7 @@ func grantKey(g apiclient.Grant) string {
 func projectObject(p apiclient.Project) object {
 	return object{Kind: "project", Name: p.Name, Body: apiclient.ProjectPut{
 		Description: p.Description, Resources: p.Resources, CleanupAfterHours: p.CleanupAfterHours,
+		Placement: p.Placement,
 	}}
 }
 

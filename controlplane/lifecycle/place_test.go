@@ -1,68 +1,286 @@
 package lifecycle_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/pipeline"
 )
 
-func candidate(t *rapid.T, i int) lifecycle.Candidate {
-	return lifecycle.Candidate{
-		ID: fmt.Sprint(i), Name: fmt.Sprintf("node-%d", i),
-		Enabled:         rapid.Bool().Draw(t, "enabled"),
-		Online:          rapid.Bool().Draw(t, "online"),
-		Trusted:         rapid.Bool().Draw(t, "trusted"),
-		CPU:             float64(rapid.IntRange(0, 8).Draw(t, "cpu")),
-		Memory:          rapid.Int64Range(0, 16<<30).Draw(t, "memory"),
-		DiskFree:        rapid.Int64Range(0, 4<<30).Draw(t, "disk"),
-		AllocatedCPU:    float64(rapid.IntRange(0, 8).Draw(t, "allocated cpu")),
-		AllocatedMemory: rapid.Int64Range(0, 16<<30).Draw(t, "allocated memory"),
-		ForeignMemory:   rapid.Int64Range(0, 16<<30).Draw(t, "foreign"),
-	}
+// Few keys and values, so that selectors often meet them.
+func term(t *rapid.T, what string) string {
+	return rapid.SampledFrom([]string{"zone", "zone=a", "zone=b", "ssd", "gpu", "gpu=x"}).Draw(t, what)
 }
 
-// A chosen node always has room and is allowed; without one, each node has a
-// reason.
+func terms[T ~string](t *rapid.T, what string) []T {
+	all := make([]T, rapid.IntRange(0, 2).Draw(t, what+" count"))
+	for i := range all {
+		all[i] = T(term(t, what))
+	}
+	return all
+}
+
+func candidate(t *rapid.T, i int) lifecycle.Candidate {
+	n := lifecycle.Candidate{
+		ID: fmt.Sprint(i), Name: fmt.Sprintf("node-%d", i),
+		Enabled:         rapid.IntRange(0, 9).Draw(t, "enabled") > 0,
+		Online:          rapid.IntRange(0, 9).Draw(t, "online") > 0,
+		Trusted:         rapid.IntRange(0, 9).Draw(t, "trusted") > 0,
+		CPU:             float64(rapid.IntRange(0, 8).Draw(t, "cpu")),
+		Memory:          rapid.Int64Range(0, 16).Draw(t, "memory") << 30,
+		DiskFree:        rapid.Int64Range(0, 4).Draw(t, "disk") << 30,
+		AllocatedCPU:    float64(rapid.IntRange(0, 8).Draw(t, "allocated cpu")),
+		AllocatedMemory: rapid.Int64Range(0, 8).Draw(t, "allocated memory") << 30,
+		ForeignMemory:   rapid.Int64Range(0, 8).Draw(t, "foreign") << 30,
+		UsedCPU:         float64(rapid.IntRange(0, 8).Draw(t, "used cpu")),
+		Runs:            rapid.IntRange(0, 4).Draw(t, "runs"),
+		Waiting:         max(0, rapid.IntRange(-3, 1).Draw(t, "waiting")),
+		Labels:          controlplane.Labels{},
+		Settings: controlplane.NodeSettings{
+			RunLimit:     rapid.IntRange(0, 4).Draw(t, "run limit"),
+			DiskFloorMiB: rapid.IntRange(0, 3).Draw(t, "floor") << 10,
+			Priority:     rapid.IntRange(0, 2).Draw(t, "priority"),
+		},
+	}
+	for _, label := range terms[string](t, "label") {
+		key, value, _ := strings.Cut(label, "=")
+		n.Labels[key] = value
+	}
+	for _, taint := range terms[string](t, "taint") {
+		key, value, _ := strings.Cut(taint, "=")
+		n.Settings.Taints = append(n.Settings.Taints, controlplane.Taint{Key: key, Value: value,
+			Effect: rapid.SampledFrom([]controlplane.TaintEffect{controlplane.NoSchedule,
+				controlplane.PreferNoSchedule}).Draw(t, "effect")})
+	}
+	for g := range rapid.IntRange(0, 3).Draw(t, "gpus") {
+		id := fmt.Sprint(g)
+		n.GPUs = append(n.GPUs, controlplane.GPU{ID: id,
+			Memory: rapid.Int64Range(1, 4).Draw(t, "gpu memory") << 30})
+		if rapid.Bool().Draw(t, "taken") {
+			n.Taken = append(n.Taken, id)
+		}
+	}
+	return n
+}
+
+func anAsk(t *rapid.T) lifecycle.Ask {
+	ask := lifecycle.Ask{
+		Resources: pipeline.Resources{CPU: float64(rapid.IntRange(0, 12).Draw(t, "ask cpu")),
+			MemoryMiB: rapid.IntRange(0, 4).Draw(t, "ask memory") << 10},
+		GPUs:      max(0, rapid.IntRange(-2, 2).Draw(t, "ask gpus")),
+		GPUMemory: rapid.Int64Range(0, 3).Draw(t, "ask gpu memory") << 30,
+		MayWait:   rapid.Bool().Draw(t, "may wait"),
+		Placement: controlplane.Placement{
+			Required:    terms[controlplane.Selector](t, "required"),
+			Forbidden:   terms[controlplane.Selector](t, "forbidden"),
+			Preferred:   terms[controlplane.Selector](t, "preferred"),
+			Tolerations: terms[controlplane.Toleration](t, "tolerated"),
+		},
+	}
+	ask.LargestCPU = ask.CPU / 4
+	return ask
+}
+
+func someNodes(t *rapid.T) []lifecycle.Candidate {
+	nodes := make([]lifecycle.Candidate, rapid.IntRange(0, 6).Draw(t, "nodes"))
+	for i := range nodes {
+		nodes[i] = candidate(t, i)
+	}
+	return nodes
+}
+
+// may says in its own words whether a node can take a deployment.
+func may(n lifecycle.Candidate, ask lifecycle.Ask) bool {
+	floor := int64(cmp.Or(n.Settings.DiskFloorMiB, lifecycle.DiskFloor>>20)) << 20
+	gpus := 0
+	for _, g := range n.GPUs {
+		if g.Memory >= ask.GPUMemory && !slices.Contains(n.Taken, g.ID) {
+			gpus++
+		}
+	}
+	ok := n.Enabled && n.Online && n.Trusted && n.CPU > 0 && n.Memory > 0 &&
+		n.CPU >= ask.LargestCPU && n.CPU*lifecycle.CPUOvercommit-n.AllocatedCPU >= ask.CPU &&
+		n.Memory-n.AllocatedMemory-n.ForeignMemory >= int64(ask.MemoryMiB)<<20 &&
+		n.DiskFree >= floor && gpus >= ask.GPUs && n.Waiting == 0 &&
+		(ask.MayWait || n.Settings.RunLimit == 0 || n.Runs < n.Settings.RunLimit)
+	has := func(s controlplane.Selector) bool {
+		key, value, exact := strings.Cut(string(s), "=")
+		got, there := n.Labels[key]
+		return there && (!exact || got == value)
+	}
+	ok = ok && !slices.ContainsFunc(ask.Placement.Forbidden, has)
+	for _, s := range ask.Placement.Required {
+		ok = ok && has(s)
+	}
+	for _, taint := range n.Settings.Taints {
+		ok = ok && (taint.Effect == controlplane.PreferNoSchedule ||
+			slices.Contains(ask.Placement.Tolerations, controlplane.Toleration(taint.Key)) ||
+			taint.Value != "" && slices.Contains(ask.Placement.Tolerations,
+				controlplane.Toleration(taint.Key+"="+taint.Value)))
+	}
+	return ok
+}
+
+// A chosen node always has room and is allowed; a node that could take it is
+// only left out for another that can; without one, each node has a reason.
 func TestPlace_NeverOverbooks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var nodes []lifecycle.Candidate
-		for i := range rapid.IntRange(0, 6).Draw(t, "nodes") {
-			nodes = append(nodes, candidate(t, i))
-		}
-		ask := lifecycle.Ask{Resources: pipeline.Resources{
-			CPU:       float64(rapid.IntRange(0, 40).Draw(t, "ask cpu")),
-			MemoryMiB: rapid.IntRange(0, 8192).Draw(t, "ask memory"),
-		}}
-		ask.LargestCPU = ask.CPU / 4
+		nodes, ask := someNodes(t), anAsk(t)
 		chosen, refused := lifecycle.Place(nodes, ask)
 		if chosen.ID == "" {
+			for _, n := range nodes {
+				if may(n, ask) {
+					t.Fatalf("%+v could take %+v; refused as %+v", n, ask, refused)
+				}
+			}
+			for i, r := range refused {
+				if r.Reason == "" || i > 0 && refused[i-1].Node >= r.Node {
+					t.Fatalf("the table is %+v", refused)
+				}
+			}
 			if len(refused) != len(nodes) {
 				t.Fatalf("%d of %d nodes have a reason", len(refused), len(nodes))
 			}
 			return
 		}
-		left := chosen.Memory - chosen.AllocatedMemory - chosen.ForeignMemory
-		if !chosen.Enabled || !chosen.Online || !chosen.Trusted ||
-			chosen.CPU < ask.LargestCPU ||
-			chosen.CPU*lifecycle.CPUOvercommit-chosen.AllocatedCPU < ask.CPU ||
-			left < int64(ask.MemoryMiB)<<20 {
+		if !may(chosen, ask) {
 			t.Fatalf("placed on %+v, asking %+v", chosen, ask)
 		}
 	})
 }
 
-// A process that is not ours and eats the memory makes the node refuse.
-func TestPlace_CountsForeignMemory(t *testing.T) {
-	node := lifecycle.Candidate{Name: "fra-01", Enabled: true, Online: true, Trusted: true,
-		CPU: 4, Memory: 4 << 30, DiskFree: 9 << 30, ForeignMemory: 3900 << 20}
-	_, refused := lifecycle.Place([]lifecycle.Candidate{node},
-		lifecycle.Ask{Resources: pipeline.Resources{CPU: 1, MemoryMiB: 512}})
-	if len(refused) != 1 || !strings.Contains(refused[0].Reason, "not ours") {
-		t.Fatalf("got %+v", refused)
+// Whatever the order of the nodes, the choice is the same, and with nothing
+// preferred it is the node with the most free memory.
+func TestPlace_IsStableAndSpreads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes, ask := someNodes(t), anAsk(t)
+		for i := range nodes {
+			nodes[i].Settings.Priority, nodes[i].Settings.RunLimit = 0, 0
+			nodes[i].Settings.Taints = nil
+		}
+		ask.Placement.Preferred = nil
+		chosen, _ := lifecycle.Place(nodes, ask)
+		again, _ := lifecycle.Place(rapid.Permutation(nodes).Draw(t, "other order"), ask)
+		if chosen.ID != again.ID {
+			t.Fatalf("%s, then %s", chosen.Name, again.Name)
+		}
+		free := func(n lifecycle.Candidate) int64 {
+			return n.Memory - n.AllocatedMemory - n.ForeignMemory
+		}
+		busy := func(n lifecycle.Candidate) float64 { return max(n.AllocatedCPU, n.UsedCPU) }
+		for _, n := range nodes {
+			if chosen.ID == "" || n.ID == chosen.ID || !may(n, ask) {
+				continue
+			}
+			if free(n) > free(chosen) || free(n) == free(chosen) && busy(n) < busy(chosen) ||
+				free(n) == free(chosen) && busy(n) == busy(chosen) && n.Name < chosen.Name {
+				t.Fatalf("%+v instead of %+v", chosen, n)
+			}
+		}
+	})
+}
+
+func roomy(name string) lifecycle.Candidate {
+	return lifecycle.Candidate{ID: name, Name: name, Enabled: true, Online: true, Trusted: true,
+		CPU: 4, Memory: 8 << 30, DiskFree: 9 << 30, Labels: controlplane.Labels{}}
+}
+
+func small() lifecycle.Ask {
+	return lifecycle.Ask{Resources: pipeline.Resources{CPU: 1, MemoryMiB: 512}, LargestCPU: 1}
+}
+
+// Each reason against a node is a sentence that names what to change.
+func TestPlace_SaysWhy(t *testing.T) {
+	for why, c := range map[string]struct {
+		change func(*lifecycle.Candidate, *lifecycle.Ask)
+		says   string
+	}{
+		"not ours": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+			n.ForeignMemory = n.Memory - 200<<20
+		}, "not ours"},
+		"disabled":  {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Enabled = false }, "disabled"},
+		"offline":   {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Online = false }, "offline"},
+		"untrusted": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Trusted = false }, "certificate"},
+		"unknown":   {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.CPU = 0 }, "not told its size"},
+		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+			n.Settings.DiskFloorMiB = 10 << 10
+		}, "10.0 GB"},
+		"label": {func(_ *lifecycle.Candidate, a *lifecycle.Ask) {
+			a.Placement.Required = []controlplane.Selector{"zone=fra"}
+		}, "no label zone=fra"},
+		"forbidden": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+			n.Labels["spot"] = ""
+			a.Placement.Forbidden = []controlplane.Selector{"spot"}
+		}, "label spot, which is forbidden"},
+		"taint": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+			n.Settings.Taints = []controlplane.Taint{{Key: "old", Value: "yes",
+				Effect: controlplane.NoSchedule}}
+		}, "taint old=yes, which neither the project nor the environment tolerates"},
+		"runs": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
+			n.Settings.RunLimit, n.Runs = 2, 2
+		}, "takes 2 runs at a time and has 2"},
+		"no GPU": {func(_ *lifecycle.Candidate, a *lifecycle.Ask) { a.GPUs = 1 }, "0 GPUs"},
+		"small GPU": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}
+			a.GPUs, a.GPUMemory = 1, 24<<30
+		}, "0 GPUs of 24.0 GB or more"},
+		"taken GPU": {func(n *lifecycle.Candidate, a *lifecycle.Ask) {
+			n.GPUs, n.Taken = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}, []string{"0"}
+			a.GPUIDs = []string{"0"}
+		}, "GPU 0 is not free"},
+		"one large service": {func(_ *lifecycle.Candidate, a *lifecycle.Ask) {
+			a.LargestCPU = 8
+		}, "One service asks for 8.00 CPU"},
+		"others wait": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Waiting = 2 },
+			"2 deployments wait earlier"},
+	} {
+		t.Run(strings.ReplaceAll(why, " ", "-"), func(t *testing.T) {
+			n, ask := roomy("fra-01"), small()
+			if fit, refused := lifecycle.Place([]lifecycle.Candidate{n}, ask); fit.ID == "" {
+				t.Fatalf("refused before: %+v", refused)
+			}
+			c.change(&n, &ask)
+			_, refused := lifecycle.Place([]lifecycle.Candidate{n}, ask)
+			if len(refused) != 1 || !strings.Contains(refused[0].Reason, c.says) {
+				t.Fatalf("%+v does not say %q", refused, c.says)
+			}
+		})
+	}
+}
+
+// What is preferred decides before room does, and never refuses.
+func TestPlace_Prefers(t *testing.T) {
+	near, far, avoided := roomy("near"), roomy("far"), roomy("avoided")
+	near.Labels["zone"], near.AllocatedMemory = "fra", 6<<30
+	avoided.Memory = 32 << 30
+	avoided.Settings.Taints = []controlplane.Taint{{Key: "slow",
+		Effect: controlplane.PreferNoSchedule}}
+	all := []lifecycle.Candidate{far, near, avoided}
+	ask := small()
+	ask.Placement.Preferred = []controlplane.Selector{"zone=fra"}
+	if got, _ := lifecycle.Place(all, ask); got.Name != "near" {
+		t.Errorf("preferred label: %s", got.Name)
+	}
+	if got, _ := lifecycle.Place(all, small()); got.Name != "far" {
+		t.Errorf("soft taint: %s", got.Name)
+	}
+	if got, _ := lifecycle.Place(all[2:], small()); got.Name != "avoided" {
+		t.Errorf("only a softly tainted node: %q", got.Name)
+	}
+	ask.Placement = controlplane.Placement{Tolerations: []controlplane.Toleration{"*"}}
+	if got, _ := lifecycle.Place(all, ask); got.Name != "avoided" {
+		t.Errorf("tolerated: %s", got.Name)
+	}
+	far.Settings.Priority = 200
+	near.Settings.Priority = 10
+	if got, _ := lifecycle.Place([]lifecycle.Candidate{far, near}, small()); got.Name != "near" {
+		t.Errorf("priority of nodes: %s", got.Name)
 	}
 }

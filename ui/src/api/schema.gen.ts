@@ -633,7 +633,12 @@ export interface paths {
         };
         /** One node */
         get: operations["getNode"];
-        put?: never;
+        /**
+         * Make a node known, or change its settings
+         * @description The same twice changes nothing. A node made this way has no token yet: rotating it gives the first one. Settings
+         *     that are left out go back to their defaults; the environment of a node never changes.
+         */
+        put: operations["putNode"];
         post?: never;
         /**
          * Remove a node
@@ -696,6 +701,105 @@ export interface paths {
          * @description Only a certificate that proved the token can be approved.
          */
         post: operations["approveNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn down the node's new certificate
+         * @description The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
+         */
+        post: operations["rejectNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What keeps a node from being empty, and until when */
+        get: operations["getNodeDrain"];
+        put?: never;
+        /**
+         * Keep new deployments away and wait until those there have ended
+         * @description Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+         */
+        post: operations["drainNode"];
+        /** Let a drained or draining node take deployments again */
+        delete: operations["undrainNode"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a node that will not come back, with everything on it
+         * @description Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+         */
+        post: operations["forgetNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened to a node, newest first
+         * @description The newest 200 are kept.
+         */
+        get: operations["listNodeEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/forgotten-nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Nodes that were removed by force, with what was left on them */
+        get: operations["listForgottenNodes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -950,6 +1054,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happens to nodes, live
+         * @description Server-sent events `node`, each with a NodeEvent; the id, given back in `Last-Event-ID`, resumes. `reset` means that nodes must be read anew.
+         */
+        get: operations["streamNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -1187,6 +1311,7 @@ export interface components {
             restricted?: boolean;
             /** @description Remove deployments after so many hours without activity; 0, the default, is never. */
             cleanup_after_hours?: number;
+            placement?: components["schemas"]["Placement"];
         };
         Environment: {
             name: string;
@@ -1198,6 +1323,7 @@ export interface components {
             restricted: boolean;
             /** @description Absent for never. */
             cleanup_after_hours?: number;
+            placement?: components["schemas"]["Placement"];
             nodes: number;
             nodes_online: number;
             can_create: boolean;
@@ -1217,6 +1343,7 @@ export interface components {
             resources: components["schemas"]["Resources"];
             /** @description Replaces the environment's; 0 is never. Leave it out to keep to the environment. */
             cleanup_after_hours?: number;
+            placement?: components["schemas"]["Placement"];
         };
         Project: {
             name: string;
@@ -1224,6 +1351,7 @@ export interface components {
             resources: components["schemas"]["Resources"];
             /** @description Replaces the environment's; 0 is never, absent is the environment's. */
             cleanup_after_hours?: number;
+            placement?: components["schemas"]["Placement"];
             pipeline_version?: number;
             deployments: number;
             can_create: boolean;
@@ -1402,6 +1530,59 @@ export interface components {
             /** @description Expected SHA-256 of the certificate of the agent if known. */
             thumbprint?: string;
         };
+        NodePut: {
+            environment: components["schemas"]["Name"];
+            /**
+             * @description host:port where the agent listens.
+             * @example 10.20.4.14:5000
+             */
+            address: string;
+            /** @description Expected SHA-256 of the certificate of the agent, if known; for a new node only. */
+            thumbprint?: string;
+            settings?: components["schemas"]["NodeSettings"];
+        };
+        /** @description What an admin decides about a node. */
+        NodeSettings: {
+            /** @description What the node is, for selectors: `zone: fra`. Keys under `nullops/` are what the node itself told. */
+            labels?: {
+                [key: string]: string;
+            };
+            taints?: components["schemas"]["Taint"][];
+            /** @description How many runs may be under way at once; 0, the default, is no limit. */
+            run_limit?: number;
+            /** @description Free disk below which nothing new is placed; 0 is 1 GiB. */
+            disk_floor_mib?: number;
+            /** @description Among nodes that fit, lower ones are taken first; 0 is like 128. */
+            priority?: number;
+        };
+        /** @description Keeps deployments away that do not tolerate it. */
+        Taint: {
+            key: string;
+            value?: string;
+            /** @enum {string} */
+            effect: "no_schedule" | "prefer_no_schedule";
+        };
+        NodeSaved: {
+            changed: boolean;
+            created: boolean;
+            node: components["schemas"]["Node"];
+        };
+        /**
+         * @description What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
+         *     A project's are added to its environment's.
+         */
+        Placement: {
+            /** @description Labels that a node must have. */
+            required?: string[];
+            /** @description Labels that a node must not have. */
+            forbidden?: string[];
+            /** @description Of two nodes that fit, the one with more of these is better. */
+            preferred?: string[];
+            /** @description Taints that do no harm. */
+            tolerations?: string[];
+            /** @description What each GPU must have that a service asks for. */
+            gpu_memory_mib?: number;
+        };
         NodeEnrolment: {
             node: components["schemas"]["Node"];
             /** @description Shown once. */
@@ -1423,16 +1604,93 @@ export interface components {
             thumbprint?: string;
             pending_thumbprint?: string;
             pending_proof_valid?: boolean;
+            /** @description Typed in when the node was added; nothing else is trusted at first contact. */
+            expected_thumbprint?: string;
+            /** @description A certificate that was turned down. */
+            rejected_thumbprint?: string;
+            drain?: components["schemas"]["Drain"];
             revocation_pending: boolean;
             token_kid?: string;
             build?: string;
             inventory?: components["schemas"]["Inventory"];
             vitals?: components["schemas"]["NodeVitals"];
+            settings?: components["schemas"]["NodeSettings"];
             allocated: components["schemas"]["Resources"];
             deployments: number;
         };
         NodeList: {
             items: components["schemas"]["Node"][];
+            next_cursor?: string;
+        };
+        /** @enum {string} */
+        DrainStatus: "draining" | "overdue" | "drained";
+        Drain: {
+            status: components["schemas"]["DrainStatus"];
+            /** Format: date-time */
+            since: string;
+            by: string;
+            /** Format: date-time */
+            deadline?: string;
+        };
+        NodeDrainStart: {
+            /**
+             * Format: date-time
+             * @description Left out to wait for as long as it takes.
+             */
+            deadline?: string;
+        };
+        NodeDrain: {
+            node: string;
+            drain?: components["schemas"]["Drain"];
+            staying: components["schemas"]["NodeStaying"][];
+            /**
+             * Format: date-time
+             * @description When clean-up will have emptied it, if nobody uses what is there; absent while something has no end.
+             */
+            ends_at?: string;
+        };
+        NodeStaying: {
+            id: string;
+            name: string;
+            project: string;
+            created_by: string;
+            status: components["schemas"]["DeploymentStatus"];
+            /** Format: date-time */
+            ends_at?: string;
+        };
+        NodeEvent: {
+            /** Format: int64 */
+            id: number;
+            node: string;
+            /** Format: date-time */
+            at: string;
+            /** @description A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended. */
+            kind: string;
+            detail?: string;
+        };
+        NodeEventList: {
+            items: components["schemas"]["NodeEvent"][];
+            next_cursor?: string;
+        };
+        ForgottenNode: {
+            name: string;
+            environment: string;
+            address: string;
+            thumbprint?: string;
+            by: string;
+            /** Format: date-time */
+            at: string;
+            left: components["schemas"]["LeftBehind"][];
+        };
+        LeftBehind: {
+            id: string;
+            name: string;
+            project: string;
+            status: components["schemas"]["DeploymentStatus"];
+            what: string[];
+        };
+        ForgottenNodeList: {
+            items: components["schemas"]["ForgottenNode"][];
             next_cursor?: string;
         };
         NodeApprove: {
@@ -3048,6 +3306,33 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    putNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodePut"];
+            };
+        };
+        responses: {
+            /** @description Saved */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeSaved"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     deleteNode: {
         parameters: {
             query?: never;
@@ -3137,6 +3422,181 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rejectNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeApprove"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getNodeDrain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDrain"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    drainNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeDrainStart"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDrain"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    undrainNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    forgetNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForgottenNode"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listNodeEvents: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeEventList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listForgottenNodes: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForgottenNodeList"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3549,6 +4009,29 @@ export interface operations {
             path: {
                 id: components["parameters"]["InId"];
             };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    streamNodes: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Last-Event-ID"?: components["parameters"]["InLastEventId"];
+            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;

@@ -1,0 +1,207 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// machine adds a node of a size, as if its agent had just connected.
+func (w *world) machine(name string, i controlplane.Inventory) controlplane.NodeID {
+	w.t.Helper()
+	ctx := w.t.Context()
+	e, err := w.catalog.AddNode(ctx, system, catalog.NodePut{Name: name, Environment: "qa",
+		Address: name + ".example:5000"})
+	w.saved(e, err)
+	w.saved(nil, w.store.InTx(ctx, func(tx *postgres.Tx) error {
+		if err := tx.SetInventory(ctx, e.Node.ID, "test", i); err != nil {
+			return err
+		}
+		if err := tx.SetVitals(ctx, e.Node.ID, controlplane.NodeVitals{At: time.Now(),
+			DiskFree: 1 << 39}); err != nil {
+			return err
+		}
+		print := controlplane.Thumbprint(fmt.Sprintf("%064x", []byte(name)))
+		if _, err := tx.TrustNode(ctx, e.Node.ID, print); err != nil {
+			return err
+		}
+		_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeOnline, "")
+		return err
+	}))
+	return e.Node.ID
+}
+
+func (w *world) create(token, name string, more map[string]any) answer {
+	w.t.Helper()
+	body := map[string]any{"name": name, "project": "shop", "environment": "qa",
+		"versions": map[string]string{"api": "1.0"}}
+	for k, v := range more {
+		body[k] = v
+	}
+	return w.call("POST", "/api/v1/deployments", token, body)
+}
+
+func (w *world) got(path, token string, into any) {
+	w.t.Helper()
+	a := w.call("GET", path, token, nil)
+	if a.status != http.StatusOK {
+		w.t.Fatalf("GET %s: %d %s", path, a.status, a.body)
+	}
+	if err := json.Unmarshal(a.body, into); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Thirty people at once want what ten can have: ten get it, on nodes that have
+// it, and no GPU is given twice.
+func TestPlacement_RacersNeverOverbook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	const each, racers = 5, 30
+	for _, name := range []string{"race-a", "race-b"} {
+		var gpus []controlplane.GPU
+		for i := range each {
+			gpus = append(gpus, controlplane.GPU{ID: fmt.Sprint(i), Memory: 8 << 30})
+		}
+		w.machine(name, controlplane.Inventory{CPU: 64, Memory: (each*64 + 32) << 20,
+			Disk: 1 << 40, GPUs: gpus})
+	}
+	p := shopPipeline()
+	p.Steps[0].Service.GPUs = &pipeline.GPUs{Count: 1}
+	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "with a GPU"))
+	answers := make([]answer, racers)
+	var all sync.WaitGroup
+	for i := range racers {
+		all.Go(func() { answers[i] = w.create(root, fmt.Sprintf("racer-%d", i), nil) })
+	}
+	all.Wait()
+	made := 0
+	for _, a := range answers {
+		switch a.status {
+		case http.StatusCreated:
+			made++
+		case http.StatusConflict, http.StatusUnprocessableEntity:
+			if !strings.Contains(string(a.body), `"no_room"`) {
+				t.Errorf("refused for another reason: %s", a.body)
+			}
+		default:
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if made != 2*each {
+		t.Errorf("%d were placed, %d fit", made, 2*each)
+	}
+	for _, name := range []string{"race-a", "race-b"} {
+		var n api.Node
+		w.got("/api/v1/nodes/"+name, root, &n)
+		if n.Deployments != each || n.Allocated.MemoryMiB != each*64 {
+			t.Errorf("%s has %d deployments with %d MiB", name, n.Deployments,
+				n.Allocated.MemoryMiB)
+		}
+		w.eachGPUOnce(name, each)
+	}
+}
+
+// eachGPUOnce holds what the agents are told to what was reserved.
+func (w *world) eachGPUOnce(node string, want int) {
+	w.t.Helper()
+	given := map[string]bool{}
+	n, err := w.catalog.GetNode(w.t.Context(), system, node)
+	w.saved(n, err)
+	orders, _, err := w.lifecycle.Orders(w.t.Context(), system, n.ID)
+	w.saved(orders, err)
+	for _, o := range orders {
+		s, _ := o.Pipeline.Step("api")
+		if g := s.Service.GPUs; g == nil || len(g.DeviceIDs) != 1 || given[g.DeviceIDs[0]] {
+			w.t.Errorf("%s: %s is given %+v, after %v", node, o.Name, g, given)
+		} else {
+			given[g.DeviceIDs[0]] = true
+		}
+	}
+	if len(given) != want {
+		w.t.Errorf("%s: GPUs %v, want %d", node, given, want)
+	}
+}
+
+// Labels, taints and limits of nodes are set over HTTP, the same twice changes
+// nothing, and they decide where a deployment goes or why it does not.
+func TestPlacement_FollowsSettings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	put := func(path string, status int, body map[string]any) answer {
+		t.Helper()
+		a := w.call("PUT", path, root, body)
+		if a.status != status {
+			t.Fatalf("PUT %s: %d %s", path, a.status, a.body)
+		}
+		return a
+	}
+	settings := func(s map[string]any) map[string]any {
+		return map[string]any{"environment": "qa", "address": "127.0.0.1:5000", "settings": s}
+	}
+	tainted := settings(map[string]any{"labels": map[string]string{"zone": "fra"},
+		"taints": []any{map[string]any{"key": "gpu-only", "effect": "no_schedule"}}})
+	if a := put("/api/v1/nodes/node-1", 200, tainted); a.field("changed") != "true" {
+		t.Errorf("first: %s", a.body)
+	}
+	if a := put("/api/v1/nodes/node-1", 200, tainted); a.field("changed") != "false" {
+		t.Errorf("second: %s", a.body)
+	}
+	a := w.create(root, "tainted", nil)
+	var refused api.Problem
+	if err := json.Unmarshal(a.body, &refused); err != nil || refused.Placement == nil ||
+		len(*refused.Placement) != 1 ||
+		!strings.Contains((*refused.Placement)[0].Reason, "taint gpu-only") {
+		t.Fatalf("a taint nobody tolerates: %d %s", a.status, a.body)
+	}
+	environment := map[string]any{"domain": "localhost",
+		"placement": map[string]any{"tolerations": []string{"gpu-only"}}}
+	put("/api/v1/environments/qa", 200, environment)
+	if a := put("/api/v1/environments/qa", 200, environment); a.field("changed") != "false" {
+		t.Errorf("the same environment: %s", a.body)
+	}
+	if a := w.create(root, "tolerated", nil); a.field("node") != "node-1" {
+		t.Fatalf("tolerated: %d %s", a.status, a.body)
+	}
+	put("/api/v1/projects/shop", 200, map[string]any{
+		"resources": map[string]any{"cpu": 2, "memory_mib": 1024},
+		"placement": map[string]any{"required": []string{"zone=ber"}}})
+	if a := w.create(root, "elsewhere", nil); a.status < 400 ||
+		!strings.Contains(string(a.body), "no label zone=ber") {
+		t.Errorf("required label: %d %s", a.status, a.body)
+	}
+	for field, s := range map[string]map[string]any{
+		"labels.a b": {"labels": map[string]string{"a b": "x"}},
+		"taints":     {"taints": []any{map[string]any{"key": "-", "effect": "no_schedule"}}},
+		"effect":     {"taints": []any{map[string]any{"key": "a", "effect": "NoSchedule"}}},
+		"run_limit":  {"run_limit": -1},
+	} {
+		a := w.call("PUT", "/api/v1/nodes/node-1", root, settings(s))
+		if a.status < 400 || a.status >= 500 || !strings.Contains(a.field("field"), field) {
+			t.Errorf("%s: %d %s", field, a.status, a.body)
+		}
+	}
+	if a := put("/api/v1/nodes/later", 200, map[string]any{"environment": "qa",
+		"address": "127.0.0.1:5001"}); a.field("created") != "true" {
+		t.Errorf("a new node: %s", a.body)
+	}
+	a = w.call("POST", "/api/v1/nodes/later/token", root, nil)
+	if a.status != http.StatusCreated || a.field("token") == "" {
+		t.Errorf("its first token: %d %s", a.status, a.body)
+	}
+}
