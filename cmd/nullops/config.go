@@ -28,6 +28,7 @@ type Settings struct {
 	Ingress  IngressSettings  `description:"Where deployments answer."`
 	Metrics  MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
 	Log      LogSettings      `description:"Logging to standard error."`
+	Audit    AuditSettings    `description:"The journal of who did what."`
 	Agent    AgentSettings    `description:"The agent on a node."`
 	Dev      DevSettings      `description:"Everything on one machine."`
 }
@@ -65,6 +66,11 @@ type MetricsSettings struct {
 type LogSettings struct {
 	Level  string `description:"debug, info, warn or error."`
 	Format string `description:"json, text, or auto: text for a terminal."`
+}
+
+// AuditSettings says how long the journal of deeds is kept.
+type AuditSettings struct {
+	Keep int `description:"Days that entries are kept; 0 keeps them for ever."`
 }
 
 // AgentSettings is one node's agent.
@@ -193,8 +199,17 @@ func (s Settings) checkControlPlane() error {
 		address("http.listen", s.HTTP.Listen),
 		absoluteURL("http.url", s.HTTP.URL),
 		absoluteURL("ingress.url", s.Ingress.URL),
+		days("audit.keep", s.Audit.Keep),
 		s.checkCommon(),
 	)
+}
+
+// days refuses what would cut off tomorrow, or overflow.
+func days(name string, n int) error {
+	if n < 0 || n > 36500 {
+		return fmt.Errorf("setting %s: %d is not a number of days from 0 to 36500", name, n)
+	}
+	return nil
 }
 
 func (s Settings) checkIngress() error {

@@ -133,7 +133,7 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 		Deny: b.settings.ours, Log: b.log})
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail})
-	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey}
+	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}
 	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
 	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
 	b.metrics.watchPool(b.store)
@@ -183,18 +183,31 @@ func (b *base) controlPlane(ctx context.Context) error {
 	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", build)
 	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
 		Lifecycle: b.lifecycle, Logbook: lines, Listener: b.listener, Dial: b.dialing,
-		Holder: holder(), Log: b.log, Failpoint: b.fail})
+		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
 	group, ctx := errgroup.WithContext(ctx)
-	chores := jobs.New(b.store, b.log, jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
-		jobs.Expire(b.lifecycle, b.store, b.log))
+	chores := jobs.New(b.store, b.log, b.chores(people)...)
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
+	// Whatever the jobs did last: a start says whether the journal still holds.
+	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })
 	group.Go(func() error {
 		return serveHTTP(ctx, &http.Server{Handler: handler,
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
 			MaxHeaderBytes: 64 << 10}, l)
 	})
 	return group.Wait()
+}
+
+// chores is what the control plane does by itself.
+func (b *base) chores(people *accounts.Accounts) []jobs.Job {
+	all := []jobs.Job{
+		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
+		jobs.Expire(b.lifecycle, b.store, b.log), jobs.VerifyAudit(b.audit, b.log),
+	}
+	if days := b.settings.Audit.Keep; days > 0 {
+		all = append(all, jobs.CutAudit(b.audit, time.Duration(days)*24*time.Hour, b.log))
+	}
+	return all
 }
 
 func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.Handler, error) {
@@ -254,5 +267,5 @@ func holder() string {
 	if err != nil {
 		host = "unknown"
 	}
-	return host + "/" + uuid.NewString()
+	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString())
 }

@@ -167,6 +167,24 @@ func (c *terminal) daily(t *testing.T) {
 		t.Errorf("remove --json: %+v", gone)
 	}
 	c.run(t, exitRefused, "show", "daily")
+	c.audit(t)
+}
+
+// audit shows what was just done, and that the journal holds.
+func (c *terminal) audit(t *testing.T) {
+	t.Helper()
+	// promise: N-287
+	if out, _ := c.run(t, 0, "audit", "list", "--object", "deployment daily"); !strings.
+		Contains(out, "create deployment") || !strings.Contains(out, "remove deployment") {
+		t.Errorf("audit list:\n%s", out)
+	}
+	if out, _ := c.run(t, 0, "audit", "export", "--action", "create deployment"); !strings.
+		HasPrefix(out, "id,seq,at,actor,action,object") || !strings.Contains(out, "deployment daily") {
+		t.Errorf("audit export:\n%s", out)
+	}
+	if out, _ := c.run(t, 0, "audit", "verify"); !strings.HasPrefix(out, "audit: OK, ") {
+		t.Errorf("audit verify: %s", out)
+	}
 }
 
 // followed runs `logs -f` until it shows what happened after it began.

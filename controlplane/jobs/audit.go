@@ -1,0 +1,46 @@
+package jobs
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+	"time"
+
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/audit"
+)
+
+const (
+	verifyEvery = time.Hour
+	cutEvery    = 6 * time.Hour
+)
+
+// VerifyAudit walks the audit's chain, at the start and every hour. The log
+// gets its end each time: whoever collects logs elsewhere is a witness that
+// the database cannot talk out of it.
+func VerifyAudit(journal *audit.Log, log *slog.Logger) Job {
+	return Job{Name: "verify_audit", Every: verifyEvery, Do: func(ctx context.Context) error {
+		v, err := journal.Verify(ctx, access.System("verify-audit"))
+		if err != nil {
+			return err
+		}
+		for _, f := range v.Findings {
+			log.ErrorContext(ctx, "the audit was tampered with", "entry", f.Seq,
+				"problem", f.Problem)
+		}
+		log.InfoContext(ctx, "audit verified", "entries", v.Entries, "findings", len(v.Findings),
+			"head", v.Head, "link", hex.EncodeToString(v.HeadLink[:]))
+		return nil
+	}}
+}
+
+// CutAudit deletes entries older than keep, and leaves a checkpoint.
+func CutAudit(journal *audit.Log, keep time.Duration, log *slog.Logger) Job {
+	return Job{Name: "cut_audit", Every: cutEvery, Do: func(ctx context.Context) error {
+		gone, err := journal.Cut(ctx, access.System("cut-audit"), time.Now().Add(-keep))
+		if gone > 0 {
+			log.InfoContext(ctx, "audit cut", "entries", gone, "older_than", keep)
+		}
+		return err
+	}}
+}
