@@ -29,7 +29,8 @@ type StepRow struct {
 	Run RunID
 	Key pipeline.StepKey
 	// Position is the step's place in the order, from 1.
-	Position  int
+	Position int
+	// Kind is service, plugin or approval.
 	Kind      string
 	Title     string
 	Status    pipeline.StepStatus
@@ -42,6 +43,8 @@ type StepRow struct {
 	Outputs map[string]any
 	// Sealed holds all outputs under the run's key.
 	Sealed []byte
+	// Metadata is what a plugin wants shown beside the step.
+	Metadata []Metadatum
 	// Lines counts the log lines stored.
 	Lines int64
 }
@@ -129,6 +132,8 @@ type Order struct {
 	Version     int
 	Pipeline    pipeline.Pipeline
 	URLs        map[pipeline.StepKey]string
+	// Answers are what people said to the run's questions.
+	Answers map[pipeline.StepKey]Answer
 }
 
 // Route is one host and what stands behind it.
@@ -157,7 +162,10 @@ type Progress struct {
 	At          time.Time        `json:"at"`
 	PulledBytes int64            `json:"pulled_bytes,omitempty"`
 	TotalBytes  int64            `json:"total_bytes,omitempty"`
-	Lines       int64            `json:"lines,omitempty"`
-	Bytes       int64            `json:"bytes,omitempty"`
-	LastOutput  time.Time        `json:"last_output,omitzero"`
+	// PulledLayers and TotalLayers count the image's layers.
+	PulledLayers int       `json:"pulled_layers,omitempty"`
+	TotalLayers  int       `json:"total_layers,omitempty"`
+	Lines        int64     `json:"lines,omitempty"`
+	Bytes        int64     `json:"bytes,omitempty"`
+	LastOutput   time.Time `json:"last_output,omitzero"`
 }

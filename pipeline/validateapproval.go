@@ -36,7 +36,8 @@ func (v *validator) approval(a *ApprovalStep) {
 	}
 }
 
-// answerers are held to existing ones by the control plane, which knows them.
+// answerers need not exist yet: a team is made after the projects it is about.
+// If none ever does, an admin can answer.
 func (v *validator) answerers(field, what string, names []string) {
 	if len(names) > maxAnswerers {
 		v.fail(field, "too_many", "%d %ss; %d are the most", len(names), what, maxAnswerers)

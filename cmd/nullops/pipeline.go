@@ -139,6 +139,8 @@ func whatStep(s pipeline.Step) string {
 		return "service " + s.Service.Name
 	case s.Plugin != nil:
 		return "plugin " + s.Plugin.Name
+	case s.Approval != nil:
+		return "approval"
 	}
 	return "nothing"
 }

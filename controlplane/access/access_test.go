@@ -100,6 +100,7 @@ func TestCheck_Actions(t *testing.T) {
 		{access.ReadProject, un, nf, "", ""},
 		{access.ReadDeployment, un, nf, "", ""},
 		{access.WriteDeployment, un, nf, "", ""},
+		{access.AnswerDeployment, un, nf, "", ""},
 		{access.Action("typo"), un, fb, fb, fb},
 	} {
 		for who, pair := range map[string]struct {

@@ -18,9 +18,13 @@ const (
 	ReadDeployment Action = "deployment.read"
 	// WriteDeployment creates, retries and removes deployments.
 	WriteDeployment Action = "deployment.write"
+	// AnswerDeployment answers an approval. Whom it names decides CheckAnswer;
+	// what everybody needs is to see the deployment.
+	AnswerDeployment Action = "deployment.answer"
 )
 
 // Actions lists them all, for whoever checks that the contract uses no other.
 func Actions() []Action {
-	return []Action{Public, Self, Admin, ReadProject, ReadDeployment, WriteDeployment}
+	return []Action{Public, Self, Admin, ReadProject, ReadDeployment, WriteDeployment,
+		AnswerDeployment}
 }

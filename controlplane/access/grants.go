@@ -43,7 +43,7 @@ func Check(a Actor, action Action, o Object) error {
 			return unseen(o)
 		}
 		return nil
-	case ReadDeployment, WriteDeployment:
+	case ReadDeployment, WriteDeployment, AnswerDeployment:
 		return checkDeployment(a, action, o)
 	default:
 		return known(action)

@@ -125,13 +125,15 @@ func visits() map[string]visit {
 		"listDeployments": {path: "/deployments", stranger: shown, reader: shown},
 		"createDeployment": {path: "/deployments", body: object{"name": "second", "project": "shop",
 			"environment": "qa", "versions": object{"api": "1.1"}}},
-		"getDeployment":     {path: deployment},
-		"deleteDeployment":  {path: deployment},
-		"retryDeployment":   {path: deployment + "/retry"},
-		"forgetDeployment":  {path: deployment + "/forget"},
-		"listRuns":          {path: deployment + "/runs"},
-		"getRun":            {path: deployment + "/runs/1"},
-		"listStepLog":       {path: deployment + "/runs/1/steps/seed/log"},
+		"getDeployment":    {path: deployment},
+		"deleteDeployment": {path: deployment},
+		"retryDeployment":  {path: deployment + "/retry"},
+		"forgetDeployment": {path: deployment + "/forget"},
+		"listRuns":         {path: deployment + "/runs"},
+		"getRun":           {path: deployment + "/runs/1"},
+		"listStepLog":      {path: deployment + "/runs/1/steps/seed/log"},
+		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",
+			body: object{"approved": true}},
 		"streamServiceLogs": {path: deployment + "/services/api/logs"},
 		"streamDeployment":  {path: deployment + "/events"},
 		"streamEvents":      {path: "/events", stranger: shown, reader: shown},
@@ -278,7 +280,7 @@ func TestAccess_Reader(t *testing.T) {
 		switch o.access {
 		case access.Public:
 			continue
-		case access.Admin, access.WriteDeployment:
+		case access.Admin, access.WriteDeployment, access.AnswerDeployment:
 			want = http.StatusForbidden
 		case access.ReadDeployment:
 			want = http.StatusOK
@@ -321,7 +323,7 @@ func TestContract_AdminWalk(t *testing.T) {
 		w.before(id, d)
 		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
 		if a.status >= 300 && id != "deleteToken" && id != "approveNode" &&
-			id != "rejectNode" {
+			id != "rejectNode" && id != "answerStep" {
 			t.Errorf("%s as admin: %d %s", id, a.status, a.body)
 		}
 		hasForm(t, id, o.op, a)

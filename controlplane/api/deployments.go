@@ -119,6 +119,21 @@ func (s *server) RetryDeployment(
 	return RetryDeployment202JSONResponse(d), nil
 }
 
+func (s *server) AnswerStep(
+	ctx context.Context, r AnswerStepRequestObject,
+) (AnswerStepResponseObject, error) {
+	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+		id controlplane.DeploymentID) (controlplane.Deployment, error) {
+		return s.Lifecycle.Answer(ctx, actor, id, lifecycle.Reply{Run: r.Run,
+			Step: pipeline.StepKey(r.Step), Approved: r.Body.Approved,
+			Fields: or(r.Body.Fields, nil)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return AnswerStep200JSONResponse(d), nil
+}
+
 func (s *server) ForgetDeployment(
 	ctx context.Context, r ForgetDeploymentRequestObject,
 ) (ForgetDeploymentResponseObject, error) {

@@ -225,13 +225,16 @@ func (e SecretGenerateAlphabet) Valid() bool {
 
 // Defines values for StepKind.
 const (
-	StepKindPlugin  StepKind = "plugin"
-	StepKindService StepKind = "service"
+	StepKindApproval StepKind = "approval"
+	StepKindPlugin   StepKind = "plugin"
+	StepKindService  StepKind = "service"
 )
 
 // Valid indicates whether the value is a known member of the StepKind enum.
 func (e StepKind) Valid() bool {
 	switch e {
+	case StepKindApproval:
+		return true
 	case StepKindPlugin:
 		return true
 	case StepKindService:
@@ -252,6 +255,7 @@ const (
 	StepStatusUndoing StepStatus = "undoing"
 	StepStatusUndone  StepStatus = "undone"
 	StepStatusUnknown StepStatus = "unknown"
+	StepStatusWaiting StepStatus = "waiting"
 )
 
 // Valid indicates whether the value is a known member of the StepStatus enum.
@@ -274,6 +278,8 @@ func (e StepStatus) Valid() bool {
 	case StepStatusUndone:
 		return true
 	case StepStatusUnknown:
+		return true
+	case StepStatusWaiting:
 		return true
 	default:
 		return false
@@ -351,6 +357,12 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 		return false
 	}
 }
+
+// ApprovalField defines model for ApprovalField.
+type ApprovalField = pipeline.ApprovalField
+
+// ApprovalStep The run waits until a person answers. The outputs are the fields, answer, answered_by and answered_at.
+type ApprovalStep = pipeline.ApprovalStep
 
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
@@ -431,7 +443,10 @@ type Deployment struct {
 	NodeOfflineSince *time.Time `json:"node_offline_since,omitempty"`
 	PipelineVersion  int        `json:"pipeline_version"`
 	Project          string     `json:"project"`
-	ReadyAt          *time.Time `json:"ready_at,omitempty"`
+
+	// Question What the latest run waits for a person to answer.
+	Question *Question  `json:"question,omitempty"`
+	ReadyAt  *time.Time `json:"ready_at,omitempty"`
 
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
@@ -641,6 +656,12 @@ type Me struct {
 	Teams       []string `json:"teams"`
 }
 
+// Metadatum defines model for Metadatum.
+type Metadatum struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
 // Name A DNS label of at most 40 characters.
 type Name = string
 
@@ -840,7 +861,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service and plugin.
+// PipelineStep Exactly one of service, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -1021,6 +1042,33 @@ type ProjectService struct {
 	Step    string  `json:"step"`
 	Tag     *string `json:"tag,omitempty"`
 	TagMode TagMode `json:"tag_mode"`
+}
+
+// Question What the latest run waits for a person to answer.
+type Question struct {
+	AnsweredAt *time.Time `json:"answered_at,omitempty"`
+	AnsweredBy *string    `json:"answered_by,omitempty"`
+
+	// Approved The answer; it is on its way to the node.
+	Approved *bool     `json:"approved,omitempty"`
+	AskedAt  time.Time `json:"asked_at"`
+
+	// Deadline The run fails then, by the clock of its node.
+	Deadline time.Time       `json:"deadline"`
+	Fields   []ApprovalField `json:"fields"`
+
+	// MayAnswer Whether the caller may.
+	MayAnswer bool   `json:"may_answer"`
+	Prompt    string `json:"prompt"`
+
+	// Refusal Why the caller may not.
+	Refusal *string `json:"refusal,omitempty"`
+	Run     int     `json:"run"`
+	Step    string  `json:"step"`
+
+	// Teams Who may answer, as far as they see the deployment. With neither teams nor users it is whoever has full access.
+	Teams []string `json:"teams"`
+	Users []string `json:"users"`
 }
 
 // Readiness defines model for Readiness.
@@ -1226,7 +1274,10 @@ type Step struct {
 	Kind    StepKind                `json:"kind"`
 	Lines   int64                   `json:"lines"`
 	Message *string                 `json:"message,omitempty"`
-	Needs   []string                `json:"needs"`
+
+	// Metadata What the plugin wants shown, in its order. Secrets are [secret].
+	Metadata *[]Metadatum `json:"metadata,omitempty"`
+	Needs    []string     `json:"needs"`
 
 	// Outputs Secret ones are [secret].
 	Outputs *map[string]interface{} `json:"outputs,omitempty"`
@@ -1244,6 +1295,14 @@ type Step struct {
 
 // StepKind defines model for Step.Kind.
 type StepKind string
+
+// StepAnswer defines model for StepAnswer.
+type StepAnswer struct {
+	Approved bool `json:"approved"`
+
+	// Fields Values by the name of the declared field.
+	Fields *map[string]interface{} `json:"fields,omitempty"`
+}
 
 // StepStatus defines model for StepStatus.
 type StepStatus string
@@ -1609,6 +1668,9 @@ type ListUsersParams struct {
 // CreateDeploymentJSONRequestBody defines body for CreateDeployment for application/json ContentType.
 type CreateDeploymentJSONRequestBody = DeploymentCreate
 
+// AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
+type AnswerStepJSONRequestBody = StepAnswer
+
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
@@ -1701,6 +1763,9 @@ type ServerInterface interface {
 	// GetRun One run with its steps
 	// (GET /api/v1/deployments/{id}/runs/{run})
 	GetRun(w http.ResponseWriter, r *http.Request, id InId, run InRun)
+	// AnswerStep Answer an approval that a run waits for
+	// (POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer)
+	AnswerStep(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep)
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
@@ -2536,6 +2601,50 @@ func (siw *ServerInterfaceWrapper) GetRun(w http.ResponseWriter, r *http.Request
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetRun(w, r, id, run)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AnswerStep operation middleware
+func (siw *ServerInterfaceWrapper) AnswerStep(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "run" -------------
+	var run InRun
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run", r.PathValue("run"), &run, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "run", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AnswerStep(w, r, id, run, step)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4895,6 +5004,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs", wrapper.ListRuns)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}", wrapper.GetRun)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer", wrapper.AnswerStep)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/logs", wrapper.StreamServiceLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events/nodes", wrapper.StreamNodes)
@@ -5464,6 +5574,48 @@ type GetRundefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetRundefaultApplicationProblemPlusJSONResponse) VisitGetRunResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AnswerStepRequestObject struct {
+	Id   InId   `json:"id"`
+	Run  InRun  `json:"run"`
+	Step InStep `json:"step"`
+	Body *AnswerStepJSONRequestBody
+}
+
+type AnswerStepResponseObject interface {
+	VisitAnswerStepResponse(w http.ResponseWriter) error
+}
+
+type AnswerStep200JSONResponse Deployment
+
+func (response AnswerStep200JSONResponse) VisitAnswerStepResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AnswerStepdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AnswerStepdefaultApplicationProblemPlusJSONResponse) VisitAnswerStepResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8222,6 +8374,9 @@ type StrictServerInterface interface {
 	// GetRun One run with its steps
 	// (GET /api/v1/deployments/{id}/runs/{run})
 	GetRun(ctx context.Context, request GetRunRequestObject) (GetRunResponseObject, error)
+	// AnswerStep Answer an approval that a run waits for
+	// (POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer)
+	AnswerStep(ctx context.Context, request AnswerStepRequestObject) (AnswerStepResponseObject, error)
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
@@ -8779,6 +8934,41 @@ func (sh *strictHandler) GetRun(w http.ResponseWriter, r *http.Request, id InId,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetRunResponseObject); ok {
 		if err := validResponse.VisitGetRunResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AnswerStep operation middleware
+func (sh *strictHandler) AnswerStep(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep) {
+	var request AnswerStepRequestObject
+
+	request.Id = id
+	request.Run = run
+	request.Step = step
+
+	var body AnswerStepJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AnswerStep(ctx, request.(AnswerStepRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AnswerStep")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AnswerStepResponseObject); ok {
+		if err := validResponse.VisitAnswerStepResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -10683,210 +10873,222 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H37c9s2t+C/gtHemdx7l5adZ1tndnb8JWm/bNPUa6ftzDZZGyKPJNQUwAKgZH2Z/O93cADwIYEUKVNx",
-	"cttfWkck8Tg4OO/Hx1EsFpngwLUanX4cZVTSBWiQ+K/X/EUulZDm7wRULFmmmeCj09E1h1t9FePTayKm",
-	"RM+BZHQGZAJTIWE8ikbMvPhnDnI9ikacLmB0OrJfjKKRiuewoGbgBb19A3ym56PTpycn0UivM/Om0pLx",
-	"2ejTp2j0mr9OzJs4YEb1vByPJaNoJOHPnElIRqda5lAd+98kTEeno/9xXO7y2D5Vx68TN/gbqvSrJXBd",
-	"mWUONAFZzmPeOcKXjl6/bFr+w6blv2ELpouxN0CS4sPqkAlMaZ5qN+CC3rJFvnDQWTBu//WwmIpxDTOQ",
-	"bq63OGoQWPi/fcGF49opLnK+jRHv5kBkzh8owvPFBGSBAfU1yJy3LmHn/i4hlqBbdqnwhb33WRnfTagh",
-	"a5rKPLojQD+Z71UmuAK8c+dSTFJYmD9jwTVwRByaZSmLqYH1cWbf+J9/KIHn0G06Py7OWD+6C5jmCpKI",
-	"CEmmlKVgb4b70gx8lidMv+JarpFISJGB1MwumMZ2mI8juKWLLDW//j7Kck0UyCWLYfRh61ZE5itLV7af",
-	"4IanQi7MX6OEajjSDDF3690ENGXpNjKekVgkYPZDScqUNhTKnJl6Tjgswfy8pGmOZGpr0KkUizB+0ySR",
-	"oBRhmsR0AcS8GRyCJdsDvNaKZCmNgTCO5NIsLPi1mPwBsd6EqIMmoRkLQtRgISh9ZecOPFZIU9qxBA/6",
-	"wr5qUAD+7LCReE4Zj8iK6bnINZnRTJl9FUfIuH72ZBS8z+XV+d3ScmpurkWOyKNWAZFiF+X+3ZNPkcXR",
-	"N0zpbRRlGhb1P3bCwCL7p2IeKiXFf1cYXwDOm1vC+RpXe1GcyQZ3lfZGXpMVVYQLTWiaihUkBqPNP5c0",
-	"ZUlEru1tvSYTKW4QmYEb2vn7SNwgsHAUcxT2VofQBhfyK0g2dfRlG3zAtXR/1tf5T7EiC8rXZAXSoAHE",
-	"N5B0OvpoNGU8YXwWGPVMk4VQmlAyz3ki7YjFydWXlpXUcmtnDnn7oqH5LCoGDp3dJkoYYSFMMDiswF7y",
-	"DhAxw1yljN+0jUXMYawfKGJejMwNnMNtmIrcVKAyESIFyrc2i3jiz9ftpLqSyjmFIPHC3x5kBEnCzHpp",
-	"el45oylNFURBnlG/kh51YwlUG2qfQAr4ByJWEHk3T6IGtY8hugyLTHimugkbc7n1Ssib8EOR6yy3YnJ4",
-	"q5b7bwGpLlP3+lSCErmMYSfNuiheRMQ3Ikwduj0OZxcQuZO9ghzIItZOvMMxutwtw/lFrq8UxIInyknc",
-	"VkT89tmTDiJxfYpodHs0E0fux4xlkDIO4xKRKy8csUUmpOUnRu47Hc2YnueTcSwWxzxPU5Gp4v9+KJzz",
-	"JWSpWC8cntXBG88pn0Fy1UfOsXdiv28m6+BhNYlOP3MjmXAggpPVnGrCFJkJxmfmByHJCrgmKyn4LEh1",
-	"gC+ZFHxRv2KV57cZk6DcTupT/zYHbmQrpoiEhVhCQqZCkpTGN0aAM0RjyfQ6IpM1YUYIkcKc6QNl1lWZ",
-	"+IEiscG6PCMyT+E5oRNlVs2Ulf5q9LgVhoZv5hJ23b7v3WuF5LdL74xGKUx17YLupG0pLCHdNfgbfKnt",
-	"knKRND+4EtOpOfwrxXgM3XHNI//VEqSq040Kg3Pn1UA7aLLuhd8SlszPVcejH6RYKRRHCdB4TuyNe250",
-	"AbECSQQHgwsiTTZwoZk3y5DK+xYVXW/9SKk2/FnmfBwcwsnv3eXQS/vBP4Gmeh7CCKWpzncOU9KiS/s+",
-	"fgmZukoEh/BJ2edaaJqGX8hVTtMqUS7PTOSTtHJg1hpgvnG40RsAvzqc2oJASH9wNg6PanWCVICsgj0B",
-	"5I2claICpTpIKnupnGuN5NZodlQl+v4mh7hfeVYvrBTUj3NvEN/d1oeSTnR5t3J/u7xePe/wJurWs0ff",
-	"Ii8v/h3U92tSMZ0ZVmBOhtzAOkJuoSCFWNNJCt7+oIjg6bpyKT28QzJJE+q0n9YQamdFZjic2rlFDCqC",
-	"95855Kgt0ixL12ZcR5ZH0SjnibC/OFUyGsWUx2D/RG7tP0DGjRcmj28sdZ0JrYEHJfiXbDoNCCFToleC",
-	"+JupxuS1kUZYPCdCJmi/SUScm32gGUWhPIBXFLm8IAmbTkECj1Et3tA+ksQKqZ3O5dwtAu2AgZNxV7s2",
-	"Xn2+KYM0US0vcFgF1GArtKzmRrc2DAaHQYuAA/IYtZI06fUtbn5s9RJzzQojE5pO8cKMgS/H5z9fvBtF",
-	"OxANh+gixt/AejfampciD60uoyIubO/+H0I7PFGRgQF3mCGmZGIeyZwbxZlyoeeGf0snBwQPpbuA5k6i",
-	"6webmniK7AtWwZ37azUM0m5Mbe9D9e56nP7QUX3CWzyM5iQpC5igGpUYmuCnnaXGnoJtRxHLLNpLV5vm",
-	"JC9x2Jkjs5UgZa6MUSHKifnZklaxBJnkaBkxPzbY817VZYAN3ZPyq7iQLLZNHE5tuqJTDfJqLnKpGomL",
-	"YbaFOrUtIe6yIiRi4U66u4HBqCgqLJDioyvBPTYEtI+UxtBFNDovXrQWGC1ZrMNWDeckCa82l+mVyqdT",
-	"dhtSdakmsViAIhOYM554YWWcFBwaaRT55eKNNa1bF6uQIZ9BWJJxIK6tpFhxbWsetBtwjKoIE0LaCrIN",
-	"IQJVcfdwMlBllvO8r+Wy0w25QEJKyqNUBN8nSlh7OX5XOEy8YeM5OYnwlJ0DOKpZLEqz1zfPamavkw7X",
-	"b4eTvXodN3gpVUDsw+dkLoyoRSUEsHVckZbH9gN0SBTCRSpimpoR7F78ch65vbSJ/UNc3Q0alipBOECi",
-	"CCUzSTm6CI0QKVZV/b3JfunAtQO9Lqnj2UELYAMJtmpj+GEPBa92lzZW7xdQzrZb2fm+NIVt7KbJoLQA",
-	"pegs/Ew5p3r7Hcahy4GCyzLSYsVn3nFtKGQeaNV27KjT6r1u9NYtdEtRkaDUnd3kDdLTLlvtlo2y3fI4",
-	"1f9AVhYk3U0sXc/zxSSTLLiEMFurW3Q8jHCXzn+MC98J7yE4Vv0AD8ezfjAkaierqtO4V7c01ukazZ1i",
-	"6q3lhPKkaizfVnz2sCL1s033siNtgKjZdubspBXZWWkqtZWd5/jQWjLKv5UWWYbUL+c3XKzCJgobFlbc",
-	"tDxHQ2P9tbpeVPl2QWdwAdOeR/c9S1NIjAA4WdsQC8G1FCnJUsqBUE0UXQYsGwmbgQpfZsYVxI6AbzOW",
-	"jGoNkjeY5mdMudCfwMNMKKZFw2NNZ02/Xy3CxLmryw5BO4zS+Zovgfs9bJDgjAWcGhUyLON58EGc5R3t",
-	"4glTN50CFQzpm4W9LOW8RsJqpLY3IDmkDXxv4QDQYR0izJNWVHIf07GnGaRYPk5SrNgBegsCUe2ALNSL",
-	"vTjQhohFhVttc4Ckn1ba5tba30WzmlN9BziGnSGFMQJHDwPGUXJPRKUNCZnmaRqkjm/E7I3TuTduTp84",
-	"PmkJ8ZacboZWxPBzYjQlG1xM9Jwpw9Y6Ou/cVeuG2s7TF/aJhc8BbjsIL6VLaVSsyIkrOEDwMCxshxBU",
-	"/DEFRJSFCHOFoHDiXg+t9ifYw+Ck5DRsHmIqS+n6qtkW1BiFItKdHq0L8w4eHV3chVp5Q0t1sW4FfvCd",
-	"NhQfyrwZwfry7SVJ6QRSjH1wMXFPTkg8p5LGGqSq69cxlfpIQgKKzXhdx35yUuHwo///Oz3618nRdx/+",
-	"3f1x9OHjSfT420/+9//43/8WuqR76CipUfqdNts5fGmSswbdrGJQCd/RxFuPd1prLTelk7Sjqh0KZIFY",
-	"Q3JV12A2PJTrzIpx6IUwghwXCZR+mOeECz1nfEYgVRiUoGWuNCTmwKdMKo2SH43DgcKsKre0xpwUL7Yy",
-	"MsBQv6tMCjG9whjTBmnRvdiqvJmb8sduEJ2R2CATRp8ayk41gkfnkkNCkro5phb9IWy86pVbTYN9FrT2",
-	"IkmrsiESuPTvHspPgJNUgjDMX1dlIFY/5TgaaXED/OqmQV5ZMk3TTkv61b7ZU93ecmz46xQ8nCoxqF/k",
-	"IE0UCZxlmRTLviEQdZBtJudU7IzPnuyyoleGalrjXlEaFYpZvwpG9j01KkzFcUtn3scNfIPgPzwZPzoZ",
-	"Pxk/fHL69OTkZMOs+qy+3ce7Y/WGDhdpu/WvHPUkl/88O3r09JkPoqrSAveThQCbEtTQx/VtNqRcdUbj",
-	"poNtcEP25S9JS6AjehKO8oysWJqSOV0CgUWmmWEYOjIb5mIikjXJFagiFFMbzCgiGldzlgJRYgGWi8wx",
-	"XYAAT7rHODYGBCpN146udhIxHXVbdxKcrG3UT9F6DJeaSt07hrl0DG9oFF6X0IKsKLN+TKpIKvjM/J9p",
-	"oukNqK4A/NSw9FdcirTBCysWC8obUgbglsbaRuBqgaEKwkoOCxrPGQ+nLPkz3HU8BdfYnvtyLlZmrhg6",
-	"+Bft6dmRomI/TaeIeZN3VBCbmSRLOmp2NywE8zNiGZknN9wljjl3EN54zIxDgS0iC9ARUWsem39Qy6OS",
-	"iHhZJyKWK0uhafWfsBQ31X+6jDsc/gp4YrNcul7OoLJvDwU1Stxq63EMoVOWZ3s4w/dQhvoD2+fN8P2d",
-	"yV+zJLCvYD2kVBAVYsFzS8YJh5W7wS7ks5+s0E9IGNy9252Md3Do4mCNS6+cXg+/BIatUE5osmCcJBCz",
-	"BBShE4xiQMCHfBLq5mqaCiGvFmyyfejfSwBiXiITSMXKhXl6vdgcKHP5pslzcmL+8ZD8wP5RC4l49s3D",
-	"k2+/NSJ9e1QE2lO6BiQ/e7wzAhnhUXANpqohyEKqU3L9L8HhlEwlvR6TH2GtSM4TkOTa+yGuMZxiVR9H",
-	"K0inRIs0cbusrvHxo1COmWRCMr0O8LeFEWwwrMdq11MjXRaJEDacw0g83BocHIxTdgPk4aNva2B+9PTp",
-	"LgjLnF+lvtxBQ7aozLkiC7omE3DgWNE1oRqlj3AQjCA4aG01D092h8FoyrjuziXemdfRJkpvX9sPKuAu",
-	"RdnwndoK3gMjA1qVuIiochk26HN0xh6slGBWQzWzPqKEKatLf2iww12WsvkG8WnP+qqoJN0Ery/BGdLJ",
-	"tVHLvXAzNVG/XwvTyP4SaT//3tVUAnSUU6336gpTt/fIX7b5JhU/2JVLAi/XEYLLOVVqJWTyAllJ36i4",
-	"XEoImFwePdkd2+Xm3fnto13M2y+iMmZwo97z22+L/hiq5VmKfPuHH4JeUh+e3j2GHAPV947yLqlWNcgv",
-	"rIHbmboGeBdAG8Tf7kfzyR+bAoP9tZVImHcqtToClF+Eft8M1TKf47uRnbYNYVyUmWqS+AJy/G8uwtNV",
-	"E1CnRNGlEWtWIk8TsqA34IRW58IOhR4WxQh6hCVVo+J22WKK0aNiI61g6K3mcGFtpDuDULPK1eyC99tb",
-	"8Q/aNrCP2N4SWNOS8toopZcBC27g1vU6x/P+oV9F6RiekCzNZzY0t759l6HTyQgMkPTQvL05eIPU2YXs",
-	"jug1b3kCh7FGDtg9EPC2cjglX14Hft04sduReS10OL62UbcUVrv+QLpTV/p7aeMGBqS9vyjLm1pj/+4s",
-	"Dh5A5Asm9Lbdn1/LCxqWlYesqtBMJzwVHIDqRSMj0rk1bBRn4jYh8tTpUGUGAip/Muc2esZRIMLFKrI2",
-	"FaGsnSmmaQoS9TMFUKu902V1iFeB696dTFaiuWop1FUB38E56kbxHQYMYUfcRKrDmRTPq0kPfW00TBGq",
-	"biDBwmdG9x+Ts8IuYZ5e38D62porjEqO1dDQzG0e/C/85/VzQokWKUh05RIthH3jP6/xO1iCXBPUsMfv",
-	"+VmlHAeVYM3lRAu0oteKc4zf81FAup6wJAk5Jt6gzcair7UxkUWuNNbBmrso2OLoNvPJt8McWxT7aDTL",
-	"8iunNAVtVQhbrCnxw/kvdhnouHOLK/isulEGRDVzxZOH3z15fLLTRJVJmIKUoWA4lxW9acsxl9YwekwS",
-	"WwjpbaQ2oGQCWrtqjAMBqVrmp9tRDX1MJVIGZG604bhFJAZaZE7lYrjpP7Xd1QugKshqsnzbBNBsMnA4",
-	"2MNo0OjFlcWKOvn03OthguQFti13ZlkErI12lkWW2jklWzQl4LSUnmqNUbcPrzD7rHuYejiQoJhqc2C/",
-	"cDtchUeVAGoG6yC8yR7QIVmSmWCPpMm9MKRAg6ozy1mg2yxKVVzopJjYw+9VimQzuLfEiToOdDn6wd1I",
-	"fTSrTq4kN2DLFrqoqIPiRGu0o0+66RmwVKn+t5nPi/4n5VJx3AAPVIO15h7r/TW5tZoMj5XaGncutLe7",
-	"vl+TcbHEoWFU3F3poIEIkEkKZCWkrTiXSTGTdKHGPUNRiqzSkJdQuDpkwUFrGc4diX1d5AhZWIY1G2KB",
-	"EEjWjbUfW6oPl3aAgKWW6RRakDRUWkFBKO8eAY3hcigTI9LVBL9+0f340K+vEvAae1Gp2HKQMhokctEd",
-	"+7uZJmtd9z+0yIApVfrKVintZdPAEksd58jyNEUlXPf9JKXr4KG9wd99XAcSeKdBSPCxbz6yYJB0HaFp",
-	"2msD9oty/TtoXy3TpyHN6rx0kx6gQkuNX9V0b+fdx6ISUaUu5taLTUVddiVg7Fs7tmMFyX0LQezFVXvW",
-	"a3Rn6ky+XXOHysXVwbszb8hNN4ji4LDxgJqDnaGL6rCZALhgGo0piKOruUirZs3n+KvKF0QsQdoqcL7q",
-	"34Ku0UiUUYUIvth2egx4m8bkDdAlEFZEF98AZOb/G58dvpbL57slW2qQf9KCA8OrO93KCRRI3kXhce+2",
-	"baN0AIVi5IwYIkk8F8JG7wMnODyzdZM3bmujwaMtL7/igupaqaRbQn57hNTsp1AEomN3fk01PdgOHILl",
-	"BdDECB+qv/LoI+i7x1bMte6rpPoSidvn4jSTMgLx6dPHT9tVpDYpeNOPbYaPmssrbiJM5TaYIeWyXpy3",
-	"WOXjZ7v0OLOOottDLdTupMPupL7KQDKRdFIjwxF7ce9D2uMsQvD+0FMr3g3MrqUsymswiP57UTGAbZRR",
-	"zFmqa1X3qjEOO2S3OVVX1Wit7REa7avtxUcahUJDQxsehoUpb4f1020sOioAECZGFmxDSFTFERxOpPJT",
-	"9DfH9pUn/LFu5ygQIUmRqxARqgjlToVDNxbwGIjKIE0VsdG7gXpwp0+fPn26kbPw9PFOM28Vp+orO08p",
-	"4+Sf796dPyepENkEGwjUa0DX7HUlTgcrXRpBzkp/SgsJiS89Ucuw/+7Zdk2glWQafubp2hr8NjB6swhe",
-	"OyLgIbThweByVVc7eonrHSSrYtDwVioiaB9xwMbi1g/vhZA2i6/CxR6F3a9bjjfn/C2/fPbNN988evis",
-	"nXl1J/elyjcEuXcFL3zUOSZnjCyuBQPIXf++uwfDYN5ary8O11CjLPISMBt0Mi6g/NIc2nPHbgvdux40",
-	"1Bn/PO0TfGGaQFOEMuG/BNRGjE61LUI4vtii3yAsNu+wp0buads8bq9hBhyks77tbhP5g3/7U1R82UBN",
-	"0TiLYVt97kuzaJQlva9r9xAsJ06VW6qGrFambobsDxU49smITLM5nUA9zt7+yvMFSBZXmtxt/DyHWyPh",
-	"UQXPnuQyXK0qdQy3Studs9f/a6ey4MZo3vsQ2O3w864I7osLlWLX2fnrq3c///jq7aheE+js6P99MP85",
-	"Ofru6sPHk+jZo0/BKkB23P5C5/4XC4PRNnPznj59/KxdRNwWvz41gmkf2UkVFKTLOTaKRm6Y8BEWBp5+",
-	"Hdr2CKC5QwHI/YJr7m5y6hWP02yDqrdZCsC60d07Lz5pW37Zv8nId73Z97kRCoO+WGTDqqf3yxDGQM+3",
-	"dO0SqH0IIwYTUk7gNhMKko6F550V0AHG77iy2JYDGIZqNvheBtO6/WKHqHrYrXBge4nAKpZsR/Pbw+tp",
-	"dfFqSDcZwZkq/VRtazy4oaKge5WWNnORHdOMbdoXnnZITCwoYv22GPVs/BPV8ZyoNdf09rm5NylVc7Iw",
-	"v4LCkGqXe3NMjsgVqZs+pkD18X9uVCcIBqLuGcu2XVYmY5xDQjSdYQx3JcEaywtW22ZtWzfCa7sr/Q4H",
-	"ze0k1IPbOfql8nSycmx3Pt/exl4hc/29HsCXdwsMm7IU9u4lW2lhXytJ8ujhkyfhOzffTRFdE34/dpdO",
-	"UbMsV3fLoZsIPQ84kEXON5wPT3b5SRIw53/Fkh2VRxeMuyD0h11i0A8aGrktuvRpS4i8oZ0LdV3EHR09",
-	"VabVBW9s/7udBlDvvtk72MQJSA3e5DnNMuCqrCKaSRGDUgR4op4Tmq7oWpHJ2pP0MfnNiG8Yl0CY9rU2",
-	"KPlDTCJXYAWb7NJkTbQQdmCmcTwr+sUiAXIyrmnbZhbsUbZsMCwuRZov9icWvXChE6Xwx92tTd1dYlir",
-	"VH0Qq+6G9S6QJb9H/sRXFjKwkUkR5qbKwGevQpydS09EYddkyInTJ2sAx9hRrcKLCR372vS3yMMt01cb",
-	"41WYFeNdet5v+N+KAHhCFVlJpjXwqPQIKpJzQybTZa3qXbnpcLfIsoJf0eCjQJ2tDIX9olvbmv9sZ73v",
-	"7giJsbg9oWctRmVtpt+thehDEFLVhPgtJ2gMhFl+YSuR2HIZ5OF4dGpITs9wWmvz74Na3TwmBsNLX0kR",
-	"DL6twnjThJCuiEGgCwvyLqZVWU8Dt7pXx+pgWK/tUVqA3eFkGSRusaTiLLHo13S1t2tGlQWTszxNXVPd",
-	"nLsekK4ZddGEt+zLa/6yjapvWIemNu9ooHjURFLe1M5ELFxRr8aU+F71PJu5l2L/6pr02Cltz7wUAv87",
-	"OgubnAq/Q4i19jJHGSCHGi5QHc9d9a6tjtYucxXfIc4GgYU7FFAZz8Nx2e3GrV3WXdr7WjddUa/Sk4Ql",
-	"GHtLuVqBfG5rDjAMD8G2+1ikIByOgcNfNaat7iF3uAj+BnA7Elk2MhrvrrHle2H4dvDFidaEFw9ZD7IG",
-	"LPzJ7aWgAGiqQcnI22QarjDrXRzgRwxlqTWmXNF1JVla+4x/cAE7G6rcdOpCbf1qubgyAE/y1NZjM0z+",
-	"qvrjh1CvLPP10ZJiLIwyw7wVl+Uo5zhK5acPpVCwUaBxh5gW9B09jjo1onZ7DZ4a0EV/twz2mexOPWzP",
-	"txD9AMOgesoiveLo/AzFmpuAMITRHoF5OIu9Gf7wpudDnm3/6kqfGuAwuO1Uu4uw+3w7WE1xsOAR+pLl",
-	"dw9Z6hpONHC4hqGL7LZrJW9f2xJsx+bKPhuhs5cCzIOth37DktMM88IMBEJllIcq6viZNOuowZhTh15j",
-	"L7gO0WeN/U3vXm2/ihN2uMZ9DEKOcYr9A0/ChcWwxzW0UpieCsSO/mB4gRWb8SvGh7nDX0xjMQfLSoex",
-	"dgJhTmQIzGgq7TUQozbD71FDv0CsQm+rFVeoFXGs48yOAOy2yPALt6NK2XlDc4rGLDZkvChY3aOqbShq",
-	"vDvmbdosRIPaYWA9uDDgKfduHOogDGxEL5dLb7SIN/WN25jMvrY9sg3pyiXTa6N3OD+GsvZlvCPm4GMh",
-	"bhh4gnw6crb7K/9eeTsy9iOsaywAYYAwAyqRQbl3MTPt0yc0t05FoC/CEuTa1sM3quovr9Eg4IqRLMzf",
-	"2C8mEWQmME9Vinw2t0r32fnrMTFSorUmFl0FVURYYn/75ZfXL5ffRO+5IYn2p4vvX5DHjx9/Z7TjX969",
-	"GJNXUgpZPvvuydNviqq2LljIl9G4jkUC1xGu0UAJF4qlMSpFMN7z9/wVjefEnKCtL6foGrXx69sjGseg",
-	"1DVZzQU6r2KapoTp50WdM5FrJ6EkwJktNIf16CYiWY/f8+ssn6Qsvj71TZRsr38tiGEJhPExuVaQTq9P",
-	"zRzWT6bwGfbri1xPAz2HhYJ0CYoISdScSkgirCeWglJkSmOtzGwYcn99avsiqDG5dgmkYwk0uT4lF0AT",
-	"M8L3eZr6mgbulaj6O+W1TGFyXWrqbqj3PDRW+doDVTT6FrJ5MKQx16fFIM7JjVnS77lLYc1AKsGLPGoF",
-	"4Ow5ijw5eWLL+KUsBm6duywBrtmUGSIwOstoPIejR+OT8q5UfjOXLV8sqFyPTkf/96y6UEXQSu2dYa6n",
-	"QgYiS10F22p1FmsuHr3N0/TnDLG9Eqt8OjoZP7SziQw4zdjodPQYf7JOQbzixzRjx8uHxzRPrIVzBrrh",
-	"DjrsjVztQ2zjQ1PbUt1WQ2QLIBTLbK6oIjO2RMeqIq5Gz5icIYpYYKbpcyL03ADU/Nt3gUDz2XteQT4z",
-	"wcq3RkyE7Q1VQSIV1SFo3q/X/oR1UdETz624dq8TzLJX+gy3Xy9f9Pt2rRxDlx8ovNi2GqRaKw2L02uc",
-	"lBJN1Q3WXDGv/5kDxvc4BKCxFobsWWbQKQcq1EQC+7/ESDMmMGO2G07DfC51Yf8Jz6nEECnbgK12Ak3T",
-	"Fp7iXtOGRpKgjERTHamNueIRXthvGsf07RrLIbu1OQuPlnPN0r1GC22kxL3j1/yFlSg7vYtlIkafPmAk",
-	"RSa4stz70cnJRhQSzbKU2d6Ux384C3MP4KIYjZx6I4L2RxvZU3gOQiMVSzsuaizV6OBvc4GGc4NqkZEp",
-	"QbkusNaujIZSS6U+RCPPJQ1YIZ3iWDVSdgy3PvYgSNFeXP6KN9gg8/+5/PmtK5hEKEoT9QVERGkJdAHJ",
-	"mLzAdE5f8jQzfEnNAbQraq/pDTix2KBCnlIyA9s1KBNKS5HN0S85lcIWw6iTole46AZiFMJAh29VFCwz",
-	"R2K1rISw2H+ZYw9lh2zf/b+p3d/Ubghq148s3R7xZJs0BdpOwq0+Nijd+t4WqXqH0jgaEuZAE2dsfmHX",
-	"cvSSqeaYgjMrz/tiPGaUcQ0aW5PfnSii59/MSpWhKHbhexDDJUg2tSURgunsv9H0RlVqDMVzarSEF2KR",
-	"GaXn2sDqKmX85tqqO+ZSrEVObiCz1X443lWqi9Zl5u5IWzsosavHkbdJ3q+4NE/yDsvAcC73fQg7fvNS",
-	"5lTkPBmAqZ1L4QtkY2daLdc4vtP5I7IQS0CFJoEUnCOg5XhtdnP1fDeKkjlety3gvqxV1+rAWTY6DTRf",
-	"xfDnZW+q1k8DUcd4zZrorbMF9hjTE3WspIeczDCumc8DQJuLLVYepKAYd9BE30OpAY20uEggLkbqZHcM",
-	"5VRvWk+3+yDEaZ4AkeDwi0Mj43TvhEUIZ3TctHZ9jRJsCceDirEv64rnRkOJRsF2oyf8FkWPGgg3BnFM",
-	"IBYLIDasSEVECrEgzFAZiG8M+eUJkaBAYrNebz2TYkXgliltBpgK32gVbRxjcmGb9FZIt1XWV0wFiLh1",
-	"IZV736VJF3ztBtZoJ3AVRsxPJSiQ1z56QrA0XYG/lm+XCPw6gUUmNPB4ffQjxi40y2LtbrQPRVnTfwgb",
-	"+D4w5jk/5ae6VdbbueuY//AA84ew/kVhdK4IRG+EY5LBQKeKKe3QApBdHaGVOTvdmk1rXxPPPP7Ikk92",
-	"l4b/BlrKeOzSY/IbNpy3ltcJGCnHWeytsTmmPIbU2p9ynghQzwnWVlxRmWBvdUtrlTWXoZy0fZVe4kLa",
-	"rtJOavo6CZHSR58JoX7xTU0HoKYvEKSGV1vQDYEIUVhI+gH0AYB+8pmAPgjv+pnDHcArgSat1+wYlhti",
-	"6mbst1yCPEIXon21Zra/JjGVkoFhSCUwInKtNGTXhJJLDRn5d9RPrmXOr/8jItcp42CeuZTlCJ0TWJna",
-	"/OqrVEfv+bVN275GA5BCibGWGz8mhvIx7ClUXVQ5P0/8dEyR6/f5ycnjGLeBf8KR/cW8YX+4fu4s5Fih",
-	"i/H3/PoNVfoIm8ofvX557YpuSaAL69pCI8ic8QSNE84RRMmMZtiin9hYbpv/5HxElSGs/cTqb9Z6Dghq",
-	"I5gG7eKX+N2dL0Un+Y8qjfvudotQ+UfYHtnN7WEFcB/e/da8YUtwCh0W8hYHvkVTId318SJh/di+x+d/",
-	"dVr2gzmVPEO/IlE6j29qhZMLf1IKU23TAWMhk5oC3nxerWq4PSUJvgZl8JAuzOO/mTwe1UVuzshmdVSl",
-	"fzqjjJf0KqXaaE7eNUrKmkwDi4PHMuftxpSLnKsv8Fr52mKHulPWCyxzvoca24vEmQM4/ihz/qnxGH4A",
-	"cwoHZElYYe3Ap3VQSQ7d8D4jzBakO+BBHeMMxx/N/z4dp2LWeoGMqPZGzA59fF1edBUHtxpzGBJjk+Ew",
-	"cEZTqZ301eiCMrpe2I52Em1ndLUX0wwbEVO0kwWneGiLVPvqAE931qw+KHI7efug5OiNmKGzVrkiLhqy",
-	"CBOsDkeYfHuFCp730We8guBCxurllLCXJSfXwJPrcYMwXn6hDnh3iisR9jinqVj1NheHhsLaYsGBntZw",
-	"GQuw76w2PqgL9GvTQTaugkWTyLXBxZAywwV4UVfgDpeiGmvVSuRfVV/sj61fmP+gspuDUrWzNK2Hs217",
-	"ESpHGFNNDbPd4QWuDnj80VyNVqOnN/4jnXpy8l3hM/CmEYNM2IaMrNAmqsQCrN8XG5Ax3WTXfFXzKvZF",
-	"CZvvtX3KT7a38FLYXuF3dueYVVciRGtns/MgnKLYbHI8DDwOgvUHFVb3AW7hGct1Q80EugCCAdB6xeLS",
-	"SONjFDCxnK4VUQJDr51XPsB9z/PhTmp4B1Nlaee57uZeOgiK2KSKQ+GJ8wWhMwADS+56LasEsq9pesMI",
-	"jG3RnVj3cqNBF0uiuqWXbBh6IyJB5QtQY3ItQYG+JgugXJUkFxuJTwCLVhHKYdUkIL5a7slt/ztZYG00",
-	"esWS1MpCd7net7DkGHvQ98IVbpNCqljyViSAAL87kmB0UQKqO5q8xR38tbCkVkxOCwuyiKQum9Bhgz3b",
-	"XeRiKuRMaA38aBMXtsXg7/27+wL9CxOEa/s5qCiMALP4vQJZhjNNsF6z0W/wLtVt+TYpaNH7SG1WZJOc",
-	"9hMcMjjxJzhoWP1GcpdPpynyYhJRCzu05QLb6OACjqvZoUEB7BVPXKCDDRwiLknQM2yjPgQCiZCKn5ep",
-	"64eQl/zwdrJu8tLhVAy7ClupbMVJJW2/z5HspkP/TcjPwamOUcC5g1UHEtIUmXfmkgUL/xVmwkZY9iCq",
-	"KNQ2nU3m3KczLmg8Z7wxyO5trf/2oPfCDH0/IWooDHEp0iZF8yeaDHHXzpKE0E0zWDf+gG/tYzuxFpJa",
-	"1Snb27vZSuLO+Ms3j1z4qKzuIG22hQy862FJzkGtH32g127tCBo6xuQMpyALmoCNVVzRNZlT84alS2QN",
-	"+pRIobFJL2G6EpWLvhQsjE8uQZvn6j0vmtRboSvXZCas6mKTc5n09ZjV800F3RqpcUW2SrNbbygI6Twf",
-	"AC8OQyrvwdZipm00srgHd8bIn+iNv9KY2MMx+c+ekUvntlhwJxp6TLNMClu8JMxBsTELJTFIbbN2XCYN",
-	"fpaUPJXElGOFbztgsk1Vz+yTLxWR3PLuA5kORtbeyVxZw4s59AcKq8RUjvJuuJMwhZUhG3Hn1S1TSMmq",
-	"fBd70rtysgHWa8f8a3KhSy0ykqU0NjDDmDm8/lhKgalYcA6xJkzf8dgkZbwuPNXP4BeOr/w1z+ANaEIJ",
-	"AsDlBJo/zYHgWWBqeU2MnFHGhxC6Xko70JcJb7u6w9lHqC9Y5XAeveU2vQMWmV5HLqFDsxRbRdxNLXzr",
-	"fE9MEaVFltmTRrvWmJypG/RLYeCjF+JsiRuaGFXRJZT4yG5cL1NELEEmuVMrV9TwaMEDFG6Yu3UYJoiL",
-	"u8Q+IPfABw+LZD8axmMY4FbtYX9gDr/0XCg0BUkgc7o0UnM9JnkPogt8k1Vu1Jzgf122Z0nunclrI+jb",
-	"vYpGa3OBtI9OTlCbuoEsYBXw5ru9vXuuUO7Xae3DXR+49kzhGrLV1CxONIY574EK21kbG3mGWm3ZiKw/",
-	"MM8ip1DzopDdVAJYBI3q5bGMNu5/AglRNbXBpjA586J5YAue5/E8pDPZNJIvlizUvFAHQ4yafct5ohja",
-	"hzXBnOsJjW+cG6pM6rTGvbvhi4Q/XK35hsRvo/0aHcum9xOl6VrZk7cp3FiEw9qejYTAHb4Qqm6UrwuI",
-	"v6B1CFZOl8bHYdfxBS7pbyX6MyrRueQkESt+MEW6UqE5rJFdwFLcoHRgSyP/5UQEC4CKtamuE/fVBjag",
-	"K7Rz6QwN3a/PN+PNjp4UWbOxSC19Qz7mSlJodKL1RnzbN6ndSXru3vnq3aR2Iwd3lDqYDhKk7Ma61/jk",
-	"c99b62sMTc4K5L1jVPLgUBgarz9HLHJXaH7eMOQhjuYAETW4qntwiNmJ7zHuuOedq5I7V724nR/5l75+",
-	"hmR3cniO5CC2D0uqFi4PntX98qaipN5XyZxKTL4rdxocDoNj+WfhT10BWsfqz8aohjilA3Aqu6z7YFV2",
-	"5vvkVT2vYDMBLLt1t8RMn/t3vsiL6hbnG6oczIRjuFAuJfDW0iV3uLm/0pQlWIWurNV46iKvXZMSoz0b",
-	"9lMqz2NyxknO3Q0uV7agN3jhyxbCoas9yMEe4G67dd3H5XZTH/Z2m9HtTfbnhUfOYdUZpbpf7eOlQ6xm",
-	"16FHvb8Ronlq1yboYDjhz4DQEit8bThFlzaac1C0sJi2Q2+pk9e/lM9yY+8H13j8gTS6K++m7Gyf/PFH",
-	"99enLuz/14Iy7Y0BWNgjo3pe1vUo6V39Tteq/95X9ZvPJVz8XMoSkWEFrmeFosta0Mjhzv84YdNpcyas",
-	"xrCqJIEkKpL3jBJRlL+3jdEma/tHZGOvDINzE6DLG19AV6XSNrrcOjRDIZzT6ReOdlFI8bJd4Z2Urlfi",
-	"udmxww3rBeHginQ3Fp+y8Bl9UfhvzuOwQRsG/0AqMgG9AuAGeAU9/Dw3QILSQraGItNYp+vyfkZlThhb",
-	"0JnrcIalvfAVV+Z2TF67xH+lWZoSOpMA1fKtuMYHyn+J2rlrtBbw3eMq/6bJn0NCpxzdlp6GFTK64DCA",
-	"IObOuJHqvsWUGkqw+384luzSDfElKuZ2bYfNK8c4qrpR5EHRpXC4Izr+aP/oZi9GY7AOmQskII3TosU4",
-	"bMF2UDHbTnFvtmTqDqi7ATmcl84wG93dj8hWzpZ5imm4M+AGtJbhZiCrrQ4MOY4p56IssTGh8U3QQnIf",
-	"pzG8+mynuAfl2U58YEqNob/9UKpy5SXMmNKS7Ui6vyhf++o9eG4v64MrtCVsB4krKYe7V/edB99X6r+T",
-	"VUy+owfvAKAYHs0/hw+vB1A/b5jJMCc0PEvy67oHpuSnvkcHXv87WCGDvnZxe2Fu/9JXz618qeRDMysP",
-	"1kFYVVlf+h4ZlYPcV8qnVInBd+RSw8NhcOz+HDyqM0A/L4ca5HQOoTPhsu5FacKZ75E99b16zYTv2H7f",
-	"YOH6nqUapPULVOZ9oEhGtQaJKU0Z4xwS/wyL3QR9BhWu947O7uSobG48q+ls2A6zmya/0u9nzmayrsZv",
-	"BPuWy6SpV8XIehErneOLH7yBN9w+/muTEN7R2UGlA+zNSpEHo0QQz4VQUHFyyVLI7i0nqMIHH/Y6XIIL",
-	"gfVlF2MhbhiMyW9S8JltZY5povhPX3QQU07LVqw2k9DQ4uInzRaNpeku7VSjQ1FWHP1+CtSFK3Re+qqa",
-	"9e6pl6CPXiC4G/ig3UlE/ql19jNP14dqowpxLplej05//1AzfbEZJ761FqJngQ7dqk9m+SRlcRAjj531",
-	"ui2n0AptL+yLVaTZJTQ6eItcdwf4q9uMSajdhYN3rUUA21X2qeGpgS7a1bN3+MZXr5uZbRxcMUNotmtl",
-	"NI5F3qHuNw51rzqZgdhXqpBph7M7gL5THRsYBMNi8+dQxDoC8vOqYXc/leElBbOme1DAzLT3qH31u2dV",
-	"6iZuYEc45zv7yiGBZ2Y4rDjuCmyfnb8m2u9nJ3tuquP1DgPlw8LT80q1AKaImptpMeq+QXD2yf8HuQxm",
-	"7PsRmitTJ8MXDmgQbm0Zgcoxk6mQVgwQi4WNtKrF4XSTby3GYBfA3aLtvsUcwl01Dlm+GWtbUF6/GD3F",
-	"VhRoWsnHL/jGVy+2mm0cXGy14uE+Yus2Zcex7lVuNSD7SuXW3CHtXeXWgUEwLDp/Drm1LyA/j+B692MZ",
-	"nlebNd2D4GqmvUfBtR9+VMibN0e3JKH8WglJPhD0PksGqeBaipRkKeXwQJFJztJuHWLqktLHkTOBGanJ",
-	"sFVX/+v3DwalFXYusxchl+nodHSMqO5mCVnjzD0z184au3wuglnNtpcCA/bxFBVJYGqlMPeJt3tvf4Wy",
-	"g2VITsHxs3g02f7mJ1vj0PWOkjmvllYsR7Blo0ILFSRhtqpihDV/bWE9NNxjXcXqXhMjdmyNcWHLjJNY",
-	"ZMwGG1eyr9231UV9+vDpvwIAAP//",
+	"7H1rc9s4tuBfQWlvVe69S8vOs6ed2tryJOmebKfTvna6u2o7WRsijySMKYADgJI1qfz3LRwAfEggRcqU",
+	"ndyeL92OSOJxcHDej8+jWCwywYFrNTr9PMqopAvQIPFfb/mrXCohzd8JqFiyTDPBR6ejaw63+irGp9dE",
+	"TImeA8noDMgEpkLCeBSNmHnxHznI9SgacbqA0enIfjGKRiqew4KagRf09h3wmZ6PTp+fnEQjvc7Mm0pL",
+	"xmejL1+i0Vv+NjFv4oAZ1fNyPJaMopGEf+RMQjI61TKH6tj/JmE6Oh39j+Nyl8f2qTp+m7jB31Gl3yyB",
+	"68osc6AJyHIe884RvnT09nXT8h83Lf8dWzBdjL0BkhQfVodMYErzVLsBF/SWLfKFg86Ccfuvx8VUjGuY",
+	"gXRzvcdRg8DC/+0LLhzXTnGR822M+DAHInP+SBGeLyYgCwyor0HmvHUJO/d3CbEE3bJLhS/svc/K+G5C",
+	"DVnTVObRHQH6xXyvMsEV4J07l2KSwsL8GQuugSPi0CxLWUwNrI8z+8b//LsSeA7dpvPj4oz1o7uAaa4g",
+	"iYiQZEpZCvZmuC/NwGdZJsWSpj8wSPGS0CRh5muankuRgdTMrH5KUwXRKKv89HkUzwWL7Z9MwwL/2Lgk",
+	"xVFTKel6hAt0V2ATzX6xpGZqFvJIEfPd2HyQ0gmkwaG5Q5WtB+WxFQ8nQqRAebmizyPgBhv/8N9FI4ve",
+	"o6h4OXJbHH0K3f5ylj/8BcSXypfF5O8QG4S9PZqJI/djxjJIGYdxHfSVl47YIhNSW6ptyM9oxvQ8n4xj",
+	"sTjmeZqKTBX/98PhkvyQHrNbDzN4y8mKMq1IzjVLCSUZSCU4oVytQKoxMW+JXGe5VoRKKE9MRe4l/39I",
+	"riZrQnlS/ptqQzrqOGQ/rqFQG67XYRZAr0yKRRbArp/pmsxFmhAJU5DAY1ARmeSacMGBaEEoseRlPIoC",
+	"SAzUrq0+6O9zQRZ07XY4Jr8zPSccmJ6DJPgN4UKSXIFUhGnCFFnNBSxBkjlVZJqnKaFxDEqZFRhYJpCl",
+	"Yr0Arl8SmiwYV4SmK7pWZh4kvJ0vmmYLELm+UhALnqga+/nLi2c1BvTk+fdPTnYxoWiEG+lz3TduiTuc",
+	"vhfk0hLjIe5HnjD9hmu5xo9rmEhje6qfR3BLF1lqfv1jlOWaKJDLMBWIzFdWitp+ggucCrkwf40SquHI",
+	"nEkIvxLQlKXbCHZGYpGAod6UpExpI48ZUqNeEo5oRMmSpjkEkXYqxSLMzWmSSIN0TJOYLoCYN4NDsGR7",
+	"gLdakSylMRDGEWfNwoJfu9PdgKiDJqEZC0LUIAwofcWSBtquHPtopRPmoC/sq4bhwT86bCSeU8YjsmJ6",
+	"LnJNZjRTZl/FETKuXzwbBaWXKpaj5EoNVlvkiDxqRSW+u11s3QSPo++Y0tsoWly7brSyRPYAeaiI+QE4",
+	"b24J52tc7UVxJhu6hLTyxzVZUUMKNaFpKlaQGIw2/1zSlCURubayyTWZSHGDyOx5s7hBYOEo5iisDBNC",
+	"G1zIbyDZ1ElT2+ADrqX7s77Ov4kVWVC+JoZPkXgO8Q0knY4+Gk0ZTxifBUY902QhlCaUzHOeSDticXL1",
+	"pWWlbLi1M4e8fdHQfBYVA4fObhMljGoUJhgcVmAveQeImGGuUsZv2sYi5jDWjxQxL0bmBs7hNkxFbkJi",
+	"3MZmEU/8+bqdVFdSOacQJF7529NTArYXu34lPerGEqg21D6BFPAPRKwg8m4LyRWofQ7RZVhkwqsQ2yIu",
+	"B70S8ib80MlvzVu1us4WkOoWhF6fSlAil05XaKNZF8WLiPhGIKtDt8fh7ALiXupDSO7vcrcC0lghfXlp",
+	"rF1B7iQylYg8iLz0uhBHt0lWPKd8hlJ9dznH3on9vpmsg4fVJDr9wo1kwoEITlZzisL3TDA+Mz8ISVbA",
+	"NVlJwWdBqgN8yaTgi/oVqzy/zZgE5XayqRYAd+K+hIVYQkKmQpKUxjdGgDNEY8n0OiKTNTHKViaFOdNH",
+	"yqyrMvEjRWKDdXlGZJ7CS0InyqyaKSv91ehxKwwN38wl7Lp9P7jXCslvl5UtGqUw1f0MACksrT7fNvg7",
+	"fKntknKRND+4EtOpOfwrxXgM3XHNI//VEqSq040Kg3PnFZwdZVf3ZdsG/8u/hwSFJuted0LCkvn11XHv",
+	"RylWCkVYAjSeE3tLXxr9QaxAEqPtMkVEmmzgTzM/lyGj4Hu0lXj7cEq14eky5+PgEE7m7y67XtoP/gY0",
+	"1fMQFilNdb5zmJJ+Xdr38UvI1FUiOIRP1z7XQtM0/EKucppWCXl5ZiKfpJUDcwalL9HI4VNvAPzm8HCX",
+	"Zo06hzNCefSsE7ECZBXsCSB85Oy4FSjVQVLZS+Vca2S6RuejKqPwtz/EMcuzemUlp37cfoNg77bPlrSl",
+	"y7uVO9/l9ep5hzdR9y88+Qvy/+LfQRtBTZKmM8M+zMmQG1hHyGEUpBBrOknB2ywUETxdVy6lh3fYfhlG",
+	"nfbTGkJVrcgZh1NVt4hBRVj/Rw45apg0y9K1NQcjWR5Fo5wnwv7i1M9oFFMeg/0TObz/AJk9Xpg8vrHU",
+	"dSa0Bh6U+l+z6TRsB18J4m+mGpO3RoJh8ZwImaDNJxFxbvaBpheFMgReUZQMBEnY1Nk4t+2tNEmsYNvp",
+	"XM7dItACFzgZd7Vr4+2079Zf4LAKqM5W0FnNoWpjRiuCAzK6BkSa9PoWNz+2uoy5ZoVhCp1LeGHGwJfj",
+	"818uPox2mfxxiC6i/w2sd6OteSny0OoyKuLC9u7/KrTDExUZGHCHGWJKJuaRzLlRtikXaKTGN7exxB1K",
+	"d6HOncSedmGB/g8z6aeg8miv1TBIuzG1vQ/Vu+txuquVGm/xMNqWpCxgtmpUfGiCn3aWGnsKwx1FLLNo",
+	"L11tmqC8xGFnjsxWgpS5MkaFKCfmZ0taxRJkkqM1xfzYYAN8U5cBNvRVyq/iQrLYNos4VeuKTjXIq7nI",
+	"pWokLobZFirYtoS4y/KQiIU76e5GCaPWqLBAio+uBPfYENBYUhpDF9HovHjRWm20ZLFucqTiR+HV5jK9",
+	"Uvl0ym5D6jHVJBYLUGQCc8YTL6yMS+8X0ijy68U7a463QShChvwMYUnGgbi2kmLFta150G7AMaoiTAhp",
+	"K8g2hAhUxd3DyUCVWc7zvtbOTjfkAglpxZGpCL5PlLA2dvyucLJ4Y8hLchI5Dyj6KKOalaM0lX33omYq",
+	"O+lw/XaEIVWv4wYvpQqIffiSzIVyPu9tbB1XpOWx/QCdGIVwkYqYpmYEuxe/nCduL21i/xBXd4OGpUoQ",
+	"DpAoQslMUo5uRSNEilVVf2+yeTpw7UCvS+p4dtBq2ECCrdoYfthDwavdpY3V+wWUs+1Wdn4ozWcbu2ky",
+	"Qi1AKToLP1MuOKP9DuPQ5UDBZRlpsRJV1HFtUx/qc4BVT10sS5fVe93ovVvolqIiQak7u9YbpKdd9t0t",
+	"u2a7tXKq/4qsLEi6m1i6nueLSSZZcAlhtla36HgY4S6dzxkXvhPeQ3Cs+gEejmf9aEhUz2imN7c01uka",
+	"zZ1i6i3sGI5UpdWjAaxI/ezZvexIGyBqtp05O2ktqI1KbWXnOT60lozyb6VFliH1y/kNF6uwicIGzhY3",
+	"Lc/R0Fh/ra4XVb5d0BlcwLTn0f3A0hQSIwBO1jYsQ3AtRUqylHIgVBNFlwHLRsJmoMKXmXEFsSPg24wl",
+	"o1qD5A2uwBlTLlwo8DATimnR8FjTWdPvV4swce7q5kPQDqN0vuVL4H4PGyQ4YwFHSIUMy3gefBBneUe7",
+	"eMLUTafgBkP6ZmHPTDmvkbAaqe0NSN4QSLqAhQNAh3WIME9aUcl9HMieZpBi+ThJsWIH6C0IRLUDslAv",
+	"9uJAGyIWFW61zQGSflppmytsfxfNak71HeAYdoYUxggcPQwYR8k9EZU2jGSap2mQOr4Ts3dO5964OX1i",
+	"/6QlxFtyuhlaEcPPidGUbPoF0XOmDFvr6LxzV60bajtPX9gnFj4HuO0gvJQupWqUNYorOEDwMCxshxBU",
+	"/DEFRJSFCHOFoHDiXg+t9mfYw+Ck5DRsHmIqS+n6qtkW1Bi5ItKdHq0L8041pnnPW+YNLdXFuhX4wXfa",
+	"UH4GTROq84D60rhHDHjtLDDbt0Nz+0STzYjb1+8vCeYcYKyGi+F7dkLiOZU01iBVXbePqdRHEhJQbMbr",
+	"+v2zk4p0Mfp/f9Cjf54cff/p390fR58+n0RP//LF//4f//vfQgRiD/0oTUXsNenO4VaTnDXohRVjTpg+",
+	"JN5yvdNSbDk5naQd1fxQ4A3EGpKruva04R1dZ1aERA+IESK5SKD0Ab0kXOg54zMCqcKACC1zpSExBz5l",
+	"UmmUOmkcDmxmVZmpNUameLGViQKGJl5lUojpFcbENkiq7sVWxdFcg7/vBtEZiQ0yYbSs4SpUI3h0Ljkk",
+	"JKmbgmqRJ8LG11651TTYhkFrLw61KjoigUv/7qF8FDhJJQDE/HVVBo71U8yjkRY3wK9uGmSlJdM07bSk",
+	"3+ybPVX9LaeKv07Bw6kSg/pFDtJEkYDNuugbflEH2WbqZMXG+eLZLgt+ZaimNe4VIVKhmPWrYOTuU6M+",
+	"VZzGdOb968A3CP7jk/GTk/Gz8eNnp89PTk42TLov6tt9uju2cOhQlbZb/8ZRT3L5t7OjJ89f+ACuKi1w",
+	"P1kIsClB68C4vs2GhNjOaNx0sA0u0L78JWkJzEQvxlGekRVLUzKnSyCwyDQzDENHZsNcTESyJrkCVYSO",
+	"aoMZRQTmas5SIEoswHKROaY3EOBJ95jMxgBGpena0dVO4q2jbutOQpu1y/opWo/hUlOpe8dcl07pDW3G",
+	"6zFaYI4h+lCpIqngM/N/pommN6C6AvBLw9LfcCnSBg+wWCwob0hxgFsaaxsxrAWGSQgrOSxoPGc8nGLl",
+	"z3DX8RRcY3vuy7lYmbli6ODbtKdnR4qK/TSdIma131E5bWaSLOmoVd6wEMzPiGVkntxwl+jmXFF44zFv",
+	"GQW2iCxAR0SteWz+QS2PSiLiZZ2IWK4shabVf8JS3FT/6fKhcfgr4InNyul6OYOGBnsoqM3iVluPYwh9",
+	"tjzbwxndh3ISHNg3YIbv78j+liWBfQXrIaWCqBALXloyTjis3A124ab9ZIV+QsLgruXuZLyDMxkHa1x6",
+	"5fR6+EQwZIZymxJOEohZAorQCUZQIOBD/hB1czVNhZBXCzbZPvQfJAAxL5EJpGLlQky9XmwOlLn82OQl",
+	"OTH/eEx+ZH+thWO8+O7xyV/+YkT69ogMtKd0DYZ+8XRn9DPCo+AaTFXDn4VUp+T6n4LDKZlKej0mP8Fa",
+	"kZwnIMm194FcYyjHqj6OVpBOiRZp4nZZXePTJ6GcOMmEZHod4G8LI9hgSJHVrqdGuiySMFz5BHoD3Boc",
+	"HIxTdgPk8ZO/1MD85PnzXRCWOb9KfTGahuxWmXOsI0Am4MCxomtCNUof4QAcQXDQ2moen+wOwdGUcd2d",
+	"S3wwr6M9lt6+tR9UwF2KsuE7tRU4CEYGtCpxEc3lMoLQ3+mMPVjHxqyGamb9UwlTVpf+1GCHuyxl8w3i",
+	"056lVlFJugleX4MjppNbpZb34WZqon6/FaaR/SXSfr7Fq6kE6CinWs/ZFaaa75FvbXNdKj64K5e0Xq4j",
+	"BJdzqtRKyOQVspK+EXm5lBAwuTx5tjuuzM2789snu5i3X0RlzOBGvde53xb9MVSLZxX1AR5/CnpofWh8",
+	"9/h1DJLfO8K8pFrVAMOwBm5n6hpcXgBtEF+/H80nnmwKDPbXViJh3qnUFglQfhH6fTNMzHyO70Z22jaE",
+	"cRFuqkniCxXmcdGlrvqBOiWKLo1YsxJ5mpAFvQEntDr3eSjssSie0CMkqhqR16Eajh09KjbSCobeag4X",
+	"1ka6MwA2q1zNLni/vRX/oG0D+4jtLUE9LSm6jVJ6GSzhBm5db/8iWhthZy5SOCJZms8w6yZxpguaBlKz",
+	"3JOuNbA89XH5RZ3MyAA9im0VBuXNGlu4m93xyOYtv0iMlHLH1QOFbyvHW3L2deDXjTO/HZnXQsfrqzl1",
+	"S8C16w8ka3Wl4MMVr/J4+auy3K01cvHOAuUBhMZgOnLbDfytvOJhaXvIOhLNlMbT0QHoJtZQ82vYKEfF",
+	"bTrn6UYhOKc+ypzb2B9HwwgXq8haZYSylqqYpilI1PAUQK3aUJfVIV4Frnt3QluJRaslgFdVBAfnqBvP",
+	"cBgwhCVyE6kOZ5Q8r6Zs9LXyMEWouoEES72JBNSYnBWWDfP0+gbW19bgYZR6DHBBQ7l58L/wn9cvCSVa",
+	"pCDRGUy0EPaN/7zG72AJck1QRx9/5GeVAiRUgjW4Ey3QDl8rRzL+yEcB+XzCkiTk2niHVh+LvtZKRRa5",
+	"0lj5a+5ieIuj28yG3w7SbDENRKNZll85tSto7ULYYkWMH89/tctA159bXFGUTt0oA6KawePZ4++fPT3Z",
+	"aeTKsLSkDIXyuZzuTWuQubRGVMAUt4WQ3spqQ1ImoLWrtjsQkKqFjbod1dDHVCJlQGpHK5BbRGKgReZU",
+	"Loab/kvbXb0AqoKsJsu3jQjNRgeHgz3MDo1+YFmsqJNX0L0eJkheYNtyiJZlz9poZ1lWqp1TskVT+lBL",
+	"sa3WCHv78Apz57oH2YdDEYqpNgf2C7fDVXhUCaBmsA7Cm+wBHZIlmQn2SPncC0MKNKi6w5wNu80mVcWF",
+	"ToqJPfxehVQ2Q5NLnKjjQJejH9wR1Uez6uSMcgO2bKGLkjsoTrTGS/qUoZ4hT5V6h5vZyOjBUi6RyA3w",
+	"SDXYex6wwmGTY6zJdFmpDHLn0oK7Kxo2mSdLHBpGxd2VzBqIIZmkQFZC2hp7mRQzSRdq3DOYpciJDfkZ",
+	"hauiFhy0lp/dkdjXRY5wFfMhDY9Y3gSSdWO1y5Z6y6UdIGDrZTqFFiQNFYbwJcQDgMaAO5SJEen6lDvf",
+	"DCE1D/36KiGzsReVii0HKaNBIhcfsr+jarLWdQ9GiwyYUqWvbF3WXjYNLBDVcY4sT1NUwnXfT1K6Dh7a",
+	"O/zdR4YggXcahAQfPedjEwZJNhKapr02YL8o17+D9tXylBqSxM5LR+sB6svU+FVN93bxAVgSI6pUAt16",
+	"sakkza4Ujn2r5XasmblvGYu9uGrPapPuTJ3Jt2vmU7m4Onh3Zj256QZRHBw2HlBzsDN0UR020xcXTKMx",
+	"BXF0NRdpvb+F+VXlCyKWIG0NO1+zcEHXaCTKqEIEX2w7Swa8TWPyDugSCCvik28AMt+RY6NcwGEr0dzf",
+	"LdlSg/yTFhwYXt3pVgyhQPIuCo97t20bpQMoFGWH7VpIPBfCxv8DJzg8s5WiN25ro8GjrapAxQXVtc5K",
+	"t3IC7TFWs59DMYyO3fk11fRgO3AIlv9VqXPcEJtXFgV2TYVsqKhrKaSFb5uz7QgtGwZ1F4UqXYfCOZEu",
+	"ZLyhIwp+/dJV7RYc6dGKrj0V2BBjKjiMxvqrfjH1TTkSvgfTlDI0xgKPiiIYqbDVw83C/Go6Fv8euMXS",
+	"gq6vLLyCGTa2+VHNHdUYXeFaNQV0kmmuaBoaf73p6uIinKS5TzJ7hy5PEaGKTCnmrug5oKttw2N3l0ZQ",
+	"/Xo83bUhU03gdedRQekKrhZoVOZ228lr+BCiFBdAE6OmqP5mJp+t0x0gc637mrN8KdhtCu5sGGW08/Pn",
+	"T5/v6pHVrC9vxsyY4aPmMrKbrKVyc8yQclkvQl6s8umL3Y28JBSdcGphvScddif1VQaSiaSTwSkcHRz3",
+	"PqQ9ziIE70897We7gdm1ZE95DQaxlF1UTOUb5WJzlupaddFqPNUOLW9O1VU1MnR7hEZPTHuRpUb10VCR",
+	"hodhtct7bPx0G4uOCgCEiZEF2xC6V3EEh1O+/BT9HTd9NQ9/rNv5UERIUuRFIfej3Bl7il6KRGWQpoa1",
+	"NdS9PH3+/Pnzjfyo5093OoSqOFVf2XlKGSd/+/Dh/CVJhcgm2FylXuu+ZtkvcTpY0deofFZPVFpISHyJ",
+	"nVo1j+9fbNc+W0mm4Reerq1rYAOjN4t9tiMCHkIbHgyugXX1uJW43kEHKwYNb6WirPYRB2zcf/3wXglp",
+	"M4YrXOxJOFBjy0XvwkTKL1989913Tx6/aGde3cl9aRwagty7wj4+wwUTwZwMFkxWcZ2c7x42hzmyvb44",
+	"XLOhsphVwMDYyQyJ8kuzknjHrjLdu7s09FO4nzYxvgBXoPlLWVykBNRGNF+1/Us4l8Gi3yAsNu+wp0bu",
+	"aRt+b69hBhyks9Pvbhj+o3/7S1R82UBN0Y2DAZ597kuzaJQlva9r92BNJ06VW6qGx1embobsjxU49sm+",
+	"TrM5nUA9p8f+yvMFSBZXGoBu/DyHWyPhUQUvnuUyXJUvdQy3SttdWIj/105lwY3RvPchsNvh510R3Bcy",
+	"K8Wus/O3Vx9++enN+1G9/tjZ0f/9ZP5zcvT91afPJ9GLJ1+CFcfsuP2Fzv0vVlHUrZoH/Pz50xftIuK2",
+	"+PWlEUz7yE6qoCBdzrFRNHLDhI+wMAX36165R6jdHQrd7heGd3fjdK/IvWZrdb2dXADWjYEh8+KTtuWX",
+	"feqMfNebfZ8boTAYtYFsWPW0YxrCGOiHma6dBd4HO2PYMeUEbjOhIOnYYMNZCx1g/I4ri205gGGoZoOX",
+	"djCt2y92iOqu3QqktpdCrWLJdt6PPbyeVhevhnSTEZyp0k/VtsaDGyoKuldp3TUX2THN2KZ94XmHJOiC",
+	"ItZvi1HPxj9THc+JWnNNb1+ae5NSNScL8ysoTL5weX7H5IhckbrpYwpUH//nRiWUYMj6nlGv266jjHEO",
+	"CdF0htkelWIOWMq02h5w27oRXttd6Xc4vHYnoR7cztEv6a+TlcMP2baNvYJr+3s9gC/vFkI6ZSns3Wc7",
+	"FlxvFyF48uLJ42fPwnduvpsi4ltRMXaXjnizLFd3y9edCD0PhJqInG84H57t8pMkYM7/iiU7vHMLxl26",
+	"yuMu2SoHDaLeFl36tF9F3tDOhbou4o6OnirT6oI3ts/nTgOod9/sHZbmBKSGiIk5zTLgqqxYnEkRg1IE",
+	"eKJeEpqu6FqRydqT9MLJbKOnfF0fSv4uJpEr5oQNyGmyJloIOzDTOJ4V/WKRADkZ17RtMwv2Ylw2GBaX",
+	"Is0X+xOLXrjQiVL44+7WjvMu0e5Vqj6IVXfDeheoyLFHptU3Fly0kXMV5qbKwGevor+dy9xEYddkyInT",
+	"J78Ix9hRGceLCR37d/W3yMMt01cb41WYFeNZrnemvGz434pUGUIVWUmmNfCo9AgqknNDJtNlrcJmuelw",
+	"V9yyWmjRyKhAHZfLFJWFMj7dMSS+rd/ZwrYmoC0Bbq6qx4pyrYiaixWPCLOhY7avLrGWIZtW/Ye1An3q",
+	"nJdfNkcIqrqQqJ49ejG/oOc52x2UFeuqu9iuhlcp8rHlro3BAAfTO7A+ky0iRB6PR6eGOPZMEbDeiT6X",
+	"oJtvx9zF0qtTJLhsK1veiCIkKRBzyzhpuKxBh6LKEG4VSUteD9/ZmVocjNyyXaMLsLvbUya+WCypuHXs",
+	"7WgiQmdFVF8fc34lsHJb9iuDD7vj3G80zUH5yEfDon2OSQJxSiUktqd3oEjjk5Ndne6L5TYBYbucYFlL",
+	"P8vT1PV6z7lrTbyizDVaS4QNlPNd4svG8eYvfKZuWIeuax9ooMLgRFLe1G9LLFzlx8aqJ70CVJvFDsX+",
+	"2TWvvVNmtnkpdBAf6CxsKywcRiGZqJcd0QA5GN2q47kr8bhZnmDmihPgO8QZj7CqkwIq43k49abdKrnL",
+	"LE97U7kmiuVtMSRhCaZX+KBnLCvDMK5HpAlIrEMTjqPB4a8aKxPsITC6JK0GcDuOUXbaG+8uxOibNdlx",
+	"Kydakzo9ZD3IGrDwZ7eXghagjQ1FWm9Ma7jCrHf9l58wBqnWORlD0It6GNoXdQEXabWhg0+nLpvCr5aL",
+	"KwPwJE9t0U4jnV1Vf/wUauZovj5aUgxiUmaY9+KyHOUcR6n89KmU5jaq+O6Qr4NOv6e7JGrL89xeg6cG",
+	"dNHfn4aNkLtTD9uUNEQ/wPDrnqJZrwBIP0Ox5iYgDOFtQWAeztVihj+8z+CQZ9u/gN6XBjgMbvTW7iLs",
+	"Pt8O5m4cLHiEvq/F3WPNusaBDRxnY+giu+3a7sEXQMZvagJWI3T2slzwYH+637EvgU0hMRAI1dofqvLv",
+	"PZlEogYrXB16jc1KO4QNNjbgvntLlipO2OEa9zEIOcYp9o8YCteOpLFmS2ilMD0ViB0NLPECKzbjV4wP",
+	"c4e/ms6XDpaVFpjtBMKcyBCY0VS9cSBGbYbfo9FKgViF3larn1Or9FvHmR2R820h/RduR5XeJIbmFN27",
+	"bKx/0dWgR+nzULh/d8zbNOGIBrXDwHpwYcBT7t041EEY2Ag7L5fe6Mpoai66MZl97VPIiIOZIEyvjd7h",
+	"HFDKOgbwjpiDj4W4YeAJ8unIOV2u/Hvl7cjYT7CusQCEAcIMqEQG5d7FlMIvX9BOPhWB5jlLkGvbNMWo",
+	"qr++RYOAqze1MH9jU7FEkJnAUgRS5LO5VbrPzt+OiZESrXG1aD2rIsIS+9uvv759vfwu+sgNSbQ/Xfzw",
+	"ijx9+vR7ox3/+uHVmLyRUsjy2ffPnn9XlD53UV6+UtJ1LBK4jnCNaFkzC0VrWqXO0Uf+kb+h8ZyYE7Ql",
+	"RBVdozZ+fXtkE1WvycrlxcY0TQnTL4tSliLXTkJJgDNbSxRLjk5Esh5/5NdZPklZfH3qO+2hmdK8ZVgC",
+	"YXxMrhWk0+vTIkuWKXyGTV0j1/hGz2GhIF2CIkISNacSkghLRqagFJnSWCszG+ZKXJ/a5jlqTK5djYCx",
+	"BJpcn5ILoIkZ4Yc8TX3ZGvdKVP2d8loxCHJdyfi1Q33kobHK1x4pP7B5p3EwpDHXp8UgLjoBC2F85NU3",
+	"rQXHwmmBk/3D5eXj4Sps1NSQpfzSjs+m5qzwbXcc44/cVUJwqfq+HIcZw86oyLOTZ7YabMpi4NbzzxLg",
+	"mk2ZITSjs4zGczh6Mj4p72PlN3Oh88WCyvXodPRfZ1VgKIKOAe8pdc19MhBZCoi3tSJf1kI/ep+n6S8Z",
+	"3qhKIPvp6GT82M4mMuA0Y6PT0VP8yXqMkYwc04wdLx8f0zyxVtQZ6IZ77m5I5Eroujx1XJUrqssWQKgr",
+	"eqDIjC2Bu+Im6AoakzNEQwvMNH1JhJ4bgJp/+3ZEaKL7yCsIbiZY+R69ibBNCiuIqqI6BM379RLSsC4K",
+	"Q+O5FVf7bYLFWpQ+w+3Xq+D9sV1yzdD+RwoxxhYVVmulYXF6bcvbE03VDfq4zOv/yAGDvxwC0FgLQ1ot",
+	"w+mUIBfqZoSNyGJE8wnMmG3L1jCfy2vZf8JzKjF+znYCrZ1A07RFGEGvaUMjSVBGaqqO1Fq7wRzhhf2m",
+	"cUzfN7gcslu/zfBoOdcs3Wu00EZK3Dt+y19ZqbXTu1htaPTlE4bZZIIrKyE8OTnZCFGjWZYy2yT5+O/O",
+	"it0DuCiqozSwEV79kw37KrwToZGKpR0XpfpqdPD3uUDjvEG1yMitoFw7cmu7RmOspVKfopHnxAaskE5x",
+	"rBopO4ZbH5gSpGivLn/DG2yQ+f9c/vLe1d0jFCWW+gIiorQEuoBkTF5hrq+vnJ0Z3qfmANp1V9H0Bpzo",
+	"bVAhTymZgW1flwmlpcjm6AqeSmFrKtVJ0RtcdAMxCmGgw7cqCpZpRbFaVuKb7L/MsYeCB7bv/r+o3b+o",
+	"3RDUrh9Zuj3iyTZpCvQ/hlt9bFC69b0tUvUBJX40VsyBJs6g/cqu5eg1U81hHGdWZ/A13cwo4xo0tia/",
+	"O1HEYAszK1WGotiF70EMlyDZ1NbLCNY6+J2mN6pSqi6eU6OJvBKLzChW1wZWVynjN9dWpTKXYi1ycgOZ",
+	"LRrH8a5SXfTQNHdH2hJ0iV09jrxN8n7DpXmSd1gGhnO570PY8buXMqci58kATO1cCt9nAVuka7nG8Z1d",
+	"ISILsQRUmhJIwTkbWo7Xpr5Xz3ejtqXjddsC7utakcYOnGWjYU3zVQx/XjZJbP00EJKO16yJ3jp7Y48x",
+	"PVH34TQRMq6ZTxJBu47teRGkoBjb0ETfQ3kjjbS4yC4vRupk2wwl3G9aaLfb6cRpngCR4PCLQyPjdO+E",
+	"RQhn2Ny0qH2LEmwJx4OKsa/riudGX6JGwbZ6jUMUPWog3BgoMoFYLIDY0CUVESnEgjBDZSC+MeSXJ0SC",
+	"Aold472FTooVgVumtBlgKnzHb1uXkFzYbvEV0m2V9RVTASJu3VTl3ndp0gVfu4E12glc+RnzUwkK5LVP",
+	"nhGscFrgr+XbJQK/TWCRCQ08Xh/9hPERzbJYu6vuU1Ed+6/CZkUMjHnOF/qlbvn1tvQ65j8+wPwhrH9V",
+	"GLYrAtE74ZhkMJiqYoQ7tABkV0doZc5Ot2bTotjEM48/s+SL3aXhv4HOZB679Jj8Pmep9z9PwEg5zitg",
+	"Ddox5TGk1v6U80SAekmwRO+KygRLH1paq6y5DOWk7av0GhfSdpV2UtO3SYiUPrknhPrVd9cegJq+QpAa",
+	"Xm1BNwQiRGEh6UfQBwD6yT0BfRDe9QuHO4BXAk1ar9kxLDfE1M1we7kEeYRuSvtqzTVwTWIqJQPDkEpg",
+	"RORaaciuCSWXGjLy76ifXMucX/9HRK5TxsE8c/nsETpAsMGB+dU3O4g+8mub03+NBiCFEmOtcMKYGMrH",
+	"sDVddVHl/Dzx0zFFrj/mJydPY9wG/glH9hfzhv3h+qWzkGP5NsY/8ut3VOmjN+abo7evr11FNgl0Yd1n",
+	"aASZM56gccI5myiZ0YygxcmGz9vkOOeHqgxh7SdWf7PWc0BQG8E0aBe/xO/ufCk6yX9Uadx3t1uEyj/C",
+	"9shubg8rgPvw7rfmHVuCU+iwH4Q48C2aCumujxcJ68f2Az7/s9OyH82p5Bn6LonSeXxTc/8V/qQUptrm",
+	"isZCJjUFvPm8WtVwe0oSfIHS4CFdmMf/YvJ4VBe5OSObOVKV/umMMl7SK1dS3btGSVmwa2Bx8FjmvN2Y",
+	"cpFz9RVeK1947lB3ynqBZc73UGN7kThzAMefZc6/NB7Dj2BO4YAsCcvvHfi0DirJoRveJ+HZaoUHPKhj",
+	"nOH4s/nfl+OyRH7YbPELj8H2erZpgM7sYAmxMzzwhGiRJmRV9HhGbDNUe0zOiIS/g3UMFR0DLGoW6f82",
+	"8Wxbw7KZfi6T/aDo0+VFWw7zQKaHSmJjJ6PDfbH4M9ewYgBUt0NZD6tNjfbe2Vrzjb64Tz3U9sD+VMxa",
+	"2Yc5lXdi9vVg35YB2ehKxGbfYmiaplI73aPRATvVIMNW5JNoO2eyvc5w2ISeopU4OMVjW7/fF055vrOc",
+	"/0FJu9M2D8qM34kZhiooV99KQxZhCuPh2LLvUVXB8z7avFePXVBmvdIcNgTn5Bp4cj1uUEXLL9QB705x",
+	"JcLxFmkqVr2dJaGhsOxicKDnNVzG3hQ7GzEMGgDwrWngG1fBoklEsJeLDaj0nYPufCmqkYatRP5N9cX+",
+	"2PqVec8quzkoVTtL03ow57YPrXKEMdXUMNsdMRDVAY8/m6vRavL3ri+kU89Ovi88Zt4waJDJtjNaoUdA",
+	"iQXYqAfs4sp0k1X/Tc2n3hclbEbl9ik/297Ca8FhEGemWXUlBrt2NjsPwplJmg3uh4HHQbD+oKraPsAt",
+	"/MK5bijSQhdAMMVAr1hcmih9hA6WbqBrRZTA5AYXkxLgvuf5cCc1vI5TWdp5ru9bz6nMbtOWDoUnzhOK",
+	"rjAMq7rrtawSyL6OmQ0XCNB47sW61xtdTlkS1f0cZMPNEREJKl+AGpNrCQr0NVkA5aokuYtcGe0D6/kR",
+	"ymHVJCC+We7Jbf87+R9sLkbFjtrKQncFnmxhybERo/rhCrdpV1UseS8SQIDfHUkwti4B1R1N3uMO/lxY",
+	"UquzqYUFWURSl6/rsMGe7S5yMRVyJrQGfrSJC9ti8A/+3X2B/pUJwrX9HFQURoBZ/F6BLIP5JljK3ug3",
+	"eJfqniybdrfofaQ277hJTvsZDhma+zMcNKlkI33SJ5MVWWGJqAXd2kqqbXRwAcfV/OugAPaGJy7Mx4bN",
+	"EZeG6xm2UR8CYXRIxc/L4hCHkJf88HaybvLS4VQMuwpbGnHFSaUwRp8j2U2H/puQn4NTHaOAcwerDiSk",
+	"KS71zKXKFt5bzDWPsLBIVFGobTKnzLlPGF7QeM54Y4jpe1/AbPh7YYZ+mABNFIa4FGmTovkzTYa4a2dJ",
+	"QuimGawbf8C39rGdWAtJra6bBNtkvMlK4s746zePXPiYxO4gbbaFDLzrYUnOQa0ffaDXbu0IGjrG5Ayn",
+	"IAuagI3UXdE19h7nwtIlsgZ9SqTQVDM+I0xXYtKt01lwGJNL0Oa5+sith1GCE7pyTWbCqi42NZ1JX6pe",
+	"vdxU0K2RGldkC9i79YZC8M7zAfDiMKTyAWwtZtpGI4t7cGeM/Jne+CuNaW0cU1/tGbliBhYL7kRDj10p",
+	"3rYQiXRNKIlBapuz5vLIbAXfkqeSmHJsfuBq+wbiHeyTrxWR3PIeApkORtY+yFxZw4s59EcK6zBVjvJu",
+	"uJMwhbVXG3HnzS1TSMmqfPcGICOudHOA9dox/5xc6FKLjGQpjQ3MMGIUrz8WEmEqFpxDrAnTdzw2SRmv",
+	"C0/1M/iV4yt/zjN4B5pQggBwGbHmT3MgeBZYWKEmRs4o40MIXa+lHejrhLdd3eHsI9SXhHM4j95ym9wE",
+	"i0yvI5fOpFmKXXTupha+d74npojSIsvsSaNda0zO1A36pTDs1wtxtm4TTYyq6NKpfF4DrpcpIpYgk9yp",
+	"lTbgS/AAhRvmbh2GCeLiLrFF0gPwwcMi2U+G8RgGuFXd2x+Ywy/tIz0lkDldGqm5HpG/B9EFvskqNyqu",
+	"8D8v27Mk987ktRH07V5Fo7W5MPInJyeoTd1AFrAKePPd3t49V4r627T24a4PXHmpcA3ZeoUWJxqD/PdA",
+	"he2cpY0sW622bETWH5hnkVOoeVEqcioBLIJG9eJwRhv3P4GEqJrYYxP4nHnRPLAtBfJ4HtKZbBLVV0sW",
+	"al6ogyFGzb7lPFEM7cOaYMWBCY1vnBuqTGm2xr274YsN7m/GF3OU2uhYtrgFUZqulT15G7iNJWis7dlI",
+	"CNzhC6Hqxpd6tL+gdQhWTpfGx2HX8QUu6V9K9D0q0bnkJBErfjBFulIDPayRXcBS3KB0YIuP/+lEBAuA",
+	"irWprhP31QY2oCu0c+kMDd1vzzfjzY6eFFmzsUgtfavmRWl0ovVGfNuord1Jeu7e+ebdpHYjB3eUOpgO",
+	"EqTsxnrQ+ORz38zvWwxNzgrkvWNU8uBQGBqv7yMWuSs07zcMeYijOUBEDa7qARxiduIHjDvueeeq5M7V",
+	"7m7nR/6lb58h2Z0cniM5iO3DkqqtAYJn9bC8qSgo+U0ypxKT78qdBofD4Fh+L/ypK0DrWH1vjGqIUzoA",
+	"p7LLeghWZWd+SF7V8wo2E8BjX4OmLWb63L/zVV5UtzjfsuhgJhzDhXIpgbcW7rnDzf2NpizBGoxlpdJT",
+	"F3nt2gAZ7dmwn1J5HpMzTnLubnC5sgW9wQtf9iwPXe1BDvYAd9ut6yEut5v6sLfbjG5vsj8vPHIOq84o",
+	"1f1qHy8dYjW7Dj3q/Qshmqd2jbgOhhP+DAgtscJXRlR0aaM5B0ULi2k79JY6ef1T+Sw39n5wjccfSKO7",
+	"8m7KzvbJH392f33pwv5/KyjT3hiAhT0yqudlXY+S3tXvdK329UNVv7kv4eKXUpaIDCtwHVsUXdaCRg53",
+	"/scJm06bM2E1hlUlCSRRkbxnlIii+YNtPThZ2z8iG3tlGJybAF3e+AK6KpW20eXWoRkK4ZxOv3K0i0KK",
+	"l0gTkF5K1yvx0uzY4Yb1gnBwJeobi09Z+Iy+Kvw353HYoA2DfyAVmYBeAXADvIIe3s8NkKC0kK2hyDTW",
+	"6bq8n1GZE8YWdOb6+2FpL3zFFXkek7cu8V9plqaEziRAtXgxrvGR8l+idu7aDAZ897jKf9Hk+5DQKUe3",
+	"padhhYwuOAwgiLkzbqS67zGlhpIlTXMIx5JduiG+RsXcru2weeUYR1U3ijwqenQOd0THn+0f3ezFaAzW",
+	"IXOBBKRxWrQYhy3YDipm2ykezJZM3QF1NyCH89IZZqO7+xHZuvEyTzENdwbcgNYy3AxktdGHIccx5VyU",
+	"JTYmNL4JWkge4jQOUDsVp3gA5dlOfGBKjaG//VCqcuUlzJjSku1Iur8oX/vmPXhuL+uDK7QlbAeJKymH",
+	"e1D3nQffN+q/k1VMvqMH7wCgGB7N78OH1wOo9xtmMswJDc+S/LoegCn5qR/Qgdf/DlbIoK9d3F6Y27/0",
+	"zXMrXyr50MzKg3UQVlXWl35ARuUg943yKVVi8B251PBwGBy774NHdQbo/XKoQU7nEDoTLutBlCac+QHZ",
+	"U9+r10z4ju33DRauH1iqQVq/QGXeR4pkVGuQmNKUMc4h8c+w2E3QZ1Dheh/o7E6Oyua2y5rOhu2vvGny",
+	"K/1+5mwm62r8RrBrv0yaelWMrBdxFI2A5wtMr/A/eAPvp+CavjUJ4QOdHVQ6wM7EFHkwSgTxXAgFFSeX",
+	"LIXs3nKCKnzwYa/DJbgQWF92MRbihsGY/C4Fn9lG/pgmiv/0RQcx5bRsROx7EvHyJ80WjaXpLu1Uo0NR",
+	"Vhz9YQrUhSt0XvqqmvXewZegj14huBv4oN1JRP6mdfYLT9eHaiIMcS6ZXo9O//hUM32xGSe+sRyiZ4EO",
+	"3apPZvkkZXEQI4+d9botp9AKba/si1Wk2SU0OniLXHcH+JvbjEmo3YWD92xGANtV9qnhqYEu2tWzD/jG",
+	"N6+bmW0cXDFDaLZrZTSORd6h7jcO9aA6mYHYN6qQaYezO4C+Ux0bGATDYvN9KGIdAXm/atjdT2V4ScGs",
+	"6QEUMDPtA2pf/e5ZlbqJG9gRzvnBvnJI4JkZDiuOuwLbZ+dvifb72cmem+p4fcBA+bDw9LJSLYApouZm",
+	"Woy6bxCcffL/QS6DGfthhObK1MnwhQMahFtbRqByzGQqpBUDxGJhI61qcTjd5FuLMdgFcLdou28xh3BX",
+	"jUOWb8baFpTXL0ZPsRUFmlby8Su+8c2LrWYbBxdbrXi4j9i6TdlxrAeVWw3IvlG5NXdIe1e5dWAQDIvO",
+	"9yG39gXk/Qiudz+W4Xm1WdMDCK5m2gcUXPvhR4W8eXN0SxLKb5WQ5ANB714ySAXXUqQkSymHR4pMcpZ2",
+	"6xBTl5Q+j5wJzEhNhq26+l9/fDIorbBzmb0IuUxHp6NjRHU3S8gaZ+6ZuXbW2OVzEcxqtr0UGLCPp6hI",
+	"AlMrhblPvN17+yuUHSxDcgqOn8WjyfY3P9sah653lMx5tbRiOYItGxVaqCAJs1UVI6z5awvroeEe6ypW",
+	"95oYsWNrjAtbZpzEImM22LiSfe2+rS7qy6cv/z8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"errors"
 	"maps"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
@@ -46,7 +48,26 @@ func deployment(v lifecycle.View) Deployment {
 	if v.NodeID != "" && v.NodeStatus != controlplane.NodeOnline && !v.Status.Gone() {
 		d.NodeOfflineSince = some(v.NodeSince)
 	}
+	if v.Question != nil {
+		d.Question = question(*v.Question)
+	}
 	return d
+}
+
+func question(v lifecycle.QuestionView) *Question {
+	q := &Question{
+		Run: v.Run, Step: string(v.Step), Prompt: v.Prompt, AskedAt: v.AskedAt,
+		Deadline: v.Deadline, Fields: list(v.Approval.Fields), Teams: list(v.Approval.Teams),
+		Users: list(v.Approval.Users), MayAnswer: v.Refused == nil,
+	}
+	if said, ok := errors.AsType[*controlplane.Error](v.Refused); ok {
+		q.Refusal = some(strings.TrimSpace(said.Message + ". " + said.Remedy))
+	}
+	if v.Answer != nil {
+		q.Approved, q.AnsweredBy = &v.Answer.Approved, &v.Answer.By
+		q.AnsweredAt = &v.Answer.At
+	}
+	return q
 }
 
 func failure(f *controlplane.Failure) *Failure {
@@ -93,6 +114,10 @@ func step(v lifecycle.RunView, row controlplane.StepRow) Step {
 	if len(row.Outputs) > 0 {
 		s.Outputs = &row.Outputs
 	}
+	if len(row.Metadata) > 0 {
+		all := each(row.Metadata, func(m controlplane.Metadatum) Metadatum { return Metadatum(m) })
+		s.Metadata = &all
+	}
 	for _, written := range v.Pipeline.Steps {
 		if written.Key != row.Key {
 			continue
@@ -119,6 +144,8 @@ func inputs(s pipeline.Step) map[string]any {
 		for name, value := range s.Service.Env {
 			in[name] = value
 		}
+	case s.Approval != nil:
+		in["prompt"] = s.Approval.Prompt
 	}
 	return in
 }

@@ -218,13 +218,16 @@ func (e SecretGenerateAlphabet) Valid() bool {
 
 // Defines values for StepKind.
 const (
-	StepKindPlugin  StepKind = "plugin"
-	StepKindService StepKind = "service"
+	StepKindApproval StepKind = "approval"
+	StepKindPlugin   StepKind = "plugin"
+	StepKindService  StepKind = "service"
 )
 
 // Valid indicates whether the value is a known member of the StepKind enum.
 func (e StepKind) Valid() bool {
 	switch e {
+	case StepKindApproval:
+		return true
 	case StepKindPlugin:
 		return true
 	case StepKindService:
@@ -245,6 +248,7 @@ const (
 	StepStatusUndoing StepStatus = "undoing"
 	StepStatusUndone  StepStatus = "undone"
 	StepStatusUnknown StepStatus = "unknown"
+	StepStatusWaiting StepStatus = "waiting"
 )
 
 // Valid indicates whether the value is a known member of the StepStatus enum.
@@ -267,6 +271,8 @@ func (e StepStatus) Valid() bool {
 	case StepStatusUndone:
 		return true
 	case StepStatusUnknown:
+		return true
+	case StepStatusWaiting:
 		return true
 	default:
 		return false
@@ -344,6 +350,12 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 		return false
 	}
 }
+
+// ApprovalField defines model for ApprovalField.
+type ApprovalField = pipeline.ApprovalField
+
+// ApprovalStep The run waits until a person answers. The outputs are the fields, answer, answered_by and answered_at.
+type ApprovalStep = pipeline.ApprovalStep
 
 // AuditEntry defines model for AuditEntry.
 type AuditEntry struct {
@@ -424,7 +436,10 @@ type Deployment struct {
 	NodeOfflineSince *time.Time `json:"node_offline_since,omitempty"`
 	PipelineVersion  int        `json:"pipeline_version"`
 	Project          string     `json:"project"`
-	ReadyAt          *time.Time `json:"ready_at,omitempty"`
+
+	// Question What the latest run waits for a person to answer.
+	Question *Question  `json:"question,omitempty"`
+	ReadyAt  *time.Time `json:"ready_at,omitempty"`
 
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
@@ -634,6 +649,12 @@ type Me struct {
 	Teams       []string `json:"teams"`
 }
 
+// Metadatum defines model for Metadatum.
+type Metadatum struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
 // Name A DNS label of at most 40 characters.
 type Name = string
 
@@ -833,7 +854,7 @@ type PipelineSaved struct {
 	Version int    `json:"version"`
 }
 
-// PipelineStep Exactly one of service and plugin.
+// PipelineStep Exactly one of service, plugin and approval.
 type PipelineStep = pipeline.Step
 
 // PipelineUser defines model for PipelineUser.
@@ -1014,6 +1035,33 @@ type ProjectService struct {
 	Step    string  `json:"step"`
 	Tag     *string `json:"tag,omitempty"`
 	TagMode TagMode `json:"tag_mode"`
+}
+
+// Question What the latest run waits for a person to answer.
+type Question struct {
+	AnsweredAt *time.Time `json:"answered_at,omitempty"`
+	AnsweredBy *string    `json:"answered_by,omitempty"`
+
+	// Approved The answer; it is on its way to the node.
+	Approved *bool     `json:"approved,omitempty"`
+	AskedAt  time.Time `json:"asked_at"`
+
+	// Deadline The run fails then, by the clock of its node.
+	Deadline time.Time       `json:"deadline"`
+	Fields   []ApprovalField `json:"fields"`
+
+	// MayAnswer Whether the caller may.
+	MayAnswer bool   `json:"may_answer"`
+	Prompt    string `json:"prompt"`
+
+	// Refusal Why the caller may not.
+	Refusal *string `json:"refusal,omitempty"`
+	Run     int     `json:"run"`
+	Step    string  `json:"step"`
+
+	// Teams Who may answer, as far as they see the deployment. With neither teams nor users it is whoever has full access.
+	Teams []string `json:"teams"`
+	Users []string `json:"users"`
 }
 
 // Readiness defines model for Readiness.
@@ -1219,7 +1267,10 @@ type Step struct {
 	Kind    StepKind                `json:"kind"`
 	Lines   int64                   `json:"lines"`
 	Message *string                 `json:"message,omitempty"`
-	Needs   []string                `json:"needs"`
+
+	// Metadata What the plugin wants shown, in its order. Secrets are [secret].
+	Metadata *[]Metadatum `json:"metadata,omitempty"`
+	Needs    []string     `json:"needs"`
 
 	// Outputs Secret ones are [secret].
 	Outputs *map[string]interface{} `json:"outputs,omitempty"`
@@ -1237,6 +1288,14 @@ type Step struct {
 
 // StepKind defines model for Step.Kind.
 type StepKind string
+
+// StepAnswer defines model for StepAnswer.
+type StepAnswer struct {
+	Approved bool `json:"approved"`
+
+	// Fields Values by the name of the declared field.
+	Fields *map[string]interface{} `json:"fields,omitempty"`
+}
 
 // StepStatus defines model for StepStatus.
 type StepStatus string
@@ -1602,6 +1661,9 @@ type ListUsersParams struct {
 // CreateDeploymentJSONRequestBody defines body for CreateDeployment for application/json ContentType.
 type CreateDeploymentJSONRequestBody = DeploymentCreate
 
+// AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
+type AnswerStepJSONRequestBody = StepAnswer
+
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
@@ -1815,6 +1877,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 	GetRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AnswerStepWithBody Answer an approval that a run waits for
+	//
+	// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+	AnswerStepWithBody(ctx context.Context, id InId, run InRun, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AnswerStep Answer an approval that a run waits for
+	//
+	// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+	AnswerStep(ctx context.Context, id InId, run InRun, step InStep, body AnswerStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListStepLog Log lines of a step, oldest first
 	//
@@ -2633,6 +2713,44 @@ func (c *Client) ListRuns(ctx context.Context, id InId, reqEditors ...RequestEdi
 // Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 func (c *Client) GetRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRunRequest(c.Server, id, run)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AnswerStepWithBody Answer an approval that a run waits for
+//
+// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+func (c *Client) AnswerStepWithBody(ctx context.Context, id InId, run InRun, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAnswerStepRequestWithBody(c.Server, id, run, step, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AnswerStep Answer an approval that a run waits for
+//
+// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+func (c *Client) AnswerStep(ctx context.Context, id InId, run InRun, step InStep, body AnswerStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAnswerStepRequest(c.Server, id, run, step, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4853,6 +4971,67 @@ func NewGetRunRequest(server string, id InId, run InRun) (*http.Request, error) 
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewAnswerStepRequest calls the generic AnswerStep builder with application/json body
+func NewAnswerStepRequest(server string, id InId, run InRun, step InStep, body AnswerStepJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAnswerStepRequestWithBody(server, id, run, step, "application/json", bodyReader)
+}
+
+// NewAnswerStepRequestWithBody constructs an http.Request for the AnswerStep method, with any body, and a specified content type
+func NewAnswerStepRequestWithBody(server string, id InId, run InRun, step InStep, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run", run, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/runs/%s/steps/%s/answer", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -8117,6 +8296,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 	GetRunWithResponse(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*GetRunResponse, error)
 
+	// AnswerStepWithBodyWithResponse Answer an approval that a run waits for
+	//
+	// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+	AnswerStepWithBodyWithResponse(ctx context.Context, id InId, run InRun, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AnswerStepResponse, error)
+
+	// AnswerStepWithResponse Answer an approval that a run waits for
+	//
+	// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+	AnswerStepWithResponse(ctx context.Context, id InId, run InRun, step InStep, body AnswerStepJSONRequestBody, reqEditors ...RequestEditorFn) (*AnswerStepResponse, error)
+
 	// ListStepLogWithResponse Log lines of a step, oldest first
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -9398,6 +9595,54 @@ func (r GetRunResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AnswerStepResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AnswerStepResponse) GetJSON200() *Deployment {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AnswerStepResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AnswerStepResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AnswerStepResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AnswerStepResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AnswerStepResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12763,6 +13008,36 @@ func (c *ClientWithResponses) GetRunWithResponse(ctx context.Context, id InId, r
 	return ParseGetRunResponse(rsp)
 }
 
+// AnswerStepWithBodyWithResponse Answer an approval that a run waits for
+//
+// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+func (c *ClientWithResponses) AnswerStepWithBodyWithResponse(ctx context.Context, id InId, run InRun, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AnswerStepResponse, error) {
+	rsp, err := c.AnswerStepWithBody(ctx, id, run, step, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAnswerStepResponse(rsp)
+}
+
+// AnswerStepWithResponse Answer an approval that a run waits for
+//
+// Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/runs/{run}/steps/{step}/answer (the `AnswerStep` operationId).
+func (c *ClientWithResponses) AnswerStepWithResponse(ctx context.Context, id InId, run InRun, step InStep, body AnswerStepJSONRequestBody, reqEditors ...RequestEditorFn) (*AnswerStepResponse, error) {
+	rsp, err := c.AnswerStep(ctx, id, run, step, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAnswerStepResponse(rsp)
+}
+
 // ListStepLogWithResponse Log lines of a step, oldest first
 //
 // Returns a wrapper object for the known response body format(s).
@@ -14380,6 +14655,39 @@ func ParseGetRunResponse(rsp *http.Response) (*GetRunResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAnswerStepResponse parses an HTTP response from a AnswerStepWithResponse call
+func ParseAnswerStepResponse(rsp *http.Response) (*AnswerStepResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AnswerStepResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deployment
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -139,9 +139,10 @@ func save(
 func uses(p pipeline.Pipeline) (services, plugins []string) {
 	services, plugins = []string{}, []string{}
 	for _, s := range p.Steps {
-		if s.Service != nil {
+		switch {
+		case s.Service != nil:
 			services = append(services, s.Service.Name)
-		} else {
+		case s.Plugin != nil:
 			plugins = append(plugins, s.Plugin.Name)
 		}
 	}

@@ -26,10 +26,12 @@ func plan(orders []controlplane.Order, sent map[string]mark) (changed []wire.Goa
 type mark struct {
 	generation int64
 	ready      bool
+	// answers counts them; they only ever get more.
+	answers int
 }
 
 func markOf(o controlplane.Order) mark {
-	return mark{generation: o.Generation, ready: isReady(o)}
+	return mark{generation: o.Generation, ready: isReady(o), answers: len(o.Answers)}
 }
 
 func isReady(o controlplane.Order) bool {
@@ -45,13 +47,20 @@ func marks(orders []controlplane.Order) map[string]mark {
 }
 
 func goal(o controlplane.Order) wire.Goal {
-	return wire.Goal{
+	g := wire.Goal{
 		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
 		Run: string(o.Run), Ready: isReady(o), Version: o.Version, Pipeline: o.Pipeline,
 		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,
 			Environment: o.Environment, Project: o.Project,
 			Domain: o.Name + "." + o.Environment + "." + o.Domain, URLs: o.URLs},
 	}
+	for key, a := range o.Answers {
+		if g.Answers == nil {
+			g.Answers = map[pipeline.StepKey]wire.Answer{}
+		}
+		g.Answers[key] = wire.Answer{Approved: a.Approved, By: a.By, At: a.At, Fields: a.Fields}
+	}
+	return g
 }
 
 // messages splits goals so that each message stays small. Full ones say with

@@ -14,6 +14,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// errUnexpected ends a session whose agent says what it may not.
+var errUnexpected = errors.New("the agent sent what does not fit")
+
 // receive takes reports in order. An event is acknowledged after its commit,
 // so one that could not be stored comes again.
 func (s *session) receive(ctx context.Context) error {
@@ -45,9 +48,9 @@ func (s *session) take(ctx context.Context, r wire.Report) error {
 		}
 		return nil
 	case wire.Welcome, wire.LogBatch:
-		return fmt.Errorf("the agent sent %T where it does not belong", r)
+		return fmt.Errorf("%w: %T does not belong here", errUnexpected, r)
 	}
-	return fmt.Errorf("the agent sent an unknown %T", r)
+	return fmt.Errorf("%w: an unknown %T", errUnexpected, r)
 }
 
 // event is acknowledged once it is committed.
@@ -197,7 +200,7 @@ func (s *session) logConnection(ctx context.Context) error {
 		}
 		batch, ok := r.(wire.LogBatch)
 		if !ok {
-			return fmt.Errorf("the agent sent %T on the log connection", r)
+			return fmt.Errorf("%w: %T on the log connection", errUnexpected, r)
 		}
 		lines, of := logLines(batch.Lines)
 		if err := s.Logbook.Append(ctx, s.actor, s.link.Node.ID, lines, of); err != nil {
@@ -212,20 +215,25 @@ func (s *session) logConnection(ctx context.Context) error {
 func report(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	r := lifecycle.Report{Node: node, Seq: e.Seq,
 		Deployment: controlplane.DeploymentID(e.Deployment), Generation: e.Generation,
-		Run: controlplane.RunID(e.Run), At: e.At, Code: e.Code, Message: e.Message, Left: e.Left}
+		Run: controlplane.RunID(e.Run), At: e.At, Code: e.Code, Message: e.Message, Left: e.Left,
+		Deadline: e.Deadline}
 	if e.Step == "" {
 		r.Status = controlplane.DeploymentStatus(e.Phase)
 		return r
 	}
 	r.Step = &controlplane.StepRow{Key: e.Step, Status: e.Status, ExitCode: e.ExitCode,
 		Outputs: e.Outputs, Sealed: e.Sealed}
+	for _, m := range e.Metadata {
+		r.Step.Metadata = append(r.Step.Metadata, controlplane.Metadatum(m))
+	}
 	return r
 }
 
 func progress(p wire.Progress) controlplane.Progress {
 	return controlplane.Progress{Deployment: controlplane.DeploymentID(p.Deployment),
 		Run: controlplane.RunID(p.Run), Step: p.Step, At: time.Now(), PulledBytes: p.PulledBytes,
-		TotalBytes: p.TotalBytes, Lines: p.Lines, Bytes: p.Bytes, LastOutput: p.LastOutput}
+		TotalBytes: p.TotalBytes, PulledLayers: p.PulledLayers, TotalLayers: p.TotalLayers,
+		Lines: p.Lines, Bytes: p.Bytes, LastOutput: p.LastOutput}
 }
 
 func logLines(all []wire.LogLine) ([]controlplane.LogLine, []controlplane.DeploymentID) {

@@ -126,9 +126,12 @@ func stepRows(p pipeline.Pipeline) []controlplane.StepRow {
 	for i, key := range p.Order {
 		s, _ := p.Step(key)
 		row := controlplane.StepRow{Key: key, Position: i + 1, Kind: "plugin"}
-		if s.Service != nil {
+		switch {
+		case s.Service != nil:
 			row.Kind, row.Title = "service", s.Service.Name+":"+s.Service.Image.Tag
-		} else {
+		case s.Approval != nil:
+			row.Kind, row.Title = "approval", "approval"
+		default:
 			row.Title = s.Plugin.Name + ":" + s.Plugin.Image.Tag
 		}
 		rows = append(rows, row)

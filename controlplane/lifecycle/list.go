@@ -17,6 +17,8 @@ type View struct {
 	Services []ServiceView
 	// UsualSeconds is the sum of the steps' usual durations; zero if unknown.
 	UsualSeconds float64
+	// Question is what the run waits for; nil if it waits for nobody.
+	Question *QuestionView
 	// ExpiresAt is when it is removed for lack of interest; zero is never.
 	ExpiresAt time.Time
 }
@@ -125,6 +127,10 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return nil, err
 	}
+	asked, err := questions(ctx, tx, actor, found)
+	if err != nil {
+		return nil, err
+	}
 	usual := map[controlplane.ProjectID]map[pipeline.StepKey]float64{}
 	all := make([]View, len(found))
 	for i, d := range found {
@@ -135,7 +141,7 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 		}
 		all[i] = View{Deployment: d, Level: access.Level(actor, object(d)),
 			Services:     l.services(d, hosts[d.ID], health[d.ID]),
-			UsualSeconds: total(usual[d.ProjectID]), ExpiresAt: expiries[d.ID]}
+			UsualSeconds: total(usual[d.ProjectID]), Question: asked[d.ID], ExpiresAt: expiries[d.ID]}
 	}
 	return all, nil
 }

@@ -26,6 +26,8 @@ type Report struct {
 	Code    string
 	Message string
 	Left    []string
+	// Deadline is until when an approval that is waiting does so.
+	Deadline time.Time
 }
 
 // Apply takes a report once: a number that was seen before changes nothing, and
@@ -92,6 +94,9 @@ func (l *Lifecycle) applyStep(ctx context.Context, tx *postgres.Tx, d controlpla
 	if err != nil {
 		return err
 	}
+	if err := askPeople(ctx, tx, run, step, r); err != nil {
+		return err
+	}
 	if step.Status == pipeline.StepFailed && d.Goal == controlplane.GoalPresent {
 		f := &controlplane.Failure{Step: step.Key, Code: r.Code, Message: r.Message}
 		if err := tx.MoveRun(ctx, r.Run, run.Status, false, f); err != nil {
@@ -105,6 +110,10 @@ func (l *Lifecycle) applyStep(ctx context.Context, tx *postgres.Tx, d controlpla
 	}
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
 		Step: &moved, Run: run.Number})
+	if err == nil && moved.Kind == "approval" {
+		// What it waits for is shown with the deployment.
+		_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	}
 	if err != nil || moved.Kind != "service" || r.Generation != d.Generation {
 		return err
 	}
@@ -140,6 +149,8 @@ func stepDetail(s controlplane.StepRow) string {
 		return fmt.Sprintf("%s: %s", s.Key, s.Message)
 	case pipeline.StepDone:
 		return fmt.Sprintf("%s done", s.Key)
+	case pipeline.StepWaiting:
+		return fmt.Sprintf("%s waits for an answer", s.Key)
 	}
 	return fmt.Sprintf("%s %s", s.Key, s.Status)
 }

@@ -223,7 +223,19 @@ func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlpla
 			return nil, err
 		}
 	}
-	return all, nil
+	return all, t.addAnswers(ctx, all)
+}
+
+func (t *Tx) addAnswers(ctx context.Context, all []controlplane.Order) error {
+	runs := make([]controlplane.RunID, len(all))
+	for i, o := range all {
+		runs[i] = o.Run
+	}
+	said, err := t.answers(ctx, runs)
+	for i, o := range all {
+		all[i].Answers = said[o.Run]
+	}
+	return err
 }
 
 // Routes gives every host there is, with what stands behind it.

@@ -128,6 +128,9 @@ func step(r dbsqlc.RunStep) (controlplane.StepRow, error) {
 		code := int(*r.ExitCode)
 		s.ExitCode = &code
 	}
+	if err := decode(r.Metadata, &s.Metadata); err != nil {
+		return s, err
+	}
 	return s, decode(r.Outputs, &s.Outputs)
 }
 
@@ -147,6 +150,12 @@ func (t *Tx) MoveStep(
 	if s.Outputs != nil {
 		var err error
 		if p.Outputs, err = encode(s.Outputs); err != nil {
+			return s, err
+		}
+	}
+	if len(s.Metadata) > 0 {
+		var err error
+		if p.Metadata, err = encode(s.Metadata); err != nil {
 			return s, err
 		}
 	}

@@ -36,6 +36,7 @@ WHERE environment_id = @environment_id ORDER BY name FOR UPDATE;
 -- What is promised on each node, deployment by deployment, and what of it is
 -- really used.
 SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+    EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
     coalesce((SELECT sum(h.memory) FROM service_health h
         WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
 FROM deployments d
@@ -139,7 +140,7 @@ SELECT * FROM run_steps WHERE run_id = @run_id ORDER BY position;
 -- name: MoveRunStep :one
 -- What the agent reported of a step. What its undo said never hides why it failed.
 UPDATE run_steps SET status = @status,
-    started_at = CASE WHEN @status IN ('pulling', 'running') THEN coalesce(started_at, @at)
+    started_at = CASE WHEN @status IN ('pulling', 'running', 'waiting') THEN coalesce(started_at, @at)
         ELSE started_at END,
     ended_at = CASE WHEN @status IN ('done', 'failed') THEN @at ELSE ended_at END,
     code = CASE WHEN @code::text = '' OR code <> '' AND @status IN ('undoing', 'undone')
@@ -149,18 +150,20 @@ UPDATE run_steps SET status = @status,
     exit_code = CASE WHEN code <> '' AND @status IN ('undoing', 'undone') THEN exit_code
         ELSE coalesce(sqlc.narg(exit_code), exit_code) END,
     outputs = coalesce(sqlc.narg(outputs)::jsonb, outputs),
-    sealed = coalesce(sqlc.narg(sealed)::bytea, sealed)
+    sealed = coalesce(sqlc.narg(sealed)::bytea, sealed),
+    metadata = coalesce(sqlc.narg(metadata)::jsonb, metadata)
 WHERE run_id = @run_id AND key = @key RETURNING *;
 
 -- name: ListUsualSeconds :many
--- The median of each step's last twelve good runs in the project.
+-- The median of each step's last twelve good runs in the project. How long a
+-- person takes to answer is no measure of anything.
 SELECT key, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)::double precision AS seconds
 FROM (
     SELECT s.key, extract(epoch FROM s.ended_at - s.started_at) AS seconds,
         row_number() OVER (PARTITION BY s.key ORDER BY r.created_at DESC) AS nth
     FROM run_steps s JOIN runs r ON r.id = s.run_id
     WHERE r.project_id = @project_id AND r.status IN ('ready', 'removed') AND s.status = 'done'
-        AND s.started_at IS NOT NULL AND s.ended_at IS NOT NULL
+        AND s.kind <> 'approval' AND s.started_at IS NOT NULL AND s.ended_at IS NOT NULL
 ) recent WHERE nth <= 12 GROUP BY key;
 
 -- name: ReserveLines :one
@@ -216,7 +219,8 @@ ORDER BY deployment_id, step, main DESC, port_name;
 DELETE FROM service_health WHERE deployment_id = @deployment_id;
 
 -- name: ListNodeGoals :many
--- What should be true on one node: everything not yet settled as gone.
+-- What should be true on one node: everything not yet settled as gone, and
+-- whose turn has come.
 SELECT d.id, d.name, d.generation, d.want, d.status, p.name AS project, e.name AS environment,
     e.domain, r.id AS run_id, r.pipeline_version, r.pipeline
 FROM deployments d
@@ -225,6 +229,7 @@ JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT * FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
 WHERE d.node_id = @node_id AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+    AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
 ORDER BY d.id;
 
 -- name: ListRoutes :many

@@ -1012,6 +1012,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer an approval that a run waits for
+         * @description Once: the second answer is refused and told whose the first was. A rejection fails the run, which is undone.
+         */
+        post: operations["answerStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/services/{step}/logs": {
         parameters: {
             query?: never;
@@ -1724,7 +1744,7 @@ export interface components {
         /** @enum {string} */
         DeploymentStatus: "queued" | "applying" | "ready" | "undoing" | "failed" | "canceled" | "removing" | "removed" | "stuck" | "forgotten";
         /** @enum {string} */
-        StepStatus: "pending" | "pulling" | "running" | "done" | "failed" | "undoing" | "undone" | "skipped" | "unknown";
+        StepStatus: "pending" | "pulling" | "running" | "waiting" | "done" | "failed" | "undoing" | "undone" | "skipped" | "unknown";
         /** @enum {string} */
         Health: "starting" | "healthy" | "unhealthy" | "stopped" | "unknown";
         DeploymentCreate: {
@@ -1776,6 +1796,40 @@ export interface components {
             expires_at?: string;
             left?: string[];
             level: components["schemas"]["Level"];
+            question?: components["schemas"]["Question"];
+        };
+        /** @description What the latest run waits for a person to answer. */
+        Question: {
+            run: number;
+            step: string;
+            prompt: string;
+            /** Format: date-time */
+            asked_at: string;
+            /**
+             * Format: date-time
+             * @description The run fails then, by the clock of its node.
+             */
+            deadline: string;
+            fields: components["schemas"]["ApprovalField"][];
+            /** @description Who may answer, as far as they see the deployment. With neither teams nor users it is whoever has full access. */
+            teams: string[];
+            users: string[];
+            /** @description Whether the caller may. */
+            may_answer: boolean;
+            /** @description Why the caller may not. */
+            refusal?: string;
+            /** @description The answer; it is on its way to the node. */
+            approved?: boolean;
+            answered_by?: string;
+            /** Format: date-time */
+            answered_at?: string;
+        };
+        StepAnswer: {
+            approved: boolean;
+            /** @description Values by the name of the declared field. */
+            fields?: {
+                [key: string]: unknown;
+            };
         };
         Failure: {
             step?: string;
@@ -1883,7 +1937,7 @@ export interface components {
             /** @description Place in the order */
             position: number;
             /** @enum {string} */
-            kind: "service" | "plugin";
+            kind: "service" | "plugin" | "approval";
             /** @description The service or plugin */
             title: string;
             needs: string[];
@@ -1905,8 +1959,14 @@ export interface components {
             inputs?: {
                 [key: string]: unknown;
             };
+            /** @description What the plugin wants shown, in its order. Secrets are [secret]. */
+            metadata?: components["schemas"]["Metadatum"][];
             /** Format: int64 */
             lines: number;
+        };
+        Metadatum: {
+            name: string;
+            value: string;
         };
         LogLine: {
             run: number;
@@ -1959,12 +2019,13 @@ export interface components {
             steps: components["schemas"]["PipelineStep"][];
             order?: string[];
         };
-        /** @description Exactly one of service and plugin. */
+        /** @description Exactly one of service, plugin and approval. */
         PipelineStep: {
             key: components["schemas"]["Name"];
             needs?: components["schemas"]["Name"][];
             service?: components["schemas"]["ServiceStep"];
             plugin?: components["schemas"]["PluginStep"];
+            approval?: components["schemas"]["ApprovalStep"];
             position?: {
                 x: number;
                 y: number;
@@ -2017,6 +2078,27 @@ export interface components {
             resources?: components["schemas"]["Resources"];
             /** @description Replaces the component's. */
             network?: boolean;
+        };
+        /** @description The run waits until a person answers. The outputs are the fields, answer, answered_by and answered_at. */
+        ApprovalStep: {
+            /** @description May hold references, but none to a secret. */
+            prompt: string;
+            fields?: components["schemas"]["ApprovalField"][];
+            /** @description Who may answer. With neither teams nor users it is whoever has full access to the deployment; admins always may. */
+            teams?: string[];
+            users?: string[];
+            /** @default 86400 */
+            timeout_seconds: number;
+        };
+        ApprovalField: {
+            name: string;
+            label?: string;
+            /** @enum {string} */
+            type: "string" | "number" | "boolean" | "choice";
+            choices?: string[];
+            required?: boolean;
+            /** @description Of the field's type. */
+            default?: unknown;
         };
         /** @description Filled in by the control plane at save. */
         ImageRef: {
@@ -3967,6 +4049,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogLineList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    answerStep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The run's number. */
+                run: components["parameters"]["InRun"];
+                step: components["parameters"]["InStep"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepAnswer"];
+            };
+        };
+        responses: {
+            /** @description Answered */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
                 };
             };
             default: components["responses"]["Problem"];

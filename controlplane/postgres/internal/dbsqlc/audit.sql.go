@@ -328,7 +328,7 @@ const putAuditKey = `-- name: PutAuditKey :exec
 UPDATE audit_head SET sealed_key = $1
 `
 
-// Keeps the key that the first start made, or the same key sealed anew.
+// Keeps the key that the first start made.
 func (q *Queries) PutAuditKey(ctx context.Context, sealedKey []byte) error {
 	_, err := q.db.Exec(ctx, putAuditKey, sealedKey)
 	return err

@@ -728,6 +728,7 @@ JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
 WHERE d.node_id = $1 AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+    AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
 ORDER BY d.id
 `
 
@@ -745,7 +746,8 @@ type ListNodeGoalsRow struct {
 	Pipeline        []byte
 }
 
-// What should be true on one node: everything not yet settled as gone.
+// What should be true on one node: everything not yet settled as gone, and
+// whose turn has come.
 func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNodeGoalsRow, error) {
 	rows, err := q.db.Query(ctx, listNodeGoals, nodeID)
 	if err != nil {
@@ -813,6 +815,7 @@ func (q *Queries) ListProgress(ctx context.Context, deploymentID string) ([]List
 
 const listReservations = `-- name: ListReservations :many
 SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+    EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
     coalesce((SELECT sum(h.memory) FROM service_health h
         WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
 FROM deployments d
@@ -826,6 +829,7 @@ type ListReservationsRow struct {
 	Cpu        float64
 	MemoryMib  int64
 	Gpus       []string
+	Waiting    bool
 	MemoryUsed int64
 }
 
@@ -846,6 +850,7 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 			&i.Cpu,
 			&i.MemoryMib,
 			&i.Gpus,
+			&i.Waiting,
 			&i.MemoryUsed,
 		); err != nil {
 			return nil, err
@@ -922,7 +927,7 @@ func (q *Queries) ListRoutes(ctx context.Context) ([]ListRoutesRow, error) {
 }
 
 const listRunSteps = `-- name: ListRunSteps :many
-SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress FROM run_steps WHERE run_id = $1 ORDER BY position
+SELECT run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata FROM run_steps WHERE run_id = $1 ORDER BY position
 `
 
 // The steps of a run, in order.
@@ -951,6 +956,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 			&i.Sealed,
 			&i.Lines,
 			&i.Progress,
+			&i.Metadata,
 		); err != nil {
 			return nil, err
 		}
@@ -1081,7 +1087,7 @@ FROM (
         row_number() OVER (PARTITION BY s.key ORDER BY r.created_at DESC) AS nth
     FROM run_steps s JOIN runs r ON r.id = s.run_id
     WHERE r.project_id = $1 AND r.status IN ('ready', 'removed') AND s.status = 'done'
-        AND s.started_at IS NOT NULL AND s.ended_at IS NOT NULL
+        AND s.kind <> 'approval' AND s.started_at IS NOT NULL AND s.ended_at IS NOT NULL
 ) recent WHERE nth <= 12 GROUP BY key
 `
 
@@ -1090,7 +1096,8 @@ type ListUsualSecondsRow struct {
 	Seconds float64
 }
 
-// The median of each step's last twelve good runs in the project.
+// The median of each step's last twelve good runs in the project. How long a
+// person takes to answer is no measure of anything.
 func (q *Queries) ListUsualSeconds(ctx context.Context, projectID string) ([]ListUsualSecondsRow, error) {
 	rows, err := q.db.Query(ctx, listUsualSeconds, projectID)
 	if err != nil {
@@ -1287,7 +1294,7 @@ func (q *Queries) MoveRun(ctx context.Context, arg MoveRunParams) error {
 
 const moveRunStep = `-- name: MoveRunStep :one
 UPDATE run_steps SET status = $1,
-    started_at = CASE WHEN $1 IN ('pulling', 'running') THEN coalesce(started_at, $2)
+    started_at = CASE WHEN $1 IN ('pulling', 'running', 'waiting') THEN coalesce(started_at, $2)
         ELSE started_at END,
     ended_at = CASE WHEN $1 IN ('done', 'failed') THEN $2 ELSE ended_at END,
     code = CASE WHEN $3::text = '' OR code <> '' AND $1 IN ('undoing', 'undone')
@@ -1297,8 +1304,9 @@ UPDATE run_steps SET status = $1,
     exit_code = CASE WHEN code <> '' AND $1 IN ('undoing', 'undone') THEN exit_code
         ELSE coalesce($5, exit_code) END,
     outputs = coalesce($6::jsonb, outputs),
-    sealed = coalesce($7::bytea, sealed)
-WHERE run_id = $8 AND key = $9 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress
+    sealed = coalesce($7::bytea, sealed),
+    metadata = coalesce($8::jsonb, metadata)
+WHERE run_id = $9 AND key = $10 RETURNING run_id, key, position, kind, title, status, started_at, ended_at, code, message, exit_code, outputs, sealed, lines, progress, metadata
 `
 
 type MoveRunStepParams struct {
@@ -1309,6 +1317,7 @@ type MoveRunStepParams struct {
 	ExitCode *int32
 	Outputs  []byte
 	Sealed   []byte
+	Metadata []byte
 	RunID    string
 	Key      string
 }
@@ -1323,6 +1332,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		arg.ExitCode,
 		arg.Outputs,
 		arg.Sealed,
+		arg.Metadata,
 		arg.RunID,
 		arg.Key,
 	)
@@ -1343,6 +1353,7 @@ func (q *Queries) MoveRunStep(ctx context.Context, arg MoveRunStepParams) (RunSt
 		&i.Sealed,
 		&i.Lines,
 		&i.Progress,
+		&i.Metadata,
 	)
 	return i, err
 }

@@ -20,6 +20,19 @@ type ApiToken struct {
 	LastUsedAt *time.Time
 }
 
+type Approval struct {
+	RunID      string
+	Step       string
+	Prompt     string
+	AskedAt    time.Time
+	Deadline   time.Time
+	Approval   []byte
+	Approved   *bool
+	Fields     []byte
+	AnsweredBy *string
+	AnsweredAt *time.Time
+}
+
 type Audit struct {
 	ID            int64
 	At            time.Time
@@ -306,6 +319,28 @@ type ProjectService struct {
 	ServiceID string
 }
 
+type Queue struct {
+	RunID        string
+	DeploymentID string
+	Scope        string
+	Priority     int16
+	Wait         bool
+	Ask          []byte
+	Turn         float64
+	Position     int32
+	Reason       string
+	QueuedAt     time.Time
+	Deadline     *time.Time
+	StartedAt    *time.Time
+	LeftAt       *time.Time
+	Attempts     int32
+}
+
+type QueueClock struct {
+	Scope string
+	Turn  float64
+}
+
 type Registry struct {
 	ID          string
 	Name        string
@@ -350,6 +385,7 @@ type RunStep struct {
 	Sealed    []byte
 	Lines     int64
 	Progress  []byte
+	Metadata  []byte
 }
 
 type Secret struct {

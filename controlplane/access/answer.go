@@ -1,0 +1,39 @@
+package access
+
+import (
+	"slices"
+	"strings"
+)
+
+// CheckAnswer allows answering an approval of the deployment. The teams and
+// users it names may, as far as they see the deployment at all, be it with
+// read access only; if it names nobody, it takes full access.
+func CheckAnswer(a Actor, o Object, teams, users []string) error {
+	if err := Check(a, ReadDeployment, o); err != nil || a.Admin() {
+		return err
+	}
+	if len(teams)+len(users) == 0 {
+		return Check(a, WriteDeployment, o)
+	}
+	member := func(team string) bool { return slices.Contains(a.user.Teams, team) }
+	if slices.Contains(users, a.user.Name) || slices.ContainsFunc(teams, member) {
+		return nil
+	}
+	return forbidden("you may not answer this", "Ask "+Answerers(teams, users)+".")
+}
+
+// Answerers says in words who may answer, besides admins.
+func Answerers(teams, users []string) string {
+	var who []string
+	for _, t := range teams {
+		who = append(who, "a member of team "+t)
+	}
+	who = append(who, users...)
+	if len(who) == 0 {
+		return "somebody with full access to the project or the environment"
+	}
+	if last := len(who) - 1; last > 0 {
+		return strings.Join(who[:last], ", ") + " or " + who[last]
+	}
+	return who[0]
+}

@@ -1,0 +1,208 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Reply is what a person answers to a question.
+type Reply struct {
+	Run      int
+	Step     pipeline.StepKey
+	Approved bool
+	Fields   map[string]any
+}
+
+// QuestionView is what a deployment waits for, as one person sees it.
+type QuestionView struct {
+	controlplane.Question
+	// Refused is why this person may not answer; nil if they may.
+	Refused error
+}
+
+// Answer answers a run's question, once: the second of two is told who was
+// faster. The row wakes the node's session, which tells the agent.
+func (l *Lifecycle) Answer(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID, r Reply) (controlplane.Deployment, error) {
+	entry := actor.Entry("answer approval", "deployment "+string(id))
+	err := l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		d, err := tx.LockDeployment(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := access.Check(actor, access.ReadDeployment, object(d)); err != nil {
+			return err
+		}
+		entry.Object = fmt.Sprintf("deployment %s, step %s", d.Name, r.Step)
+		entry.Project, entry.Environment = d.ProjectID, d.EnvironmentID
+		entry.Detail = "rejected"
+		if r.Approved {
+			entry.Detail = "approved"
+		}
+		return answer(ctx, tx, actor, d, r)
+	})
+	if err != nil {
+		return controlplane.Deployment{}, err
+	}
+	return l.Get(ctx, actor, id)
+}
+
+func answer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment, r Reply) error {
+	q, err := tx.Question(ctx, d.ID, r.Run, r.Step)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return unasked(ctx, tx, actor, d, r)
+	}
+	if err != nil {
+		return err
+	}
+	a := q.Approval
+	if err := access.CheckAnswer(actor, object(d), a.Teams, a.Users); err != nil {
+		return err
+	}
+	if !q.Open() {
+		return closed(q)
+	}
+	fields, problems := a.Answers(r.Approved, r.Fields)
+	if len(problems) > 0 {
+		return wrongFields(problems)
+	}
+	given, err := tx.AnswerQuestion(ctx, q,
+		controlplane.Answer{Approved: r.Approved, Fields: fields, By: actor.Name()})
+	if err != nil {
+		return err
+	}
+	if !given {
+		// The row is locked with its deployment, so this is somebody who wrote
+		// past it; the answer is theirs all the same.
+		if q, err = tx.Question(ctx, d.ID, r.Run, r.Step); err != nil {
+			return err
+		}
+		return closed(q)
+	}
+	if err := tx.SetDetail(ctx, d.ID, answeredDetail(q, r, actor)); err != nil {
+		return err
+	}
+	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	return err
+}
+
+func answeredDetail(q controlplane.Question, r Reply, actor access.Actor) string {
+	verb := "rejected"
+	if r.Approved {
+		verb = "approved"
+	}
+	return fmt.Sprintf("%s %s by %s", q.Step, verb, actor.Name())
+}
+
+// unasked tells a step that asks later, or asked never, from one that is no
+// question or is not there.
+func unasked(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment, r Reply) error {
+	run, err := tx.Run(ctx, d.ID, r.Run)
+	if err != nil {
+		return err
+	}
+	s, ok := run.Pipeline.Step(r.Step)
+	if !ok {
+		return controlplane.Missing("step", string(r.Step))
+	}
+	var who pipeline.ApprovalStep
+	if s.Approval != nil {
+		who = *s.Approval
+	}
+	if err := access.CheckAnswer(actor, object(d), who.Teams, who.Users); err != nil {
+		return err
+	}
+	if s.Approval == nil {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "no_question",
+			Field: "step", Message: fmt.Sprintf("step %s asks nothing", r.Step),
+			Remedy: "Only a step of kind approval is answered."}
+	}
+	if d.Run == run.Number && (d.Status == controlplane.Queued ||
+		d.Status == controlplane.Applying) {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_asked",
+			Message: fmt.Sprintf("step %s has not asked yet", r.Step),
+			Remedy:  "Wait until the steps before it are done."}
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_waiting",
+		Message: fmt.Sprintf("run %d ended before step %s asked", r.Run, r.Step),
+		Remedy:  "There is nothing to answer."}
+}
+
+// closed says why a question takes no answer any more.
+func closed(q controlplane.Question) error {
+	if q.Answer != nil {
+		verb := "rejected"
+		if q.Answer.Approved {
+			verb = "approved"
+		}
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "answered",
+			Message: fmt.Sprintf("%s %s step %s at %s", q.Answer.By, verb, q.Step,
+				q.Answer.At.UTC().Format(time.RFC3339)),
+			Remedy: "An answer is given once; retry the deployment to be asked again."}
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_waiting",
+		Message: fmt.Sprintf("step %s waits for no answer any more; it is %s", q.Step, q.Status),
+		Remedy:  "Retry the deployment to be asked again."}
+}
+
+func wrongFields(problems []pipeline.Problem) error {
+	e := &controlplane.Error{Kind: controlplane.Invalid, Code: "fields_invalid",
+		Field: problems[0].Field, Message: problems[0].Message,
+		Remedy: "Fill the fields in as the question declares them."}
+	for _, p := range problems {
+		e.Problems = append(e.Problems, controlplane.Problem{Field: p.Field, Code: p.Code,
+			Message: p.Message})
+	}
+	return e
+}
+
+// askPeople stores what an approval step waits for, so that people see it.
+func askPeople(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
+	step controlplane.StepRow, r Report) error {
+	s, ok := run.Pipeline.Step(step.Key)
+	if step.Status != pipeline.StepWaiting || !ok || s.Approval == nil {
+		return nil
+	}
+	return tx.PutQuestion(ctx, controlplane.Question{RunID: run.ID, Step: step.Key,
+		Prompt: step.Message, AskedAt: r.At, Deadline: r.Deadline, Approval: *s.Approval})
+}
+
+// questions gives what the deployments wait for, as the actor sees it.
+func questions(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	found []controlplane.Deployment) (map[controlplane.DeploymentID]*QuestionView, error) {
+	var ids []controlplane.DeploymentID
+	for _, d := range found {
+		if d.Status == controlplane.Applying {
+			ids = append(ids, d.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	open, err := tx.OpenQuestions(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[controlplane.DeploymentID]*QuestionView{}
+	for _, d := range found {
+		q, ok := open[d.ID]
+		if !ok || q.RunID != d.RunID {
+			continue
+		}
+		v := &QuestionView{Question: q, Refused: access.CheckAnswer(actor, object(d),
+			q.Approval.Teams, q.Approval.Users)}
+		if v.Refused == nil && q.Answer != nil {
+			v.Refused = closed(q)
+		}
+		all[d.ID] = v
+	}
+	return all, nil
+}
