@@ -36,6 +36,11 @@ type Config struct {
 	// SubnetBits is a subnet's prefix length; default 26: room for 60
 	// containers, and for 1,024 deployments in the default range.
 	SubnetBits int
+	// PullPatience is how long a registry may send nothing; default 2 minutes.
+	PullPatience time.Duration
+	// Guard keeps containers from link-local addresses and the agent's port,
+	// where we may set the host's rules. Nil is off.
+	Guard *Guard
 	// Sidecar replaces the embedded binary, for tests.
 	Sidecar []byte
 	// Log gets what no caller is told, such as a failed removal in the
@@ -82,7 +87,6 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 		api: api, config: c, names: newNames(c.Install), sidecar: binary, log: c.Log,
 		sweeps: sweeps{pending: map[string]chan struct{}{}},
 		ahead:  ahead{ids: map[agent.PluginSpec]string{}},
-		usage:  usage{cpu: map[string]cpuSample{}},
 	}
 	if err := d.prepareHost(ctx); err != nil {
 		_ = api.Close()
@@ -103,6 +107,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.SubnetBits == 0 {
 		c.SubnetBits = 26
+	}
+	if c.PullPatience <= 0 {
+		c.PullPatience = defaultPullPatience
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -150,6 +157,9 @@ func (d *Docker) prepareHost(ctx context.Context) error {
 		return err
 	}
 	d.host = host
+	if err := d.lookAround(ctx); err != nil {
+		return err
+	}
 	helper, err := d.sidecar.bytes()
 	if err != nil {
 		return err

@@ -54,11 +54,15 @@ func newRigOn(t testing.TB, host string) *rig {
 }
 
 // open makes a runtime from what is on disk, as a restarted agent does.
-func (r *rig) open() *docker.Docker {
+func (r *rig) open() *docker.Docker { return r.openWith(func(*docker.Config) {}) }
+
+func (r *rig) openWith(change func(*docker.Config)) *docker.Docker {
 	r.t.Helper()
-	d, err := docker.New(r.t.Context(), docker.Config{
+	config := docker.Config{
 		Host: r.host, Install: r.install, DataDir: r.dataDir, RunDir: r.runDir,
-	})
+	}
+	change(&config)
+	d, err := docker.New(r.t.Context(), config)
 	if err != nil {
 		r.t.Fatalf("open runtime: %v", err)
 	}

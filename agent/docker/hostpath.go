@@ -18,6 +18,10 @@ import (
 type hostPaths struct {
 	data, hostData string
 	run, hostRun   string
+	// ownNetwork is set when our network is not the machine's.
+	ownNetwork bool
+	// engineRoot is the engine's folder, if we can see it.
+	engineRoot string
 }
 
 func (h hostPaths) of(path string) string {

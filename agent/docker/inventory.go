@@ -2,9 +2,9 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,11 +14,14 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 )
 
-// isolatedEngine is the first major version that drops packets to a
-// container's address from another machine by itself.
-const isolatedEngine = 28
+// What is on a disk, as people read it.
+const (
+	holdsImages = "images and containers"
+	holdsData   = "the agent's data"
+)
 
-// Inventory describes the node.
+// Inventory describes the node, and checks what it needs for our promises.
+// Whether its networks are really apart takes longer: see ProbeIsolation.
 func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -26,64 +29,150 @@ func (d *Docker) Inventory(ctx context.Context) (wire.Inventory, error) {
 	if err != nil {
 		return wire.Inventory{}, fmt.Errorf("describe node: %w", unavailable(err))
 	}
-	total, _, err := disk(d.config.DataDir)
-	if err != nil {
-		return wire.Inventory{}, fmt.Errorf("describe node: %w", err)
-	}
 	i := r.Info
-	return wire.Inventory{
+	inv := wire.Inventory{
 		Hostname: i.Name, OS: i.OperatingSystem, Kernel: i.KernelVersion, Arch: i.Architecture,
 		EngineVersion: i.ServerVersion, APIVersion: d.api.ClientVersion(),
-		CPU: float64(i.NCPU), Memory: i.MemTotal, Disk: total,
-		Subnets:  subnets(d.config.SubnetRange, d.config.SubnetBits),
-		Warnings: warnings(i, forwardPolicy(ctx)),
-	}, nil
+		CgroupVersion: i.CgroupVersion, CgroupDriver: i.CgroupDriver, StorageDriver: i.Driver,
+		LogDriver: i.LoggingDriver, LiveRestore: i.LiveRestoreEnabled,
+		CPU: float64(i.NCPU), Memory: i.MemTotal,
+		Subnets: subnets(d.config.SubnetRange, d.config.SubnetBits),
+	}
+	if inv.CgroupVersion == "" {
+		inv.CgroupVersion = "1" // An engine that does not say knows no other.
+	}
+	inv.RuncVersion = d.runcVersion(ctx, i)
+	if inv.Disks, err = d.disks(); err != nil {
+		return wire.Inventory{}, fmt.Errorf("describe node: %w", err)
+	}
+	for _, on := range inv.Disks {
+		if inv.Disk == 0 || on.Size < inv.Disk {
+			inv.Disk = on.Size
+		}
+	}
+	f := d.facts(ctx, i)
+	inv.GPUs, f.gpuProblem = gpus(ctx)
+	inv.Checks = checks(f)
+	return inv, nil
 }
 
-// warnings are what weakens our promises on this node, each with the remedy.
-func warnings(i system.Info, forward string) []string {
-	var w []string
-	if forward == "ACCEPT" && major(i.ServerVersion) < isolatedEngine {
-		w = append(w, "The FORWARD policy of iptables is ACCEPT and the engine is older than 28: "+
-			"machines on the node's own network can reach containers directly. "+
-			"Set the policy to DROP, or upgrade the engine.")
+// runcVersion asks for the components; an engine that names none still knows
+// the commit.
+func (d *Docker) runcVersion(ctx context.Context, i system.Info) string {
+	v, err := d.api.ServerVersion(ctx, client.ServerVersionOptions{})
+	if err == nil {
+		for _, c := range v.Components {
+			if c.Name == "runc" {
+				return c.Version
+			}
+		}
 	}
-	if !i.MemoryLimit || !i.SwapLimit {
-		w = append(w, "The kernel does not limit memory and swap of containers: "+
-			"boot with cgroup_enable=memory swapaccount=1.")
-	}
-	if !i.PidsLimit {
-		w = append(w, "The kernel does not limit the number of processes of containers.")
-	}
-	if !i.LiveRestoreEnabled {
-		w = append(w, "live-restore is off: a restart of the engine restarts every service. "+
-			`Put "live-restore": true into /etc/docker/daemon.json.`)
-	}
-	return w
+	return i.RuncCommit.ID
 }
 
-func major(version string) int {
-	first, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(first)
+func (d *Docker) disks() ([]wire.Disk, error) {
+	size, _, err := disk(d.config.DataDir)
 	if err != nil {
-		return 0
+		return nil, err
+	}
+	all := []wire.Disk{{Holds: holdsData, Path: d.config.DataDir, Size: size}}
+	if d.host.engineRoot == "" {
+		return all, nil
+	}
+	if size, _, err = disk(d.host.engineRoot); err != nil {
+		return nil, err
+	}
+	return append(all, wire.Disk{Holds: holdsImages, Path: d.host.engineRoot, Size: size}), nil
+}
+
+// facts are what the checks look at; gathering may fail in parts, judging not.
+type facts struct {
+	info    system.Info
+	network hostNetwork
+	// collisions are routes and networks of others inside our address range.
+	collisions []string
+	freeRange  int
+	diskFree   int64
+	// unsynchronised is set when the kernel says that nobody keeps its clock.
+	unsynchronised bool
+	gpuProblem     error
+	guard          error
+}
+
+func (d *Docker) facts(ctx context.Context, i system.Info) facts {
+	f := facts{info: i, network: d.readNetwork(ctx), unsynchronised: unsynchronised()}
+	// Left at zero it would look full; a disk that cannot be asked is not.
+	f.diskFree = -1
+	if free, err := d.diskFree(); err == nil {
+		f.diskFree = free
+	}
+	f.collisions, f.freeRange = d.collisions(ctx)
+	f.guard = d.guardProblem(ctx, f.network)
+	return f
+}
+
+// hostNetwork is what we can see of the host's packet filter.
+type hostNetwork struct {
+	// visible is false when iptables is not there, or is not allowed, or is
+	// about another network than the engine's.
+	visible bool
+	missing bool
+	// forward is the policy of the FORWARD chain.
+	forward string
+}
+
+// filterWithin bounds one question to iptables, which may wait for its lock.
+const filterWithin = 5 * time.Second
+
+func (d *Docker) readNetwork(ctx context.Context) hostNetwork {
+	out, err := iptables(ctx, "-S", "FORWARD")
+	if errors.Is(err, exec.ErrNotFound) {
+		return hostNetwork{missing: true}
+	}
+	if err != nil || d.host.ownNetwork {
+		return hostNetwork{}
+	}
+	n := hostNetwork{visible: strings.Contains(out, userChain)}
+	for line := range strings.Lines(out) {
+		if policy, ok := strings.CutPrefix(strings.TrimSpace(line), "-P FORWARD "); ok {
+			n.forward = policy
+		}
 	}
 	return n
 }
 
-// forwardPolicy returns the policy of the FORWARD chain, or "" where we may
-// not look: not root, or no iptables, as inside a container.
-func forwardPolicy(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+// iptables runs the tool by its arguments; -w waits for the lock that every
+// user of the tables shares.
+func iptables(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, filterWithin)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "iptables", "-w", "-S", "FORWARD").Output()
-	if err != nil {
-		return ""
+	c := exec.CommandContext(ctx, "iptables", append([]string{"-w", "3"}, args...)...)
+	c.WaitDelay = time.Second
+	out, err := c.Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) && len(failed.Stderr) > 0 {
+		err = fmt.Errorf("iptables %s: %s", args[0], clip(string(failed.Stderr)))
 	}
-	for line := range strings.Lines(string(out)) {
-		if policy, ok := strings.CutPrefix(strings.TrimSpace(line), "-P FORWARD "); ok {
-			return policy
+	return string(out), err
+}
+
+// collisions lists what is in our range and not ours, and how many subnets are
+// left for deployments.
+func (d *Docker) collisions(ctx context.Context) (others []string, free int) {
+	all, err := d.listNetworks(ctx, nil)
+	if err != nil {
+		return nil, -1
+	}
+	used, err := d.usedSubnets(all)
+	if err != nil {
+		return nil, -1
+	}
+	ours := d.ourSubnets(all)
+	for _, p := range used {
+		if p.Overlaps(d.config.SubnetRange) && !ours[p] {
+			others = append(others, p.String())
+			ours[p] = true // Once is enough: a network is a route too.
 		}
 	}
-	return ""
+	return others, freeSubnets(d.config.SubnetRange, d.config.SubnetBits, used)
 }

@@ -22,6 +22,9 @@ const (
 	labelStep       = "nullops.step"
 	labelKind       = "nullops.kind"
 	labelSpec       = "nullops.spec"
+	// labelProbe marks what an isolation probe made, in place of labelInstall:
+	// it belongs to no deployment, and lists of those must not see it.
+	labelProbe = "nullops.probe"
 )
 
 // names makes every name that is not a label. The installation is in each as a

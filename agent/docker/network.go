@@ -20,6 +20,19 @@ const subnetTries = 8
 
 // ensureNetwork makes the deployment's network, or finds it.
 func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
+	found := func(all []network.Summary) bool { return d.ownNetwork(all, deployment) }
+	err := d.makeNetwork(ctx, d.names.network(deployment),
+		d.names.labels(agent.KindNetwork, deployment, "", "", ""), found)
+	if err != nil {
+		return fmt.Errorf("network of deployment %s: %w", deployment, err)
+	}
+	return nil
+}
+
+// makeNetwork gives a new network the first free subnet of the range, unless
+// it is found among those there are.
+func (d *Docker) makeNetwork(ctx context.Context, name string, labels map[string]string,
+	found func([]network.Summary) bool) error {
 	d.networks.Lock()
 	defer d.networks.Unlock()
 	var taken []netip.Prefix
@@ -28,7 +41,7 @@ func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
 		if err != nil {
 			return err
 		}
-		if d.ownNetwork(all, deployment) {
+		if found(all) {
 			return nil
 		}
 		used, err := d.usedSubnets(all)
@@ -43,31 +56,32 @@ func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
 				d.config.SubnetRange, subnets(d.config.SubnetRange, d.config.SubnetBits),
 				d.config.SubnetBits)
 		}
-		err = d.createNetwork(ctx, deployment, subnet)
+		err = d.createNetwork(ctx, name, labels, subnet)
 		if err == nil || !strings.Contains(err.Error(), "overlaps") {
 			return err
 		}
 		// The engine knows a pool that its list does not show.
 		taken = append(taken, subnet)
 	}
-	return fmt.Errorf("network of deployment %s: %d free subnets were refused in a row",
-		deployment, subnetTries)
+	return fmt.Errorf("%d free subnets were refused in a row", subnetTries)
 }
 
-func (d *Docker) createNetwork(ctx context.Context, deployment string, s netip.Prefix) error {
+func (d *Docker) createNetwork(
+	ctx context.Context, name string, labels map[string]string, s netip.Prefix,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()
 	no := false
-	_, err := d.api.NetworkCreate(ctx, d.names.network(deployment), client.NetworkCreateOptions{
+	_, err := d.api.NetworkCreate(ctx, name, client.NetworkCreateOptions{
 		Driver:     "bridge",
 		EnableIPv6: &no,
 		IPAM: &network.IPAM{Config: []network.IPAMConfig{
 			{Subnet: s, Gateway: s.Addr().Next()},
 		}},
-		Labels: d.names.labels(agent.KindNetwork, deployment, "", "", ""),
+		Labels: labels,
 	})
 	if err != nil {
-		return fmt.Errorf("create network %s for deployment %s: %w", s, deployment, acted(err))
+		return fmt.Errorf("create network %s: %w", s, acted(err))
 	}
 	return nil
 }
@@ -89,6 +103,20 @@ func (d *Docker) ownNetwork(all []network.Summary, deployment string) bool {
 		return n.Labels[labelInstall] == d.names.install &&
 			n.Labels[labelDeployment] == deployment
 	})
+}
+
+// ourSubnets are those of this installation's networks, and of its probes.
+func (d *Docker) ourSubnets(all []network.Summary) map[netip.Prefix]bool {
+	ours := map[netip.Prefix]bool{}
+	for _, n := range all {
+		if n.Labels[labelInstall] != d.names.install && n.Labels[labelProbe] != d.names.install {
+			continue
+		}
+		for _, c := range n.IPAM.Config {
+			ours[c.Subnet] = true
+		}
+	}
+	return ours
 }
 
 // usedSubnets are those of every network of the engine and every route of the

@@ -26,6 +26,22 @@ func freeSubnet(pool netip.Prefix, size int, taken []netip.Prefix) (netip.Prefix
 	return netip.Prefix{}, false
 }
 
+// freeSubnets is how many more deployments fit into a range.
+func freeSubnets(pool netip.Prefix, size int, taken []netip.Prefix) (free int) {
+	base := binary.BigEndian.Uint32(pool.Masked().Addr().AsSlice())
+	inside := slices.DeleteFunc(slices.Clone(taken), func(p netip.Prefix) bool {
+		return !p.Overlaps(pool)
+	})
+	for i := range subnets(pool, size) {
+		var a [4]byte
+		binary.BigEndian.PutUint32(a[:], base+uint32(i)<<(32-size))
+		if !overlapsAny(netip.PrefixFrom(netip.AddrFrom4(a), size), inside) {
+			free++
+		}
+	}
+	return free
+}
+
 // subnets is how many deployments fit into a range.
 func subnets(pool netip.Prefix, size int) int { return 1 << (size - pool.Bits()) }
 

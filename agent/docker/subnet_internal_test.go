@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/system"
 	"pgregory.net/rapid"
 )
 
@@ -89,24 +88,5 @@ func TestOwnContainer(t *testing.T) {
 		if got, err := ownContainer(path); err != nil || got != want {
 			t.Errorf("found %q, error %v", got, err)
 		}
-	}
-}
-
-// A node warns of what weakens the isolation, and only of that.
-func TestWarnings(t *testing.T) {
-	fine := system.Info{ServerVersion: "20.10.24", MemoryLimit: true, SwapLimit: true,
-		PidsLimit: true, LiveRestoreEnabled: true}
-	if got := warnings(fine, "DROP"); len(got) != 0 {
-		t.Errorf("a good node: %q", got)
-	}
-	if got := warnings(fine, "ACCEPT"); len(got) != 1 || !strings.Contains(got[0], "FORWARD") {
-		t.Errorf("an open node: %q", got)
-	}
-	fine.ServerVersion = "28.0.1"
-	if got := warnings(fine, "ACCEPT"); len(got) != 0 {
-		t.Errorf("a new engine: %q", got)
-	}
-	if got := warnings(system.Info{ServerVersion: "28"}, ""); len(got) != 3 {
-		t.Errorf("a weak node: %q", got)
 	}
 }

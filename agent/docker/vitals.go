@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
-	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/wire"
@@ -22,29 +19,27 @@ import (
 // vitalsAtOnce is how many services are measured side by side.
 const vitalsAtOnce = 8
 
-// usage remembers the last samples: CPU is a difference over time.
+// usage remembers the last readings: use is a difference over time.
 type usage struct {
-	mu   sync.Mutex
-	node cpuSample
-	cpu  map[string]cpuSample
+	mu       sync.Mutex
+	node     counters
+	services map[string]counters
 }
 
-// cpuSample is CPU time used until a moment, in cores' nanoseconds.
-type cpuSample struct {
-	at   time.Time
-	used time.Duration
-}
-
-// cores is what was used between two samples. The first one has no before.
-func (s cpuSample) cores(before cpuSample) float64 {
-	elapsed := s.at.Sub(before.at)
-	if before.at.IsZero() || elapsed <= 0 || s.used < before.used {
-		return 0
+// since stores a reading of a service, and returns the one before.
+func (u *usage) since(name string, now counters) (before counters) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.services == nil {
+		u.services = map[string]counters{}
 	}
-	return float64(s.used-before.used) / float64(elapsed)
+	before = u.services[name]
+	u.services[name] = now
+	return before
 }
 
-// Vitals measures the node and the given services.
+// Vitals measures the node and the given services. What their readiness checks
+// say is Probe's business: here a service is stopped, or of unknown health.
 func (d *Docker) Vitals(
 	ctx context.Context, services []agent.ServiceSpec,
 ) (wire.Vitals, error) {
@@ -63,22 +58,20 @@ func (d *Docker) Vitals(
 		})
 	}
 	wg.Wait()
+	for _, s := range v.Services {
+		v.MemoryOurs += s.Memory
+	}
 	d.forgetOthers(services)
 	return v, nil
 }
 
 func (d *Docker) nodeVitals(v *wire.Vitals) error {
-	stat, err := os.ReadFile("/proc/stat")
+	now, err := hostCounters("/proc", "/sys", d.host.ownNetwork)
 	if err != nil {
 		return err
 	}
-	used, err := busyTime(string(stat))
-	if err != nil {
-		return err
-	}
-	now := cpuSample{at: v.At, used: used}
 	d.usage.mu.Lock()
-	v.CPU = now.cores(d.usage.node)
+	v.CPU, v.Flow = now.cores(d.usage.node), now.flow(d.usage.node)
 	d.usage.node = now
 	d.usage.mu.Unlock()
 	meminfo, err := os.ReadFile("/proc/meminfo")
@@ -86,49 +79,18 @@ func (d *Docker) nodeVitals(v *wire.Vitals) error {
 		return err
 	}
 	v.MemoryUsed = usedMemory(string(meminfo))
-	_, v.DiskFree, err = disk(d.config.DataDir)
+	v.DiskFree, err = d.diskFree()
 	return err
 }
 
-// busyTime adds up the first line of /proc/stat without idle and iowait. Its
-// unit is 1/100 s on every Linux that Go supports.
-func busyTime(stat string) (time.Duration, error) {
-	first, _, _ := strings.Cut(stat, "\n")
-	fields := strings.Fields(first)
-	if len(fields) < 9 || fields[0] != "cpu" {
-		return 0, errors.New("/proc/stat has no cpu line")
+// diskFree is what is left on the fullest disk that deployments fill.
+func (d *Docker) diskFree() (int64, error) {
+	_, free, err := disk(d.config.DataDir)
+	if err != nil || d.host.engineRoot == "" {
+		return free, err
 	}
-	var ticks int64
-	for i, field := range fields[1:9] {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("/proc/stat: %w", err)
-		}
-		if i != 3 && i != 4 {
-			ticks += n
-		}
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond, nil
-}
-
-// usedMemory is what programs cannot get: total less available, in bytes.
-func usedMemory(meminfo string) int64 {
-	values := map[string]int64{}
-	for line := range strings.Lines(meminfo) {
-		name, rest, _ := strings.Cut(line, ":")
-		kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-		values[name] = kib << 10
-	}
-	return values["MemTotal"] - values["MemAvailable"]
-}
-
-// disk returns the size and what is free for us, in bytes.
-func disk(dir string) (total, free int64, err error) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		return 0, 0, fmt.Errorf("disk of %s: %w", dir, err)
-	}
-	return int64(s.Blocks) * s.Bsize, int64(s.Bavail) * s.Bsize, nil
+	_, other, err := disk(d.host.engineRoot)
+	return min(free, other), err
 }
 
 // serviceVitals never fails: what could not be asked is unknown.
@@ -136,7 +98,8 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 	v := wire.ServiceVitals{
 		Deployment: s.Deployment, Step: s.Step, Health: wire.HealthUnknown,
 	}
-	p, err := d.Probe(ctx, s)
+	name := d.names.service(s.Deployment, s.Step)
+	c, err := d.inspect(ctx, name)
 	switch {
 	case errors.Is(err, agent.ErrNotFound):
 		v.Health, v.Detail = wire.HealthStopped, "its container is gone"
@@ -144,30 +107,57 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 	case err != nil:
 		v.Detail = "the container engine does not answer"
 		return v
-	}
-	v.Health, v.Detail = p.Health, p.Detail
-	if p.Ended {
+	case c.State == nil || !c.State.Running:
+		p := stopped(c.State)
+		v.Health, v.Detail = p.Health, p.Detail
 		return v
 	}
-	name := d.names.service(s.Deployment, s.Step)
-	stats, err := d.stats(ctx, name)
+	now, memory, err := d.containerUse(ctx, c)
 	if err != nil {
 		return v
 	}
-	now := cpuSample{at: stats.Read, used: time.Duration(stats.CPUStats.CPUUsage.TotalUsage)}
-	d.usage.mu.Lock()
-	v.CPU = now.cores(d.usage.cpu[name])
-	d.usage.cpu[name] = now
-	d.usage.mu.Unlock()
-	v.Memory = workingSet(stats.MemoryStats)
+	before := d.usage.since(name, now)
+	v.CPU, v.Flow, v.Memory = now.cores(before), now.flow(before), memory
 	return v
 }
 
-func (d *Docker) stats(ctx context.Context, name string) (container.StatsResponse, error) {
+// containerUse asks the kernel, or the engine where the kernel's files cannot
+// be seen.
+func (d *Docker) containerUse(
+	ctx context.Context, c container.InspectResponse,
+) (counters, int64, error) {
+	now, memory, err := groups{proc: "/proc", sys: "/sys/fs/cgroup"}.read(c.ID, c.State.Pid)
+	if !errors.Is(err, errHidden) {
+		return now, memory, err
+	}
+	stats, err := d.stats(ctx, c.ID)
+	if err != nil {
+		return now, 0, err
+	}
+	return statsCounters(stats), workingSet(stats.MemoryStats), nil
+}
+
+func statsCounters(s container.StatsResponse) counters {
+	c := counters{at: s.Read, cpu: time.Duration(s.CPUStats.CPUUsage.TotalUsage)}
+	for _, n := range s.Networks {
+		c.netIn, c.netOut = c.netIn+int64(n.RxBytes), c.netOut+int64(n.TxBytes)
+	}
+	for _, b := range s.BlkioStats.IoServiceBytesRecursive {
+		switch b.Op {
+		case "Read", "read":
+			c.read += int64(b.Value)
+		case "Write", "write":
+			c.written += int64(b.Value)
+		}
+	}
+	return c
+}
+
+func (d *Docker) stats(ctx context.Context, id string) (container.StatsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var s container.StatsResponse
-	r, err := d.api.ContainerStats(ctx, name, client.ContainerStatsOptions{})
+	r, err := d.api.ContainerStats(ctx, id, client.ContainerStatsOptions{})
 	if err != nil {
 		return s, err
 	}
@@ -188,7 +178,7 @@ func workingSet(m container.MemoryStats) int64 {
 	return int64(m.Usage - cache)
 }
 
-// forgetOthers keeps samples of the given services only.
+// forgetOthers keeps readings of the given services only.
 func (d *Docker) forgetOthers(services []agent.ServiceSpec) {
 	keep := map[string]bool{}
 	for _, s := range services {
@@ -196,9 +186,9 @@ func (d *Docker) forgetOthers(services []agent.ServiceSpec) {
 	}
 	d.usage.mu.Lock()
 	defer d.usage.mu.Unlock()
-	for name := range d.usage.cpu {
+	for name := range d.usage.services {
 		if !keep[name] {
-			delete(d.usage.cpu, name)
+			delete(d.usage.services, name)
 		}
 	}
 }

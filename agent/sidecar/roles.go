@@ -16,13 +16,17 @@ const (
 	exitUsage   = 120
 	exitGate    = 121
 	exitSecrets = 122
+	exitListen  = 123
+	// ExitApart is how the reach role says that nobody answered.
+	ExitApart = 124
 	// exitNotFound and exitNotExecutable are what shells use.
 	exitNotFound      = 127
 	exitNotExecutable = 126
 )
 
 // errUsage is told when the binary is started by hand.
-var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]…")
+var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
+	"sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
@@ -42,19 +46,27 @@ func run(args []string) error {
 	if len(args) < 2 {
 		return errUsage
 	}
-	switch args[0] {
-	case "gate":
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-		defer stop()
-		if err := Serve(ctx, args[1]); err != nil {
-			return &exitError{code: exitGate, err: err}
-		}
-		return nil
-	case "init":
+	if args[0] == "init" {
 		if len(args) < 4 || args[2] != "--" {
 			return errUsage
 		}
 		return become(args[1], args[3:])
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	switch args[0] {
+	case "gate":
+		if err := Serve(ctx, args[1]); err != nil {
+			return &exitError{code: exitGate, err: err}
+		}
+		return nil
+	case "listen":
+		if err := listenRole(ctx, args[1], args[2:]); err != nil {
+			return &exitError{code: exitListen, err: err}
+		}
+		return nil
+	case "reach":
+		return reachRole(ctx, args[1])
 	}
 	return errUsage
 }

@@ -83,6 +83,13 @@ func (d *Daemon) startContainerd() {
 
 func (d *Daemon) socket() string { return filepath.Join(d.Root, "containerd.sock") }
 
+// Enter makes a command that runs in the engine's network namespace, as what
+// shares the machine's network does.
+func (d *Daemon) Enter(name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(d.t.Context(), "nsenter",
+		append([]string{"--net=/var/run/netns/" + d.namespace, name}, args...)...)
+}
+
 // makeNamespace lasts longer than the engine, as a machine's network does.
 func (d *Daemon) makeNamespace() {
 	d.t.Helper()

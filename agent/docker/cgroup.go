@@ -1,0 +1,174 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// errHidden means that the kernel's files about a container are not where we
+// can see them: we are in a container ourselves. The engine is asked instead.
+var errHidden = errors.New("the container's control group cannot be seen from here")
+
+// groups reads what the kernel counts for one container. That is a few small
+// files; the engine would ask its shim, which reads the same files.
+type groups struct {
+	// proc and sys are /proc and /sys/fs/cgroup.
+	proc, sys string
+}
+
+// read returns the counters and the memory of a container.
+func (g groups) read(id string, pid int) (counters, int64, error) {
+	c := counters{at: time.Now()}
+	if err := g.network(id, pid, &c); err != nil {
+		return c, 0, err
+	}
+	if _, err := os.Stat(filepath.Join(g.sys, "cgroup.controllers")); err == nil {
+		return g.version2(id, c)
+	}
+	return g.version1(id, c)
+}
+
+// network reads the container's own interfaces, through its first process. It
+// is proven to be that process, since in a container of ours the number might
+// be somebody else's.
+func (g groups) network(id string, pid int, c *counters) error {
+	process := filepath.Join(g.proc, strconv.Itoa(pid))
+	group, err := os.ReadFile(filepath.Join(process, "cgroup"))
+	if err != nil || pid <= 0 || !strings.Contains(string(group), id) {
+		return errHidden
+	}
+	dev, err := os.ReadFile(filepath.Join(process, "net", "dev"))
+	if err != nil {
+		return errHidden
+	}
+	c.netIn, c.netOut = netBytes(string(dev), func(name string) bool { return name != "lo" })
+	return nil
+}
+
+// version1 has a tree for each controller.
+func (g groups) version1(id string, c counters) (counters, int64, error) {
+	usage, err := readIn(g.dirs("cpuacct", id), "cpuacct.usage")
+	if err != nil {
+		return c, 0, err
+	}
+	nanoseconds, err := strconv.ParseInt(strings.TrimSpace(usage), 10, 64)
+	if err != nil {
+		return c, 0, fmt.Errorf("cpuacct.usage: %w", err)
+	}
+	c.cpu = time.Duration(nanoseconds)
+	memory, err := g.memory(g.dirs("memory", id), "memory.usage_in_bytes", "total_inactive_file")
+	if err != nil {
+		return c, 0, err
+	}
+	if text, err := readIn(g.dirs("blkio", id), "blkio.throttle.io_service_bytes"); err == nil {
+		c.read, c.written = blkio(text)
+	}
+	return c, memory, nil
+}
+
+// version2 has one tree for all controllers.
+func (g groups) version2(id string, c counters) (counters, int64, error) {
+	dirs := g.dirs("", id)
+	stat, err := readIn(dirs, "cpu.stat")
+	if err != nil {
+		return c, 0, err
+	}
+	c.cpu = time.Duration(named(stat, "usage_usec")) * time.Microsecond
+	memory, err := g.memory(dirs, "memory.current", "inactive_file")
+	if err != nil {
+		return c, 0, err
+	}
+	if text, err := readIn(dirs, "io.stat"); err == nil {
+		c.read, c.written = ioStat(text)
+	}
+	return c, memory, nil
+}
+
+// memory is what a container holds, less the file cache that the kernel drops
+// when asked.
+func (g groups) memory(dirs []string, file, cache string) (int64, error) {
+	text, err := readIn(dirs, file)
+	if err != nil {
+		return 0, err
+	}
+	used, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", file, err)
+	}
+	stat, err := readIn(dirs, "memory.stat")
+	if err != nil {
+		return 0, err
+	}
+	return max(0, used-named(stat, cache)), nil
+}
+
+// dirs are where the engine's two cgroup drivers put a container.
+func (g groups) dirs(controller, id string) []string {
+	return []string{
+		filepath.Join(g.sys, controller, "docker", id),
+		filepath.Join(g.sys, controller, "system.slice", "docker-"+id+".scope"),
+	}
+}
+
+func readIn(dirs []string, file string) (string, error) {
+	for _, dir := range dirs {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err == nil {
+			return string(text), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return "", errHidden
+}
+
+// named finds the number behind a word, one pair a line.
+func named(text, word string) int64 {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, word+" "); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// blkio reads lines such as "254:0 Read 4096".
+func blkio(text string) (read, written int64) {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		n, _ := strconv.ParseInt(fields[2], 10, 64)
+		switch fields[1] {
+		case "Read":
+			read += n
+		case "Write":
+			written += n
+		}
+	}
+	return read, written
+}
+
+// ioStat reads lines such as "254:0 rbytes=4096 wbytes=0 rios=1".
+func ioStat(text string) (read, written int64) {
+	for field := range strings.FieldsSeq(text) {
+		name, value, _ := strings.Cut(field, "=")
+		n, _ := strconv.ParseInt(value, 10, 64)
+		switch name {
+		case "rbytes":
+			read += n
+		case "wbytes":
+			written += n
+		}
+	}
+	return read, written
+}

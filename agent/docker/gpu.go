@@ -1,0 +1,100 @@
+package docker
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+)
+
+const (
+	// gpuTool is NVIDIA's own; it comes with the driver.
+	gpuTool = "nvidia-smi"
+	// gpuWithin bounds the tool: without persistence mode it first wakes the
+	// cards, which takes seconds, and with a broken driver it hangs.
+	gpuWithin = 10 * time.Second
+	// gpuMost is more cards than any machine has.
+	gpuMost = 64
+	// gpuOutput bounds what is read of the tool.
+	gpuOutput = 64 << 10
+)
+
+// errNoGPUTool means that the machine has no NVIDIA driver, as most.
+var errNoGPUTool = errors.New("no " + gpuTool + " here")
+
+// gpus asks NVIDIA's tool for the cards.
+func gpus(ctx context.Context) ([]wire.GPU, error) {
+	path, err := exec.LookPath(gpuTool)
+	if err != nil {
+		return nil, errNoGPUTool
+	}
+	ctx, cancel := context.WithTimeout(ctx, gpuWithin)
+	defer cancel()
+	c := exec.CommandContext(ctx, path,
+		"--query-gpu=index,uuid,name,memory.total,driver_version",
+		"--format=csv,noheader,nounits")
+	// A child of the tool may hold its output open after the tool was killed.
+	c.WaitDelay = time.Second
+	out, err := c.Output()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s did not answer within %s", gpuTool, gpuWithin)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", gpuTool, err)
+	}
+	all, bad := parseGPUs(strings.NewReader(string(out[:min(len(out), gpuOutput)])))
+	if bad > 0 {
+		return all, fmt.Errorf("%s: %d of its lines make no sense", gpuTool, bad)
+	}
+	return all, nil
+}
+
+// parseGPUs reads lines such as "0, GPU-8f1e…, NVIDIA L4, 23034, 550.54.15". A
+// card whose memory cannot be told, "[N/A]", is one with none to promise.
+func parseGPUs(r io.Reader) (all []wire.GPU, bad int) {
+	lines := csv.NewReader(r)
+	lines.FieldsPerRecord, lines.TrimLeadingSpace, lines.LazyQuotes = -1, true, true
+	for len(all) < gpuMost {
+		fields, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return all, bad
+		}
+		if err != nil {
+			return all, bad + 1
+		}
+		if g, ok := parseGPU(fields); ok {
+			all = append(all, g)
+		} else {
+			bad++
+		}
+	}
+	return all, bad
+}
+
+func parseGPU(fields []string) (wire.GPU, bool) {
+	if len(fields) < 4 {
+		return wire.GPU{}, false
+	}
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
+	index, err := strconv.Atoi(fields[0])
+	if err != nil || index < 0 || fields[1] == "" {
+		return wire.GPU{}, false
+	}
+	g := wire.GPU{Index: index, UUID: clip(fields[1]), Model: clip(fields[2])}
+	if mib, err := strconv.ParseInt(fields[3], 10, 32); err == nil && mib > 0 {
+		g.Memory = mib << 20
+	}
+	if len(fields) > 4 {
+		g.Driver = clip(fields[4])
+	}
+	return g, true
+}

@@ -1,0 +1,164 @@
+package docker
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// userChain is where the engine lets its user's rules come first.
+const userChain = "DOCKER-USER"
+
+// linkLocal holds what answers only on the machine's own wire: the metadata
+// service of every cloud, with the machine's credentials, among it.
+const linkLocal = "169.254.0.0/16"
+
+var (
+	errGuardOff = errors.New("the setting agent.guard is off")
+	// errGuardBlind: what we could set are the rules of our own container.
+	errGuardBlind = errors.New("the agent does not share the host's network")
+	errNoIPTables = errors.New("iptables is not installed beside the agent")
+	errNoChain    = errors.New("the engine keeps no chain " + userChain + " here")
+	errNotThere   = errors.New("the rules are not there")
+)
+
+// Guard is how containers are kept from what they have no business with.
+type Guard struct {
+	// Port is the agent's own: every container could reach it through its
+	// gateway. Zero means that it is not known.
+	Port int
+	// LookOnly reports what is missing and sets nothing.
+	LookOnly bool
+}
+
+// guardRules are the packet filter's part of the isolation. They are in a chain
+// of their own, so that they are replaced as a whole. The chain's name is made
+// from what is in it: an agent that is set up anew finds its old one.
+type guardRules struct {
+	pool netip.Prefix
+	port int
+}
+
+func (g guardRules) chain() string {
+	sum := sha256.Sum256(fmt.Append(nil, g.pool, g.port))
+	return "NULLOPS-" + hex.EncodeToString(sum[:4])
+}
+
+// drops are the chain's rules, as iptables prints them.
+func (g guardRules) drops() []string {
+	all := []string{"-A " + g.chain() + " -d " + linkLocal + " -j DROP"}
+	if g.port > 0 {
+		// Local only: the same port of another machine is none of ours.
+		all = append(all, "-A "+g.chain()+" -p tcp -m tcp --dport "+strconv.Itoa(g.port)+
+			" -m addrtype --dst-type LOCAL -j DROP")
+	}
+	return all
+}
+
+// jumps lead what comes from our containers into the chain: what is for
+// another machine, and what is for this one.
+func (g guardRules) jumps() []string {
+	return []string{
+		userChain + " -s " + g.pool.String() + " -j " + g.chain(),
+		"INPUT -s " + g.pool.String() + " -j " + g.chain(),
+	}
+}
+
+// restore is the chain as iptables-restore takes it: at once or not at all.
+func (g guardRules) restore() string {
+	return "*filter\n:" + g.chain() + " - [0:0]\n" + strings.Join(g.drops(), "\n") + "\nCOMMIT\n"
+}
+
+// GuardCommands are what a person types where the agent may not.
+func (d *Docker) GuardCommands() []string {
+	if d.config.Guard == nil {
+		return nil
+	}
+	g := guardRules{pool: d.config.SubnetRange.Masked(), port: d.config.Guard.Port}
+	all := []string{"iptables -N " + g.chain()}
+	for _, rule := range g.drops() {
+		all = append(all, "iptables "+rule)
+	}
+	for _, jump := range g.jumps() {
+		all = append(all, "iptables -I "+jump)
+	}
+	return all
+}
+
+// guardProblem makes sure that the rules are there, and says why they are not.
+func (d *Docker) guardProblem(ctx context.Context, n hostNetwork) error {
+	switch {
+	case d.config.Guard == nil:
+		return errGuardOff
+	case d.host.ownNetwork:
+		return errGuardBlind
+	case n.missing:
+		return errNoIPTables
+	case !n.visible:
+		return errNoChain
+	}
+	g := guardRules{pool: d.config.SubnetRange.Masked(), port: d.config.Guard.Port}
+	if d.config.Guard.LookOnly {
+		if !g.there(ctx) {
+			return errNotThere
+		}
+		return nil
+	}
+	return g.ensure(ctx)
+}
+
+func (g guardRules) there(ctx context.Context) bool {
+	if !g.chainThere(ctx) {
+		return false
+	}
+	for _, jump := range g.jumps() {
+		if _, err := iptables(ctx, append([]string{"-C"}, strings.Fields(jump)...)...); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (g guardRules) chainThere(ctx context.Context) bool {
+	out, err := iptables(ctx, "-S", g.chain())
+	want := "-N " + g.chain() + "\n" + strings.Join(g.drops(), "\n")
+	return err == nil && strings.TrimSpace(out) == want
+}
+
+// ensure puts back what is missing, whoever took it away: a reloaded firewall
+// forgets what it did not set itself.
+func (g guardRules) ensure(ctx context.Context) error {
+	if !g.chainThere(ctx) {
+		if err := g.replace(ctx); err != nil {
+			return err
+		}
+	}
+	for _, jump := range g.jumps() {
+		rule := strings.Fields(jump)
+		if _, err := iptables(ctx, append([]string{"-C"}, rule...)...); err == nil {
+			continue
+		}
+		if _, err := iptables(ctx, append([]string{"-I"}, rule...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g guardRules) replace(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, filterWithin)
+	defer cancel()
+	c := exec.CommandContext(ctx, "iptables-restore", "-w", "3", "--noflush")
+	c.Stdin, c.WaitDelay = strings.NewReader(g.restore()), time.Second
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("iptables-restore: %w: %s", err, clip(string(out)))
+	}
+	return nil
+}

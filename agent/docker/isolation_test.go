@@ -1,0 +1,196 @@
+package docker_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// The probe says that networks are apart, sees at once when the engine's rules
+// are gone, and leaves nothing behind.
+func TestProbeIsolation(t *testing.T) {
+	t.Parallel()
+	daemon := dockertest.StartDaemon(t)
+	r := newRigOn(t, daemon.Host)
+	// The engine makes anew what it knows of new networks: only those that are
+	// there already lose their rules.
+	r.deployment()
+	r.deployment()
+	if c := r.ProbeIsolation(t.Context()); c.ID != "isolation" || c.Severity != wire.SeverityOK {
+		t.Errorf("with the engine's rules: %+v", c)
+	}
+	out, err := daemon.Enter("iptables", "-w", "-F", "DOCKER-ISOLATION-STAGE-1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("flush: %v: %s", err, out)
+	}
+	c := r.ProbeIsolation(t.Context())
+	if c.Severity != wire.SeverityCritical || c.Remedy == "" {
+		t.Errorf("without the engine's rules: %+v", c)
+	}
+	world, err := dockertest.Look(t.Context(), daemon.Host, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for thing := range world {
+		if strings.Contains(thing, "probe") {
+			t.Errorf("left behind: %s", thing)
+		}
+	}
+	daemon.Freeze()
+	defer daemon.Thaw()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if c := r.ProbeIsolation(ctx); c.Severity != wire.SeverityUnknown {
+		t.Errorf("with an engine that does not answer: %+v", c)
+	}
+}
+
+// NVIDIA's tool is only stood in for here: an executable of that name that
+// prints what the real one prints. What is real is how it is run and read.
+func TestInventory_AsksForGPUs(t *testing.T) {
+	r := newRig(t)
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	stand := func(script string) wire.Inventory {
+		t.Helper()
+		err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte("#!/bin/sh\n"+script), 0o755)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := r.Inventory(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	i := stand(`case "$*" in *query-gpu=index,uuid,name,memory.total*) ` +
+		`echo "0, GPU-8f1e, NVIDIA L4, 23034, 550.54.15";; *) exit 9;; esac`)
+	if len(i.GPUs) != 1 || i.GPUs[0].Model != "NVIDIA L4" || i.GPUs[0].Memory != 23034<<20 {
+		t.Errorf("found %+v", i.GPUs)
+	}
+	i = stand("echo broken >&2; exit 9")
+	found := ""
+	for _, c := range i.Checks {
+		if c.ID == "gpu" {
+			found = string(c.Severity) + " " + c.Detail
+		}
+	}
+	if len(i.GPUs) != 0 || !strings.HasPrefix(found, "warning") {
+		t.Errorf("a broken driver: %+v, check %q", i.GPUs, found)
+	}
+}
+
+// guardVariable makes the test binary the part that runs in the engine's own
+// network namespace, where an agent on the machine is.
+const guardVariable = "NULLOPS_TEST_GUARD"
+
+// From a container, link-local addresses and the agent's port are reached
+// without the guard and not with it; a firewall that forgets the rules gets them
+// back, and another port of the machine stays open.
+func TestGuard(t *testing.T) {
+	if host := os.Getenv(guardVariable); host != "" {
+		guardInside(t, host)
+		return
+	}
+	t.Parallel()
+	daemon := dockertest.StartDaemon(t)
+	dockertest.Actor(t, daemon.Host)
+	out, err := daemon.Enter("ip", "addr", "add", "169.254.169.254/32", "dev", "lo").CombinedOutput()
+	if err != nil {
+		t.Fatalf("ip: %v: %s", err, out)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := daemon.Enter(self, "-test.run=^TestGuard$", "-test.v")
+	c.Env = append(os.Environ(), guardVariable+"="+daemon.Host)
+	out, err = c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestGuard") {
+		t.Fatalf("in the engine's namespace: %v\n%s", err, out)
+	}
+}
+
+func guardInside(t *testing.T, host string) {
+	metadata := listenOn(t, "169.254.169.254:0")
+	agentPort := listenOn(t, "0.0.0.0:0")
+	other := listenOn(t, "0.0.0.0:0")
+	open := newRigOn(t, host)
+	// A network's gateway is the machine: whatever listens there is in reach.
+	try := func(r *rig) (answers [3]bool) {
+		t.Helper()
+		id := r.deployment()
+		r.start(r.service(id, "spy"))
+		gateway := r.gateway(id)
+		for i, to := range []string{metadata.String(), at(gateway, agentPort), at(gateway, other)} {
+			answers[i] = strings.HasPrefix(r.get(id, "spy", "/dial?to="+to), "connected")
+		}
+		return answers
+	}
+	if got := try(open); got != [3]bool{true, true, true} {
+		t.Fatalf("without a guard: reached %v", got) // The positive control.
+	}
+	guarded := newRigOn(t, host)
+	guarded.Docker = guarded.openWith(func(c *docker.Config) {
+		c.Guard = &docker.Guard{Port: int(agentPort.Port())}
+	})
+	for _, flush := range []bool{false, true} {
+		if flush {
+			for _, args := range []string{"-F DOCKER-USER", "-F INPUT"} {
+				c := exec.CommandContext(t.Context(), "iptables", strings.Fields("-w "+args)...)
+				if out, err := c.CombinedOutput(); err != nil {
+					t.Fatalf("iptables %s: %v: %s", args, err, out)
+				}
+			}
+		}
+		i, err := guarded.Inventory(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range i.Checks {
+			if c.ID == "guard" && c.Severity != wire.SeverityOK {
+				t.Errorf("the guard: %+v", c)
+			}
+		}
+		if got := try(guarded); got != [3]bool{false, false, true} {
+			t.Errorf("with the guard (after a flush: %v): reached %v", flush, got)
+		}
+	}
+}
+
+func at(address netip.Addr, port netip.AddrPort) string {
+	return fmt.Sprintf("%s:%d", address, port.Port())
+}
+
+func (r *rig) gateway(deployment string) netip.Addr {
+	r.t.Helper()
+	networks, err := r.api.NetworkList(r.t.Context(), client.NetworkListOptions{
+		Filters: make(client.Filters).Add("label", "nullops.deployment="+deployment)})
+	if err != nil || len(networks.Items) != 1 {
+		r.t.Fatalf("network of %s: %v, %v", deployment, networks.Items, err)
+	}
+	return networks.Items[0].IPAM.Config[0].Gateway
+}
+
+func listenOn(t *testing.T, address string) netip.AddrPort {
+	t.Helper()
+	l, err := net.Listen("tcp4", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
