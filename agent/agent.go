@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/failpoint"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // Config is what an agent needs.
@@ -84,6 +85,14 @@ type deployment struct {
 	m      *engine.Machine
 	cancel map[int64]context.CancelFunc
 	wake   time.Time
+	// unready is the service that the run gave up on.
+	unready unready
+}
+
+// unready is a service that did not become ready, and its last check.
+type unready struct {
+	step    pipeline.StepKey
+	message string
 }
 
 // wish is a bundle that is wanted. The number tells a new wish for the same run
@@ -122,7 +131,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
 		views: map[string]view{}, wanted: map[string]wish{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
-		pulls: pulls{flights: map[imageKey]*flight{}}, hangs: make(chan struct{})}
+		pulls: newPulls(), hangs: make(chan struct{})}
 	if err := a.open(); err != nil {
 		return nil, err
 	}
@@ -146,6 +155,9 @@ func (a *Agent) open() error {
 	if err == nil {
 		err = a.numberEvents()
 	}
+	if err == nil {
+		a.warnOfRevoked()
+	}
 	if err != nil {
 		return errors.Join(err, store.close())
 	}
@@ -153,6 +165,15 @@ func (a *Agent) open() error {
 		a.machines[id] = &deployment{id: id, m: m, cancel: map[int64]context.CancelFunc{}}
 	}
 	return nil
+}
+
+// warnOfRevoked says why nobody will connect. What runs here is looked after
+// all the same, so it is no reason to stop.
+func (a *Agent) warnOfRevoked() {
+	if kid, refused := a.state.revoked(); refused {
+		a.log.Error("this agent's token was revoked: no control plane can connect before it is "+
+			"started with the node's new token", "kid", kid)
+	}
 }
 
 // numberEvents makes sure that no number is ever used twice, even when the

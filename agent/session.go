@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -30,7 +31,7 @@ func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http
 	}
 	peer, _ := wire.PeerFrom(r.Context())
 	a.log.Info("session begins", "node", peer.NodeID, "kid", peer.Kid, "epoch", peer.Epoch)
-	err = a.talk(ctx, s)
+	err = a.talk(ctx, s, peer.Epoch)
 	a.mu.Lock()
 	if a.session == s {
 		a.session = nil
@@ -40,7 +41,7 @@ func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http
 }
 
 // talk runs until the session or the agent ends.
-func (a *Agent) talk(ctx context.Context, s *wire.AgentSession) error {
+func (a *Agent) talk(ctx context.Context, s *wire.AgentSession, epoch uint64) error {
 	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the session") }()
 	if err := s.Send(ctx, a.welcome(ctx)); err != nil {
 		return err
@@ -48,7 +49,7 @@ func (a *Agent) talk(ctx context.Context, s *wire.AgentSession) error {
 	out := &sender{agent: a, session: s, from: make(chan int64, 64),
 		asked: map[string]question{}}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return a.listen(ctx, s, out) })
+	group.Go(func() error { return a.listen(ctx, s, out, epoch) })
 	group.Go(func() error { return out.run(ctx) })
 	a.hint()
 	return group.Wait()
@@ -74,12 +75,20 @@ func (a *Agent) welcome(ctx context.Context) wire.Welcome {
 	return w
 }
 
-// listen takes commands until the session ends.
-func (a *Agent) listen(ctx context.Context, s *wire.AgentSession, out *sender) error {
+// listen takes commands until the session ends. It takes none from a control
+// plane that lost its lease: another one's epoch has been seen meanwhile, be it
+// on a tunnel only.
+func (a *Agent) listen(
+	ctx context.Context, s *wire.AgentSession, out *sender, epoch uint64,
+) error {
 	for {
 		c, err := s.Receive(ctx)
 		if err != nil {
 			return err
+		}
+		if epoch < a.state.epoch() {
+			_ = s.Close(wire.CodeStaleEpoch, wire.ErrStaleEpoch.Error())
+			return fmt.Errorf("%T refused: %w", c, wire.ErrStaleEpoch)
 		}
 		if err := a.command(ctx, s, c, out); err != nil {
 			return err
@@ -138,9 +147,26 @@ func (a *Agent) refuseToken(ctx context.Context, s *wire.AgentSession, kid strin
 		return nil
 	}
 	err := s.Send(ctx, wire.TokenRefused{Kid: kid})
+	if own, _ := a.state.revoked(); own == kid {
+		farewell(s, kid)
+	}
 	n := a.listener.Cut(func(p wire.Peer) bool { return p.Kid == kid })
 	a.log.Info("token refused from now on", "kid", kid, "connections", n)
 	return err
+}
+
+// farewell tells a session why it ends. The far end may be whoever stole the
+// token: it gets a moment, no more.
+func farewell(s *wire.AgentSession, kid string) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_ = s.Close(wire.CodeRevoked, "token "+kid+" was rotated or revoked")
+	}()
+	select {
+	case <-said:
+	case <-time.After(500 * time.Millisecond):
+	}
 }
 
 // askAgain is when a question is repeated: a control plane whose database is

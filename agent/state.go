@@ -114,8 +114,13 @@ func (s *state) Trusts(key wire.SPKI) bool {
 func (s *state) Key(kid string) (wire.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if kid != s.file.Kid || slices.Contains(s.file.Refused, kid) {
-		return wire.Key{}, wire.ErrUnknownKid
+	switch {
+	case slices.Contains(s.file.Refused, kid):
+		return wire.Key{}, fmt.Errorf("%w: it was revoked", wire.ErrUnknownKid)
+	case kid != s.file.Kid:
+		// The far end is our control plane, or TLS would not have let it in.
+		return wire.Key{}, fmt.Errorf("%w: this agent was started with token %s: was it meant "+
+			"for another machine, or rotated since?", wire.ErrUnknownKid, s.file.Kid)
 	}
 	return wire.KeyFromBytes(s.file.Key)
 }
@@ -137,6 +142,21 @@ func (s *state) Admit(_ context.Context, p wire.Peer) error {
 	}
 	f.Node, f.Epoch, f.SPKI = p.NodeID, p.Epoch, slices.Clone(p.SPKI[:])
 	return s.put(f)
+}
+
+// epoch is the highest that was ever admitted.
+func (s *state) epoch() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Epoch
+}
+
+// revoked names the token in use if it was refused: then nobody can come in
+// before the agent is given the new one.
+func (s *state) revoked() (kid string, refused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Kid, slices.Contains(s.file.Refused, s.file.Kid)
 }
 
 // refuse revokes a token for ever.

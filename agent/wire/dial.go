@@ -164,15 +164,20 @@ func (c DialConfig) prove(conn *tls.Conn) (*ProvenConn, error) {
 }
 
 // examine asks a certificate that nobody approved whether it holds the token.
-// Our own proof is not given, so nothing can be commanded on this connection.
+// Our own proof is not given, so nothing can be commanded on this connection; a
+// certificate that holds the token is told why.
 func (c DialConfig) examine(conn *tls.Conn) (*ProvenConn, error) {
 	defer conn.Close()
 	b, err := c.bind(conn)
 	if err != nil {
 		return nil, err
 	}
-	_, err = askProof(conn, b, c.Key, c.hello())
-	return nil, err
+	if _, err := askProof(conn, b, c.Key, c.hello()); err != nil {
+		return nil, err
+	}
+	// Whether it arrives changes nothing.
+	_ = writeFrame(conn, confirm{Refusal: &refusal{Code: CodeUntrusted, Reason: untrustedText}})
+	return nil, nil
 }
 
 func (c DialConfig) bind(conn *tls.Conn) (binding, error) {

@@ -116,7 +116,13 @@ const (
 	CodeRevoked      Code = 4006 // the token was rotated or revoked
 	CodeSilent       Code = 4007 // two pings without an answer
 	CodeSlow         Code = 4008 // the peer does not read what is sent
+	CodeUntrusted    Code = 4009 // the agent's certificate is not the trusted one
 )
+
+// untrustedText tells the agent's side why nothing follows its proof. Whoever
+// examines it knows no more than what is public: the certificate.
+const untrustedText = "another certificate is trusted for this node: was the token used on a " +
+	"second machine, or the data folder lost? Approve this one, or stop this agent"
 
 // refusalText is what everybody reads who has not proven the token.
 const refusalText = "token refused: compare the token on the agent with the node's in the UI"

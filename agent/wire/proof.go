@@ -82,9 +82,12 @@ type answer struct {
 	Proof    []byte   `json:"proof,omitempty"`
 }
 
-// confirm is step 3, control plane to agent.
+// confirm is step 3, control plane to agent. A refusal takes the proof's place
+// when the agent's certificate is not the trusted one: it says why nothing
+// follows, and since nothing was proven, it is no more than what somebody said.
 type confirm struct {
-	Proof []byte `json:"proof"`
+	Refusal *refusal `json:"refusal,omitempty"`
+	Proof   []byte   `json:"proof,omitempty"`
 }
 
 // verdict ends the preamble, agent to control plane.
@@ -227,6 +230,9 @@ func (p prover) answerProof(
 	if err := readFrame(rw, &c); err != nil {
 		return Peer{}, fmt.Errorf("%w: %w", errUnproven, err)
 	}
+	if c.Refusal != nil {
+		return Peer{}, fmt.Errorf("%w: %w", errUnproven, c.Refusal.asError())
+	}
 	if !hmac.Equal(c.Proof, b.mac(key, roleControl, h, a)) {
 		err := fmt.Errorf("%w: it is wrong", errUnproven)
 		return Peer{}, errors.Join(err, writeFrame(rw, verdict{Refusal: constantRefusal()}))
@@ -249,7 +255,10 @@ func (p prover) introduce(rw io.Reader, b binding) (hello, answer, Key, error) {
 	key, unknown := p.verifier.Key(h.Kid)
 	if unknown != nil || !key.set {
 		key = Key{bytes: [keyLen]byte(newNonce()), set: true}
-		unknown = fmt.Errorf("%w: kid %s: %w", errUnproven, h.Kid, ErrUnknownKid)
+		if unknown == nil {
+			unknown = ErrUnknownKid
+		}
+		unknown = fmt.Errorf("%w: kid %s: %w", errUnproven, h.Kid, unknown)
 	}
 	a := answer{Nonce: newNonce(), Protocol: Protocol, Build: p.build}
 	a.Proof = b.mac(key, roleAgent, h, a)

@@ -97,6 +97,8 @@ func visits() map[string]visit {
 		"putUser":    {path: "/users/spare", body: object{"role": "user", "password": password}},
 		"deleteUser": {path: "/users/spare"},
 
+		"listKeys":    {path: "/keys"},
+		"rotateKeys":  {path: "/keys/rotate"},
 		"listAudit":   {path: "/audit", stranger: shown, reader: shown},
 		"exportAudit": {path: "/audit/export", stranger: shown, reader: shown},
 		"verifyAudit": {path: "/audit/verify"},

@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 )
 
-// keep dials one node for ever, until its context ends.
+// keep dials one node for ever, until its context ends or somebody else has the
+// lease.
 func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID) {
 	log := f.Log.With("node", id)
+	defer f.release(ctx, id)
 	var pause backoff
 	for {
 		began := time.Now()
 		err := f.once(ctx, id)
 		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, errElsewhere) {
+			log.InfoContext(ctx, "another control plane commands the node")
 			return
 		}
 		if time.Since(began) > longestWait || errors.Is(err, errWaitsForPerson) {
@@ -35,13 +40,30 @@ func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID) {
 	}
 }
 
-var errWaitsForPerson = errors.New("its certificate changed and waits for approval")
+var (
+	errWaitsForPerson = errors.New("its certificate changed and waits for approval")
+	errElsewhere      = errors.New("another control plane has the lease")
+	errNoToken        = errors.New("its token was revoked: rotate it to make a new one")
+)
+
+// release lets the next control plane in at once. A lease that is somebody
+// else's by now is left alone.
+func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := f.Nodes.Release(ctx, id, f.Holder); err != nil {
+		f.Log.DebugContext(ctx, "lease was not given back", "node", id, "error", err)
+	}
+}
 
 // once takes the lease, dials, serves, and notes on the node why it ended.
 func (f *Fleet) once(ctx context.Context, id controlplane.NodeID) error {
 	epoch, err := f.Nodes.Lease(ctx, id, f.Holder)
-	if err != nil || epoch == 0 {
-		return errors.Join(err, errors.New("another control plane has the lease"))
+	if err != nil {
+		return err
+	}
+	if epoch == 0 {
+		return errElsewhere
 	}
 	link, err := f.Nodes.Link(ctx, id)
 	if err != nil {
@@ -52,13 +74,18 @@ func (f *Fleet) once(ctx context.Context, id controlplane.NodeID) error {
 		return errWaitsForPerson
 	}
 	if link.Kid == "" {
-		return f.note(ctx, id, errors.New("its token was revoked: rotate it to make a new one"))
+		f.tryDeliver(ctx, link, epoch)
+		return f.note(ctx, id, errNoToken)
 	}
 	config, err := f.Dial.config(link, epoch)
 	if err != nil {
 		return f.note(ctx, id, err)
 	}
 	conn, err := wire.Dial(ctx, config)
+	if errors.Is(err, wire.ErrRefused) {
+		// It may still hold a token that was revoked while it was away.
+		f.tryDeliver(ctx, link, epoch)
+	}
 	if err != nil {
 		return f.note(ctx, id, err)
 	}
@@ -88,51 +115,37 @@ func (d Dialing) config(link Link, epoch int64) (wire.DialConfig, error) {
 
 // note writes down why there is no session, for people, and returns the cause.
 func (f *Fleet) note(ctx context.Context, id controlplane.NodeID, why error) error {
-	// The node must not look online because we are stopping.
+	stopped := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	var untrusted *wire.UntrustedError
 	var incompatible *wire.IncompatibleError
 	var err error
 	switch {
+	case errors.As(why, &untrusted) && !examined(untrusted):
+		err = f.Nodes.Offline(ctx, id, "another certificate answers, and hung up before it could "+
+			"prove the token; trying again")
 	case errors.As(why, &untrusted):
 		err = f.Nodes.Untrusted(ctx, id, hex(untrusted.Got), untrusted.ProofValid)
 	case errors.As(why, &incompatible):
 		err = f.Nodes.Incompatible(ctx, id, string(incompatible.Theirs), fmt.Sprintf(
 			"it runs %s, the control plane %s: run the same release on both",
 			incompatible.Theirs, incompatible.Ours))
+	case stopped || errors.Is(why, errElsewhere):
+		// We stop, or are not the one to speak of it any more. The node is as
+		// online as before: its ingress goes on, and who commands it next, in a
+		// second or after our restart, says what it finds.
 	default:
 		err = f.Nodes.Offline(ctx, id, reason(why))
 	}
 	return errors.Join(why, err)
 }
 
-// reason is what people read beside "offline".
-func reason(err error) string {
-	var op *net.OpError
-	switch {
-	case err == nil:
-		return "the link was closed"
-	case errors.Is(err, wire.ErrRefused):
-		return "the agent refused the token; give it the current one"
-	case errors.Is(err, wire.ErrIntercepted), errors.Is(err, wire.ErrNotAgent):
-		return unwrapped(err)
-	case errors.As(err, &op) && op.Op == "dial":
-		return "nothing answers at its address; is the agent running and the port open?"
-	case errors.Is(err, context.Canceled):
-		return "the control plane was stopped"
-	}
-	return unwrapped(err)
-}
-
-// unwrapped keeps the line short: the detail is in the log.
-func unwrapped(err error) string {
-	const most = 300
-	text := err.Error()
-	if len(text) > most {
-		text = text[:most] + "…"
-	}
-	return text
+// examined reports whether a changed certificate was asked for the token and
+// answered. One whose line broke in between deserves no verdict yet.
+func examined(u *wire.UntrustedError) bool {
+	return u.ProofValid || errors.Is(u.Examined, wire.ErrRefused) ||
+		errors.Is(u.Examined, wire.ErrIntercepted) || errors.Is(u.Examined, wire.ErrNotAgent)
 }
 
 func hex(t wire.Thumbprint) string { return fmt.Sprintf("%x", t[:]) }

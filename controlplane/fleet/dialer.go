@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -44,11 +45,33 @@ func NewDialer(nodes Nodes, how Dialing) *Dialer {
 
 // Dial opens one proven connection to a node.
 func (d *Dialer) Dial(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
+	conn, err := d.dialAs(ctx, id)
+	if errors.Is(err, wire.ErrStaleEpoch) {
+		// The node changed hands a moment ago: whoever commands it now may have
+		// been faster with the new epoch than we were.
+		d.forget(id)
+		return d.dialAs(ctx, id)
+	}
+	return conn, err
+}
+
+func (d *Dialer) dialAs(ctx context.Context, id controlplane.NodeID) (net.Conn, error) {
 	l, err := d.link(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	return l.dial(ctx)
+}
+
+// forget has a node read anew at the next use.
+func (d *Dialer) forget(id controlplane.NodeID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known := d.links[id]; known != nil {
+		stale := *known
+		stale.read = time.Time{}
+		d.links[id] = &stale
+	}
 }
 
 // Tunnel opens a stream to a service's port on a node.

@@ -26,8 +26,14 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// tick is how soon a lost wake-up is made up for (faults.md, rule 8).
-const tick = 2 * time.Second
+const (
+	// tick is how soon a lost wake-up is made up for (faults.md, rule 8).
+	tick = 2 * time.Second
+	// lookEvery is how soon somebody notices a lease that ended. With the lease's
+	// ten seconds, a node whose control plane died is commanded again within
+	// twelve.
+	lookEvery = time.Second
+)
 
 // Link is a node with what it takes to reach it.
 type Link struct {
@@ -41,8 +47,9 @@ type Link struct {
 
 // Nodes is what fleet needs of the node table and of the keys sealed in it.
 type Nodes interface {
-	// Enabled lists the nodes to keep a session with.
-	Enabled(ctx context.Context) ([]controlplane.NodeID, error)
+	// Enabled lists the nodes to keep a session with: those that no person has
+	// to look at first, and that nobody but this holder has a lease on.
+	Enabled(ctx context.Context, holder string) ([]controlplane.NodeID, error)
 	// Link reads one node anew.
 	Link(ctx context.Context, id controlplane.NodeID) (Link, error)
 	// Epoch is the lease's present epoch, for connections beside the session.
@@ -50,15 +57,24 @@ type Nodes interface {
 	// Lease takes or renews the right to command a node. A zero epoch means
 	// that somebody else has it.
 	Lease(ctx context.Context, id controlplane.NodeID, holder string) (epoch int64, err error)
-	// Online notes a session that stands: who answered, and what it is.
-	Online(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
+	// Release gives a lease back before its end, so that nobody has to wait.
+	Release(ctx context.Context, id controlplane.NodeID, holder string) error
+	// Met notes who answered and proved the token, and what it is.
+	Met(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
 		inventory controlplane.Inventory) error
+	// Online notes that the agent has goals and plugins: it can be used.
+	Online(ctx context.Context, id controlplane.NodeID) error
 	// Offline, Untrusted and Incompatible note why there is none.
 	Offline(ctx context.Context, id controlplane.NodeID, detail string) error
 	Untrusted(ctx context.Context, id controlplane.NodeID, got string, proofValid bool) error
 	Incompatible(ctx context.Context, id controlplane.NodeID, build, detail string) error
+	// Revoked gives the tokens that Link.Refuse names, for reaching an agent that
+	// still uses one of them.
+	Revoked(ctx context.Context, id controlplane.NodeID) ([]Credential, error)
 	// Refused notes that the agent itself refuses a token from now on.
 	Refused(ctx context.Context, id controlplane.NodeID, kid string) error
+	// FinishDrains moves the drains of nodes that are empty, or late.
+	FinishDrains(ctx context.Context) error
 	// Vitals notes the node's measured use.
 	Vitals(ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals) error
 	// PluginImages is the catalogue's list, for the agents' registries.
@@ -112,16 +128,19 @@ func New(c Config) *Fleet { return &Fleet{Config: c, actor: access.System("fleet
 func (f *Fleet) Run(ctx context.Context) error {
 	wake := f.Listener.Subscribe("", controlplane.TopicNode)
 	defer wake.Close()
-	ticker := time.NewTicker(tick)
+	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
-	running := map[controlplane.NodeID]context.CancelFunc{}
+	running := map[controlplane.NodeID]*keeper{}
 	for {
-		if wanted, err := f.Nodes.Enabled(ctx); err != nil {
+		if wanted, err := f.Nodes.Enabled(ctx, f.Holder); err != nil {
 			f.Log.WarnContext(ctx, "nodes could not be read", "error", err)
 		} else {
 			f.adjust(ctx, wanted, running, &sessions)
+		}
+		if err := f.Nodes.FinishDrains(ctx); err != nil {
+			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -132,23 +151,41 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// adjust starts and ends sessions so that they are the wanted ones.
+// keeper is a goroutine that keeps a session with one node.
+type keeper struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// adjust starts and ends sessions so that they are the wanted ones. One that
+// ended by itself, since somebody else has the lease, may begin anew.
 func (f *Fleet) adjust(ctx context.Context, wanted []controlplane.NodeID,
-	running map[controlplane.NodeID]context.CancelFunc, sessions *sync.WaitGroup) {
+	running map[controlplane.NodeID]*keeper, sessions *sync.WaitGroup) {
 	keep := map[controlplane.NodeID]bool{}
 	for _, id := range wanted {
 		keep[id] = true
+	}
+	for id, k := range running {
+		select {
+		case <-k.ended:
+			delete(running, id)
+		default:
+			if !keep[id] {
+				k.cancel()
+			}
+		}
+	}
+	for _, id := range wanted {
 		if running[id] != nil {
 			continue
 		}
 		nodeCtx, cancel := context.WithCancel(ctx)
-		running[id] = cancel
-		sessions.Go(func() { f.keep(nodeCtx, id) })
-	}
-	for id, cancel := range running {
-		if !keep[id] {
-			cancel()
-			delete(running, id)
-		}
+		k := &keeper{cancel: cancel, ended: make(chan struct{})}
+		running[id] = k
+		sessions.Go(func() {
+			defer cancel()
+			defer close(k.ended)
+			f.keep(nodeCtx, id)
+		})
 	}
 }

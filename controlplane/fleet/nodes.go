@@ -8,6 +8,7 @@ import (
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -21,30 +22,27 @@ type Table struct {
 	Store *postgres.Store
 	// OpenKey opens the key of a node's token, which the catalogue sealed.
 	OpenKey func(controlplane.NodeToken) ([]byte, error)
+	// Holder is this process in leases. What it says of a node counts only while
+	// it has that node's lease: one that was stopped for a while must not call a
+	// node offline that another control plane speaks with.
+	Holder string
 }
 
 var _ Nodes = Table{}
 
 // Enabled implements Nodes. A disabled node and one whose certificate changed
 // wait for a person.
-func (t Table) Enabled(ctx context.Context) (ids []controlplane.NodeID, err error) {
-	const page = 500
+func (t Table) Enabled(
+	ctx context.Context, holder string,
+) (ids []controlplane.NodeID, err error) {
 	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
-		for after := ""; ; {
-			nodes, err := tx.ListNodes(ctx, after, page)
-			if err != nil {
-				return err
-			}
-			for _, n := range nodes {
-				after = n.Name
-				if !waitsForPerson(n.Status) {
-					ids = append(ids, n.ID)
-				}
-			}
-			if len(nodes) < page {
-				return nil
+		nodes, err := tx.Leasable(ctx, holder)
+		for id, status := range nodes {
+			if !waitsForPerson(status) {
+				ids = append(ids, id)
 			}
 		}
+		return err
 	})
 	return ids, err
 }
@@ -70,14 +68,12 @@ func (t Table) Link(ctx context.Context, id controlplane.NodeID) (l Link, err er
 		if err != nil || !ok {
 			return err
 		}
-		raw, err := t.OpenKey(token)
+		c, err := t.credential(token)
 		if err != nil {
 			return fmt.Errorf("open key of node %s: %w", l.Node.Name, err)
 		}
-		defer clear(raw)
-		l.Kid = token.Kid
-		l.Key, err = wire.KeyFromBytes(raw)
-		return err
+		l.Kid, l.Key = c.Kid, c.Key
+		return nil
 	})
 	return l, err
 }
@@ -106,25 +102,86 @@ func (t Table) Lease(
 	return epoch, err
 }
 
-// Online implements Nodes. First contact stores the thumbprint it proved.
-func (t Table) Online(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
-	inventory controlplane.Inventory) error {
+// Release implements Nodes.
+func (t Table) Release(ctx context.Context, id controlplane.NodeID, holder string) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		trusted, err := tx.TrustNode(ctx, id, controlplane.Thumbprint(thumbprint))
-		if err != nil {
-			return err
+		tx.Wake(controlplane.TopicNode, string(id))
+		return tx.ReleaseLease(ctx, id, holder)
+	})
+}
+
+// Met implements Nodes. First contact stores the thumbprint it proved.
+func (t Table) Met(ctx context.Context, id controlplane.NodeID, thumbprint, build string,
+	inventory controlplane.Inventory) error {
+	print := controlplane.Thumbprint(thumbprint)
+	return t.held(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
+		if n.Thumbprint == "" {
+			if err := trust(ctx, tx, n, print); err != nil {
+				return err
+			}
+		} else if n.Thumbprint != print {
+			return fmt.Errorf("node %s has another thumbprint by now", n.Name)
 		}
-		if !trusted {
-			return fmt.Errorf("node %s has another thumbprint by now", id)
-		}
-		if err := tx.SetInventory(ctx, id, build, inventory); err != nil {
-			return err
+		return tx.SetInventory(ctx, id, build, inventory)
+	})
+}
+
+// trust stores the certificate of first contact. Two machines with one are a
+// data folder that was copied, and neither could be told from the other.
+func trust(
+	ctx context.Context, tx *postgres.Tx, n controlplane.Node, print controlplane.Thumbprint,
+) error {
+	other, err := tx.NodeWithThumbprint(ctx, print, n.ID)
+	if err != nil {
+		return err
+	}
+	if other != "" {
+		return fmt.Errorf("its certificate is that of node %s: was that machine or its data "+
+			"folder copied? Empty the agent's data folder here and start it again", other)
+	}
+	trusted, err := tx.TrustNode(ctx, n.ID, print)
+	if err != nil {
+		return err
+	}
+	if !trusted {
+		return fmt.Errorf("node %s has another thumbprint by now", n.Name)
+	}
+	return tx.AddNodeEvent(ctx, n.ID, controlplane.NodeMet, thumbprintOf(print))
+}
+
+func thumbprintOf(print controlplane.Thumbprint) string {
+	return "its certificate is stored: " + string(print)
+}
+
+// Online implements Nodes.
+func (t Table) Online(ctx context.Context, id controlplane.NodeID) error {
+	return t.held(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
+		if n.Status != controlplane.NodeOnline {
+			err := tx.AddNodeEvent(ctx, id, controlplane.NodeSynced, "goals and plugins are sent")
+			if err != nil {
+				return err
+			}
 		}
 		moved, err := tx.MoveNode(ctx, id, controlplane.NodeOnline, "")
 		if err == nil && !moved {
-			return fmt.Errorf("node %s waits for a person", id)
+			return fmt.Errorf("node %s waits for a person", n.Name)
 		}
 		return errors.Join(err, tellDeployments(ctx, tx, id))
+	})
+}
+
+// held changes a node while we hold its lease, and fails once we do not.
+func (t Table) held(ctx context.Context, id controlplane.NodeID,
+	do func(*postgres.Tx, controlplane.Node) error) error {
+	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		if holds, err := tx.HoldLease(ctx, id, t.Holder); err != nil || !holds {
+			return errors.Join(err, errElsewhere)
+		}
+		n, err := tx.NodeByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		return do(tx, n)
 	})
 }
 
@@ -156,13 +213,41 @@ func (t Table) Offline(ctx context.Context, id controlplane.NodeID, detail strin
 func (t Table) Untrusted(
 	ctx context.Context, id controlplane.NodeID, got string, proofValid bool,
 ) error {
-	detail := "its certificate changed and proved the token: compare the thumbprint, then approve"
+	print := controlplane.Thumbprint(got)
+	n, err := t.node(ctx, id)
+	if err != nil {
+		return err
+	}
+	if n.Rejected == print {
+		return t.Offline(ctx, id, "the certificate that was rejected still answers at its address: "+
+			"start the agent with its old data folder, or rotate the token to enrol it anew")
+	}
+	detail := "another certificate answers, and it proved the token: a new data folder, or the " +
+		"token on a second machine? Compare the thumbprints, then approve or reject"
+	proof := "token proof valid"
 	if !proofValid {
-		detail = "its certificate changed and did NOT prove the token: enrol it with a new one"
+		detail = "another certificate answers and did NOT prove the token: do not trust it; rotate " +
+			"the token and enrol the node anew"
+		proof = "token proof INVALID"
 	}
 	return t.move(ctx, id, controlplane.NodeUntrusted, detail, func(tx *postgres.Tx) error {
-		return tx.SetPending(ctx, id, controlplane.Thumbprint(got), proofValid)
+		if err := tx.SetPending(ctx, id, print, proofValid); err != nil {
+			return err
+		}
+		entry := access.System("fleet").Entry("distrust certificate", "node "+n.Name)
+		entry.Result, entry.Detail = controlplane.AuditRefused, proof+" for "+got
+		return tx.InsertAudit(ctx, *entry)
 	})
+}
+
+func (t Table) node(
+	ctx context.Context, id controlplane.NodeID,
+) (n controlplane.Node, err error) {
+	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
+		n, err = tx.NodeByID(ctx, id)
+		return err
+	})
+	return n, err
 }
 
 // Incompatible implements Nodes.
@@ -179,6 +264,9 @@ func (t Table) Incompatible(
 func (t Table) move(ctx context.Context, id controlplane.NodeID, to controlplane.NodeStatus,
 	detail string, also func(*postgres.Tx) error) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		if holds, err := tx.HoldLease(ctx, id, t.Holder); err != nil || !holds {
+			return err
+		}
 		n, err := tx.NodeByID(ctx, id)
 		if controlplane.KindOf(err) == controlplane.NotFound {
 			return nil
@@ -201,11 +289,51 @@ func (t Table) move(ctx context.Context, id controlplane.NodeID, to controlplane
 	})
 }
 
+// Revoked implements Nodes.
+func (t Table) Revoked(
+	ctx context.Context, id controlplane.NodeID,
+) (all []Credential, err error) {
+	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
+		pending, err := tx.PendingRevocations(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, token := range pending {
+			c, err := t.credential(token)
+			if err != nil {
+				return err
+			}
+			all = append(all, c)
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (t Table) credential(token controlplane.NodeToken) (Credential, error) {
+	raw, err := t.OpenKey(token)
+	if err != nil {
+		return Credential{}, err
+	}
+	defer clear(raw)
+	key, err := wire.KeyFromBytes(raw)
+	return Credential{Kid: token.Kid, Key: key}, err
+}
+
 // Refused implements Nodes.
 func (t Table) Refused(ctx context.Context, id controlplane.NodeID, kid string) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		return tx.ConfirmRevocation(ctx, id, kid)
+		if err := tx.ConfirmRevocation(ctx, id, kid); err != nil {
+			return err
+		}
+		return tx.AddNodeEvent(ctx, id, controlplane.NodeTokenRefused,
+			"the agent refuses token "+kid+" from now on")
 	})
+}
+
+// FinishDrains implements Nodes.
+func (t Table) FinishDrains(ctx context.Context) error {
+	return t.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) })
 }
 
 // Vitals implements Nodes.

@@ -28,35 +28,44 @@ type session struct {
 
 // serve greets and then works until the link, the lease or ctx ends. Being
 // online is being in here.
-func (f *Fleet) serve(ctx context.Context, link Link, epoch int64, proven *wire.ProvenConn) error {
+func (f *Fleet) serve(
+	ctx context.Context, link Link, epoch int64, proven *wire.ProvenConn,
+) (err error) {
 	peer := proven.Peer()
 	conn, err := wire.OpenSession(ctx, proven)
 	if err != nil {
 		return err
 	}
-	defer conn.Close(wire.CodeGone, "the control plane ends this session")
+	defer func() { _ = conn.Close(goodbye(ctx, err)) }()
 	s := &session{Fleet: f, link: link, epoch: epoch, conn: conn, refused: make(chan string, 4)}
 	welcome, err := s.greet(ctx)
 	if err != nil {
 		return err
 	}
-	err = f.Nodes.Online(ctx, link.Node.ID, hex(peer.Thumbprint), string(peer.Build),
+	err = f.Nodes.Met(ctx, link.Node.ID, hex(peer.Thumbprint), string(peer.Build),
 		inventory(welcome.Inventory))
 	if err != nil {
 		return err
 	}
-	f.Log.InfoContext(ctx, "node online", "node", link.Node.Name, "build", peer.Build)
 	sent, err := s.sync(ctx, welcome)
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.receive(ctx) })
-	group.Go(func() error { return s.sendGoals(ctx, sent) })
-	group.Go(func() error { return s.sendPlugins(ctx) })
-	group.Go(func() error { return s.watchToken(ctx) })
-	group.Go(func() error { return s.renew(ctx) })
-	group.Go(func() error { return s.collectLogs(ctx) })
+	told, err := s.tellPlugins(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f.Nodes.Online(ctx, link.Node.ID); err != nil {
+		return err
+	}
+	f.Log.InfoContext(ctx, "node online", "node", link.Node.Name, "build", peer.Build)
+	group, working := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.receive(working) })
+	group.Go(func() error { return s.sendGoals(working, sent) })
+	group.Go(func() error { return s.sendPlugins(working, told) })
+	group.Go(func() error { return s.watchToken(working) })
+	group.Go(func() error { return s.renew(working) })
+	group.Go(func() error { return s.collectLogs(working) })
 	return group.Wait()
 }
 
@@ -140,23 +149,29 @@ func (s *session) sendGoals(ctx context.Context, sent map[string]mark) error {
 }
 
 // sendPlugins keeps the agent's list of plugin images like the catalogue's.
-func (s *session) sendPlugins(ctx context.Context) error {
+func (s *session) sendPlugins(ctx context.Context, told []wire.PluginImage) error {
 	wake := s.Listener.Subscribe("", controlplane.TopicCatalog)
 	defer wake.Close()
-	var told []wire.PluginImage
-	return s.every(ctx, wake.Wake, func() error {
-		images, err := s.Nodes.PluginImages(ctx)
-		if err != nil {
-			s.Log.WarnContext(ctx, "plugins could not be read", "error", err)
-			return nil
-		}
-		now := pluginList(images)
-		if told != nil && slices.Equal(now, told) {
-			return nil
-		}
-		told = now
-		return s.conn.Send(ctx, wire.Plugins{Images: now})
+	return s.every(ctx, wake.Wake, func() (err error) {
+		told, err = s.tellPlugins(ctx, told)
+		return err
 	})
+}
+
+// tellPlugins sends the catalogue's list if it is another than what was told.
+func (s *session) tellPlugins(
+	ctx context.Context, told []wire.PluginImage,
+) ([]wire.PluginImage, error) {
+	images, err := s.Nodes.PluginImages(ctx)
+	if err != nil {
+		s.Log.WarnContext(ctx, "plugins could not be read", "error", err)
+		return told, nil
+	}
+	now := pluginList(images)
+	if told != nil && slices.Equal(now, told) {
+		return told, nil
+	}
+	return now, s.conn.Send(ctx, wire.Plugins{Images: now})
 }
 
 // every calls do now, at each wake-up and at each tick, until it fails.
@@ -188,14 +203,23 @@ func (s *session) renew(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		began := time.Now()
-		epoch, err := s.Nodes.Lease(ctx, s.link.Node.ID, s.Holder)
+		epoch, err := s.lease(ctx, good.Add(leaseFor-time.Second))
 		switch {
 		case err == nil && epoch == s.epoch:
 			good = began
 		case err == nil:
-			return errors.New("another control plane took the lease")
-		case time.Since(good) > 3*renewEvery:
+			return errElsewhere
+		case time.Since(good) >= leaseFor-renewEvery:
+			// The next try would come when somebody else may have it already.
 			return fmt.Errorf("the lease could not be renewed: %w", err)
 		}
 	}
+}
+
+// lease renews, and gives up in time: a database that does not answer must not
+// make us believe in a lease that is over.
+func (s *session) lease(ctx context.Context, until time.Time) (int64, error) {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	return s.Nodes.Lease(ctx, s.link.Node.ID, s.Holder)
 }

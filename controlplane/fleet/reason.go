@@ -1,0 +1,85 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// reason is what people read beside "offline": what is the matter, and what to
+// do about it.
+func reason(err error) string {
+	var op *net.OpError
+	var closed *wire.CloseError
+	switch {
+	case err == nil:
+		return "the link was closed"
+	case errors.Is(err, errRevoked):
+		return errRevoked.Error()
+	case errors.Is(err, errNoToken):
+		return errNoToken.Error()
+	case errors.Is(err, wire.ErrStaleEpoch):
+		return "the agent obeys a newer control plane: was this one restored from a backup, or " +
+			"does an old copy of it still run?"
+	case errors.Is(err, wire.ErrOtherNode):
+		return "the agent belongs to another node or control plane: give each machine a token " +
+			"and a data folder of its own"
+	case errors.Is(err, wire.ErrRefused):
+		return "the agent refused the token: start it with this node's current one, or rotate the " +
+			"token; one token serves one machine"
+	case errors.Is(err, wire.ErrIntercepted), errors.Is(err, wire.ErrNotAgent):
+		return unwrapped(err)
+	case errors.As(err, &op) && op.Op == "dial":
+		return "nothing answers at its address; is the agent running and the port open?"
+	case errors.As(err, &closed):
+		return closeReason(closed)
+	}
+	return unwrapped(err)
+}
+
+// closeReason puts the code of a session's end into words.
+func closeReason(c *wire.CloseError) string {
+	text, known := map[wire.Code]string{
+		wire.CodeGone:     "the agent was stopped",
+		wire.CodeProtocol: "the agent broke the protocol: run the same release on both ends",
+		wire.CodeTooBig:   "the agent sent more than a message may hold: look at its log",
+		wire.CodeStaleEpoch: "the agent obeys a newer control plane: does an old copy of this " +
+			"one still run?",
+		wire.CodeReplaced: "another session took over: does a second control plane use this " +
+			"database's copy?",
+		wire.CodeRevoked: errRevoked.Error(),
+		wire.CodeSilent:  "the agent stopped answering: is the machine up and the network whole?",
+		wire.CodeSlow:    "the link is too slow, or one end hangs: look at the machine's load",
+	}[c.Code]
+	if !known {
+		return unwrapped(c)
+	}
+	return text
+}
+
+// goodbye is the code and the reason that the agent gets when a session ends.
+func goodbye(ctx context.Context, err error) (wire.Code, string) {
+	switch {
+	case errors.Is(err, errRevoked):
+		return wire.CodeRevoked, errRevoked.Error()
+	case errors.Is(err, errElsewhere):
+		return wire.CodeStaleEpoch, "another control plane took over this node"
+	case ctx.Err() != nil:
+		return wire.CodeGone, "the control plane stops, or an admin disabled the node"
+	case errors.Is(err, errUnexpected):
+		return wire.CodeProtocol, err.Error()
+	}
+	return wire.CodeGone, "the control plane ends this session"
+}
+
+// unwrapped keeps the line short: the detail is in the log.
+func unwrapped(err error) string {
+	const most = 300
+	text := err.Error()
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return text
+}

@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Credential is a token's name with the key that proves it.
+type Credential struct {
+	Kid string
+	Key wire.Key
+}
+
+// tellWithin is how long an agent may take to store and confirm a refusal.
+const tellWithin = 10 * time.Second
+
+// tryDeliver is deliver for who has worse news already.
+func (f *Fleet) tryDeliver(ctx context.Context, link Link, epoch int64) {
+	if len(link.Refuse) == 0 {
+		return
+	}
+	if err := f.deliver(ctx, link, epoch); err != nil {
+		f.Log.DebugContext(ctx, "revocation not delivered yet", "node", link.Node.Name,
+			"error", err)
+	}
+}
+
+// deliver has an agent refuse the tokens that were revoked while it was away.
+// It may know no other yet, so it is reached with each of them once more, for
+// this one message: no goal and no secret goes over such a session. A crash at
+// any point leaves the token pending, and the next try says the same again.
+func (f *Fleet) deliver(ctx context.Context, link Link, epoch int64) error {
+	revoked, err := f.Nodes.Revoked(ctx, link.Node.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range revoked {
+		if err := f.deliverOne(ctx, link, epoch, c); err != nil {
+			return fmt.Errorf("revoke token %s: %w", c.Kid, err)
+		}
+	}
+	return nil
+}
+
+func (f *Fleet) deliverOne(ctx context.Context, link Link, epoch int64, c Credential) error {
+	link.Kid, link.Key = c.Kid, c.Key
+	config, err := f.Dial.config(link, epoch)
+	if err != nil {
+		return err
+	}
+	proven, err := wire.Dial(ctx, config)
+	if errors.Is(err, wire.ErrRefused) && !config.Thumbprint.IsZero() &&
+		!errors.Is(err, wire.ErrStaleEpoch) && !errors.Is(err, wire.ErrOtherNode) {
+		// The certificate is the trusted one, so the agent itself says that it
+		// refuses this token: it was told before, or never had it.
+		return f.refused(ctx, link.Node.ID, c.Kid)
+	}
+	if err != nil {
+		return err
+	}
+	conn, err := wire.OpenSession(ctx, proven)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(wire.CodeRevoked, "token "+c.Kid+" was rotated or revoked")
+	return f.tell(ctx, conn, link.Node.ID, c.Kid)
+}
+
+// tell sends the one message and waits for the answer, whatever else the agent
+// has to say.
+func (f *Fleet) tell(
+	ctx context.Context, conn *wire.Session, id controlplane.NodeID, kid string,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, tellWithin)
+	defer cancel()
+	if err := conn.Send(ctx, wire.RefuseToken{Kid: kid}); err != nil {
+		return err
+	}
+	for {
+		r, err := conn.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		if said, ok := r.(wire.TokenRefused); ok && said.Kid == kid {
+			return f.refused(ctx, id, kid)
+		}
+	}
+}
+
+func (f *Fleet) refused(ctx context.Context, id controlplane.NodeID, kid string) error {
+	f.Log.InfoContext(ctx, "the agent refuses a revoked token from now on", "node", id, "kid", kid)
+	return f.Nodes.Refused(ctx, id, kid)
+}
