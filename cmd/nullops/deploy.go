@@ -123,7 +123,18 @@ type watcher struct {
 	// undo is set while a run is undone: what it did before is no news.
 	undo  bool
 	since time.Time
+	// told is what was last said of each step's pull, and when.
+	told map[string]pullLine
 }
+
+// pullLine is a pull as it was last shown.
+type pullLine struct {
+	text string
+	at   time.Time
+}
+
+// pullEvery keeps a slow pull from filling the screen.
+const pullEvery = 2 * time.Second
 
 func (w *watcher) handle(e sse) (done bool, err error) {
 	switch e.Event {
@@ -141,6 +152,12 @@ func (w *watcher) handle(e sse) (done bool, err error) {
 		if l.Run == w.run && (!w.undo || l.At.After(w.since)) {
 			fmt.Fprintf(w.out, "  %s | %s\n", l.Step, visible(l.Text))
 		}
+	case "progress":
+		var p apiclient.Progress
+		if err := json.Unmarshal([]byte(e.Data), &p); err != nil {
+			return false, fmt.Errorf("read progress event: %w", err)
+		}
+		w.pulling(p)
 	case "deployment":
 		if err := json.Unmarshal([]byte(e.Data), &w.settled); err != nil {
 			return false, fmt.Errorf("read deployment event: %w", err)
@@ -166,6 +183,35 @@ func (w *watcher) step(s apiclient.Step) {
 	}
 	fmt.Fprintf(w.out, "%2d %-16s %-8s %s\n", s.Position, s.Key, s.Status,
 		visible(strings.TrimSpace(text)))
+	if s.Status == apiclient.StepStatusWaiting {
+		fmt.Fprintf(w.out, "   answer it: nullops answer %s %s --approve|--reject\n",
+			w.settled.Name, s.Key)
+	}
+}
+
+// pulling shows how far a pull is: now and then, and when it is complete.
+func (w *watcher) pulling(p apiclient.Progress) {
+	text := pulled(p)
+	last := w.told[p.Step]
+	complete := deref(p.PulledLayers) == deref(p.TotalLayers)
+	if p.Run != w.run || text == "" || text == last.text ||
+		!complete && time.Since(last.at) < pullEvery {
+		return
+	}
+	if w.told == nil {
+		w.told = map[string]pullLine{}
+	}
+	w.told[p.Step] = pullLine{text, time.Now()}
+	fmt.Fprintf(w.out, "   %-16s %-8s %s\n", p.Step, "pulling", text)
+}
+
+// pulled says how much of an image is there, or nothing when nothing is moved.
+func pulled(p apiclient.Progress) string {
+	if deref(p.TotalBytes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s, %d of %d layers", size(deref(p.PulledBytes)),
+		size(deref(p.TotalBytes)), deref(p.PulledLayers), deref(p.TotalLayers))
 }
 
 func isSettled(s apiclient.DeploymentStatus) bool {

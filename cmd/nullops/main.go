@@ -48,7 +48,8 @@ func rootCommand() *cobra.Command {
 		&cobra.Group{ID: "make", Title: "Make plugins"})
 	root.AddCommand(inGroup("use", loginCommand(), applyCommand(), exportCommand(),
 		pipelineCommand(), deployCommand(), listCommand(),
-		showCommand(), logsCommand(), removeCommand(), retryCommand(), forgetCommand(), openCommand(),
+		showCommand(), logsCommand(), answerCommand(), removeCommand(), retryCommand(),
+		forgetCommand(), openCommand(),
 		nodeCommand(), auditCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),
 		ingressCommand(), migrateCommand(), keysCommand())...)

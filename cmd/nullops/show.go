@@ -27,16 +27,22 @@ func showCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(c.OutOrStdout(), d)
-		}
 		r, err := api.GetRunWithResponse(c.Context(), d.Id, d.Run)
 		if err := answered(r, err); err != nil {
 			return err
 		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), shown{d, r.JSON200.Steps})
+		}
 		return printDeployment(c.OutOrStdout(), d, *r.JSON200)
 	}
 	return c
+}
+
+// shown is a deployment with the steps of its latest run, as JSON.
+type shown struct {
+	apiclient.Deployment
+	Steps []apiclient.Step `json:"steps"`
 }
 
 func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) error {
@@ -57,6 +63,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	for _, left := range deref(d.Left) {
 		fmt.Fprintf(w, "left behind: %s\n", visible(left))
 	}
+	printQuestion(w, d)
 	fmt.Fprintln(w)
 	if err := printServices(w, d); err != nil {
 		return err

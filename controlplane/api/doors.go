@@ -191,7 +191,8 @@ func words(operation string) string {
 // it; here it takes somebody who is signed in.
 func generic(a access.Action) access.Action {
 	switch a {
-	case access.ReadProject, access.ReadDeployment, access.WriteDeployment:
+	case access.ReadProject, access.ReadDeployment, access.WriteDeployment,
+		access.AnswerDeployment:
 		return access.Self
 	default:
 		return a
