@@ -59,8 +59,8 @@ func judge(spec PluginSpec, r PluginResult) finished {
 	case r.OOM:
 		return fail(CodeOOM, "%s", exitSentence("the plugin", r.ExitCode, true, spec.Resources))
 	case r.ExitCode == killed:
-		return fail(CodeKilledByStranger, "the plugin was killed (exit code 137), but neither by "+
-			"NullOps nor for its memory; look for who else manages containers on this node")
+		return fail(CodeKilledByStranger, "%s",
+			exitSentence("the plugin", r.ExitCode, false, spec.Resources))
 	}
 	answer, err := stdio.ParseResponse(r.Stdout)
 	if r.ExitCode != 0 {
@@ -140,6 +140,9 @@ func exitSentence(who string, code int, oom bool, r pipeline.Resources) string {
 		return fmt.Sprintf("%s ran out of memory: its limit is %d MiB", who, r.MemoryMiB)
 	case oom:
 		return who + " ran out of memory"
+	case code == killed:
+		return who + " was killed (exit code 137), but neither by NullOps nor for its memory; " +
+			"look for who else manages containers on this node"
 	}
 	return fmt.Sprintf("%s ended with exit code %d", who, code)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"time"
 )
 
 const (
@@ -12,28 +13,44 @@ const (
 	// enough for a stack trace.
 	lastLines = 50
 	lastBytes = 256 << 10
+	// lastTime is what an engine in trouble may take: a rollback waits for this.
+	lastTime = 15 * time.Second
 )
 
 // lastWords copies the end of a service's log into the log of its step: its
-// container goes away with the rollback, and why it ended is said there. Without
-// the run's secrets nothing is copied, since nothing could be masked.
-func (o operation) lastWords(ctx context.Context) {
+// container goes away with the rollback, and why it ended, or did not become
+// ready, is said there. The reason, which is for people already, comes first.
+// Without the run's secrets nothing of the service is copied, since nothing could
+// be masked.
+func (o operation) lastWords(ctx context.Context, reason string) {
 	v, ok := o.agent.view(o.goal.Deployment)
 	if !ok || v.bundle == nil {
 		return
 	}
+	o.bundle = v.bundle
+	ctx, cancel := context.WithTimeout(ctx, lastTime)
+	defer cancel()
+	lines := o.agent.lines(o)
+	defer lines.end()
+	lines.add(reason)
 	r, err := o.agent.runtime.Logs(ctx, o.goal.Deployment, o.do.Step, LogOptions{Tail: lastLines})
 	if err != nil {
-		o.agent.log.Debug("last words of a service", "step", o.do.Step, "error", err)
+		lines.add("its last lines cannot be read: " + err.Error())
 		return
 	}
 	defer func() { _ = r.Close() }()
 	in := bufio.NewScanner(io.LimitReader(r, lastBytes))
 	in.Buffer(nil, lastBytes)
-	lines := o.agent.lines(o)
+	said := false
 	for in.Scan() {
+		if !said {
+			lines.add("its last lines:")
+			said = true
+		}
 		_, text, _ := strings.Cut(in.Text(), " ")
 		lines.add(text)
 	}
-	lines.end()
+	if !said {
+		lines.add("it has written nothing")
+	}
 }

@@ -54,6 +54,9 @@ func (a *Agent) feed(now time.Time, d *deployment, ev engine.Event) {
 			e.Records = append(e.Records, effect)
 		case engine.Report:
 			e.Events = append(e.Events, effect.Event)
+			if effect.Event.Code == engine.CodeNotReady && effect.Event.Step != "" {
+				d.unready = unready{effect.Event.Step, effect.Event.Message}
+			}
 		case engine.Forget:
 			e.Forget = true
 			a.todo = append(a.todo, pending{d, effect})
@@ -156,11 +159,13 @@ func (a *Agent) perform(ctx context.Context, d *deployment, effect engine.Effect
 	case engine.DropSecrets:
 		a.setWanted(d.id, wire.SecretsWanted{})
 		a.setBundle(d.id, nil)
+		a.pulls.forget(d.id)
 	case engine.Wake:
 		d.wake = e.At
 	case engine.Forget:
 		delete(a.machines, d.id)
 		a.setWanted(d.id, wire.SecretsWanted{})
+		a.pulls.forget(d.id)
 	}
 }
 

@@ -19,6 +19,9 @@ type operation struct {
 	// held is set when the deployment has its images already, and what is done is
 	// to keep or to remove it: no registry is asked then about what is here.
 	held bool
+	// why is set when a service is taken away that did not become ready: what the
+	// last check came to.
+	why string
 }
 
 // finished is what an operation came to, before secrets are hidden from it.
@@ -41,6 +44,9 @@ func (a *Agent) start(ctx context.Context, d *deployment, do engine.Do, canceled
 	v, _ := a.view(d.id)
 	o := operation{agent: a, do: do, goal: d.m.Work(), bundle: v.bundle,
 		held: d.m.State().Phase != wire.PhaseApplying}
+	if do.Kind == engine.Remove && d.unready.step == do.Step {
+		o.why, d.unready = d.unready.message, unready{}
+	}
 	if o.bundle == nil {
 		o.bundle = newBundle(d.id, wire.Secrets{}, nil)
 	}
@@ -195,10 +201,13 @@ func (o operation) probe(ctx context.Context) finished {
 	if p.Ended {
 		r.Exited, r.ExitCode, r.Code = true, &p.ExitCode, engine.CodeServiceExited
 		r.Message = exitSentence("the service", p.ExitCode, p.OOM, spec.Resources)
-		if p.OOM {
+		switch {
+		case p.OOM:
 			r.Code = CodeOOM
+		case p.ExitCode == killed:
+			r.Code = CodeKilledByStranger
 		}
-		o.lastWords(ctx)
+		o.lastWords(ctx, r.Message)
 	}
 	return finished{result: r}
 }
@@ -226,6 +235,9 @@ func (o operation) runPlugin(ctx context.Context) finished {
 
 // remove takes away the containers of one step, found by their labels.
 func (o operation) remove(ctx context.Context) finished {
+	if o.why != "" {
+		o.lastWords(ctx, o.why)
+	}
 	objects, err := o.agent.runtime.List(ctx)
 	if err != nil {
 		// Not knowing what is there is no reason to think that nothing is.

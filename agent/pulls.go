@@ -8,16 +8,67 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// pulls lets runs that need the same image share one pull of it, and its
-// progress. Each is made with the credentials of the run that began it; when
-// it fails or is canceled, the next run tries with its own.
+// pulls lets runs that need the same image with the same credentials share one
+// pull of it, and its progress. Runs whose credentials differ do not: what the
+// one may have says nothing about the other, and the container engine transfers
+// a layer that both want once. When a pull fails or is canceled, the next run
+// tries itself.
 type pulls struct {
 	mu      sync.Mutex
 	flights map[imageKey]*flight
+	// proofs are what each deployment's run has been let have by a registry.
+	proofs map[string]proof
 }
 
-// imageKey is what an image is, whatever its registry asks for.
-type imageKey struct{ registry, repository, tag, digest string }
+// imageKey is an image and who asks for it.
+type imageKey struct {
+	registry, repository, tag, digest string
+	auth                              wire.RegistryAuth
+}
+
+// proof is good for one run: a later one is asked about anew.
+type proof struct {
+	run    string
+	images map[imageKey]bool
+}
+
+func newPulls() pulls {
+	return pulls{flights: map[imageKey]*flight{}, proofs: map[string]proof{}}
+}
+
+func keyOf(i pipeline.Image, auth *wire.RegistryAuth) imageKey {
+	key := imageKey{registry: i.Registry, repository: i.Repository, tag: i.Tag, digest: i.Digest}
+	if auth != nil {
+		key.auth = *auth
+	}
+	return key
+}
+
+// proven reports whether a registry has let this run have the image before.
+func (p *pulls) proven(deployment, run string, key imageKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.proofs[deployment]
+	return known.run == run && known.images[key]
+}
+
+func (p *pulls) prove(deployment, run string, key imageKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.proofs[deployment]
+	if known.run != run {
+		known = proof{run: run, images: map[imageKey]bool{}}
+		p.proofs[deployment] = known
+	}
+	known.images[key] = true
+}
+
+// forget ends a deployment's proofs, and with them the credentials in them.
+func (p *pulls) forget(deployment string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.proofs, deployment)
+}
 
 // flight is one pull on its way.
 type flight struct {
@@ -45,7 +96,7 @@ func (f *flight) progress(p PullProgress) {
 // pull makes an image present, or waits until another run's pull has.
 func (p *pulls) pull(ctx context.Context, r Runtime, image pipeline.Image,
 	auth *wire.RegistryAuth, progress func(PullProgress)) error {
-	key := imageKey{image.Registry, image.Repository, image.Tag, image.Digest}
+	key := keyOf(image, auth)
 	for {
 		f, mine := p.join(key, progress)
 		if mine {

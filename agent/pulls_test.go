@@ -2,7 +2,9 @@ package agent_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nullops/nullops/agent/dummy"
@@ -61,4 +63,52 @@ func TestAgent_SharesPulls(t *testing.T) {
 	if most != 1 || pulls != 2 {
 		t.Errorf("%d pulls, %d at a time; wanted the failed one and one more", pulls, most)
 	}
+}
+
+// Each run is let have its images once; what is on the node for one deployment is
+// asked for again by the next. A deployment that is ready needs no registry to be
+// kept running.
+func TestAgent_AsksForImagesOncePerRun(t *testing.T) {
+	p := newPlane(t)
+	var away atomic.Bool
+	var asked atomic.Int64
+	r := dummy.New(dummy.Knobs{Plugin: maker, Fail: func(op, _ string) error {
+		if op != "pull" {
+			return nil
+		}
+		asked.Add(1)
+		if away.Load() {
+			return errors.New("denied: not for you")
+		}
+		return nil
+	}})
+	n := p.boot(t.TempDir(), r, nil)
+	s := n.connect()
+	goal := shop("d1")
+	goal.Pipeline.Steps[2].Service.Image = image("db")
+	p.want(s, goal)
+	p.untilPhase("d1", wire.PhaseReady)
+	away.Store(true)
+	before := asked.Load()
+	for _, service := range []pipeline.StepKey{"db", "web"} {
+		r.Break("d1", service, 1)
+		p.until("the restart of "+string(service), func() bool {
+			for _, s := range p.vitals.Services {
+				if s.Step == service && s.Restarts == 1 {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	if asked.Load() != before {
+		t.Error("a registry was asked to keep services running whose images are here")
+	}
+	p.want(s, shop("d2"))
+	p.untilPhase("d2", wire.PhaseFailed)
+	if !strings.Contains(p.story(), "denied: not for you") {
+		t.Errorf("the second deployment's events are %s", p.story())
+	}
+	p.want(s, goneGoal("d1"))
+	p.untilPhase("d1", wire.PhaseRemoved)
 }

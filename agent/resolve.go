@@ -150,12 +150,21 @@ func pluginSpec(g *wire.Goal, key pipeline.StepKey, action string) PluginSpec {
 	}
 	if c := step.Plugin.Component; c != nil {
 		p.Resources, p.Network = step.Plugin.Limits(), step.Plugin.Networked()
-		seconds := cmp.Or(step.Plugin.TimeoutSeconds, c.TimeoutSeconds)
-		if seconds > 0 {
-			p.Timeout = time.Duration(seconds) * time.Second
-		}
+		p.Timeout = pluginTimeout(step.Plugin.TimeoutSeconds, c.TimeoutSeconds, action)
 	}
 	return p
+}
+
+// pluginTimeout is the step's where it has one, else the component's. A step that
+// is kept short so that a run fails soon must not leave things behind for it:
+// delete has at least what the component asks for.
+func pluginTimeout(step, component int, action string) time.Duration {
+	declared := cmp.Or(time.Duration(component)*time.Second, defaultTimeout)
+	own := cmp.Or(time.Duration(step)*time.Second, declared)
+	if action == "delete" {
+		return max(own, declared)
+	}
+	return own
 }
 
 // pluginInput is the JSON a plugin reads. It holds secrets.

@@ -26,9 +26,13 @@ type Runtime interface {
 	List(ctx context.Context) ([]Object, error)
 	// Prepare makes the deployment's network and gate.
 	Prepare(ctx context.Context, deployment string) error
-	// Pull makes the image present. Progress is called from one goroutine.
+	// Pull makes the image present, and fails unless the registry lets these
+	// credentials have it, also when the image is present already. Progress is
+	// called from one goroutine.
 	Pull(ctx context.Context, image pipeline.Image, auth *wire.RegistryAuth,
 		progress func(PullProgress)) error
+	// Present reports whether the image is on the node, whoever it belongs to.
+	Present(ctx context.Context, image pipeline.Image) (bool, error)
 	// StartService creates and starts the container; it does not wait for it
 	// to be ready.
 	StartService(ctx context.Context, s ServiceSpec) error
@@ -88,10 +92,13 @@ const (
 	KindTmpfs   ObjectKind = "tmpfs"
 )
 
-// PullProgress is how far a pull is, in bytes. Total grows as layers appear.
+// PullProgress is how far a pull is, in bytes and in layers. Totals grow as
+// layers appear; a layer that was here before counts as done.
 type PullProgress struct {
-	Done  int64
-	Total int64
+	Done       int64
+	Total      int64
+	LayersDone int
+	Layers     int
 }
 
 // ServiceSpec is a service step with every reference resolved.

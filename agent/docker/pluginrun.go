@@ -229,21 +229,21 @@ func (r *pluginRun) result(ctx context.Context, code int, reason error) agent.Pl
 	case reason != nil:
 		result.Canceled = true
 	case code != 0:
-		result.OOM = r.outOfMemory(ctx, code)
+		result.OOM = r.docker.outOfMemory(ctx, r.id, code)
 	}
 	return result
 }
 
 // saidOOM asks the engine's past events: on a busy machine the kernel's word can
 // come after the exit, and then the container's state never has it.
-func (r *pluginRun) saidOOM(ctx context.Context) bool {
+func (d *Docker) saidOOM(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	now := time.Now()
-	past := r.docker.api.Events(ctx, client.EventsListOptions{
+	past := d.api.Events(ctx, client.EventsListOptions{
 		Since:   strconv.FormatInt(now.Add(-askTime).Unix(), 10),
 		Until:   strconv.FormatInt(now.Unix()+1, 10),
-		Filters: client.Filters{}.Add("container", r.id).Add("event", "oom"),
+		Filters: client.Filters{}.Add("container", id).Add("event", "oom"),
 	})
 	select {
 	case <-past.Messages:
@@ -256,11 +256,11 @@ func (r *pluginRun) saidOOM(ctx context.Context) bool {
 // outOfMemory asks whether the kernel killed it. The engine hears of that on
 // another path than of the exit, so that a kill by a stranger is believed only
 // after a moment.
-func (r *pluginRun) outOfMemory(ctx context.Context, code int) bool {
+func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	for range 10 {
-		c, err := r.docker.inspect(ctx, r.id)
+		c, err := d.inspect(ctx, id)
 		if err != nil {
 			return false
 		}
@@ -271,5 +271,5 @@ func (r *pluginRun) outOfMemory(ctx context.Context, code int) bool {
 			return false
 		}
 	}
-	return r.saidOOM(ctx)
+	return d.saidOOM(ctx, id)
 }

@@ -3,37 +3,48 @@ package docker_test
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // fakeRegistry serves one image on loopback, to whom it knows.
 type fakeRegistry struct {
-	http.Handler
-	image    pipeline.Image
-	requests atomic.Int64
-	user     string
-	refuse   atomic.Bool
+	image  pipeline.Image
+	layer  string // its digest
+	blobs  map[string][]byte
+	layers atomic.Int64 // how often the layer was asked for
+	// users are their passwords; nil stands for one who is not asked for.
+	users atomic.Pointer[map[string]string]
+	// spoil may answer itself, and then says so.
+	spoil atomic.Pointer[func(w http.ResponseWriter, r *http.Request, name string) bool]
 }
 
 func digestOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
+
+const manifestType = "application/vnd.docker.distribution.manifest.v2+json"
 
 func newFakeRegistry(t *testing.T, size int) *fakeRegistry {
 	t.Helper()
@@ -44,38 +55,15 @@ func newFakeRegistry(t *testing.T, size int) *fakeRegistry {
 	})
 	const docker = "application/vnd.docker."
 	manifest, _ := json.Marshal(map[string]any{
-		"schemaVersion": 2, "mediaType": docker + "distribution.manifest.v2+json",
+		"schemaVersion": 2, "mediaType": manifestType,
 		"config": map[string]any{"mediaType": docker + "container.image.v1+json",
 			"size": len(config), "digest": digestOf(config)},
 		"layers": []any{map[string]any{"mediaType": docker + "image.rootfs.diff.tar",
 			"size": len(layer), "digest": digestOf(layer)}},
 	})
-	f := &fakeRegistry{user: "puller"}
-	blobs := map[string][]byte{digestOf(layer): layer, digestOf(config): config}
-	f.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.requests.Add(1)
-		user, password, _ := r.BasicAuth()
-		name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-		switch {
-		case user != f.user || password != canary:
-			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"who are you"}]}`,
-				http.StatusUnauthorized)
-		case f.refuse.Load() && name != "":
-			http.Error(w, `{"errors":[{"code":"TOOMANYREQUESTS","message":"come back later"}]}`,
-				http.StatusTooManyRequests)
-		case name == digestOf(manifest):
-			w.Header().Set("Content-Type", docker+"distribution.manifest.v2+json")
-			w.Header().Set("Docker-Content-Digest", name)
-			_, _ = w.Write(manifest)
-		case blobs[name] != nil:
-			w.Header().Set("Content-Length", strconv.Itoa(len(blobs[name])))
-			_, _ = w.Write(blobs[name])
-		case name != "":
-			http.Error(w, `{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}`,
-				http.StatusNotFound)
-		}
-	})
+	f := &fakeRegistry{layer: digestOf(layer), blobs: map[string][]byte{
+		digestOf(layer): layer, digestOf(config): config, digestOf(manifest): manifest}}
+	f.admit(map[string]string{"puller": canary})
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	f.image = pipeline.Image{
@@ -83,6 +71,49 @@ func newFakeRegistry(t *testing.T, size int) *fakeRegistry {
 		Repository: "team/app", Tag: "v1", Digest: digestOf(manifest),
 	}
 	return f
+}
+
+// admit replaces everybody who may pull.
+func (f *fakeRegistry) admit(users map[string]string) { f.users.Store(&users) }
+
+func (f *fakeRegistry) misbehave(how func(w http.ResponseWriter, r *http.Request, name string) bool) {
+	f.spoil.Store(&how)
+}
+
+func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	user, password, _ := r.BasicAuth()
+	name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	if name == f.layer {
+		f.layers.Add(1)
+	}
+	known, ok := (*f.users.Load())[user]
+	if !ok || known != password {
+		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "who are you")
+		return
+	}
+	if spoil := f.spoil.Load(); spoil != nil && name != "" && (*spoil)(w, r, name) {
+		return
+	}
+	blob := f.blobs[name]
+	switch {
+	case name == "":
+	case blob == nil:
+		refuse(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
+	case name == f.image.Digest:
+		w.Header().Set("Content-Type", manifestType)
+		w.Header().Set("Docker-Content-Digest", name)
+		_, _ = w.Write(blob)
+	default:
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(blob))
+	}
+}
+
+// refuse answers in the form that registries have agreed on.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"errors":[{"code":%q,"message":%q}]}`, code, message)
 }
 
 // tarOf packs one file of random bytes, so that no layer was seen before.
@@ -104,11 +135,20 @@ func tarOf(t *testing.T, size int) []byte {
 	return b.Bytes()
 }
 
+// dropImage removes the image at the end: it is nobody's then.
+func (r *rig) dropImage(i pipeline.Image) {
+	r.t.Cleanup(func() {
+		_, _ = r.api.ImageRemove(context.WithoutCancel(r.t.Context()),
+			i.Registry+"/"+i.Repository+"@"+i.Digest, client.ImageRemoveOptions{Force: true})
+	})
+}
+
 // A private image is pulled by digest with its own credentials, with progress;
-// what is here already is not asked for; no credential stays on the node.
+// what is here already is not transferred again; no credential stays on the node.
 func TestPull(t *testing.T) {
 	r := newRig(t)
 	f := newFakeRegistry(t, 8<<20)
+	r.dropImage(f.image)
 	auth := &wire.RegistryAuth{Username: "puller", Password: canary}
 	var last agent.PullProgress
 	// promise: N-022
@@ -117,25 +157,53 @@ func TestPull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref := f.image.Registry + "/" + f.image.Repository + "@" + f.image.Digest
-	t.Cleanup(func() {
-		_, _ = r.api.ImageRemove(t.Context(), ref, client.ImageRemoveOptions{Force: true})
-	})
-	if last.Total < 8<<20 || last.Done != last.Total {
+	if last.Total < 8<<20 || last.Done != last.Total || last.Layers != 1 || last.LayersDone != 1 {
 		t.Errorf("the last progress is %+v", last)
 	}
-	before := f.requests.Load()
+	before := f.layers.Load()
 	if err := r.Pull(t.Context(), f.image, auth, nil); err != nil {
 		t.Fatal(err)
 	}
 	// promise: N-063
-	if asked := f.requests.Load() - before; asked != 0 {
-		t.Errorf("the second pull asked %d times", asked)
+	if asked := f.layers.Load() - before; asked != 0 {
+		t.Errorf("the second pull asked for the layer %d times", asked)
 	}
 	r.expectNoSecret(canary)
 }
 
-// The registry's own reason is in the error, the password is not.
+// Two teams, one private image (threats.md, T41): that it is on the node does not
+// let those have it whom the registry would refuse.
+func TestPull_ImageOnTheNodeIsStillPrivate(t *testing.T) {
+	r := newRig(t)
+	f := newFakeRegistry(t, 1<<10)
+	r.dropImage(f.image)
+	ours := &wire.RegistryAuth{Username: "puller", Password: canary}
+	theirs := &wire.RegistryAuth{Username: "stranger", Password: "let-me-in-5wX8"}
+	if err := r.Pull(t.Context(), f.image, ours, nil); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(who string, auth *wire.RegistryAuth) {
+		t.Helper()
+		err := r.Pull(t.Context(), f.image, auth, nil)
+		if err == nil || errors.Is(err, agent.ErrUnavailable) ||
+			!strings.Contains(err.Error(), "does not let this deployment have it") {
+			t.Errorf("%s: error is %v", who, err)
+		}
+	}
+	refused("other credentials", theirs)
+	refused("no credentials", nil)
+	f.admit(map[string]string{"stranger": theirs.Password})
+	refused("credentials that were withdrawn", ours)
+	if err := r.Pull(t.Context(), f.image, theirs, nil); err != nil {
+		t.Errorf("credentials of their own: %v", err)
+	}
+	if here, err := r.Present(t.Context(), f.image); err != nil || !here {
+		t.Errorf("the image is here: %t, %v", here, err)
+	}
+}
+
+// The registry's own reason is in the error, the password is not, and it is a
+// "no", not a "could not ask": the run fails with it.
 func TestPull_Refused(t *testing.T) {
 	r := newRig(t)
 	f := newFakeRegistry(t, 1<<10)
@@ -144,24 +212,139 @@ func TestPull_Refused(t *testing.T) {
 	unknown.Digest = digestOf([]byte("nothing"))
 	outside := f.image
 	outside.Registry = "registry.example"
+	closed := f.image
+	closed.Registry = closedAddress(t)
 	for name, c := range map[string]struct {
-		image pipeline.Image
-		auth  *wire.RegistryAuth
-		limit bool
-		want  string
+		image  pipeline.Image
+		auth   *wire.RegistryAuth
+		status int
+		code   string
+		want   string
 	}{
-		"no credentials":   {f.image, nil, false, "no basic auth credentials"},
-		"unknown digest":   {unknown, known, false, "manifest unknown"},
-		"too many":         {f.image, known, true, "come back later"},
-		"plain and remote": {outside, known, false, "allowed for registries on loopback only"},
+		"no credentials":   {f.image, nil, 0, "", "no basic auth credentials"},
+		"unknown digest":   {unknown, known, 0, "", "manifest unknown"},
+		"plain and remote": {outside, known, 0, "", "allowed for registries on loopback only"},
+		"nobody there":     {closed, known, 0, "", "connection refused"},
+		"forbidden":        {f.image, known, http.StatusForbidden, "DENIED", "not for your team"},
+		"too many": {f.image, known, http.StatusTooManyRequests, "TOOMANYREQUESTS",
+			"come back later"},
+		// Of a server's own trouble, the engine passes on no more than the status.
+		"broken": {f.image, known, http.StatusInternalServerError, "UNKNOWN",
+			"500 Internal Server Error"},
+		"away": {f.image, known, http.StatusServiceUnavailable, "UNAVAILABLE",
+			"503 Service Unavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f.refuse.Store(c.limit)
+			f.misbehave(func(w http.ResponseWriter, _ *http.Request, _ string) bool {
+				if c.status > 0 {
+					refuse(w, c.status, c.code, c.want)
+				}
+				return c.status > 0
+			})
 			err := r.Pull(t.Context(), c.image, c.auth, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) ||
-				strings.Contains(err.Error(), canary) {
+				strings.Contains(err.Error(), canary) || errors.Is(err, agent.ErrUnavailable) {
 				t.Errorf("error is %v", err)
 			}
 		})
 	}
+}
+
+// closedAddress is one of loopback where nobody listens.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// A connection that is cut in the middle of a layer is not the end: what has
+// come is kept, and the rest is asked for.
+func TestPull_CutIsResumed(t *testing.T) {
+	r := newRig(t)
+	f := newFakeRegistry(t, 4<<20)
+	r.dropImage(f.image)
+	var cut atomic.Bool
+	var resumed atomic.Value
+	f.misbehave(func(w http.ResponseWriter, r *http.Request, name string) bool {
+		if name != f.layer {
+			return false
+		}
+		if from := r.Header.Get("Range"); from != "" {
+			resumed.Store(from)
+		}
+		if cut.Swap(true) {
+			return false
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(f.blobs[name])))
+		_, _ = w.Write(f.blobs[name][:1<<20])
+		panic(http.ErrAbortHandler)
+	})
+	var last agent.PullProgress
+	err := r.Pull(t.Context(), f.image, &wire.RegistryAuth{Username: "puller", Password: canary},
+		func(p agent.PullProgress) { last = p })
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, _ := resumed.Load().(string)
+	if !strings.HasPrefix(from, "bytes=") || strings.HasPrefix(from, "bytes=0-") {
+		t.Errorf("the rest was asked for with Range %q", from)
+	}
+	if last.Done != last.Total || last.LayersDone != 1 {
+		t.Errorf("the last progress is %+v", last)
+	}
+}
+
+// A registry that says nothing any more is given up on, with that as the reason.
+func TestPull_SilenceEnds(t *testing.T) {
+	r := newRig(t)
+	d, err := docker.New(t.Context(), docker.Config{Host: r.host, Install: r.install,
+		DataDir: r.dataDir, RunDir: r.runDir, PullPatience: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	f := newFakeRegistry(t, 4<<20)
+	r.dropImage(f.image)
+	auth := &wire.RegistryAuth{Username: "puller", Password: canary}
+	let := make(chan struct{})
+	defer close(let)
+	silent := func(half bool) func(http.ResponseWriter, *http.Request, string) bool {
+		return func(w http.ResponseWriter, r *http.Request, name string) bool {
+			if half && name != f.layer {
+				return false
+			}
+			if half {
+				w.Header().Set("Content-Length", strconv.Itoa(len(f.blobs[name])))
+				_, _ = w.Write(f.blobs[name][:1<<20])
+				_ = http.NewResponseController(w).Flush()
+			}
+			select {
+			case <-let:
+			case <-r.Context().Done():
+			}
+			return true
+		}
+	}
+	expect := func(when string) {
+		t.Helper()
+		err := d.Pull(t.Context(), f.image, auth, nil)
+		if err == nil || !strings.Contains(err.Error(), "the registry has sent nothing for 2s") ||
+			errors.Is(err, agent.ErrUnavailable) {
+			t.Errorf("%s: error is %v", when, err)
+		}
+	}
+	f.misbehave(silent(false))
+	expect("at the manifest")
+	f.misbehave(silent(true))
+	expect("in the middle of a layer")
+	f.misbehave(func(http.ResponseWriter, *http.Request, string) bool { return false })
+	if err := r.Pull(t.Context(), f.image, auth, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.misbehave(silent(false))
+	expect("with the image on the node")
 }

@@ -230,13 +230,25 @@ func (r *Runtime) Pull(ctx context.Context, image pipeline.Image, _ *wire.Regist
 	name := image.Repository + "@" + image.Digest
 	return r.call(ctx, "pull", image.Repository, func() error {
 		if progress != nil {
-			progress(agent.PullProgress{Done: 1, Total: 1})
+			progress(agent.PullProgress{Done: 1, Total: 1, LayersDone: 1, Layers: 1})
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.images[name] = true
 		return nil
 	})
+}
+
+// Present implements agent.Runtime.
+func (r *Runtime) Present(ctx context.Context, image pipeline.Image) (bool, error) {
+	here := false
+	err := r.call(ctx, "present", image.Repository, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		here = r.images[image.Repository+"@"+image.Digest]
+		return nil
+	})
+	return here, err
 }
 
 // StartService implements agent.Runtime.

@@ -224,6 +224,7 @@ export const texts = {
     service: "service",
     plugin: "plugin",
     waitingFor: (steps: string) => `Waiting for ${steps}`,
+    layers: (here: number, all: number) => `${here} of ${plural(all, "layer")} here`,
     lastSign: (age: string) => `Last sign of life ${age}`,
     over: (by: string) => `${by} over the usual`,
     stepTabs: { log: "Log", input: "Input", output: "Output" },

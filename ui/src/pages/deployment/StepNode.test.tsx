@@ -39,6 +39,8 @@ describe("a step", () => {
       at: "2026-11-21T12:00:01Z",
       pulled_bytes: 148e6,
       total_bytes: 243e6,
+      pulled_layers: 3,
+      total_layers: 7,
     };
     const { container } = render(
       <StepNode
@@ -50,7 +52,25 @@ describe("a step", () => {
     );
     expect(container.textContent).toContain("148 MB");
     expect(container.textContent).toContain("of 243 MB");
+    expect(container.textContent).toContain("3 of 7 layers here");
     expect(container.querySelector<HTMLElement>(".bar i")?.style.width).toBe("61%");
+  });
+
+  it("that waits shows the pull that is made ahead, until it is complete", () => {
+    const waiting = step({ status: "pending", started_at: undefined, ended_at: undefined });
+    const at = { run: 1, step: "sql-seed", at: "2026-11-21T12:00:01Z", total_bytes: 40e6 };
+    const ahead = (pulled: number) => (
+      <StepNode
+        step={waiting}
+        progress={{ ...at, pulled_bytes: pulled }}
+        selected
+        onSelect={() => {}}
+      />
+    );
+    const { container, rerender } = render(ahead(20e6));
+    expect(container.textContent).toContain("of 40 MB");
+    rerender(ahead(40e6));
+    expect(container.querySelector(".bar")).toBeNull();
   });
 
   it.each([

@@ -48,7 +48,9 @@ export const StepNode = memo(function StepNode({
         </span>
       </span>
       <Took step={step} progress={progress} />
-      {isMoving(step) ? <Life step={step} progress={progress} /> : null}
+      {isMoving(step) || isPulling(step, progress) ? (
+        <Life step={step} progress={progress} />
+      ) : null}
     </button>
   );
 });
@@ -57,10 +59,17 @@ function isMoving(step: Step): boolean {
   return step.status === "pulling" || step.status === "running";
 }
 
+/** Images are pulled ahead, while earlier steps run. */
+function isPulling(step: Step, progress?: Progress): boolean {
+  if (step.status === "pulling") return true;
+  const { pulled_bytes = 0, total_bytes = 0 } = progress ?? {};
+  return step.status === "pending" && pulled_bytes < total_bytes;
+}
+
 function Took({ step, progress }: { step: Step; progress?: Progress }) {
   const now = useNow();
   const usual = step.usual_seconds ? t.usual(duration(step.usual_seconds * 1000)) : "";
-  if (step.status === "pulling" && progress?.pulled_bytes)
+  if (isPulling(step, progress) && progress?.pulled_bytes)
     return (
       <span className="du">
         <b>{bytes(progress.pulled_bytes)}</b>
@@ -83,10 +92,14 @@ function Took({ step, progress }: { step: Step; progress?: Progress }) {
 /** Signs of life of a step that runs now: what it pulled, or when it last said something. */
 function Life({ step, progress }: { step: Step; progress?: Progress }) {
   const now = useNow();
-  if (step.status === "pulling") {
+  if (isPulling(step, progress)) {
     const share = progress?.total_bytes ? (progress.pulled_bytes ?? 0) / progress.total_bytes : 0;
+    const layers = progress?.total_layers
+      ? t.layers(progress.pulled_layers ?? 0, progress.total_layers)
+      : undefined;
     return (
-      <span className="x">
+      <span className="x" title={layers}>
+        {layers ? <span className="vh">{layers}</span> : null}
         <span className="bar">
           <i style={{ width: `${Math.round(share * 100)}%` }} />
         </span>

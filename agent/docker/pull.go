@@ -1,0 +1,147 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/jsonstream"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+)
+
+// defaultPullPatience is how long a registry may keep silent. The engine itself
+// gives up on a connection that breaks, but waits for ever on one that does not.
+const defaultPullPatience = 2 * time.Minute
+
+// mayHave asks the registry for the manifest, with the asking deployment's own
+// credentials. The engine does the asking: it knows how to reach the registry.
+func (d *Docker) mayHave(ctx context.Context, ref, header string) error {
+	patient, cancel := context.WithTimeout(ctx, d.config.PullPatience)
+	defer cancel()
+	_, err := d.api.DistributionInspect(patient, ref,
+		client.DistributionInspectOptions{EncodedRegistryAuth: header})
+	if err != nil && patient.Err() != nil && ctx.Err() == nil {
+		return d.silent()
+	}
+	return registrySaid(err)
+}
+
+// silent is the reason when there is none.
+func (d *Docker) silent() error {
+	return fmt.Errorf("the registry has sent nothing for %s", d.config.PullPatience)
+}
+
+// registrySaid classifies the error of a call in which the engine speaks for a
+// registry. A status that says "unavailable" or "too many requests" is then the
+// registry's: the engine has none of its own for such calls.
+func registrySaid(err error) error {
+	if errdefs.IsUnavailable(err) || errdefs.IsResourceExhausted(err) || errdefs.IsUnknown(err) {
+		return err
+	}
+	return acted(err)
+}
+
+// pull transfers the image. A connection that is cut in the middle of a layer is
+// for the engine to mend: it goes on behind what it has, a few times.
+func (d *Docker) pull(
+	ctx context.Context, ref, header string, progress func(agent.PullProgress),
+) error {
+	patient, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watch := time.AfterFunc(d.config.PullPatience, func() { stop(d.silent()) })
+	defer watch.Stop()
+	err := d.transfer(patient, ref, header, func(l layers, news bool) {
+		if l.moving() {
+			watch.Reset(d.config.PullPatience)
+		} else {
+			// Unpacking a large layer is the engine's own work, and has no bound.
+			watch.Stop()
+		}
+		if news && progress != nil {
+			progress(l.sum())
+		}
+	})
+	if err != nil && patient.Err() != nil && ctx.Err() == nil {
+		return context.Cause(patient)
+	}
+	return err
+}
+
+// transfer reads what the engine tells of a pull, to its end.
+func (d *Docker) transfer(
+	ctx context.Context, ref, header string, told func(l layers, news bool),
+) error {
+	stream, err := d.api.ImagePull(ctx, ref, client.ImagePullOptions{RegistryAuth: header})
+	if err != nil {
+		return registrySaid(err)
+	}
+	defer func() { _ = stream.Close() }()
+	all := layers{}
+	for message, err := range stream.JSONMessages(ctx) {
+		if err != nil {
+			return unavailable(err)
+		}
+		if message.Error != nil {
+			// The engine passes on what the registry said.
+			return errors.New(message.Error.Message)
+		}
+		told(all, all.add(message))
+	}
+	return nil
+}
+
+// layers adds up the bytes of each layer, since the engine reports them apart.
+type layers map[string]layer
+
+type layer struct {
+	done, total int64
+	here        bool
+}
+
+// add takes a message in, and reports whether it changes the sum.
+func (l layers) add(m jsonstream.Message) bool {
+	was, known := l[m.ID]
+	now := was
+	switch m.Status {
+	case "Pulling fs layer", "Waiting":
+	case "Downloading":
+		if m.Progress == nil {
+			return false
+		}
+		now.done = m.Progress.Current
+		// A registry may keep the size to itself.
+		now.total = max(m.Progress.Total, m.Progress.Current)
+	case "Verifying Checksum", "Download complete", "Pull complete", "Already exists":
+		now.done, now.here = now.total, true
+	default:
+		return false
+	}
+	l[m.ID] = now
+	return !known || was != now
+}
+
+// moving reports whether something is still to come over the wire.
+func (l layers) moving() bool {
+	for _, one := range l {
+		if !one.here {
+			return true
+		}
+	}
+	return len(l) == 0
+}
+
+func (l layers) sum() agent.PullProgress {
+	s := agent.PullProgress{Layers: len(l)}
+	for _, one := range l {
+		s.Done += one.done
+		s.Total += one.total
+		if one.here {
+			s.LayersDone++
+		}
+	}
+	return s
+}

@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// A step's own time is for what it makes. What it takes back has at least the
+// plugin's: a run that is told to fail soon must not leave things behind for it.
+func TestPluginTimeout(t *testing.T) {
+	for _, c := range []struct {
+		step, component int
+		action          string
+		want            time.Duration
+	}{
+		{0, 0, "create", 5 * time.Minute},
+		{0, 0, "delete", 5 * time.Minute},
+		{0, 30, "create", 30 * time.Second},
+		{0, 30, "delete", 30 * time.Second},
+		{2, 30, "create", 2 * time.Second},
+		{2, 30, "delete", 30 * time.Second},
+		{2, 0, "delete", 5 * time.Minute},
+		{900, 30, "delete", 15 * time.Minute},
+	} {
+		if got := pluginTimeout(c.step, c.component, c.action); got != c.want {
+			t.Errorf("step %d s, component %d s: %s has %s, wanted %s", c.step, c.component,
+				c.action, got, c.want)
+		}
+	}
+}
+
+// A service that was killed tells by whom, like a plugin.
+func TestExitSentence_Killed(t *testing.T) {
+	limit := pipeline.Resources{MemoryMiB: 64}
+	for _, c := range []struct {
+		code int
+		oom  bool
+		want string
+	}{
+		{1, false, "the service ended with exit code 1"},
+		{killed, true, "the service ran out of memory: its limit is 64 MiB"},
+		{killed, false, "the service was killed (exit code 137), but neither by NullOps nor " +
+			"for its memory; look for who else manages containers on this node"},
+	} {
+		if got := exitSentence("the service", c.code, c.oom, limit); got != c.want {
+			t.Errorf("code %d, out of memory %t: %s", c.code, c.oom, got)
+		}
+	}
+}
