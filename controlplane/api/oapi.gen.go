@@ -616,6 +616,17 @@ type Inventory struct {
 	Warnings      *[]string `json:"warnings,omitempty"`
 }
 
+// KeyList defines model for KeyList.
+type KeyList struct {
+	Items []MasterKey `json:"items"`
+}
+
+// KeyRotation defines model for KeyRotation.
+type KeyRotation struct {
+	Left    int64 `json:"left"`
+	Rotated int64 `json:"rotated"`
+}
+
 // LeftBehind defines model for LeftBehind.
 type LeftBehind struct {
 	Id      string           `json:"id"`
@@ -644,6 +655,22 @@ type LogLine struct {
 type LogLineList struct {
 	Items []LogLine `json:"items"`
 	More  bool      `json:"more"`
+}
+
+// MasterKey defines model for MasterKey.
+type MasterKey struct {
+	Name string `json:"name"`
+
+	// Present Whether the control plane was started with it.
+	Present bool `json:"present"`
+
+	// Primary Whether new values are sealed under it.
+	Primary bool `json:"primary"`
+	Uses    []struct {
+		Place  string `json:"place"`
+		Values int64  `json:"values"`
+	} `json:"uses"`
+	Values int64 `json:"values"`
 }
 
 // Me defines model for Me.
@@ -1793,6 +1820,12 @@ type ServerInterface interface {
 	// ListForgottenNodes Nodes that were removed by force, with what was left on them
 	// (GET /api/v1/forgotten-nodes)
 	ListForgottenNodes(w http.ResponseWriter, r *http.Request, params ListForgottenNodesParams)
+	// ListKeys Master keys, and what is sealed under them
+	// (GET /api/v1/keys)
+	ListKeys(w http.ResponseWriter, r *http.Request)
+	// RotateKeys Seal values anew under the first key
+	// (POST /api/v1/keys/rotate)
+	RotateKeys(w http.ResponseWriter, r *http.Request)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(w http.ResponseWriter, r *http.Request)
@@ -3047,6 +3080,34 @@ func (siw *ServerInterfaceWrapper) ListForgottenNodes(w http.ResponseWriter, r *
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListForgottenNodes(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListKeys operation middleware
+func (siw *ServerInterfaceWrapper) ListKeys(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListKeys(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RotateKeys operation middleware
+func (siw *ServerInterfaceWrapper) RotateKeys(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RotateKeys(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4992,6 +5053,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/forgotten-nodes", wrapper.ListForgottenNodes)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RevokeNodeToken)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RotateNodeToken)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/keys", wrapper.ListKeys)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/keys/rotate", wrapper.RotateKeys)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/audit", wrapper.ListAudit)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/audit/export", wrapper.ExportAudit)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/audit/verify", wrapper.VerifyAudit)
@@ -6054,6 +6117,82 @@ type ListForgottenNodesdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListForgottenNodesdefaultApplicationProblemPlusJSONResponse) VisitListForgottenNodesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListKeysRequestObject struct {
+}
+
+type ListKeysResponseObject interface {
+	VisitListKeysResponse(w http.ResponseWriter) error
+}
+
+type ListKeys200JSONResponse KeyList
+
+func (response ListKeys200JSONResponse) VisitListKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListKeysdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListKeysdefaultApplicationProblemPlusJSONResponse) VisitListKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateKeysRequestObject struct {
+}
+
+type RotateKeysResponseObject interface {
+	VisitRotateKeysResponse(w http.ResponseWriter) error
+}
+
+type RotateKeys200JSONResponse KeyRotation
+
+func (response RotateKeys200JSONResponse) VisitRotateKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateKeysdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RotateKeysdefaultApplicationProblemPlusJSONResponse) VisitRotateKeysResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8404,6 +8543,12 @@ type StrictServerInterface interface {
 	// ListForgottenNodes Nodes that were removed by force, with what was left on them
 	// (GET /api/v1/forgotten-nodes)
 	ListForgottenNodes(ctx context.Context, request ListForgottenNodesRequestObject) (ListForgottenNodesResponseObject, error)
+	// ListKeys Master keys, and what is sealed under them
+	// (GET /api/v1/keys)
+	ListKeys(ctx context.Context, request ListKeysRequestObject) (ListKeysResponseObject, error)
+	// RotateKeys Seal values anew under the first key
+	// (POST /api/v1/keys/rotate)
+	RotateKeys(ctx context.Context, request RotateKeysRequestObject) (RotateKeysResponseObject, error)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
@@ -9215,6 +9360,54 @@ func (sh *strictHandler) ListForgottenNodes(w http.ResponseWriter, r *http.Reque
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListForgottenNodesResponseObject); ok {
 		if err := validResponse.VisitListForgottenNodesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListKeys operation middleware
+func (sh *strictHandler) ListKeys(w http.ResponseWriter, r *http.Request) {
+	var request ListKeysRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListKeys(ctx, request.(ListKeysRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListKeys")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListKeysResponseObject); ok {
+		if err := validResponse.VisitListKeysResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RotateKeys operation middleware
+func (sh *strictHandler) RotateKeys(w http.ResponseWriter, r *http.Request) {
+	var request RotateKeysRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RotateKeys(ctx, request.(RotateKeysRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RotateKeys")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RotateKeysResponseObject); ok {
+		if err := validResponse.VisitRotateKeysResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -10873,222 +11066,227 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H1rc9s4tuBfQWlvVe69S8vOs6ed2tryJOmebKfTvna6u2o7WRsijySMKYADgJI1qfz3LRwAfEggRcqU",
-	"ndyeL92OSOJxcHDej8+jWCwywYFrNTr9PMqopAvQIPFfb/mrXCohzd8JqFiyTDPBR6ejaw63+irGp9dE",
-	"TImeA8noDMgEpkLCeBSNmHnxHznI9SgacbqA0enIfjGKRiqew4KagRf09h3wmZ6PTp+fnEQjvc7Mm0pL",
-	"xmejL1+i0Vv+NjFv4oAZ1fNyPJaMopGEf+RMQjI61TKH6tj/JmE6Oh39j+Nyl8f2qTp+m7jB31Gl3yyB",
-	"68osc6AJyHIe884RvnT09nXT8h83Lf8dWzBdjL0BkhQfVodMYErzVLsBF/SWLfKFg86Ccfuvx8VUjGuY",
-	"gXRzvcdRg8DC/+0LLhzXTnGR822M+DAHInP+SBGeLyYgCwyor0HmvHUJO/d3CbEE3bJLhS/svc/K+G5C",
-	"DVnTVObRHQH6xXyvMsEV4J07l2KSwsL8GQuugSPi0CxLWUwNrI8z+8b//LsSeA7dpvPj4oz1o7uAaa4g",
-	"iYiQZEpZCvZmuC/NwGdZJsWSpj8wSPGS0CRh5muankuRgdTMrH5KUwXRKKv89HkUzwWL7Z9MwwL/2Lgk",
-	"xVFTKel6hAt0V2ATzX6xpGZqFvJIEfPd2HyQ0gmkwaG5Q5WtB+WxFQ8nQqRAebmizyPgBhv/8N9FI4ve",
-	"o6h4OXJbHH0K3f5ylj/8BcSXypfF5O8QG4S9PZqJI/djxjJIGYdxHfSVl47YIhNSW6ptyM9oxvQ8n4xj",
-	"sTjmeZqKTBX/98PhkvyQHrNbDzN4y8mKMq1IzjVLCSUZSCU4oVytQKoxMW+JXGe5VoRKKE9MRe4l/39I",
-	"riZrQnlS/ptqQzrqOGQ/rqFQG67XYRZAr0yKRRbArp/pmsxFmhAJU5DAY1ARmeSacMGBaEEoseRlPIoC",
-	"SAzUrq0+6O9zQRZ07XY4Jr8zPSccmJ6DJPgN4UKSXIFUhGnCFFnNBSxBkjlVZJqnKaFxDEqZFRhYJpCl",
-	"Yr0Arl8SmiwYV4SmK7pWZh4kvJ0vmmYLELm+UhALnqga+/nLi2c1BvTk+fdPTnYxoWiEG+lz3TduiTuc",
-	"vhfk0hLjIe5HnjD9hmu5xo9rmEhje6qfR3BLF1lqfv1jlOWaKJDLMBWIzFdWitp+ggucCrkwf40SquHI",
-	"nEkIvxLQlKXbCHZGYpGAod6UpExpI48ZUqNeEo5oRMmSpjkEkXYqxSLMzWmSSIN0TJOYLoCYN4NDsGR7",
-	"gLdakSylMRDGEWfNwoJfu9PdgKiDJqEZC0LUIAwofcWSBtquHPtopRPmoC/sq4bhwT86bCSeU8YjsmJ6",
-	"LnJNZjRTZl/FETKuXzwbBaWXKpaj5EoNVlvkiDxqRSW+u11s3QSPo++Y0tsoWly7brSyRPYAeaiI+QE4",
-	"b24J52tc7UVxJhu6hLTyxzVZUUMKNaFpKlaQGIw2/1zSlCURubayyTWZSHGDyOx5s7hBYOEo5iisDBNC",
-	"G1zIbyDZ1ElT2+ADrqX7s77Ov4kVWVC+JoZPkXgO8Q0knY4+Gk0ZTxifBUY902QhlCaUzHOeSDticXL1",
-	"pWWlbLi1M4e8fdHQfBYVA4fObhMljGoUJhgcVmAveQeImGGuUsZv2sYi5jDWjxQxL0bmBs7hNkxFbkJi",
-	"3MZmEU/8+bqdVFdSOacQJF7529NTArYXu34lPerGEqg21D6BFPAPRKwg8m4LyRWofQ7RZVhkwqsQ2yIu",
-	"B70S8ib80MlvzVu1us4WkOoWhF6fSlAil05XaKNZF8WLiPhGIKtDt8fh7ALiXupDSO7vcrcC0lghfXlp",
-	"rF1B7iQylYg8iLz0uhBHt0lWPKd8hlJ9dznH3on9vpmsg4fVJDr9wo1kwoEITlZzisL3TDA+Mz8ISVbA",
-	"NVlJwWdBqgN8yaTgi/oVqzy/zZgE5XayqRYAd+K+hIVYQkKmQpKUxjdGgDNEY8n0OiKTNTHKViaFOdNH",
-	"yqyrMvEjRWKDdXlGZJ7CS0InyqyaKSv91ehxKwwN38wl7Lp9P7jXCslvl5UtGqUw1f0MACksrT7fNvg7",
-	"fKntknKRND+4EtOpOfwrxXgM3XHNI//VEqSq040Kg3PnFZwdZVf3ZdsG/8u/hwSFJuted0LCkvn11XHv",
-	"RylWCkVYAjSeE3tLXxr9QaxAEqPtMkVEmmzgTzM/lyGj4Hu0lXj7cEq14eky5+PgEE7m7y67XtoP/gY0",
-	"1fMQFilNdb5zmJJ+Xdr38UvI1FUiOIRP1z7XQtM0/EKucppWCXl5ZiKfpJUDcwalL9HI4VNvAPzm8HCX",
-	"Zo06hzNCefSsE7ECZBXsCSB85Oy4FSjVQVLZS+Vca2S6RuejKqPwtz/EMcuzemUlp37cfoNg77bPlrSl",
-	"y7uVO9/l9ep5hzdR9y88+Qvy/+LfQRtBTZKmM8M+zMmQG1hHyGEUpBBrOknB2ywUETxdVy6lh3fYfhlG",
-	"nfbTGkJVrcgZh1NVt4hBRVj/Rw45apg0y9K1NQcjWR5Fo5wnwv7i1M9oFFMeg/0TObz/AJk9Xpg8vrHU",
-	"dSa0Bh6U+l+z6TRsB18J4m+mGpO3RoJh8ZwImaDNJxFxbvaBpheFMgReUZQMBEnY1Nk4t+2tNEmsYNvp",
-	"XM7dItACFzgZd7Vr4+2079Zf4LAKqM5W0FnNoWpjRiuCAzK6BkSa9PoWNz+2uoy5ZoVhCp1LeGHGwJfj",
-	"818uPox2mfxxiC6i/w2sd6OteSny0OoyKuLC9u7/KrTDExUZGHCHGWJKJuaRzLlRtikXaKTGN7exxB1K",
-	"d6HOncSedmGB/g8z6aeg8miv1TBIuzG1vQ/Vu+txuquVGm/xMNqWpCxgtmpUfGiCn3aWGnsKwx1FLLNo",
-	"L11tmqC8xGFnjsxWgpS5MkaFKCfmZ0taxRJkkqM1xfzYYAN8U5cBNvRVyq/iQrLYNos4VeuKTjXIq7nI",
-	"pWokLobZFirYtoS4y/KQiIU76e5GCaPWqLBAio+uBPfYENBYUhpDF9HovHjRWm20ZLFucqTiR+HV5jK9",
-	"Uvl0ym5D6jHVJBYLUGQCc8YTL6yMS+8X0ijy68U7a463QShChvwMYUnGgbi2kmLFta150G7AMaoiTAhp",
-	"K8g2hAhUxd3DyUCVWc7zvtbOTjfkAglpxZGpCL5PlLA2dvyucLJ4Y8hLchI5Dyj6KKOalaM0lX33omYq",
-	"O+lw/XaEIVWv4wYvpQqIffiSzIVyPu9tbB1XpOWx/QCdGIVwkYqYpmYEuxe/nCduL21i/xBXd4OGpUoQ",
-	"DpAoQslMUo5uRSNEilVVf2+yeTpw7UCvS+p4dtBq2ECCrdoYfthDwavdpY3V+wWUs+1Wdn4ozWcbu2ky",
-	"Qi1AKToLP1MuOKP9DuPQ5UDBZRlpsRJV1HFtUx/qc4BVT10sS5fVe93ovVvolqIiQak7u9YbpKdd9t0t",
-	"u2a7tXKq/4qsLEi6m1i6nueLSSZZcAlhtla36HgY4S6dzxkXvhPeQ3Cs+gEejmf9aEhUz2imN7c01uka",
-	"zZ1i6i3sGI5UpdWjAaxI/ezZvexIGyBqtp05O2ktqI1KbWXnOT60lozyb6VFliH1y/kNF6uwicIGzhY3",
-	"Lc/R0Fh/ra4XVb5d0BlcwLTn0f3A0hQSIwBO1jYsQ3AtRUqylHIgVBNFlwHLRsJmoMKXmXEFsSPg24wl",
-	"o1qD5A2uwBlTLlwo8DATimnR8FjTWdPvV4swce7q5kPQDqN0vuVL4H4PGyQ4YwFHSIUMy3gefBBneUe7",
-	"eMLUTafgBkP6ZmHPTDmvkbAaqe0NSN4QSLqAhQNAh3WIME9aUcl9HMieZpBi+ThJsWIH6C0IRLUDslAv",
-	"9uJAGyIWFW61zQGSflppmytsfxfNak71HeAYdoYUxggcPQwYR8k9EZU2jGSap2mQOr4Ts3dO5964OX1i",
-	"/6QlxFtyuhlaEcPPidGUbPoF0XOmDFvr6LxzV60bajtPX9gnFj4HuO0gvJQupWqUNYorOEDwMCxshxBU",
-	"/DEFRJSFCHOFoHDiXg+t9mfYw+Ck5DRsHmIqS+n6qtkW1Bi5ItKdHq0L8041pnnPW+YNLdXFuhX4wXfa",
-	"UH4GTROq84D60rhHDHjtLDDbt0Nz+0STzYjb1+8vCeYcYKyGi+F7dkLiOZU01iBVXbePqdRHEhJQbMbr",
-	"+v2zk4p0Mfp/f9Cjf54cff/p390fR58+n0RP//LF//4f//vfQgRiD/0oTUXsNenO4VaTnDXohRVjTpg+",
-	"JN5yvdNSbDk5naQd1fxQ4A3EGpKruva04R1dZ1aERA+IESK5SKD0Ab0kXOg54zMCqcKACC1zpSExBz5l",
-	"UmmUOmkcDmxmVZmpNUameLGViQKGJl5lUojpFcbENkiq7sVWxdFcg7/vBtEZiQ0yYbSs4SpUI3h0Ljkk",
-	"JKmbgmqRJ8LG11651TTYhkFrLw61KjoigUv/7qF8FDhJJQDE/HVVBo71U8yjkRY3wK9uGmSlJdM07bSk",
-	"3+ybPVX9LaeKv07Bw6kSg/pFDtJEkYDNuugbflEH2WbqZMXG+eLZLgt+ZaimNe4VIVKhmPWrYOTuU6M+",
-	"VZzGdOb968A3CP7jk/GTk/Gz8eNnp89PTk42TLov6tt9uju2cOhQlbZb/8ZRT3L5t7OjJ89f+ACuKi1w",
-	"P1kIsClB68C4vs2GhNjOaNx0sA0u0L78JWkJzEQvxlGekRVLUzKnSyCwyDQzDENHZsNcTESyJrkCVYSO",
-	"aoMZRQTmas5SIEoswHKROaY3EOBJ95jMxgBGpena0dVO4q2jbutOQpu1y/opWo/hUlOpe8dcl07pDW3G",
-	"6zFaYI4h+lCpIqngM/N/pommN6C6AvBLw9LfcCnSBg+wWCwob0hxgFsaaxsxrAWGSQgrOSxoPGc8nGLl",
-	"z3DX8RRcY3vuy7lYmbli6ODbtKdnR4qK/TSdIma131E5bWaSLOmoVd6wEMzPiGVkntxwl+jmXFF44zFv",
-	"GQW2iCxAR0SteWz+QS2PSiLiZZ2IWK4shabVf8JS3FT/6fKhcfgr4InNyul6OYOGBnsoqM3iVluPYwh9",
-	"tjzbwxndh3ISHNg3YIbv78j+liWBfQXrIaWCqBALXloyTjis3A124ab9ZIV+QsLgruXuZLyDMxkHa1x6",
-	"5fR6+EQwZIZymxJOEohZAorQCUZQIOBD/hB1czVNhZBXCzbZPvQfJAAxL5EJpGLlQky9XmwOlLn82OQl",
-	"OTH/eEx+ZH+thWO8+O7xyV/+YkT69ogMtKd0DYZ+8XRn9DPCo+AaTFXDn4VUp+T6n4LDKZlKej0mP8Fa",
-	"kZwnIMm194FcYyjHqj6OVpBOiRZp4nZZXePTJ6GcOMmEZHod4G8LI9hgSJHVrqdGuiySMFz5BHoD3Boc",
-	"HIxTdgPk8ZO/1MD85PnzXRCWOb9KfTGahuxWmXOsI0Am4MCxomtCNUof4QAcQXDQ2moen+wOwdGUcd2d",
-	"S3wwr6M9lt6+tR9UwF2KsuE7tRU4CEYGtCpxEc3lMoLQ3+mMPVjHxqyGamb9UwlTVpf+1GCHuyxl8w3i",
-	"056lVlFJugleX4MjppNbpZb34WZqon6/FaaR/SXSfr7Fq6kE6CinWs/ZFaaa75FvbXNdKj64K5e0Xq4j",
-	"BJdzqtRKyOQVspK+EXm5lBAwuTx5tjuuzM2789snu5i3X0RlzOBGvde53xb9MVSLZxX1AR5/CnpofWh8",
-	"9/h1DJLfO8K8pFrVAMOwBm5n6hpcXgBtEF+/H80nnmwKDPbXViJh3qnUFglQfhH6fTNMzHyO70Z22jaE",
-	"cRFuqkniCxXmcdGlrvqBOiWKLo1YsxJ5mpAFvQEntDr3eSjssSie0CMkqhqR16Eajh09KjbSCobeag4X",
-	"1ka6MwA2q1zNLni/vRX/oG0D+4jtLUE9LSm6jVJ6GSzhBm5db/8iWhthZy5SOCJZms8w6yZxpguaBlKz",
-	"3JOuNbA89XH5RZ3MyAA9im0VBuXNGlu4m93xyOYtv0iMlHLH1QOFbyvHW3L2deDXjTO/HZnXQsfrqzl1",
-	"S8C16w8ka3Wl4MMVr/J4+auy3K01cvHOAuUBhMZgOnLbDfytvOJhaXvIOhLNlMbT0QHoJtZQ82vYKEfF",
-	"bTrn6UYhOKc+ypzb2B9HwwgXq8haZYSylqqYpilI1PAUQK3aUJfVIV4Frnt3QluJRaslgFdVBAfnqBvP",
-	"cBgwhCVyE6kOZ5Q8r6Zs9LXyMEWouoEES72JBNSYnBWWDfP0+gbW19bgYZR6DHBBQ7l58L/wn9cvCSVa",
-	"pCDRGUy0EPaN/7zG72AJck1QRx9/5GeVAiRUgjW4Ey3QDl8rRzL+yEcB+XzCkiTk2niHVh+LvtZKRRa5",
-	"0lj5a+5ieIuj28yG3w7SbDENRKNZll85tSto7ULYYkWMH89/tctA159bXFGUTt0oA6KawePZ4++fPT3Z",
-	"aeTKsLSkDIXyuZzuTWuQubRGVMAUt4WQ3spqQ1ImoLWrtjsQkKqFjbod1dDHVCJlQGpHK5BbRGKgReZU",
-	"Loab/kvbXb0AqoKsJsu3jQjNRgeHgz3MDo1+YFmsqJNX0L0eJkheYNtyiJZlz9poZ1lWqp1TskVT+lBL",
-	"sa3WCHv78Apz57oH2YdDEYqpNgf2C7fDVXhUCaBmsA7Cm+wBHZIlmQn2SPncC0MKNKi6w5wNu80mVcWF",
-	"ToqJPfxehVQ2Q5NLnKjjQJejH9wR1Uez6uSMcgO2bKGLkjsoTrTGS/qUoZ4hT5V6h5vZyOjBUi6RyA3w",
-	"SDXYex6wwmGTY6zJdFmpDHLn0oK7Kxo2mSdLHBpGxd2VzBqIIZmkQFZC2hp7mRQzSRdq3DOYpciJDfkZ",
-	"hauiFhy0lp/dkdjXRY5wFfMhDY9Y3gSSdWO1y5Z6y6UdIGDrZTqFFiQNFYbwJcQDgMaAO5SJEen6lDvf",
-	"DCE1D/36KiGzsReVii0HKaNBIhcfsr+jarLWdQ9GiwyYUqWvbF3WXjYNLBDVcY4sT1NUwnXfT1K6Dh7a",
-	"O/zdR4YggXcahAQfPedjEwZJNhKapr02YL8o17+D9tXylBqSxM5LR+sB6svU+FVN93bxAVgSI6pUAt16",
-	"sakkza4Ujn2r5XasmblvGYu9uGrPapPuTJ3Jt2vmU7m4Onh3Zj256QZRHBw2HlBzsDN0UR020xcXTKMx",
-	"BXF0NRdpvb+F+VXlCyKWIG0NO1+zcEHXaCTKqEIEX2w7Swa8TWPyDugSCCvik28AMt+RY6NcwGEr0dzf",
-	"LdlSg/yTFhwYXt3pVgyhQPIuCo97t20bpQMoFGWH7VpIPBfCxv8DJzg8s5WiN25ro8GjrapAxQXVtc5K",
-	"t3IC7TFWs59DMYyO3fk11fRgO3AIlv9VqXPcEJtXFgV2TYVsqKhrKaSFb5uz7QgtGwZ1F4UqXYfCOZEu",
-	"ZLyhIwp+/dJV7RYc6dGKrj0V2BBjKjiMxvqrfjH1TTkSvgfTlDI0xgKPiiIYqbDVw83C/Go6Fv8euMXS",
-	"gq6vLLyCGTa2+VHNHdUYXeFaNQV0kmmuaBoaf73p6uIinKS5TzJ7hy5PEaGKTCnmrug5oKttw2N3l0ZQ",
-	"/Xo83bUhU03gdedRQekKrhZoVOZ228lr+BCiFBdAE6OmqP5mJp+t0x0gc637mrN8KdhtCu5sGGW08/Pn",
-	"T5/v6pHVrC9vxsyY4aPmMrKbrKVyc8yQclkvQl6s8umL3Y28JBSdcGphvScddif1VQaSiaSTwSkcHRz3",
-	"PqQ9ziIE70897We7gdm1ZE95DQaxlF1UTOUb5WJzlupaddFqPNUOLW9O1VU1MnR7hEZPTHuRpUb10VCR",
-	"hodhtct7bPx0G4uOCgCEiZEF2xC6V3EEh1O+/BT9HTd9NQ9/rNv5UERIUuRFIfej3Bl7il6KRGWQpoa1",
-	"NdS9PH3+/Pnzjfyo5093OoSqOFVf2XlKGSd/+/Dh/CVJhcgm2FylXuu+ZtkvcTpY0deofFZPVFpISHyJ",
-	"nVo1j+9fbNc+W0mm4Reerq1rYAOjN4t9tiMCHkIbHgyugXX1uJW43kEHKwYNb6WirPYRB2zcf/3wXglp",
-	"M4YrXOxJOFBjy0XvwkTKL1989913Tx6/aGde3cl9aRwagty7wj4+wwUTwZwMFkxWcZ2c7x42hzmyvb44",
-	"XLOhsphVwMDYyQyJ8kuzknjHrjLdu7s09FO4nzYxvgBXoPlLWVykBNRGNF+1/Us4l8Gi3yAsNu+wp0bu",
-	"aRt+b69hBhyks9Pvbhj+o3/7S1R82UBN0Y2DAZ597kuzaJQlva9r92BNJ06VW6qGx1embobsjxU49sm+",
-	"TrM5nUA9p8f+yvMFSBZXGoBu/DyHWyPhUQUvnuUyXJUvdQy3SttdWIj/105lwY3RvPchsNvh510R3Bcy",
-	"K8Wus/O3Vx9++enN+1G9/tjZ0f/9ZP5zcvT91afPJ9GLJ1+CFcfsuP2Fzv0vVlHUrZoH/Pz50xftIuK2",
-	"+PWlEUz7yE6qoCBdzrFRNHLDhI+wMAX36165R6jdHQrd7heGd3fjdK/IvWZrdb2dXADWjYEh8+KTtuWX",
-	"feqMfNebfZ8boTAYtYFsWPW0YxrCGOiHma6dBd4HO2PYMeUEbjOhIOnYYMNZCx1g/I4ri205gGGoZoOX",
-	"djCt2y92iOqu3QqktpdCrWLJdt6PPbyeVhevhnSTEZyp0k/VtsaDGyoKuldp3TUX2THN2KZ94XmHJOiC",
-	"ItZvi1HPxj9THc+JWnNNb1+ae5NSNScL8ysoTL5weX7H5IhckbrpYwpUH//nRiWUYMj6nlGv266jjHEO",
-	"CdF0htkelWIOWMq02h5w27oRXttd6Xc4vHYnoR7cztEv6a+TlcMP2baNvYJr+3s9gC/vFkI6ZSns3Wc7",
-	"FlxvFyF48uLJ42fPwnduvpsi4ltRMXaXjnizLFd3y9edCD0PhJqInG84H57t8pMkYM7/iiU7vHMLxl26",
-	"yuMu2SoHDaLeFl36tF9F3tDOhbou4o6OnirT6oI3ts/nTgOod9/sHZbmBKSGiIk5zTLgqqxYnEkRg1IE",
-	"eKJeEpqu6FqRydqT9MLJbKOnfF0fSv4uJpEr5oQNyGmyJloIOzDTOJ4V/WKRADkZ17RtMwv2Ylw2GBaX",
-	"Is0X+xOLXrjQiVL44+7WjvMu0e5Vqj6IVXfDeheoyLFHptU3Fly0kXMV5qbKwGevor+dy9xEYddkyInT",
-	"J78Ix9hRGceLCR37d/W3yMMt01cb41WYFeNZrnemvGz434pUGUIVWUmmNfCo9AgqknNDJtNlrcJmuelw",
-	"V9yyWmjRyKhAHZfLFJWFMj7dMSS+rd/ZwrYmoC0Bbq6qx4pyrYiaixWPCLOhY7avLrGWIZtW/Ye1An3q",
-	"nJdfNkcIqrqQqJ49ejG/oOc52x2UFeuqu9iuhlcp8rHlro3BAAfTO7A+ky0iRB6PR6eGOPZMEbDeiT6X",
-	"oJtvx9zF0qtTJLhsK1veiCIkKRBzyzhpuKxBh6LKEG4VSUteD9/ZmVocjNyyXaMLsLvbUya+WCypuHXs",
-	"7WgiQmdFVF8fc34lsHJb9iuDD7vj3G80zUH5yEfDon2OSQJxSiUktqd3oEjjk5Ndne6L5TYBYbucYFlL",
-	"P8vT1PV6z7lrTbyizDVaS4QNlPNd4svG8eYvfKZuWIeuax9ooMLgRFLe1G9LLFzlx8aqJ70CVJvFDsX+",
-	"2TWvvVNmtnkpdBAf6CxsKywcRiGZqJcd0QA5GN2q47kr8bhZnmDmihPgO8QZj7CqkwIq43k49abdKrnL",
-	"LE97U7kmiuVtMSRhCaZX+KBnLCvDMK5HpAlIrEMTjqPB4a8aKxPsITC6JK0GcDuOUXbaG+8uxOibNdlx",
-	"Kydakzo9ZD3IGrDwZ7eXghagjQ1FWm9Ma7jCrHf9l58wBqnWORlD0It6GNoXdQEXabWhg0+nLpvCr5aL",
-	"KwPwJE9t0U4jnV1Vf/wUauZovj5aUgxiUmaY9+KyHOUcR6n89KmU5jaq+O6Qr4NOv6e7JGrL89xeg6cG",
-	"dNHfn4aNkLtTD9uUNEQ/wPDrnqJZrwBIP0Ox5iYgDOFtQWAeztVihj+8z+CQZ9u/gN6XBjgMbvTW7iLs",
-	"Pt8O5m4cLHiEvq/F3WPNusaBDRxnY+giu+3a7sEXQMZvagJWI3T2slzwYH+637EvgU0hMRAI1dofqvLv",
-	"PZlEogYrXB16jc1KO4QNNjbgvntLlipO2OEa9zEIOcYp9o8YCteOpLFmS2ilMD0ViB0NLPECKzbjV4wP",
-	"c4e/ms6XDpaVFpjtBMKcyBCY0VS9cSBGbYbfo9FKgViF3larn1Or9FvHmR2R820h/RduR5XeJIbmFN27",
-	"bKx/0dWgR+nzULh/d8zbNOGIBrXDwHpwYcBT7t041EEY2Ag7L5fe6Mpoai66MZl97VPIiIOZIEyvjd7h",
-	"HFDKOgbwjpiDj4W4YeAJ8unIOV2u/Hvl7cjYT7CusQCEAcIMqEQG5d7FlMIvX9BOPhWB5jlLkGvbNMWo",
-	"qr++RYOAqze1MH9jU7FEkJnAUgRS5LO5VbrPzt+OiZESrXG1aD2rIsIS+9uvv759vfwu+sgNSbQ/Xfzw",
-	"ijx9+vR7ox3/+uHVmLyRUsjy2ffPnn9XlD53UV6+UtJ1LBK4jnCNaFkzC0VrWqXO0Uf+kb+h8ZyYE7Ql",
-	"RBVdozZ+fXtkE1WvycrlxcY0TQnTL4tSliLXTkJJgDNbSxRLjk5Esh5/5NdZPklZfH3qO+2hmdK8ZVgC",
-	"YXxMrhWk0+vTIkuWKXyGTV0j1/hGz2GhIF2CIkISNacSkghLRqagFJnSWCszG+ZKXJ/a5jlqTK5djYCx",
-	"BJpcn5ILoIkZ4Yc8TX3ZGvdKVP2d8loxCHJdyfi1Q33kobHK1x4pP7B5p3EwpDHXp8UgLjoBC2F85NU3",
-	"rQXHwmmBk/3D5eXj4Sps1NSQpfzSjs+m5qzwbXcc44/cVUJwqfq+HIcZw86oyLOTZ7YabMpi4NbzzxLg",
-	"mk2ZITSjs4zGczh6Mj4p72PlN3Oh88WCyvXodPRfZ1VgKIKOAe8pdc19MhBZCoi3tSJf1kI/ep+n6S8Z",
-	"3qhKIPvp6GT82M4mMuA0Y6PT0VP8yXqMkYwc04wdLx8f0zyxVtQZ6IZ77m5I5Eroujx1XJUrqssWQKgr",
-	"eqDIjC2Bu+Im6AoakzNEQwvMNH1JhJ4bgJp/+3ZEaKL7yCsIbiZY+R69ibBNCiuIqqI6BM379RLSsC4K",
-	"Q+O5FVf7bYLFWpQ+w+3Xq+D9sV1yzdD+RwoxxhYVVmulYXF6bcvbE03VDfq4zOv/yAGDvxwC0FgLQ1ot",
-	"w+mUIBfqZoSNyGJE8wnMmG3L1jCfy2vZf8JzKjF+znYCrZ1A07RFGEGvaUMjSVBGaqqO1Fq7wRzhhf2m",
-	"cUzfN7gcslu/zfBoOdcs3Wu00EZK3Dt+y19ZqbXTu1htaPTlE4bZZIIrKyE8OTnZCFGjWZYy2yT5+O/O",
-	"it0DuCiqozSwEV79kw37KrwToZGKpR0XpfpqdPD3uUDjvEG1yMitoFw7cmu7RmOspVKfopHnxAaskE5x",
-	"rBopO4ZbH5gSpGivLn/DG2yQ+f9c/vLe1d0jFCWW+gIiorQEuoBkTF5hrq+vnJ0Z3qfmANp1V9H0Bpzo",
-	"bVAhTymZgW1flwmlpcjm6AqeSmFrKtVJ0RtcdAMxCmGgw7cqCpZpRbFaVuKb7L/MsYeCB7bv/r+o3b+o",
-	"3RDUrh9Zuj3iyTZpCvQ/hlt9bFC69b0tUvUBJX40VsyBJs6g/cqu5eg1U81hHGdWZ/A13cwo4xo0tia/",
-	"O1HEYAszK1WGotiF70EMlyDZ1NbLCNY6+J2mN6pSqi6eU6OJvBKLzChW1wZWVynjN9dWpTKXYi1ycgOZ",
-	"LRrH8a5SXfTQNHdH2hJ0iV09jrxN8n7DpXmSd1gGhnO570PY8buXMqci58kATO1cCt9nAVuka7nG8Z1d",
-	"ISILsQRUmhJIwTkbWo7Xpr5Xz3ejtqXjddsC7utakcYOnGWjYU3zVQx/XjZJbP00EJKO16yJ3jp7Y48x",
-	"PVH34TQRMq6ZTxJBu47teRGkoBjb0ETfQ3kjjbS4yC4vRupk2wwl3G9aaLfb6cRpngCR4PCLQyPjdO+E",
-	"RQhn2Ny0qH2LEmwJx4OKsa/riudGX6JGwbZ6jUMUPWog3BgoMoFYLIDY0CUVESnEgjBDZSC+MeSXJ0SC",
-	"Aold472FTooVgVumtBlgKnzHb1uXkFzYbvEV0m2V9RVTASJu3VTl3ndp0gVfu4E12glc+RnzUwkK5LVP",
-	"nhGscFrgr+XbJQK/TWCRCQ08Xh/9hPERzbJYu6vuU1Ed+6/CZkUMjHnOF/qlbvn1tvQ65j8+wPwhrH9V",
-	"GLYrAtE74ZhkMJiqYoQ7tABkV0doZc5Ot2bTotjEM48/s+SL3aXhv4HOZB679Jj8Pmep9z9PwEg5zitg",
-	"Ddox5TGk1v6U80SAekmwRO+KygRLH1paq6y5DOWk7av0GhfSdpV2UtO3SYiUPrknhPrVd9cegJq+QpAa",
-	"Xm1BNwQiRGEh6UfQBwD6yT0BfRDe9QuHO4BXAk1ar9kxLDfE1M1we7kEeYRuSvtqzTVwTWIqJQPDkEpg",
-	"RORaaciuCSWXGjLy76ifXMucX/9HRK5TxsE8c/nsETpAsMGB+dU3O4g+8mub03+NBiCFEmOtcMKYGMrH",
-	"sDVddVHl/Dzx0zFFrj/mJydPY9wG/glH9hfzhv3h+qWzkGP5NsY/8ut3VOmjN+abo7evr11FNgl0Yd1n",
-	"aASZM56gccI5myiZ0YygxcmGz9vkOOeHqgxh7SdWf7PWc0BQG8E0aBe/xO/ufCk6yX9Uadx3t1uEyj/C",
-	"9shubg8rgPvw7rfmHVuCU+iwH4Q48C2aCumujxcJ68f2Az7/s9OyH82p5Bn6LonSeXxTc/8V/qQUptrm",
-	"isZCJjUFvPm8WtVwe0oSfIHS4CFdmMf/YvJ4VBe5OSObOVKV/umMMl7SK1dS3btGSVmwa2Bx8FjmvN2Y",
-	"cpFz9RVeK1947lB3ynqBZc73UGN7kThzAMefZc6/NB7Dj2BO4YAsCcvvHfi0DirJoRveJ+HZaoUHPKhj",
-	"nOH4s/nfl+OyRH7YbPELj8H2erZpgM7sYAmxMzzwhGiRJmRV9HhGbDNUe0zOiIS/g3UMFR0DLGoW6f82",
-	"8Wxbw7KZfi6T/aDo0+VFWw7zQKaHSmJjJ6PDfbH4M9ewYgBUt0NZD6tNjfbe2Vrzjb64Tz3U9sD+VMxa",
-	"2Yc5lXdi9vVg35YB2ehKxGbfYmiaplI73aPRATvVIMNW5JNoO2eyvc5w2ISeopU4OMVjW7/fF055vrOc",
-	"/0FJu9M2D8qM34kZhiooV99KQxZhCuPh2LLvUVXB8z7avFePXVBmvdIcNgTn5Bp4cj1uUEXLL9QB705x",
-	"JcLxFmkqVr2dJaGhsOxicKDnNVzG3hQ7GzEMGgDwrWngG1fBoklEsJeLDaj0nYPufCmqkYatRP5N9cX+",
-	"2PqVec8quzkoVTtL03ow57YPrXKEMdXUMNsdMRDVAY8/m6vRavL3ri+kU89Ovi88Zt4waJDJtjNaoUdA",
-	"iQXYqAfs4sp0k1X/Tc2n3hclbEbl9ik/297Ca8FhEGemWXUlBrt2NjsPwplJmg3uh4HHQbD+oKraPsAt",
-	"/MK5bijSQhdAMMVAr1hcmih9hA6WbqBrRZTA5AYXkxLgvuf5cCc1vI5TWdp5ru9bz6nMbtOWDoUnzhOK",
-	"rjAMq7rrtawSyL6OmQ0XCNB47sW61xtdTlkS1f0cZMPNEREJKl+AGpNrCQr0NVkA5aokuYtcGe0D6/kR",
-	"ymHVJCC+We7Jbf87+R9sLkbFjtrKQncFnmxhybERo/rhCrdpV1UseS8SQIDfHUkwti4B1R1N3uMO/lxY",
-	"UquzqYUFWURSl6/rsMGe7S5yMRVyJrQGfrSJC9ti8A/+3X2B/pUJwrX9HFQURoBZ/F6BLIP5JljK3ug3",
-	"eJfqniybdrfofaQ277hJTvsZDhma+zMcNKlkI33SJ5MVWWGJqAXd2kqqbXRwAcfV/OugAPaGJy7Mx4bN",
-	"EZeG6xm2UR8CYXRIxc/L4hCHkJf88HaybvLS4VQMuwpbGnHFSaUwRp8j2U2H/puQn4NTHaOAcwerDiSk",
-	"KS71zKXKFt5bzDWPsLBIVFGobTKnzLlPGF7QeM54Y4jpe1/AbPh7YYZ+mABNFIa4FGmTovkzTYa4a2dJ",
-	"QuimGawbf8C39rGdWAtJra6bBNtkvMlK4s746zePXPiYxO4gbbaFDLzrYUnOQa0ffaDXbu0IGjrG5Ayn",
-	"IAuagI3UXdE19h7nwtIlsgZ9SqTQVDM+I0xXYtKt01lwGJNL0Oa5+sith1GCE7pyTWbCqi42NZ1JX6pe",
-	"vdxU0K2RGldkC9i79YZC8M7zAfDiMKTyAWwtZtpGI4t7cGeM/Jne+CuNaW0cU1/tGbliBhYL7kRDj10p",
-	"3rYQiXRNKIlBapuz5vLIbAXfkqeSmHJsfuBq+wbiHeyTrxWR3PIeApkORtY+yFxZw4s59EcK6zBVjvJu",
-	"uJMwhbVXG3HnzS1TSMmqfPcGICOudHOA9dox/5xc6FKLjGQpjQ3MMGIUrz8WEmEqFpxDrAnTdzw2SRmv",
-	"C0/1M/iV4yt/zjN4B5pQggBwGbHmT3MgeBZYWKEmRs4o40MIXa+lHejrhLdd3eHsI9SXhHM4j95ym9wE",
-	"i0yvI5fOpFmKXXTupha+d74npojSIsvsSaNda0zO1A36pTDs1wtxtm4TTYyq6NKpfF4DrpcpIpYgk9yp",
-	"lTbgS/AAhRvmbh2GCeLiLrFF0gPwwcMi2U+G8RgGuFXd2x+Ywy/tIz0lkDldGqm5HpG/B9EFvskqNyqu",
-	"8D8v27Mk987ktRH07V5Fo7W5MPInJyeoTd1AFrAKePPd3t49V4r627T24a4PXHmpcA3ZeoUWJxqD/PdA",
-	"he2cpY0sW622bETWH5hnkVOoeVEqcioBLIJG9eJwRhv3P4GEqJrYYxP4nHnRPLAtBfJ4HtKZbBLVV0sW",
-	"al6ogyFGzb7lPFEM7cOaYMWBCY1vnBuqTGm2xr274YsN7m/GF3OU2uhYtrgFUZqulT15G7iNJWis7dlI",
-	"CNzhC6Hqxpd6tL+gdQhWTpfGx2HX8QUu6V9K9D0q0bnkJBErfjBFulIDPayRXcBS3KB0YIuP/+lEBAuA",
-	"irWprhP31QY2oCu0c+kMDd1vzzfjzY6eFFmzsUgtfavmRWl0ovVGfNuord1Jeu7e+ebdpHYjB3eUOpgO",
-	"EqTsxnrQ+ORz38zvWwxNzgrkvWNU8uBQGBqv7yMWuSs07zcMeYijOUBEDa7qARxiduIHjDvueeeq5M7V",
-	"7m7nR/6lb58h2Z0cniM5iO3DkqqtAYJn9bC8qSgo+U0ypxKT78qdBofD4Fh+L/ypK0DrWH1vjGqIUzoA",
-	"p7LLeghWZWd+SF7V8wo2E8BjX4OmLWb63L/zVV5UtzjfsuhgJhzDhXIpgbcW7rnDzf2NpizBGoxlpdJT",
-	"F3nt2gAZ7dmwn1J5HpMzTnLubnC5sgW9wQtf9iwPXe1BDvYAd9ut6yEut5v6sLfbjG5vsj8vPHIOq84o",
-	"1f1qHy8dYjW7Dj3q/Qshmqd2jbgOhhP+DAgtscJXRlR0aaM5B0ULi2k79JY6ef1T+Sw39n5wjccfSKO7",
-	"8m7KzvbJH392f33pwv5/KyjT3hiAhT0yqudlXY+S3tXvdK329UNVv7kv4eKXUpaIDCtwHVsUXdaCRg53",
-	"/scJm06bM2E1hlUlCSRRkbxnlIii+YNtPThZ2z8iG3tlGJybAF3e+AK6KpW20eXWoRkK4ZxOv3K0i0KK",
-	"l0gTkF5K1yvx0uzY4Yb1gnBwJeobi09Z+Iy+Kvw353HYoA2DfyAVmYBeAXADvIIe3s8NkKC0kK2hyDTW",
-	"6bq8n1GZE8YWdOb6+2FpL3zFFXkek7cu8V9plqaEziRAtXgxrvGR8l+idu7aDAZ897jKf9Hk+5DQKUe3",
-	"padhhYwuOAwgiLkzbqS67zGlhpIlTXMIx5JduiG+RsXcru2weeUYR1U3ijwqenQOd0THn+0f3ezFaAzW",
-	"IXOBBKRxWrQYhy3YDipm2ykezJZM3QF1NyCH89IZZqO7+xHZuvEyTzENdwbcgNYy3AxktdGHIccx5VyU",
-	"JTYmNL4JWkge4jQOUDsVp3gA5dlOfGBKjaG//VCqcuUlzJjSku1Iur8oX/vmPXhuL+uDK7QlbAeJKymH",
-	"e1D3nQffN+q/k1VMvqMH7wCgGB7N78OH1wOo9xtmMswJDc+S/LoegCn5qR/Qgdf/DlbIoK9d3F6Y27/0",
-	"zXMrXyr50MzKg3UQVlXWl35ARuUg943yKVVi8B251PBwGBy774NHdQbo/XKoQU7nEDoTLutBlCac+QHZ",
-	"U9+r10z4ju33DRauH1iqQVq/QGXeR4pkVGuQmNKUMc4h8c+w2E3QZ1Dheh/o7E6Oyua2y5rOhu2vvGny",
-	"K/1+5mwm62r8RrBrv0yaelWMrBdxFI2A5wtMr/A/eAPvp+CavjUJ4QOdHVQ6wM7EFHkwSgTxXAgFFSeX",
-	"LIXs3nKCKnzwYa/DJbgQWF92MRbihsGY/C4Fn9lG/pgmiv/0RQcx5bRsROx7EvHyJ80WjaXpLu1Uo0NR",
-	"Vhz9YQrUhSt0XvqqmvXewZegj14huBv4oN1JRP6mdfYLT9eHaiIMcS6ZXo9O//hUM32xGSe+sRyiZ4EO",
-	"3apPZvkkZXEQI4+d9botp9AKba/si1Wk2SU0OniLXHcH+JvbjEmo3YWD92xGANtV9qnhqYEu2tWzD/jG",
-	"N6+bmW0cXDFDaLZrZTSORd6h7jcO9aA6mYHYN6qQaYezO4C+Ux0bGATDYvN9KGIdAXm/atjdT2V4ScGs",
-	"6QEUMDPtA2pf/e5ZlbqJG9gRzvnBvnJI4JkZDiuOuwLbZ+dvifb72cmem+p4fcBA+bDw9LJSLYApouZm",
-	"Woy6bxCcffL/QS6DGfthhObK1MnwhQMahFtbRqByzGQqpBUDxGJhI61qcTjd5FuLMdgFcLdou28xh3BX",
-	"jUOWb8baFpTXL0ZPsRUFmlby8Su+8c2LrWYbBxdbrXi4j9i6TdlxrAeVWw3IvlG5NXdIe1e5dWAQDIvO",
-	"9yG39gXk/Qiudz+W4Xm1WdMDCK5m2gcUXPvhR4W8eXN0SxLKb5WQ5ANB714ySAXXUqQkSymHR4pMcpZ2",
-	"6xBTl5Q+j5wJzEhNhq26+l9/fDIorbBzmb0IuUxHp6NjRHU3S8gaZ+6ZuXbW2OVzEcxqtr0UGLCPp6hI",
-	"AlMrhblPvN17+yuUHSxDcgqOn8WjyfY3P9sah653lMx5tbRiOYItGxVaqCAJs1UVI6z5awvroeEe6ypW",
-	"95oYsWNrjAtbZpzEImM22LiSfe2+rS7qy6cv/z8AAP//",
+	"7H39c9s4suC/gtK9qrz3jpadz9lx6urKm2Rmc5PJ+NmZmaqb5GyIbElYUwAXACVrU/nfr9AA+CGBFClT",
+	"dvJmf5lxRBIf3Y1Gf/fnUSwWmeDAtRqdfh5lVNIFaJD4r7f8VS6VkObvBFQsWaaZ4KPT0TWHW30V49Nr",
+	"IqZEz4FkdAZkAlMhYTyKRsy8+I8c5HoUjThdwOh0ZL8YRSMVz2FBzcALevsO+EzPR6fPT06ikV5n5k2l",
+	"JeOz0Zcv0egtf5uYN3HAjOp5OR5LRtFIwj9yJiEZnWqZQ3Xsf5MwHZ2O/sdxuctj+1Qdv03c4O+o0m+W",
+	"wHVlljnQBGQ5j3nnCF86evu6afmPm5b/ji2YLsbeAEmKD6tDJjCleardgAt6yxb5wkFnwbj91+NiKsY1",
+	"zEC6ud7jqEFg4f/2BReOa6e4yPk2RXyYA5E5f6QIzxcTkAUF1Ncgc966hJ37u4RYgm7ZpcIX9t5nZXw3",
+	"oYasaSrz6I4A/WK+V5ngCvDMnUsxSWFh/owF18CRcGiWpSymBtbHmX3jf/5dCcRDt+n8uDhjHXUXMM0V",
+	"JBERkkwpS8GeDPelGfgsy6RY0vQHBikeEpokzHxN03MpMpCamdVPaaogGmWVnz6P4rlgsf2TaVjgHxuH",
+	"pEA1lZKuR7hAdwQ2yewXy2qmZiGPFDHfjc0HKZ1AGhyaO1LZelCirXg4ESIFyssVfR4BN9T4h/8uGlny",
+	"HkXFy5Hb4uhT6PSXs/zhDyC+VL4sJn+H2BDs7dFMHLkfM5ZByjiM66CvvHTEFpmQ2nJtw35GM6bn+WQc",
+	"i8Uxz9NUZKr4vx8Ol+SH9JTdiszgKScryrQiOdcsJZRkIJXghHK1AqnGxLwlcp3lWhEqocSYitxL/v+Q",
+	"XE3WhPKk/DfVhnXUach+XCOhNlqvwyxAXpkUiyxAXT/TNZmLNCESpiCBx6AiMsk14YID0YJQYtnLeBQF",
+	"iBioXVt90N/ngizo2u1wTH5nek44MD0HSfAbwoUkuQKpCNOEKbKaC1iCJHOqyDRPU0LjGJQyKzCwTCBL",
+	"xXoBXL8kNFkwrghNV3StzDzIeDsfNM0WIHJ9pSAWPFG16+cvL57VLqAnz79/crLrEopGuJE+x33jlDjk",
+	"9D0gl5YZD3E+8oTpN1zLNX5co0QaW6x+HsEtXWSp+fWPUZZrokAuw1wgMl9ZKWr7CS5wKuTC/DVKqIYj",
+	"g5MQfSWgKUu3CeyMxCIBw70pSZnSRh4zrEa9JBzJiJIlTXMIEu1UikX4NqdJIg3RMU1iugBi3gwOwZLt",
+	"Ad5qRbKUxkAYR5o1Cwt+7bC7AVEHTUIzFoSoIRhQ+oolDbxdueujlU8YRF/YV82FB//osJF4ThmPyIrp",
+	"ucg1mdFMmX0VKGRcv3g2CkovVSpHyZUaqrbEEXnSikp6d7vYOgmeRt8xpbdJtDh23XhlSewB9lAR8wNw",
+	"3twSzte42osCJxu6hLTyxzVZUcMKNaFpKlaQGIo2/1zSlCURubayyTWZSHGDxOzvZnGDwMJRDCqsDBMi",
+	"G1zIbyDZ1ElT2+ADrqX7s77Ov4kVWVC+JuaeIvEc4htIOqE+Gk0ZTxifBUY902QhlCaUzHOeSDtigbn6",
+	"0rJSNtzamSPevmRoPouKgUO42yQJoxqFGQaHFdhD3gEiZpirlPGbtrGIQcb6kSLmxcicwDnchrnITUiM",
+	"29gs0onHr9tJdSUVPIUg8cqfnp4SsD3Y9SPpSTeWQLXh9gmkgH8gYQWJd1tIrkDtc4gvwyITXoXYFnE5",
+	"6JWQN+GHTn5r3qrVdbaAVLcg9PpUghK5dLpCG8+6KF5EwjcCWR26PZCzC4h7qQ8hub/L2QpIY4X05aWx",
+	"dgW5k8hUEvIg8tLrQhzdZlnxnPIZSvXd5Rx7Jvb7ZrIOIqtJdPqFG8mEAxGcrOYUhe+ZYHxmfhCSrIBr",
+	"spKCz4JcB/iSScEX9SNWeX6bMQnK7WRTLQDuxH0JC7GEhEyFJCmNb4wAZ5jGkul1RCZrYpStTAqD00fK",
+	"rKsy8SNFYkN1eUZknsJLQifKrJopK/3V+HErDM29mUvYdfp+cK8Vkt8uK1s0SmGq+xkAUlhafb5t8Hf4",
+	"Utsh5SJpfnAlplOD/CvFeAzdac0T/9USpKrzjcoF5/AVnB1lV/dl2wb/y7+HDIUm615nQsKS+fXVae9H",
+	"KVYKRVgCNJ4Te0pfGv1BrEASo+0yRUSabNBP830uQ0bB92gr8fbhlGpzp8ucj4NDOJm/u+x6aT/4G9BU",
+	"z0NUpDTV+c5hSv51ad/HLyFTV4ngEMaufa6Fpmn4hVzlNK0y8hJnIp+kFYQ5g9KXaOToqTcAfnN0uEuz",
+	"Rp3DGaE8edaZWAGyCvUECD5ydtwKlOogqeylgtcam67x+ah6UfjTH7oxS1y9spJTv9t+g2Hvts+WvKXL",
+	"u5Uz3+X1Kr7Dm6j7F578Be//4t9BG0FNkqYzc30YzJAbWEd4wyhIIdZ0koK3WSgieLquHEoP77D9Mkw6",
+	"7dgaQlWtyBmHU1W3mEFFWP9HDjlqmDTL0rU1ByNbHkWjnCfC/uLUz2gUUx6D/RNveP8BXvZ4YPL4xnLX",
+	"mdAaeFDqf82m07AdfCWIP5lqTN4aCYbFcyJkgjafRMS52QeaXhTKEHhEUTIQJGFTZ+PctrfSJLGCbSe8",
+	"nLtFoAUugBl3tGvj7bTv1l/gsAqozlbQWc2hamNGK4IDMroGRJr0+hY3P7a6jDlmhWEKnUt4YMbAl+Pz",
+	"Xy4+jHaZ/HGILqL/Dax3k615KfLQ6jIq0sL27v8qtKMTFRkYcEcZYkom5pHMuVG2KRdopMY3t6nEIaW7",
+	"UOcwsaddWKD/w0z6Kag82mM1DNFuTG3PQ/XsepruaqXGUzyMtiUpC5itGhUfmuCnnaXGnsJwRxHLLNpL",
+	"V5smKC9x2Jkjs5UgZ66MUWHKifnZslaxBJnkaE0xPzbYAN/UZYANfZXyq7iQLLbNIk7VuqJTDfJqLnKp",
+	"GpmLuWwLFWxbQtxleUjEwmG6u1HCqDUqLJDioyvBPTUENJaUxtBFNDovXrRWGy1ZrJscqfhReLW5TK9U",
+	"Pp2y25B6TDWJxQIUmcCc8cQLK+PS+4U8ivx68c6a420QipAhP0NYknEgrq2kWHFtax60G3CMqgQTItoK",
+	"sQ0hAlVp93AyUGWW87yvtbPTCblARlpxZCqC7xMlrI0dvyucLN4Y8pKcRM4Dij7KqGblKE1l372omcpO",
+	"Ohy/HWFI1eO4cZdSBcQ+fEnmQjmf9za1jivS8th+gE6MQrhIRUxTM4Ldi1/OE7eXNrF/iKO7wcNSJQgH",
+	"SBShZCYpR7eiESLFqqq/N9k8Hbh2kNcldXd20GrYwIKt2hh+2EPBq52ljdX7BZSz7VZ2fijNZxu7aTJC",
+	"LUApOgs/Uy44o/0M49DlQMFlGWmxElXUcW1TH+pzgFVPXSxLl9V73ei9W+iWoiJBqTu71hukp1323S27",
+	"Zru1cqr/ildZkHU3Xel6ni8mmWTBJYSvtbpFx8MId+l8zrjwnfAe4saqI/Bwd9aPhkX1jGZ6c0tjna7R",
+	"3Cmm3sKO4UhVXj0awIrUz57dy460AaJm25mzk9aC2qjUVnae40NrySj/VlpkGXK/nN9wsQqbKGzgbHHS",
+	"8hwNjfXX6npR5dsFncEFTHui7geWppAYAXCytmEZgmspUpKllAOhmii6DFg2EjYDFT7MjCuIHQPfvlgy",
+	"qjVI3uAKnDHlwoUCDzOhmBYNjzWdNf1+tQgz565uPgTtMErnW74E7vewwYIzFnCEVNiwjOfBB3GWd7SL",
+	"J0zddApuMKxvFvbMlPMaCauR296A5A2BpAtYOAB0WIcI30krKrmPA9nTDFIsHycpVuwAvQWBqIYgC/Vi",
+	"Lw60IWbxE6yHYP8/U6VB/gTr3c6JRtb+E6wvhG4I1/FXcBcXlRkEkn3CZPynLTdn5XrfhlnST41v8x3u",
+	"79Nazam+A+GFvUeF9QZHDwPGXX3+1pE27maap2nwOnknZu+ckWKD1fQJlpT25tpSbMzQihg0EqNa2nwV",
+	"oudMGTmgo7fT8aaOdJfzZidiGA9w20HaK31w1bB0lO9wgCAyLGyHONoeTQGZbiHC12jwyLvXQ6stuce2",
+	"R6D57IBygtlWwIUNud6SFlZUERSFILGGJKZDGq4Zmy2ovQPCY3NY2VhbbwSgRkrJeQKycdBcQZvrA1X7",
+	"4E7tRPuwMztmMUIXT8L+kxUsw+KlhGIxqINBkAJgDxutktOwRZWpLKXrq2bzaWOwl0h3OoEvzDvVNIA9",
+	"+ay3TVYX61bgB99pdvwZNE2ozhc9Dg4io7OOad8Oze1zszaD1F+/vySYpoPhTS7s9dkJiedU0liDVHVz",
+	"WEylPpKQgGIzXjeJPTupCOSj//cHPfrnydH3n/7d/XH06fNJ9PQvX/zv//G//y10RexhUkhTEXsZonOE",
+	"4iRnDaaUiv0zfEMk3tmz07lihV86STtaxkKxahBrSK7qBoeNgIJ1ZrUudBoaTspFAqXb9CXhQs8ZnxFI",
+	"FcYQaZkrw1epJlMmlUbWS+NwLgCrqhmtYWXFi61iFGA071UmhZheYRh5g3LnXmy1tZhj8PfdIDojsSEm",
+	"DDA3cgXVCB6dSw4JSerW01qwlrAh6VduNQ3uFNDaaxCttgGRwKV/91BuPZykEjNl/roqYy372bKikRY3",
+	"wK9uGqTlJdM07bSk3+ybPa1jW35If5yCyKkyg/pBDvJEkYBNVOobsVQH2Wa2ccUt8OLZLqdXZaimNe4V",
+	"VFXhmPWjYFTV00zIapwFnfmQFOAbDP/xyfjJyfjZ+PGz0+cnJycbXpAX9e0+3R2OO3R0V9upf+O4J7n8",
+	"29nRk+cvfMxjlRe4nywE2JSgQW1c32ZDDnlnMm5CbEPUQN/7JWmJZUbH31GekRVLUzKnSyCwyDQzF4aO",
+	"zIa5mIhkTYywV0RbG7G5DFpezVkKRIkF2FtkjhlBBHjSPYy5MeZXabp2fLWTguO427qT0GZdGX6KVjRc",
+	"GlWjd5pCGcexoc96TVYLTMvFsAOqSCr4zPyfaaLpDaiuAPzSsPQ3XIq0IWhCLBaUN2QFwS2NtQ2y1wIj",
+	"i4SVHBY0njMezkr0ONyFnuLW2J77ci5WZq4YOoQDWOzZkaJiP01YxEIQdzRPNF+SLOloV7hhIZifEXuR",
+	"eXbDXW6o897iicdUfxTYIrIAHRG15rH5B7V3VBIRL+tExN7KzgJW/BOW4qb6T1dCAIe/Ap7YRLauhzNo",
+	"arJIQXsGbrUVHUNYNErcHs5PNZRf7cDuNDN8/9iPb1kS2FewHlIqiAqx4KVl42hQsifYRWj3kxX6CQmD",
+	"R2N0Z+Md4i9wsMalV7DXw42IUWaU2yoKJIGYJaAInWDQEQI+5EJUN1fTVAh5tWCTbaT/IAGIeYlMIBUr",
+	"F5Xt9WKDUOZSypOX5MT84zH5kf21FsH04rvHJ3/5ixHp24OY0J7SNX/gxdOdCQMIj+LWYKqaMSCkOiXX",
+	"/xQcTslU0usx+QnWyhk3r73b8BoNn6v6OFpBOiVapInbZXWNT5+E0kglE5LpgKn1bGEEG4zCs9r11EiX",
+	"Rd6SqzhCb4Bbg4ODccpugDx+8pcamJ88f74LwjLnV6mv39SQEC5zjqU3yAQcOFZ0TahG6SMcsyYIDlpb",
+	"zeOT3VFrmjKuu98SH8zraJGnt2/tBxVwl6Js+ExtxdqCkQGtSlwEQLokOgwRcMYeLP1kVkM1sy7dhCmr",
+	"S39qsMNdlrL5BvNpT+ysqCTdBK+vwRXXybFWS5VyMzVxv98K08j+Emk/d/zVVAJ0lFOts/kKqzPs4T+w",
+	"6WEVt/WVq/NQriMEl3Oq1ErI5BVeJX2DWHMpIWByefJsdyimm3fnt092Xd5+EZUxgxv1gRr9tujRUK03",
+	"V5TUePwpGNTgs0m6p3xgXsneSRkl16rG5IY1cDtT13yMAmiDhMf40Xyu1qbAYH9tZRLmnUo5ngDnF6Hf",
+	"NyMrzef4bmSnbSMYFxSqmiS+UC0rF5DtCoaoU6Lo0og1K5GnCVnQG3BCq4s4afKjljN3iyKsBrF2KCBl",
+	"R4+KjbSCobeaw4W1ke6MGc8qR7ML3W9vxT9o28A+YntLHFxLVnujlF7GF7mBW9fbv+7cRqSmC66PSJbm",
+	"M0xUS5zpgqaBbEb3pGvZOM99XEpeJzMyQI/6dIVBebMsHe5mdwi/ecsvEoMLHbp6kPBtBb3lzb4O/LqB",
+	"89uReS2EXl8ArVvOul1/IL+xKwcfrt6bp8tflb3dWoN97yxQHkBoDGbwt53A38ojHpa2hyy90sxpPB8d",
+	"gG9iCIlfw0YFN24zoE83aic69VHm3EZ/OR5GuFhF1iojlLVUxTRNQaKGpwBqBbq6rA7pKhRS05nRVsI3",
+	"azUTqiqCg3PU7c5wFDCEJXKTqA5nlDyvZjn1tfIwRai6gQSrI4oE1JicFZYN8/T6BtbX1uBhlHoMcEFD",
+	"uXnwv/Cf1y8JJVqkINEZTLQQ9o3/vMbvYAlyTVBHH3/kZ5WaPVSCNbgTLdAOX6vgM/7IRwH5fMKSJOTa",
+	"eIdWH0u+1kpFFrnSWCxv7sLeC9RtFpDYjmtuMQ1Eo1mWXzm1K2jtQthiEZkfz3+1y0DXn1tcUcdR3SgD",
+	"oprB49nj7589Pdlp5MqwGqsMBXO6Mgib1iBzaI2ogMF8CyG9ldWGpExAa1egeiAgVWuBdUPV0GgqiTIg",
+	"taMVyC0iMdAicyoXw03/pe2sXgBVwasmy7eNCM1GB0eDPcwOjX5gWayok1fQvR5mSF5g23KIlpUC23hn",
+	"WYmt/aZki6aMu5b6dK1JKfbhFaabds9LCYciFFNtDuwXboer3FElgJrBOsjdZBF0yCvJTLBHlvReFFKQ",
+	"QdUd5mzYbTapKi10Ukws8nvVHtoMTi9pok4DXVA/uCOqj2bVyRnlBmzZQhcld1CaaI2X9Fl2PUOeKiVC",
+	"NxP40YOlXDS9G+CRarD3PGBR0CbHWJPpshICf+dqnLuLgDaZJ0saGkbF3ZX/HYghmaRAVkLaspSZFDNJ",
+	"F2rcM5ilSCMP+RmFKzwYHLRW0qAjs6+LHOHC/0MaHrEiECTrxgKxLSXKSztAwNbLdAotRBqqpeKr7gcA",
+	"jQF3KBMj0fXpELAZQmoe+vVVQmZjLyoVWw5yRkNELj5kf0fVZK07JqJEo5QqfWVLGfeyaWBNtY5zZHma",
+	"ohKu+36S0nUQae/wdx8ZggzeaRASfPScj00YJN1MaJr22oD9olz/rvTJaqZaQ5rgeeloPUBJptp9VdO9",
+	"XXwAVpGJKsVzt15squK0K4Vj3wLTHcvM7lv5Za9btWeBVodTZ/LtmvlULq4O3p1ZT266QRQHR40H1Bzs",
+	"DF1Uh80E1gXTaExBGl3NRVpvCWN+VfmCiCVmHaqyzOeCrtFIlFGFBL7YdpYMeJrG5B3QJRBWxCffAGS+",
+	"ic1GhY3DFm+6v1OypQb5Jy00MLy6061+SEHkXRQe927bNkoHUCjKDjsckXguhI3/B05weGaLq2+c1kaD",
+	"R1shjooLqmtpom4VONpjrGY/h2IY3XXn11TTg+3AIVj+V6U0eENsXllH2/XhsqGirguXFr7T1LYjtOyx",
+	"1V0UqjTqCudEupDxhiZC+PVLV+hecORHK7r2XGBDjKnQMBrrr/rF1DflSPi2ZVPK0BgLPCrqxqTCFtw3",
+	"C/Or6Vgvf+CuZAu6vrLw2pG8XrijGqMrXHezgE4yzRVNQ+OvN11dXISTNPcpZ9ChMVpEqCJTirkreg7o",
+	"atvw2N2ld1q/tmh37WFWE3gdPiokXaHVgozK3G47eY0eQpziAmhi1BTV38zks3W6A2SudV9zlq+evM3B",
+	"nQ2jjHZ+/vzp811t5Zr15c2YGTN81Fx5efNqqZwcM6Rc1uv2F6t8+mJ37zsJRfOoWljvSYfdSX2VgWQi",
+	"6WRwCkcHx72RtAcuQvD+1NN+thuYXatclcdgEEvZRcVUvlFhOWeprhXkrcZT7dDy5lRdVSNDt0do9MS0",
+	"1yVrVB8NF2l4GFa7vMfGT7ex6KgAQJgZWbANoXsVKDic8uWn6O+46at5eLRu50MRIUmRF4W3H+XO2FO0",
+	"HyUqgzRVrnZMoFTs6fPnz59v5Ec9f7rTIVSlqfrKzlPKOPnbhw/nL0kqRDbBfkT19hA1y35J08Ei2Ebl",
+	"s3qi0kJC4oss1ap5fP9iu1zgSjINv/B0bV0DGxS9WR+3nRAQCW10MLgG1tXjVtJ6Bx2sGDS8lYqy2kcc",
+	"sHH/deS9EtJmDFdusSfhQI0tF70LEym/fPHdd989efyi/fLqzu5L49AQ7N4V9vEZLpgI5mSwYLKKa35+",
+	"97A5zJHt9cXh+nOV5cwCBsZOZkhXPqtJSbxjI6buDZEaWpDcT2clX4It0C+pLC5SAmojmq/aMSmcy2DJ",
+	"b5ArNud3KMhoe+Rvr2EGHKSz0+/usf+jf/tLVHzZwE3RjYMBnn3OS7NolCW9j2v3YE0nTpVbqobHV6Zu",
+	"huyPFTj2yb5OszmdQD2nx/7K8wVIFld65m78PIdbI+FRBS+e5TJclzF1F26Vt7uwEP+vncqCG6N570NQ",
+	"t6PPuxK4L2RWil1n52+vPvzy05v3o3r9sbOj//vJ/Ofk6PurT59PohdPvgQrjtlx+wud+x+soqhbNQ/4",
+	"+fOnL9pFxG3x60sjmPaRnVTBQbrgsVE0csOEUViYgvs1fN0j1O4OtaH3C8O7u3G6V+Res7W63oExAOvG",
+	"wJB58Unb8svWjka+6319nxuhMBi1gdew6mnHNIwx0EI2XTsLvA92xrBjygncZkJB0rEnjbMWOsD4HVcW",
+	"24KAYbhmg5d2MK3bL3aI+r7dSuS2F8OtUsl23o9FXk+ri1dDOtZEtaZKP1XbGg9uqCj4XqXb3VxkxzRj",
+	"m/aF5x2SoAuOWD8tRj0b/0x1PCdqzTW9fWnOTUrVnCzMr6Aw+cLl+R2TI3JF6qaPKVB9/J8blVCCIet7",
+	"Rr1uu44yxjkkRNMZZntUijlgKdNqR81t60Z4bXfl3+Hw2p2MenA7R7+kv05WDj9k2zb2Cq7t7/UAvrxb",
+	"COmUpbB3a/pYcL1dhODJiyePnz0Ln7n5bo6Ib0XF2F1KP8+yXN0tX3ci9DwQaiJyvuF8eLbLT5KAwf8V",
+	"S3Z45xaMu3SVx12yVQ4aRL0tuvTpWIx3Q/st1HURd3T0VC+tLnRjW+PuNIB6983eYWlOQGqImJjTLAOu",
+	"yorFmRQxKEWAJ+oloemKrhWZrD1LL5zMNnrK1/Wh5O9iErliTtiznyZrooWwAzON41nRLxYJkJNxTds2",
+	"s2D70mWDYXEp0nyxP7PoRQudOIVHd7cOtneJdq9y9UGsuhvWu0BFjj0yrb6x4KKNnKvwbaoMfPYq+tu5",
+	"zE0Udk2GnDh98otwjB2VcbyY0LHlXX+LPNwyfbUxXuWyYjzL9c6Ulw3/W5EqQ6giK8m0Bh6VHkFFcm7Y",
+	"ZLqsVdgsNx1uJF1WCy16fxWk43KZorJQxqc7hsS3tQhc2NYEtCXAzVX1WFGuFVFzseIRYTZ0zLaiJtYy",
+	"ZNOq/7BWoE+d8/LL5ghBVRcS1bOtNeYX9MSz3UFZsa66i+1qeJUiH1vu2hgMcDC9A+sz2SJC5PF4dGqY",
+	"Y88UAeud6HMIuvl2zFksvTpFgsu2suWNKEKSgjC3jJO2SYsqqwzhVpG15PXwnZ2pxcHILdtovQC7Oz1l",
+	"4oulkopbx56OJiZ0VkT19THnVwIrt2W/MviwO839ZjvTuMhHc0X7HJME4pRKSGwb/ECRxicnW1vbNLX4",
+	"5TYBYbucYFlLP8vT1P4lc+66ea8oc70JE2ED5ShLXS/CRNgn5i98pm5Yh0aFH2igwuBEUt7Uok4sXOXH",
+	"xqonvQJUm8UOxf7ZNa+9U2a2eSmEiA90FrYVFg6jkEzUy45ogByMbtXx3JV43CxPMHPFCfAd4oxHWNVJ",
+	"AZXxPJx6026V3GWWp725XBPH8rYYkrAE0yt80DOWlWEY1yPSBCTWoQnH0eDwV42VCfYQGF2SVgO43Y1R",
+	"Nqcc7y7E6Nt12XErGK1JnR6yHmQNVPiz20vBC9DGhiKtN6Y1HGHWu/7LTxiDVGs2jiHoRT0M7Yu6gIu0",
+	"2tDBp1OXTeFXy8WVAXiSp6611RTkVfXHT6H+p+broyXFICZlhnkvLstRznGUyk+fSmluo4rvDvk66PR7",
+	"ukuitnee22sQa0AX/f1p2Du8O/ewfXxD/APMfd1TNOsVAOlnKNbcBIQhvC0IzMO5Wszwh/cZHBK3/Qvo",
+	"fWmAw+BGb+0Owm78djB342BBFPq+FnePNesaBzZwnI3hi+y2a7uHok2g+aYmYDVCZy/LBQ/2p/sd+xLY",
+	"FBIDgVCt/aEq/96TSSRqsMLVodfYrrZD2GBjz/q7t2Sp0oQdrnEfg7BjnGL/iKFw7Ugaa7aEVg7TU4HY",
+	"0cASD7BiM37F+DBn+KvpfOlgWWmB2c4gDEaGoIym6o0DXdRm+D0arRSEVehttfo5tUq/dZrZETnfFtJ/",
+	"4XZU6U1ieE7RvcvG+hddDXqUPg+F+3envK1m3Q1qh4H14MKA59y7aaiDMLARdl4uvdGV0dRcdGMy+9qn",
+	"kBEHM0GYXhu9wzmglHUM4BkxiI+FuGHgGfLpyDldrvx75enImO/17q8AhAHCDKjEC8q9iymFX76gnXwq",
+	"As1zliDXtmmKUVV/fYsGAVdvamH+xqZiiSAzgaUIpMhnc6t0n52/HRMjJVrjatF6VkWEJfa3X399+3r5",
+	"XfSRG5Zof7r44RV5+vTp90Y7/vXDqzF5I6WQ5bPvnz3/rih97qK8fKWk61gkcB3hGtGyZhaK1rRKnaOP",
+	"/CN/Q+M5MRi0JUQVXaM2fn17ZBNVr8nK5cXGNE0J0y+LUpYi105CSYAzW0sUS45ORLIef+TXWT5JWXx9",
+	"6jvtoZnSvGWuBML4mFwrSKfXp0WWLFP4DJu6Rq7xjZ7DQkG6BEWEJGpOJSQRloxMQSkypbFWZjbMlbg+",
+	"tc1z1JhcuxoBYwk0uT4lF0ATM8IPeZr6sjXulaj6O+W1YhDkupLxa4f6yENjla89Un5g807jYMhjrk+L",
+	"QVx0AhbC+Mirb1oLjoXTAif7h8vLR+QqbNTUkKX80o7PpgZX+LZDx/gjd5UQXKq+L8dhxrAzKvLs5Jmt",
+	"BpuyGLj1/LMEuGZTZhjN6Cyj8RyOnoxPyvNY+c0c6Hxhu5SP/uusCgxF0DHgPaWuuU8GIksB6bZW5Mta",
+	"6Efv8zT9JcMTVQlkPx2djB/b2UQGnGZsdDp6ij9ZjzGykWOasePl42OaJ9aKOgPdcM7dCYlcCV2Xp46r",
+	"ckV12QIIdUUPFJmxJXBX3ARdQWNyhmRogZmmL4nQcwNQ82/fjghNdB95hcDNBCvfozcRtklhhVBVVIeg",
+	"eb9eQhrWRWFoxFtxtN8mWKxF6TPcfr0K3h/bJdcM73+kkGJsUWG1VhoWp9e2vD3RVN2gj8u8/o8cMPjL",
+	"EQCNtTCs1V44nRLkQt2MsBFZjGQ+gRmzbdka5nN5LftPeE4lxs/ZTqA1DDRNW4QR9Jo2NJIEZaSm6kit",
+	"tRsMCi/sN41j+r7B5ZDd+m2GR8u5Zuleo4U2UtLe8Vv+ykqtnd7FakOjL58wzCYTXFkJ4cnJyUaIGs2y",
+	"lNkmycd/d1bsHsBFUR2lgY3w6p9s2FfhnQiNVCztuCjVV+ODv88FGucNqUVGbgXl2pFb2zUaYy2X+hSN",
+	"/E1swArpFMeqsbJjuPWBKUGO9uryNzzBhpj/z+Uv713dPUJRYqkvICJKS6ALSMbkFeb6+srZmbn71BxA",
+	"u+4qmt6AE70NKeQpJTOw7esyobQU2RxdwVMpbE2lOit6g4tuYEYhCnT0ViXBMq0oVstKfJP9l0F7KHhg",
+	"++z/i9v9i9sNwe36saXbI55ss6ZA/2O41ceGpFvf22JVH1DiR2PFHGjiDNqv7FqOXjPVHMZxZnUGX9PN",
+	"jDKuQWNr8rszRQy2MLNSZTiKXfgezHAJkk1tvYxgrYPfaXqjKqXq4jk1msgrsciMYnVtYHWVMn5zbVUq",
+	"cyjWIic3kNmicRzPKtVFD01zdqQtQZfY1ePI2yzvN1yaZ3mHvcBwLvd9iDp+91LmVOQ8GeBSO5fC91nA",
+	"FularnF8Z1eIyEIsAZWmBFJwzoYW9NrU9yp+N2pburtuW8B9XSvS2OFm2WhY03wUw5+XTRJbPw2EpOMx",
+	"a+K3zt7YY0zP1H04TYQX18wniaBdx/a8CHJQjG1o4u+hvJFGXlxklxcjdbJthhLuNy202+104jRPgEhw",
+	"9MWh8eJ074RFCGfY3LSofYsSbAnHg4qxr+uK50ZfokbBtnqMQxw9amDcGCgygVgsgNjQJRURKcSCMMNl",
+	"IL4x7JcnRIICiV3jvYVOihWBW6a0GWAqfMdvW5eQXNhu8RXWbZX1FVMBJm7dVOXed2nSxb12A2u0E7jy",
+	"M+anEhR41z55RrDCaUG/9t4uCfhtAotMaODx+ugnjI9olsXaXXWfiurYfxU2K2JgynO+0C91y6+3pdcp",
+	"//EB5g9R/avCsF0RiN4Jd0kGg6kqRrhDC0B2dYRW5ux0ajYtik135vFnlnyxuzT3b6AzmacuPSa/z1nq",
+	"/c8TMFKO8wpYg3ZMeQyptT/lPBGgXhIs0buiMsHSh5bXKmsuQzlp+yi9xoW0HaWd3PRtEmKlT+6JoH71",
+	"3bUH4KavEKTmrragG4IQorCQ9CPoAwD95J6APsjd9QuHO4BXAk1aj9kxLDfE1M1we7kEeYRuSvtqzTVw",
+	"TWIqJQNzIZXAiMi10pBdE0ouNWTk31E/uZY5v/6PiFynjIN55vLZI3SAYIMD86tvdhB95Nc2p/8aDUAK",
+	"JcZa4YQxMZyPYWu66qLK+Xnip2OKXH/MT06exrgN/BOO7C/mDfvD9UtnIcfybYx/5NfvqNJHb8w3R29f",
+	"X7uKbBLowrrP0AgyZzxB44RzNlEyoxlBi5MNn7fJcc4PVRnC2k+s/mat54CgNoJp0C5+id/d+VB0kv+o",
+	"0rjvbqcIlX+E7ZHd3B5WAPfh3U/NO7YEp9BhPwhx4FM0FdIdHy8S1tH2Az7/s/OyHw1W8gx9l0TpPL6p",
+	"uf8Kf1IKU21zRWMhk5oC3oyvVjXcYkmCL1AaRNKFefyvSx5RdZEbHNnMkar0T2eU8ZJfuZLq3jVKyoJd",
+	"A4uDxzLn7caUi5yrr/BY+cJzhzpT1gssc76HGtuLxRkEHH+WOf/SiIYfwWDhgFcSlt87MLYOKsmhG94n",
+	"4dlqhQdE1DHOcPzZ/O/LcVkiP2y2+IXHYHs92zRAZ3awjNgZHnhCtEgTsip6PCO1Ga49JmdEwt/BOoaK",
+	"jgGWNIv0f5t4tq1h2Uw/l8l+UPLp8qIth3kg00MlsbGT0eG+rvgz17BiAFK3Q1kPq02N9t7ZWvONvrRP",
+	"PdT2oP5UzFqvD4OVd2L29VDflgHZ6ErEZt9iaJqmUjvdo9EBO9Ugw1bkk2g7Z7K9znDYhJ6ilTg4xWNb",
+	"v98XTnm+s5z/QVm70zYPehm/EzMMVVCuvpWGLMIUxsNdy75HVYXO+2jzXj12QZn1SnPYEJyTa+DJ9bhB",
+	"FS2/UAc8O8WRCMdbpKlY9XaWhIbCsovBgZ7XaBl7U+xsxDBoAMC3poFvHAVLJhHBXi42oNJ3DrrzoahG",
+	"GrYy+TfVF/tT61fmPavs5qBc7SxN68Gc2z60Cgpjqqm5bHfEQFQHPP5sjkaryd+7vpBPPTv5vvCYecOg",
+	"ISbbzmiFHgElFmCjHrCLK9NNVv03NZ96X5KwGZXbWH62vYXXgsMgzkyz6koMdg03OxHhzCTNBvfDwOMg",
+	"VH9QVW0f4BZ+4Vw3FGmhCyCYYqBXLC5NlD5CB0s30LUiSmByg4tJCdy+5/lwmBpex6ks7TzX963nVGa3",
+	"aUuHohPnCUVXGIZV3fVYVhlkX8fMhgsEaDz3Yt3rjS6nLInqfg6y4eaIiASVL0CNybUEBfqaLIByVbLc",
+	"Ra6M9oH1/AjlsGoSEN8s97xt/zv5H2wuRsWO2nqF7go82aKSYyNG9aMVbtOuqlTyXiSAAL87kWBsXQKq",
+	"O5m8xx38uaikVmdTCwuyiKQuX9dRg8XtLnYxFXImtAZ+tEkL22LwD/7dfYH+lQnCtf0cVBRGgFn6XoEs",
+	"g/kmWMre6Dd4luqeLJt2t+iN0htYN5/p9xVj/5gYgQVXxZT3IUe2Y7VkZuk2wmxOjaRBlracmSvQqukN",
+	"cGw07e4tBVoHo2AMZH+CtTpkSPBPsD4oAn+mSoMkBrRRmcTGFFFAU8AYIdstdrHHlW1GPZZCu9oaYTP7",
+	"GZkIM0vibXkuk/LU5q1aBxuG9ZNrQz4YunAyJj9bdCktsgwSQjUWfNdsAS/d9YJ4JQK5iY0ejEiSSy9X",
+	"ojFwG6sXuN57wCtO1BDk7YM+BsDwJdDUkzjFVHuPUuersPWa+uLWFgFoUpp+hkMC72c4aIbXRi6zPxRF",
+	"imYiahHwtqxxm1CygONqMYSgNvSGJy7mzsawEpcT77mQ0eUDMa0oUp2XlVoOobz44e1k3ZSXw+n7dhW2",
+	"TumKk0qVmj4o2S0U/DeRBQ4uApylqRXUut3nTUHiZy5vvQilwMIPEVb5iSrWLZtZLXPus/cXNJ4z3hjv",
+	"/d5XExz+XJihHyZaGjUTLkXaZPX5mSZDnLWzJCF00ybdTVjDt/YxZFpzZa3IogTb8b/JZOlw/PXbKi98",
+	"gHB3kDYbJgfe9bAs56CmyD7Qazc9Bq2OY3KGU5AFTcCGza/o2msLyJfIGvQpQdHWiJNMVxJErFQlOIzJ",
+	"pVUd1Edu3f0SnAaUazIT1o5g60Qw6ftGqJeb1jLrMcIV2W4Sbr2heNjzfAC6OAyrfADDp5m20eLpHgyg",
+	"Qt34I405phzz0C2OXGURSwV34qHHri52W7xSuiaUxCC1TSB1KrAtp13eqSSmHDuRuELbgeAj++RrJSS3",
+	"vIcgpoOxtQ8yV9YKapD+SGFRtAoq70Y7CVNYCLmRdt7cMoWcrHrv3gBkxNVRD1y9dsw/5y10qUVGspTG",
+	"BmYYvo3HH6v6MBULziHWhOk7ok1SxuvCUx0Hv3J85c+Jg3egCSUIAJeebv40CEFcYJWTmhg5o4wPIXS9",
+	"lnagrxPednWHs49QX5/R0TyGrthMQ1hk2plWrcFuNQd+N7XwvXMEM1VY+oS0FQnG5EzdoDEPTYReiLNF",
+	"1GhiVEWX2+iTjHC9TBGxBJnkTq200ZeCBzjcMGfrMJcgLu4S+5U9wD14WCL7yVw85gLcKrXvEeboS/uw",
+	"awlkTpdGaq6nx+zBdIFvXpUb5Y/4n/fasyz3zuy1EfTtLn6jtbmcjicnJ6hN3UCmw46Zwnmr9kZT9G1a",
+	"+3DXBy6DVvhpbfFQSxONGTd7kMJ2AuFGyrtWWzYi65zPs8gp1Lyo2zqVAJZAo3qlRqON+59AQlTNsrPZ",
+	"tM68aB7Y/h55PA/pTDaj8atlCzWX8MEIo2bfcm5hhvZhTbD8x4TGN84nXNYXsMa9u9GLzbRppheDSm10",
+	"LFtphihNvcfTZlFgPShrezYSAnf0Qqi68XVX7S9oHYKV06XxcTiO4wKX9C8l+h6V6FxykogVP5giXWlI",
+	"ENbILmApblA6sJ0A/nQiggVAxdpU14n7agMh3/whoPvt+Wa82dGzIms2Fqnlb9UkRY1OtN6Eb7smtjtJ",
+	"z90737yb1G7k4I5SB9NBMgbcWA+aLHDuO2t+i3kCWUG8d0wRGBwKQ9P1fSQGdIXm/eYEDIGaA0TU4Koe",
+	"wCFmJ37AJICeZ67K7lwh/fb7yL/07V9IdieHv5EcxPa5kqp9OoK4eti7qaju+k1eTiUl3/V2GhwOg1P5",
+	"vdxPXQFap+p7u6iGwNIBbiq7rIe4quzMD3lX9TyCzQzw2BeEaouZPvfvfJUH1S3O9w87mAnH3EK5lMBb",
+	"q2jd4eT+RlOWYEHUsmzwqYu8dj25jPZsrp9SeR6TM05y7k5wubIFvQGbQ2KXGD7agyD2AGfbreshDreb",
+	"+rCn24xuT7LHF6Kcw6ozSXU/2sdLR1jNrkNPev8iiOapXVe8g9GExwGhJVX4MqWKLm0056BkYSlth95S",
+	"Z69/Kp/lxt4PrvF4hDS6K++m7Gxj/viz++tLl+v/t4Iz7U0BWGUno3peFtkp+V39TNcK0T9UKar7Ei5+",
+	"KWWJyFwFrn2Sosta0Mjh8H+csOm0OS1dY1hVkkASFZm0RokoOrHYPqCTtf0jsrFX5oJzE6DLG19AV6XS",
+	"NrrcOjRDIZzT6VdOdlFI8RJpUuSJEr0SL82OHW1YLwgHl/HZWAnOwmf0VdG/wcdhgzYM/YFUZAJ6BcAN",
+	"8Ap+eD8nQILSQraGItNYp+vyfEZlThhb0Jlrtol19vAVV3F9TN66KhxKM0wclgDVSuK4xkfKf4nauev5",
+	"GfDd4yr/xZPvQ0KnHN2WnocVMrrgMIAg5nDcUjhgCZJQmyIdjiW7dEN8jYq5XdthizxgHFXdKPKoaJg7",
+	"HIqOP9s/utmL0RisQ+YCCcjjtGgxDluwHVTMtlM8mC2ZOgR1NyCH89IZZqO78xHZJg4yTzENdwbcgNZe",
+	"uBnIatcdw45jyrko691MaHwTtJA8BDYOUMgYp3gA5dlOfGBOjaG//UiqcuQlzJjS5p5uL1pfvvbNe/Dc",
+	"XtYHV2hL2A4SV1IO96DuOw++b9R/J6uUfEcP3gFAMTyZ34cPrwdQ7zfMZBgMDX8l+XU9wKXkp35AB17/",
+	"M1hhg76QeHuVfP/SN39b+brlh76sPFgHuarKYu8PeFE5yH2j95QqKfiOt9TwcBicuu/jjuoM0Pu9oQbB",
+	"ziF0JlzWgyhNOPMDXk99j14z4zu23zdYuH5gqQZp/QKVeR8pklGtQWJKU8Y4h8Q/w2I3QZ9B5db7QGd3",
+	"clQ290DXdDZss/PmWqEGN5N1NX4jNKuQSVPjmJH1Io6iEfB8gekV/gdv4P0UXNO3JiF8oLODSgfYJpzi",
+	"HYwSQTwXQkHFySVLIbu3nKAKH3zY63AJLgTWl12MhbhhMCa/S8Fn6FezaaL4T190EFNOy67gvkEYL3/S",
+	"bNFYmu7STjU6FGfF0R+mQF24Quelr6pZb+R9CfroFYK74R60O4nI37TOfuHp+lAdvSHOJdPr0ekfn2qm",
+	"LzbjxHd5RPIsyKFb9cksn6QsDlLksbNet+UUWqHtlX2xSjS7hEYHb5Hr7gB/c5sxCbWzcPAG6ghgu8o+",
+	"NTw10EW7evYB3/jmdTOzjYMrZgjNdq2MxrHIOxThx6EeVCczEPtGFTLtaHYH0HeqYwODYFhqvg9FrCMg",
+	"71cNuztWhpcUzJoeQAEz0z6g9tXvnFW5m7iBHeGcH+wrhwSemeGw4rgrsH12/pZov5+d13NTHa8PGCgf",
+	"Fp5eVqoFMEXU3EyLUfcNgrNP/j/IYTBjP4zQXJk6Gb5wQINwa8sIVNBMpsJ2B4jFYmEjrWpxON3kW0sx",
+	"2JJzt2i7bzGHcIubQ5ZvxtoWlNcPRk+xFQWaVvbxK77xzYutZhsHF1uteLiP2LrN2XGsB5VbDci+Ubk1",
+	"d0R7V7l1YBAMS873Ibf2BeT9CK53R8vwd7VZ0wMIrmbaBxRc+9FHhb15c3RLEspvlZDkA0HvXjJIBddS",
+	"pCRLKYdHikxylnbrEFOXlD6PnAnMSE3mWnX1v/74ZEhaYRtBexBymY5OR8dI6m6WkDXOnDNz7Kyxy+ci",
+	"mNVseykwYB+xqEgCUyuFuU+83Xv7K5Qd7IXkFBw/iyeT7W9+tjUOXSM3mfNqacVyBFs2KrRQQRJmqypG",
+	"WPPXFtZDwz3WVazuNTFix9YYF7bMOIlFxmywcSX72n1bXdSXT1/+fwAAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

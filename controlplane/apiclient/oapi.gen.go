@@ -609,6 +609,17 @@ type Inventory struct {
 	Warnings      *[]string `json:"warnings,omitempty"`
 }
 
+// KeyList defines model for KeyList.
+type KeyList struct {
+	Items []MasterKey `json:"items"`
+}
+
+// KeyRotation defines model for KeyRotation.
+type KeyRotation struct {
+	Left    int64 `json:"left"`
+	Rotated int64 `json:"rotated"`
+}
+
 // LeftBehind defines model for LeftBehind.
 type LeftBehind struct {
 	Id      string           `json:"id"`
@@ -637,6 +648,22 @@ type LogLine struct {
 type LogLineList struct {
 	Items []LogLine `json:"items"`
 	More  bool      `json:"more"`
+}
+
+// MasterKey defines model for MasterKey.
+type MasterKey struct {
+	Name string `json:"name"`
+
+	// Present Whether the control plane was started with it.
+	Present bool `json:"present"`
+
+	// Primary Whether new values are sealed under it.
+	Primary bool `json:"primary"`
+	Uses    []struct {
+		Place  string `json:"place"`
+		Values int64  `json:"values"`
+	} `json:"uses"`
+	Values int64 `json:"values"`
 }
 
 // Me defines model for Me.
@@ -1962,6 +1989,20 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
 	ListForgottenNodes(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListKeys Master keys, and what is sealed under them
+	//
+	// Newest first. One that is present, not primary, and has no values may be taken out of the setting.
+	//
+	// Corresponds with GET /api/v1/keys (the `ListKeys` operationId).
+	ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateKeys Seal values anew under the first key
+	//
+	// A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
+	//
+	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
+	RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetMe Who is signed in, and what they may do
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
@@ -2917,6 +2958,40 @@ func (c *Client) StreamNodes(ctx context.Context, params *StreamNodesParams, req
 // Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
 func (c *Client) ListForgottenNodes(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListForgottenNodesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListKeys Master keys, and what is sealed under them
+//
+// Newest first. One that is present, not primary, and has no values may be taken out of the setting.
+//
+// Corresponds with GET /api/v1/keys (the `ListKeys` operationId).
+func (c *Client) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListKeysRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateKeys Seal values anew under the first key
+//
+// A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
+//
+// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
+func (c *Client) RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateKeysRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -5539,6 +5614,60 @@ func NewListForgottenNodesRequest(server string, params *ListForgottenNodesParam
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListKeysRequest constructs an http.Request for the ListKeys method
+func NewListKeysRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/keys")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRotateKeysRequest constructs an http.Request for the RotateKeys method
+func NewRotateKeysRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/keys/rotate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -8396,6 +8525,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
 	ListForgottenNodesWithResponse(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*ListForgottenNodesResponse, error)
 
+	// ListKeysWithResponse Master keys, and what is sealed under them
+	//
+	// Newest first. One that is present, not primary, and has no values may be taken out of the setting.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/keys (the `ListKeys` operationId).
+	ListKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListKeysResponse, error)
+
+	// RotateKeysWithResponse Seal values anew under the first key
+	//
+	// A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
+	RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
+
 	// GetMeWithResponse Who is signed in, and what they may do
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -10047,6 +10194,102 @@ func (r ListForgottenNodesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListForgottenNodesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListKeysResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *KeyList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListKeysResponse) GetJSON200() *KeyList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListKeysResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListKeysResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListKeysResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListKeysResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListKeysResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RotateKeysResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *KeyRotation
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RotateKeysResponse) GetJSON200() *KeyRotation {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RotateKeysResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RotateKeysResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RotateKeysResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RotateKeysResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RotateKeysResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -13180,6 +13423,36 @@ func (c *ClientWithResponses) ListForgottenNodesWithResponse(ctx context.Context
 	return ParseListForgottenNodesResponse(rsp)
 }
 
+// ListKeysWithResponse Master keys, and what is sealed under them
+//
+// Newest first. One that is present, not primary, and has no values may be taken out of the setting.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/keys (the `ListKeys` operationId).
+func (c *ClientWithResponses) ListKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListKeysResponse, error) {
+	rsp, err := c.ListKeys(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListKeysResponse(rsp)
+}
+
+// RotateKeysWithResponse Seal values anew under the first key
+//
+// A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
+func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error) {
+	rsp, err := c.RotateKeys(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateKeysResponse(rsp)
+}
+
 // GetMeWithResponse Who is signed in, and what they may do
 //
 // Returns a wrapper object for the known response body format(s).
@@ -14960,6 +15233,72 @@ func ParseListForgottenNodesResponse(rsp *http.Response) (*ListForgottenNodesRes
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest ForgottenNodeList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListKeysResponse parses an HTTP response from a ListKeysWithResponse call
+func ParseListKeysResponse(rsp *http.Response) (*ListKeysResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListKeysResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest KeyList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRotateKeysResponse parses an HTTP response from a RotateKeysWithResponse call
+func ParseRotateKeysResponse(rsp *http.Response) (*RotateKeysResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RotateKeysResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest KeyRotation
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -66,9 +66,7 @@ func (c *Catalog) value(
 	ctx context.Context, tx *postgres.Tx, project controlplane.ProjectID,
 	deployment controlplane.DeploymentID, name string, made map[string]controlplane.Sealed,
 ) (controlplane.Plain, error) {
-	place := seal.Place{
-		Table: "deployment_secrets", Row: string(deployment) + "/" + name, Column: "sealed",
-	}
+	place := generatedPlace(deployment, name)
 	if sealed, ok := made[name]; ok {
 		b, err := c.keys.Open(place, sealed)
 		if err != nil {
@@ -91,6 +89,12 @@ func (c *Catalog) value(
 		return c.openSecret(s)
 	}
 	return c.generate(ctx, tx, deployment, s, place)
+}
+
+func generatedPlace(deployment controlplane.DeploymentID, name string) seal.Place {
+	return seal.Place{
+		Table: "deployment_secrets", Row: string(deployment) + "/" + name, Column: "sealed",
+	}
 }
 
 func (c *Catalog) generate(

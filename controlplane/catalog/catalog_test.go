@@ -52,7 +52,12 @@ func newKeys(t *testing.T, kid string) *seal.Keyring {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{url: pgtest.URL(t, migrations.FS), keys: newKeys(t, "k1")}
+	return newWorldWith(t, newKeys(t, "k1"))
+}
+
+func newWorldWith(t *testing.T, keys *seal.Keyring) *world {
+	t.Helper()
+	w := &world{url: pgtest.URL(t, migrations.FS), keys: keys}
 	w.store = pgtest.Open(t, w.url)
 	w.admin = access.User(controlplane.User{
 		ID: controlplane.NewID[controlplane.UserID](), Name: "ada", Role: controlplane.RoleAdmin,

@@ -46,6 +46,9 @@ func CheckKeys(
 		if len(checks) > 0 && !opened {
 			return wrongKey("none of the master keys opens what this database holds")
 		}
+		if err := usedKeys(ctx, tx, keys); err != nil {
+			return err
+		}
 		return plant(ctx, tx, keys, checks)
 	})
 }
@@ -77,7 +80,7 @@ func AuditKey(
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return key, err
 	}
-	place := seal.Place{Table: "audit_head", Row: "one", Column: "sealed_key"}
+	place := auditKeyPlace()
 	err = store.InTx(ctx, func(tx *postgres.Tx) error {
 		sealed, err := tx.AuditKey(ctx)
 		if err != nil {
@@ -132,7 +135,7 @@ func Identity(
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, nil, err
 	}
-	place := seal.Place{Table: "identity", Row: "one", Column: "key"}
+	place := identityPlace()
 	err = store.InTx(ctx, func(tx *postgres.Tx) error {
 		_, _, have, err := tx.Identity(ctx)
 		if err != nil || have {
@@ -164,6 +167,14 @@ func Identity(
 		return nil, nil, fmt.Errorf("open identity: %w", err)
 	}
 	return certificate, key, nil
+}
+
+func auditKeyPlace() seal.Place {
+	return seal.Place{Table: "audit_head", Row: "one", Column: "sealed_key"}
+}
+
+func identityPlace() seal.Place {
+	return seal.Place{Table: "identity", Row: "one", Column: "key"}
 }
 
 func runKeyPlace(run controlplane.RunID) seal.Place {

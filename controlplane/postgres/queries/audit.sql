@@ -15,7 +15,7 @@ SELECT seq, mac FROM audit_head;
 SELECT sealed_key FROM audit_head FOR UPDATE;
 
 -- name: PutAuditKey :exec
--- Keeps the key that the first start made, or the same key sealed anew.
+-- Keeps the key that the first start made.
 UPDATE audit_head SET sealed_key = @sealed_key;
 
 -- name: InsertAudit :exec

@@ -824,6 +824,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Master keys, and what is sealed under them
+         * @description Newest first. One that is present, not primary, and has no values may be taken out of the setting.
+         */
+        get: operations["listKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/keys/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Seal values anew under the first key
+         * @description A bounded number of them: call again until `left` is 0. May be stopped at any time; every value opens before, during and after.
+         */
+        post: operations["rotateKeys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -1857,6 +1897,29 @@ export interface components {
             name: string;
             port: number;
             exposed: boolean;
+        };
+        KeyList: {
+            items: components["schemas"]["MasterKey"][];
+        };
+        MasterKey: {
+            name: string;
+            /** @description Whether the control plane was started with it. */
+            present: boolean;
+            /** @description Whether new values are sealed under it. */
+            primary: boolean;
+            /** Format: int64 */
+            values: number;
+            uses: {
+                place: string;
+                /** Format: int64 */
+                values: number;
+            }[];
+        };
+        KeyRotation: {
+            /** Format: int64 */
+            rotated: number;
+            /** Format: int64 */
+            left: number;
         };
         /**
          * @description `refused` was not allowed or not valid, `failed` broke.
@@ -3725,6 +3788,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rotateKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Progress */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyRotation"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -48,11 +48,13 @@ func (q *Queries) GetTurn(ctx context.Context, scope string, priority int16) (fl
 }
 
 const insertQueued = `-- name: InsertQueued :exec
-INSERT INTO queue (run_id, deployment_id, scope, priority, wait, ask, turn, reason, deadline,
-    started_at, left_at)
+INSERT INTO queue (run_id, deployment_id, scope, priority, wait, ask, turn, reason, position,
+    deadline, started_at, left_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    now() + make_interval(secs => $9::double precision),
-    CASE WHEN $10::boolean THEN now() END, CASE WHEN $10::boolean THEN now() END)
+    CASE WHEN $9::boolean THEN 0 ELSE (SELECT 1 + count(*) FROM queue q
+        WHERE q.scope = $3 AND q.left_at IS NULL AND q.turn <= $7) END,
+    now() + make_interval(secs => $10::double precision),
+    CASE WHEN $9::boolean THEN now() END, CASE WHEN $9::boolean THEN now() END)
 `
 
 type InsertQueuedParams struct {
@@ -64,8 +66,8 @@ type InsertQueuedParams struct {
 	Ask             []byte
 	Turn            float64
 	Reason          string
-	DeadlineSeconds *float64
 	Started         bool
+	DeadlineSeconds *float64
 }
 
 // A run's way begins. One that starts at once has only passed through.
@@ -79,8 +81,8 @@ func (q *Queries) InsertQueued(ctx context.Context, arg InsertQueuedParams) erro
 		arg.Ask,
 		arg.Turn,
 		arg.Reason,
-		arg.DeadlineSeconds,
 		arg.Started,
+		arg.DeadlineSeconds,
 	)
 	return err
 }

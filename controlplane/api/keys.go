@@ -1,0 +1,39 @@
+package api
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+func (s *server) ListKeys(
+	ctx context.Context, _ ListKeysRequestObject,
+) (ListKeysResponseObject, error) {
+	all, err := s.Catalog.Keys(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return ListKeys200JSONResponse{Items: each(all, masterKey)}, nil
+}
+
+func masterKey(k controlplane.KeyState) MasterKey {
+	out := MasterKey{Name: k.Key, Present: k.Present, Primary: k.Primary, Values: k.Values}
+	out.Uses = make([]struct {
+		Place  string `json:"place"`
+		Values int64  `json:"values"`
+	}, len(k.Uses))
+	for i, use := range k.Uses {
+		out.Uses[i].Place, out.Uses[i].Values = use.Place, use.Values
+	}
+	return out
+}
+
+func (s *server) RotateKeys(
+	ctx context.Context, _ RotateKeysRequestObject,
+) (RotateKeysResponseObject, error) {
+	done, left, err := s.Catalog.RotateKeys(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return RotateKeys200JSONResponse{Rotated: done, Left: left}, nil
+}

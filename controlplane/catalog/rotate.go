@@ -1,0 +1,151 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+const (
+	// resealAtOnce bounds one transaction of a rotation.
+	resealAtOnce = 200
+	// resealPerCall bounds one call: progress is shown between calls.
+	resealPerCall = 2000
+)
+
+// Keys lists the master keys: those of this control plane, newest first, and
+// any other that values are still sealed under.
+func (c *Catalog) Keys(
+	ctx context.Context, actor access.Actor,
+) (all []controlplane.KeyState, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		uses, err := tx.SealedUse(ctx)
+		all = keyStates(c.keys, uses)
+		return err
+	})
+	return all, err
+}
+
+func keyStates(keys *seal.Keyring, uses []controlplane.KeyUse) []controlplane.KeyState {
+	all := []controlplane.KeyState{}
+	at := map[string]int{}
+	add := func(k controlplane.KeyState) int {
+		at[k.Key] = len(all)
+		all = append(all, k)
+		return at[k.Key]
+	}
+	for _, kid := range keys.Kids() {
+		add(controlplane.KeyState{Key: kid, Present: true, Primary: kid == keys.Primary()})
+	}
+	for _, use := range uses {
+		i, ok := at[use.Key]
+		if !ok {
+			i = add(controlplane.KeyState{Key: use.Key})
+		}
+		all[i].Uses = append(all[i].Uses, use)
+		all[i].Values += use.Values
+	}
+	return all
+}
+
+// RotateKeys seals values anew under the first key, a bounded number of them,
+// and says how many are left. It may be stopped and called again at any time:
+// every value opens before, during and after.
+func (c *Catalog) RotateKeys(
+	ctx context.Context, actor access.Actor,
+) (done, left int64, err error) {
+	object := "keys to " + c.keys.Primary()
+	if err := c.admin(ctx, actor, "rotate", object); err != nil {
+		return 0, 0, err
+	}
+	for more := true; more && done < resealPerCall; {
+		err := c.change(ctx, actor, "rotate", object, func(tx *postgres.Tx) error {
+			n, err := c.reseal(ctx, tx)
+			done, more = done+int64(n), n == resealAtOnce
+			return err
+		})
+		if err != nil {
+			return done, 0, err
+		}
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		uses, err := tx.SealedUse(ctx)
+		for _, use := range uses {
+			if use.Key != c.keys.Primary() {
+				left += use.Values
+			}
+		}
+		return err
+	})
+	return done, left, err
+}
+
+func (c *Catalog) reseal(ctx context.Context, tx *postgres.Tx) (int, error) {
+	values, err := tx.SealedElsewhere(ctx, c.keys.Primary(), resealAtOnce)
+	if err != nil {
+		return 0, err
+	}
+	for _, v := range values {
+		place, err := placeOf(v)
+		if err != nil {
+			return 0, err
+		}
+		sealed, _, err := c.keys.Rewrap(place, v.Value)
+		if err != nil {
+			return 0, fmt.Errorf("%s %s: %w", v.Place, v.ID, err)
+		}
+		if err := tx.Reseal(ctx, v, sealed); err != nil {
+			return 0, err
+		}
+	}
+	return len(values), nil
+}
+
+// placeOf is where a value belongs: a part of its encryption.
+func placeOf(v postgres.SealedValue) (seal.Place, error) {
+	switch v.Place {
+	case "secrets":
+		return secretPlace(controlplane.Secret{
+			ID: controlplane.SecretID(v.ID), Version: v.Version}), nil
+	case "registries":
+		return passwordPlace(controlplane.RegistryID(v.ID)), nil
+	case "node_tokens":
+		return verifierPlace(controlplane.NodeToken{
+			Kid: v.ID, Node: controlplane.NodeID(v.Part)}), nil
+	case "identity":
+		return identityPlace(), nil
+	case "runs":
+		return runKeyPlace(controlplane.RunID(v.ID)), nil
+	case "deployment_secrets":
+		return generatedPlace(controlplane.DeploymentID(v.ID), v.Part), nil
+	case "audit_head":
+		return auditKeyPlace(), nil
+	default:
+		return seal.Place{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
+	}
+}
+
+// usedKeys refuses to start without a key that values are still sealed under.
+func usedKeys(ctx context.Context, tx *postgres.Tx, keys *seal.Keyring) error {
+	uses, err := tx.SealedUse(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range keyStates(keys, uses) {
+		if !k.Present {
+			return &controlplane.Error{
+				Kind: controlplane.Invalid, Code: "master_key_missing", Field: "NULLOPS_MASTER_KEYS",
+				Message: fmt.Sprintf("%d values are still sealed under the key %s", k.Values, k.Key),
+				Remedy:  "Add the key behind the others, then run 'nullops keys rotate'.",
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// SealedValue is one sealed value with all that says where it belongs.
+type SealedValue struct {
+	// Place is the table. ID and Part find the row in it: Part is the name of a
+	// deployment's secret and the node of a token, and empty elsewhere.
+	Place, ID, Part string
+	Version         int
+	Value           controlplane.Sealed
+}
+
+// SealedUse says how many values of each place are under each master key.
+func (t *Tx) SealedUse(ctx context.Context) ([]controlplane.KeyUse, error) {
+	rows, err := t.q.ListSealedUse(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count sealed values: %w", err)
+	}
+	all := make([]controlplane.KeyUse, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.KeyUse{Key: r.Kid, Place: r.Place, Values: r.N}
+	}
+	return all, nil
+}
+
+// SealedElsewhere gives at most so many values that are not under the key.
+func (t *Tx) SealedElsewhere(ctx context.Context, kid string, most int) ([]SealedValue, error) {
+	rows, err := t.q.ListSealedElsewhere(ctx, kid, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list sealed values: %w", err)
+	}
+	all := make([]SealedValue, len(rows))
+	for i, r := range rows {
+		all[i] = SealedValue{Place: r.Place, ID: r.ID, Part: r.Part, Version: int(r.Version),
+			Value: r.Sealed}
+	}
+	return all, nil
+}
+
+// Reseal replaces a value by the same one sealed anew. One that somebody
+// replaced meanwhile is left alone: it is under the new key already.
+func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Sealed) error {
+	var err error
+	switch v.Place {
+	case "secrets":
+		_, err = t.q.ResealSecret(ctx, sealed, v.ID, v.Value)
+	case "registries":
+		_, err = t.q.ResealRegistry(ctx, sealed, v.ID, v.Value)
+	case "node_tokens":
+		_, err = t.q.ResealNodeToken(ctx, sealed, v.ID, v.Value)
+	case "identity":
+		_, err = t.q.ResealIdentity(ctx, sealed, v.Value)
+	case "runs":
+		_, err = t.q.ResealRun(ctx, sealed, v.ID, v.Value)
+	case "deployment_secrets":
+		_, err = t.q.ResealDeploymentSecret(ctx, dbsqlc.ResealDeploymentSecretParams{
+			New: sealed, DeploymentID: v.ID, Name: v.Part, Old: v.Value})
+	case "audit_head":
+		_, err = t.q.ResealAuditKey(ctx, sealed, v.Value)
+	default:
+		err = fmt.Errorf("no such place")
+	}
+	if err != nil {
+		return fmt.Errorf("reseal a value of %s: %w", v.Place, err)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+-- name: ListSealedUse :many
+-- How many values of each place are under each master key. Key checks do not
+-- count: they exist to recognise a key, not to be read.
+SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
+    SELECT sealed_kid(value) AS kid, 'secrets' AS place FROM secrets WHERE value IS NOT NULL
+    UNION ALL SELECT sealed_kid(password), 'registries' FROM registries
+        WHERE password IS NOT NULL
+    UNION ALL SELECT sealed_kid(verifier), 'node_tokens' FROM node_tokens
+    UNION ALL SELECT sealed_kid(key), 'identity' FROM identity
+    UNION ALL SELECT sealed_kid(key_sealed), 'runs' FROM runs
+    UNION ALL SELECT sealed_kid(sealed), 'deployment_secrets' FROM deployment_secrets
+    UNION ALL SELECT sealed_kid(sealed_key), 'audit_head' FROM audit_head
+        WHERE sealed_key IS NOT NULL
+) AS every GROUP BY kid, place ORDER BY kid, place;
+
+-- name: ListSealedElsewhere :many
+-- Some values that are not under the key, with all that says where they belong.
+SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS version,
+    sealed::bytea AS sealed FROM (
+    SELECT 'secrets' AS place, id::text AS id, '' AS part, version, value AS sealed
+        FROM secrets WHERE value IS NOT NULL AND sealed_kid(value) <> @kid::text
+    UNION ALL SELECT 'registries', id::text, '', 0, password
+        FROM registries WHERE password IS NOT NULL AND sealed_kid(password) <> @kid::text
+    UNION ALL SELECT 'node_tokens', kid, node_id::text, 0, verifier
+        FROM node_tokens WHERE sealed_kid(verifier) <> @kid::text
+    UNION ALL SELECT 'identity', 'one', '', 0, key
+        FROM identity WHERE sealed_kid(key) <> @kid::text
+    UNION ALL SELECT 'runs', id::text, '', 0, key_sealed
+        FROM runs WHERE sealed_kid(key_sealed) <> @kid::text
+    UNION ALL SELECT 'deployment_secrets', deployment_id::text, name, 0, sealed
+        FROM deployment_secrets WHERE sealed_kid(sealed) <> @kid::text
+    UNION ALL SELECT 'audit_head', 'one', '', 0, sealed_key
+        FROM audit_head WHERE sealed_key IS NOT NULL AND sealed_kid(sealed_key) <> @kid::text
+) AS every LIMIT @most;
+
+-- Each of these replaces a sealed value unless somebody replaced it meanwhile.
+
+-- name: ResealSecret :execrows
+-- See above.
+UPDATE secrets SET value = @new WHERE id = @id AND value = @old;
+
+-- name: ResealRegistry :execrows
+-- See above.
+UPDATE registries SET password = @new WHERE id = @id AND password = @old;
+
+-- name: ResealNodeToken :execrows
+-- See above.
+UPDATE node_tokens SET verifier = @new WHERE kid = @kid AND verifier = @old;
+
+-- name: ResealIdentity :execrows
+-- See above.
+UPDATE identity SET key = @new WHERE key = @old;
+
+-- name: ResealRun :execrows
+-- See above.
+UPDATE runs SET key_sealed = @new WHERE id = @id AND key_sealed = @old;
+
+-- name: ResealDeploymentSecret :execrows
+-- See above.
+UPDATE deployment_secrets SET sealed = @new
+WHERE deployment_id = @deployment_id AND name = @name AND sealed = @old;
+
+-- name: ResealAuditKey :execrows
+-- See above.
+UPDATE audit_head SET sealed_key = @new WHERE sealed_key = @old;
