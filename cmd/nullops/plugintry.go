@@ -31,25 +31,34 @@ import (
 // tryFlags are those of 'nullops plugin test'.
 type tryFlags struct {
 	buildFlags
-	conformance   bool
-	settings      []string
-	image, engine string
+	conformance       bool
+	settings          []string
+	image, engine     string
+	component, inputs string
 }
 
 func pluginTestCommand() *cobra.Command {
 	var f tryFlags
 	c := &cobra.Command{
-		Use: "test DIR", Short: "Run a plugin's recorded inputs in a real container",
+		Use: "test DIR|IMAGE", Short: "Run a plugin's recorded inputs in a real container",
 		Args: exactArgs(1),
 		Long: "Runs testdata/*.in.json against the plugin's image, as an agent would: the same\n" +
 			"limits, no privileges, no network unless component.json asks for one. Shows input,\n" +
 			"log, output and time, and compares the output with *.out.json.\n\n" +
-			"Without --image, the image is built from DIR; it stays in the engine afterwards.",
+			"Without --image, the image is built from DIR; it stays in the engine afterwards.\n\n" +
+			"Of an IMAGE, HOST/REPOSITORY:TAG, no source is needed: what it offers is read from\n" +
+			"its label " + packaging.ComponentLabel + " or from --component, and recorded inputs\n" +
+			"from --inputs. Without a recorded create that works, the conformance suite skips\n" +
+			"what needs one.",
 	}
 	f.register(c)
 	c.Flags().BoolVar(&f.conformance, "conformance", false, "also run the conformance suite")
 	c.Flags().StringArrayVar(&f.settings, "set", nil, "NAME=VALUE for ${NAME} in recorded inputs")
 	c.Flags().StringVar(&f.image, "image", "", "HOST/REPOSITORY:TAG to test instead of building")
+	c.Flags().StringVar(&f.component, "component", "",
+		"component.json of an IMAGE that has none in its label")
+	c.Flags().StringVar(&f.inputs, "inputs", "", "folder with NAME.in.json and NAME.out.json "+
+		"(default: DIR/testdata)")
 	c.Flags().StringVar(&f.engine, "docker", "", "engine to use (default: DOCKER_HOST)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), args[0])
@@ -57,12 +66,16 @@ func pluginTestCommand() *cobra.Command {
 	return c
 }
 
-func (f *tryFlags) run(ctx context.Context, in io.Reader, out io.Writer, dir string) error {
+func (f *tryFlags) run(ctx context.Context, in io.Reader, out io.Writer, what string) error {
 	values, err := parseSettings(f.settings)
 	if err != nil {
 		return err
 	}
-	p, err := openPlugin(dir)
+	credentials, err := f.credentials(in)
+	if err != nil {
+		return err
+	}
+	p, err := f.subject(ctx, what, credentials)
 	if err != nil {
 		return err
 	}
@@ -70,7 +83,7 @@ func (f *tryFlags) run(ctx context.Context, in io.Reader, out io.Writer, dir str
 	if err != nil {
 		return err
 	}
-	t, err := f.open(ctx, in, p)
+	t, err := f.open(ctx, credentials, p)
 	if err != nil {
 		return err
 	}
@@ -99,7 +112,9 @@ type trial struct {
 	serial    int
 }
 
-func (f *tryFlags) open(ctx context.Context, in io.Reader, p pluginFolder) (t *trial, err error) {
+func (f *tryFlags) open(ctx context.Context, credentials packaging.Credentials, p pluginFolder) (
+	t *trial, err error,
+) {
 	t = &trial{plugin: p}
 	defer func() {
 		if err != nil {
@@ -123,7 +138,7 @@ func (f *tryFlags) open(ctx context.Context, in io.Reader, p pluginFolder) (t *t
 	if err != nil {
 		return t, err
 	}
-	image, err := f.place(ctx, in, t)
+	image, err := f.place(ctx, credentials, t)
 	if err != nil {
 		return t, err
 	}
@@ -142,7 +157,9 @@ func (f *tryFlags) open(ctx context.Context, in io.Reader, p pluginFolder) (t *t
 // place gets the image into the engine. One that was just built goes through a
 // registry that lives as long as this call: engines have no other door that
 // every one of them opens.
-func (f *tryFlags) place(ctx context.Context, in io.Reader, t *trial) (pipeline.Image, error) {
+func (f *tryFlags) place(ctx context.Context, credentials packaging.Credentials, t *trial) (
+	pipeline.Image, error,
+) {
 	if f.image != "" {
 		ref, err := packaging.ParseReference(f.image)
 		if err != nil {
@@ -150,11 +167,7 @@ func (f *tryFlags) place(ctx context.Context, in io.Reader, t *trial) (pipeline.
 		}
 		image := pipeline.Image{Registry: ref.RegistryStr(), Repository: ref.RepositoryStr(),
 			Tag: ref.TagStr()}
-		return image, t.runtime.Pull(ctx, image, nil, nil)
-	}
-	credentials, err := f.credentials(in)
-	if err != nil {
-		return pipeline.Image{}, err
+		return image, t.runtime.Pull(ctx, image, pullAuth(credentials), nil)
 	}
 	_, built, err := f.build(ctx, t.plugin.dir, credentials)
 	if err != nil {

@@ -97,6 +97,31 @@ func (c *course) remove(ctx context.Context) error {
 	return err
 }
 
+// there asks twice: a check changes nothing.
+func (c *course) there(ctx context.Context) error {
+	if _, err := c.succeed(ctx, c.question()); err != nil {
+		return err
+	}
+	_, err := c.succeed(ctx, c.question())
+	return err
+}
+
+func (c *course) gone(ctx context.Context) error {
+	if !c.Component.Offers(stdio.ActionDelete) {
+		return skipped("it does not offer delete")
+	}
+	return c.refuses(c.question())(ctx)
+}
+
+// question is a check of what the last create made.
+func (c *course) question() map[string]any {
+	r := c.request(stdio.ActionCheck)
+	if c.outputs != nil {
+		r["outputs"] = c.outputs
+	}
+	return r
+}
+
 // removeBlind is the delete after a create whose answer never arrived.
 func (c *course) removeBlind(ctx context.Context) error {
 	if !c.Component.Offers(stdio.ActionDelete) {

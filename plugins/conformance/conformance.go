@@ -80,7 +80,9 @@ func Check(ctx context.Context, s Subject) ([]Verdict, error) {
 		{"create needs only action, parameters and secrets", c.bare, true},
 		{"create survives missing optional parameters", c.optional, true},
 		{"create may be repeated, as declared", c.again, true},
+		{"check says yes to what create made", c.there, true},
 		{"delete succeeds with the outputs of create", c.remove, true},
+		{"check says no to what delete removed", c.gone, true},
 		{"delete succeeds when there is nothing left", c.remove, true},
 		{"delete succeeds without outputs", c.removeBlind, true},
 		{"create works after delete", c.createAndRemove, true},
@@ -89,6 +91,9 @@ func Check(ctx context.Context, s Subject) ([]Verdict, error) {
 	} {
 		if err := context.Cause(ctx); err != nil {
 			return c.verdicts, err
+		}
+		if strings.HasPrefix(one.name, "check ") && !s.Component.Offers(stdio.ActionCheck) {
+			continue // few offer it, and nobody has to
 		}
 		if one.needs && s.Create == nil {
 			c.verdicts = append(c.verdicts, Verdict{Check: one.name,

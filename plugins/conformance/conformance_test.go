@@ -59,6 +59,50 @@ func TestCheck_AGoodPluginPasses(t *testing.T) {
 	}
 }
 
+// A plugin that offers check is asked after create and after delete, and must not
+// say the same.
+func TestCheck_AsksThePluginsOwnCheck(t *testing.T) {
+	there := false
+	does := func(made bool) stdio.Handler {
+		return func(ctx context.Context, r stdio.Request, log *slog.Logger) (stdio.Response, error) {
+			there = made
+			return good(ctx, r, log)
+		}
+	}
+	for name, check := range map[string]stdio.Handler{
+		"": func(context.Context, stdio.Request, *slog.Logger) (stdio.Response, error) {
+			return stdio.Response{Success: there, Output: "looked"}, nil
+		},
+		"check says no to what delete removed": func(
+			context.Context, stdio.Request, *slog.Logger) (stdio.Response, error) {
+			return stdio.Response{Success: true}, nil
+		},
+		"check says yes to what create made": func(
+			context.Context, stdio.Request, *slog.Logger) (stdio.Response, error) {
+			return stdio.Response{Output: "never"}, nil
+		},
+	} {
+		s := subject(serving(stdio.Handlers{Create: does(true), Delete: does(false), Check: check}))
+		s.Component.Actions = append(s.Component.Actions, stdio.ActionCheck)
+		verdicts, err := conformance.Check(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for _, v := range verdicts {
+			if strings.HasPrefix(v.Check, "check ") {
+				asked++
+			}
+			if (v.Problem != "") != (v.Check == name) {
+				t.Errorf("%q: %s: %s", name, v.Check, v.Problem)
+			}
+		}
+		if asked != 2 {
+			t.Errorf("%q: %d questions", name, asked)
+		}
+	}
+}
+
 // Each way to break the contract is found by the check that is about it.
 func TestCheck_FindsEachFault(t *testing.T) {
 	fixed := func(stdout string, code int) conformance.Run {

@@ -75,9 +75,9 @@ func (c Component) check() error {
 		return fmt.Errorf("component.json: actions must list %q", ActionCreate)
 	}
 	for _, a := range c.Actions {
-		if a != ActionCreate && a != ActionDelete {
-			return fmt.Errorf("component.json: action %q is not known; use %q and %q",
-				a, ActionCreate, ActionDelete)
+		if !a.known() {
+			return fmt.Errorf("component.json: action %q is not known; use %q, %q and %q",
+				a, ActionCreate, ActionDelete, ActionCheck)
 		}
 	}
 	if c.TimeoutSeconds < 0 || c.Resources.CPU < 0 || c.Resources.MemoryMiB < 0 {

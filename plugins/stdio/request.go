@@ -12,11 +12,19 @@ import (
 type Action string
 
 // A plugin that does not list ActionDelete in its component is never called
-// with it: there is then nothing to undo.
+// with it: there is then nothing to undo. ActionCheck asks whether what create
+// made is still there, with create's outputs, and changes nothing: success means
+// that it is. It is for people and tools, such as 'nullops plugin test': a run
+// creates and deletes, and never calls it.
 const (
 	ActionCreate Action = "create"
 	ActionDelete Action = "delete"
+	ActionCheck  Action = "check"
 )
+
+func (a Action) known() bool {
+	return a == ActionCreate || a == ActionDelete || a == ActionCheck
+}
 
 // MaxRequest is the most a plugin reads from stdin, in bytes. Requests carry
 // whole SQL scripts, so it is larger than [MaxResponse].
@@ -32,7 +40,7 @@ type Request struct {
 	// Services are the deployment's services started before this step, by
 	// key. A plugin reaches them only when its component asks for a network.
 	Services map[string]Service `json:"services,omitempty"`
-	// Outputs are what the same step returned on create; given on delete.
+	// Outputs are what the same step returned on create; given on delete and check.
 	// They are empty when create never got as far as answering.
 	Outputs map[string]any `json:"outputs,omitempty"`
 	Run     Run            `json:"run,omitzero"`
@@ -87,9 +95,9 @@ func ReadRequest(r io.Reader) (Request, error) {
 	if err := json.Unmarshal(data, &req); err != nil {
 		return req, fmt.Errorf("the request on stdin is not one JSON object: %w", err)
 	}
-	if req.Action != ActionCreate && req.Action != ActionDelete {
-		return req, fmt.Errorf("action %q is not known; use %q or %q",
-			req.Action, ActionCreate, ActionDelete)
+	if !req.Action.known() {
+		return req, fmt.Errorf("action %q is not known; use %q, %q or %q",
+			req.Action, ActionCreate, ActionDelete, ActionCheck)
 	}
 	return req, nil
 }

@@ -17,11 +17,12 @@ import (
 // plugin to stop (SIGTERM), some seconds before it is killed.
 type Handler func(ctx context.Context, req Request, log *slog.Logger) (Response, error)
 
-// Handlers are a plugin's actions. A nil Delete answers that delete is not
+// Handlers are a plugin's actions. A nil Delete or Check answers that it is not
 // offered; list the same actions in component.json.
 type Handlers struct {
 	Create Handler
 	Delete Handler
+	Check  Handler
 }
 
 // NothingToUndo is the Delete of a plugin that changes nothing outside: saying so
@@ -72,10 +73,9 @@ func call(ctx context.Context, h Handlers, req Request, log *slog.Logger) (
 			err = fmt.Errorf("the plugin crashed: %v", p)
 		}
 	}()
-	do := h.Create
-	if req.Action == ActionDelete {
-		do = h.Delete
-	}
+	do := map[Action]Handler{
+		ActionCreate: h.Create, ActionDelete: h.Delete, ActionCheck: h.Check,
+	}[req.Action]
 	if do == nil {
 		return Response{}, fmt.Errorf("this plugin does not offer the action %q", req.Action)
 	}

@@ -178,7 +178,10 @@ func (b builder) layers(ctx context.Context, r recipe) ([]packaging.Layer, error
 	if err != nil {
 		return nil, err
 	}
-	if r.program == "" {
+	switch {
+	case r.program == "" && len(r.files) == 0:
+		return []packaging.Layer{base}, nil
+	case r.program == "":
 		own, err := packaging.MakeLayer(b.cache, r.files)
 		return []packaging.Layer{base, own}, err
 	}
@@ -216,6 +219,8 @@ func (b builder) base(ctx context.Context, name string) (packaging.Layer, error)
 		files, err = b.debianBase(ctx, name, pythonRoots())
 	case "shell":
 		files, err = b.debianBase(ctx, name, shellRoots())
+	case "script":
+		files, err = b.debianBase(ctx, name, scriptRoots())
 	default:
 		files, err = packaging.StaticBase()
 	}

@@ -43,7 +43,8 @@ const nobody = packaging.Nobody
 func catalogue(root string) ([]recipe, error) {
 	recipes := append(shop(), postgres()...)
 	plugins, err := plugins(root)
-	return append(append(recipes, plugins...), pythonExample(root)), err
+	recipes = append(append(recipes, plugins...), pythonExample(root))
+	return append(recipes, scriptBases()...), err
 }
 
 // shopRelease is one build of the example application, made up so that tag
@@ -162,6 +163,20 @@ func pythonExample(root string) recipe {
 		},
 		entrypoint: []string{"/app/run"}, created: packaging.Epoch(),
 		env: []string{"PYTHONDONTWRITEBYTECODE=1", "LANG=C.UTF-8"}, title: "Plugin in Python",
+	}
+}
+
+// scriptBases are images with an interpreter, for 'nullops plugin build --from':
+// a plugin that is a script goes on one of them.
+func scriptBases() []recipe {
+	return []recipe{
+		{repository: "bases/python", tag: "3", base: "python", user: nobody,
+			entrypoint: []string{"/usr/bin/python3"}, created: packaging.Epoch(),
+			env:   []string{"PYTHONDONTWRITEBYTECODE=1", "LANG=C.UTF-8"},
+			title: "Python 3 with psycopg2, from Debian"},
+		{repository: "bases/shell", tag: "1", base: "script", user: nobody,
+			entrypoint: []string{"/bin/sh"}, created: packaging.Epoch(),
+			env: []string{"LANG=C.UTF-8"}, title: "Busybox and jq, from Debian"},
 	}
 }
 

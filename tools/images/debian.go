@@ -44,6 +44,9 @@ func pythonRoots() []string { return []string{"python3", "python3-psycopg2", "li
 // shellRoots is one static program that is every tool a script needs.
 func shellRoots() []string { return []string{"busybox-static"} }
 
+// scriptRoots can also read and write JSON, as a plugin that is a script must.
+func scriptRoots() []string { return append(shellRoots(), "jq") }
+
 // debianBase is a file tree of Debian packages and all they need, for nobody.
 func (b builder) debianBase(ctx context.Context, name string, roots []string) (
 	[]packaging.File, error,
@@ -68,7 +71,7 @@ func (b builder) debianBase(ctx context.Context, name string, roots []string) (
 		files = append(files, packaging.File{Path: dir, Link: "usr/" + dir})
 	}
 	shell := "dash"
-	if name == "shell" {
+	if name == "shell" || name == "script" {
 		shell = "busybox"
 		for _, tool := range busyboxTools() {
 			files = append(files, packaging.File{Path: "usr/bin/" + tool, Link: "busybox"})

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/plugins/packaging"
+	"github.com/nullops/nullops/plugins/stdio"
+)
+
+// subject is the plugin in a folder, or the one in an image.
+func (f *tryFlags) subject(ctx context.Context, what string, c packaging.Credentials) (
+	p pluginFolder, err error,
+) {
+	info, err := os.Stat(what)
+	switch {
+	case err == nil && info.IsDir() && f.component != "":
+		return p, usageError{errors.New("--component goes with an IMAGE; DIR has a component.json")}
+	case err == nil && info.IsDir():
+		if p, err = openPlugin(what); err != nil {
+			return p, err
+		}
+	default:
+		if f.image != "" || f.program != "" || f.from != "" {
+			return p, usageError{fmt.Errorf("%s is not a folder: --image, --program and --from "+
+				"go with DIR", what)}
+		}
+		if p, err = openImage(ctx, what, f.component, c); err != nil {
+			return p, err
+		}
+		f.image = what
+	}
+	if f.inputs == "" {
+		return p, nil
+	}
+	if info, err := os.Stat(f.inputs); err != nil || !info.IsDir() {
+		return p, usageError{fmt.Errorf("--inputs %s is not a folder", f.inputs)}
+	}
+	p.inputs = f.inputs
+	return p, nil
+}
+
+// openImage reads what a plugin's image says of itself.
+func openImage(ctx context.Context, ref, component string, c packaging.Credentials) (
+	p pluginFolder, err error,
+) {
+	image, err := packaging.Pull(ctx, ref, c)
+	if err != nil {
+		return p, fmt.Errorf("%s is neither a folder nor an image that can be had: %w", ref, err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return p, fmt.Errorf("read the image %s: %w", ref, err)
+	}
+	p.name, p.text = ref, []byte(config.Config.Labels[packaging.ComponentLabel])
+	if component != "" {
+		if p.text, err = os.ReadFile(component); err != nil {
+			return p, usageError{fmt.Errorf("--component: %w", err)}
+		}
+	}
+	if len(p.text) == 0 {
+		return p, usageError{fmt.Errorf("the image %s has no label %s: give its component.json "+
+			"with --component", ref, packaging.ComponentLabel)}
+	}
+	p.component, err = stdio.ParseComponent(p.text)
+	return p, err
+}
+
+func pullAuth(c packaging.Credentials) *wire.RegistryAuth {
+	if c == (packaging.Credentials{}) {
+		return nil
+	}
+	return &wire.RegistryAuth{Username: c.User, Password: c.Password}
+}
