@@ -188,6 +188,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 	chores := jobs.New(b.store, b.log, b.chores(people)...)
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
+	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
 	// Whatever the jobs did last: a start says whether the journal still holds.
 	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })
 	group.Go(func() error {

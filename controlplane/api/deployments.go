@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -54,7 +55,9 @@ func (s *server) CreateDeployment(
 	}
 	d, err := s.Lifecycle.Create(ctx, actorOf(ctx), lifecycle.Request{
 		Name: r.Body.Name, Project: r.Body.Project, Environment: r.Body.Environment,
-		Versions: versions, Key: or(r.Params.IdempotencyKey, ""),
+		Versions: versions, Key: or(r.Params.IdempotencyKey, ""), Wait: or(r.Body.Wait, false),
+		Priority: or(r.Body.Priority, controlplane.DefaultPriority),
+		Patience: time.Duration(or(r.Body.DeadlineSeconds, 0)) * time.Second,
 	})
 	if err != nil {
 		return nil, err

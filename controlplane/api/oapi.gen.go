@@ -445,8 +445,11 @@ type Deployment struct {
 	Project          string     `json:"project"`
 
 	// Question What the latest run waits for a person to answer.
-	Question *Question  `json:"question,omitempty"`
-	ReadyAt  *time.Time `json:"ready_at,omitempty"`
+	Question *Question `json:"question,omitempty"`
+
+	// Queue The way of a run through the queue: queued, started, ended.
+	Queue   *QueueEntry `json:"queue,omitempty"`
+	ReadyAt *time.Time  `json:"ready_at,omitempty"`
 
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
@@ -463,17 +466,26 @@ type Deployment struct {
 
 // DeploymentCreate defines model for DeploymentCreate.
 type DeploymentCreate struct {
+	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
+	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
+
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`
 
 	// Name A DNS label of at most 40 characters.
 	Name Name `json:"name"`
 
+	// Priority In the queue, lower ones come first; none waits for ever.
+	Priority *int `json:"priority,omitempty"`
+
 	// Project A DNS label of at most 40 characters.
 	Project Name `json:"project"`
 
 	// Versions Tag by step key, for selectable services only.
 	Versions *map[string]string `json:"versions,omitempty"`
+
+	// Wait Queue it when no node has room, or none has a run to spare; without it, the answer is a refusal then.
+	Wait *bool `json:"wait,omitempty"`
 }
 
 // DeploymentList defines model for DeploymentList.
@@ -1098,6 +1110,69 @@ type Question struct {
 	Users []string `json:"users"`
 }
 
+// QueueEntry The way of a run through the queue: queued, started, ended.
+type QueueEntry struct {
+	// Attempts How often a node was told to do it. It is more than once after a link was lost.
+	Attempts int        `json:"attempts"`
+	Deadline *time.Time `json:"deadline,omitempty"`
+	EndedAt  *time.Time `json:"ended_at,omitempty"`
+
+	// LeftAt When it started, was canceled, or had waited too long.
+	LeftAt *time.Time `json:"left_at,omitempty"`
+
+	// Position 1 for who is next; absent for who does not wait.
+	Position *int      `json:"position,omitempty"`
+	Priority int       `json:"priority"`
+	QueuedAt time.Time `json:"queued_at"`
+
+	// Reason What it waits for.
+	Reason *string `json:"reason,omitempty"`
+	Run    int     `json:"run"`
+
+	// StartedAt Absent for what never started.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	Wait      bool       `json:"wait"`
+}
+
+// QueueItem defines model for QueueItem.
+type QueueItem struct {
+	// Attempts How often a node was told to do it. It is more than once after a link was lost.
+	Attempts     int        `json:"attempts"`
+	Deadline     *time.Time `json:"deadline,omitempty"`
+	Deployment   string     `json:"deployment"`
+	DeploymentId Id         `json:"deployment_id"`
+	EndedAt      *time.Time `json:"ended_at,omitempty"`
+	Environment  string     `json:"environment"`
+	Id           Id         `json:"id"`
+
+	// LeftAt When it started, was canceled, or had waited too long.
+	LeftAt *time.Time `json:"left_at,omitempty"`
+
+	// Node Absent for who waits for room on any node.
+	Node *string `json:"node,omitempty"`
+
+	// Position 1 for who is next; absent for who does not wait.
+	Position *int      `json:"position,omitempty"`
+	Priority int       `json:"priority"`
+	Project  string    `json:"project"`
+	QueuedAt time.Time `json:"queued_at"`
+
+	// Reason What it waits for.
+	Reason *string `json:"reason,omitempty"`
+	Run    int     `json:"run"`
+
+	// StartedAt Absent for what never started.
+	StartedAt *time.Time       `json:"started_at,omitempty"`
+	Status    DeploymentStatus `json:"status"`
+	Wait      bool             `json:"wait"`
+}
+
+// QueueList defines model for QueueList.
+type QueueList struct {
+	Items      []QueueItem `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
+}
+
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
 
@@ -1148,16 +1223,19 @@ type Role string
 
 // Run defines model for Run.
 type Run struct {
-	CreatedAt       time.Time        `json:"created_at"`
-	EndedAt         *time.Time       `json:"ended_at,omitempty"`
-	Failure         *Failure         `json:"failure,omitempty"`
-	Id              Id               `json:"id"`
-	Number          int              `json:"number"`
-	PipelineVersion int              `json:"pipeline_version"`
-	StartedBy       string           `json:"started_by"`
-	Status          DeploymentStatus `json:"status"`
-	Steps           []Step           `json:"steps"`
-	Versions        []ServiceVersion `json:"versions"`
+	CreatedAt       time.Time  `json:"created_at"`
+	EndedAt         *time.Time `json:"ended_at,omitempty"`
+	Failure         *Failure   `json:"failure,omitempty"`
+	Id              Id         `json:"id"`
+	Number          int        `json:"number"`
+	PipelineVersion int        `json:"pipeline_version"`
+
+	// Queue The way of a run through the queue: queued, started, ended.
+	Queue     *QueueEntry      `json:"queue,omitempty"`
+	StartedBy string           `json:"started_by"`
+	Status    DeploymentStatus `json:"status"`
+	Steps     []Step           `json:"steps"`
+	Versions  []ServiceVersion `json:"versions"`
 }
 
 // RunList defines model for RunList.
@@ -1648,6 +1726,17 @@ type DiffPipelineVersionParams struct {
 	Against *int `form:"against,omitempty" json:"against,omitempty"`
 }
 
+// ListQueueParams defines parameters for ListQueue.
+type ListQueueParams struct {
+	Environment *string `form:"environment,omitempty" json:"environment,omitempty"`
+	Node        *string `form:"node,omitempty" json:"node,omitempty"`
+	History     *bool   `form:"history,omitempty" json:"history,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListRegistriesParams defines parameters for ListRegistries.
 type ListRegistriesParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -1934,6 +2023,9 @@ type ServerInterface interface {
 	// PutSecret Set a secret
 	// (PUT /api/v1/projects/{name}/secrets/{secret})
 	PutSecret(w http.ResponseWriter, r *http.Request, name InName, secret InSecretName)
+	// ListQueue Who waits, in the order of turns
+	// (GET /api/v1/queue)
+	ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams)
 	// ListRegistries All registries the caller may see
 	// (GET /api/v1/registries)
 	ListRegistries(w http.ResponseWriter, r *http.Request, params ListRegistriesParams)
@@ -4196,6 +4288,91 @@ func (siw *ServerInterfaceWrapper) PutSecret(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// ListQueue operation middleware
+func (siw *ServerInterfaceWrapper) ListQueue(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListQueueParams
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", r.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "environment"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "environment", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "node" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "node", r.URL.Query(), &params.Node, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "node"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "node", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "history" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "history", r.URL.Query(), &params.History, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "history"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "history", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListQueue(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListRegistries operation middleware
 func (siw *ServerInterfaceWrapper) ListRegistries(w http.ResponseWriter, r *http.Request) {
 
@@ -5060,6 +5237,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/audit/verify", wrapper.VerifyAudit)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments", wrapper.ListDeployments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments", wrapper.CreateDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/queue", wrapper.ListQueue)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.DeleteDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.GetDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/retry", wrapper.RetryDeployment)
@@ -7594,6 +7772,45 @@ func (response PutSecretdefaultApplicationProblemPlusJSONResponse) VisitPutSecre
 	return err
 }
 
+type ListQueueRequestObject struct {
+	Params ListQueueParams
+}
+
+type ListQueueResponseObject interface {
+	VisitListQueueResponse(w http.ResponseWriter) error
+}
+
+type ListQueue200JSONResponse QueueList
+
+func (response ListQueue200JSONResponse) VisitListQueueResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListQueuedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListQueuedefaultApplicationProblemPlusJSONResponse) VisitListQueueResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRegistriesRequestObject struct {
 	Params ListRegistriesParams
 }
@@ -8657,6 +8874,9 @@ type StrictServerInterface interface {
 	// PutSecret Set a secret
 	// (PUT /api/v1/projects/{name}/secrets/{secret})
 	PutSecret(ctx context.Context, request PutSecretRequestObject) (PutSecretResponseObject, error)
+	// ListQueue Who waits, in the order of turns
+	// (GET /api/v1/queue)
+	ListQueue(ctx context.Context, request ListQueueRequestObject) (ListQueueResponseObject, error)
 	// ListRegistries All registries the caller may see
 	// (GET /api/v1/registries)
 	ListRegistries(ctx context.Context, request ListRegistriesRequestObject) (ListRegistriesResponseObject, error)
@@ -10430,6 +10650,32 @@ func (sh *strictHandler) PutSecret(w http.ResponseWriter, r *http.Request, name 
 	}
 }
 
+// ListQueue operation middleware
+func (sh *strictHandler) ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams) {
+	var request ListQueueRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListQueue(ctx, request.(ListQueueRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListQueue")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListQueueResponseObject); ok {
+		if err := validResponse.VisitListQueueResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListRegistries operation middleware
 func (sh *strictHandler) ListRegistries(w http.ResponseWriter, r *http.Request, params ListRegistriesParams) {
 	var request ListRegistriesRequestObject
@@ -11066,227 +11312,237 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H39c9s4suC/gtK9qrz3jpadz9lx6urKm2Rmc5PJ+NmZmaqb5GyIbElYUwAXACVrU/nfr9AA+CGBFClT",
-	"dvJmf5lxRBIf3Y1Gf/fnUSwWmeDAtRqdfh5lVNIFaJD4r7f8VS6VkObvBFQsWaaZ4KPT0TWHW30V49Nr",
-	"IqZEz4FkdAZkAlMhYTyKRsy8+I8c5HoUjThdwOh0ZL8YRSMVz2FBzcALevsO+EzPR6fPT06ikV5n5k2l",
-	"JeOz0Zcv0egtf5uYN3HAjOp5OR5LRtFIwj9yJiEZnWqZQ3Xsf5MwHZ2O/sdxuctj+1Qdv03c4O+o0m+W",
-	"wHVlljnQBGQ5j3nnCF86evu6afmPm5b/ji2YLsbeAEmKD6tDJjCleardgAt6yxb5wkFnwbj91+NiKsY1",
-	"zEC6ud7jqEFg4f/2BReOa6e4yPk2RXyYA5E5f6QIzxcTkAUF1Ncgc966hJ37u4RYgm7ZpcIX9t5nZXw3",
-	"oYasaSrz6I4A/WK+V5ngCvDMnUsxSWFh/owF18CRcGiWpSymBtbHmX3jf/5dCcRDt+n8uDhjHXUXMM0V",
-	"JBERkkwpS8GeDPelGfgsy6RY0vQHBikeEpokzHxN03MpMpCamdVPaaogGmWVnz6P4rlgsf2TaVjgHxuH",
-	"pEA1lZKuR7hAdwQ2yewXy2qmZiGPFDHfjc0HKZ1AGhyaO1LZelCirXg4ESIFyssVfR4BN9T4h/8uGlny",
-	"HkXFy5Hb4uhT6PSXs/zhDyC+VL4sJn+H2BDs7dFMHLkfM5ZByjiM66CvvHTEFpmQ2nJtw35GM6bn+WQc",
-	"i8Uxz9NUZKr4vx8Ol+SH9JTdiszgKScryrQiOdcsJZRkIJXghHK1AqnGxLwlcp3lWhEqocSYitxL/v+Q",
-	"XE3WhPKk/DfVhnXUach+XCOhNlqvwyxAXpkUiyxAXT/TNZmLNCESpiCBx6AiMsk14YID0YJQYtnLeBQF",
-	"iBioXVt90N/ngizo2u1wTH5nek44MD0HSfAbwoUkuQKpCNOEKbKaC1iCJHOqyDRPU0LjGJQyKzCwTCBL",
-	"xXoBXL8kNFkwrghNV3StzDzIeDsfNM0WIHJ9pSAWPFG16+cvL57VLqAnz79/crLrEopGuJE+x33jlDjk",
-	"9D0gl5YZD3E+8oTpN1zLNX5co0QaW6x+HsEtXWSp+fWPUZZrokAuw1wgMl9ZKWr7CS5wKuTC/DVKqIYj",
-	"g5MQfSWgKUu3CeyMxCIBw70pSZnSRh4zrEa9JBzJiJIlTXMIEu1UikX4NqdJIg3RMU1iugBi3gwOwZLt",
-	"Ad5qRbKUxkAYR5o1Cwt+7bC7AVEHTUIzFoSoIRhQ+oolDbxdueujlU8YRF/YV82FB//osJF4ThmPyIrp",
-	"ucg1mdFMmX0VKGRcv3g2CkovVSpHyZUaqrbEEXnSikp6d7vYOgmeRt8xpbdJtDh23XhlSewB9lAR8wNw",
-	"3twSzte42osCJxu6hLTyxzVZUcMKNaFpKlaQGIo2/1zSlCURubayyTWZSHGDxOzvZnGDwMJRDCqsDBMi",
-	"G1zIbyDZ1ElT2+ADrqX7s77Ov4kVWVC+JuaeIvEc4htIOqE+Gk0ZTxifBUY902QhlCaUzHOeSDtigbn6",
-	"0rJSNtzamSPevmRoPouKgUO42yQJoxqFGQaHFdhD3gEiZpirlPGbtrGIQcb6kSLmxcicwDnchrnITUiM",
-	"29gs0onHr9tJdSUVPIUg8cqfnp4SsD3Y9SPpSTeWQLXh9gmkgH8gYQWJd1tIrkDtc4gvwyITXoXYFnE5",
-	"6JWQN+GHTn5r3qrVdbaAVLcg9PpUghK5dLpCG8+6KF5EwjcCWR26PZCzC4h7qQ8hub/L2QpIY4X05aWx",
-	"dgW5k8hUEvIg8tLrQhzdZlnxnPIZSvXd5Rx7Jvb7ZrIOIqtJdPqFG8mEAxGcrOYUhe+ZYHxmfhCSrIBr",
-	"spKCz4JcB/iSScEX9SNWeX6bMQnK7WRTLQDuxH0JC7GEhEyFJCmNb4wAZ5jGkul1RCZrYpStTAqD00fK",
-	"rKsy8SNFYkN1eUZknsJLQifKrJopK/3V+HErDM29mUvYdfp+cK8Vkt8uK1s0SmGq+xkAUlhafb5t8Hf4",
-	"Utsh5SJpfnAlplOD/CvFeAzdac0T/9USpKrzjcoF5/AVnB1lV/dl2wb/y7+HDIUm615nQsKS+fXVae9H",
-	"KVYKRVgCNJ4Te0pfGv1BrEASo+0yRUSabNBP830uQ0bB92gr8fbhlGpzp8ucj4NDOJm/u+x6aT/4G9BU",
-	"z0NUpDTV+c5hSv51ad/HLyFTV4ngEMaufa6Fpmn4hVzlNK0y8hJnIp+kFYQ5g9KXaOToqTcAfnN0uEuz",
-	"Rp3DGaE8edaZWAGyCvUECD5ydtwKlOogqeylgtcam67x+ah6UfjTH7oxS1y9spJTv9t+g2Hvts+WvKXL",
-	"u5Uz3+X1Kr7Dm6j7F578Be//4t9BG0FNkqYzc30YzJAbWEd4wyhIIdZ0koK3WSgieLquHEoP77D9Mkw6",
-	"7dgaQlWtyBmHU1W3mEFFWP9HDjlqmDTL0rU1ByNbHkWjnCfC/uLUz2gUUx6D/RNveP8BXvZ4YPL4xnLX",
-	"mdAaeFDqf82m07AdfCWIP5lqTN4aCYbFcyJkgjafRMS52QeaXhTKEHhEUTIQJGFTZ+PctrfSJLGCbSe8",
-	"nLtFoAUugBl3tGvj7bTv1l/gsAqozlbQWc2hamNGK4IDMroGRJr0+hY3P7a6jDlmhWEKnUt4YMbAl+Pz",
-	"Xy4+jHaZ/HGILqL/Dax3k615KfLQ6jIq0sL27v8qtKMTFRkYcEcZYkom5pHMuVG2KRdopMY3t6nEIaW7",
-	"UOcwsaddWKD/w0z6Kag82mM1DNFuTG3PQ/XsepruaqXGUzyMtiUpC5itGhUfmuCnnaXGnsJwRxHLLNpL",
-	"V5smKC9x2Jkjs5UgZ66MUWHKifnZslaxBJnkaE0xPzbYAN/UZYANfZXyq7iQLLbNIk7VuqJTDfJqLnKp",
-	"GpmLuWwLFWxbQtxleUjEwmG6u1HCqDUqLJDioyvBPTUENJaUxtBFNDovXrRWGy1ZrJscqfhReLW5TK9U",
-	"Pp2y25B6TDWJxQIUmcCc8cQLK+PS+4U8ivx68c6a420QipAhP0NYknEgrq2kWHFtax60G3CMqgQTItoK",
-	"sQ0hAlVp93AyUGWW87yvtbPTCblARlpxZCqC7xMlrI0dvyucLN4Y8pKcRM4Dij7KqGblKE1l372omcpO",
-	"Ohy/HWFI1eO4cZdSBcQ+fEnmQjmf9za1jivS8th+gE6MQrhIRUxTM4Ldi1/OE7eXNrF/iKO7wcNSJQgH",
-	"SBShZCYpR7eiESLFqqq/N9k8Hbh2kNcldXd20GrYwIKt2hh+2EPBq52ljdX7BZSz7VZ2fijNZxu7aTJC",
-	"LUApOgs/Uy44o/0M49DlQMFlGWmxElXUcW1TH+pzgFVPXSxLl9V73ei9W+iWoiJBqTu71hukp1323S27",
-	"Zru1cqr/ildZkHU3Xel6ni8mmWTBJYSvtbpFx8MId+l8zrjwnfAe4saqI/Bwd9aPhkX1jGZ6c0tjna7R",
-	"3Cmm3sKO4UhVXj0awIrUz57dy460AaJm25mzk9aC2qjUVnae40NrySj/VlpkGXK/nN9wsQqbKGzgbHHS",
-	"8hwNjfXX6npR5dsFncEFTHui7geWppAYAXCytmEZgmspUpKllAOhmii6DFg2EjYDFT7MjCuIHQPfvlgy",
-	"qjVI3uAKnDHlwoUCDzOhmBYNjzWdNf1+tQgz565uPgTtMErnW74E7vewwYIzFnCEVNiwjOfBB3GWd7SL",
-	"J0zddApuMKxvFvbMlPMaCauR296A5A2BpAtYOAB0WIcI30krKrmPA9nTDFIsHycpVuwAvQWBqIYgC/Vi",
-	"Lw60IWbxE6yHYP8/U6VB/gTr3c6JRtb+E6wvhG4I1/FXcBcXlRkEkn3CZPynLTdn5XrfhlnST41v8x3u",
-	"79Nazam+A+GFvUeF9QZHDwPGXX3+1pE27maap2nwOnknZu+ckWKD1fQJlpT25tpSbMzQihg0EqNa2nwV",
-	"oudMGTmgo7fT8aaOdJfzZidiGA9w20HaK31w1bB0lO9wgCAyLGyHONoeTQGZbiHC12jwyLvXQ6stuce2",
-	"R6D57IBygtlWwIUNud6SFlZUERSFILGGJKZDGq4Zmy2ovQPCY3NY2VhbbwSgRkrJeQKycdBcQZvrA1X7",
-	"4E7tRPuwMztmMUIXT8L+kxUsw+KlhGIxqINBkAJgDxutktOwRZWpLKXrq2bzaWOwl0h3OoEvzDvVNIA9",
-	"+ay3TVYX61bgB99pdvwZNE2ozhc9Dg4io7OOad8Oze1zszaD1F+/vySYpoPhTS7s9dkJiedU0liDVHVz",
-	"WEylPpKQgGIzXjeJPTupCOSj//cHPfrnydH3n/7d/XH06fNJ9PQvX/zv//G//y10RexhUkhTEXsZonOE",
-	"4iRnDaaUiv0zfEMk3tmz07lihV86STtaxkKxahBrSK7qBoeNgIJ1ZrUudBoaTspFAqXb9CXhQs8ZnxFI",
-	"FcYQaZkrw1epJlMmlUbWS+NwLgCrqhmtYWXFi61iFGA071UmhZheYRh5g3LnXmy1tZhj8PfdIDojsSEm",
-	"DDA3cgXVCB6dSw4JSerW01qwlrAh6VduNQ3uFNDaaxCttgGRwKV/91BuPZykEjNl/roqYy372bKikRY3",
-	"wK9uGqTlJdM07bSk3+ybPa1jW35If5yCyKkyg/pBDvJEkYBNVOobsVQH2Wa2ccUt8OLZLqdXZaimNe4V",
-	"VFXhmPWjYFTV00zIapwFnfmQFOAbDP/xyfjJyfjZ+PGz0+cnJycbXpAX9e0+3R2OO3R0V9upf+O4J7n8",
-	"29nRk+cvfMxjlRe4nywE2JSgQW1c32ZDDnlnMm5CbEPUQN/7JWmJZUbH31GekRVLUzKnSyCwyDQzF4aO",
-	"zIa5mIhkTYywV0RbG7G5DFpezVkKRIkF2FtkjhlBBHjSPYy5MeZXabp2fLWTguO427qT0GZdGX6KVjRc",
-	"GlWjd5pCGcexoc96TVYLTMvFsAOqSCr4zPyfaaLpDaiuAPzSsPQ3XIq0IWhCLBaUN2QFwS2NtQ2y1wIj",
-	"i4SVHBY0njMezkr0ONyFnuLW2J77ci5WZq4YOoQDWOzZkaJiP01YxEIQdzRPNF+SLOloV7hhIZifEXuR",
-	"eXbDXW6o897iicdUfxTYIrIAHRG15rH5B7V3VBIRL+tExN7KzgJW/BOW4qb6T1dCAIe/Ap7YRLauhzNo",
-	"arJIQXsGbrUVHUNYNErcHs5PNZRf7cDuNDN8/9iPb1kS2FewHlIqiAqx4KVl42hQsifYRWj3kxX6CQmD",
-	"R2N0Z+Md4i9wsMalV7DXw42IUWaU2yoKJIGYJaAInWDQEQI+5EJUN1fTVAh5tWCTbaT/IAGIeYlMIBUr",
-	"F5Xt9WKDUOZSypOX5MT84zH5kf21FsH04rvHJ3/5ixHp24OY0J7SNX/gxdOdCQMIj+LWYKqaMSCkOiXX",
-	"/xQcTslU0usx+QnWyhk3r73b8BoNn6v6OFpBOiVapInbZXWNT5+E0kglE5LpgKn1bGEEG4zCs9r11EiX",
-	"Rd6SqzhCb4Bbg4ODccpugDx+8pcamJ88f74LwjLnV6mv39SQEC5zjqU3yAQcOFZ0TahG6SMcsyYIDlpb",
-	"zeOT3VFrmjKuu98SH8zraJGnt2/tBxVwl6Js+ExtxdqCkQGtSlwEQLokOgwRcMYeLP1kVkM1sy7dhCmr",
-	"S39qsMNdlrL5BvNpT+ysqCTdBK+vwRXXybFWS5VyMzVxv98K08j+Emk/d/zVVAJ0lFOts/kKqzPs4T+w",
-	"6WEVt/WVq/NQriMEl3Oq1ErI5BVeJX2DWHMpIWByefJsdyimm3fnt092Xd5+EZUxgxv1gRr9tujRUK03",
-	"V5TUePwpGNTgs0m6p3xgXsneSRkl16rG5IY1cDtT13yMAmiDhMf40Xyu1qbAYH9tZRLmnUo5ngDnF6Hf",
-	"NyMrzef4bmSnbSMYFxSqmiS+UC0rF5DtCoaoU6Lo0og1K5GnCVnQG3BCq4s4afKjljN3iyKsBrF2KCBl",
-	"R4+KjbSCobeaw4W1ke6MGc8qR7ML3W9vxT9o28A+YntLHFxLVnujlF7GF7mBW9fbv+7cRqSmC66PSJbm",
-	"M0xUS5zpgqaBbEb3pGvZOM99XEpeJzMyQI/6dIVBebMsHe5mdwi/ecsvEoMLHbp6kPBtBb3lzb4O/LqB",
-	"89uReS2EXl8ArVvOul1/IL+xKwcfrt6bp8tflb3dWoN97yxQHkBoDGbwt53A38ojHpa2hyy90sxpPB8d",
-	"gG9iCIlfw0YFN24zoE83aic69VHm3EZ/OR5GuFhF1iojlLVUxTRNQaKGpwBqBbq6rA7pKhRS05nRVsI3",
-	"azUTqiqCg3PU7c5wFDCEJXKTqA5nlDyvZjn1tfIwRai6gQSrI4oE1JicFZYN8/T6BtbX1uBhlHoMcEFD",
-	"uXnwv/Cf1y8JJVqkINEZTLQQ9o3/vMbvYAlyTVBHH3/kZ5WaPVSCNbgTLdAOX6vgM/7IRwH5fMKSJOTa",
-	"eIdWH0u+1kpFFrnSWCxv7sLeC9RtFpDYjmtuMQ1Eo1mWXzm1K2jtQthiEZkfz3+1y0DXn1tcUcdR3SgD",
-	"oprB49nj7589Pdlp5MqwGqsMBXO6Mgib1iBzaI2ogMF8CyG9ldWGpExAa1egeiAgVWuBdUPV0GgqiTIg",
-	"taMVyC0iMdAicyoXw03/pe2sXgBVwasmy7eNCM1GB0eDPcwOjX5gWayok1fQvR5mSF5g23KIlpUC23hn",
-	"WYmt/aZki6aMu5b6dK1JKfbhFaabds9LCYciFFNtDuwXboer3FElgJrBOsjdZBF0yCvJTLBHlvReFFKQ",
-	"QdUd5mzYbTapKi10Ukws8nvVHtoMTi9pok4DXVA/uCOqj2bVyRnlBmzZQhcld1CaaI2X9Fl2PUOeKiVC",
-	"NxP40YOlXDS9G+CRarD3PGBR0CbHWJPpshICf+dqnLuLgDaZJ0saGkbF3ZX/HYghmaRAVkLaspSZFDNJ",
-	"F2rcM5ilSCMP+RmFKzwYHLRW0qAjs6+LHOHC/0MaHrEiECTrxgKxLSXKSztAwNbLdAotRBqqpeKr7gcA",
-	"jQF3KBMj0fXpELAZQmoe+vVVQmZjLyoVWw5yRkNELj5kf0fVZK07JqJEo5QqfWVLGfeyaWBNtY5zZHma",
-	"ohKu+36S0nUQae/wdx8ZggzeaRASfPScj00YJN1MaJr22oD9olz/rvTJaqZaQ5rgeeloPUBJptp9VdO9",
-	"XXwAVpGJKsVzt15squK0K4Vj3wLTHcvM7lv5Za9btWeBVodTZ/LtmvlULq4O3p1ZT266QRQHR40H1Bzs",
-	"DF1Uh80E1gXTaExBGl3NRVpvCWN+VfmCiCVmHaqyzOeCrtFIlFGFBL7YdpYMeJrG5B3QJRBWxCffAGS+",
-	"ic1GhY3DFm+6v1OypQb5Jy00MLy6061+SEHkXRQe927bNkoHUCjKDjsckXguhI3/B05weGaLq2+c1kaD",
-	"R1shjooLqmtpom4VONpjrGY/h2IY3XXn11TTg+3AIVj+V6U0eENsXllH2/XhsqGirguXFr7T1LYjtOyx",
-	"1V0UqjTqCudEupDxhiZC+PVLV+hecORHK7r2XGBDjKnQMBrrr/rF1DflSPi2ZVPK0BgLPCrqxqTCFtw3",
-	"C/Or6Vgvf+CuZAu6vrLw2pG8XrijGqMrXHezgE4yzRVNQ+OvN11dXISTNPcpZ9ChMVpEqCJTirkreg7o",
-	"atvw2N2ld1q/tmh37WFWE3gdPiokXaHVgozK3G47eY0eQpziAmhi1BTV38zks3W6A2SudV9zlq+evM3B",
-	"nQ2jjHZ+/vzp811t5Zr15c2YGTN81Fx5efNqqZwcM6Rc1uv2F6t8+mJ37zsJRfOoWljvSYfdSX2VgWQi",
-	"6WRwCkcHx72RtAcuQvD+1NN+thuYXatclcdgEEvZRcVUvlFhOWeprhXkrcZT7dDy5lRdVSNDt0do9MS0",
-	"1yVrVB8NF2l4GFa7vMfGT7ex6KgAQJgZWbANoXsVKDic8uWn6O+46at5eLRu50MRIUmRF4W3H+XO2FO0",
-	"HyUqgzRVrnZMoFTs6fPnz59v5Ec9f7rTIVSlqfrKzlPKOPnbhw/nL0kqRDbBfkT19hA1y35J08Ei2Ebl",
-	"s3qi0kJC4oss1ap5fP9iu1zgSjINv/B0bV0DGxS9WR+3nRAQCW10MLgG1tXjVtJ6Bx2sGDS8lYqy2kcc",
-	"sHH/deS9EtJmDFdusSfhQI0tF70LEym/fPHdd989efyi/fLqzu5L49AQ7N4V9vEZLpgI5mSwYLKKa35+",
-	"97A5zJHt9cXh+nOV5cwCBsZOZkhXPqtJSbxjI6buDZEaWpDcT2clX4It0C+pLC5SAmojmq/aMSmcy2DJ",
-	"b5ArNud3KMhoe+Rvr2EGHKSz0+/usf+jf/tLVHzZwE3RjYMBnn3OS7NolCW9j2v3YE0nTpVbqobHV6Zu",
-	"huyPFTj2yb5OszmdQD2nx/7K8wVIFld65m78PIdbI+FRBS+e5TJclzF1F26Vt7uwEP+vncqCG6N570NQ",
-	"t6PPuxK4L2RWil1n52+vPvzy05v3o3r9sbOj//vJ/Ofk6PurT59PohdPvgQrjtlx+wud+x+soqhbNQ/4",
-	"+fOnL9pFxG3x60sjmPaRnVTBQbrgsVE0csOEUViYgvs1fN0j1O4OtaH3C8O7u3G6V+Res7W63oExAOvG",
-	"wJB58Unb8svWjka+6319nxuhMBi1gdew6mnHNIwx0EI2XTsLvA92xrBjygncZkJB0rEnjbMWOsD4HVcW",
-	"24KAYbhmg5d2MK3bL3aI+r7dSuS2F8OtUsl23o9FXk+ri1dDOtZEtaZKP1XbGg9uqCj4XqXb3VxkxzRj",
-	"m/aF5x2SoAuOWD8tRj0b/0x1PCdqzTW9fWnOTUrVnCzMr6Aw+cLl+R2TI3JF6qaPKVB9/J8blVCCIet7",
-	"Rr1uu44yxjkkRNMZZntUijlgKdNqR81t60Z4bXfl3+Hw2p2MenA7R7+kv05WDj9k2zb2Cq7t7/UAvrxb",
-	"COmUpbB3a/pYcL1dhODJiyePnz0Ln7n5bo6Ib0XF2F1KP8+yXN0tX3ci9DwQaiJyvuF8eLbLT5KAwf8V",
-	"S3Z45xaMu3SVx12yVQ4aRL0tuvTpWIx3Q/st1HURd3T0VC+tLnRjW+PuNIB6983eYWlOQGqImJjTLAOu",
-	"yorFmRQxKEWAJ+oloemKrhWZrD1LL5zMNnrK1/Wh5O9iErliTtiznyZrooWwAzON41nRLxYJkJNxTds2",
-	"s2D70mWDYXEp0nyxP7PoRQudOIVHd7cOtneJdq9y9UGsuhvWu0BFjj0yrb6x4KKNnKvwbaoMfPYq+tu5",
-	"zE0Udk2GnDh98otwjB2VcbyY0LHlXX+LPNwyfbUxXuWyYjzL9c6Ulw3/W5EqQ6giK8m0Bh6VHkFFcm7Y",
-	"ZLqsVdgsNx1uJF1WCy16fxWk43KZorJQxqc7hsS3tQhc2NYEtCXAzVX1WFGuFVFzseIRYTZ0zLaiJtYy",
-	"ZNOq/7BWoE+d8/LL5ghBVRcS1bOtNeYX9MSz3UFZsa66i+1qeJUiH1vu2hgMcDC9A+sz2SJC5PF4dGqY",
-	"Y88UAeud6HMIuvl2zFksvTpFgsu2suWNKEKSgjC3jJO2SYsqqwzhVpG15PXwnZ2pxcHILdtovQC7Oz1l",
-	"4oulkopbx56OJiZ0VkT19THnVwIrt2W/MviwO839ZjvTuMhHc0X7HJME4pRKSGwb/ECRxicnW1vbNLX4",
-	"5TYBYbucYFlLP8vT1P4lc+66ea8oc70JE2ED5ShLXS/CRNgn5i98pm5Yh0aFH2igwuBEUt7Uok4sXOXH",
-	"xqonvQJUm8UOxf7ZNa+9U2a2eSmEiA90FrYVFg6jkEzUy45ogByMbtXx3JV43CxPMHPFCfAd4oxHWNVJ",
-	"AZXxPJx6026V3GWWp725XBPH8rYYkrAE0yt80DOWlWEY1yPSBCTWoQnH0eDwV42VCfYQGF2SVgO43Y1R",
-	"Nqcc7y7E6Nt12XErGK1JnR6yHmQNVPiz20vBC9DGhiKtN6Y1HGHWu/7LTxiDVGs2jiHoRT0M7Yu6gIu0",
-	"2tDBp1OXTeFXy8WVAXiSp6611RTkVfXHT6H+p+broyXFICZlhnkvLstRznGUyk+fSmluo4rvDvk66PR7",
-	"ukuitnee22sQa0AX/f1p2Du8O/ewfXxD/APMfd1TNOsVAOlnKNbcBIQhvC0IzMO5Wszwh/cZHBK3/Qvo",
-	"fWmAw+BGb+0Owm78djB342BBFPq+FnePNesaBzZwnI3hi+y2a7uHok2g+aYmYDVCZy/LBQ/2p/sd+xLY",
-	"FBIDgVCt/aEq/96TSSRqsMLVodfYrrZD2GBjz/q7t2Sp0oQdrnEfg7BjnGL/iKFw7Ugaa7aEVg7TU4HY",
-	"0cASD7BiM37F+DBn+KvpfOlgWWmB2c4gDEaGoIym6o0DXdRm+D0arRSEVehttfo5tUq/dZrZETnfFtJ/",
-	"4XZU6U1ieE7RvcvG+hddDXqUPg+F+3envK1m3Q1qh4H14MKA59y7aaiDMLARdl4uvdGV0dRcdGMy+9qn",
-	"kBEHM0GYXhu9wzmglHUM4BkxiI+FuGHgGfLpyDldrvx75enImO/17q8AhAHCDKjEC8q9iymFX76gnXwq",
-	"As1zliDXtmmKUVV/fYsGAVdvamH+xqZiiSAzgaUIpMhnc6t0n52/HRMjJVrjatF6VkWEJfa3X399+3r5",
-	"XfSRG5Zof7r44RV5+vTp90Y7/vXDqzF5I6WQ5bPvnz3/rih97qK8fKWk61gkcB3hGtGyZhaK1rRKnaOP",
-	"/CN/Q+M5MRi0JUQVXaM2fn17ZBNVr8nK5cXGNE0J0y+LUpYi105CSYAzW0sUS45ORLIef+TXWT5JWXx9",
-	"6jvtoZnSvGWuBML4mFwrSKfXp0WWLFP4DJu6Rq7xjZ7DQkG6BEWEJGpOJSQRloxMQSkypbFWZjbMlbg+",
-	"tc1z1JhcuxoBYwk0uT4lF0ATM8IPeZr6sjXulaj6O+W1YhDkupLxa4f6yENjla89Un5g807jYMhjrk+L",
-	"QVx0AhbC+Mirb1oLjoXTAif7h8vLR+QqbNTUkKX80o7PpgZX+LZDx/gjd5UQXKq+L8dhxrAzKvLs5Jmt",
-	"BpuyGLj1/LMEuGZTZhjN6Cyj8RyOnoxPyvNY+c0c6Hxhu5SP/uusCgxF0DHgPaWuuU8GIksB6bZW5Mta",
-	"6Efv8zT9JcMTVQlkPx2djB/b2UQGnGZsdDp6ij9ZjzGykWOasePl42OaJ9aKOgPdcM7dCYlcCV2Xp46r",
-	"ckV12QIIdUUPFJmxJXBX3ARdQWNyhmRogZmmL4nQcwNQ82/fjghNdB95hcDNBCvfozcRtklhhVBVVIeg",
-	"eb9eQhrWRWFoxFtxtN8mWKxF6TPcfr0K3h/bJdcM73+kkGJsUWG1VhoWp9e2vD3RVN2gj8u8/o8cMPjL",
-	"EQCNtTCs1V44nRLkQt2MsBFZjGQ+gRmzbdka5nN5LftPeE4lxs/ZTqA1DDRNW4QR9Jo2NJIEZaSm6kit",
-	"tRsMCi/sN41j+r7B5ZDd+m2GR8u5Zuleo4U2UtLe8Vv+ykqtnd7FakOjL58wzCYTXFkJ4cnJyUaIGs2y",
-	"lNkmycd/d1bsHsBFUR2lgY3w6p9s2FfhnQiNVCztuCjVV+ODv88FGucNqUVGbgXl2pFb2zUaYy2X+hSN",
-	"/E1swArpFMeqsbJjuPWBKUGO9uryNzzBhpj/z+Uv713dPUJRYqkvICJKS6ALSMbkFeb6+srZmbn71BxA",
-	"u+4qmt6AE70NKeQpJTOw7esyobQU2RxdwVMpbE2lOit6g4tuYEYhCnT0ViXBMq0oVstKfJP9l0F7KHhg",
-	"++z/i9v9i9sNwe36saXbI55ss6ZA/2O41ceGpFvf22JVH1DiR2PFHGjiDNqv7FqOXjPVHMZxZnUGX9PN",
-	"jDKuQWNr8rszRQy2MLNSZTiKXfgezHAJkk1tvYxgrYPfaXqjKqXq4jk1msgrsciMYnVtYHWVMn5zbVUq",
-	"cyjWIic3kNmicRzPKtVFD01zdqQtQZfY1ePI2yzvN1yaZ3mHvcBwLvd9iDp+91LmVOQ8GeBSO5fC91nA",
-	"FularnF8Z1eIyEIsAZWmBFJwzoYW9NrU9yp+N2pburtuW8B9XSvS2OFm2WhY03wUw5+XTRJbPw2EpOMx",
-	"a+K3zt7YY0zP1H04TYQX18wniaBdx/a8CHJQjG1o4u+hvJFGXlxklxcjdbJthhLuNy202+104jRPgEhw",
-	"9MWh8eJ074RFCGfY3LSofYsSbAnHg4qxr+uK50ZfokbBtnqMQxw9amDcGCgygVgsgNjQJRURKcSCMMNl",
-	"IL4x7JcnRIICiV3jvYVOihWBW6a0GWAqfMdvW5eQXNhu8RXWbZX1FVMBJm7dVOXed2nSxb12A2u0E7jy",
-	"M+anEhR41z55RrDCaUG/9t4uCfhtAotMaODx+ugnjI9olsXaXXWfiurYfxU2K2JgynO+0C91y6+3pdcp",
-	"//EB5g9R/avCsF0RiN4Jd0kGg6kqRrhDC0B2dYRW5ux0ajYtik135vFnlnyxuzT3b6AzmacuPSa/z1nq",
-	"/c8TMFKO8wpYg3ZMeQyptT/lPBGgXhIs0buiMsHSh5bXKmsuQzlp+yi9xoW0HaWd3PRtEmKlT+6JoH71",
-	"3bUH4KavEKTmrragG4IQorCQ9CPoAwD95J6APsjd9QuHO4BXAk1aj9kxLDfE1M1we7kEeYRuSvtqzTVw",
-	"TWIqJQNzIZXAiMi10pBdE0ouNWTk31E/uZY5v/6PiFynjIN55vLZI3SAYIMD86tvdhB95Nc2p/8aDUAK",
-	"JcZa4YQxMZyPYWu66qLK+Xnip2OKXH/MT06exrgN/BOO7C/mDfvD9UtnIcfybYx/5NfvqNJHb8w3R29f",
-	"X7uKbBLowrrP0AgyZzxB44RzNlEyoxlBi5MNn7fJcc4PVRnC2k+s/mat54CgNoJp0C5+id/d+VB0kv+o",
-	"0rjvbqcIlX+E7ZHd3B5WAPfh3U/NO7YEp9BhPwhx4FM0FdIdHy8S1tH2Az7/s/OyHw1W8gx9l0TpPL6p",
-	"uf8Kf1IKU21zRWMhk5oC3oyvVjXcYkmCL1AaRNKFefyvSx5RdZEbHNnMkar0T2eU8ZJfuZLq3jVKyoJd",
-	"A4uDxzLn7caUi5yrr/BY+cJzhzpT1gssc76HGtuLxRkEHH+WOf/SiIYfwWDhgFcSlt87MLYOKsmhG94n",
-	"4dlqhQdE1DHOcPzZ/O/LcVkiP2y2+IXHYHs92zRAZ3awjNgZHnhCtEgTsip6PCO1Ga49JmdEwt/BOoaK",
-	"jgGWNIv0f5t4tq1h2Uw/l8l+UPLp8qIth3kg00MlsbGT0eG+rvgz17BiAFK3Q1kPq02N9t7ZWvONvrRP",
-	"PdT2oP5UzFqvD4OVd2L29VDflgHZ6ErEZt9iaJqmUjvdo9EBO9Ugw1bkk2g7Z7K9znDYhJ6ilTg4xWNb",
-	"v98XTnm+s5z/QVm70zYPehm/EzMMVVCuvpWGLMIUxsNdy75HVYXO+2jzXj12QZn1SnPYEJyTa+DJ9bhB",
-	"FS2/UAc8O8WRCMdbpKlY9XaWhIbCsovBgZ7XaBl7U+xsxDBoAMC3poFvHAVLJhHBXi42oNJ3DrrzoahG",
-	"GrYy+TfVF/tT61fmPavs5qBc7SxN68Gc2z60Cgpjqqm5bHfEQFQHPP5sjkaryd+7vpBPPTv5vvCYecOg",
-	"ISbbzmiFHgElFmCjHrCLK9NNVv03NZ96X5KwGZXbWH62vYXXgsMgzkyz6koMdg03OxHhzCTNBvfDwOMg",
-	"VH9QVW0f4BZ+4Vw3FGmhCyCYYqBXLC5NlD5CB0s30LUiSmByg4tJCdy+5/lwmBpex6ks7TzX963nVGa3",
-	"aUuHohPnCUVXGIZV3fVYVhlkX8fMhgsEaDz3Yt3rjS6nLInqfg6y4eaIiASVL0CNybUEBfqaLIByVbLc",
-	"Ra6M9oH1/AjlsGoSEN8s97xt/zv5H2wuRsWO2nqF7go82aKSYyNG9aMVbtOuqlTyXiSAAL87kWBsXQKq",
-	"O5m8xx38uaikVmdTCwuyiKQuX9dRg8XtLnYxFXImtAZ+tEkL22LwD/7dfYH+lQnCtf0cVBRGgFn6XoEs",
-	"g/kmWMre6Dd4luqeLJt2t+iN0htYN5/p9xVj/5gYgQVXxZT3IUe2Y7VkZuk2wmxOjaRBlracmSvQqukN",
-	"cGw07e4tBVoHo2AMZH+CtTpkSPBPsD4oAn+mSoMkBrRRmcTGFFFAU8AYIdstdrHHlW1GPZZCu9oaYTP7",
-	"GZkIM0vibXkuk/LU5q1aBxuG9ZNrQz4YunAyJj9bdCktsgwSQjUWfNdsAS/d9YJ4JQK5iY0ejEiSSy9X",
-	"ojFwG6sXuN57wCtO1BDk7YM+BsDwJdDUkzjFVHuPUuersPWa+uLWFgFoUpp+hkMC72c4aIbXRi6zPxRF",
-	"imYiahHwtqxxm1CygONqMYSgNvSGJy7mzsawEpcT77mQ0eUDMa0oUp2XlVoOobz44e1k3ZSXw+n7dhW2",
-	"TumKk0qVmj4o2S0U/DeRBQ4uApylqRXUut3nTUHiZy5vvQilwMIPEVb5iSrWLZtZLXPus/cXNJ4z3hjv",
-	"/d5XExz+XJihHyZaGjUTLkXaZPX5mSZDnLWzJCF00ybdTVjDt/YxZFpzZa3IogTb8b/JZOlw/PXbKi98",
-	"gHB3kDYbJgfe9bAs56CmyD7Qazc9Bq2OY3KGU5AFTcCGza/o2msLyJfIGvQpQdHWiJNMVxJErFQlOIzJ",
-	"pVUd1Edu3f0SnAaUazIT1o5g60Qw6ftGqJeb1jLrMcIV2W4Sbr2heNjzfAC6OAyrfADDp5m20eLpHgyg",
-	"Qt34I405phzz0C2OXGURSwV34qHHri52W7xSuiaUxCC1TSB1KrAtp13eqSSmHDuRuELbgeAj++RrJSS3",
-	"vIcgpoOxtQ8yV9YKapD+SGFRtAoq70Y7CVNYCLmRdt7cMoWcrHrv3gBkxNVRD1y9dsw/5y10qUVGspTG",
-	"BmYYvo3HH6v6MBULziHWhOk7ok1SxuvCUx0Hv3J85c+Jg3egCSUIAJeebv40CEFcYJWTmhg5o4wPIXS9",
-	"lnagrxPednWHs49QX5/R0TyGrthMQ1hk2plWrcFuNQd+N7XwvXMEM1VY+oS0FQnG5EzdoDEPTYReiLNF",
-	"1GhiVEWX2+iTjHC9TBGxBJnkTq200ZeCBzjcMGfrMJcgLu4S+5U9wD14WCL7yVw85gLcKrXvEeboS/uw",
-	"awlkTpdGaq6nx+zBdIFvXpUb5Y/4n/fasyz3zuy1EfTtLn6jtbmcjicnJ6hN3UCmw46Zwnmr9kZT9G1a",
-	"+3DXBy6DVvhpbfFQSxONGTd7kMJ2AuFGyrtWWzYi65zPs8gp1Lyo2zqVAJZAo3qlRqON+59AQlTNsrPZ",
-	"tM68aB7Y/h55PA/pTDaj8atlCzWX8MEIo2bfcm5hhvZhTbD8x4TGN84nXNYXsMa9u9GLzbRppheDSm10",
-	"LFtphihNvcfTZlFgPShrezYSAnf0Qqi68XVX7S9oHYKV06XxcTiO4wKX9C8l+h6V6FxykogVP5giXWlI",
-	"ENbILmApblA6sJ0A/nQiggVAxdpU14n7agMh3/whoPvt+Wa82dGzIms2Fqnlb9UkRY1OtN6Eb7smtjtJ",
-	"z90737yb1G7k4I5SB9NBMgbcWA+aLHDuO2t+i3kCWUG8d0wRGBwKQ9P1fSQGdIXm/eYEDIGaA0TU4Koe",
-	"wCFmJ37AJICeZ67K7lwh/fb7yL/07V9IdieHv5EcxPa5kqp9OoK4eti7qaju+k1eTiUl3/V2GhwOg1P5",
-	"vdxPXQFap+p7u6iGwNIBbiq7rIe4quzMD3lX9TyCzQzw2BeEaouZPvfvfJUH1S3O9w87mAnH3EK5lMBb",
-	"q2jd4eT+RlOWYEHUsmzwqYu8dj25jPZsrp9SeR6TM05y7k5wubIFvQGbQ2KXGD7agyD2AGfbreshDreb",
-	"+rCn24xuT7LHF6Kcw6ozSXU/2sdLR1jNrkNPev8iiOapXVe8g9GExwGhJVX4MqWKLm0056BkYSlth95S",
-	"Z69/Kp/lxt4PrvF4hDS6K++m7Gxj/viz++tLl+v/t4Iz7U0BWGUno3peFtkp+V39TNcK0T9UKar7Ei5+",
-	"KWWJyFwFrn2Sosta0Mjh8H+csOm0OS1dY1hVkkASFZm0RokoOrHYPqCTtf0jsrFX5oJzE6DLG19AV6XS",
-	"NrrcOjRDIZzT6VdOdlFI8RJpUuSJEr0SL82OHW1YLwgHl/HZWAnOwmf0VdG/wcdhgzYM/YFUZAJ6BcAN",
-	"8Ap+eD8nQILSQraGItNYp+vyfEZlThhb0Jlrtol19vAVV3F9TN66KhxKM0wclgDVSuK4xkfKf4nauev5",
-	"GfDd4yr/xZPvQ0KnHN2WnocVMrrgMIAg5nDcUjhgCZJQmyIdjiW7dEN8jYq5XdthizxgHFXdKPKoaJg7",
-	"HIqOP9s/utmL0RisQ+YCCcjjtGgxDluwHVTMtlM8mC2ZOgR1NyCH89IZZqO78xHZJg4yTzENdwbcgNZe",
-	"uBnIatcdw45jyrko691MaHwTtJA8BDYOUMgYp3gA5dlOfGBOjaG//UiqcuQlzJjS5p5uL1pfvvbNe/Dc",
-	"XtYHV2hL2A4SV1IO96DuOw++b9R/J6uUfEcP3gFAMTyZ34cPrwdQ7zfMZBgMDX8l+XU9wKXkp35AB17/",
-	"M1hhg76QeHuVfP/SN39b+brlh76sPFgHuarKYu8PeFE5yH2j95QqKfiOt9TwcBicuu/jjuoM0Pu9oQbB",
-	"ziF0JlzWgyhNOPMDXk99j14z4zu23zdYuH5gqQZp/QKVeR8pklGtQWJKU8Y4h8Q/w2I3QZ9B5db7QGd3",
-	"clQ290DXdDZss/PmWqEGN5N1NX4jNKuQSVPjmJH1Io6iEfB8gekV/gdv4P0UXNO3JiF8oLODSgfYJpzi",
-	"HYwSQTwXQkHFySVLIbu3nKAKH3zY63AJLgTWl12MhbhhMCa/S8Fn6FezaaL4T190EFNOy67gvkEYL3/S",
-	"bNFYmu7STjU6FGfF0R+mQF24Quelr6pZb+R9CfroFYK74R60O4nI37TOfuHp+lAdvSHOJdPr0ekfn2qm",
-	"LzbjxHd5RPIsyKFb9cksn6QsDlLksbNet+UUWqHtlX2xSjS7hEYHb5Hr7gB/c5sxCbWzcPAG6ghgu8o+",
-	"NTw10EW7evYB3/jmdTOzjYMrZgjNdq2MxrHIOxThx6EeVCczEPtGFTLtaHYH0HeqYwODYFhqvg9FrCMg",
-	"71cNuztWhpcUzJoeQAEz0z6g9tXvnFW5m7iBHeGcH+wrhwSemeGw4rgrsH12/pZov5+d13NTHa8PGCgf",
-	"Fp5eVqoFMEXU3EyLUfcNgrNP/j/IYTBjP4zQXJk6Gb5wQINwa8sIVNBMpsJ2B4jFYmEjrWpxON3kW0sx",
-	"2JJzt2i7bzGHcIubQ5ZvxtoWlNcPRk+xFQWaVvbxK77xzYutZhsHF1uteLiP2LrN2XGsB5VbDci+Ubk1",
-	"d0R7V7l1YBAMS873Ibf2BeT9CK53R8vwd7VZ0wMIrmbaBxRc+9FHhb15c3RLEspvlZDkA0HvXjJIBddS",
-	"pCRLKYdHikxylnbrEFOXlD6PnAnMSE3mWnX1v/74ZEhaYRtBexBymY5OR8dI6m6WkDXOnDNz7Kyxy+ci",
-	"mNVseykwYB+xqEgCUyuFuU+83Xv7K5Qd7IXkFBw/iyeT7W9+tjUOXSM3mfNqacVyBFs2KrRQQRJmqypG",
-	"WPPXFtZDwz3WVazuNTFix9YYF7bMOIlFxmywcSX72n1bXdSXT1/+fwAAAP//",
+	"7H17c9w2tudXQfXeqtx7l2rJz0nk2trS2E7GG8fWSE5StbFXgsjT3RiRAAcA1err8nffwgHARzfIJlts",
+	"yb6ZfxK5SeJ5cHCev/N5EossFxy4VpPjz5OcSpqBBon/esNfFlIJaf5OQMWS5ZoJPjmeXHK41RcxPr0k",
+	"Ykb0AkhO50CuYCYkTCfRhJkX/1mAXE2iCacZTI4n9otJNFHxAjJqGs7o7Vvgc72YHD87OoomepWbN5WW",
+	"jM8nX75Ekzf8TWLexAZzqhdVeyyZRBMJ/yyYhGRyrGUB9bb/TcJscjz5H4fVLA/tU3X4JnGNv6VKv74B",
+	"rmu9LIAmIKt+zDsH+NLBm1dtw3/UNvy3LGO6bHttSVJ8WG8ygRktUu0azOgty4rMrU7GuP3Xo7IrxjXM",
+	"Qbq+3mGrwcXC/+26XNiu7eKs4JsU8WEBRBb8O0V4kV2BLCmgOQZZ8M4hbJ3fOcQSdMcsFb6w8zxr7bsO",
+	"NeRtXZlHd1zQL+Z7lQuuAM/cqRRXKWTmz1hwDRwJh+Z5ymJq1vowt2/8z38ogfvQrzvfLvbY3LozmBUK",
+	"kogISWaUpWBPhvvSNHyS51Lc0PRHBikeEpokzHxN01MpcpCamdHPaKogmuS1nz5P4oVgsf2Tacjwj7VD",
+	"Um41lZKuJjhAdwTWyey9ZTUzM5DvFDHfTc0HKb2CNNg0d6Sy8aDatvLhlRApUF6N6PMEuKHGP/x30cSS",
+	"9yQqX47cFCefQqe/6uUPfwDxpeplcfUPiA3B3h7MxYH7MWc5pIzDtLn0tZcOWJYLqS3XNuxnMmd6UVxN",
+	"Y5Ed8iJNRa7K//vmcEi+SU/ZnZsZPOVkSZlWpOCapYSSHKQSnFCuliDVlJi3RKHzQitCJVQ7piL3kv8/",
+	"JBdXK0J5Uv2basM6mjRkP26QUBetN9csQF65FFkeoK5f6IosRJoQCTOQwGNQEbkqNOGCA9GCUGLZy3QS",
+	"BYgYqB1bs9HfF4JkdOVmOCW/M70gHJhegCT4DeFCkkKBVIRpwhRZLgTcgCQLqsisSFNC4xiUMiMwa5lA",
+	"nopVBly/IDTJGFeEpku6UqYfZLy9D5pmGYhCXyiIBU9U4/r5/vnTxgX0+NkPj4+2XULRBCcy5LivnRK3",
+	"OUMPyLllxmOcjyJh+jXXcoUfNyiRxnZXP0/glmZ5an79Y5IXmiiQN2EuEJmvrBS1+QQHOBMyM39NEqrh",
+	"wOxJiL4S0JSlmwR2QmKRgOHelKRMaSOPGVajXhCOZETJDU0LCBLtTIosfJvTJJGG6JgmMc2AmDeDTbBk",
+	"s4E3WpE8pTEQxpFmzcCCX7vdXVtRt5qE5iy4ooZgQOkLlrTwduWuj04+YTb6zL5qLjz4Z4+JxAvKeESW",
+	"TC9Eocmc5srMq9xCxvXzp5Og9FKncpRcqaFqSxyRJ62oonc3i42T4Gn0LVN6k0TLY9ePV1bEHmAPNTE/",
+	"sM7rU8L+Wkd7Vu7Jmi4hrfxxSZbUsEJNaJqKJSSGos0/b2jKkohcWtnkklxJcY3E7O9mcY2Lha2YrbAy",
+	"TIhscCC/gWQzJ01tLh9wLd2fzXH+TSxJRvmKmHuKxAuIryHptfXRZMZ4wvg80OqJJplQmlCyKHgibYvl",
+	"zjWHlley4cbMHPEOJUPzWVQ2HNq7dZIwqlGYYXBYgj3kPVbENHORMn7d1RYxm7H6ThHzYmRO4AJuw1zk",
+	"OiTGrU0W6cTvr5tJfSS1fQqtxEt/egZKwPZgN4+kJ91YAtWG2yeQAv6BhBUk3k0hubZqn0N8GbJceBVi",
+	"U8TloJdCXocfOvmtfapW19lYpKYFYdCnEpQopNMVunjWWfkiEr4RyJqrO2Bzti3iTupDSO7vc7YC0lgp",
+	"fXlprFtB7iUyVYQ8irz0qhRHN1lWvKB8jlJ9fznHnondvrlaBTerTXR6z41kwoEITpYLisL3XDA+Nz8I",
+	"SZbANVlKwedBrgP8hknBs+YRqz2/zZkE5WayrhYAd+K+hEzcQEJmQpKUxtdGgDNM44bpVUSuVsQoW7kU",
+	"Zk+/U2ZctY6/UyQ2VFfkRBYpvCD0SplRM2WlvwY/7lxDc28WEradvh/da6Xkt83KFk1SmOlhBoAUbqw+",
+	"39X4W3yp65BykbQ/uBCzmdn8C8V4DP1pzRP/xQ1I1eQbtQvO7Vewd5Rd3ZddE/y7f89+U0CPDwoopTkJ",
+	"NFkNOkYSbpifUpNcf5JiqVDqJUDjBbEH+4VROcQSJDEKMlNEpMkaybWLADJkR3yH5hVvUk6pNmKALPg0",
+	"2IRTE/qLu+f2g78BTfUiRHhKU11sbaZieef2ffwScnWRCA5hgrDPtdA0Db9QqIKmdd5f7ZkortLahjkb",
+	"1Jdo4khw8AL85kh3mzKOaoqzW3mKbvK9cslq1BM4I5Ez/dZWqbkktbnU9rXB2RtXQ1S/WzzDCF2y1V69",
+	"tMLWUAGBJpZL1E0k64pBKvjccPOMrtA45vwg5ifDVtWLUmFkOkJG73nzUPPK2p2z3cRcscc+7+aSCcn0",
+	"qumIePz9uiXwjdWGkStFFQ9QJBYZkBmTSr+wZjNrK2yZ8rPadI+ibjbaZ/j18xDe5KbLxkwsY7z8d9Ds",
+	"0lBO6NzcyIZyyTWs7F4qSCHW9CoFbwZSRPB0VWNaFT2a9dgkIuTchlyWRi7ggpgbCg2AUogssrowt79Q",
+	"tMFqQVROJTRJy2yKtTQadkwJqsU0Nb/XeWinqNp21LtP1xjWiJoouT9rxAbzruljSM9omsnzdGUt/niN",
+	"TqJJwRNhf3EWhmgSUx6D/ROFOP8BynPI4Ir42t6Gc6E18KBi94rNZmFXx1IQz0nVlLwxQiqLF0TIBM16",
+	"iYgLMw+0rikUE5GlovAnSMJmzoy9aVKnSWJ1l177cuoGgUbWwM44Vtxob6sJv/kCh2XAOmJl2eUC6m4E",
+	"NBS5RUbvj0iTQd/i5KdWXTXHvrQ9ov8QD/AU+M309P3Zh8k2rw420Ue7u4bVdrI1L0V+tfq0irSwOfu/",
+	"Cu3oREWWp1jKEDNyZR4ZDsI4oVygHwLf3KQStyn95Xa3Ezua/gW6uEynn4L2AXusxiHata7teaifXU/T",
+	"fR0ReIrHUaglZQHLZKtuawWU/lL+QH2np0hsBu2l4XUro5cQbc+RmUqQM9faqDHlxPxsWau4AZkUaDAz",
+	"P7aYeV83ZaQ1kwTlF3EpCW5avpw2fUFnGuTFQhRStTIXc/mXWvam8LLNuJSIzO10f7uTkQtUWIHARxeC",
+	"e2oISFMpjaGP6HhavmgNc1qyWLf5yvGj8GgLmV6oYjZjtyELCNUoLipyBQvGEy88TSsHJ/Io8uvZW+tx",
+	"sXFGQoZcSWFJxi1xYyTliBtT80u7to5RnWBCRFsjtjFEoDrt7k8GqvVyWgw1aPc6IWfISGu+akXwfaKE",
+	"daPgd6Xs6u1dL8hR5JzcqHxEDUNWZQ39y/OGqnTU4/htiTSrH8e1u5QqIPbhC7IQyoU1bFLrtCYtT+0H",
+	"6KcqhYtUxDQ1Ldi5+OE8dnPpUkPGOLprPCxVgnCAxOgJc0k5eo6NECmWfXQFt1xbyOucujs7aBhuYcFW",
+	"zQ8/HKAAN87S2uj9AKretis7P1YW0rXZtNkZM1CKzsPPlIu/6T7D2HTVUHBYRlqsBY71HNvMR3PtYdQz",
+	"F67UZ/ReN3rnBrqhqEhQ6s7REy3S0zYT/obputsgPdN/xassyLrbrnS9KLKrXLLgEMLXWtMC59cIZ+nC",
+	"CnDgW9d7jBuruYH7u7N+MixqYMDa61sa63SF5mkx804UjDir8+oNxWcHK9swl8Ugu9baErXbOp1duxG3",
+	"SKW2svMCH1pLRvW30iLPkfsV/JqLZdhEYWOjy5NWFGgYbr7W1Itq32Z0DmcwG7h1P7I0hcQIgFcrG3kj",
+	"uJYiJXlKORCqiaI3ActGwuagwoeZcQWxY+CbF0tOtQbJW7y9c6ZcRFjgYS4U06Llsabztt8vsjBz7uvJ",
+	"xaUdR+l8w2+A+zmsseCcBXxdNTYs40XwQZwXPf0YCVPXveJXDOubh51vVb9GwmrlttcgeUuscAaZW4Ae",
+	"4xDhO2lJJfehPjuaQcrhYyfliN1Cb6xA1Nggu+rlXNzShpjFz7Aag/3/QpUG+TOstjuTWln7z7A6E7ol",
+	"IstfwX1ciqYRSHaJhPKfdtyctet9c82SYWp8l3t4dx/kckH1HQgv7O0rrTfYenhh3NXnbx1pQ6tmRZoG",
+	"r5O3Yv7WGSnWWM2QeFhpb64NxcY0rYjZRmJUS+eK0wumjBzQ0zvteFNPuit4u9M3vA9w20Paq3ym9cwD",
+	"lO+wgeBm2LUd42j7bQrIdJkIX6PBI+9eD4224h6bHoH2swPKCWYbMTU2qn5DWlhSRVAUgsQakpgOabjo",
+	"/8yoXLW3zWFpw6m9EYAaKaXgCcjWRgsFXa4PVO2DM7Ud7cLObJtlC308Cbt3VrIMuy/VKpaNujUIUgDs",
+	"YKNVcha2qDKVp3R10W4+bY3nE+lWJ/mZeaee6bEjn/W2yfpg3Qh841vNjr+ApgnVRTbg4OBm9NYx7duh",
+	"vn363Xoewqt35wQzsTCCzUU2Pz0i8YJKGmuQqmkOi6nUBxISUGzOmyaxp0c1gXzy//6gB/91dPDDp393",
+	"fxx8+nwUPfn+i//9P/73v4WuiB1MCmkqYi9D9A5CvSpYiymlZv8M3xCJd/Zsda5Y4ZdepT0tY6FwRIg1",
+	"JBdNg8NagMMqt1oXOg0NJ8VIhNJt+oJwoReMzwmkCmO+tCyU4atU27gPZL00Dqd7sLqa0Rk5WL7YKUYB",
+	"Bmxf5FKI2QVmCrQod+7FTluLOQb/2L5EJyQ2xIQ5BEauoBqXRxeSQ0KSpvW0EVwnbNbBhRtNizsFtPYa",
+	"RKdtQCRw7t/dl1sPO6nFuJm/Lqpw2mG2rGiixTXwi+sWafmGaZr2GtJv9s2B1rENP6Q/TsHNqTOD5kEO",
+	"8kSRgM1FGxph1lyy9YTymlvg+dNtTq9aU21j3CkIrsYxm0fBqKrHuZD1OAs69yEpwNcY/qOj6eOj6dPp",
+	"o6fHz46Ojta8IM+b032yPeJ67Oi3rlP/2nFPcv63k4PHz577GNU6L3A/2RVgM4IGtWlzmi0wAb3JuG1j",
+	"W6IGht4vSUe4Ojr+DoqcLFmakgW9AQJZrpm5MHRkJszFlUhWxAh7ZUC9EZuruPTlgqVAlMjA3iILTPoi",
+	"wJP+keqtYd1K05Xjq70UHMfdVr2ENuvK8F10bsO5UTV2DDQN6LNek9XCBpfOhCRU2aBTihmaml6D6ruA",
+	"X1qG/ppLkbYETYgso7wl8QtuaaxtHoUWGFkkrOSQ0XjBeDjx1O/htu0pb43Nvs8XYmn6iqFHOIDdPdtS",
+	"VM6nbRcR6+OO5on2S5IlPe0K1yy05ifEXmSe3XCX/uu8t3jiMWIUBbaIZKAjolY8Nv+g9o5KIuJlnYjY",
+	"W9lZwMp/wo24rv/ToURg8xfAE5ur2PdwBk1NdlPQnoFT7dyOMSwa1d7uz081ll9tz+400/zw2I9vWRLY",
+	"VbAeUyqISrHghWXjaFCyJ9hFjA+TFYYJCaNHY/Rn4z3iL7Cx1qHXdm+AGxGjzCi3QBkkgZgloAi9wqAj",
+	"XPiQC1FdX8xSIeRFxq42N/1HCUDMS+QKUrF0UdleLzYbyhxqQPKCHJl/PCI/sb82Ipie/+XR0fffG5G+",
+	"O4gJ7Sl98xmeP9mawIDrUd4aTNUzGIRUx+TyvwSHYzKT9HJKfoaVcsbNS+82vETD57LZjlaQzogWaeJm",
+	"WR/jk8ehTOFGpknjfsuMYINReFa7nhnpspZjgqAy9Bq4TzTBNU7ZNZBHj78fmmIiC36Reoiulpx/WXBE",
+	"VyFX4JZjSVeEapQ+wjFrgmCjjdE8OtoetaYp47r/LfHBvI4WeXr7xn5QW+5KlA2fqY1YWzAyoFWJywBI",
+	"lyeJIQLO2IPoXmY0VDPr0k2Ysrr0pxY73Hklm68xn+7c3ZpK0k/w+hpccb0ca43UNtdTG/f7rTSN7C6R",
+	"DnPHX8wkQE851TqbLxCAYwf/gU3nq7mtLxyURzWO0LqcUqWWQiYv8SoZGsRaSAkBk8vjp9tDMV2/W799",
+	"vO3y9oOotRmcqA/UGDZFvw31TL4SNeXRp2BQg88m6Z/ygXklOydlVFyrHpMb1sBtT33zMcpFGyU8xrfm",
+	"c7XWBQb7ayeTMO/UEJcCnF+Efl+PrDSf47uR7baLYFxQqGqT+EJwZS4g22HCqGOi6I0Ra5aiSBOS0Wtw",
+	"QquLOGnzo1Y994sirAex9sAIs61H5UQ6l2GwmsOFtZFujRnPa0ezD91vTsU/6JrALmJ7RxxcB3BBq5Re",
+	"xRe5hjvHOxxacC1S0wXXRyRPizkmqiXOdEHTQDaje9IXGdBzH5eS18uMDDAAgrA0KK8jD+Jstofwm7f8",
+	"IDG40G3XABK+rW1vdbOvAr+u7fntxLwW2l6PcdcPY8COP5Df2JeDjwfp5+nyV2Vvt85g3zsLlHsQGoOI",
+	"C10n8LfqiIel7THRddo5jeejI/BNDCHxY9gAI8AM6OM1eEynPmK2/IIpf2MRLpaRtcoIZS1VMU1TkKjh",
+	"KYAGBluf0SFdhUJqejPaWvhmA+OiriK4dY763RmOAsawRK4T1f6Mkqf1LKehVh6mCFXXkCAApkhATclJ",
+	"adkwTy+vYXVpDR5GqccAFzSUmwf/C/95+YJQokUKEp3BRAth3/jPyxLDYkVQR59+5Cc1WCYqwRrciRZo",
+	"h2+ANE0/8klAPr9iSRJybbxFq48lX2ulIlmhNOIhLlzYe7l164AWm3HNHaaBaDLPiwundgWtXbi2CPrz",
+	"0+mvdhjo+nODK6E61TXCfDQMHk8f/fD0ydHT7SgfMAMpQ8GcDgZh3RpkDi2iizC9IJmQ3spqQ1KuQGuH",
+	"QT7SItXh3vpt1djbVBFlQGpHK5AbRGJWiyyozMbr/kvXWT0DqoJXTV5sGhHajQ6OBgeYHVr9wLIcUS+v",
+	"oHs9zJC8wLbhEK3AILt4ZwW2131Tsqwt464DgrAzKcU+vMB00/55KeFQhLKr9Yb9wG1ztTuqWqD2ZR3l",
+	"brIbtM8ryXSwQ5b0ThRSkkHdHeZs2F02qTot9FJM7OYPwkJaD06vaKJJA322fnRH1BDNqpczyjXYMYU+",
+	"Su6oNNEZL+mz7AaGPNVQYNcT+NGDpVw0vWvgO9Vi73lA3Nc2x1ib6bIWAn9nwNXtOK9t5smKhsZRcbfl",
+	"fwdiSK5SIEshLfJoLsVc0kxNBwazlGnkIT+jcECRwUYbkAY9mX1T5AjXdhjT8IiIQJCsWjGAO1DoKztA",
+	"wNbLdAodRBrCUvGFFQILjQF3KBMj0Q0pArEeQmoe+vHVQmZjLyqVUw5yRkNELj5kd0fV1Ur3TESJJilV",
+	"+sKiVQ+yaSCmWs8+8iJNUQnXQz9J6Sq4aW/xdx8ZggzeaRASfPScj00YJd1MaJoOmoD9ohr/tvTJeqZa",
+	"S5rgaeVo3QMkU+O+aujeLj4AUWSiGj7yxottKE7bUjh2xRDviSS8K/LLTrfqQEBdt6fO5Ns386kaXHN5",
+	"t2Y9ue5GURwcNe5Rc7A99FEd1hNYM4+Zamh0uRBps+qP+VUVGRE3mHWoKtjRjK7QSJRThQSebTpLRjxN",
+	"U/IW6A3ilrr45GuA3NcpWkPY2C940/2dkg01yD/poIHx1Z1++CElkfdReNy7XdOoHEChKDssYkXihRA2",
+	"/h84weaZxc9fO62tBo8uII6aC6ovNFE/BI7uGKv5L6EYRnfd+TE19GDbcGgt/15Df2+Jzatwz2vwyWWh",
+	"NS18MbFNR2hVRq2/KFSrxRbOiXQh4y11ovDrF66WgeDIj5Z05bnAmhhTo2E01l8Mi6lvy5HwlekQbRvR",
+	"jqMSNyYVtqaCGZgfTc+SCCMXnsvo6sKu15bk9dId1Rpd4QrYBXQSBHwOtb9ad3VxEU7S3AXOoEftu4hQ",
+	"RWYUc1f0AtDVtuaxu0t5vGGV7+5apq4h8Lr9qJF0jVZLMqpyu23nDXpo4RS+nEOQ4M0pEzOPB76Qopgv",
+	"Klj2Y/u/JPLIBxEpszbWdTMNWa5bsO3FTAP3rg1MdBUpOrkSQZiekje4KZnF2KA2IcdhPVKs3IQfpaJR",
+	"AK5x0w8FsMVpDNP2YKY7y7CUS2TG6mG90fO3oAkyYXTsCUy66s9A6rEbzY4fIU9fLoQVpm51mSHnf08E",
+	"2Hpopvfw0tVjqDef2u0fWADEO05C/lVd3UZD+QaubnAHTuqzptrVLHRf9F9pD6u/BZDEHtty3dx39bWK",
+	"quPQeibfaGtpo2n6fjY5/mNAVZaN0MFG9aQO/ICLvtV2+oWzbG+Hhw2HTSKtxBMpREawDOxq/c6//1jr",
+	"5rLV/729kMnmrn/y+z6G3lkR0P40zzOgCePODjfMP+HTPPvfpAuth/pBPOx+gF9K3bDCP3/27MmzbTVR",
+	"2g2t68GWpvmoHbJ/XSepiVymSXnTLNBTjvLJ8+2FWySUhSUb+SBHPWYn9UUOkomkl6cinFYSD96kHfYi",
+	"tN6fBjpeti9mX3jE6hiM4mI5q/lY16D5C5bqBpJ7PRB3i3lwQdVFPaVgs4VWF343oGWr3dGIny0Pw/Y6",
+	"7+r33a0NOioXIMyM7LKNwTzLLdgn77RdDPf4DzVZ+W3dTKRFudMn1KLaRLnzEpSlyYnKIU2VAx0LYIwf",
+	"P3v27NlaYu2zJ1sjCeo01RzZaUoZJ3/78OH0BUmFyK+wVmGzzlHDJVzRdFCGuAbIrYFRaSEh8eh8DRio",
+	"H55v4swuJdPwnqcr61Neo+h1YPVuQsBN6KKD0U13fUM1KlrvYbwrGw1PpWblHCIO2ISx5ua9FNJCTdRu",
+	"scfhCL+N2C4XX1h9+fwvf/nL40fPuy+v/uy+8iqMwe4dIpxPjcQMYqe8B7Mcz4qR4q2H67f7q91Z4WAG",
+	"1M9e/qsdKld6fbHFIHnHIo39iyW2lLu6n6qLHu4zUEuxArKqFmotcrxeTTGcN2cpdpRbueB3AP89x0ie",
+	"zTHMgYN0PuHuxTXf/+Tf/hKVX7YwYAwZwGSCIUesXZrKk8EnvH9igJPAqinVU7FqXbev7E+1dRyC9JHm",
+	"C3oFzfxR+ysvMpAsrpXgX/t5AbdGKKQKnj8tZBgDOHV3dP06cCGI/l9b9QvXRvvcx6BuR593JXAPmllJ",
+	"aienby4+vP/59btJE+vy5OD/fjL/OTr44eLT56Po+eMvQXRL2+5wOXX3g1UCiNYxJ549e/K8W6rclNi+",
+	"tC7TLuKWKjlIn31slaZcM+EtLN2Ow+rH7xDWfYc6BLuFfN/dETooSrzdM9qszhxY69YgxEX5Sdfwq7LP",
+	"RiQcfH2fGjkyGCGI17Aa6DMzjDFQkT5dOW+vT6zBFBfKCdzmQkHSs/6Z80y5hfEzrg22YwPG4ZotEUGj",
+	"Kep+sGNgyfeDY+8GXq9TyWaOqd28gYYar7n0xN+21k3fVdcY927bKPlerbLqQuSHNGfrJolnPQA3So7Y",
+	"PC1Go5v+QnW8IGrFNb19Yc5NStWCZOZXUOiOcDnlh+SAXJCmtWQGVB/+5xrqVjA9ascMi02vbc44h4Ro",
+	"Okf/Yg04yDpza9WkNw0i4bHdlX+HUzm2MurRTSPDEsx7GUZ8k13T2CmRY7ijBPjN3dIVZixdY8WDhsz1",
+	"JuDN4+ePHz19Gj5zi+0cEd+Kyrb7lBmY54W6GzbEldCLQFijKPiav+LpNtdKAmb/L1iyJRIkY9ylRj7q",
+	"kxm514SdTdFlABHYu6H7Fuo7iDv6huqXVh+6sWXYt9pMvcdn5xBoJyC1xEAsaJ4DVxU6fi5FDEoR4Il6",
+	"QWi6pCtFrlaepZcBTTZS12PIUfIPcRU54ECmCE4O40uWLiDFtGdFv1gkQI6mDW3b9IKlsm9abJE3Ii2y",
+	"3ZnFIFroxSn8dverln6XzKo6Vx/FELxmvQugP+2Q1fuNBbKu5feGb1Nl1mcngPnekGpR2JsZ8vsMyWXF",
+	"NragsHkxoWd51eFGfLhl+mKtvdplxXhe6K3plWsuuzItk1BFlpJpDTyqnIiKFNywyfSmgeZcTdohJG1W",
+	"0XPI1GWdyZJ0XN5sVIEyfbpj+lVXOdrMlsGhHcHUDkFqSblWRC3EkkeE2TBlhLubEmsZshAef1gr0Kfe",
+	"GDBVIZ6gqguJGiYl2ly2gftsZ1Cho9ZnsYm82hqUiLkRZnEwlRCxAC1gHXk0nRwb5jgwHa0e9jdmWRJz",
+	"FiuvTplMualseSOKkKQkzA3jpC0IpipEO5wqspaiGfGzFcYiGG5oDlFt2d3pqZIsLZXU3Dr2dLQxoZMy",
+	"gnyIOb8WxL8p+1WB7v1p7jdbBc1F2Zsr2uczJhCnVEJCsNkAIPDjo42prZta/HDbFmETuraq25IXaWr/",
+	"kgXnbpMpc3VwE2GDsilLXd3bRNgn5i98pq5Zj6K4H2gAzfZKUt5WDlVkGQvLCbt4iTvEDsX+qy+GSi8U",
+	"EPNSaCM+0HnYVlg6jEIy0SA7olnkYCaFjhcOTngdCmfugHDwHeKMR4ggqIDKeBGOpe62Sm4zy9PBXK6N",
+	"Y3lbDElYguHfPsEGIcwYhgKJNAGJmGfh0Bts/qIVBWcHgdElBLcst7sxqkLI0+2gv740pG23tqMNqdOv",
+	"rF+yFir8xc2l5AVoY0OR1hvTWo4wG4w19jOGLdVR5iimO5XYS9oDiIELzlrTwWczFwLtR8vFhVnwpEhd",
+	"GcUZyIv6j59CtbbN1wc3FOOelGnmnTivWjnFVmo/faqkuTXE+C3yddDp92SbRG3vPDfX4K4BzYb70+aS",
+	"DkFHtzXjQ/wDzH09UDQbFDPpeyjH3LYIY3hbcDH352oxze/fZ7DPvR0O1vqlZR1GN3prdxC2728Pczc2",
+	"FtxCX0Pp7uFpfUPHRo6zMXyR3fYtLVSWpDXfNASs1tXZyXLBg7VQf8caODZd0axAqK7LWCjz92QSiVqs",
+	"cM3Vay2N3iPSsG3jRyj/VacJ21zrPEZhx9jF7hFDYZxiGmt2A50cZqACsaVYMh5gxeb8gvFxzvBXU2XZ",
+	"rWWt3HI3gzA7MgZltCEFj3RRm+Z3KOpVElaptzWw2hqo8k2a2RJs35UFcOZmVKuDZXhOmQdr0wPKCjoD",
+	"ymyEMgT6U966CUe0qB1mrUcXBjzn3k5DPYSBtUj1auitroy2QtZrndnXPoWMOJg8wvTK6B3OAaWsYwDP",
+	"iNn4WIhrBp4hH0+c0+XCv1edjpz9DKvGFYBrgGsGVOIF5d7FLMQvX9BOPhOBQm03IFe2QJdRVX99gwYB",
+	"h22Ymb+xgGUiyFwg7I3PpmeKnJy+mRIjJVrjalnmXEWEJfa3X3998+rmL9FHblii/ensx5fkyZMnPxjt",
+	"+NcPL6fktZRCVs9+ePrsL2WZDRfl5VH5LmORwGWEY0TLmhkoWtNqmHof+Uf+msYLYnbQwlUrukJt/PL2",
+	"wIIiXGKWbkZXiPtAmH5RwiaLQjsJJQHOLG41wltfiWQ1/cgv8+IqZfHlsa/qimZK85a5EgjjU3KpIJ1d",
+	"HpeIDEzhMywgHrkia3oBmYL0BhQRkqgFlZBECE+cglJkRmOtTG+YXnF5bAu1qSm5dGm6Uwk0uTwmZ0AT",
+	"08KPRZp6iDT3SlT/nfIG8BC5rKFL2KY+8lBb1WvfKd+weae1MeQxl8dlIy46AUGXPvL6m9aCY9cp8wAN",
+	"iAGDm6uwKGALIsYL2z6bmb3Ct912TD9yh7rjYGE89JNpw/aoyNOjpxZ5PGUxcOv5ZwlwzWbMMJrJSU7j",
+	"BRw8nh5V57H2mznQRZZRuZocT/5+Ul8MRdAx4D2lrpBcDiJPAem2AShpLfSTd0Wavs/xRNUC2Y8nR9NH",
+	"tjeRA6c5mxxPnuBP1mOMbOSQ5uzw5tEhLRJrRZ2Dbjnn7oREDq7dYaLgqByAO8vA4WYsqSJzdgPcAWmh",
+	"K2hKTpAM7WKm6Qsi9MIsqPm3L32HJrqPvEbgpoOlrwefCFsQt0aoKmquoHm/Wa4AVmURAty38mi/SRAY",
+	"TOkTnH4TcfWPTXhPw/u/U0gxFsBerZSG7PjSllIhmqpr9HGZ1/9ZAAZ/OQKgsRaGtdoLp1dOXQg4BIte",
+	"xkjmVzBntgRoS38ur2X3Dk+pxPi5ZYlUUe5AW7dlGMGgbkMtSVBGaqq31IkTZLbwzH7T2qavUV812a+2",
+	"c7i1gmuW7tRaaCIV7R2+4S+t1NrrXUS2m3z5hGE2ueDKSgiPj47WQtRonqfMFuQ//IezYg9YXBTVURpY",
+	"C6/+2YZ9ld6JUEvl0A5LWNgGH/x9IdA4b0gtMnIrKG0rUVrbNRpjLZf6FE38TWyWFdIZttVgZYdw6wNT",
+	"ghzt5flveIINMf+f8/fvHMarBdeB5gAiorQEmkEyJS8xPdhXacjN3acWANpV8tL0GpzobUihSCmZgy2V",
+	"mgulpcgX6AqeSWHx+5qs6DUOuoUZhSjQ0VudBKu0oljd1OKb7L/MtoeCBzbP/r+43b+43Rjcbhhbuj3g",
+	"ySZrCtTah1t9aEi6870NVvUBJX40ViyAJs6g/dKO5eAVU+1hHCdWZ/D4oaaVaWM1Njq/O1PEYAvTK1WG",
+	"o9iB78AMb0CymYXYCMIj/E7Ta1WDRY0X1GgiL0WWG8Xq0qzVRcr49aVVqcyhWImCXENuAUo5nlWqy3rN",
+	"5uxIC3ea2NFjy5ss7zccmmd5+73AsC/3fYg6fvdS5kwUPBnhUjuVwtf04YIA13JlsdCsXSEimbgBVJoS",
+	"SME5Gzq212bL1/d3DUfZ3XWbAu6rBiBwj5tlDcWp/SiGP6/goDo/DYSk4zFr47fO3jigTc/UfThNhBfX",
+	"3CeJoF3HIq8FOSjGNrTx91DeSCsvLrPLy5Z62TZDCffrFtrN0m1xWiRAJDj64tB6cbp3wiKEM2xuwr99",
+	"exJstY57FWNfNRXPtRp4rYJt/RiHOHrUwrgxUOQKYpEBsaFLKrKgccxwGYivDfvlCZGgQN4YluMtdFIs",
+	"CdwypU0DMws06W0cU3JmtPsG67bK+pKpABO3bqpXDTy4Lk26vNeuYYV2AodYY36qlgLv2sdPCaJpl/Rr",
+	"7+2KgN8kkOVCA49XBz9jfES7LNbtqvtUVmL4q7BZESNTnvOFfmlafr0tvUn5j/bQf4jqX5aG7ZpA9Fa4",
+	"SzIYTFUzwu1bALKjI5Q0sAa3n5p1i2LbnXn4mSVf7CzN/RuogumpS0/J7wuWev/zFRgpx3kFrEHbApxa",
+	"+1PBEwHqhUVsXVKZIMyu5bXKmstQTto8Sq9wIF1HaSs3fZOEWOnjeyKoX3kCkiytB+6u249Lau5qu3Rj",
+	"EEIUFpJ+Ar2HRT+6p0Uf5e56z+EOyyuBJp3H7BBu1sTU9XB7eQPyAN2U9tWGa+CSxFRKBuZCqhYjIpdK",
+	"Q35JKDnXkJN/R/3kUhb88j8icpkyDuaZy2eP0AGCxXTMr76wTvSRX9qc/ks0ACmUGBvACVNiOB/DMqj1",
+	"QVX988R3xxS5/FgcHT2JcRr4JxzYX8wb9ofLF85CjohvjH/kl2+p0gevzTcHb15dOhA3CTSz7jM0giwY",
+	"T9A44ZxNlMxpTtDiZMPnbXKc80PVmrD2E6u/Wes54FIbwTRoFz/H7+58KHrJf1RpnHe/U4TKP67tgZ3c",
+	"DlYA9+HdT81bdgNOocPaQ2LPp2gmpDs+XiRsbtuP+PzPzst+MrtS5Oi7JEoX8XXD/Vf6k1KYaZsrGguZ",
+	"NBTw9v3qVMPtLknwmKbBTTozj/91yeNWnRVmj2zmSF36p3PKeMWvXPkO7xolFWDXyOLgoSx4tzHlrODq",
+	"KzxWHnhuX2fKeoFlwXdQYwexOLMBh59lwb+0bsNPYHZhj1cSwu/tebf2KsmhG94n4Vm0wj1u1CH2cPjZ",
+	"/O/LYVWOJWy2eM9jOLbCCaYBOrODZcTO8MATWxNjuRDKh+pIhVx7Sk6IhH+AdQyV1WksaZbp/zbxbFPD",
+	"spl+LpN9r+TT50ULh7kn00MtsbGX0eG+rvgTVxxpBFK3TVkPq02N9t7ZRqGnobRP/artQP2pmHdeH2ZX",
+	"3or510N9GwZkoysRm32LoWmaSu10j1YH7EyDDFuRj6LNnMluaOKwCT1FK3Gwi0cW8t8DpzzbWgFgr6zd",
+	"aZt7vYzfijmGKiiHb6UhjzCFcX/Xsq+HWKPzIdq8V49dUGYTaS7C8mLkEnhyOW1RRasv1B7PTnkkwvEW",
+	"aSqWg50loaYQdjHY0LMGLWM5i621G0YNAPjWNPC1o2DJJCJYN8wGVPoqdXc+FPVIw04m/7r+4nBq/cq8",
+	"Z7XZ7JWrnaRpM5hz04dW28KYamou2y0xEPUGDz+bo9Fp8veuL+RTT49+KD1m3jBoiMmWzluiR0CJDGzU",
+	"A1YMZ7rNqv+64VMfShI2o3Jzl59uTuGV4DCKM9OMuhaD3dibrRvhzCTtBvf9rMdeqH6vqtoui1v6hQvd",
+	"AtJCMyCYYqCXLK5MlD5CB6Eb6EoRJTC5wcWkBG7f02K8nRpfx6kN7bTQ963n1Hq3aUv7ohPnCUVXGIZV",
+	"3fVY1hnkUMfMmgsEaLzwYt2rtYraLImafg6y5uaIiARVZKCm5FKCAn1JMqBcVSw3K5TRPhDPj1AOyzYB",
+	"8fXNjrftfyf/g83FqNlRO6/QbYEnG1RyaMSoYbTCbdpVnUreiQRwwe9OJBhbl4DqTybvcAZ/Lipp4Gxq",
+	"YZcsIqnL13XUYPd2G7uYCTkXWgM/WKeFTTH4R//urov+lQnCjfnsVRTGBbP0vQRZBfNdIZS90W/wLDU9",
+	"WTbtLhu8pdewaj/T72rG/ikxAguOiinvQ44wRS6XzAzdRpgtqJE0yI2FM3MArZpeAyeiKAMyFWgdjIIx",
+	"K/szrNQ+Q4J/htVeN/AXqjRIYpY2qpLYmCIKaAoYI2Qrk2c7XNmm1UMptMPWCJvZT8iVML0k3pbnMimP",
+	"bd6qdbBhWD+5NOSDoQtHU/KL3S6lRZ5DQqhGwHfNMnjhrhfcVyKQm9jowYgkhfRyJRoDN3f1DMd7D/uK",
+	"HbUEefugjxF2+Bxo6kmcYqq931Lnq7B4TUP31oIAtClNv8A+F+8X2GuG11ousz8UZYpmIhoR8BbWuEso",
+	"yeCwDoYQ1IZe88TF3NkYVuJy4j0XMrp8IKYVRarTCqllH8qLb9521k952Z++b0dhcUqXnNRQaoZsyXah",
+	"4L+JLLB3EeAkTa2g1u8+bwsSP3F562UoBQI/RIjyE9WsWzazWhbcZ+9nNF4w3hrv/c6jCY5/LkzTDxMt",
+	"jZoJlyJts/r8QpMxztpJkhC6bpPuJ6zhW7sYMq25sgGyKMFsdrvJ0u3x12+rPPMBwv2XtN0wOfKsx2U5",
+	"ezVFDlm9btNj0Oo4JSfYBcloAjZsfklXXltAvkRWoI8JirZGnGS6liBipSrBYUrOreqgPnLr7pfgNKBC",
+	"k7mwdgSLE8GkrxuhXqxby6zHCEdkq0m48YbiYU+LEehiP6zyAQyfpttWi6d7MIIKde2PNOaYcsxDt3vk",
+	"kEUsFdyJhx46XOyueKV0RSiJQWqbQOpUYAunXd2pJKYcK5E4oO1A8JF98rUSkhveQxDT3tjaB1koawU1",
+	"m/6dQlC02lbejXYSphAIuZV2Xt8yhZysfu9eA+TE4agHrl7b5p/zFjrXIid5SmOzZhi+jccfUX2YigXn",
+	"EGvC9B23TVLGm8JTcw9+5fjKn3MP3oImlOACuPR086fZENwLRDlpiJFzyvgYQtcraRv6Otfbjm5/9hHq",
+	"8RkdzWPois00hCzXzrRqDXbLBfC7qYXvnCOYqdLSJ6RFJJiSE3WNxjw0EXohzoKo0cSoii630ScZ4XiZ",
+	"IuIGZFI4tdJGXwoe4HDjnK39XII4uHOsV/YA9+B+iexnc/GYC3ADat9vmKMv7cOuJZAFvTFSczM9Zgem",
+	"C3z9qlyDP+J/3mvPstw7s9fWpe928RutzeV0PD46Qm3qGnIddsyUzlu18zZF36a1D2e9Zxi00k9rwUMt",
+	"TbRm3OxACpsJhGsp71pt2Iisc77II6dQ8xK3dSYBLIFGTaRGo437n0BCVM+ys9m0zrxoHtj6HkW8COlM",
+	"NqPxq2ULDZfw3gijYd9ybmGG9mFNEP7jisbXzidc4QtY497d6MVm2rTTi9lKbXQsizRDlKbe42mzKBAP",
+	"ytqejYTAHb0Qqq497qr9Ba1DsHS6ND4Ox3Gc4ZD+pUTfoxJdSE4SseR7U6RrBQnCGtkZ3IhrlA5sJYA/",
+	"nYhgF6BmbWrqxEO1gZBvfh+r++35ZrzZ0bMiazYWqeVv9SRFjU60wYRvqyZ2O0lP3TvfvJvUTmTvjlK3",
+	"pqNkDLi2HjRZ4NRX1vwW8wTyknjvmCIw+iqMTdf3kRjQdzXvNydgjK3ZQ0QNjuoBHGK24wdMAhh45urs",
+	"zgHpd99H/qVv/0KyM9n/jeRWbJcrqV6nI7hXD3s3leiu3+TlVFHyXW+n0ddhdCq/l/up74I2qfreLqox",
+	"dmkPN5Ud1kNcVbbnh7yrBh7BdgZ46AGhumKmT/07X+VBdYPz9cP2ZsIxt1AhJfBOFK07nNzfaMoSBESt",
+	"YIOPXeS1q8lltGdz/VTK85SccFJwd4KrkWX0GmwOiR1i+GiPsrF7ONtuXA9xuF3X+z3dpnV7kv1+4ZZz",
+	"WPYmqf5H+/DGEVa769CT3r8Ior1rVxVvbzTh94DQiio8TKmiNzaac1SysJS2RW9pstc/lc9ybe5713j8",
+	"hrS6K++m7Gzu/OFn99eXPtf/byVn2pkCEGUnp3pRgexU/K55phtA9A8FRXVfwsX7SpaIzFXgyicpetMI",
+	"Gtnf/h8mbDZrT0vXGFaVJJBEZSatUSLKSiy2DujVyv4R2dgrc8G5DtDljS+gq1JpG11uHZqhEM7Z7Csn",
+	"uyikeIk0KfNEiV6KF2bGjjasF4SDy/hsRYKz6zP5qujf7Md+gzYM/YFU5Ar0EoCbxSv54f2cAAlKC9kZ",
+	"ikxjna6q8xlVOWEso3NXbBNx9vAVh7g+JW8cCofSDBOHJUAdSRzH+J3yX6J27mp+Bnz3OMp/8eT7kNAp",
+	"R7el52GljC44jCCIuT3uAA64AUmoTZEOx5Kduya+RsXcjm2/IA8YR9U0inxXFswdb4sOP9s/+tmL0Ris",
+	"Q+YCCcjjtOgwDttl26uYbbt4MFsydRvU34AczktnmI3uzkdkizjIIsU03Dlws7T2ws1B1qvuGHYcU85F",
+	"hXdzReProIXkIXZjD0DG2MUDKM+24z1zagz9HUZStSP/zwIKaOXB72drtc8VVm709bCxWAi5XDBzKa8u",
+	"I0JTB6Bs0yGxYl5dmTvGzAOL2IC4NNh9ElmQYCtVf+QYLO6QYMSSiJmGMpPH6AWI7K0FSYQv7R68Hf6O",
+	"U7tTvcJaCbCn/auxujTYuzbjljVUJeubLqaH+7L3ctCYPhIRZmMOhfSaSSG52g3CTMKcmT3bgk9xVr32",
+	"zTu73VxWe7f9VGs7SghW1dyDerr98n2jrm5Zp+Q7Orv3sBTjk/l9uLsHLOr9RmSNs0PjS29+XA8gv/mu",
+	"H9DXPfwM1tigx9zvLijhX/rmbysP8b/vy8ov6yhXVVUX4QEvKrdy3+g9pSoKvuMtNf46jE7d93FH9V7Q",
+	"+72hRtmdfZgXcFgPYl/Anh/wehp69NoZ36H9vsUQ8SNLNUjrQqv1+50iOdUaJGb/5YxzSPwzxIUKutdq",
+	"t94HOr+TT38NHZTKEp1W03mbj0sBlfGizULw6PH3QRNBO6yu2ZurVT3UKdQrqsDhmjETa6OZRBPgRYaZ",
+	"SP4H7wv5FBzTtyYhfKDzvUoHWFGf4h2MEkG8EEJBzR8sKyF7sJygynCVsIPuHFy0uEcojYW4ZjAlv0vB",
+	"5+iCthnV+E+Pz4nZ2VUBfV9Lj1c/aZa1ojie264m++Ks2PrDYDmGwWzPPQBts+b9OeiDl7jcLfegnUlE",
+	"/qZ1/p6nq30Vv4e4kEyvJsd/fGpYidmcE18QFcmzJId+QK15cZWyOEiRh87R05V+a4W2l/bFOtFsExrd",
+	"eotC91/w17c5k9A4C/ta7uYC21EOgbvVQLNu9ewDvvHN62ZmGntXzHA1u7UyGsei6GHsxaYeVCczK/aN",
+	"KmTa0eyWRd+qjo28BONS830oYj0X8n7VsLvvyviSghnTAyhgptsH1L6GnbM6dxPXsCXy+YN9ZZ+LZ3rY",
+	"rzjusOhPTt8Q7eez9Xpug7z7gDklYeHpRQ1YgymiFqZbTFBpEZw9TsZeDoNp+2GE5lrXyfgYGy3CrUXc",
+	"qG0zmQlbSCMWWWaDEhsha/3kW0sxWL12u2i7K+5JuBrUPpHOEQaG8ubBGCi2okDTyT5+xTe+ebHVTGPv",
+	"YqsVD3cRWzc5O7b1oHKrWbJvVG4tHNHeVW4deQnGJef7kFuHLuT9CK5335bx72ozpgcQXE23Dyi4DqOP",
+	"Gnvz5uiOfK3fatH7e1q9e0m2FlxLkZI8pRy+U+SqYGm/YkpNSenzxJnAjNRkrlUHlffHJ0PSCitu2oNQ",
+	"yHRyPDlEUne9hKxx5pyZY2eNXT5tx4xm00uBuS24i4okMLNSmPvE2703v0LZwV5ITsHxvXgy2fzmFwsH",
+	"6moeyoLXg1aboZkqOFBBEmYBSCMMUrXxp2i4RwjS+lwTI3ZstHFmEflJLHJm4/JrQAXu2/qgvnz68v8D",
+	"AAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

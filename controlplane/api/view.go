@@ -44,6 +44,11 @@ func deployment(v lifecycle.View) Deployment {
 	if len(v.Left) > 0 {
 		d.Left = &v.Left
 	}
+	if q := v.Queue; q != nil {
+		entry := queueEntry(*q)
+		d.Queue = &entry
+		d.Detail = some(or(d.Detail, q.Reason))
+	}
 	// It is shown beside the status, and says nothing once nothing is there.
 	if v.NodeID != "" && v.NodeStatus != controlplane.NodeOnline && !v.Status.Gone() {
 		d.NodeOfflineSince = some(v.NodeSince)
@@ -100,6 +105,7 @@ func run(v lifecycle.RunView) Run {
 		Status: DeploymentStatus(v.Status), StartedBy: v.StartedBy, CreatedAt: v.CreatedAt,
 		EndedAt: v.EndedAt, Failure: failure(v.Failure), Versions: each(v.Versions, version),
 		Steps: each(v.Steps, func(row controlplane.StepRow) Step { return step(v, row) }),
+		Queue: runQueue(v),
 	}
 }
 

@@ -438,8 +438,11 @@ type Deployment struct {
 	Project          string     `json:"project"`
 
 	// Question What the latest run waits for a person to answer.
-	Question *Question  `json:"question,omitempty"`
-	ReadyAt  *time.Time `json:"ready_at,omitempty"`
+	Question *Question `json:"question,omitempty"`
+
+	// Queue The way of a run through the queue: queued, started, ended.
+	Queue   *QueueEntry `json:"queue,omitempty"`
+	ReadyAt *time.Time  `json:"ready_at,omitempty"`
 
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
@@ -456,17 +459,26 @@ type Deployment struct {
 
 // DeploymentCreate defines model for DeploymentCreate.
 type DeploymentCreate struct {
+	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
+	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
+
 	// Environment A DNS label of at most 40 characters.
 	Environment Name `json:"environment"`
 
 	// Name A DNS label of at most 40 characters.
 	Name Name `json:"name"`
 
+	// Priority In the queue, lower ones come first; none waits for ever.
+	Priority *int `json:"priority,omitempty"`
+
 	// Project A DNS label of at most 40 characters.
 	Project Name `json:"project"`
 
 	// Versions Tag by step key, for selectable services only.
 	Versions *map[string]string `json:"versions,omitempty"`
+
+	// Wait Queue it when no node has room, or none has a run to spare; without it, the answer is a refusal then.
+	Wait *bool `json:"wait,omitempty"`
 }
 
 // DeploymentList defines model for DeploymentList.
@@ -1091,6 +1103,69 @@ type Question struct {
 	Users []string `json:"users"`
 }
 
+// QueueEntry The way of a run through the queue: queued, started, ended.
+type QueueEntry struct {
+	// Attempts How often a node was told to do it. It is more than once after a link was lost.
+	Attempts int        `json:"attempts"`
+	Deadline *time.Time `json:"deadline,omitempty"`
+	EndedAt  *time.Time `json:"ended_at,omitempty"`
+
+	// LeftAt When it started, was canceled, or had waited too long.
+	LeftAt *time.Time `json:"left_at,omitempty"`
+
+	// Position 1 for who is next; absent for who does not wait.
+	Position *int      `json:"position,omitempty"`
+	Priority int       `json:"priority"`
+	QueuedAt time.Time `json:"queued_at"`
+
+	// Reason What it waits for.
+	Reason *string `json:"reason,omitempty"`
+	Run    int     `json:"run"`
+
+	// StartedAt Absent for what never started.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	Wait      bool       `json:"wait"`
+}
+
+// QueueItem defines model for QueueItem.
+type QueueItem struct {
+	// Attempts How often a node was told to do it. It is more than once after a link was lost.
+	Attempts     int        `json:"attempts"`
+	Deadline     *time.Time `json:"deadline,omitempty"`
+	Deployment   string     `json:"deployment"`
+	DeploymentId Id         `json:"deployment_id"`
+	EndedAt      *time.Time `json:"ended_at,omitempty"`
+	Environment  string     `json:"environment"`
+	Id           Id         `json:"id"`
+
+	// LeftAt When it started, was canceled, or had waited too long.
+	LeftAt *time.Time `json:"left_at,omitempty"`
+
+	// Node Absent for who waits for room on any node.
+	Node *string `json:"node,omitempty"`
+
+	// Position 1 for who is next; absent for who does not wait.
+	Position *int      `json:"position,omitempty"`
+	Priority int       `json:"priority"`
+	Project  string    `json:"project"`
+	QueuedAt time.Time `json:"queued_at"`
+
+	// Reason What it waits for.
+	Reason *string `json:"reason,omitempty"`
+	Run    int     `json:"run"`
+
+	// StartedAt Absent for what never started.
+	StartedAt *time.Time       `json:"started_at,omitempty"`
+	Status    DeploymentStatus `json:"status"`
+	Wait      bool             `json:"wait"`
+}
+
+// QueueList defines model for QueueList.
+type QueueList struct {
+	Items      []QueueItem `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
+}
+
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
 
@@ -1141,16 +1216,19 @@ type Role string
 
 // Run defines model for Run.
 type Run struct {
-	CreatedAt       time.Time        `json:"created_at"`
-	EndedAt         *time.Time       `json:"ended_at,omitempty"`
-	Failure         *Failure         `json:"failure,omitempty"`
-	Id              Id               `json:"id"`
-	Number          int              `json:"number"`
-	PipelineVersion int              `json:"pipeline_version"`
-	StartedBy       string           `json:"started_by"`
-	Status          DeploymentStatus `json:"status"`
-	Steps           []Step           `json:"steps"`
-	Versions        []ServiceVersion `json:"versions"`
+	CreatedAt       time.Time  `json:"created_at"`
+	EndedAt         *time.Time `json:"ended_at,omitempty"`
+	Failure         *Failure   `json:"failure,omitempty"`
+	Id              Id         `json:"id"`
+	Number          int        `json:"number"`
+	PipelineVersion int        `json:"pipeline_version"`
+
+	// Queue The way of a run through the queue: queued, started, ended.
+	Queue     *QueueEntry      `json:"queue,omitempty"`
+	StartedBy string           `json:"started_by"`
+	Status    DeploymentStatus `json:"status"`
+	Steps     []Step           `json:"steps"`
+	Versions  []ServiceVersion `json:"versions"`
 }
 
 // RunList defines model for RunList.
@@ -1639,6 +1717,17 @@ type ListPipelineVersionsParams struct {
 type DiffPipelineVersionParams struct {
 	// Against The older of the two; by default the one before.
 	Against *int `form:"against,omitempty" json:"against,omitempty"`
+}
+
+// ListQueueParams defines parameters for ListQueue.
+type ListQueueParams struct {
+	Environment *string `form:"environment,omitempty" json:"environment,omitempty"`
+	Node        *string `form:"node,omitempty" json:"node,omitempty"`
+	History     *bool   `form:"history,omitempty" json:"history,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListRegistriesParams defines parameters for ListRegistries.
@@ -2343,6 +2432,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/projects/{name}/secrets/{secret} (the `PutSecret` operationId).
 	PutSecret(ctx context.Context, name InName, secret InSecretName, body PutSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListQueue Who waits, in the order of turns
+	//
+	// Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
+	// ended, and how often a node was told to do them.
+	//
+	// Corresponds with GET /api/v1/queue (the `ListQueue` operationId).
+	ListQueue(ctx context.Context, params *ListQueueParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRegistries All registries the caller may see
 	//
@@ -3803,6 +3900,24 @@ func (c *Client) PutSecretWithBody(ctx context.Context, name InName, secret InSe
 // Corresponds with PUT /api/v1/projects/{name}/secrets/{secret} (the `PutSecret` operationId).
 func (c *Client) PutSecret(ctx context.Context, name InName, secret InSecretName, body PutSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutSecretRequest(c.Server, name, secret, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListQueue Who waits, in the order of turns
+//
+// Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
+// ended, and how often a node was told to do them.
+//
+// Corresponds with GET /api/v1/queue (the `ListQueue` operationId).
+func (c *Client) ListQueue(ctx context.Context, params *ListQueueParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListQueueRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7257,6 +7372,108 @@ func NewPutSecretRequestWithBody(server string, name InName, secret InSecretName
 	return req, nil
 }
 
+// NewListQueueRequest constructs an http.Request for the ListQueue method
+func NewListQueueRequest(server string, params *ListQueueParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/queue")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Environment != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "environment", *params.Environment, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Node != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "node", *params.Node, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.History != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "history", *params.History, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListRegistriesRequest constructs an http.Request for the ListRegistries method
 func NewListRegistriesRequest(server string, params *ListRegistriesParams) (*http.Request, error) {
 	var err error
@@ -8933,6 +9150,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/projects/{name}/secrets/{secret} (the `PutSecret` operationId).
 	PutSecretWithResponse(ctx context.Context, name InName, secret InSecretName, body PutSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSecretResponse, error)
+
+	// ListQueueWithResponse Who waits, in the order of turns
+	//
+	// Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
+	// ended, and how often a node was told to do them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/queue (the `ListQueue` operationId).
+	ListQueueWithResponse(ctx context.Context, params *ListQueueParams, reqEditors ...RequestEditorFn) (*ListQueueResponse, error)
 
 	// ListRegistriesWithResponse All registries the caller may see
 	//
@@ -11989,6 +12216,54 @@ func (r PutSecretResponse) ContentType() string {
 	return ""
 }
 
+type ListQueueResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *QueueList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListQueueResponse) GetJSON200() *QueueList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListQueueResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListQueueResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListQueueResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListQueueResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListQueueResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListRegistriesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14124,6 +14399,22 @@ func (c *ClientWithResponses) PutSecretWithResponse(ctx context.Context, name In
 		return nil, err
 	}
 	return ParsePutSecretResponse(rsp)
+}
+
+// ListQueueWithResponse Who waits, in the order of turns
+//
+// Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
+// ended, and how often a node was told to do them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/queue (the `ListQueue` operationId).
+func (c *ClientWithResponses) ListQueueWithResponse(ctx context.Context, params *ListQueueParams, reqEditors ...RequestEditorFn) (*ListQueueResponse, error) {
+	rsp, err := c.ListQueue(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListQueueResponse(rsp)
 }
 
 // ListRegistriesWithResponse All registries the caller may see
@@ -16467,6 +16758,39 @@ func ParsePutSecretResponse(rsp *http.Response) (*PutSecretResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest SecretSaved
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListQueueResponse parses an HTTP response from a ListQueueWithResponse call
+func ParseListQueueResponse(rsp *http.Response) (*ListQueueResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListQueueResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest QueueList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -55,18 +55,47 @@ func withGPUs(p pipeline.Pipeline, reserved []string) pipeline.Pipeline {
 	return p
 }
 
-// choose finds the node, and holds all nodes of the environment until commit.
+// spot is where a deployment goes: to a node, at once or in its queue, or into
+// the queue for the next room on any.
+type spot struct {
+	node   Candidate
+	starts bool
+	// refused is the table of reasons of a spot without a node.
+	refused []Refusal
+}
+
+// choose finds the spot, and holds all nodes of the environment until commit.
+// Who came earlier and waits keeps what comes free.
 func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
-	ask Ask) (Candidate, error) {
+	ask Ask, wait bool) (spot, error) {
 	nodes, err := tx.LockNodes(ctx, env)
 	if err != nil {
-		return Candidate{}, err
+		return spot{}, err
 	}
-	node, refused := Place(candidates(nodes), ask)
-	if node.ID == "" {
-		return node, noRoom(ask, refused)
+	rows, err := tx.Waiting(ctx, env)
+	if err != nil {
+		return spot{}, err
 	}
-	return node, nil
+	waiting, err := waitingOf(rows)
+	if err != nil {
+		return spot{}, err
+	}
+	all := candidates(nodes)
+	for _, w := range waiting {
+		if w.Node == "" {
+			hold(all, w.Ask)
+		}
+	}
+	node, refused := Place(all, ask)
+	if node.ID != "" {
+		return spot{node: node, starts: true}, nil
+	}
+	if !wait {
+		return spot{}, noRoom(ask, refused)
+	}
+	ask.MayWait = true
+	node, refused = Place(all, ask)
+	return spot{node: node, refused: refused}, nil
 }
 
 func candidates(nodes []postgres.PlacementNode) []Candidate {
@@ -82,7 +111,7 @@ func candidate(n postgres.PlacementNode) Candidate {
 		Online:  n.Node.Status == controlplane.NodeOnline,
 		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
 		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
-		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs,
+		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs, Queued: n.Queued,
 		Draining: n.Node.Drain != nil}
 	if i := n.Node.Inventory; i != nil {
 		c.CPU, c.Memory, c.DiskFree, c.GPUs = i.CPU, i.Memory, i.Disk, i.GPUs
@@ -98,6 +127,10 @@ func candidate(n postgres.PlacementNode) Candidate {
 func reserve(d *controlplane.Deployment, p *plan, node Candidate) {
 	d.NodeID, d.Node = controlplane.NodeID(node.ID), node.Name
 	d.Resources, d.Versions = p.ask.Resources, p.versions
+	if node.ID == "" {
+		d.GPUs = nil
+		return
+	}
 	// Placement found them free: there is no reason left.
 	d.GPUs, _ = gpusOf(node, p.ask, node.Taken)
 	p.pipeline = withGPUs(p.pipeline, d.GPUs)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -20,6 +21,12 @@ type Request struct {
 	Environment string
 	// Versions are tags by step, for selectable services.
 	Versions map[pipeline.StepKey]string
+	// Wait queues the deployment when there is no room, or no run to spare on
+	// the node; otherwise it is refused then. Lower priorities come first.
+	Wait     bool
+	Priority int
+	// Patience is how long it may wait; zero is for ever.
+	Patience time.Duration
 	// Key makes the same request twice one deployment, for a day.
 	Key string
 }
@@ -81,18 +88,19 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	if err := nameIsFree(ctx, tx, d); err != nil {
 		return d, err
 	}
-	node, err := choose(ctx, tx, d.EnvironmentID, p.ask)
+	spot, err := choose(ctx, tx, d.EnvironmentID, p.ask, r.Wait)
 	if err != nil {
 		return d, err
 	}
 	if err := l.fail.Hit("create.placed"); err != nil {
 		return d, err
 	}
-	reserve(&d, &p, node)
+	reserve(&d, &p, spot.node)
 	if err := tx.InsertDeployment(ctx, d, hosts(d, p.pipeline)); err != nil {
 		return d, err
 	}
-	if err := l.insertRun(ctx, tx, actor, d, p); err != nil {
+	entry := controlplane.QueueEntry{Wait: r.Wait, Priority: r.Priority, Patience: r.Patience}
+	if err := l.insertRun(ctx, tx, actor, d, p, spot, entry); err != nil {
 		return d, err
 	}
 	if r.Key != "" {
@@ -104,7 +112,7 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 
 // insertRun adds an attempt, with its steps pending, and tells who watches.
 func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, p plan) error {
+	d controlplane.Deployment, p plan, at spot, e controlplane.QueueEntry) error {
 	run := controlplane.Run{ID: controlplane.NewID[controlplane.RunID](), Deployment: d.ID,
 		Project: d.ProjectID, Version: p.target.Version, Pipeline: p.pipeline,
 		StartedBy: actor.Name()}
@@ -116,9 +124,29 @@ func (l *Lifecycle) insertRun(ctx context.Context, tx *postgres.Tx, actor access
 	if err := tx.InsertRun(ctx, run, stepRows(p.pipeline)); err != nil {
 		return err
 	}
+	e.Run, e.Deployment = run.ID, d.ID
+	if err := enqueue(ctx, tx, d, p.ask, at, e); err != nil {
+		return err
+	}
 	tx.Wake(controlplane.TopicNode, string(d.NodeID))
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
+}
+
+// enqueue begins the run's way through the queue; most pass at once.
+func enqueue(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, a Ask, at spot,
+	e controlplane.QueueEntry) error {
+	e.Scope = string(d.EnvironmentID)
+	if d.NodeID != "" {
+		e.Scope = string(d.NodeID)
+	} else {
+		e.Reason = waitsForRoom(at.refused)
+	}
+	var err error
+	if e.Ask, err = json.Marshal(a); err != nil {
+		return fmt.Errorf("write what is asked for: %w", err)
+	}
+	return tx.Enqueue(ctx, e, at.starts)
 }
 
 func stepRows(p pipeline.Pipeline) []controlplane.StepRow {

@@ -19,6 +19,8 @@ type View struct {
 	UsualSeconds float64
 	// Question is what the run waits for; nil if it waits for nobody.
 	Question *QuestionView
+	// Queue is where it stands while it waits; nil when it does not.
+	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.
 	ExpiresAt time.Time
 }
@@ -131,6 +133,10 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return nil, err
 	}
+	waiting, err := queueOf(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
 	usual := map[controlplane.ProjectID]map[pipeline.StepKey]float64{}
 	all := make([]View, len(found))
 	for i, d := range found {
@@ -139,11 +145,25 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 				return nil, err
 			}
 		}
-		all[i] = View{Deployment: d, Level: access.Level(actor, object(d)),
+		all[i] = View{Deployment: d, Level: access.Level(actor, object(d)), Queue: waiting[d.ID],
 			Services:     l.services(d, hosts[d.ID], health[d.ID]),
 			UsualSeconds: total(usual[d.ProjectID]), Question: asked[d.ID], ExpiresAt: expiries[d.ID]}
 	}
 	return all, nil
+}
+
+// queueOf finds who of the deployments waits.
+func queueOf(ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]*controlplane.QueueEntry, error) {
+	all, err := tx.QueueOf(ctx, true, ids...)
+	if err != nil {
+		return nil, err
+	}
+	of := map[controlplane.DeploymentID]*controlplane.QueueEntry{}
+	for i, e := range all {
+		of[e.Deployment] = &all[i]
+	}
+	return of, nil
 }
 
 func total(seconds map[pipeline.StepKey]float64) float64 {
@@ -194,7 +214,9 @@ type RunView struct {
 	controlplane.Run
 	Steps []controlplane.StepRow
 	// Usual holds the steps' usual durations in seconds, where known.
-	Usual    map[pipeline.StepKey]float64
+	Usual map[pipeline.StepKey]float64
+	// Queue is its way through the queue.
+	Queue    *controlplane.QueueEntry
 	Versions []controlplane.ServiceVersion
 }
 
@@ -246,6 +268,16 @@ func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err != nil {
 		return RunView{}, err
 	}
-	usual, err := tx.UsualSeconds(ctx, d.ProjectID)
-	return RunView{Run: r, Steps: steps, Usual: usual, Versions: chosen(r.Pipeline)}, err
+	v := RunView{Run: r, Steps: steps, Versions: chosen(r.Pipeline)}
+	queue, err := tx.QueueOf(ctx, false, d.ID)
+	if err != nil {
+		return RunView{}, err
+	}
+	for i, e := range queue {
+		if e.Run == r.ID {
+			v.Queue = &queue[i]
+		}
+	}
+	v.Usual, err = tx.UsualSeconds(ctx, d.ProjectID)
+	return v, err
 }

@@ -60,8 +60,8 @@ type Candidate struct {
 	// Labels include what the node itself told.
 	Labels   controlplane.Labels
 	Settings controlplane.NodeSettings
-	// Runs are under way or wait for their turn here already.
-	Runs int
+	// Runs are under way; Queued wait here for their turn.
+	Runs, Queued int
 	// Waiting counts deployments that came earlier, found no room anywhere, and
 	// get the next room here.
 	Waiting int
@@ -134,7 +134,7 @@ func runsOver(n Candidate) int {
 	if n.Settings.RunLimit == 0 {
 		return 0
 	}
-	return max(0, n.Runs+1-n.Settings.RunLimit)
+	return max(0, n.Runs+n.Queued+1-n.Settings.RunLimit)
 }
 
 // load is how busy the processors are: promised, or really in use.

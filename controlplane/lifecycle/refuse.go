@@ -90,7 +90,7 @@ func full(n Candidate, ask Ask) string {
 			count(n.Waiting, "deployment waits", "deployments wait"))
 	case !ask.MayWait && runsOver(n) > 0:
 		return fmt.Sprintf("It takes %s at a time and has %d; choose to wait, or try later.",
-			count(n.Settings.RunLimit, "run", "runs"), n.Runs)
+			count(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
 	}
 	return ""
 }

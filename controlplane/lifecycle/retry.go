@@ -34,11 +34,15 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if d.Status != controlplane.Failed {
 		return wrongState(d, "retried", "Only a failed deployment is retried.")
 	}
-	node, err := choose(ctx, tx, d.EnvironmentID, p.ask)
+	before, err := asBefore(ctx, tx, d)
 	if err != nil {
 		return err
 	}
-	reserve(&d, &p, node)
+	spot, err := choose(ctx, tx, d.EnvironmentID, p.ask, before.Wait)
+	if err != nil {
+		return err
+	}
+	reserve(&d, &p, spot.node)
 	if err := tx.Replace(ctx, d); err != nil {
 		return err
 	}
@@ -54,7 +58,23 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err := tx.ReplaceHosts(ctx, d.ID, hosts(d, p.pipeline)); err != nil {
 		return err
 	}
-	return l.insertRun(ctx, tx, actor, d, p)
+	return l.insertRun(ctx, tx, actor, d, p, spot, before)
+}
+
+// asBefore waits like the run before: as ready to, as important, and as long.
+func asBefore(ctx context.Context, tx *postgres.Tx,
+	d controlplane.Deployment) (controlplane.QueueEntry, error) {
+	next := controlplane.QueueEntry{Priority: controlplane.DefaultPriority}
+	all, err := tx.QueueOf(ctx, false, d.ID)
+	if err != nil || len(all) == 0 {
+		return next, err
+	}
+	last := all[0]
+	next.Wait, next.Priority = last.Wait, last.Priority
+	if last.Deadline != nil {
+		next.Patience = last.Deadline.Sub(last.QueuedAt)
+	}
+	return next, nil
 }
 
 // selected keeps the choices people made; pinned ones follow the pipeline.

@@ -19,6 +19,9 @@ func (l *Lifecycle) Remove(
 }
 
 func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	if gone, err := dismiss(ctx, tx, d); err != nil || gone {
+		return err
+	}
 	to, detail := controlplane.Removing, ""
 	switch d.Status {
 	case controlplane.Queued, controlplane.Applying:

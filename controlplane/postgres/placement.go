@@ -17,8 +17,9 @@ type PlacementNode struct {
 	MemoryUsed int64
 	// GPUs are the ids of those that are taken.
 	GPUs []string
-	// Runs counts what is being created, or undone, on the node now.
-	Runs int
+	// Runs counts what is being created, or undone, on the node now; Queued what
+	// waits for its turn there.
+	Runs, Queued int
 }
 
 // LockNodes holds the environment's nodes until the transaction ends, so that
@@ -69,6 +70,10 @@ func (n *PlacementNode) reserve(r dbsqlc.ListReservationsRow) {
 	n.GPUs = append(n.GPUs, r.Gpus...)
 	switch controlplane.DeploymentStatus(r.Status) {
 	case controlplane.Queued, controlplane.Applying, controlplane.Undoing:
-		n.Runs++
+		if r.Waiting {
+			n.Queued++
+		} else {
+			n.Runs++
+		}
 	}
 }

@@ -1,0 +1,69 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	// admitEvery is how soon a lost wake-up is made up for, and how late a
+	// deadline may be noticed.
+	admitEvery = 2 * time.Second
+	// admitRest bounds how often a busy fleet makes us look.
+	admitRest = 100 * time.Millisecond
+)
+
+// Queue starts runs whose turn has come, whenever something changed that they
+// may have waited for. Every control plane does: the rows' locks make one of
+// them the first, and the others find nothing left. No deadline passes because
+// somebody set a clock: after a jump they all rest for a day.
+func Queue(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgres.Store,
+	listener *postgres.Listener, log *slog.Logger) error {
+	wake := listener.Subscribe("", controlplane.TopicDeployment, controlplane.TopicNode,
+		controlplane.TopicCatalog)
+	defer wake.Close()
+	ticker := time.NewTicker(admitEvery)
+	defer ticker.Stop()
+	var clock Clock
+	for {
+		if err := admit(ctx, deployments, store, &clock, log); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "the queue could not be looked at", "error", err)
+		}
+		rest := time.NewTimer(admitRest)
+		select {
+		case <-ctx.Done():
+			rest.Stop()
+			return nil
+		case <-rest.C:
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake.Wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+func admit(ctx context.Context, deployments *lifecycle.Lifecycle, store *postgres.Store,
+	clock *Clock, log *slog.Logger) error {
+	var wall time.Time
+	err := store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		wall, err = tx.Time(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	jump, rests := clock.Look(wall, time.Now())
+	if rests {
+		log.DebugContext(ctx, "the database's clock was set: no deadline counts", "by", jump)
+	}
+	return deployments.Admit(ctx, access.System("queue"), !rests)
+}

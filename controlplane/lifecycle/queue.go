@@ -1,0 +1,219 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Admit starts whose turn has come, in every environment in which somebody
+// waits, and ends the waiting of those whose deadline has passed, if deadlines
+// count. Doing it twice, or on two control planes at once, is doing it once.
+func (l *Lifecycle) Admit(ctx context.Context, actor access.Actor, deadlines bool) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	var envs []controlplane.EnvironmentID
+	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		envs, err = tx.WaitingEnvironments(ctx)
+		return err
+	})
+	for _, env := range envs {
+		err = errors.Join(err, l.store.InTx(ctx, func(tx *postgres.Tx) error {
+			return admitIn(ctx, tx, env, deadlines)
+		}))
+	}
+	return err
+}
+
+func admitIn(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
+	deadlines bool) error {
+	nodes, err := tx.LockNodes(ctx, env)
+	if err != nil {
+		return err
+	}
+	rows, err := tx.Waiting(ctx, env)
+	if err != nil {
+		return err
+	}
+	var now time.Time
+	if deadlines {
+		if now, err = tx.Time(ctx); err != nil {
+			return err
+		}
+	}
+	waiting, err := waitingOf(rows)
+	if err != nil {
+		return err
+	}
+	entries := map[string]controlplane.QueueEntry{}
+	for _, r := range rows {
+		entries[string(r.Run)] = r.QueueEntry
+	}
+	todo := Admit(now, candidates(nodes), waiting)
+	for _, s := range todo.Start {
+		if err := begin(ctx, tx, entries[s.Run], s); err != nil {
+			return err
+		}
+	}
+	for _, s := range todo.Late {
+		if err := tooLate(ctx, tx, entries[s.Run], s); err != nil {
+			return err
+		}
+	}
+	return stand(ctx, tx, entries, todo.Stand)
+}
+
+func waitingOf(rows []controlplane.WaitingRun) ([]Waiting, error) {
+	all := make([]Waiting, len(rows))
+	for i, r := range rows {
+		all[i] = Waiting{Run: string(r.Run), Node: string(r.NodeID), Turn: r.Turn,
+			Queued: r.QueuedAt}
+		if err := json.Unmarshal(r.Ask, &all[i].Ask); err != nil {
+			return nil, fmt.Errorf("read what run %s asks for: %w", r.Run, err)
+		}
+		all[i].Ask.Placement = r.Placement
+		if r.Deadline != nil {
+			all[i].Deadline = *r.Deadline
+		}
+	}
+	return all, nil
+}
+
+// begin lets one run start, unless it was canceled before we had its row.
+func begin(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry, s Start) error {
+	d, err := tx.LockDeployment(ctx, e.Deployment)
+	if err != nil {
+		return err
+	}
+	started, err := tx.StartQueued(ctx, e)
+	if err != nil || !started {
+		return err
+	}
+	if s.Node == "" {
+		if err := settle(ctx, tx, &d, e.Run, s); err != nil {
+			return err
+		}
+	}
+	tx.Wake(controlplane.TopicNode, string(d.NodeID))
+	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	return err
+}
+
+// settle gives a run that waited for any node the one it got.
+func settle(ctx context.Context, tx *postgres.Tx, d *controlplane.Deployment,
+	run controlplane.RunID, s Start) error {
+	d.NodeID, d.Node = controlplane.NodeID(s.On.ID), s.On.Name
+	d.GPUs, _ = gpusOf(s.On, s.Ask, s.On.Taken)
+	if err := tx.Replace(ctx, *d); err != nil || len(d.GPUs) == 0 {
+		return err
+	}
+	r, err := tx.RunByID(ctx, run)
+	if err != nil {
+		return err
+	}
+	return tx.SetRunPipeline(ctx, run, withGPUs(r.Pipeline, d.GPUs))
+}
+
+// tooLate fails a run that waited as long as its maker wanted.
+func tooLate(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry,
+	s Standing) error {
+	d, err := tx.LockDeployment(ctx, e.Deployment)
+	if err != nil {
+		return err
+	}
+	left, err := tx.LeaveQueue(ctx, e.Run)
+	if err != nil || !left {
+		return err
+	}
+	why := "It waited until its deadline. " + s.Reason
+	if err := move(ctx, tx, d, controlplane.Failed, why, nil); err != nil {
+		return err
+	}
+	return tx.MoveRun(ctx, e.Run, controlplane.Failed, true,
+		&controlplane.Failure{Code: "queue_deadline", Message: why})
+}
+
+// stand tells people where they stand, if that is news.
+func stand(ctx context.Context, tx *postgres.Tx, entries map[string]controlplane.QueueEntry,
+	all []Standing) error {
+	for _, s := range all {
+		e := entries[s.Run]
+		news, err := tx.SetPosition(ctx, e.Run, s.Position, s.Reason)
+		if err != nil {
+			return err
+		}
+		if !news {
+			continue
+		}
+		_, err = tx.AddHistory(ctx, controlplane.Deployment{ID: e.Deployment},
+			controlplane.History{Kind: controlplane.HistoryDeployment})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dismiss ends a deployment whose run never began: nothing of it is anywhere.
+// It reports whether it was one.
+func dismiss(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) (bool, error) {
+	if d.Status != controlplane.Queued {
+		return false, nil
+	}
+	waited, err := tx.LeaveQueue(ctx, d.RunID)
+	if err != nil || !waited {
+		return false, err
+	}
+	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, true); err != nil {
+		return false, err
+	}
+	if err := move(ctx, tx, d, controlplane.Canceled, "canceled while it waited", nil); err != nil {
+		return false, err
+	}
+	return true, tx.ForgetHosts(ctx, d.ID)
+}
+
+// Delivered notes that a node was told to do these runs.
+func (l *Lifecycle) Delivered(
+	ctx context.Context, actor access.Actor, runs []controlplane.RunID,
+) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.CountAttempts(ctx, runs) })
+}
+
+// QueueFilter chooses what Queue gives; empty fields choose everything.
+type QueueFilter struct {
+	Environment, Node string
+	// History gives all that ever came, newest first, before a run.
+	History bool
+	Before  controlplane.RunID
+	Most    int
+}
+
+// Queue gives who waits, in order, or the history, as far as the actor may see.
+func (l *Lifecycle) Queue(ctx context.Context, actor access.Actor,
+	f QueueFilter) (all []controlplane.QueueEntry, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, err
+	}
+	scope := access.Readable(actor)
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		all, err = tx.Queue(ctx, postgres.QueueFilter{Everything: scope.All,
+			Projects: scope.Projects, Environments: scope.Environments, Node: f.Node,
+			Environment: f.Environment, History: f.History, Before: f.Before, Most: f.Most})
+		return err
+	})
+	return all, err
+}

@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Enqueue begins a run's way through the queue and gives it its turn. The
+// caller holds the environment's nodes. One that starts at once only passes
+// through.
+func (t *Tx) Enqueue(ctx context.Context, e controlplane.QueueEntry, starts bool) error {
+	p := dbsqlc.InsertQueuedParams{RunID: string(e.Run), DeploymentID: string(e.Deployment),
+		Scope: e.Scope, Priority: int16(e.Priority), Wait: e.Wait, Ask: e.Ask, Reason: e.Reason,
+		Started: starts}
+	if e.Patience > 0 {
+		seconds := e.Patience.Seconds()
+		p.DeadlineSeconds = &seconds
+	}
+	if !starts {
+		turn, err := t.q.GetTurn(ctx, e.Scope, p.Priority)
+		if err != nil {
+			return fmt.Errorf("read turn: %w", err)
+		}
+		p.Turn = turn + controlplane.TurnStep(e.Priority)
+	}
+	if err := t.q.InsertQueued(ctx, p); err != nil {
+		return fmt.Errorf("queue run %s: %w", e.Run, translate(err))
+	}
+	return nil
+}
+
+// WaitingEnvironments are those in which somebody waits.
+func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.EnvironmentID, error) {
+	ids, err := t.q.ListWaitingEnvironments(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list queues: %w", err)
+	}
+	all := make([]controlplane.EnvironmentID, len(ids))
+	for i, id := range ids {
+		all[i] = controlplane.EnvironmentID(id)
+	}
+	return all, nil
+}
+
+// Waiting gives who waits in an environment, whose turn is first first.
+func (t *Tx) Waiting(
+	ctx context.Context, env controlplane.EnvironmentID,
+) ([]controlplane.WaitingRun, error) {
+	rows, err := t.q.ListWaiting(ctx, string(env))
+	if err != nil {
+		return nil, fmt.Errorf("list who waits: %w", err)
+	}
+	all := make([]controlplane.WaitingRun, len(rows))
+	for i, r := range rows {
+		var ofEnvironment, ofProject controlplane.Placement
+		if err := decode(r.EnvironmentPlacement, &ofEnvironment); err != nil {
+			return nil, err
+		}
+		if err := decode(r.ProjectPlacement, &ofProject); err != nil {
+			return nil, err
+		}
+		all[i] = controlplane.WaitingRun{QueueEntry: queueEntry(r.Queue),
+			NodeID:    given[controlplane.NodeID](r.NodeID),
+			Placement: ofEnvironment.With(ofProject)}
+	}
+	return all, nil
+}
+
+func queueEntry(r dbsqlc.Queue) controlplane.QueueEntry {
+	return controlplane.QueueEntry{Run: controlplane.RunID(r.RunID),
+		Deployment: controlplane.DeploymentID(r.DeploymentID), Scope: r.Scope,
+		Priority: int(r.Priority), Wait: r.Wait, Ask: r.Ask, Turn: r.Turn,
+		Position: int(r.Position), Reason: r.Reason, QueuedAt: r.QueuedAt, Deadline: r.Deadline,
+		StartedAt: r.StartedAt, LeftAt: r.LeftAt, Attempts: int(r.Attempts)}
+}
+
+// StartQueued lets a run begin, and moves its queue on. It reports whether it
+// did: it may have been canceled meanwhile.
+func (t *Tx) StartQueued(ctx context.Context, e controlplane.QueueEntry) (bool, error) {
+	n, err := t.q.StartQueued(ctx, string(e.Run))
+	if err != nil || n == 0 {
+		return false, translate(err)
+	}
+	if err := t.q.AdvanceQueue(ctx, e.Scope, e.Turn); err != nil {
+		return false, fmt.Errorf("move queue on: %w", translate(err))
+	}
+	return true, nil
+}
+
+// LeaveQueue ends the waiting of a run that never began. It reports whether it
+// waited.
+func (t *Tx) LeaveQueue(ctx context.Context, run controlplane.RunID) (bool, error) {
+	n, err := t.q.LeaveQueue(ctx, string(run))
+	if err != nil {
+		return false, fmt.Errorf("leave queue: %w", translate(err))
+	}
+	return n > 0, nil
+}
+
+// SetPosition writes where a run stands. It reports whether that is news.
+func (t *Tx) SetPosition(
+	ctx context.Context, run controlplane.RunID, position int, reason string,
+) (bool, error) {
+	n, err := t.q.SetQueuePosition(ctx, int32(position), reason, string(run))
+	if err != nil {
+		return false, fmt.Errorf("set position: %w", translate(err))
+	}
+	return n > 0, nil
+}
+
+// CountAttempts notes that a node was told to do these runs.
+func (t *Tx) CountAttempts(ctx context.Context, runs []controlplane.RunID) error {
+	if err := t.q.CountAttempts(ctx, strs(runs)); err != nil {
+		return fmt.Errorf("count attempts: %w", translate(err))
+	}
+	return nil
+}
+
+// SetRunPipeline completes what a node will get.
+func (t *Tx) SetRunPipeline(
+	ctx context.Context, id controlplane.RunID, p pipeline.Pipeline,
+) error {
+	graph, err := encode(p)
+	if err != nil {
+		return err
+	}
+	if err := t.q.SetRunPipeline(ctx, graph, string(id)); err != nil {
+		return fmt.Errorf("complete run %s: %w", id, translate(err))
+	}
+	return nil
+}
+
+// QueueOf gives the way of the deployments' runs, newest first, or only of
+// those that wait.
+func (t *Tx) QueueOf(ctx context.Context, waiting bool,
+	ids ...controlplane.DeploymentID) ([]controlplane.QueueEntry, error) {
+	rows, err := t.q.ListQueueOf(ctx, strs(ids), waiting)
+	if err != nil {
+		return nil, fmt.Errorf("read queue: %w", err)
+	}
+	all := make([]controlplane.QueueEntry, len(rows))
+	for i, r := range rows {
+		all[i] = queueEntry(r.Queue)
+		all[i].RunNumber, all[i].EndedAt = int(r.Number), r.EndedAt
+		all[i].Status = controlplane.DeploymentStatus(r.Status)
+	}
+	return all, nil
+}
+
+// QueueFilter chooses what a list of the queue holds. Who is not Everything
+// sees Projects and Environments only.
+type QueueFilter struct {
+	Everything   bool
+	Projects     []controlplane.ProjectID
+	Environments []controlplane.EnvironmentID
+	Environment  string
+	Node         string
+	// History lists all that ever came, newest first, before a run.
+	History bool
+	Before  controlplane.RunID
+	Most    int
+}
+
+// Queue lists who waits, in order, or the history.
+func (t *Tx) Queue(ctx context.Context, f QueueFilter) ([]controlplane.QueueEntry, error) {
+	rows, err := t.q.ListQueue(ctx, dbsqlc.ListQueueParams{Everything: f.Everything,
+		Projects: strs(f.Projects), Environments: strs(f.Environments), History: f.History,
+		Environment: optional(f.Environment), Node: optional(f.Node),
+		Before: optional(f.Before), Most: int32(f.Most)})
+	if err != nil {
+		return nil, fmt.Errorf("list queue: %w", err)
+	}
+	all := make([]controlplane.QueueEntry, len(rows))
+	for i, r := range rows {
+		e := queueEntry(r.Queue)
+		e.RunNumber, e.Status, e.EndedAt = int(r.Number), controlplane.DeploymentStatus(r.Status), r.EndedAt
+		e.Name, e.Project, e.Environment, e.Node = r.Name, r.Project, r.Environment, r.NodeName
+		all[i] = e
+	}
+	return all, nil
+}
