@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,8 @@ import (
 
 func nodeCommand() *cobra.Command {
 	c := &cobra.Command{Use: "node", Short: "Add and look after nodes"}
-	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeApprove(), nodeRotate(),
+	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeShow(), nodeApprove(), nodeReject(),
+		nodeRotate(), nodeDrain(), nodeRemove(), nodeForgotten(),
 		nodeAct("enable", "Let a node take deployments again",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.EnableNodeWithResponse(cmd.Context(), name)
@@ -23,9 +25,9 @@ func nodeCommand() *cobra.Command {
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.RevokeNodeTokenWithResponse(cmd.Context(), name)
 			}),
-		nodeAct("remove", "Remove a node that has no deployments",
+		nodeAct("undrain", "End a drain: let a node take deployments again",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
-				return api.DeleteNodeWithResponse(cmd.Context(), name)
+				return api.UndrainNodeWithResponse(cmd.Context(), name)
 			}))
 	return c
 }
@@ -98,23 +100,38 @@ func nodeList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := api.ListNodesWithResponse(c.Context(), &apiclient.ListNodesParams{})
-		if err := answered(r, err); err != nil {
+		all, err := api.allNodes(c.Context())
+		if err != nil {
 			return err
 		}
 		if *asJSON {
-			return printJSON(c.OutOrStdout(), r.JSON200.Items)
+			return printJSON(c.OutOrStdout(), all)
 		}
 		rows := [][]string{{"NAME", "ENVIRONMENT", "ADDRESS", "STATE", "DETAIL", "DEPLOYMENTS",
 			"BUILD", "THUMBPRINT"}}
-		for _, n := range r.JSON200.Items {
-			rows = append(rows, []string{n.Name, n.Environment, n.Address, string(n.Status),
+		for _, n := range all {
+			rows = append(rows, []string{n.Name, n.Environment, n.Address, nodeState(n),
 				deref(n.StatusDetail), fmt.Sprint(n.Deployments), deref(n.Build),
 				deref(n.Thumbprint)})
 		}
 		return table(c.OutOrStdout(), rows)
 	}
 	return c
+}
+
+func (c *client) allNodes(ctx context.Context) (all []apiclient.Node, err error) {
+	limit := 500
+	for p := (apiclient.ListNodesParams{Limit: &limit}); ; {
+		r, err := c.ListNodesWithResponse(ctx, &p)
+		if err := answered(r, err); err != nil {
+			return nil, err
+		}
+		all = append(all, r.JSON200.Items...)
+		if deref(r.JSON200.NextCursor) == "" {
+			return all, nil
+		}
+		p.Cursor = r.JSON200.NextCursor
+	}
 }
 
 func nodeApprove() *cobra.Command {
