@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -43,11 +44,12 @@ func (a *Agent) serveSession(ctx context.Context, w http.ResponseWriter, r *http
 // talk runs until the session or the agent ends.
 func (a *Agent) talk(ctx context.Context, s *wire.AgentSession, epoch uint64) error {
 	defer func() { _ = s.Close(wire.CodeGone, "the agent ends the session") }()
-	if err := s.Send(ctx, a.welcome(ctx)); err != nil {
+	welcome, version := a.welcome(ctx)
+	if err := s.Send(ctx, welcome); err != nil {
 		return err
 	}
 	out := &sender{agent: a, session: s, from: make(chan int64, 64),
-		asked: map[string]question{}}
+		asked: map[string]question{}, inventory: version}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return a.listen(ctx, s, out, epoch) })
 	group.Go(func() error { return out.run(ctx) })
@@ -56,23 +58,19 @@ func (a *Agent) talk(ctx context.Context, s *wire.AgentSession, epoch uint64) er
 }
 
 // welcome says who this is. What the engine cannot tell now is left out.
-func (a *Agent) welcome(ctx context.Context) wire.Welcome {
+func (a *Agent) welcome(ctx context.Context) (w wire.Welcome, version int64) {
 	first, last, _ := a.store.numbers()
-	w := wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last}
+	w = wire.Welcome{Build: string(a.config.Build), FirstSeq: first, LastSeq: last}
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	inventory, err := a.runtime.Inventory(asked)
-	if err != nil {
-		inventory.Warnings = append(inventory.Warnings,
-			"the container engine does not answer: "+err.Error())
-	}
-	w.Inventory = inventory
+	w.Inventory, version = a.look(asked)
+	w.At = time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, id := range sortedKeys(a.views) {
 		w.Deployments = append(w.Deployments, a.views[id].state)
 	}
-	return w
+	return w, version
 }
 
 // listen takes commands until the session ends. It takes none from a control
@@ -111,6 +109,9 @@ func (a *Agent) command(
 		a.whileCurrent(s, func() { a.inbox.post(func(time.Time) { a.takeAck(c.Seq) }) })
 		out.start(c.Seq)
 		return a.config.Failpoint.Hit("report.acked")
+	case wire.Stored:
+		a.record.done(c)
+		return nil
 	case wire.Plugins:
 		if err := a.state.setPlugins(c.Images); err != nil {
 			a.log.Error("the plugin list cannot be stored", "error", err)
@@ -189,6 +190,11 @@ type sender struct {
 	asked   map[string]question
 	started bool
 	sent    int64
+	// inventory is the version that was told, samples the last number that was
+	// sent, at that time.
+	inventory int64
+	samples   int64
+	sampled   time.Time
 }
 
 // start tells the sender what the control plane has. It never blocks: only
@@ -213,7 +219,8 @@ func (o *sender) run(ctx context.Context) error {
 		case seq := <-o.from:
 			o.begin(seq)
 		case <-tick.C:
-			if err := o.signs(ctx); err != nil {
+			err := errors.Join(o.signs(ctx), o.news(ctx), o.measurements(ctx))
+			if err != nil {
 				return err
 			}
 		case <-o.session.Done():
@@ -307,4 +314,32 @@ func (o *sender) signs(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// news tells what the node is when that has changed.
+func (o *sender) news(ctx context.Context) error {
+	o.agent.mu.Lock()
+	now := o.agent.inventory
+	o.agent.mu.Unlock()
+	if now.version == o.inventory {
+		return nil
+	}
+	o.inventory = now.version
+	return o.session.Send(ctx, wire.InventoryChanged{At: time.Now(), Inventory: now.seen})
+}
+
+// measurements sends what is not stored, one message at a time: the next goes
+// when the last was answered. A control plane that does not answer, since its
+// database is away, is asked again; it tells doubles by their numbers.
+func (o *sender) measurements(ctx context.Context) error {
+	now := time.Now()
+	if !o.agent.record.isStored(o.samples) && now.Sub(o.sampled) < samplesAgain {
+		return nil
+	}
+	batch := o.agent.record.batch(now)
+	if len(batch.Items) == 0 {
+		return nil
+	}
+	o.samples, o.sampled = batch.Items[len(batch.Items)-1].Number, now
+	return o.session.Send(ctx, batch)
 }

@@ -48,6 +48,7 @@ func TestEndToEnd(t *testing.T) {
 		// The longest first: they overlap with the others.
 		{"EngineDies", engineDies},
 		{"Story", story},
+		{"Replicas", replicas},
 		{"AgentDies", agentDies},
 		{"ControlPlaneDies", controlPlaneDies},
 		{"FailingServiceRollsBack", failingService},

@@ -1,0 +1,215 @@
+package main_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// replica is one of several control planes on one database.
+type replica struct {
+	process *process
+	admin   *person
+}
+
+// startReplica starts another control plane beside the product's own.
+func (p *product) startReplica(t *testing.T, name string) replica {
+	t.Helper()
+	address := freeAddress(t)
+	env, args := p.settings()
+	r := replica{process: start(t, p.w.binary, name, p.dir, env,
+		append([]string{"controlplane", "--http.listen=" + address}, args...)...)}
+	p.awaitDoor(t, r.process, address)
+	r.admin = p.through(t, "http://"+address)
+	return r
+}
+
+// through is the admin, speaking to one of several control planes.
+func (p *product) through(t *testing.T, url string) *person {
+	t.Helper()
+	other := *p
+	other.url = url
+	who := *p.admin
+	who.p = &other
+	return &who
+}
+
+// lease is who commands a node, as the database has it.
+type lease struct {
+	pid   int
+	epoch int64
+}
+
+func (p *product) lease(t *testing.T, node string) (l lease) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), p.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	var holder string
+	err = conn.QueryRow(t.Context(), `SELECT l.holder, l.epoch FROM node_leases l
+		JOIN nodes n ON n.id = l.node_id WHERE n.name = $1`, node).Scan(&holder, &l.epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parts := strings.Split(holder, "/"); len(parts) == 3 {
+		l.pid, err = strconv.Atoi(parts[1])
+	}
+	if err != nil || l.pid == 0 {
+		t.Fatalf("who is %q? %v", holder, err)
+	}
+	return l
+}
+
+// prober visits a URL again and again, and counts what testers would see.
+type prober struct {
+	good, bad atomic.Int64
+	last      atomic.Value
+	stop      func()
+}
+
+func (p *product) probe(t *testing.T, url string) *prober {
+	t.Helper()
+	b, done, over := &prober{}, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		for {
+			if a := p.visit(t, url+"/healthz"); a.status == http.StatusOK {
+				b.good.Add(1)
+			} else if t.Context().Err() == nil {
+				b.bad.Add(1)
+				b.last.Store(a.String())
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	b.stop = func() { close(done); <-over }
+	return b
+}
+
+// replicas runs two control planes on one database, kills the one that commands
+// the node, and freezes the other.
+func replicas(t *testing.T, w *world) {
+	p := startProduct(t, w)
+	p.applyShop(t)
+	p.define(t, "stays", webStep("web"))
+	n := p.enrol(t, "shared", "qa")
+	all := map[int]replica{}
+	first := replica{process: p.controlPlane, admin: p.admin}
+	all[first.process.cmd.Process.Pid] = first
+	second := p.startReplica(t, "controlplane-2")
+	all[second.process.cmd.Process.Pid] = second
+	everyReplicaServes(t, first, second)
+	stays := p.admin.deployed(t, "stays", "stays", nil)
+	url := serviceURL(t, stays, "web")
+	p.answers(t, url)
+	testers := p.probe(t, url)
+
+	// The one with the lease dies.
+	before := p.lease(t, n.name)
+	died := time.Now()
+	all[before.pid].process.kill()
+	after := p.movedFrom(t, n.name, before)
+	survivor := all[after.pid]
+	t.Logf("kill -9: another control plane commands the node after %s",
+		time.Since(died).Round(100*time.Millisecond))
+	deploysThrough(t, survivor.admin, "after-kill")
+
+	// Another one comes, and the one with the lease stands still for a while.
+	third := p.startReplica(t, "controlplane-3")
+	all[third.process.cmd.Process.Pid] = third
+	frozen := time.Now()
+	if err := survivor.process.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	last := p.movedFrom(t, n.name, after)
+	t.Logf("SIGSTOP: another control plane commands the node after %s",
+		time.Since(frozen).Round(100*time.Millisecond))
+	deploysThrough(t, third.admin, "while-frozen")
+	if err := survivor.process.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the frozen one sees that its session is over", func() string {
+		return logged(survivor.process, "another control plane commands the node")
+	})
+	// It serves people again, and what it is asked for goes through the other one.
+	deploysThrough(t, survivor.admin, "after-thaw")
+	if now := p.lease(t, n.name); now != last {
+		t.Errorf("the lease went on to %+v, was %+v", now, last)
+	}
+	var shown apiclient.Node
+	if third.admin.get(t, "/nodes/"+n.name, &shown); shown.Status != apiclient.NodeStatusOnline {
+		t.Errorf("the node is %s: %s", shown.Status, text(shown.StatusDetail))
+	}
+	testers.stop()
+	if testers.good.Load() == 0 || testers.bad.Load() > 0 {
+		t.Errorf("of %d visits meanwhile %d failed, the last with %v",
+			testers.good.Load()+testers.bad.Load(), testers.bad.Load(), testers.last.Load())
+	}
+
+	// Who stops orderly says so: nobody waits for its lease to end.
+	third.process.stop(t)
+	stopped := time.Now()
+	p.movedFrom(t, n.name, last)
+	t.Logf("SIGTERM: another control plane commands the node after %s",
+		time.Since(stopped).Round(100*time.Millisecond))
+	survivor.admin.remove(t, stays.Id)
+}
+
+// movedFrom waits until another control plane has the lease, with a higher
+// epoch, and speaks with the agent.
+func (p *product) movedFrom(t *testing.T, node string, before lease) (after lease) {
+	t.Helper()
+	eventually(t, "another control plane commands the node", func() string {
+		if after = p.lease(t, node); after.pid == before.pid || after.epoch <= before.epoch {
+			return "the lease is where it was"
+		}
+		return ""
+	})
+	return after
+}
+
+func deploysThrough(t *testing.T, who *person, name string) {
+	t.Helper()
+	d := who.deployed(t, "stays", name, nil)
+	who.remove(t, d.Id)
+}
+
+// everyReplicaServes watches on one control plane what is done through another.
+func everyReplicaServes(t *testing.T, first, second replica) {
+	t.Helper()
+	d := first.admin.deploy(t, "stays", "watched", nil)
+	live := second.admin.follow(t, "/deployments/"+d.Id+"/events", "")
+	live.awaitData(t, "deployment", `"status":"ready"`)
+	list := first.admin.follow(t, "/events", "")
+	second.admin.remove(t, d.Id)
+	list.awaitData(t, "deployment", `"status":"removed"`)
+	first.admin.await(t, d.Id, apiclient.DeploymentStatusRemoved)
+}
+
+// logged says what is missing in a process's log.
+func logged(p *process, text string) (missing string) {
+	log, err := os.ReadFile(p.log)
+	switch {
+	case err != nil:
+		return err.Error()
+	case !strings.Contains(string(log), text):
+		return "its log does not say " + text
+	}
+	return ""
+}
