@@ -116,8 +116,22 @@ func (s *session) send(ctx context.Context, all []wire.Goals) error {
 		if err := s.Failpoint.Hit(place + ".sent"); err != nil {
 			return err
 		}
+		err := s.Lifecycle.Delivered(ctx, s.actor, begun(m.Goals))
+		if err := s.mayFail(ctx, "delivery", err); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// begun are the runs that the goals ask the agent to do, or to go on with.
+func begun(goals []wire.Goal) (runs []controlplane.RunID) {
+	for _, g := range goals {
+		if g.Want == wire.WantPresent && !g.Ready {
+			runs = append(runs, controlplane.RunID(g.Run))
+		}
+	}
+	return runs
 }
 
 // failpointOf begins the names of the places that goals pass on their way.
