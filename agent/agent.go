@@ -34,9 +34,12 @@ type Config struct {
 	Failpoint failpoint.Hook
 	// DiskPatience is how long one write to Data may take; default 60 s.
 	DiskPatience time.Duration
-	// ListEvery and VitalsEvery default to 10 s and 5 s.
-	ListEvery   time.Duration
-	VitalsEvery time.Duration
+	// ListEvery, VitalsEvery, InventoryEvery and ProbeEvery default to 10 s, 5 s,
+	// a minute and ten minutes. A negative ProbeEvery means never.
+	ListEvery      time.Duration
+	VitalsEvery    time.Duration
+	InventoryEvery time.Duration
+	ProbeEvery     time.Duration
 }
 
 // Agent is one node's. See the package comment for what it promises.
@@ -68,15 +71,19 @@ type Agent struct {
 	// report and relist wake the session's sender and the reconcile loop.
 	report broadcast
 	relist chan struct{}
+	// record keeps measurements; lookAgain wakes watchNode.
+	record    *record
+	lookAgain chan struct{}
 
-	mu       sync.Mutex
-	views    map[string]view
-	wanted   map[string]wish
-	wishes   int64
-	progress map[progressKey]*sign
-	health   map[progressKey]Probed
-	vitals   *wire.Vitals
-	session  *wire.AgentSession
+	mu        sync.Mutex
+	inventory inventory
+	views     map[string]view
+	wanted    map[string]wish
+	wishes    int64
+	progress  map[progressKey]*sign
+	health    map[progressKey]Probed
+	vitals    *wire.Vitals
+	session   *wire.AgentSession
 }
 
 // deployment is one machine and what runs for it.
@@ -121,6 +128,12 @@ func New(c Config, r Runtime) (*Agent, error) {
 	if c.VitalsEvery <= 0 {
 		c.VitalsEvery = 5 * time.Second
 	}
+	if c.InventoryEvery <= 0 {
+		c.InventoryEvery = time.Minute
+	}
+	if c.ProbeEvery == 0 {
+		c.ProbeEvery = 10 * time.Minute // threats.md, T26
+	}
 	if c.DiskPatience <= 0 {
 		c.DiskPatience = time.Minute // faults.md, F24
 	}
@@ -129,6 +142,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 	}
 	a := &Agent{config: c, runtime: r, log: c.Log, inbox: newInbox(), logs: newLogbook(),
 		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
+		record: newRecord(), lookAgain: make(chan struct{}, 1),
 		views: map[string]view{}, wanted: map[string]wish{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
 		pulls: newPulls(), hangs: make(chan struct{})}
@@ -219,6 +233,8 @@ func (a *Agent) run(ctx context.Context) error {
 	group.Go(func() error { return a.loop(ctx) })
 	group.Go(func() error { return a.reconcile(ctx) })
 	group.Go(func() error { return a.measure(ctx) })
+	group.Go(func() error { return a.watchNode(ctx) })
+	group.Go(func() error { return a.watchIsolation(ctx) })
 	group.Go(func() error { return a.serve(ctx) })
 	err := group.Wait()
 	a.ops.Wait()

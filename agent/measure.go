@@ -108,6 +108,7 @@ func (a *Agent) check(ctx context.Context) {
 		}
 	}
 	a.vitals = &vitals
+	a.record.add(time.Now(), vitals)
 }
 
 // readyServices are the ones that should be up.

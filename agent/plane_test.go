@@ -39,6 +39,11 @@ type plane struct {
 	silent  bool
 	welcome wire.Welcome
 	vitals  wire.Vitals
+	// inventory is the last that was told of a change, samples what is stored by
+	// the agent's life; while deaf, nothing is stored and nothing answered.
+	inventory wire.Inventory
+	samples   map[string][]int64
+	deaf      bool
 }
 
 func newPlane(t *testing.T) *plane {
@@ -141,6 +146,10 @@ func (n *node) serve(s *wire.Session) {
 			n.answer(ctx, s, r)
 		case wire.Vitals:
 			n.update(func() { n.plane.vitals = r })
+		case wire.Samples:
+			n.store(ctx, s, r)
+		case wire.InventoryChanged:
+			n.update(func() { n.plane.inventory = r.Inventory })
 		}
 	}
 }

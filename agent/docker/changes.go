@@ -39,6 +39,7 @@ func (d *Docker) Changes(ctx context.Context) <-chan struct{} {
 func (d *Docker) watch(ctx context.Context, hints chan<- struct{}) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	d.lives.Add(1)
 	stream := d.api.Events(ctx, client.EventsListOptions{Filters: d.names.ours("")})
 	hint(hints)
 	good := false
@@ -55,6 +56,10 @@ func (d *Docker) watch(ctx context.Context, hints chan<- struct{}) bool {
 		}
 	}
 }
+
+// Restarts grows with each connection to the engine's events: one that ends is
+// how a restart looks from here.
+func (d *Docker) Restarts() int64 { return d.lives.Load() }
 
 func hint(hints chan<- struct{}) {
 	select {

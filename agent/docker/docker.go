@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -63,9 +64,14 @@ type Docker struct {
 	sweeps sweeps
 	ahead  ahead
 	usage  usage
+	// lives counts connections to the engine's events.
+	lives atomic.Int64
 }
 
-var _ agent.Runtime = (*Docker)(nil)
+var (
+	_ agent.Runtime = (*Docker)(nil)
+	_ agent.Prober  = (*Docker)(nil)
+)
 
 // New connects to the engine and checks the folders. An engine that does not
 // answer is an error that wraps agent.ErrUnavailable; any other error is a

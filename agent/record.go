@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+)
+
+const (
+	// recordLength is an hour of samples at the usual pace: a control plane that
+	// is away for longer leaves a gap in the curves, and none in anything else.
+	recordLength = 720
+	// recordPoints bounds what a node with many services keeps, to some two
+	// megabytes: one point per sample and one more per service in it.
+	recordPoints = 20_000
+	// samplesAtLeast go together, samplesAtMost and pointsAtMost fit a message.
+	samplesAtLeast = 3
+	samplesAtMost  = 60
+	pointsAtMost   = 2_000
+	// samplesAgain is when an answer is no longer waited for.
+	samplesAgain = 30 * time.Second
+)
+
+// record keeps measurements until the control plane has stored them. The oldest
+// give way when it is full.
+type record struct {
+	// boot tells the numbers of this life of the agent from those of others.
+	boot string
+
+	mu     sync.Mutex
+	last   int64
+	stored int64
+	kept   []measurement
+	points int
+}
+
+// measurement is a sample and when it was taken, by the clock that no one sets.
+type measurement struct {
+	at     time.Time
+	sample wire.Sample
+}
+
+func newRecord() *record { return &record{boot: rand.Text()} }
+
+// add numbers a measurement and keeps it.
+func (r *record) add(at time.Time, v wire.Vitals) {
+	s := wire.Sample{CPU: v.CPU, Memory: v.MemoryUsed, DiskFree: v.DiskFree, Flow: v.Flow}
+	for _, u := range v.Services {
+		s.Services = append(s.Services, wire.ServiceUse{Deployment: u.Deployment, Step: u.Step,
+			CPU: u.CPU, Memory: u.Memory, Flow: u.Flow})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last++
+	s.Number = r.last
+	r.kept = append(r.kept, measurement{at, s})
+	r.points += size(s)
+	for len(r.kept) > 1 && (len(r.kept) > recordLength || r.points > recordPoints) {
+		r.dropLocked(1)
+	}
+}
+
+func size(s wire.Sample) int { return 1 + len(s.Services) }
+
+func (r *record) dropLocked(n int) {
+	for _, m := range r.kept[:n] {
+		r.points -= size(m.sample)
+	}
+	clear(r.kept[:n]) // The array lives on below the slice.
+	r.kept = r.kept[n:]
+}
+
+// done forgets what is in the database.
+func (r *record) done(a wire.Stored) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.Boot != r.boot {
+		return
+	}
+	r.stored = max(r.stored, min(a.Number, r.last))
+	n := 0
+	for n < len(r.kept) && r.kept[n].sample.Number <= a.Number {
+		n++
+	}
+	r.dropLocked(n)
+}
+
+// isStored reports whether a number is in the database.
+func (r *record) isStored(number int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return number <= r.stored
+}
+
+// batch is the oldest of what is not stored, as one message; empty when that is
+// too little to send.
+func (r *record) batch(now time.Time) wire.Samples {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := wire.Samples{Boot: r.boot}
+	if len(r.kept) < samplesAtLeast {
+		return out
+	}
+	points := 0
+	for _, m := range r.kept[:min(len(r.kept), samplesAtMost)] {
+		if points += size(m.sample); points > pointsAtMost && len(out.Items) > 0 {
+			break
+		}
+		m.sample.Age = max(0, now.Sub(m.at).Milliseconds())
+		out.Items = append(out.Items, m.sample)
+	}
+	return out
+}

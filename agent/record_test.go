@@ -1,0 +1,195 @@
+package agent_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/agent/wire/wiretest"
+)
+
+// store keeps samples once, as the database does, and says so.
+func (p *plane) store(ctx context.Context, s *wire.Session, r wire.Samples) {
+	last := int64(0)
+	p.update(func() {
+		if p.deaf {
+			return
+		}
+		if p.samples == nil {
+			p.samples = map[string][]int64{}
+		}
+		for _, item := range r.Items {
+			last = item.Number
+			if have := p.samples[r.Boot]; len(have) == 0 || have[len(have)-1] < item.Number {
+				p.samples[r.Boot] = append(have, item.Number)
+			}
+		}
+	})
+	if last > 0 {
+		_ = s.Send(ctx, wire.Stored{Boot: r.Boot, Number: last})
+	}
+}
+
+// stored is what there is of the only life. The lock is held.
+func (p *plane) stored() []int64 {
+	for _, numbers := range p.samples {
+		return numbers
+	}
+	return nil
+}
+
+// What is measured while the link is down, and what was sent and not stored,
+// comes after it: no number is missing.
+func TestRecord_LeavesNoGapWhenTheLinkIsCut(t *testing.T) {
+	p := newPlane(t)
+	r := &changing{Runtime: dummy.New(dummy.Knobs{})}
+	n := p.bootFast(r, -1)
+	s := n.connect()
+	p.until("samples", func() bool { return len(p.stored()) >= 3 })
+	p.update(func() { p.deaf = true })
+	before := 0
+	p.update(func() { before = len(p.stored()) })
+	_ = s.Close(wire.CodeGone, "the test cuts the link")
+	r.awaitVitals(t, 6)
+	p.update(func() { p.deaf = false })
+	n.connect()
+	p.until("more samples", func() bool { return len(p.stored()) > before+6 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.samples) != 1 {
+		t.Fatalf("one life has %d names", len(p.samples))
+	}
+	for i, number := range p.stored() {
+		if number != int64(i+1) {
+			t.Fatalf("stored %v", p.stored())
+		}
+	}
+}
+
+// changing is a node whose inventory and isolation change.
+type changing struct {
+	*dummy.Runtime
+	mu       sync.Mutex
+	gpus     []wire.GPU
+	found    wire.Check
+	restarts int64
+	probes   int
+	vitals   int
+}
+
+func (c *changing) Vitals(ctx context.Context, s []agent.ServiceSpec) (wire.Vitals, error) {
+	c.set(func() { c.vitals++ })
+	return c.Runtime.Vitals(ctx, s)
+}
+
+// awaitVitals waits for some more measurements.
+func (c *changing) awaitVitals(t *testing.T, more int) {
+	t.Helper()
+	now := func() (n int) {
+		c.set(func() { n = c.vitals })
+		return n
+	}
+	deadline := time.Now().Add(patience)
+	for first := now(); now() < first+more; {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is measured any more")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (c *changing) Inventory(ctx context.Context) (wire.Inventory, error) {
+	i, err := c.Runtime.Inventory(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i.GPUs = slices.Clone(c.gpus)
+	return i, err
+}
+
+func (c *changing) ProbeIsolation(context.Context) wire.Check {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probes++
+	return c.found
+}
+
+func (c *changing) Restarts() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.restarts
+}
+
+func (c *changing) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+// bootFast starts an agent that looks at its node all the time.
+func (p *plane) bootFast(r agent.Runtime, probeEvery time.Duration) *node {
+	pipes := wiretest.NewPipes()
+	a, err := agent.New(agent.Config{Data: p.t.TempDir(), Token: &p.token, Build: "dev",
+		Listener: pipes, Log: slog.New(slog.DiscardHandler), InventoryEvery: 20 * time.Millisecond,
+		VitalsEvery: 50 * time.Millisecond, ProbeEvery: probeEvery}, r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n := &node{plane: p, agent: a, pipes: pipes, cancel: cancel, done: make(chan error, 1)}
+	go func() { n.done <- a.Run(ctx) }()
+	p.t.Cleanup(n.stop)
+	return n
+}
+
+// A change of the node is told over the live link.
+func TestInventory_IsToldWhenItChanges(t *testing.T) {
+	p := newPlane(t)
+	r := &changing{Runtime: dummy.New(dummy.Knobs{})}
+	n := p.bootFast(r, -1)
+	n.connect()
+	p.until("the welcome", func() bool { return p.welcome.Inventory.Hostname != "" })
+	if p.welcome.At.IsZero() {
+		t.Error("the welcome does not tell the agent's clock")
+	}
+	r.set(func() { r.gpus = []wire.GPU{{Model: "NVIDIA L4", Memory: 24 << 30}} })
+	p.until("the new card", func() bool { return len(p.inventory.GPUs) == 1 })
+}
+
+// A lost isolation is told, stays told while nobody can try again, and ends
+// with a good probe, which a restart of the engine brings about.
+func TestIsolation_IsToldUntilItIsBack(t *testing.T) {
+	p := newPlane(t)
+	r := &changing{Runtime: dummy.New(dummy.Knobs{}),
+		found: wire.Check{ID: "isolation", Severity: wire.SeverityCritical, Detail: "open"}}
+	n := p.bootFast(r, 50*time.Millisecond)
+	n.connect()
+	severity := func() wire.Severity {
+		for _, c := range p.inventory.Checks {
+			if c.ID == "isolation" {
+				return c.Severity
+			}
+		}
+		return ""
+	}
+	p.until("the alarm", func() bool { return severity() == wire.SeverityCritical })
+	again := 0
+	r.set(func() { r.found.Severity, again = wire.SeverityUnknown, r.probes+2 })
+	p.until("two more probes", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.probes >= again
+	})
+	p.mu.Lock()
+	if severity() != wire.SeverityCritical {
+		t.Errorf("a probe that could not be made turned the alarm to %q", severity())
+	}
+	p.mu.Unlock()
+	r.set(func() { r.found.Severity, r.restarts = wire.SeverityOK, 1 })
+	p.until("the all-clear", func() bool { return severity() == wire.SeverityOK })
+}
