@@ -1,0 +1,247 @@
+package lifecycle_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// bench is a queue that hands out turns as the database does: behind what was
+// started last, and behind the last of the same priority.
+type bench struct {
+	clock   float64
+	next    int
+	waiting []lifecycle.Waiting
+	prio    map[string]int
+}
+
+func (b *bench) arrive(priority int, w lifecycle.Waiting) string {
+	if b.prio == nil {
+		b.prio = map[string]int{}
+	}
+	b.next++
+	w.Run, w.Queued = fmt.Sprintf("run-%06d", b.next), noon.Add(time.Duration(b.next))
+	last := b.clock
+	for _, other := range b.waiting {
+		if b.prio[other.Run] == priority {
+			last = max(last, other.Turn)
+		}
+	}
+	w.Turn = last + controlplane.TurnStep(priority)
+	b.prio[w.Run] = priority
+	b.waiting = append(b.waiting, w)
+	return w.Run
+}
+
+// admit goes through the queue once and takes out who started.
+func (b *bench) admit(nodes []lifecycle.Candidate) []lifecycle.Start {
+	done := lifecycle.Admit(noon, nodes, b.waiting)
+	for _, s := range done.Start {
+		b.clock = max(b.clock, s.Turn)
+		b.waiting = slices.DeleteFunc(b.waiting,
+			func(w lifecycle.Waiting) bool { return w.Run == s.Run })
+	}
+	return done.Start
+}
+
+func oneAtATime(running int) []lifecycle.Candidate {
+	n := roomy("n")
+	n.Settings.RunLimit, n.Runs = 1, running
+	return []lifecycle.Candidate{n}
+}
+
+// Of those that wait together, lower priorities come first, and equal ones in
+// the order they came.
+func TestAdmit_LowerFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b bench
+		priorities := rapid.SliceOfNDistinct(rapid.IntRange(0, controlplane.MaxPriority), 1, 12,
+			rapid.ID).Draw(t, "priorities")
+		for _, p := range priorities {
+			b.arrive(p, lifecycle.Waiting{Node: "n", Ask: small()})
+		}
+		var got []int
+		for len(b.waiting) > 0 {
+			started := b.admit(oneAtATime(0))
+			if len(started) != 1 {
+				t.Fatalf("%d started on a node that takes one", len(started))
+			}
+			got = append(got, b.prio[started[0].Run])
+		}
+		if !slices.IsSorted(got) {
+			t.Fatalf("started in the order %v", got)
+		}
+	})
+}
+
+// However many better ones keep coming, the least important run starts, after a
+// number of others that is known beforehand: it never starves.
+func TestAdmit_NobodyStarves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b bench
+		for range rapid.IntRange(0, 5).Draw(t, "already there") {
+			b.arrive(rapid.IntRange(0, 255).Draw(t, "earlier"),
+				lifecycle.Waiting{Node: "n", Ask: small()})
+		}
+		last := b.arrive(controlplane.MaxPriority, lifecycle.Waiting{Node: "n", Ask: small()})
+		storm := rapid.IntRange(32, 255).Draw(t, "storm")
+		most := int(b.turn(last)/controlplane.TurnStep(storm)) + len(b.waiting) + 1
+		for range most {
+			for b.count(storm) < 3 {
+				b.arrive(storm, lifecycle.Waiting{Node: "n", Ask: small()})
+			}
+			for _, s := range b.admit(oneAtATime(0)) {
+				if s.Run == last {
+					return
+				}
+			}
+		}
+		t.Fatalf("%d others of priority %d went first", most, storm)
+	})
+}
+
+func (b *bench) turn(run string) float64 {
+	i := slices.IndexFunc(b.waiting, func(w lifecycle.Waiting) bool { return w.Run == run })
+	return b.waiting[i].Turn
+}
+
+// While two priorities always have somebody waiting, each gets its share: half
+// as much for every 32 steps, and never nothing.
+func TestAdmit_SharesByPriority(t *testing.T) {
+	var b bench
+	served := map[int]int{}
+	for range 900 {
+		for _, p := range []int{64, 96, 128} {
+			for b.count(p) < 3 {
+				b.arrive(p, lifecycle.Waiting{Node: "n", Ask: small()})
+			}
+		}
+		for _, s := range b.admit(oneAtATime(0)) {
+			served[b.prio[s.Run]]++
+		}
+	}
+	for p, want := range map[int]float64{64: 4. / 7, 96: 2. / 7, 128: 1. / 7} {
+		if share := float64(served[p]) / 900; share < want-0.02 || share > want+0.02 {
+			t.Errorf("priority %d got %.3f of the runs, want %.3f", p, share, want)
+		}
+	}
+}
+
+func (b *bench) count(priority int) (n int) {
+	for _, w := range b.waiting {
+		if b.prio[w.Run] == priority {
+			n++
+		}
+	}
+	return n
+}
+
+// Admission never promises what is not there, starts in the order of turns,
+// and leaves nobody out.
+func TestAdmit_NeverOverbooks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := someNodes(t)
+		for i := range nodes {
+			nodes[i].Waiting = 0
+		}
+		var b bench
+		for range rapid.IntRange(0, 8).Draw(t, "waiting") {
+			w := lifecycle.Waiting{Ask: anAsk(t)}
+			if len(nodes) > 0 && rapid.Bool().Draw(t, "has a node") {
+				w.Node = rapid.SampledFrom(nodes).Draw(t, "node").ID
+			}
+			if rapid.Bool().Draw(t, "in a hurry") {
+				w.Deadline = noon.Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "by")) * time.Hour)
+			}
+			b.arrive(rapid.IntRange(0, 255).Draw(t, "priority"), w)
+		}
+		got := lifecycle.Admit(noon, nodes, b.waiting)
+		if len(got.Start)+len(got.Late)+len(got.Stand) != len(b.waiting) {
+			t.Fatalf("%d wait, %+v", len(b.waiting), got)
+		}
+		for _, n := range nodes {
+			fits(t, n, got.Start)
+		}
+		for _, s := range got.Late {
+			if s.Deadline.IsZero() || !s.Deadline.Before(noon) || s.Reason == "" {
+				t.Fatalf("late: %+v", s)
+			}
+		}
+		places := map[string]int{}
+		for _, s := range got.Stand {
+			places[s.Node]++
+			if s.Position != places[s.Node] || s.Reason == "" {
+				t.Fatalf("stands %+v", s)
+			}
+		}
+		calm := lifecycle.Admit(time.Time{}, nodes, b.waiting)
+		if len(calm.Late) > 0 {
+			t.Fatalf("late without a clock: %+v", calm.Late)
+		}
+	})
+}
+
+// fits adds up what was started on a node.
+func fits(t *rapid.T, n lifecycle.Candidate, started []lifecycle.Start) {
+	memory := n.Memory - n.AllocatedMemory - n.ForeignMemory
+	cpu := n.CPU*lifecycle.CPUOvercommit - n.AllocatedCPU
+	runs, gpus := n.Runs, len(n.Taken)
+	placed := 0
+	for _, s := range started {
+		if s.Node == "" && s.On.ID == n.ID {
+			memory -= int64(s.Ask.MemoryMiB) << 20
+			cpu -= s.Ask.CPU
+			gpus += s.Ask.GPUs
+			placed++
+		}
+		if s.On.ID == n.ID {
+			runs++
+			if !n.Enabled || !n.Online || !n.Trusted {
+				t.Fatalf("started on %+v", n)
+			}
+		}
+	}
+	if placed > 0 && (memory < 0 || cpu < 0 || gpus > len(n.GPUs)) {
+		t.Fatalf("%s is overbooked: %d bytes, %.1f CPU, %d GPUs", n.Name, memory, cpu, gpus)
+	}
+	if limit := n.Settings.RunLimit; limit > 0 && runs > max(limit, n.Runs) {
+		t.Fatalf("%s takes %d runs and has %d", n.Name, limit, runs)
+	}
+}
+
+// A large deployment that waits is not overtaken by small ones for ever: the
+// node it could use is kept for it.
+func TestAdmit_KeepsRoomForWhoCameFirst(t *testing.T) {
+	n := roomy("n")
+	n.AllocatedMemory = n.Memory - 1<<30
+	large, little := small(), small()
+	large.MemoryMiB, little.MemoryMiB = 4<<10, 256
+	var b bench
+	first := b.arrive(128, lifecycle.Waiting{Ask: large})
+	b.arrive(128, lifecycle.Waiting{Ask: little})
+	got := lifecycle.Admit(noon, []lifecycle.Candidate{n}, b.waiting)
+	if len(got.Start) != 0 || len(got.Stand) != 2 || got.Stand[0].Run != first ||
+		!strings.Contains(got.Stand[1].Reason, "1 deployment waits earlier") {
+		t.Fatalf("%+v", got)
+	}
+	// One that could never use the node does not keep it.
+	b.waiting[0].Ask.Placement.Required = []controlplane.Selector{"zone=moon"}
+	if got := lifecycle.Admit(noon, []lifecycle.Candidate{n}, b.waiting); len(got.Start) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	b.waiting[0].Ask.Placement.Required = nil
+	n.AllocatedMemory = 0
+	if got := lifecycle.Admit(noon, []lifecycle.Candidate{n}, b.waiting); len(got.Start) != 2 ||
+		got.Start[0].Run != first {
+		t.Fatalf("%+v", got)
+	}
+}
