@@ -41,6 +41,8 @@ func (s *session) take(ctx context.Context, r wire.Report) error {
 		return s.mayFail(ctx, "progress", s.Lifecycle.ObserveProgress(ctx, s.actor, progress(r)))
 	case wire.Vitals:
 		return s.vitals(ctx, r)
+	case wire.Samples, wire.InventoryChanged:
+		return nil
 	case wire.TokenRefused:
 		select {
 		case s.refused <- r.Kid:
