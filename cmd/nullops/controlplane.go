@@ -130,7 +130,7 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	b.images = registry.New(registry.Config{})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
 		IssueToken: b.issueToken, AllowLoopback: b.settings.HTTP.loopback(),
-		Deny: b.settings.ours, Log: b.log})
+		Deny: newOwnAddresses(b.settings).include, Log: b.log})
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail})
 	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}

@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
 )
 
 // reason is what people read beside "offline": what is the matter, and what to
@@ -13,9 +14,13 @@ import (
 func reason(err error) string {
 	var op *net.OpError
 	var closed *wire.CloseError
+	var said *controlplane.Error
 	switch {
 	case err == nil:
 		return "the link was closed"
+	case errors.As(err, &said):
+		// A name that leads to an address no node may have, for one.
+		return said.Message
 	case errors.Is(err, errRevoked):
 		return errRevoked.Error()
 	case errors.Is(err, errNoToken):
