@@ -46,6 +46,7 @@ export const texts = {
     pending: "Waiting",
     pulling: "Pulling",
     running: "Running",
+    waiting: "Waiting for an answer",
     done: "Done",
     undone: "Undone",
     skipped: "Skipped",
@@ -170,6 +171,22 @@ export const texts = {
     refresh: "Refresh",
     unread: "The tags could not be read.",
   },
+  approval: {
+    label: (step: string) => `Question of ${step}`,
+    whom: (teams: string[], users: string[]) => {
+      const who = [...teams.map((team) => `anyone of ${team}`), ...users];
+      return `The run waits for ${who.length > 0 ? who.join(", ") : "anyone with Full"}.`;
+    },
+    until: (at: string) => `It fails at ${at}.`,
+    answered: (who: string, yes: boolean, at: string, node: string) => `${who} ${yes ? "approved" : "rejected"} it at ${at}; ${node || "the node"} has yet to hear of it.`,
+    yes: "Yes, go on",
+    no: "No, undo",
+    busy: "Answering…",
+    choose: "Choose",
+    required: "Needed to go on.",
+    rejectTitle: (name: string) => `Undo ${name}?`,
+    rejectBody: "The run fails, and every finished step is undone in reverse order. An answer cannot be changed.",
+  },
   page: {
     crumbs: "Deployments",
     tabs: { run: "Run", services: "Services", history: "History" },
@@ -223,6 +240,8 @@ export const texts = {
     latest: "Show the latest",
     service: "service",
     plugin: "plugin",
+    approval: "approval",
+    metadata: "Reported",
     waitingFor: (steps: string) => `Waiting for ${steps}`,
     layers: (here: number, all: number) => `${here} of ${plural(all, "layer")} here`,
     lastSign: (age: string) => `Last sign of life ${age}`,

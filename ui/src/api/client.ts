@@ -3,6 +3,7 @@ import type { components, paths } from "./schema.gen";
 
 export type Schemas = components["schemas"];
 export type Deployment = Schemas["Deployment"];
+export type Question = Schemas["Question"];
 export type Run = Schemas["Run"];
 export type Step = Schemas["Step"];
 export type LogLine = Schemas["LogLine"];

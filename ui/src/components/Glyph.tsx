@@ -77,6 +77,13 @@ const shapes = {
     </>
   ),
   pending: <circle cx="8" cy="8" r="4.6" {...line} />,
+  waiting: (
+    <>
+      <path d="M8 1.6 14.4 8 8 14.4 1.6 8Z" {...round} />
+      <path d="M6.6 6.5a1.5 1.5 0 1 1 2.1 1.4c-.5.2-.7.5-.7.9" {...round} strokeWidth={1.4} />
+      <circle cx="8" cy="10.8" r=".8" fill="currentColor" />
+    </>
+  ),
   pulling: (
     <>
       <circle cx="8" cy="8" r="6" {...line} strokeDasharray="1.6 2.17" />

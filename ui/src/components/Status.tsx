@@ -20,6 +20,7 @@ const looks: Record<string, string> = {
   unhealthy: "failed",
   starting: "applying",
   stopped: "offline",
+  waiting: "approval",
 };
 
 export function lookOf(state: string): string {

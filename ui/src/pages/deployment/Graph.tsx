@@ -147,7 +147,7 @@ function FlowEdge({ data }: EdgeProps<Edge<EdgeData>>) {
 export function edgeState(from?: Step, to?: Step): string {
   if (!from || !to) return "pending";
   if (from.status === "undone" || from.status === "undoing") return "undone";
-  if (to.status === "running" || to.status === "pulling")
+  if (to.status === "running" || to.status === "pulling" || to.status === "waiting")
     return from.status === "done" ? "running" : "pending";
   if (to.status === "failed" && from.status === "done") return "failed";
   return from.status === "done" && (to.status === "done" || to.status === "undone")

@@ -7,6 +7,7 @@ import { between, clock, duration } from "@/components/time";
 import { texts } from "@/texts";
 import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
+import { Approval } from "./Approval";
 import { Safe } from "./StepPanel";
 
 const t = texts.page;
@@ -29,6 +30,7 @@ export function Header({ deployment, steps, run }: Props) {
       </div>
       <Facts deployment={deployment} />
       <Box deployment={deployment} steps={steps} />
+      <Approval deployment={deployment} />
     </div>
   );
 }

@@ -29,7 +29,7 @@ export function StepPanel({ watch, run, step, show, name }: Props) {
         <StatusMark state={step.status} />
         <h2 className="tr max-w-[50%] shrink-0">{step.key}</h2>
         <span className="t3 tr">
-          {step.kind === "plugin" ? t.plugin : t.service} {step.title}
+          {step.kind === "approval" ? t.approval : `${t[step.kind]} ${step.title}`}
         </span>
         <Spent step={step} />
       </div>
@@ -46,7 +46,10 @@ export function StepPanel({ watch, run, step, show, name }: Props) {
       {show ? <div className="sub">{tabs}</div> : null}
       {show === "input" ? <Values values={step.inputs} none={t.noInput} /> : null}
       {show === "output" ? (
-        <Values values={step.outputs} none={step.ended_at ? t.noOutput : t.noOutputYet} />
+        <Values
+          values={{ ...step.outputs, ...metadata(step) }}
+          none={step.ended_at ? t.noOutput : t.noOutputYet}
+        />
       ) : null}
       {show ? null : <Log watch={watch} run={run} step={step} name={name} tabs={tabs} />}
     </>
@@ -142,6 +145,13 @@ function Values({ values, none }: { values?: Record<string, unknown>; none: stri
         />
       ))}
     </dl>
+  );
+}
+
+/** What a plugin wants shown beside what it returned. */
+function metadata(step: Step): Record<string, string> {
+  return Object.fromEntries(
+    (step.metadata ?? []).map(({ name, value }) => [`${t.metadata}: ${name}`, value]),
   );
 }
 

@@ -107,12 +107,21 @@ function asStep(step: PipelineStep, at: number): Step {
     run: 0,
     key: step.key,
     position: at + 1,
-    kind: step.service ? "service" : "plugin",
-    title: [step.service?.name ?? step.plugin?.name, version].filter(Boolean).join(" "),
+    kind: kindOf(step),
+    title: [nameOf(step), version].filter(Boolean).join(" "),
     needs: step.needs ?? [],
     status: "pending",
     lines: 0,
   };
+}
+
+function kindOf(step: PipelineStep): Step["kind"] {
+  if (step.approval) return "approval";
+  return step.service ? "service" : "plugin";
+}
+
+function nameOf(step: PipelineStep): string | undefined {
+  return step.service?.name ?? step.plugin?.name ?? texts.page.approval;
 }
 
 function Detail({ step }: { step: PipelineStep }) {
@@ -123,7 +132,7 @@ function Detail({ step }: { step: PipelineStep }) {
       <div className="sth">
         <h2>{step.key}</h2>
         <span className="t3">
-          {service ? texts.page.service : texts.page.plugin} {service?.name ?? plugin?.name}
+          {texts.page[kindOf(step)]} {service?.name ?? plugin?.name}
         </span>
       </div>
       <dl className="kv pane content-start">
@@ -146,6 +155,9 @@ function Detail({ step }: { step: PipelineStep }) {
           <Value key={key} name={key} value={value} />
         ))}
         {Object.entries(plugin?.parameters ?? {}).map(([key, value]) => (
+          <Value key={key} name={key} value={value} />
+        ))}
+        {Object.entries(step.approval ?? {}).map(([key, value]) => (
           <Value key={key} name={key} value={value} />
         ))}
         {Object.entries(plugin?.secrets ?? {}).map(([key, value]) => (
