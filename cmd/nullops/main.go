@@ -52,7 +52,8 @@ func rootCommand() *cobra.Command {
 		forgetCommand(), openCommand(),
 		nodeCommand(), auditCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),
-		ingressCommand(), migrateCommand(), keysCommand())...)
+		ingressCommand(), migrateCommand(), backupCommand(),
+		restoreCommand(), keysCommand())...)
 	root.AddCommand(inGroup("make", pluginCommand())...)
 	root.AddCommand(settingsHelp())
 	return root

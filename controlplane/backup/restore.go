@@ -1,0 +1,221 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// ErrNoBackup means that the file is none of ours.
+var ErrNoBackup = errors.New("this is not a backup that 'nullops backup' wrote")
+
+// errDamaged is for a file that is cut off or was changed.
+var errDamaged = errors.New("the backup is cut off or was changed: use another one")
+
+// Read fills the empty database from a file. Nothing stays in it on failure.
+func Read(ctx context.Context, actor access.Actor, store *postgres.Store, files fs.FS,
+	keys *seal.Keyring, from io.Reader) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	file, err := newReader(keys, from)
+	if err != nil {
+		return err
+	}
+	l := &load{in: bufio.NewReaderSize(file, 1<<16)}
+	var h header
+	if err := l.line(&h); err != nil {
+		return err
+	}
+	if err := known(files, h); err != nil {
+		return err
+	}
+	return store.Load(ctx, files, h.Schema, l)
+}
+
+// known refuses a backup of a newer release than this program.
+func known(files fs.FS, h header) error {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return err
+	}
+	newest := int64(0)
+	for _, name := range names {
+		var version int64
+		if _, err := fmt.Sscanf(name, "%d_", &version); err == nil {
+			newest = max(newest, version)
+		}
+	}
+	if h.Schema < 1 || h.Schema > newest {
+		return fmt.Errorf("the backup is from release %s with schema %d, this program knows %d: "+
+			"restore it with that release or a newer one", h.Build, h.Schema, newest)
+	}
+	return nil
+}
+
+// load reads tables out of the sealed stream.
+type load struct {
+	in   *bufio.Reader
+	rows *rows
+}
+
+func (l *load) line(into any) error {
+	line, err := l.in.ReadSlice('\n')
+	if err != nil {
+		return damaged(err)
+	}
+	if err := json.Unmarshal(line, into); err != nil {
+		return errDamaged
+	}
+	return nil
+}
+
+// Table gives the next table. What was not read of the one before is skipped.
+func (l *load) Table() (postgres.DumpTable, io.Reader, error) {
+	var t postgres.DumpTable
+	if l.rows != nil {
+		if _, err := io.Copy(io.Discard, l.rows); err != nil {
+			return t, nil, err
+		}
+	}
+	if err := l.line(&t); err != nil {
+		return t, nil, err
+	}
+	if t.Name == "" {
+		return t, nil, l.nothingElse()
+	}
+	l.rows = &rows{in: l.in}
+	return t, l.rows, nil
+}
+
+// nothingElse proves that the stream ends here, with its last piece.
+func (l *load) nothingElse() error {
+	_, err := l.in.ReadByte()
+	if errors.Is(err, io.EOF) {
+		return io.EOF
+	}
+	return damaged(err)
+}
+
+// rows reads blocks up to the empty one.
+type rows struct {
+	in   io.Reader
+	left uint32
+	done bool
+}
+
+func (r *rows) Read(p []byte) (int, error) {
+	if r.done {
+		return 0, io.EOF
+	}
+	if r.left == 0 {
+		if err := binary.Read(r.in, binary.BigEndian, &r.left); err != nil {
+			return 0, damaged(err)
+		}
+		if r.done = r.left == 0; r.done {
+			return 0, io.EOF
+		}
+	}
+	n, err := r.in.Read(p[:min(len(p), int(r.left))])
+	r.left -= uint32(n)
+	if errors.Is(err, io.EOF) {
+		err = errDamaged
+	}
+	return n, err
+}
+
+// reader opens pieces.
+type reader struct {
+	keys  *seal.Keyring
+	in    io.Reader
+	id    string
+	n     int
+	piece []byte
+	last  bool
+}
+
+func newReader(keys *seal.Keyring, in io.Reader) (*reader, error) {
+	head := make([]byte, len(magic)+16)
+	if _, err := io.ReadFull(in, head); err != nil || string(head[:len(magic)]) != magic {
+		return nil, ErrNoBackup
+	}
+	return &reader{keys: keys, in: in, id: hex.EncodeToString(head[len(magic):])}, nil
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	for len(r.piece) == 0 {
+		if r.last {
+			return 0, r.end()
+		}
+		if err := r.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, r.piece)
+	r.piece = r.piece[n:]
+	return n, nil
+}
+
+// end allows nothing behind the last piece.
+func (r *reader) end() error {
+	if n, _ := io.ReadFull(r.in, make([]byte, 1)); n > 0 {
+		return errDamaged
+	}
+	return io.EOF
+}
+
+func (r *reader) next() error {
+	head := make([]byte, 5)
+	if _, err := io.ReadFull(r.in, head); err != nil {
+		return errDamaged
+	}
+	size := binary.BigEndian.Uint32(head)
+	if size > mostSealed || head[4] > 1 {
+		return errDamaged
+	}
+	sealed := make([]byte, size)
+	if _, err := io.ReadFull(r.in, sealed); err != nil {
+		return errDamaged
+	}
+	r.last = head[4] == 1
+	piece, err := r.keys.Open(place(r.id, r.n, r.last), sealed)
+	if err != nil {
+		return r.unopened(sealed)
+	}
+	r.piece, r.n = piece, r.n+1
+	return nil
+}
+
+// unopened tells a missing key from a damaged file.
+func (r *reader) unopened(sealed []byte) error {
+	kid, err := seal.KidOf(sealed)
+	if err != nil {
+		return errDamaged
+	}
+	for _, have := range r.keys.Kids() {
+		if have == kid {
+			return fmt.Errorf("%w; or the key %s is not the one it was made with", errDamaged, kid)
+		}
+	}
+	return fmt.Errorf("the backup is sealed under the key %s, which is not in "+
+		"NULLOPS_MASTER_KEYS: add it", kid)
+}
+
+// damaged turns an early end into what it means.
+func damaged(err error) error {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, bufio.ErrBufferFull) {
+		return errDamaged
+	}
+	return err
+}
