@@ -72,6 +72,7 @@ func agentDies(t *testing.T, w *world) {
 		t.Errorf("the service was started anew: %s, was %s", now, container)
 	}
 	drifted(t, p, n, stays, url)
+	answeredWhileDead(t, p, n, book)
 	corrupted(t, p, n, stays, url)
 }
 
@@ -192,6 +193,7 @@ func controlPlaneDies(t *testing.T, w *world) {
 		p.admin.remove(t, d.Id)
 		n.nothingLeft(t, d.Id)
 	}
+	unansweredAlone(t, p, n, book)
 	wrongKey(t, p)
 }
 

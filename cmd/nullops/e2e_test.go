@@ -57,6 +57,9 @@ func TestEndToEnd(t *testing.T) {
 		{"Cancel", cancelAnywhere},
 		{"NodeTrust", nodeTrust},
 		{"NodeTokens", nodeTokens},
+		{"TwoHosts", twoHosts},
+		{"Revocations", revocations},
+		{"Drained", drained},
 		{"TwoNodes", twoNodes},
 		{"Masking", masking},
 		{"Isolation", isolation},
@@ -65,6 +68,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Registries", registries},
 		{"RefusedStarts", refusedStarts},
 		{"Access", accessLevels},
+		{"Approvals", approvals},
 		{"CommandLine", commandLine},
 	} {
 		t.Run(s.name, func(t *testing.T) {
