@@ -946,6 +946,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who waits, in the order of turns
+         * @description Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
+         *     ended, and how often a node was told to do them.
+         */
+        get: operations["listQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}": {
         parameters: {
             query?: never;
@@ -1795,6 +1816,57 @@ export interface components {
             versions?: {
                 [key: string]: string;
             };
+            /** @description Queue it when no node has room, or none has a run to spare; without it, the answer is a refusal then. */
+            wait?: boolean;
+            /**
+             * @description In the queue, lower ones come first; none waits for ever.
+             * @default 128
+             */
+            priority: number;
+            /** @description How long it may wait before it fails; without it, for ever. */
+            deadline_seconds?: number;
+        };
+        /** @description The way of a run through the queue: queued, started, ended. */
+        QueueEntry: {
+            run: number;
+            priority: number;
+            wait: boolean;
+            /** @description 1 for who is next; absent for who does not wait. */
+            position?: number;
+            /** @description What it waits for. */
+            reason?: string;
+            /** Format: date-time */
+            queued_at: string;
+            /** Format: date-time */
+            deadline?: string;
+            /**
+             * Format: date-time
+             * @description Absent for what never started.
+             */
+            started_at?: string;
+            /**
+             * Format: date-time
+             * @description When it started, was canceled, or had waited too long.
+             */
+            left_at?: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** @description How often a node was told to do it. It is more than once after a link was lost. */
+            attempts: number;
+        };
+        QueueItem: components["schemas"]["QueueEntry"] & {
+            id: components["schemas"]["Id"];
+            deployment_id: components["schemas"]["Id"];
+            deployment: string;
+            project: string;
+            environment: string;
+            /** @description Absent for who waits for room on any node. */
+            node?: string;
+            status: components["schemas"]["DeploymentStatus"];
+        };
+        QueueList: {
+            items: components["schemas"]["QueueItem"][];
+            next_cursor?: string;
         };
         Deployment: {
             id: components["schemas"]["Id"];
@@ -1835,6 +1907,7 @@ export interface components {
              */
             expires_at?: string;
             left?: string[];
+            queue?: components["schemas"]["QueueEntry"];
             level: components["schemas"]["Level"];
             question?: components["schemas"]["Question"];
         };
@@ -1988,6 +2061,7 @@ export interface components {
             /** Format: date-time */
             ended_at?: string;
             failure?: components["schemas"]["Failure"];
+            queue?: components["schemas"]["QueueEntry"];
             versions: components["schemas"]["ServiceVersion"][];
             steps: components["schemas"]["Step"][];
         };
@@ -3984,6 +4058,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listQueue: {
+        parameters: {
+            query?: {
+                environment?: string;
+                node?: string;
+                history?: boolean;
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueList"];
                 };
             };
             default: components["responses"]["Problem"];
