@@ -15,5 +15,6 @@ func (m *Machine) Plant(defect string) { m.defect = defect }
 func Defects() []string {
 	return []string{"skip the unknown step", "undo in forward order", "repeat every plugin",
 		"ready before probe", "accept a stale generation", "delete beside the plugin",
-		"effect before intent", "leave strays"}
+		"effect before intent", "leave strays",
+		"wait for an answer for ever"}
 }

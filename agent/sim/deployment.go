@@ -35,6 +35,8 @@ type deployment struct {
 	gone bool
 	// newest is the generation that the agent accepted last.
 	newest int64
+	// deadline is that of the question asked last.
+	deadline time.Time
 }
 
 // beginRun forgets what was true of the run before.
@@ -60,9 +62,10 @@ func (d *deployment) undoable(key pipeline.StepKey) bool {
 	return s.Plugin != nil && s.Plugin.Component.CanUndo()
 }
 
-func (d *deployment) goal(generation int64, want wire.Want, run string, ready bool) wire.Goal {
+func (d *deployment) goal(generation int64, want wire.Want, run string, ready bool,
+	answers map[pipeline.StepKey]wire.Answer) wire.Goal {
 	return wire.Goal{Deployment: d.id, Generation: generation, Want: want, Run: run,
-		Ready: ready, Pipeline: d.graph}
+		Ready: ready, Pipeline: d.graph, Answers: answers}
 }
 
 // newDeployment draws a pipeline of up to five steps.
@@ -72,10 +75,14 @@ func (w *world) newDeployment(id string) *deployment {
 	keys := []pipeline.StepKey{"a", "b", "c", "d", "e"}
 	for i := range 1 + w.random.IntN(5) {
 		s := pipeline.Step{Key: keys[i]}
-		if w.percent(45) {
+		switch n := w.random.IntN(100); {
+		case n < 12:
+			s.Approval = &pipeline.ApprovalStep{Prompt: "go on?",
+				TimeoutSeconds: 20 + w.random.IntN(60)}
+		case n < 52:
 			s.Service = &pipeline.ServiceStep{Name: string(keys[i]),
 				Ready: &pipeline.Readiness{IntervalSeconds: 1, Retries: 15}}
-		} else {
+		default:
 			c := &pipeline.Component{Idempotent: w.percent(40), Network: w.percent(50),
 				Actions: []string{"create"}}
 			if w.percent(85) {

@@ -30,9 +30,13 @@ type order struct {
 	status     string
 	canceled   bool
 	outputs    map[pipeline.StepKey][]byte
+	// waiting is the approval that the run waits at, answers what was said.
+	waiting pipeline.StepKey
+	answers map[pipeline.StepKey]wire.Answer
 	// told is what the present session was told.
-	told      int64
-	toldReady bool
+	told        int64
+	toldReady   bool
+	toldAnswers int
 }
 
 // The statuses of controlplane that matter here.
@@ -96,6 +100,7 @@ func (w *world) newRun(o *order) {
 	o.generation++
 	o.want, o.canceled, o.status = wire.WantPresent, false, queued
 	o.run, o.outputs = o.of.id+"-run"+itoa(o.runs), map[pipeline.StepKey][]byte{}
+	o.waiting, o.answers = "", nil
 	w.note("person wants", o.of.id, o.run)
 	w.tellGoals()
 }
@@ -141,7 +146,7 @@ func (p *plane) hear(w *world, n int, message any) {
 		w.toAgent(n, wire.Ack{Seq: p.last})
 		goals := wire.Goals{Full: true}
 		for _, o := range p.orders {
-			o.told, o.toldReady = o.generation, o.status == ready
+			o.told, o.toldReady, o.toldAnswers = o.generation, o.status == ready, len(o.answers)
 			if !o.settled() {
 				goals.Goals = append(goals.Goals, o.goal())
 			}
@@ -157,7 +162,7 @@ func (p *plane) hear(w *world, n int, message any) {
 
 func (o *order) goal() wire.Goal {
 	isReady := o.status == ready && o.want == wire.WantPresent
-	return o.of.goal(o.generation, o.want, o.run, isReady)
+	return o.of.goal(o.generation, o.want, o.run, isReady, o.answers)
 }
 
 // tellGoals says what changed, if there is anybody to tell.
@@ -169,10 +174,11 @@ func (w *world) tellGoals() {
 	var goals wire.Goals
 	for _, o := range p.orders {
 		isReady := o.status == ready
-		if o.settled() || o.told == o.generation && o.toldReady == isReady {
+		if o.settled() || o.told == o.generation && o.toldReady == isReady &&
+			o.toldAnswers == len(o.answers) {
 			continue
 		}
-		o.told, o.toldReady = o.generation, isReady
+		o.told, o.toldReady, o.toldAnswers = o.generation, isReady, len(o.answers)
 		goals.Goals = append(goals.Goals, o.goal())
 	}
 	if len(goals.Goals) > 0 {
@@ -194,6 +200,13 @@ func (p *plane) commit(w *world, e wire.Event) {
 	if e.Step != "" {
 		if e.Run == o.run && e.Sealed != nil {
 			o.outputs[e.Step] = e.Sealed
+		}
+		if e.Run == o.run && o.waiting == e.Step {
+			o.waiting = ""
+		}
+		if e.Run == o.run && e.Status == pipeline.StepWaiting {
+			o.waiting = e.Step
+			w.asked(o, e.Step)
 		}
 		return
 	}

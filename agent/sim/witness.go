@@ -28,6 +28,7 @@ func (w *world) witness(d *deployment, r engine.Record) {
 
 // witnessEvent holds a report to the truth.
 func (w *world) witnessEvent(d *deployment, e wire.Event) {
+	w.witnessQuestion(d, e)
 	if e.Phase != wire.PhaseReady || e.Run != d.run {
 		return
 	}

@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// asked is a question that reached people: some answer, some reject it, some
+// never look, and some are two at once.
+func (w *world) asked(o *order, key pipeline.StepKey) {
+	run := o.run
+	say := func(who string, approved bool) {
+		w.after(w.between(0, 40*time.Second), "person", func() {
+			w.say(o, run, key, wire.Answer{Approved: approved, By: who})
+		})
+	}
+	switch n := w.random.IntN(100); {
+	case n < 60:
+		say("ada", true)
+	case n < 75:
+		say("bob", false)
+	case n < 90:
+		say("ada", true)
+		say("bob", false)
+	default:
+		w.met["question that nobody answers"]++
+	}
+}
+
+// say is the control plane taking an answer: one per question, while its step
+// waits, as far as anybody can know.
+func (w *world) say(o *order, run string, key pipeline.StepKey, a wire.Answer) {
+	_, said := o.answers[key]
+	if said || o.run != run || o.waiting != key {
+		w.met["answer that is refused"]++
+		return
+	}
+	answers := map[pipeline.StepKey]wire.Answer{key: a}
+	for other, earlier := range o.answers {
+		answers[other] = earlier
+	}
+	o.answers = answers
+	w.met["answer"]++
+	w.note("person answers", o.of.id, run, string(key), a.By)
+	if a.Approved && o.of.run == run {
+		o.of.ok[key] = true
+	}
+	w.tellGoals()
+}
+
+// decide is what an approval's operations come to. They need nobody.
+func (w *world) decide(o *op) {
+	r := engine.Result{Outcome: engine.OK, Message: "go on?"}
+	if o.do.Kind == engine.Answer {
+		w.witnessAnswer(o)
+		r.Sealed, r.Outputs = []byte{1}, map[string]any{}
+	}
+	w.answer(o, r)
+}
+
+// witnessAnswer: the agent acts on what was said first, and on nothing else.
+func (w *world) witnessAnswer(o *op) {
+	order := w.plane.order(o.of)
+	if order == nil || order.run != o.run {
+		return
+	}
+	said, ok := order.answers[o.do.Step]
+	if !ok || o.do.Reply == nil || o.do.Reply.By != said.By || !said.Approved {
+		w.fail("%s: approval %s takes %+v, and %+v was said", o.of.id, o.do.Step, o.do.Reply, said)
+	}
+}
+
+// witnessQuestion: nobody's time is cut short.
+func (w *world) witnessQuestion(d *deployment, e wire.Event) {
+	switch {
+	case e.Status == pipeline.StepWaiting:
+		d.deadline = e.Deadline
+	case e.Code == engine.CodeUnanswered && e.Step != "" && w.at().Before(d.deadline):
+		w.fail("%s: approval %s gives up before its deadline", d.id, e.Step)
+	}
+}
