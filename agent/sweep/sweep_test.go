@@ -115,7 +115,7 @@ type node struct {
 
 func (s *site) dieAt(t *testing.T, place string, number int) time.Duration {
 	n := &node{site: s, t: t, dir: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t),
-		n: number, p: newPlane(t, freeAddress(t))}
+		n: number, p: newPlane(t, dockertest.FreeAddress(t))}
 	n.openLedger()
 	n.p.want(n.goal(1, wire.WantPresent))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -301,14 +301,4 @@ func shortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

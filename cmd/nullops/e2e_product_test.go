@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
@@ -65,12 +66,7 @@ func shortDir(t *testing.T) string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return dockertest.FreeAddress(t)
 }
 
 func port(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
@@ -81,18 +77,18 @@ func (p *product) settings() (env, args []string) {
 		[]string{"--http.url=" + p.url, "--ingress.url=" + p.gateURL, "--log.format=json"}
 }
 
-func (p *product) startControlPlane(t *testing.T) {
+func (p *product) startControlPlane(t *testing.T, more ...string) {
 	t.Helper()
 	env, args := p.settings()
-	p.controlPlane = start(t, p.w.binary, "controlplane", p.dir, env,
+	p.controlPlane = start(t, p.w.binary, "controlplane", p.dir, append(env, more...),
 		append([]string{"controlplane", "--http.listen=" + p.http}, args...)...)
 	p.awaitDoor(t, p.controlPlane, p.http)
 }
 
-func (p *product) startIngress(t *testing.T) {
+func (p *product) startIngress(t *testing.T, more ...string) {
 	t.Helper()
 	env, args := p.settings()
-	p.ingress = start(t, p.w.binary, "ingress", p.dir, env,
+	p.ingress = start(t, p.w.binary, "ingress", p.dir, append(env, more...),
 		append([]string{"ingress", "--ingress.listen=" + p.gate}, args...)...)
 	p.awaitDoor(t, p.ingress, p.gate)
 }

@@ -116,11 +116,12 @@ func variable(t *testing.T, name string) string {
 
 // build compiles the whole product with a version. Go's cache makes the second
 // build a link.
-func (w *world) build(t *testing.T, version string) string {
+func (w *world) build(t *testing.T, version string, flags ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nullops-"+version)
-	c := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -X main.build="+version, "-o", path, ".")
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -X main.build=" + version, "-o", path}, flags...)
+	c := exec.CommandContext(t.Context(), "go", append(args, ".")...)
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("build nullops: %v\n%s", err, out)
 	}

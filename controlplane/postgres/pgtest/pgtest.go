@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,17 @@ func URL(t testing.TB, files fs.FS) string {
 func Empty(t testing.TB) string {
 	t.Helper()
 	return clone(t, server(t), "template0")
+}
+
+// Copy makes a database that begins as another one, to which nobody may be
+// connected, for tests that all begin at the same place.
+func Copy(t testing.TB, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("the database to copy has no postgres:// URL")
+	}
+	return clone(t, server(t), strings.TrimPrefix(u.Path, "/"))
 }
 
 func server(t testing.TB) string {
