@@ -11,7 +11,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** The own signed-in browsers, the last used first */
+        get: operations["listSessions"];
         put?: never;
         /**
          * Sign in with user name and password
@@ -19,6 +20,23 @@ export interface paths {
          */
         post: operations["createSession"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End an own session */
+        delete: operations["deleteSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1231,6 +1249,32 @@ export interface components {
             password: string;
             /** @description Where it is used. */
             name: string;
+            scope?: components["schemas"]["TokenScope"];
+            /** @description Lasts until it is revoked without. */
+            expires_in_days?: number;
+        };
+        /**
+         * @description `read` changes nothing, whatever its user may.
+         * @enum {string}
+         */
+        TokenScope: "read" | "full";
+        Session: {
+            id: components["schemas"]["Id"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            last_used_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description The address it began at. */
+            from: string;
+            /** @description What the browser calls itself. */
+            device: string;
+            /** @description Whether this request came with it. */
+            current: boolean;
+        };
+        SessionList: {
+            items: components["schemas"]["Session"][];
         };
         TokenCreated: {
             id: components["schemas"]["Id"];
@@ -1242,10 +1286,13 @@ export interface components {
             id: components["schemas"]["Id"];
             name: string;
             prefix: string;
+            scope: components["schemas"]["TokenScope"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
             last_used_at?: string;
+            /** Format: date-time */
+            expires_at?: string;
         };
         TokenList: {
             items: components["schemas"]["Token"][];
@@ -2317,6 +2364,27 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     createSession: {
         parameters: {
             query?: never;
@@ -2340,6 +2408,27 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Me"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
