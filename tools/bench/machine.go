@@ -13,8 +13,8 @@ import (
 
 // machine is what the numbers depend on.
 type machine struct {
-	date, commit string
-	facts        [][2]string
+	date, commit, load string
+	facts              [][2]string
 }
 
 // describeMachine asks before anything runs, so that the load is that of others.
@@ -23,12 +23,13 @@ func describeMachine(ctx context.Context) machine {
 	memory := firstMatch(readText("/proc/meminfo"), `MemTotal:\s+(\d+) kB`)
 	return machine{
 		date:   time.Now().UTC().Format("2 January 2006, 15:04 UTC"),
-		commit: "commit " + said(ctx, "git", "rev-parse", "--short", "HEAD"),
+		commit: said(ctx, "git", "rev-parse", "--short", "HEAD"),
+		load:   load,
 		facts: [][2]string{
 			{"processor", fmt.Sprintf("%s, %d cores", firstMatch(readText("/proc/cpuinfo"),
 				`model name\s*: (.*)`), runtime.NumCPU())},
 			{"memory", memory + " kB"},
-			{"load before", load + " (average of one minute; others' work, since ours had not begun)"},
+			{"load", "in the table: the average of one minute before, which is others' work"},
 			{"kernel", firstMatch(readText("/proc/version"), `^Linux version (\S+)`)},
 			{"system", firstMatch(readText("/etc/os-release"), `PRETTY_NAME="(.*)"`)},
 			{"Docker Engine", said(ctx, "docker", "version", "--format", "{{.Server.Version}}")},

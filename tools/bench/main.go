@@ -2,6 +2,7 @@
 // docker command line, nginx, and a plain Go program.
 //
 //	make bench                           everything, written to docs/benchmarks.*
+//	make bench ROWS=journal_fsync,simulator   only these; the other rows stay
 //	tools/run services -- tools/run bench --only deploy_example --runs 3
 //
 // It starts the product as it is installed: control plane, ingress and agent are
@@ -10,10 +11,13 @@
 // both. Medians are published as they are, also where a goal is missed.
 //
 // It runs under `tools/run services`, which gives it PostgreSQL, a Docker Engine
-// and a registry with this repository's images. With --only nothing is written.
+// and a registry with this repository's images. With --only nothing is written,
+// unless --publish says so too: then these rows are replaced, and each row of the
+// page tells when it was measured, and how busy the machine was.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -33,6 +37,8 @@ type options struct {
 	runs   int
 	binary string
 	steps  bool
+	// publish writes what --only chose too.
+	publish bool
 }
 
 func main() {
@@ -43,7 +49,8 @@ func main() {
 		return
 	}
 	var o options
-	flag.StringVar(&o.only, "only", "", "measure only what begins with this; write no files")
+	flag.StringVar(&o.only, "only", "", "measure only what begins with one of these, with commas between; write no files")
+	flag.BoolVar(&o.publish, "publish", false, "with --only: replace these rows in docs/benchmarks.*")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each, at least 5 for published numbers")
 	flag.StringVar(&o.binary, "binary", "bin/nullops", "the program to measure")
 	flag.BoolVar(&o.steps, "steps", false, "tell how long each step of the example took")
@@ -66,17 +73,22 @@ type group struct {
 	figures []figure
 	// prepare makes what all rounds need; the second return value undoes it.
 	prepare func(ctx context.Context, l *lab) (round, func(context.Context) error, error)
+	// alone needs no product: nothing of it is started for this group.
+	alone bool
+	// undoWithin bounds the undoing of prepare; zero means a minute.
+	undoWithin time.Duration
 }
 
 // round measures once; it adds a sample for each figure of its group.
 type round func(ctx context.Context, s *samples) error
 
 func groups() []group {
-	return []group{stepGroup(), deployGroup(), trafficGroup(), memoryGroup()}
+	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), memoryGroup(),
+		crowdGroup(), journalGroup(), simulatorGroup()}
 }
 
 func run(ctx context.Context, o options) (err error) {
-	if o.runs < 1 || o.runs < 5 && o.only == "" {
+	if o.runs < 1 || o.runs < 5 && (o.only == "" || o.publish) {
 		return errors.New("--runs: published numbers are medians of at least 5 runs")
 	}
 	chosen := selected(o.only)
@@ -89,8 +101,10 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	if err := l.start(ctx); err != nil {
-		return err
+	if slices.ContainsFunc(chosen, func(g group) bool { return !g.alone }) {
+		if err := l.start(ctx); err != nil {
+			return err
+		}
 	}
 	var results []result
 	for _, g := range chosen {
@@ -101,16 +115,19 @@ func run(ctx context.Context, o options) (err error) {
 		results = append(results, found...)
 	}
 	printTable(os.Stdout, results)
-	if o.only != "" {
+	if o.only != "" && !o.publish {
 		return nil
 	}
 	return publish(l.root, results, machine, o.runs)
 }
 
-func selected(prefix string) []group {
+func selected(prefixes string) []group {
+	chosen := strings.FieldsFunc(prefixes, func(r rune) bool { return r == ',' || r == ' ' })
 	return slices.DeleteFunc(groups(), func(g group) bool {
-		return !slices.ContainsFunc(g.figures, func(f figure) bool {
-			return strings.HasPrefix(f.name, prefix)
+		return len(chosen) > 0 && !slices.ContainsFunc(g.figures, func(f figure) bool {
+			return slices.ContainsFunc(chosen, func(prefix string) bool {
+				return strings.HasPrefix(f.name, prefix)
+			})
 		})
 	})
 }
@@ -132,7 +149,8 @@ func measure(ctx context.Context, l *lab, g group, runs int) (_ []result, err er
 		return nil, err
 	}
 	defer func() {
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx),
+			cmp.Or(g.undoWithin, time.Minute))
 		defer cancel()
 		err = errors.Join(err, undo(clean))
 	}()

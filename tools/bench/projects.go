@@ -10,10 +10,15 @@ import (
 // it starts while images are looked for and the network is made.
 const measuredSteps = 11
 
+// twentySteps is how long the whole pipeline is that is measured from its start.
+const twentySteps = 20
+
 // The projects that measurements deploy, next to the example "shop".
 const (
-	stepsProject = "bench-steps"
-	webProject   = "bench-web"
+	stepsProject  = "bench-steps"
+	twentyProject = "bench-twenty"
+	webProject    = "bench-web"
+	crowdProject  = "bench-crowd"
 )
 
 // documents defines the trivial plugin in a row, and a lone service that may use
@@ -28,18 +33,44 @@ func documents(root, folder string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "kind: plugin\nname: trivial\nregistry: local\nimage: test/hostile\n"+
 		"tag: 1.0.0\ncomponent_file: %q\n---\n", component)
-	fmt.Fprintf(&b, "kind: project\nname: %s\nresources: {cpu: 1, memory_mib: 512}\n"+
-		"pipeline:\n  steps:\n", stepsProject)
-	for i := range measuredSteps {
-		fmt.Fprintf(&b, "    - key: step-%02d\n      position: {x: %d, y: 0}\n", i, 200*i)
-		if i > 0 {
-			fmt.Fprintf(&b, "      needs: [step-%02d]\n", i-1)
-		}
-		b.WriteString("      plugin: {name: trivial, parameters: {mode: succeed}}\n")
-	}
+	chain(&b, stepsProject, measuredSteps, "")
+	b.WriteString("---\n")
+	chain(&b, twentyProject, twentySteps, ", network: false")
 	b.WriteString(webDocument)
+	b.WriteString(crowdDocument)
 	return b.String(), nil
 }
+
+// chain is a project of trivial plugins in a row.
+func chain(b *strings.Builder, project string, steps int, more string) {
+	fmt.Fprintf(b, "kind: project\nname: %s\nresources: {cpu: 1, memory_mib: 512}\n"+
+		"pipeline:\n  steps:\n", project)
+	for i := range steps {
+		fmt.Fprintf(b, "    - key: step-%02d\n      position: {x: %d, y: 0}\n", i, 200*i)
+		if i > 0 {
+			fmt.Fprintf(b, "      needs: [step-%02d]\n", i-1)
+		}
+		fmt.Fprintf(b, "      plugin: {name: trivial, parameters: {mode: succeed}%s}\n", more)
+	}
+}
+
+// crowdDocument is a service of about 5 MiB; two hundred of them have to find
+// room on a node, so each asks for little.
+const crowdDocument = `---
+kind: project
+name: ` + crowdProject + `
+resources: {cpu: 1, memory_mib: 512}
+pipeline:
+  steps:
+    - key: web
+      position: {x: 0, y: 0}
+      service:
+        name: shop-web
+        env: {API_URL: "http://nobody:1", GOGC: "50"}
+        ports: [{name: http, port: 8080, expose: true}]
+        resources: {cpu: 0.03, memory_mib: 16}
+        ready: {tcp: {port: 8080}}
+`
 
 // webDocument needs no database: the service only looks for it at /healthz, and
 // the measurement asks for /bytes/1024.

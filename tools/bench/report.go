@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -31,27 +33,38 @@ func number(v float64) string { return strconv.FormatFloat(rounded(v), 'f', -1, 
 
 // rows are the table's cells; all of them are plain text.
 func rows(results []result) [][]string {
-	all := [][]string{{"measured", "ours", "peer", "peer is", "unit", "ratio", "goal", "met"}}
+	all := [][]string{{"measured", "ours", "peer", "peer is", "unit", "ratio", "goal", "met",
+		"when, load"}}
 	for _, r := range results {
-		all = append(all, []string{r.Name, number(r.Ours) + spread(r.ours),
-			number(r.Peer) + spread(r.peer), r.PeerName, r.Unit, number(r.Ratio), goalText(r),
-			verdict(r)})
+		all = append(all, []string{r.Name, number(r.Ours) + spread(r.OursRange),
+			number(r.Peer) + spread(r.PeerRange), r.PeerName, r.Unit, number(r.Ratio),
+			goalText(r), verdict(r), when(r)})
 	}
 	return all
 }
 
+// when is a row's own: rows may be measured apart.
+func when(r result) string {
+	if r.Measured == "" {
+		return "–"
+	}
+	return r.Measured + ", " + r.Commit + ", load " + r.Load
+}
+
 // spread tells how far single runs lay apart.
-func spread(values []float64) string {
-	if len(values) < 2 {
+func spread(between []float64) string {
+	if len(between) != 2 {
 		return ""
 	}
-	return " (" + number(slices.Min(values)) + "–" + number(slices.Max(values)) + ")"
+	return " (" + number(between[0]) + "–" + number(between[1]) + ")"
 }
 
 func goalText(r result) string {
 	switch {
 	case r.figure.goal == 0:
 		return "–"
+	case r.PeerName == goalPeer && r.Better == "higher":
+		return "≥ " + number(r.Peer)
 	case r.PeerName == goalPeer:
 		return "≤ " + number(r.Peer)
 	case r.Better == "higher":
@@ -78,13 +91,57 @@ func printTable(out io.Writer, results []result) {
 	_ = w.Flush() // a terminal that is gone has no remedy
 }
 
+// merged puts new rows in the place of old ones, in the order of the groups. A
+// row that nobody measures any more goes.
+func merged(old, fresh []result) []result {
+	var all []result
+	for _, g := range groups() {
+		for _, f := range g.figures {
+			for _, from := range [][]result{fresh, old} {
+				i := slices.IndexFunc(from, func(r result) bool { return r.Name == f.name })
+				if i >= 0 {
+					r := from[i]
+					r.figure = f.bound()
+					all = append(all, r)
+					break
+				}
+			}
+		}
+	}
+	return all
+}
+
+// published reads what the page shows now; without one there is nothing.
+func published(path string) ([]result, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var old []result
+	if err == nil {
+		err = json.Unmarshal(text, &old)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the published results: %w", err)
+	}
+	return old, nil
+}
+
 // publish writes docs/benchmarks.json for programs and .md for people.
 func publish(root string, results []result, m machine, runs int) error {
+	docs := filepath.Join(root, "docs")
+	old, err := published(filepath.Join(docs, "benchmarks.json"))
+	if err != nil {
+		return err
+	}
+	for i := range results {
+		results[i].Measured, results[i].Commit, results[i].Load = m.date, m.commit, m.load
+	}
+	results = merged(old, results)
 	text, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the results: %w", err)
 	}
-	docs := filepath.Join(root, "docs")
 	err = os.WriteFile(filepath.Join(docs, "benchmarks.json"), append(text, '\n'), 0o644)
 	if err != nil {
 		return fmt.Errorf("write the results: %w", err)
@@ -106,10 +163,10 @@ func publish(root string, results []result, m machine, runs int) error {
 
 func page(b *strings.Builder, results []result, m machine, runs int) {
 	fmt.Fprintf(b, "# Benchmarks\n\n<!-- Written by `make bench`; edit tools/bench instead. -->\n\n")
-	fmt.Fprintf(b, "Measured on %s at %s, medians of %d runs (lowest–highest behind them).\n",
-		m.date, m.commit, runs)
-	fmt.Fprintf(b, "Ours and the peer took turns, after one round of each that does not count. "+
-		"The ratio is\nours divided by peer.\n\n")
+	fmt.Fprintf(b, "Last written on %s; each row tells when and at which commit it was measured, "+
+		"and the load of the\nmachine before. Medians of %d runs or more (lowest–highest behind "+
+		"them). Ours and the peer took turns,\nafter one round of each that does not count. "+
+		"The ratio is ours divided by peer.\n\n", m.date, max(runs, 5))
 	for i, row := range rows(results) {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
 		if i == 0 {

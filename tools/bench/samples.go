@@ -28,10 +28,15 @@ type result struct {
 	Unit     string  `json:"unit"`
 	Ratio    float64 `json:"ratio"`
 	Better   string  `json:"better"`
+	// OursRange and PeerRange are the lowest and the highest of the runs.
+	OursRange []float64 `json:"ours_range,omitempty"`
+	PeerRange []float64 `json:"peer_range,omitempty"`
+	// Measured is when, and Load what others did on the machine before.
+	Measured string `json:"measured,omitempty"`
+	Commit   string `json:"commit,omitempty"`
+	Load     string `json:"load,omitempty"`
 
 	figure figure
-	// ours and peer are what the medians are of.
-	ours, peer []float64
 }
 
 // met says whether the goal was reached; without a goal it was.
@@ -77,11 +82,12 @@ func (s *samples) show(out io.Writer, i, of int) {
 func (s *samples) results(figures []figure) []result {
 	var all []result
 	for _, f := range figures {
-		r := result{Name: f.name, PeerName: f.peer, Unit: f.unit, Better: f.better, figure: f,
-			ours: s.ours[f.name], peer: s.peer[f.name]}
-		r.Ours, r.Peer = median(r.ours), median(r.peer)
+		ours, peer := s.ours[f.name], s.peer[f.name]
+		r := result{Name: f.name, PeerName: f.peer, Unit: f.unit, Better: f.better,
+			figure: f.bound(), OursRange: bounds(ours), PeerRange: bounds(peer)}
+		r.Ours, r.Peer = median(ours), median(peer)
 		if f.peer == goalPeer {
-			r.Peer, r.figure.goal = f.goal, 1
+			r.Peer = f.goal
 		}
 		r.Ours, r.Peer = rounded(r.Ours), rounded(r.Peer)
 		// Of the medians that are printed, so that a reader can check it.
@@ -89,6 +95,22 @@ func (s *samples) results(figures []figure) []result {
 		all = append(all, r)
 	}
 	return all
+}
+
+// bound makes the goal one of the ratio.
+func (f figure) bound() figure {
+	if f.peer == goalPeer {
+		f.goal = 1
+	}
+	return f
+}
+
+// bounds are nothing for a single run: it has no spread.
+func bounds(values []float64) []float64 {
+	if len(values) < 2 {
+		return nil
+	}
+	return []float64{rounded(slices.Min(values)), rounded(slices.Max(values))}
 }
 
 func median(values []float64) float64 {

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// crowd is how many deployments one node must carry.
+	crowd = 200
+	// crowdAtOnce is how many of them are created or removed side by side.
+	crowdAtOnce = 4
+	// crowdRest is how long nothing happens before memory is looked at.
+	crowdRest = 10 * time.Second
+)
+
+// crowdGroup fills one node with small deployments. Every round visits each of
+// them through the ingress; the end removes all and looks for what is left.
+func crowdGroup() group {
+	return group{
+		figures: []figure{
+			{name: "agent_memory_200", unit: "MiB", peer: goalPeer, better: "lower", goal: 80},
+			{name: "gate_memory_200", unit: "MiB", peer: goalPeer, better: "lower", goal: 5},
+		},
+		prepare:    prepareCrowd,
+		undoWithin: 20 * time.Minute,
+	}
+}
+
+func prepareCrowd(
+	ctx context.Context, l *lab,
+) (round, func(context.Context) error, error) {
+	ids := make([]string, crowd)
+	undo := func(ctx context.Context) error { return l.disperse(ctx, ids) }
+	err := eachOf(ctx, func(ctx context.Context, i int) error {
+		d, _, err := l.deploy(ctx, crowdProject, crowdName(i))
+		ids[i] = d.Id
+		return err
+	})
+	if err != nil {
+		clean := context.WithoutCancel(ctx)
+		return nil, nil, errors.Join(err, undo(clean))
+	}
+	do := func(ctx context.Context, s *samples) error {
+		if err := eachOf(ctx, l.visitOne); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(crowdRest):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		agent, err := residentMiB(l.agent.cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
+		gate, err := l.largestGate(ctx)
+		s.addOurs("agent_memory_200", agent)
+		s.addOurs("gate_memory_200", gate)
+		return err
+	}
+	return do, undo, nil
+}
+
+func crowdName(i int) string { return fmt.Sprintf("crowd-%03d", i) }
+
+// eachOf does something for every one of the crowd, a few at once.
+func eachOf(ctx context.Context, do func(ctx context.Context, i int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(crowdAtOnce)
+	for i := range crowd {
+		group.Go(func() error { return do(ctx, i) })
+	}
+	return group.Wait()
+}
+
+// visitOne asks for a page of one deployment, as its tester would. The ingress
+// may hear of a new one a moment after the API tells that it is ready.
+func (l *lab) visitOne(ctx context.Context, i int) error {
+	return l.ingress.await(ctx, func(ctx context.Context) error {
+		return answers(ctx, "http://"+l.gate+"/healthz", "web."+crowdName(i)+".qa.localhost")
+	})
+}
+
+// largestGate is the gate that takes the most memory of all.
+func (l *lab) largestGate(ctx context.Context) (float64, error) {
+	ids, err := l.dockerSays(ctx, "ps", "--quiet", "--filter", "label=nullops.kind=gate")
+	if err != nil {
+		return 0, err
+	}
+	all := strings.Fields(ids)
+	if len(all) < crowd {
+		return 0, fmt.Errorf("%d gates for %d deployments", len(all), crowd)
+	}
+	pids, err := l.dockerSays(ctx,
+		append([]string{"inspect", "--format", "{{.State.Pid}}"}, all...)...)
+	if err != nil {
+		return 0, err
+	}
+	largest := 0.0
+	for _, text := range strings.Fields(pids) {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, fmt.Errorf("a gate's process is %q: %w", text, err)
+		}
+		mib, err := residentMiB(pid)
+		if err != nil {
+			return 0, err
+		}
+		largest = max(largest, mib)
+	}
+	return largest, nil
+}
+
+// disperse removes them all and makes sure that the engine has nothing left.
+func (l *lab) disperse(ctx context.Context, ids []string) error {
+	err := eachOf(ctx, func(ctx context.Context, i int) error {
+		if ids[i] == "" {
+			return nil
+		}
+		return l.remove(ctx, ids[i])
+	})
+	if err != nil {
+		return err
+	}
+	for what, list := range map[string][]string{
+		"networks":   {"network", "ls", "--quiet"},
+		"containers": {"ps", "--all", "--quiet"},
+		"volumes":    {"volume", "ls", "--quiet"},
+	} {
+		left, err := l.dockerSays(ctx, append(list, "--filter", "label=nullops.deployment")...)
+		if err != nil {
+			return err
+		}
+		if n := len(strings.Fields(left)); n > 0 {
+			return fmt.Errorf("%d %s are left after the last deployment was removed", n, what)
+		}
+	}
+	return nil
+}
