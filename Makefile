@@ -13,6 +13,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 CHECK ?=
 # What `make test` runs: any of go, ui, browser.
 PARTS ?= go ui browser
+# ROWS=journal_fsync,simulator narrows `make bench`; the other rows stay as they are.
+ROWS ?=
 # PKG=./agent/... narrows the Go tests.
 PKG ?= ./...
 
@@ -79,9 +81,9 @@ test-browser: ## run the browser tests only
 	@$(MAKE) test PARTS=browser
 
 .PHONY: bench
-bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json
+bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)
 	@tools/setup/install.sh bench
-	@tools/run services -- tools/run bench
+	@tools/run services -- tools/run bench $(if $(ROWS),--publish --only '$(ROWS)')
 
 .PHONY: clean
 clean: ## remove what was built; keeps .nullops (data) and the cached tools
