@@ -139,6 +139,9 @@ type Node struct {
 // Enabled reports whether people let the node take part.
 func (n Node) Enabled() bool { return n.Status != NodeDisabled }
 
+// Blocked says why the node may take no new deployment although it is online.
+func (n Node) Blocked() string { return n.Inventory.Blocked() }
+
 // Labels are what people wrote and what the node told.
 func (n Node) Labels() Labels {
 	all := Labels{LabelNode: n.Name}
@@ -152,37 +155,16 @@ func (n Node) Labels() Labels {
 	return all
 }
 
-// Inventory is what a node is. Sizes are in bytes, CPU in cores.
-type Inventory struct {
-	Hostname      string   `json:"hostname"`
-	OS            string   `json:"os"`
-	Kernel        string   `json:"kernel"`
-	Arch          string   `json:"arch"`
-	EngineVersion string   `json:"engine_version"`
-	APIVersion    string   `json:"api_version"`
-	CPU           float64  `json:"cpu"`
-	Memory        int64    `json:"memory"`
-	Disk          int64    `json:"disk"`
-	Subnets       int      `json:"subnets"`
-	Warnings      []string `json:"warnings,omitempty"`
-	// GPUs are what the node's own tools list.
-	GPUs []GPU `json:"gpus,omitempty"`
-}
-
-// GPU is one device that a container engine can hand to a service. ID is what
-// the engine calls it, such as 0; memory is in bytes.
-type GPU struct {
-	ID     string `json:"id"`
-	Model  string `json:"model"`
-	Memory int64  `json:"memory"`
-}
-
-// NodeVitals is a node's measured use: CPU in cores, the rest in bytes.
+// NodeVitals is a node's measured use: CPU in cores, the rest in bytes. At is by
+// our clock, not the node's.
 type NodeVitals struct {
 	At         time.Time `json:"at"`
 	CPU        float64   `json:"cpu"`
 	MemoryUsed int64     `json:"memory_used"`
-	DiskFree   int64     `json:"disk_free"`
+	// MemoryOurs is what of it deployments use.
+	MemoryOurs int64 `json:"memory_ours,omitempty"`
+	DiskFree   int64 `json:"disk_free"`
+	Flow       Flow  `json:"flow,omitzero"`
 }
 
 // NodeToken is a node's credential as the database holds it. K is the key

@@ -69,6 +69,19 @@ func (q *Queries) DeleteDeadSessions(ctx context.Context, idleSince time.Time, n
 	return result.RowsAffected(), nil
 }
 
+const deleteOwnSession = `-- name: DeleteOwnSession :execrows
+DELETE FROM sessions WHERE id = $1 AND user_id = $2
+`
+
+// Ends one session; only the owner's own.
+func (q *Queries) DeleteOwnSession(ctx context.Context, iD string, userID string) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteOwnSession, iD, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const deleteSession = `-- name: DeleteSession :exec
 DELETE FROM sessions WHERE id = $1
 `
@@ -136,7 +149,7 @@ func (q *Queries) DeleteUser(ctx context.Context, id string) (int64, error) {
 }
 
 const getSession = `-- name: GetSession :one
-SELECT id, user_id, hash, created_at, last_used_at, expires_at FROM sessions WHERE hash = $1 AND last_used_at > $2 AND expires_at > $3
+SELECT id, user_id, hash, created_at, last_used_at, expires_at, origin, device FROM sessions WHERE hash = $1 AND last_used_at > $2 AND expires_at > $3
 `
 
 // The session whose id has this hash, unless it was idle or lasted too long.
@@ -150,6 +163,8 @@ func (q *Queries) GetSession(ctx context.Context, hash []byte, idleSince time.Ti
 		&i.CreatedAt,
 		&i.LastUsedAt,
 		&i.ExpiresAt,
+		&i.Origin,
+		&i.Device,
 	)
 	return i, err
 }
@@ -167,7 +182,7 @@ func (q *Queries) GetTeam(ctx context.Context, name string) (Team, error) {
 }
 
 const getToken = `-- name: GetToken :one
-SELECT id, user_id, name, prefix, hash, created_at, last_used_at FROM api_tokens WHERE prefix = $1
+SELECT id, user_id, name, prefix, hash, created_at, last_used_at, scope, expires_at FROM api_tokens WHERE prefix = $1
 `
 
 // Found by the public part; the caller compares the hash in constant time.
@@ -182,6 +197,8 @@ func (q *Queries) GetToken(ctx context.Context, prefix string) (ApiToken, error)
 		&i.Hash,
 		&i.CreatedAt,
 		&i.LastUsedAt,
+		&i.Scope,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
@@ -273,8 +290,8 @@ func (q *Queries) GrantProject(ctx context.Context, teamID string, level string,
 }
 
 const insertSession = `-- name: InsertSession :exec
-INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at)
-VALUES ($1, $2, $3, $4, $4, $5)
+INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, origin, device)
+VALUES ($1, $2, $3, $4, $4, $5, $6, $7)
 `
 
 type InsertSessionParams struct {
@@ -283,6 +300,8 @@ type InsertSessionParams struct {
 	Hash      []byte
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	Origin    string
+	Device    string
 }
 
 // A signed-in browser.
@@ -293,6 +312,8 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 		arg.Hash,
 		arg.CreatedAt,
 		arg.ExpiresAt,
+		arg.Origin,
+		arg.Device,
 	)
 	return err
 }
@@ -308,8 +329,8 @@ func (q *Queries) InsertTeam(ctx context.Context, iD string, name string, descri
 }
 
 const insertToken = `-- name: InsertToken :exec
-INSERT INTO api_tokens (id, user_id, name, prefix, hash, created_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO api_tokens (id, user_id, name, prefix, hash, created_at, scope, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertTokenParams struct {
@@ -319,6 +340,8 @@ type InsertTokenParams struct {
 	Prefix    string
 	Hash      []byte
 	CreatedAt time.Time
+	Scope     string
+	ExpiresAt *time.Time
 }
 
 // An API token, as its hash.
@@ -330,6 +353,8 @@ func (q *Queries) InsertToken(ctx context.Context, arg InsertTokenParams) error 
 		arg.Prefix,
 		arg.Hash,
 		arg.CreatedAt,
+		arg.Scope,
+		arg.ExpiresAt,
 	)
 	return err
 }
@@ -419,6 +444,41 @@ func (q *Queries) ListMembers(ctx context.Context, teamID string) ([]string, err
 	return items, nil
 }
 
+const listSessions = `-- name: ListSessions :many
+SELECT id, user_id, hash, created_at, last_used_at, expires_at, origin, device FROM sessions WHERE user_id = $1 AND last_used_at > $2
+    AND expires_at > $3 ORDER BY last_used_at DESC, id
+`
+
+// A person's own sessions that still open something, the last used first.
+func (q *Queries) ListSessions(ctx context.Context, userID string, idleSince time.Time, now time.Time) ([]Session, error) {
+	rows, err := q.db.Query(ctx, listSessions, userID, idleSince, now)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Session{}
+	for rows.Next() {
+		var i Session
+		if err := rows.Scan(
+			&i.ID,
+			&i.UserID,
+			&i.Hash,
+			&i.CreatedAt,
+			&i.LastUsedAt,
+			&i.ExpiresAt,
+			&i.Origin,
+			&i.Device,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listTeamGrants = `-- name: ListTeamGrants :many
 SELECT coalesce(p.name, '')::text AS project, coalesce(e.name, '')::text AS environment, g.level
 FROM grants g LEFT JOIN projects p ON p.id = g.project_id
@@ -493,7 +553,7 @@ func (q *Queries) ListTeams(ctx context.Context, arg ListTeamsParams) ([]Team, e
 }
 
 const listTokens = `-- name: ListTokens :many
-SELECT id, user_id, name, prefix, hash, created_at, last_used_at FROM api_tokens WHERE user_id = $1 ORDER BY created_at, id
+SELECT id, user_id, name, prefix, hash, created_at, last_used_at, scope, expires_at FROM api_tokens WHERE user_id = $1 ORDER BY created_at, id
 `
 
 // A person's own tokens.
@@ -514,6 +574,8 @@ func (q *Queries) ListTokens(ctx context.Context, userID string) ([]ApiToken, er
 			&i.Hash,
 			&i.CreatedAt,
 			&i.LastUsedAt,
+			&i.Scope,
+			&i.ExpiresAt,
 		); err != nil {
 			return nil, err
 		}

@@ -26,6 +26,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM deployment_secrets WHERE sealed_kid(sealed) <> $1::text
     UNION ALL SELECT 'audit_head', 'one', '', 0, sealed_key
         FROM audit_head WHERE sealed_key IS NOT NULL AND sealed_kid(sealed_key) <> $1::text
+    UNION ALL SELECT 'node_ssh', node_id::text, '', 0, credential
+        FROM node_ssh WHERE credential IS NOT NULL AND sealed_kid(credential) <> $1::text
 ) AS every LIMIT $2
 `
 
@@ -75,6 +77,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(sealed), 'deployment_secrets' FROM deployment_secrets
     UNION ALL SELECT sealed_kid(sealed_key), 'audit_head' FROM audit_head
         WHERE sealed_key IS NOT NULL
+    UNION ALL SELECT sealed_kid(credential), 'node_ssh' FROM node_ssh
+        WHERE credential IS NOT NULL
 ) AS every GROUP BY kid, place ORDER BY kid, place
 `
 
@@ -152,6 +156,19 @@ UPDATE identity SET key = $1 WHERE key = $2
 // See above.
 func (q *Queries) ResealIdentity(ctx context.Context, new []byte, old []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, resealIdentity, new, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealNodeSSH = `-- name: ResealNodeSSH :execrows
+UPDATE node_ssh SET credential = $1 WHERE node_id = $2 AND credential = $3
+`
+
+// See above.
+func (q *Queries) ResealNodeSSH(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealNodeSSH, new, iD, old)
 	if err != nil {
 		return 0, err
 	}

@@ -18,6 +18,8 @@ type ApiToken struct {
 	Hash       []byte
 	CreatedAt  time.Time
 	LastUsedAt *time.Time
+	Scope      string
+	ExpiresAt  *time.Time
 }
 
 type Approval struct {
@@ -270,6 +272,17 @@ type NodeReport struct {
 	LastSeq int64
 }
 
+type NodeSsh struct {
+	NodeID     string
+	Host       string
+	Port       int32
+	Username   string
+	HostKey    string
+	Credential []byte
+	Forget     bool
+	Plan       []byte
+}
+
 type NodeToken struct {
 	Kid               string
 	NodeID            string
@@ -317,6 +330,32 @@ type ProjectPlugin struct {
 type ProjectService struct {
 	ProjectID string
 	ServiceID string
+}
+
+type ProvisionAttempt struct {
+	NodeID     string
+	Number     int32
+	State      string
+	Code       string
+	Message    string
+	Remedy     string
+	StartedBy  string
+	Holder     string
+	LeaseUntil *time.Time
+	CreatedAt  time.Time
+	StartedAt  *time.Time
+	EndedAt    *time.Time
+}
+
+type ProvisionStep struct {
+	NodeID    string
+	Number    int32
+	Seq       int32
+	Key       string
+	Status    string
+	Output    string
+	StartedAt time.Time
+	EndedAt   *time.Time
 }
 
 type Queue struct {
@@ -429,12 +468,48 @@ type Session struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time
 	ExpiresAt  time.Time
+	Origin     string
+	Device     string
 }
 
 type Team struct {
 	ID          string
 	Name        string
 	Description string
+}
+
+type UnknownDeployment struct {
+	NodeID       string
+	DeploymentID string
+	Name         string
+	Project      string
+	Environment  string
+	Phase        string
+	FoundAt      time.Time
+	PurgedAt     *time.Time
+}
+
+type UseMark struct {
+	NodeID string
+	Boot   string
+	Number int64
+}
+
+type UseSample struct {
+	Subject     string
+	Step        string
+	Width       int32
+	At          time.Time
+	Count       int32
+	Cpu         float64
+	CpuMax      float64
+	Memory      float64
+	MemoryMax   int64
+	DiskFree    int64
+	NetIn       float64
+	NetOut      float64
+	DiskRead    float64
+	DiskWritten float64
 }
 
 type User struct {

@@ -1,0 +1,104 @@
+package controlplane
+
+import "slices"
+
+// Inventory is what a node is. Sizes are in bytes, CPU in cores.
+type Inventory struct {
+	Hostname      string  `json:"hostname"`
+	OS            string  `json:"os"`
+	Kernel        string  `json:"kernel"`
+	Arch          string  `json:"arch"`
+	EngineVersion string  `json:"engine_version"`
+	APIVersion    string  `json:"api_version"`
+	RuncVersion   string  `json:"runc_version,omitempty"`
+	CgroupVersion string  `json:"cgroup_version,omitempty"`
+	CgroupDriver  string  `json:"cgroup_driver,omitempty"`
+	StorageDriver string  `json:"storage_driver,omitempty"`
+	LogDriver     string  `json:"log_driver,omitempty"`
+	LiveRestore   bool    `json:"live_restore,omitempty"`
+	CPU           float64 `json:"cpu"`
+	Memory        int64   `json:"memory"`
+	Disk          int64   `json:"disk"`
+	Disks         []Disk  `json:"disks,omitempty"`
+	Subnets       int     `json:"subnets"`
+	// Checks are what the node needs for our promises, and whether it has it.
+	Checks   []Check  `json:"checks,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	// GPUs are what the node's own tools list.
+	GPUs []GPU `json:"gpus,omitempty"`
+}
+
+// Disk is one file system that deployments fill.
+type Disk struct {
+	Holds string `json:"holds"`
+	Path  string `json:"path"`
+	Size  int64  `json:"size"`
+}
+
+// GPU is one device that a container engine can hand to a service. ID is what
+// the engine calls it, such as 0; memory is in bytes.
+type GPU struct {
+	ID     string `json:"id"`
+	Model  string `json:"model"`
+	Memory int64  `json:"memory"`
+}
+
+// Check is one thing that a node needs. Remedy says what to do unless it is ok.
+type Check struct {
+	ID       string   `json:"id"`
+	Severity Severity `json:"severity"`
+	Detail   string   `json:"detail"`
+	Remedy   string   `json:"remedy,omitempty"`
+}
+
+// Severity is how bad what a check found is.
+type Severity string
+
+// The severities.
+const (
+	SeverityOK       Severity = "ok"
+	SeverityUnknown  Severity = "unknown"
+	SeverityWarning  Severity = "warning"
+	SeverityCritical Severity = "critical"
+)
+
+// blocking are the checks without which a node would break a promise to the
+// deployments it has (threats.md, T22 and T26). A full disk is none of them:
+// placement judges it by itself, by a fresher number.
+func blocking() []string {
+	return []string{"isolation", "memory-limit", "pids-limit", "log-driver"}
+}
+
+// Blocked says why a node may take no new deployment although its link stands,
+// or nothing.
+func (i *Inventory) Blocked() string {
+	if i == nil {
+		return ""
+	}
+	for _, c := range i.Checks {
+		if c.Severity == SeverityCritical && slices.Contains(blocking(), c.ID) {
+			return c.Detail
+		}
+	}
+	return ""
+}
+
+// Carry keeps an alarm that was raised and is now only unknown: an agent that
+// has just started has not tried again yet.
+func (i *Inventory) Carry(before *Inventory) {
+	if before == nil {
+		return
+	}
+	for _, c := range before.Checks {
+		if c.Severity != SeverityCritical || !slices.Contains(blocking(), c.ID) {
+			continue
+		}
+		at := slices.IndexFunc(i.Checks, func(n Check) bool { return n.ID == c.ID })
+		switch {
+		case at < 0:
+			i.Checks = append(i.Checks, c)
+		case i.Checks[at].Severity == SeverityUnknown:
+			i.Checks[at] = c
+		}
+	}
+}

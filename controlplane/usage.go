@@ -1,0 +1,55 @@
+package controlplane
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Flow is what moved through network and disks, in bytes per second.
+type Flow struct {
+	NetIn       float64 `json:"net_in,omitempty"`
+	NetOut      float64 `json:"net_out,omitempty"`
+	DiskRead    float64 `json:"disk_read,omitempty"`
+	DiskWritten float64 `json:"disk_written,omitempty"`
+}
+
+// Use sums up Count measurements of a node or of a service: CPU is in cores,
+// memory and disk in bytes. Divided by Count, the sums are means.
+type Use struct {
+	// Node measured. Subject is its id, or that of a deployment with a step.
+	Node    NodeID
+	Subject string
+	Step    pipeline.StepKey
+	// Width is the stretch of time from At on; zero is one measurement.
+	Width     time.Duration
+	At        time.Time
+	Count     int
+	CPU       float64
+	CPUMax    float64
+	Memory    float64
+	MemoryMax int64
+	// DiskFree is the least there was.
+	DiskFree int64
+	Flow     Flow
+}
+
+// UseBatch is what one node measured, oldest first, with the numbers its agent
+// gave in the life called Boot.
+type UseBatch struct {
+	Boot  string
+	Items []UseItem
+}
+
+// UseItem is one measurement of a node and of its services.
+type UseItem struct {
+	Number int64
+	All    []Use
+}
+
+// UseMark says how far a node's measurements are stored.
+type UseMark struct {
+	Node   NodeID
+	Boot   string
+	Number int64
+}

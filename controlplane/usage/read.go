@@ -1,0 +1,120 @@
+package usage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	// defaultSpan is shown to who asks for no stretch of time.
+	defaultSpan = time.Hour
+	// longestSpan is what is kept at all.
+	longestSpan = 92 * 24 * time.Hour
+	// mostPoints bounds an answer; a screen has some thousand columns.
+	mostPoints = 20_000
+)
+
+// Query asks for a stretch of time. Zero times mean the last hour; a nil width
+// means the finest that makes a readable curve.
+type Query struct {
+	From, To time.Time
+	Width    *time.Duration
+}
+
+// Series is a curve, or one for each service, in rows of one width.
+type Series struct {
+	From, To time.Time
+	Width    time.Duration
+	Rows     []controlplane.Use
+}
+
+// OfNode gives a node's use over time.
+func (u *Usage) OfNode(
+	ctx context.Context, actor access.Actor, name string, q Query,
+) (s Series, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return s, err
+	}
+	if s, err = plan(q, time.Now()); err != nil {
+		return s, err
+	}
+	err = u.store.Read(ctx, func(tx *postgres.Tx) error {
+		n, err := tx.NodeByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		s.Rows, err = tx.ListUse(ctx, string(n.ID), s.Width, s.From, s.To, mostPoints)
+		return err
+	})
+	return s, err
+}
+
+// OfDeployment gives the use of each service of a deployment over time. Who may
+// read the deployment may read it.
+func (u *Usage) OfDeployment(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID, q Query) (s Series, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return s, err
+	}
+	err = u.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := tx.Deployment(ctx, id)
+		if err != nil {
+			return err
+		}
+		// Named by its id: the answer must be the one for an id that does not exist.
+		err = access.Check(actor, access.ReadDeployment, access.Object{What: "deployment",
+			Name: string(id), Project: d.ProjectID, Environment: d.EnvironmentID,
+			Restricted: d.Restricted})
+		if err != nil {
+			return err
+		}
+		if s, err = plan(q, time.Now()); err != nil {
+			return err
+		}
+		s.Rows, err = tx.ListUse(ctx, string(d.ID), s.Width, s.From, s.To, mostPoints)
+		return err
+	})
+	return s, err
+}
+
+// plan fills in what a query leaves open. It is pure.
+func plan(q Query, now time.Time) (Series, error) {
+	s := Series{From: q.From, To: q.To}
+	if s.To.IsZero() {
+		s.To = now
+	}
+	if s.From.IsZero() {
+		s.From = s.To.Add(-defaultSpan)
+	}
+	span := s.To.Sub(s.From)
+	if span <= 0 || span > longestSpan {
+		return s, &controlplane.Error{Kind: controlplane.Invalid, Code: "range_invalid",
+			Field: "from", Message: fmt.Sprintf("from must be before to, and at most %.0f days",
+				longestSpan.Hours()/24),
+			Remedy: "Ask for a stretch of time that is kept."}
+	}
+	if q.Width != nil {
+		s.Width = *q.Width
+		return s, nil
+	}
+	s.Width = finest(s.From, span, now)
+	return s, nil
+}
+
+// finest is the finest width that is still kept at the beginning of the stretch
+// and makes at most some hundred points of it.
+func finest(from time.Time, span time.Duration, now time.Time) time.Duration {
+	rules := Rules()
+	switch kept := func(r Rule) bool { return !from.Before(r.Cutoff(now)) }; {
+	case span <= time.Hour && kept(rules[0]):
+		return Raw
+	case span <= 12*time.Hour && kept(rules[1]):
+		return Minute
+	}
+	return Hour
+}

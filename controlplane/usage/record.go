@@ -1,0 +1,185 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	// rawAtOnce is how many single measurements one flush may write.
+	rawAtOnce = 5_000
+	// mostCores and mostBytes are beyond every machine: what a node tells above
+	// them is nonsense, and sums of it would overflow.
+	mostCores = 1 << 16
+	mostBytes = 1 << 52
+	// stepLength is that of a DNS label.
+	stepLength = 63
+)
+
+// Observe takes the last measurement of a node. It is written soon.
+func (u *Usage) Observe(_ context.Context, actor access.Actor, node controlplane.NodeID,
+	v controlplane.NodeVitals) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.vitals[node] = v
+	return nil
+}
+
+// Store takes measurements of a node, and returns when they are committed.
+func (u *Usage) Store(ctx context.Context, actor access.Actor, node controlplane.NodeID,
+	batch controlplane.UseBatch) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	if len(batch.Items) == 0 || batch.Boot == "" || len(batch.Boot) > 64 {
+		return errors.New("measurements without a life or without items")
+	}
+	p := &pending{node: node, batch: batch, done: make(chan error, 1)}
+	u.mu.Lock()
+	u.batches = append(u.batches, p)
+	u.mu.Unlock()
+	select {
+	case err := <-p.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Flush writes what was gathered. Whoever waits for a batch that could not be
+// stored is told so, and sends it again.
+func (u *Usage) Flush(ctx context.Context) error {
+	u.mu.Lock()
+	vitals, batches := u.vitals, u.batches
+	u.vitals, u.batches = map[controlplane.NodeID]controlplane.NodeVitals{}, nil
+	u.mu.Unlock()
+	err := u.flushVitals(ctx, vitals)
+	if len(batches) == 0 {
+		return err
+	}
+	stored := u.store.InTx(ctx, func(tx *postgres.Tx) error { return add(ctx, tx, batches) })
+	for _, p := range batches {
+		p.done <- stored
+	}
+	return errors.Join(err, stored)
+}
+
+func (u *Usage) flushVitals(
+	ctx context.Context, all map[controlplane.NodeID]controlplane.NodeVitals,
+) error {
+	if len(all) == 0 {
+		return nil
+	}
+	left := maps.Clone(all)
+	err := u.store.InTx(ctx, func(tx *postgres.Tx) error {
+		done, err := tx.SetVitalsOf(ctx, all)
+		for _, id := range done {
+			delete(left, id)
+		}
+		return err
+	})
+	if err != nil {
+		return err // Newer ones are coming.
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for id, v := range left {
+		// A node that is gone is held by nobody, and must not stay here for ever.
+		if _, newer := u.vitals[id]; !newer && time.Since(v.At) < time.Minute {
+			u.vitals[id] = v
+		}
+	}
+	return nil
+}
+
+// add stores batches with the marks that say so.
+func add(ctx context.Context, tx *postgres.Tx, batches []*pending) error {
+	nodes := map[controlplane.NodeID]bool{}
+	for _, p := range batches {
+		nodes[p.node] = true
+	}
+	marks, err := tx.LockUseMarks(ctx, slices.Sorted(maps.Keys(nodes)))
+	if err != nil {
+		return err
+	}
+	var items []controlplane.UseItem
+	for _, p := range batches {
+		fresh, mark := beyond(marks[p.node], p)
+		marks[p.node] = mark
+		items = append(items, fresh...)
+	}
+	if err := tx.AddUse(ctx, rows(items)); err != nil {
+		return err
+	}
+	var all []controlplane.UseMark
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		all = append(all, marks[id])
+	}
+	return tx.PutUseMarks(ctx, all)
+}
+
+// beyond gives what a batch has that is not stored, and the mark after it. Another
+// life of the agent counts from the beginning.
+func beyond(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, controlplane.UseMark) {
+	if m.Boot != p.batch.Boot {
+		m = controlplane.UseMark{Node: p.node, Boot: p.batch.Boot}
+	}
+	var fresh []controlplane.UseItem
+	for _, item := range p.batch.Items {
+		if item.Number <= m.Number {
+			continue
+		}
+		m.Number = item.Number
+		item.All = slices.DeleteFunc(slices.Clone(item.All), senseless)
+		fresh = append(fresh, item)
+	}
+	return fresh, m
+}
+
+// senseless is what no honest agent tells: it must not spoil what the others
+// told, which is written with it.
+func senseless(u controlplane.Use) bool {
+	_, err := uuid.Parse(u.Subject)
+	bytes := []float64{u.Memory, float64(u.MemoryMax), float64(u.DiskFree), u.Flow.NetIn,
+		u.Flow.NetOut, u.Flow.DiskRead, u.Flow.DiskWritten}
+	return err != nil || u.Count != 1 || len(u.Step) > stepLength ||
+		strings.ContainsRune(string(u.Step), 0) || !between(u.CPU, mostCores) ||
+		slices.ContainsFunc(bytes, func(b float64) bool { return !between(b, mostBytes) })
+}
+
+func between(f, most float64) bool { return !math.IsNaN(f) && f >= 0 && f <= most }
+
+// rows are what is written of new measurements: single ones, their minutes and
+// their hours.
+func rows(items []controlplane.UseItem) []controlplane.Use {
+	points := 0
+	for _, item := range items {
+		points += len(item.All)
+	}
+	every := stride(points, rawAtOnce)
+	var raw, all []controlplane.Use
+	for _, item := range items {
+		all = append(all, item.All...)
+		if item.Number%every == 0 {
+			raw = append(raw, item.All...)
+		}
+	}
+	return slices.Concat(Downsample(raw, Raw), Downsample(all, Minute), Downsample(all, Hour))
+}
+
+// stride is every how manieth measurement can be written when so many are there.
+func stride(points, most int) int64 { return max(1, int64((points+most-1)/most)) }
