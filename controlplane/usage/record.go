@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -153,10 +151,9 @@ func beyond(m controlplane.UseMark, p *pending) ([]controlplane.UseItem, control
 // senseless is what no honest agent tells: it must not spoil what the others
 // told, which is written with it.
 func senseless(u controlplane.Use) bool {
-	_, err := uuid.Parse(u.Subject)
 	bytes := []float64{u.Memory, float64(u.MemoryMax), float64(u.DiskFree), u.Flow.NetIn,
 		u.Flow.NetOut, u.Flow.DiskRead, u.Flow.DiskWritten}
-	return err != nil || u.Count != 1 || len(u.Step) > stepLength ||
+	return !controlplane.ValidID(u.Subject) || u.Count != 1 || len(u.Step) > stepLength ||
 		strings.ContainsRune(string(u.Step), 0) || !between(u.CPU, mostCores) ||
 		slices.ContainsFunc(bytes, func(b float64) bool { return !between(b, mostBytes) })
 }
