@@ -126,6 +126,20 @@ func (l *logbook) batch() []wire.LogLine {
 	return nil
 }
 
+// arrived takes back that lines are missing before the next of the step: they
+// were on their way when the ring dropped them, and have come.
+func (r *ring) arrived(step pipeline.StepKey, n int64) {
+	for i := range r.lines {
+		if r.lines[i].Step == step {
+			r.lines[i].Dropped = max(r.lines[i].Dropped-n, 0)
+			return
+		}
+	}
+	if r.dropped[step] -= n; r.dropped[step] <= 0 {
+		delete(r.dropped, step)
+	}
+}
+
 // remove drops lines that were acknowledged: those up to the last one of each
 // step. Some may have been dropped by the ring since.
 func (l *logbook) remove(sent []wire.LogLine) {
@@ -138,13 +152,19 @@ func (l *logbook) remove(sent []wire.LogLine) {
 	if r == nil {
 		return
 	}
-	upTo := map[pipeline.StepKey]int64{}
+	upTo, counted := map[pipeline.StepKey]int64{}, map[pipeline.StepKey]int64{}
 	for _, line := range sent {
 		upTo[line.Step] = line.Number
+		counted[line.Step] += 1 + line.Dropped
 	}
 	for len(r.lines) > 0 && r.lines[0].Number <= upTo[r.lines[0].Step] {
+		// What the ring counted of those before it goes with this line.
+		delete(counted, r.lines[0].Step)
 		r.bytes -= len(r.lines[0].Text)
 		r.lines = r.lines[1:]
+	}
+	for step, n := range counted {
+		r.arrived(step, n)
 	}
 }
 
