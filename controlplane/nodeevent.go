@@ -17,6 +17,10 @@ const (
 	NodeTokenRevoked NodeEventKind = "token_revoked"
 	NodeTokenRefused NodeEventKind = "token_refused"
 	NodeDrainEnded   NodeEventKind = "drain_ended"
+	// NodeProvisioning tells of an attempt's state, NodeProvisionStep of what one
+	// of its steps came to.
+	NodeProvisioning  NodeEventKind = "provisioning"
+	NodeProvisionStep NodeEventKind = "provision_step"
 )
 
 // NodeEvent is one thing that happened to a node.

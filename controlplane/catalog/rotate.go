@@ -127,6 +127,8 @@ func placeOf(v postgres.SealedValue) (seal.Place, error) {
 		return generatedPlace(controlplane.DeploymentID(v.ID), v.Part), nil
 	case "audit_head":
 		return auditKeyPlace(), nil
+	case "node_ssh":
+		return credentialPlace(controlplane.NodeID(v.ID)), nil
 	default:
 		return seal.Place{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
 	}

@@ -86,7 +86,8 @@ func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 	all := pgtest.Value[[]string](t, url, `SELECT array_agg(table_name || '.' || column_name)
 		FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`)
 	rotated := []string{"secrets.value", "registries.password", "node_tokens.verifier",
-		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key"}
+		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key",
+		"node_ssh.credential"}
 	for _, column := range all {
 		if !slices.Contains(rotated, column) && !slices.Contains(notSealed, column) {
 			t.Errorf("%s is neither rotated by RotateKeys nor listed as not sealed", column)

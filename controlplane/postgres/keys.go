@@ -64,6 +64,8 @@ func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Seal
 			New: sealed, DeploymentID: v.ID, Name: v.Part, Old: v.Value})
 	case "audit_head":
 		_, err = t.q.ResealAuditKey(ctx, sealed, v.Value)
+	case "node_ssh":
+		_, err = t.q.ResealNodeSSH(ctx, sealed, v.ID, v.Value)
 	default:
 		err = fmt.Errorf("no such place")
 	}

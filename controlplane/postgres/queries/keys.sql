@@ -11,6 +11,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(sealed), 'deployment_secrets' FROM deployment_secrets
     UNION ALL SELECT sealed_kid(sealed_key), 'audit_head' FROM audit_head
         WHERE sealed_key IS NOT NULL
+    UNION ALL SELECT sealed_kid(credential), 'node_ssh' FROM node_ssh
+        WHERE credential IS NOT NULL
 ) AS every GROUP BY kid, place ORDER BY kid, place;
 
 -- name: ListSealedElsewhere :many
@@ -31,6 +33,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM deployment_secrets WHERE sealed_kid(sealed) <> @kid::text
     UNION ALL SELECT 'audit_head', 'one', '', 0, sealed_key
         FROM audit_head WHERE sealed_key IS NOT NULL AND sealed_kid(sealed_key) <> @kid::text
+    UNION ALL SELECT 'node_ssh', node_id::text, '', 0, credential
+        FROM node_ssh WHERE credential IS NOT NULL AND sealed_kid(credential) <> @kid::text
 ) AS every LIMIT @most;
 
 -- Each of these replaces a sealed value unless somebody replaced it meanwhile.
@@ -63,3 +67,7 @@ WHERE deployment_id = @deployment_id AND name = @name AND sealed = @old;
 -- name: ResealAuditKey :execrows
 -- See above.
 UPDATE audit_head SET sealed_key = @new WHERE sealed_key = @old;
+
+-- name: ResealNodeSSH :execrows
+-- See above.
+UPDATE node_ssh SET credential = @new WHERE node_id = @id AND credential = @old;

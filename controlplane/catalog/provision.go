@@ -1,0 +1,299 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// SSHPut is what an admin says about how a machine is reached. One of Password
+// and PrivateKey is needed.
+type SSHPut struct {
+	// Address is host or host:port; the port is 22 if none is given.
+	Host string
+	Port int
+	User string
+	// HostKey is the fingerprint that the admin saw and confirmed.
+	HostKey    string
+	Password   controlplane.Plain
+	PrivateKey controlplane.Plain
+	Passphrase controlplane.Plain
+	Forget     bool
+	Plan       controlplane.ProvisionPlan
+}
+
+// SSHCredential lets the control plane into a machine.
+type SSHCredential struct {
+	Password, PrivateKey, Passphrase controlplane.Plain
+}
+
+// sealedCredential is what is sealed of it.
+type sealedCredential struct {
+	Password   string `json:"password,omitempty"`
+	PrivateKey string `json:"private_key,omitempty"`
+	Passphrase string `json:"passphrase,omitempty"`
+}
+
+// credentialPlace binds a credential to its node.
+func credentialPlace(id controlplane.NodeID) seal.Place {
+	return seal.Place{Table: "node_ssh", Row: string(id), Column: "credential"}
+}
+
+// ProvisionNode begins an attempt to make a node's machine ready over SSH. Without
+// put it is reached as it was the last time.
+func (c *Catalog) ProvisionNode(
+	ctx context.Context, actor access.Actor, name string, put *SSHPut,
+) (out controlplane.ProvisionAttempt, err error) {
+	_, err = c.onNode(ctx, actor, "provision node", name,
+		func(tx *postgres.Tx, n controlplane.Node) error {
+			if err := provisionable(ctx, tx, n); err != nil {
+				return err
+			}
+			if err := c.reachable(ctx, tx, n, put); err != nil {
+				return err
+			}
+			if _, err := tx.InsertProvision(ctx, n.ID, actor.Name()); err != nil {
+				return err
+			}
+			all, err := tx.Provisions(ctx, n.Name, 0, 1)
+			if err == nil {
+				out = all[0]
+			}
+			return err
+		})
+	return out, err
+}
+
+func provisionable(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
+	switch n.Status {
+	case controlplane.NodeOnline:
+		return conflict("node_online", "the node's agent is connected already",
+			"Nothing needs to be done. To begin anew, stop the agent on the machine first.")
+	case controlplane.NodeDisabled:
+		return conflict("node_disabled", "the node is disabled", "Enable the node first.")
+	}
+	latest, err := tx.Provisions(ctx, n.Name, 0, 1)
+	if err == nil && len(latest) > 0 && !latest[0].State.Ended() {
+		return conflict("provision_running",
+			fmt.Sprintf("attempt %d is at work on the node", latest[0].Number),
+			"Wait until it has ended.")
+	}
+	return err
+}
+
+// reachable stores what was said, or makes sure that enough was said before.
+func (c *Catalog) reachable(
+	ctx context.Context, tx *postgres.Tx, n controlplane.Node, put *SSHPut,
+) error {
+	if put == nil {
+		known, ok, err := tx.NodeSSH(ctx, n.ID)
+		if err == nil && (!ok || known.Credential == nil) {
+			return conflict("no_credential", "the node's SSH credential is not known, or was forgotten",
+				"Give host, user, host key, and a password or a private key.")
+		}
+		return err
+	}
+	checked, err := c.checkSSH(*put)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(sealedCredential{Password: put.Password.Reveal(),
+		PrivateKey: put.PrivateKey.Reveal(), Passphrase: put.Passphrase.Reveal()})
+	if err != nil {
+		return fmt.Errorf("seal credential: %w", err)
+	}
+	defer clear(text)
+	checked.Node = n.ID
+	if checked.Credential, err = c.keys.Seal(credentialPlace(n.ID), text); err != nil {
+		return fmt.Errorf("seal credential: %w", err)
+	}
+	return tx.PutNodeSSH(ctx, checked)
+}
+
+var (
+	userName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9._-]{0,63}$`)
+	fingerprint = regexp.MustCompile(`^SHA256:[A-Za-z0-9+/]{43}$`)
+	// plainPath needs no quoting anywhere: not in a shell, not in a unit file.
+	plainPath = regexp.MustCompile(`^(/[A-Za-z0-9_][A-Za-z0-9._-]*){1,16}$`)
+)
+
+// checkSSH fills in defaults and refuses what cannot be.
+func (c *Catalog) checkSSH(p SSHPut) (out controlplane.NodeSSH, err error) {
+	host, err := c.SSHAddress(p.Host, p.Port)
+	if err != nil {
+		return out, err
+	}
+	out = controlplane.NodeSSH{Host: host.Host, Port: host.Port, User: p.User,
+		HostKey: strings.TrimRight(strings.TrimSpace(p.HostKey), "="), Forget: p.Forget,
+		Plan: withDefaults(p.Plan)}
+	switch {
+	case !userName.MatchString(p.User):
+		return out, invalid("user", "user_invalid",
+			clip(p.User)+" is no name of a user of a machine", "Use letters, digits, - _ and dots.")
+	case !fingerprint.MatchString(out.HostKey):
+		return out, invalid("host_key", "host_key_invalid",
+			"the host key's fingerprint is missing or is not like SHA256:…",
+			"Ask for the machine's host key, compare it, and send its fingerprint along.")
+	}
+	if err := checkCredential(p); err != nil {
+		return out, err
+	}
+	return out, checkPlan(out.Plan)
+}
+
+// SSHHost is where a machine answers to SSH.
+type SSHHost struct {
+	Host string
+	Port int
+}
+
+// SSHAddress reads host and port, and refuses places where no node can be. A port
+// of 0 is 22.
+func (c *Catalog) SSHAddress(host string, port int) (SSHHost, error) {
+	if port == 0 {
+		port = 22
+	}
+	host = strings.ToLower(strings.Trim(strings.TrimSpace(host), "[]"))
+	out := SSHHost{Host: host, Port: port}
+	if port < 1 || port > 65535 {
+		return out, invalid("port", "port_invalid", "a port is 1 to 65535", "Correct the port.")
+	}
+	text := fmt.Sprintf("%s:%d", host, port)
+	if strings.Contains(host, ":") {
+		text = fmt.Sprintf("[%s]:%d", host, port)
+	}
+	_, err := c.checkAddress(text)
+	if said := asked(err); said != nil {
+		said.Field, said.Code = "host", "host_invalid"
+		said.Remedy = "Give the name or the address of the machine."
+		return out, said
+	}
+	return out, err
+}
+
+// asked gives a copy of what a person may be told.
+func asked(err error) *controlplane.Error {
+	if said, ok := err.(*controlplane.Error); ok { //nolint:errorlint // checkAddress wraps nothing
+		copied := *said
+		return &copied
+	}
+	return nil
+}
+
+func checkCredential(p SSHPut) error {
+	if p.Password.Empty() == p.PrivateKey.Empty() {
+		return invalid("password", "credential_missing",
+			"exactly one of password and private_key is needed", "Give one of them.")
+	}
+	if p.PrivateKey.Empty() {
+		if len(p.Password.Reveal()) > 1024 || strings.ContainsAny(p.Password.Reveal(), "\r\n\x00") {
+			return invalid("password", "password_invalid",
+				"a password has up to 1024 bytes and is one line", "Correct the password.")
+		}
+		return nil
+	}
+	key, passphrase := []byte(p.PrivateKey.Reveal()), []byte(p.Passphrase.Reveal())
+	var err error
+	if len(passphrase) > 0 {
+		_, err = ssh.ParsePrivateKeyWithPassphrase(key, passphrase)
+	} else {
+		_, err = ssh.ParsePrivateKey(key)
+	}
+	if err == nil {
+		return nil
+	}
+	field := "private_key"
+	if _, missing := err.(*ssh.PassphraseMissingError); missing { //nolint:errorlint // as documented
+		field = "passphrase"
+	}
+	// Its words are about the form, never about the content.
+	return invalid(field, "private_key_invalid", "the private key cannot be read: "+clip(err.Error()),
+		"Give an unencrypted private key in OpenSSH's or PEM form, or its passphrase too.")
+}
+
+// The places on a machine that nobody said otherwise about.
+func withDefaults(p controlplane.ProvisionPlan) controlplane.ProvisionPlan {
+	for field, value := range map[*string]string{
+		&p.Directory: "/opt/nullops", &p.Data: "/var/lib/nullops", &p.Run: "/run/nullops",
+		&p.Docker: "unix:///var/run/docker.sock",
+	} {
+		if *field == "" {
+			*field = value
+		}
+	}
+	return p
+}
+
+func checkPlan(p controlplane.ProvisionPlan) error {
+	socket, unix := strings.CutPrefix(p.Docker, "unix://")
+	if !unix {
+		socket = ""
+	}
+	for _, one := range []struct{ field, value string }{
+		{"directory", p.Directory}, {"data", p.Data}, {"run", p.Run}, {"docker", socket},
+	} {
+		if !plainPath.MatchString(one.value) || len(one.value) > 200 {
+			return invalid(one.field, "path_invalid", clip(one.value)+" cannot be used as a path here",
+				"Give an absolute path of letters, digits, - _ and dots; docker as unix:///PATH.")
+		}
+	}
+	if p.Subnets == "" {
+		return nil
+	}
+	if _, err := netip.ParsePrefix(p.Subnets); err != nil {
+		return invalid("subnets", "subnets_invalid", clip(p.Subnets)+" is no address range",
+			"Write one like 10.213.0.0/16, or leave it out.")
+	}
+	return nil
+}
+
+// Provisions gives one page of a node's attempts, newest first.
+func (c *Catalog) Provisions(
+	ctx context.Context, actor access.Actor, name string, before, most int,
+) (all []controlplane.ProvisionAttempt, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		if _, err := tx.NodeByName(ctx, name); err != nil {
+			return err
+		}
+		all, err = tx.Provisions(ctx, name, before, most)
+		return err
+	})
+	return all, err
+}
+
+// Provision gives one attempt.
+func (c *Catalog) Provision(
+	ctx context.Context, actor access.Actor, name string, number int,
+) (out controlplane.ProvisionAttempt, err error) {
+	all, err := c.Provisions(ctx, actor, name, number+1, 1)
+	if err != nil {
+		return out, err
+	}
+	if len(all) == 0 || all[0].Number != number {
+		return out, controlplane.Missing("attempt", fmt.Sprint(number))
+	}
+	return all[0], nil
+}
+
+// ForgetSSH takes a node's credential away.
+func (c *Catalog) ForgetSSH(ctx context.Context, actor access.Actor, name string) error {
+	_, err := c.onNode(ctx, actor, "forget credential", name,
+		func(tx *postgres.Tx, n controlplane.Node) error {
+			_, err := tx.ForgetNodeSSH(ctx, n.ID)
+			return err
+		})
+	return err
+}

@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// OpenSSH opens how a machine is reached, for whoever provisions it. Like every
+// opening, it is an audit entry.
+func (c *Catalog) OpenSSH(
+	ctx context.Context, actor access.Actor, id controlplane.NodeID,
+) (out controlplane.NodeSSH, credential SSHCredential, err error) {
+	if err := system(actor); err != nil {
+		return out, credential, err
+	}
+	entry := actor.Entry("open credential", "node "+string(id))
+	err = c.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		var known bool
+		out, known, err = tx.NodeSSH(ctx, id)
+		if err == nil && (!known || out.Credential == nil) {
+			return conflict("no_credential", "the node's SSH credential was forgotten",
+				"Begin a new attempt with the credential.")
+		}
+		return err
+	})
+	if err != nil {
+		return out, credential, err
+	}
+	text, err := c.keys.Open(credentialPlace(id), out.Credential)
+	if err != nil {
+		return out, credential, fmt.Errorf("open credential of node %s: %w", id, err)
+	}
+	defer clear(text)
+	var opened sealedCredential
+	if err := json.Unmarshal(text, &opened); err != nil {
+		return out, credential, fmt.Errorf("read credential of node %s: %w", id, err)
+	}
+	return out, SSHCredential{Password: controlplane.NewPlain(opened.Password),
+		PrivateKey: controlplane.NewPlain(opened.PrivateKey),
+		Passphrase: controlplane.NewPlain(opened.Passphrase)}, nil
+}
+
+// EnrolProvisioned gives a machine a new token. What its agent said of its own
+// certificate, over SSH, is what first contact must show: nobody is trusted
+// because they were first.
+func (c *Catalog) EnrolProvisioned(
+	ctx context.Context, actor access.Actor, id controlplane.NodeID,
+	print controlplane.Thumbprint,
+) (out Enrolment, err error) {
+	if err := system(actor); err != nil {
+		return out, err
+	}
+	entry := actor.Entry("enrol node", "node "+string(id))
+	err = c.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		n, err := tx.NodeByID(ctx, id)
+		if err != nil {
+			return err
+		}
+		if n.Status == controlplane.NodeOnline || !n.Enabled() {
+			return conflict("not_allowed_now", "the node is "+string(n.Status)+" meanwhile",
+				"Look at the node; somebody may have been faster.")
+		}
+		if err := revoke(ctx, tx, n); err != nil {
+			return err
+		}
+		if err := tx.ForgetTrust(ctx, id); err != nil {
+			return err
+		}
+		if err := tx.ForgetRejection(ctx, id); err != nil {
+			return err
+		}
+		if err := tx.ExpectThumbprint(ctx, id, print); err != nil {
+			return err
+		}
+		err = move(ctx, tx, n, controlplane.NodeEnrolled, "provisioned over SSH")
+		if err != nil {
+			return err
+		}
+		out, err = c.issue(ctx, tx, id)
+		return err
+	})
+	return out, err
+}
+
+// NodeByID loads a node, for the control plane's own tasks.
+func (c *Catalog) NodeByID(
+	ctx context.Context, actor access.Actor, id controlplane.NodeID,
+) (n controlplane.Node, err error) {
+	if err := system(actor); err != nil {
+		return n, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		n, err = tx.NodeByID(ctx, id)
+		return err
+	})
+	return n, err
+}

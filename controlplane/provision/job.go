@@ -1,0 +1,163 @@
+package provision
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// job is one attempt at work.
+type job struct {
+	*Provisioner
+	attempt controlplane.ProvisionAttempt
+	// give stops the attempt with a reason.
+	give func(error)
+
+	node       controlplane.Node
+	where      controlplane.NodeSSH
+	credential catalog.SSHCredential
+	machine    *machine
+	// stage is a folder on the machine that goes in the end.
+	stage string
+	// systemd reports whether the agent becomes a unit; otherwise a container.
+	systemd bool
+	print   controlplane.Thumbprint
+
+	mu     sync.Mutex
+	step   controlplane.ProvisionStep
+	output strings.Builder
+	masked *strings.Replacer
+	stored time.Time
+}
+
+// do goes through the steps and gives what stopped it, if anything did.
+func (j *job) do(ctx context.Context) *controlplane.Error {
+	var err error
+	if j.node, err = j.Catalog.NodeByID(ctx, actor(), j.attempt.NodeID); err == nil {
+		j.where, j.credential, err = j.Catalog.OpenSSH(ctx, actor(), j.attempt.NodeID)
+	}
+	if err != nil {
+		return explain(ctx, "open", err)
+	}
+	j.mask(j.credential.Password, j.credential.Passphrase)
+	defer j.leave(ctx)
+	for _, step := range []struct {
+		key string
+		do  func(context.Context) error
+	}{
+		{"connect", j.connect}, {"inspect", j.inspect}, {"docker", j.docker},
+		{"upload", j.upload}, {"identity", j.identity}, {"enrol", j.enrol},
+		{"start", j.start}, {"active", j.active}, {"link", j.link},
+	} {
+		if err := j.begin(ctx, step.key); err != nil {
+			return explain(ctx, step.key, err)
+		}
+		err := step.do(ctx)
+		if ctx.Err() != nil {
+			// Why it was stopped says more than what that broke.
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			j.flush(j.status(controlplane.ProvisionStepDone))
+			continue
+		}
+		why := explain(ctx, step.key, err)
+		j.say(why.Message)
+		j.flush(j.status(controlplane.ProvisionStepFailed))
+		return why
+	}
+	return nil
+}
+
+// leave takes away what was only needed meanwhile.
+func (j *job) leave(ctx context.Context) {
+	if j.machine == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if j.stage != "" {
+		j.machine.say = func(string) {}
+		_, _ = j.machine.run(ctx, "rm", "-rf", "--", j.stage) // a leftover harms nobody
+	}
+	_ = j.machine.client.Close() // it is of no more use
+}
+
+// begin starts a step.
+func (j *job) begin(ctx context.Context, key string) error {
+	j.mu.Lock()
+	j.step = controlplane.ProvisionStep{Seq: j.step.Seq + 1, Key: key,
+		Status: controlplane.ProvisionStepRunning}
+	j.output.Reset()
+	step := j.step
+	j.mu.Unlock()
+	return j.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.InsertProvisionStep(ctx, j.attempt, step)
+	})
+}
+
+// mask hides values in everything that is said from now on.
+func (j *job) mask(secrets ...controlplane.Plain) {
+	var pairs []string
+	for _, s := range secrets {
+		// One or two letters would turn every text into riddles.
+		if len(s.Reveal()) > 2 {
+			pairs = append(pairs, s.Reveal(), "[secret]")
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.masked = strings.NewReplacer(pairs...)
+}
+
+// say adds a line to the step's output, and stores it if the last time was a
+// while ago.
+func (j *job) say(line string) {
+	j.mu.Lock()
+	line = strings.ToValidUTF8(strings.ReplaceAll(line, "\x00", ""), "\uFFFD")
+	line = strings.TrimRight(j.masked.Replace(line), "\r")
+	if room := maxOutput - j.output.Len() - 1; room > 0 {
+		j.output.WriteString(strings.ToValidUTF8(line[:min(len(line), room)], "") + "\n")
+	}
+	due := time.Since(j.stored) > 500*time.Millisecond
+	j.mu.Unlock()
+	if due {
+		j.flush(nil)
+	}
+}
+
+func (j *job) status(s controlplane.ProvisionStepStatus) *controlplane.ProvisionStepStatus {
+	return &s
+}
+
+// flush stores what the step said so far. With a status, the step ends.
+func (j *job) flush(status *controlplane.ProvisionStepStatus) {
+	j.mu.Lock()
+	if status != nil {
+		j.step.Status = *status
+	}
+	step := j.step
+	step.Output = j.output.String()
+	j.stored = time.Now()
+	j.mu.Unlock()
+	if step.Seq == 0 || status == nil && step.Status != controlplane.ProvisionStepRunning {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := j.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		if err := tx.SetProvisionStep(ctx, j.attempt, step); err != nil || status == nil {
+			return err
+		}
+		return tx.AddNodeEvent(ctx, j.attempt.NodeID, controlplane.NodeProvisionStep,
+			clip(step.Key+": "+string(step.Status)+"\n"+step.Output))
+	})
+	if err != nil {
+		j.Log.WarnContext(ctx, "output of a provisioning step was not stored", "error", err)
+	}
+}

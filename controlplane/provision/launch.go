@@ -1,0 +1,224 @@
+package provision
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// unit is the agent's name where systemd runs. A machine has one agent there.
+const unit = "nullops-agent.service"
+
+// agentSettings is the agent's configuration file. JSON is YAML, and its quoting
+// is not to be argued with.
+func agentSettings(
+	address string, p controlplane.ProvisionPlan, token controlplane.Plain,
+) ([]byte, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("node address %s: %w", address, err)
+	}
+	agent := map[string]string{"token": token.Reveal(), "listen": ":" + port, "data": p.Data,
+		"run": p.Run, "docker": p.Docker}
+	if p.Subnets != "" {
+		agent["subnets"] = p.Subnets
+	}
+	text, err := json.Marshal(map[string]any{"agent": agent,
+		"log": map[string]string{"format": "json"}})
+	if err != nil {
+		return nil, fmt.Errorf("write the agent's settings: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// unitFile needs no quoting: every path is from a small alphabet.
+func unitFile(program, settings string) string {
+	return `[Unit]
+Description=NullOps agent
+After=network-online.target docker.service
+Wants=network-online.target
+
+[Service]
+ExecStart=` + program + ` agent --config=` + settings + `
+Restart=always
+RestartSec=2
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+// start starts the agent, or starts it anew with the new token.
+func (j *job) start(ctx context.Context) error {
+	if j.systemd {
+		return j.startUnit(ctx)
+	}
+	return j.startContainer(ctx)
+}
+
+func (j *job) startUnit(ctx context.Context) error {
+	text := unitFile(j.program(), j.settings())
+	if err := j.put(ctx, unit, strings.NewReader(text)); err != nil {
+		return err
+	}
+	if err := j.install(ctx, unit, path.Join("/etc/systemd/system", unit), "0644"); err != nil {
+		return err
+	}
+	for _, words := range [][]string{{"daemon-reload"}, {"enable", unit}, {"restart", unit}} {
+		if _, err := j.machine.root(ctx, append([]string{"systemctl"}, words...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// container is the agent's name where systemd does not run.
+func (j *job) container() string { return "nullops-agent-" + j.node.Name }
+
+// ours marks containers that may be replaced.
+const ours = "nullops.provisioned"
+
+var notInTag = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
+
+func (j *job) engine(ctx context.Context, words ...string) (string, error) {
+	return j.machine.root(ctx, append([]string{"docker", "-H", j.where.Plan.Docker}, words...)...)
+}
+
+// startContainer makes an image of nothing but the program, and a container that
+// the engine restarts whatever happens. It shares the machine's network, since the
+// agent listens there, and sees its folders under the same names.
+func (j *job) startContainer(ctx context.Context) error {
+	if err := j.replace(ctx); err != nil {
+		return err
+	}
+	archive := path.Join(j.stage, "agent.tar")
+	_, err := j.machine.root(ctx, "tar", "-C", j.where.Plan.Directory, "-cf", archive, "nullops")
+	if err != nil {
+		return j.disk(err)
+	}
+	image := "nullops/agent:" + notInTag.ReplaceAllString(j.Build, "-")
+	if _, err := j.engine(ctx, "import", archive, image); err != nil {
+		return err
+	}
+	p := j.where.Plan
+	socket := strings.TrimPrefix(p.Docker, "unix://")
+	_, err = j.engine(ctx, "run", "-d", "--name", j.container(), "--restart", "always",
+		"--network", "host", "--label", ours+"="+j.node.Name,
+		"--log-driver", "local", "--log-opt", "max-size=5m", "--log-opt", "max-file=2",
+		"--tmpfs", "/tmp", "-v", socket+":"+socket, "-v", p.Data+":"+p.Data, "-v", p.Run+":"+p.Run,
+		"-v", j.settings()+":"+j.settings()+":ro", image,
+		"/nullops", "agent", "--config="+j.settings())
+	return err
+}
+
+// replace takes an earlier attempt's container away, and nobody else's.
+func (j *job) replace(ctx context.Context) error {
+	out, err := j.engine(ctx, "ps", "-a", "--filter", "name=^"+j.container()+"$", "--format",
+		`{{.Label "`+ours+`"}}`+"|")
+	if err != nil {
+		return err
+	}
+	switch strings.TrimSpace(out) {
+	case "":
+		return nil
+	case j.node.Name + "|":
+		_, err := j.engine(ctx, "rm", "-f", j.container())
+		return err
+	default:
+		return fault("name_taken", "a container "+j.container()+" is there that was not made here",
+			"Remove it, or run the agent there by hand.", nil)
+	}
+}
+
+// active makes sure that the agent stays up: one that ends at once is started
+// again and again.
+func (j *job) active(ctx context.Context) error {
+	const looks = 3
+	for look := 1; ; look++ {
+		up, err := j.up(ctx)
+		if err != nil {
+			return err
+		}
+		if !up {
+			j.lastWords(ctx)
+			return fault("agent_failed", "the agent does not stay up",
+				"Look at its last lines, and begin a new attempt.", nil)
+		}
+		if look == looks {
+			return nil
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+func (j *job) up(ctx context.Context) (bool, error) {
+	if j.systemd {
+		out, err := j.machine.root(ctx, "systemctl", "is-active", unit)
+		if exitCode(err) != 0 {
+			err = nil
+		}
+		return strings.TrimSpace(out) == "active", err
+	}
+	out, err := j.engine(ctx, "inspect", "--format", "{{.State.Status}} {{.RestartCount}}",
+		j.container())
+	return strings.TrimSpace(out) == "running 0", err
+}
+
+// lastWords shows what the agent said last.
+func (j *job) lastWords(ctx context.Context) {
+	// It is only to help; that it cannot be read is no error of its own.
+	if j.systemd {
+		_, _ = j.machine.root(ctx, "journalctl", "-u", unit, "-n", "40", "--no-pager")
+		return
+	}
+	_, _ = j.engine(ctx, "logs", "--tail", "40", j.container())
+}
+
+// linkWithin is how long the agent has to be met. The fleet dials with pauses of
+// up to half a minute.
+const linkWithin = 2 * time.Minute
+
+// link waits until the control plane commands the node, with the certificate that
+// the agent told of itself.
+func (j *job) link(ctx context.Context) error {
+	wake := j.Listener.Subscribe(string(j.node.ID), controlplane.TopicNode)
+	defer wake.Close()
+	late := time.NewTimer(linkWithin)
+	defer late.Stop()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		n, err := j.Catalog.NodeByID(ctx, actor(), j.node.ID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case n.Status == controlplane.NodeOnline && n.Thumbprint == j.print:
+			j.say("the link stands")
+			return nil
+		case n.Status == controlplane.NodeUntrusted, n.Status == controlplane.NodeIncompatible,
+			n.Status == controlplane.NodeDisabled:
+			return fault("link_refused", "the node is "+string(n.Status)+": "+n.Detail,
+				"Look at the node; then begin a new attempt.", nil)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-late.C:
+			j.lastWords(ctx)
+			return fault("link_down", "the agent runs, but cannot be reached at "+n.Address+": "+
+				n.Detail, "Open that port to the control plane, and begin a new attempt.", nil)
+		case <-wake.Wake:
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package provision
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Limits of what a machine may say.
+const (
+	maxOutput = 48 << 10
+	maxLine   = 4 << 10
+)
+
+// machine is a signed-in connection.
+type machine struct {
+	client *ssh.Client
+	// sudo is put before what root must do; nil where the user is root.
+	sudo []string
+	// password answers sudo; empty where it asks for none.
+	password controlplane.Plain
+	// say shows a line to people; secrets are masked behind it.
+	say func(line string)
+}
+
+// quote makes one word for the shell that sshd hands every command line to.
+func quote(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func line(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = quote(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// run runs a program to its end as the user who signed in.
+func (m *machine) run(ctx context.Context, words ...string) (string, error) {
+	return m.start(ctx, nil, words, words[0])
+}
+
+// root runs a program as root.
+func (m *machine) root(ctx context.Context, words ...string) (string, error) {
+	var in io.Reader
+	if len(m.sudo) > 0 && !m.password.Empty() {
+		in = strings.NewReader(m.password.Reveal() + "\n")
+	}
+	return m.start(ctx, in, append(append([]string{}, m.sudo...), words...), words[0])
+}
+
+// start runs a command line. What it prints is shown line by line and given back,
+// up to a limit.
+func (m *machine) start(
+	ctx context.Context, in io.Reader, words []string, program string,
+) (string, error) {
+	session, err := m.client.NewSession()
+	if err != nil {
+		return "", fmt.Errorf("begin %s: %w", program, err)
+	}
+	defer func() { _ = session.Close() }() // ended already, or of no more use
+	out := &collector{say: m.say}
+	session.Stdout, session.Stderr, session.Stdin = out, out, in
+	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // wakes Run
+	defer stop()
+	err = session.Run("LC_ALL=C " + line(words))
+	out.end()
+	text := out.text()
+	if ctx.Err() != nil {
+		return text, context.Cause(ctx)
+	}
+	var ended *ssh.ExitError
+	if errors.As(err, &ended) {
+		return text, &failure{program: program, code: ended.ExitStatus(), output: text}
+	}
+	if err != nil {
+		return text, fmt.Errorf("run %s: %w", program, err)
+	}
+	return text, nil
+}
+
+// collector keeps what a program says, and passes it on line by line.
+type collector struct {
+	say func(string)
+
+	mu   sync.Mutex
+	all  bytes.Buffer
+	rest []byte
+}
+
+// Write is called from two goroutines: one for each of the program's streams.
+func (c *collector) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if room := maxOutput - c.all.Len(); room > 0 {
+		c.all.Write(p[:min(room, len(p))])
+	}
+	c.rest = append(c.rest, p...)
+	for {
+		at := bytes.IndexByte(c.rest, '\n')
+		if at < 0 && len(c.rest) < maxLine {
+			return len(p), nil
+		}
+		if at < 0 || at > maxLine {
+			c.say(string(c.rest[:maxLine]))
+			c.rest = c.rest[maxLine:]
+			continue
+		}
+		c.say(string(c.rest[:at]))
+		c.rest = c.rest[at+1:]
+	}
+}
+
+func (c *collector) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.rest) > 0 {
+		c.say(string(c.rest))
+		c.rest = nil
+	}
+}
+
+func (c *collector) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all.String()
+}
+
+// errSilent ends a connection whose far end does not answer any more.
+var errSilent = errors.New("the machine does not answer any more")
+
+// watch asks now and then whether the far end is there. A line that was cut by a
+// firewall gives no sign of itself.
+func (m *machine) watch(ctx context.Context, give func(error)) {
+	const every, within = 10 * time.Second, 20 * time.Second
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		answered := make(chan error, 1)
+		go func() {
+			_, _, err := m.client.SendRequest("keepalive@openssh.com", true, nil)
+			answered <- err
+		}()
+		late := time.NewTimer(within)
+		select {
+		case <-ctx.Done():
+		case err := <-answered:
+			if err != nil {
+				give(errors.Join(errSilent, err))
+			}
+		case <-late.C:
+			give(errSilent)
+		}
+		late.Stop()
+	}
+}

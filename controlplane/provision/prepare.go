@@ -1,0 +1,174 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// connect signs in to the machine.
+func (j *job) connect(ctx context.Context) error {
+	client, err := signIn(ctx, j.Connect, j.where, j.credential)
+	if err != nil {
+		return err
+	}
+	j.machine = &machine{client: client, say: j.say}
+	go j.machine.watch(ctx, j.give)
+	j.say("the host shows the confirmed key " + j.where.HostKey)
+	j.say("signed in as " + j.where.User + " to " + string(client.ServerVersion()))
+	return nil
+}
+
+// processors are kernels' names of what Go calls otherwise.
+func processors(kernel string) string {
+	switch kernel {
+	case "x86_64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	default:
+		return kernel
+	}
+}
+
+// inspect finds out what the machine is and what the user may do there.
+func (j *job) inspect(ctx context.Context) error {
+	out, err := j.machine.run(ctx, "uname", "-sm")
+	if err != nil {
+		return err
+	}
+	system, processor, _ := strings.Cut(strings.TrimSpace(out), " ")
+	if system != "Linux" || processors(processor) != runtime.GOARCH {
+		return fault("unsupported_machine", fmt.Sprintf(
+			"the machine is %s, the control plane's program is for Linux on %s",
+			strings.TrimSpace(out), runtime.GOARCH),
+			"Use a machine of the same kind, or run the agent's image there by hand.", nil)
+	}
+	if err := j.becomeRoot(ctx); err != nil {
+		return err
+	}
+	_, err = j.machine.run(ctx, "test", "-d", "/run/systemd/system")
+	if err != nil && exitCode(err) == 0 {
+		return err
+	}
+	j.systemd = err == nil
+	if j.systemd {
+		j.say("systemd runs: the agent becomes a unit")
+	} else {
+		j.say("systemd does not run: the agent becomes a container")
+	}
+	return nil
+}
+
+// becomeRoot finds the way to be root: being it, or sudo with or without the
+// password.
+func (j *job) becomeRoot(ctx context.Context) error {
+	out, err := j.machine.run(ctx, "id", "-u")
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(out) == "0" {
+		return nil
+	}
+	j.machine.sudo = []string{"sudo", "-n", "--"}
+	if _, err = j.machine.root(ctx, "true"); err == nil {
+		return nil
+	}
+	if exitCode(err) == 0 {
+		return err
+	}
+	if password := j.credential.Password; !password.Empty() {
+		j.machine.sudo = []string{"sudo", "-S", "-p", "", "--"}
+		j.machine.password = password
+		if _, err = j.machine.root(ctx, "true"); err == nil {
+			return nil
+		}
+	}
+	return fault("not_root", "user "+j.where.User+" is not root and may not use sudo",
+		"Sign in as root, or let the user run sudo, without a password or with this one.", err)
+}
+
+// docker makes sure that a container engine answers.
+func (j *job) docker(ctx context.Context) error {
+	err := j.askDocker(ctx)
+	if exitCode(err) != notFound {
+		return j.dockerDown(err)
+	}
+	if !j.where.Plan.InstallDocker {
+		return fault("docker_missing", "Docker is not installed on the machine",
+			"Install it there, or allow installing it and begin a new attempt.", err)
+	}
+	j.say("Docker is missing: installing Debian's docker.io")
+	if err := j.installDocker(ctx); err != nil {
+		return err
+	}
+	// The engine takes a moment to start.
+	for range 30 {
+		if err = j.askDocker(ctx); err == nil || exitCode(err) == 0 {
+			return err
+		}
+		if err := pause(ctx, 2*time.Second); err != nil {
+			return err
+		}
+	}
+	return j.dockerDown(err)
+}
+
+func (j *job) dockerDown(err error) error {
+	if exitCode(err) == 0 {
+		return err
+	}
+	return fault("docker_down", "Docker does not answer at "+j.where.Plan.Docker+": "+err.Error(),
+		"Start it, or correct its socket, and begin a new attempt.", err)
+}
+
+func (j *job) askDocker(ctx context.Context) error {
+	out, err := j.machine.root(ctx, "docker", "-H", j.where.Plan.Docker, "version",
+		"--format", "{{.Server.Version}}")
+	if err == nil {
+		j.say("Docker " + strings.TrimSpace(out) + " answers")
+		return nil
+	}
+	// sudo has a code of its own for what it cannot find.
+	if exitCode(err) == 1 && len(j.machine.sudo) > 0 && strings.Contains(out, "command not found") {
+		return &failure{program: "docker", code: notFound, output: out}
+	}
+	return err
+}
+
+func (j *job) installDocker(ctx context.Context) error {
+	_, err := j.machine.root(ctx, "apt-get", "--version")
+	if exitCode(err) == notFound || exitCode(err) == 1 {
+		return fault("docker_missing", "Docker is not installed, and the machine has no apt-get",
+			"Install Docker there by hand, and begin a new attempt.", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, words := range [][]string{
+		{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "update", "-q"},
+		{"env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-q", "docker.io"},
+	} {
+		if _, err := j.machine.root(ctx, words...); err != nil {
+			return err
+		}
+	}
+	if j.systemd {
+		_, err = j.machine.root(ctx, "systemctl", "enable", "--now", "docker")
+	}
+	return err
+}
+
+// pause waits, or ends with the context.
+func pause(ctx context.Context, d time.Duration) error {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-wait.C:
+		return nil
+	}
+}
