@@ -29,6 +29,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
@@ -66,6 +67,7 @@ type base struct {
 	listener  *postgres.Listener
 	catalog   *catalog.Catalog
 	lifecycle *lifecycle.Lifecycle
+	usage     *usage.Usage
 	audit     *audit.Log
 	images    *registry.Client
 	ingress   *url.URL
@@ -131,6 +133,7 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
 		IssueToken: b.issueToken, AllowLoopback: b.settings.HTTP.loopback(),
 		Deny: newOwnAddresses(b.settings).include, Log: b.log})
+	b.usage = usage.New(b.store, b.log)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail})
 	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}
@@ -182,12 +185,13 @@ func (b *base) controlPlane(ctx context.Context) error {
 	}
 	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", build)
 	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
-		Lifecycle: b.lifecycle, Logbook: lines, Listener: b.listener, Dial: b.dialing,
+		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Listener: b.listener, Dial: b.dialing,
 		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
 	group, ctx := errgroup.WithContext(ctx)
 	chores := jobs.New(b.store, b.log, b.chores(people)...)
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
+	group.Go(func() error { return b.usage.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
 	// Whatever the jobs did last: a start says whether the journal still holds.
 	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })
@@ -204,6 +208,7 @@ func (b *base) chores(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
 		jobs.Expire(b.lifecycle, b.store, b.log), jobs.VerifyAudit(b.audit, b.log),
+		jobs.TrimUsage(b.usage, b.log),
 	}
 	if days := b.settings.Audit.Keep; days > 0 {
 		all = append(all, jobs.CutAudit(b.audit, time.Duration(days)*24*time.Hour, b.log))
@@ -217,7 +222,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
-		Logbook: lines, Audit: b.audit, Logs: serviceLogs{b.dialer}, Subscribe: b.subscribe, UI: ui.Files(),
+		Logbook: lines, Audit: b.audit, Logs: serviceLogs{b.dialer}, Describe: b.dialer.Describe, Subscribe: b.subscribe, UI: ui.Files(),
 		URL: public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
 }

@@ -75,8 +75,8 @@ type Nodes interface {
 	Refused(ctx context.Context, id controlplane.NodeID, kid string) error
 	// FinishDrains moves the drains of nodes that are empty, or late.
 	FinishDrains(ctx context.Context) error
-	// Vitals notes the node's measured use.
-	Vitals(ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals) error
+	// Changed notes what the node is now, over a session that stands.
+	Changed(ctx context.Context, id controlplane.NodeID, i controlplane.Inventory) error
 	// PluginImages is the catalogue's list, for the agents' registries.
 	PluginImages(ctx context.Context) (map[string]pipeline.Image, error)
 }
@@ -105,6 +105,7 @@ type Config struct {
 	Secrets   Secrets
 	Lifecycle *lifecycle.Lifecycle
 	Logbook   *logbook.Logbook
+	Usage     Usage
 	Listener  *postgres.Listener
 	Dial      Dialing
 	// Holder names this process in leases.
@@ -155,6 +156,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 type keeper struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
+	// told is whether it was told to end.
+	told bool
 }
 
 // adjust starts and ends sessions so that they are the wanted ones. One that
@@ -170,7 +173,9 @@ func (f *Fleet) adjust(ctx context.Context, wanted []controlplane.NodeID,
 		case <-k.ended:
 			delete(running, id)
 		default:
-			if !keep[id] {
+			if !keep[id] && !k.told {
+				f.Log.InfoContext(ctx, notOurs, "node", id)
+				k.told = true
 				k.cancel()
 			}
 		}

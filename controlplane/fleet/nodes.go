@@ -122,6 +122,7 @@ func (t Table) Met(ctx context.Context, id controlplane.NodeID, thumbprint, buil
 		} else if n.Thumbprint != print {
 			return fmt.Errorf("node %s has another thumbprint by now", n.Name)
 		}
+		inventory.Carry(n.Inventory)
 		return tx.SetInventory(ctx, id, build, inventory)
 	})
 }
@@ -336,11 +337,14 @@ func (t Table) FinishDrains(ctx context.Context) error {
 	return t.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) })
 }
 
-// Vitals implements Nodes.
-func (t Table) Vitals(
-	ctx context.Context, id controlplane.NodeID, v controlplane.NodeVitals,
+// Changed implements Nodes.
+func (t Table) Changed(
+	ctx context.Context, id controlplane.NodeID, inventory controlplane.Inventory,
 ) error {
-	return t.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.SetVitals(ctx, id, v) })
+	return t.held(ctx, id, func(tx *postgres.Tx, n controlplane.Node) error {
+		inventory.Carry(n.Inventory)
+		return tx.SetInventory(ctx, id, n.Build, inventory)
+	})
 }
 
 // PluginImages implements Nodes.

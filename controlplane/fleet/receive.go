@@ -41,8 +41,11 @@ func (s *session) take(ctx context.Context, r wire.Report) error {
 		return s.mayFail(ctx, "progress", s.Lifecycle.ObserveProgress(ctx, s.actor, progress(r)))
 	case wire.Vitals:
 		return s.vitals(ctx, r)
-	case wire.Samples, wire.InventoryChanged:
+	case wire.Samples:
+		s.takeSamples(r)
 		return nil
+	case wire.InventoryChanged:
+		return s.changed(ctx, r)
 	case wire.TokenRefused:
 		select {
 		case s.refused <- r.Kid:
@@ -79,20 +82,6 @@ func (s *session) mayFail(ctx context.Context, what string, err error) error {
 		s.Log.WarnContext(ctx, what+" was not stored", "node", s.link.Node.Name, "error", err)
 	}
 	return nil
-}
-
-func (s *session) vitals(ctx context.Context, v wire.Vitals) error {
-	err := s.Nodes.Vitals(ctx, s.link.Node.ID, controlplane.NodeVitals{At: v.At, CPU: v.CPU,
-		MemoryUsed: v.MemoryUsed, DiskFree: v.DiskFree})
-	health := make([]controlplane.ServiceHealth, len(v.Services))
-	for i, h := range v.Services {
-		health[i] = controlplane.ServiceHealth{
-			Deployment: controlplane.DeploymentID(h.Deployment), Step: h.Step,
-			Health: string(h.Health), Detail: h.Detail, Restarts: h.Restarts, CPU: h.CPU,
-			Memory: h.Memory}
-	}
-	return s.mayFail(ctx, "vitals", errors.Join(err,
-		s.Lifecycle.ObserveHealth(ctx, s.actor, s.link.Node.ID, health)))
 }
 
 // answerSecrets gives a run's bundle to the node it was placed on. A refusal is
@@ -255,10 +244,4 @@ func pluginList(images map[string]pipeline.Image) []wire.PluginImage {
 		all = append(all, wire.PluginImage{Name: name, Image: images[name]})
 	}
 	return all
-}
-
-func inventory(i wire.Inventory) controlplane.Inventory {
-	return controlplane.Inventory{Hostname: i.Hostname, OS: i.OS, Kernel: i.Kernel, Arch: i.Arch,
-		EngineVersion: i.EngineVersion, APIVersion: i.APIVersion, CPU: i.CPU, Memory: i.Memory,
-		Disk: i.Disk, Subnets: i.Subnets, Warnings: i.Warnings}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
 // renewEvery is a third of the lease's ten seconds (faults.md, rule 6).
@@ -22,8 +23,13 @@ type session struct {
 	link  Link
 	epoch int64
 	conn  *wire.Session
+	// held is what the agent leaves alone although it has no goal.
+	held lifecycle.Held
 	// refused yields the tokens the agent confirms to refuse.
 	refused chan string
+	// samples wait to be stored; health is what was stored.
+	samples chan batch
+	health  told
 }
 
 // serve greets and then works until the link, the lease or ctx ends. Being
@@ -37,13 +43,14 @@ func (f *Fleet) serve(
 		return err
 	}
 	defer func() { _ = conn.Close(goodbye(ctx, err)) }()
-	s := &session{Fleet: f, link: link, epoch: epoch, conn: conn, refused: make(chan string, 4)}
+	s := &session{Fleet: f, link: link, epoch: epoch, conn: conn, refused: make(chan string, 4),
+		samples: make(chan batch, samplesWaiting)}
 	welcome, err := s.greet(ctx)
 	if err != nil {
 		return err
 	}
 	err = f.Nodes.Met(ctx, link.Node.ID, hex(peer.Thumbprint), string(peer.Build),
-		inventory(welcome.Inventory))
+		inventory(welcome.Inventory, welcome.At, time.Now()))
 	if err != nil {
 		return err
 	}
@@ -66,6 +73,7 @@ func (f *Fleet) serve(
 	group.Go(func() error { return s.watchToken(working) })
 	group.Go(func() error { return s.renew(working) })
 	group.Go(func() error { return s.collectLogs(working) })
+	group.Go(func() error { return s.storeSamples(working) })
 	return group.Wait()
 }
 
@@ -88,6 +96,9 @@ func (s *session) greet(ctx context.Context) (wire.Welcome, error) {
 // sync tells the agent what we have of its reports, and all that should be.
 // An agent that counts lower than we do has lost its memory.
 func (s *session) sync(ctx context.Context, w wire.Welcome) (map[string]mark, error) {
+	if err := s.recognize(ctx, w); err != nil {
+		return nil, err
+	}
 	orders, last, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
 	if err != nil {
 		return nil, err
@@ -101,7 +112,7 @@ func (s *session) sync(ctx context.Context, w wire.Welcome) (map[string]mark, er
 	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
 		return nil, err
 	}
-	return marks(orders), s.send(ctx, messages(plan(orders, nil), true))
+	return marks(orders), s.send(ctx, s.everything(orders))
 }
 
 func (s *session) send(ctx context.Context, all []wire.Goals) error {
@@ -158,6 +169,9 @@ func (s *session) sendGoals(ctx context.Context, sent map[string]mark) error {
 		}
 		changed := plan(orders, sent)
 		sent = marks(orders)
+		if news, err := s.decided(ctx); news && err == nil {
+			return s.send(ctx, s.everything(orders))
+		}
 		return s.send(ctx, messages(changed, false))
 	})
 }

@@ -112,13 +112,19 @@ func candidate(n postgres.PlacementNode) Candidate {
 		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
 		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
 		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs, Queued: n.Queued,
-		Draining: n.Node.Drain != nil}
+		Draining: n.Node.Drain != nil, Blocked: n.Node.Blocked()}
 	if i := n.Node.Inventory; i != nil {
 		c.CPU, c.Memory, c.DiskFree, c.GPUs = i.CPU, i.Memory, i.Disk, i.GPUs
 	}
 	if v := n.Node.Vitals; v != nil {
 		c.DiskFree, c.UsedCPU = v.DiskFree, v.CPU
-		c.ForeignMemory = max(0, v.MemoryUsed-n.MemoryUsed)
+		// Measured at once, the two belong together; what is stored of each service
+		// may be older.
+		ours := v.MemoryOurs
+		if ours == 0 {
+			ours = n.MemoryUsed
+		}
+		c.ForeignMemory = max(0, v.MemoryUsed-ours)
 	}
 	return c
 }

@@ -38,11 +38,14 @@ type Ask struct {
 // Candidate is what placement knows of one node. Sizes are in bytes, CPU in
 // cores. Zero capacity means that the node never told.
 type Candidate struct {
-	ID       string
-	Name     string
-	Enabled  bool
-	Online   bool
-	Trusted  bool
+	ID      string
+	Name    string
+	Enabled bool
+	Online  bool
+	Trusted bool
+	// Blocked is why a node that is online may take nothing new: a check failed
+	// without which deployments are not safe there.
+	Blocked  string
 	Draining bool
 	CPU      float64
 	Memory   int64

@@ -27,6 +27,8 @@ func unfit(n Candidate, ask Ask) string {
 		return "It is untrusted: an admin must look at its certificate."
 	case !n.Online:
 		return "It is offline."
+	case n.Blocked != "":
+		return n.Blocked + " An admin must look at its checks."
 	case n.CPU == 0 || n.Memory == 0:
 		return "It has not told its size yet; try again in a few seconds."
 	}

@@ -1,0 +1,202 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+)
+
+const (
+	// clockTolerance is what a busy machine and a slow link may add to a clock
+	// that is right.
+	clockTolerance = 5 * time.Second
+	// healthAgain is how often health that did not change is stored all the
+	// same: with thousands of services every measurement would be too often.
+	healthAgain = 15 * time.Second
+	// samplesWaiting is how many batches of one agent may wait to be stored. An
+	// honest one sends the next after the answer.
+	samplesWaiting = 2
+)
+
+// Usage keeps what nodes measured.
+type Usage interface {
+	// Observe takes the last measurement of a node.
+	Observe(ctx context.Context, actor access.Actor, node controlplane.NodeID,
+		v controlplane.NodeVitals) error
+	// Store takes measurements for the record. It returns when they are
+	// committed, and tells by their numbers those that it has.
+	Store(ctx context.Context, actor access.Actor, node controlplane.NodeID,
+		b controlplane.UseBatch) error
+}
+
+// batch is what an agent sent at once, and when that was.
+type batch struct {
+	samples wire.Samples
+	at      time.Time
+}
+
+// takeSamples hands a batch on. It never waits: one that finds no room is sent
+// again.
+func (s *session) takeSamples(r wire.Samples) {
+	select {
+	case s.samples <- batch{r, time.Now()}:
+	default:
+	}
+}
+
+// storeSamples answers each batch after its commit, beside the other reports:
+// measurements must not delay them.
+func (s *session) storeSamples(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case b := <-s.samples:
+			if err := s.storeBatch(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *session) storeBatch(ctx context.Context, b batch) error {
+	n := len(b.samples.Items)
+	if n == 0 {
+		return nil
+	}
+	err := s.Usage.Store(ctx, s.actor, s.link.Node.ID, useBatch(s.link.Node.ID, b))
+	if err != nil {
+		return s.mayFail(ctx, "measurements", err)
+	}
+	return s.conn.Send(ctx,
+		wire.Stored{Boot: b.samples.Boot, Number: b.samples.Items[n-1].Number})
+}
+
+// useBatch dates what was measured by its age and our own clock.
+func useBatch(node controlplane.NodeID, b batch) controlplane.UseBatch {
+	out := controlplane.UseBatch{Boot: b.samples.Boot}
+	for _, i := range b.samples.Items {
+		at := b.at.Add(-time.Duration(max(0, i.Age)) * time.Millisecond)
+		item := controlplane.UseItem{Number: i.Number, All: []controlplane.Use{{Node: node,
+			Subject: string(node), At: at, Count: 1, CPU: i.CPU, CPUMax: i.CPU,
+			Memory: float64(i.Memory), MemoryMax: i.Memory, DiskFree: i.DiskFree,
+			Flow: controlplane.Flow(i.Flow)}}}
+		for _, u := range i.Services {
+			item.All = append(item.All, controlplane.Use{Node: node, Subject: u.Deployment,
+				Step: u.Step, At: at, Count: 1, CPU: u.CPU, CPUMax: u.CPU,
+				Memory: float64(u.Memory), MemoryMax: u.Memory, Flow: controlplane.Flow(u.Flow)})
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out
+}
+
+// vitals keeps what an agent measured last. It is dated by our clock: placement
+// asks how old it is.
+func (s *session) vitals(ctx context.Context, v wire.Vitals) error {
+	err := s.Usage.Observe(ctx, s.actor, s.link.Node.ID, controlplane.NodeVitals{
+		At: time.Now(), CPU: v.CPU, MemoryUsed: v.MemoryUsed, MemoryOurs: v.MemoryOurs,
+		DiskFree: v.DiskFree, Flow: controlplane.Flow(v.Flow)})
+	if err := s.mayFail(ctx, "vitals", err); err != nil {
+		return err
+	}
+	health := s.health.news(v.Services, time.Now())
+	if len(health) == 0 {
+		return nil
+	}
+	err = s.Lifecycle.ObserveHealth(ctx, s.actor, s.link.Node.ID, health)
+	if err != nil {
+		s.health = told{}
+	}
+	return s.mayFail(ctx, "health", err)
+}
+
+// told is what was stored of the services' health, and when all of it was.
+type told struct {
+	at  time.Time
+	all map[string]seen
+}
+
+type seen struct {
+	health   wire.Health
+	detail   string
+	restarts int
+}
+
+// news gives what differs from what was stored, or everything from time to time.
+func (t *told) news(all []wire.ServiceVitals, now time.Time) []controlplane.ServiceHealth {
+	whole := now.Sub(t.at) >= healthAgain
+	if whole {
+		t.at = now
+	}
+	before := t.all
+	t.all = make(map[string]seen, len(all))
+	var news []controlplane.ServiceHealth
+	for _, h := range all {
+		key := h.Deployment + "/" + string(h.Step)
+		is := seen{h.Health, h.Detail, h.Restarts}
+		t.all[key] = is
+		if was, known := before[key]; known && was == is && !whole {
+			continue
+		}
+		news = append(news, controlplane.ServiceHealth{
+			Deployment: controlplane.DeploymentID(h.Deployment), Step: h.Step,
+			Health: string(h.Health), Detail: h.Detail, Restarts: h.Restarts, CPU: h.CPU,
+			Memory: h.Memory})
+	}
+	return news
+}
+
+// changed stores what a node is now.
+func (s *session) changed(ctx context.Context, r wire.InventoryChanged) error {
+	return s.mayFail(ctx, "inventory", s.Nodes.Changed(ctx, s.link.Node.ID,
+		inventory(r.Inventory, r.At, time.Now())))
+}
+
+// inventory is what an agent said of its node, and what its clock says of it.
+func inventory(i wire.Inventory, told, now time.Time) controlplane.Inventory {
+	out := controlplane.Inventory{Hostname: i.Hostname, OS: i.OS, Kernel: i.Kernel, Arch: i.Arch,
+		EngineVersion: i.EngineVersion, APIVersion: i.APIVersion, RuncVersion: i.RuncVersion,
+		CgroupVersion: i.CgroupVersion, CgroupDriver: i.CgroupDriver,
+		StorageDriver: i.StorageDriver, LogDriver: i.LogDriver, LiveRestore: i.LiveRestore,
+		CPU: i.CPU, Memory: i.Memory, Disk: i.Disk, Subnets: i.Subnets, Warnings: i.Warnings}
+	for _, d := range i.Disks {
+		out.Disks = append(out.Disks, controlplane.Disk(d))
+	}
+	for _, g := range i.GPUs {
+		out.GPUs = append(out.GPUs, controlplane.GPU{ID: strconv.Itoa(g.Index), Model: g.Model,
+			Memory: g.Memory})
+	}
+	for _, c := range i.Checks {
+		out.Checks = append(out.Checks, controlplane.Check{ID: c.ID, Detail: c.Detail,
+			Severity: controlplane.Severity(c.Severity), Remedy: c.Remedy})
+	}
+	if !told.IsZero() {
+		out.Checks = append(out.Checks, clockSkew(told, now))
+	}
+	return out
+}
+
+// clockSkew compares the agent's clock with ours.
+func clockSkew(told, now time.Time) controlplane.Check {
+	c := controlplane.Check{ID: "clock-skew", Severity: controlplane.SeverityOK,
+		Detail: "The node's clock and the control plane's agree."}
+	skew := told.Sub(now)
+	if skew.Abs() <= clockTolerance {
+		return c
+	}
+	direction := "ahead of"
+	if skew < 0 {
+		direction = "behind"
+	}
+	c.Severity = controlplane.SeverityWarning
+	c.Detail = fmt.Sprintf("The node's clock is %s %s the control plane's: times in its "+
+		"services' logs are wrong by that.", skew.Abs().Round(time.Second), direction)
+	c.Remedy = "Set the clock, and keep it right with a time service such as chrony."
+	return c
+}
