@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// An approval comes out of a document as it went in, and the second writing
+// gives the same bytes.
+func TestDocument_KeepsApprovals(t *testing.T) {
+	text, err := os.ReadFile("../../pipeline/testdata/approval.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = asWritten(p)
+	first, err := object{Kind: "project", Name: "shop", Body: apiclient.ProjectPut{},
+		Pipeline: &p}.document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := parseDocuments("shop.yaml", first)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, first)
+	}
+	read, err := wished(docs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := pipeline.Encode(p)
+	if got, err := pipeline.Encode(*read.Pipeline); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("read as\n%s\n%v, want\n%s", got, err, want)
+	}
+	// promise: I-18
+	if second, err := read.document(); err != nil || !bytes.Equal(first, second) {
+		t.Errorf("written again\n%s\n%v, want\n%s", second, err, first)
+	}
+}
+
+func TestAnswerFields_ReadsWhatTheQuestionDeclares(t *testing.T) {
+	q := &apiclient.Question{Step: "ask", Fields: []pipeline.ApprovalField{
+		{Name: "rows", Type: pipeline.FieldNumber}, {Name: "sure", Type: pipeline.FieldBoolean},
+		{Name: "note", Type: pipeline.FieldString}}}
+	got, err := answerFields(q, "ask", []string{"rows=7.5", "sure=true", "note=a=b", "more=1"})
+	if err != nil || got["rows"] != 7.5 || got["sure"] != true || got["note"] != "a=b" ||
+		got["more"] != "1" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, _ := answerFields(q, "ask", []string{"rows=many"}); got["rows"] != "many" {
+		t.Errorf("what is no number is the control plane's to refuse: %v", got)
+	}
+	for _, pair := range []string{"rows", "=7", "a=1,a=2"} {
+		_, err := answerFields(q, "ask", strings.Split(pair, ","))
+		if exitCode(err) != exitUsage {
+			t.Errorf("--field %s: %v", pair, err)
+		}
+	}
+}
