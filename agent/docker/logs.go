@@ -2,11 +2,11 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
@@ -16,7 +16,8 @@ import (
 )
 
 // Logs streams a service's lines of both streams, oldest first. Closing the
-// reader, or ending the context, ends it.
+// reader, or ending the context, ends it. One that follows does not rely on the
+// engine to wake up for each line, see follower.
 func (d *Docker) Logs(
 	ctx context.Context, deployment string, service pipeline.StepKey, o agent.LogOptions,
 ) (io.ReadCloser, error) {
@@ -30,36 +31,39 @@ func (d *Docker) Logs(
 		options.Tail = strconv.Itoa(o.Tail)
 	}
 	if !o.Since.IsZero() {
-		options.Since = fmt.Sprintf("%d.%09d", o.Since.Unix(), o.Since.Nanosecond())
+		options.Since = logTime(o.Since)
 	}
-	body, err := d.api.ContainerLogs(ctx, d.names.service(deployment, service), options)
+	ctx, stop := context.WithCancel(ctx)
+	container := d.names.service(deployment, service)
+	body, err := d.api.ContainerLogs(ctx, container, options)
 	if err != nil {
+		stop()
 		return nil, fmt.Errorf("logs of service %s: %w", service, asked(err))
 	}
-	return demultiplex(body), nil
+	r, w := io.Pipe()
+	l := &logReader{PipeReader: r, stop: stop, done: make(chan struct{})}
+	f := &follower{docker: d, container: container, options: options, out: w}
+	go func() {
+		defer close(l.done)
+		_ = w.CloseWithError(f.run(ctx, body))
+	}()
+	return l, nil
 }
+
+// logTime is how the engine reads times.
+func logTime(t time.Time) string { return fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond()) }
 
 // logReader is the reading end of a copy that runs beside it.
 type logReader struct {
 	*io.PipeReader
-	body io.Closer
+	stop context.CancelFunc
 	done chan struct{}
-}
-
-func demultiplex(body io.ReadCloser) *logReader {
-	r, w := io.Pipe()
-	l := &logReader{PipeReader: r, body: body, done: make(chan struct{})}
-	go func() {
-		defer close(l.done)
-		_, err := stdcopy.StdCopy(w, w, body)
-		_ = w.CloseWithError(err)
-	}()
-	return l
 }
 
 // Close ends the copy and waits for it.
 func (l *logReader) Close() error {
-	err := errors.Join(l.PipeReader.Close(), l.body.Close())
+	l.stop()
+	err := l.PipeReader.Close()
 	<-l.done
 	return err
 }

@@ -305,6 +305,13 @@ func serve(port string) {
 		}
 		_, _ = w.Write(data)
 	})
+	http.HandleFunc("/print", func(_ http.ResponseWriter, r *http.Request) {
+		from, _ := strconv.Atoi(r.URL.Query().Get("from"))
+		to, _ := strconv.Atoi(r.URL.Query().Get("to"))
+		for i := from; i <= to; i++ {
+			fmt.Fprintln([]io.Writer{os.Stdout, os.Stderr}[i%2], "printed", i)
+		}
+	})
 	http.HandleFunc("/look", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"uid": os.Getuid(), "status": status(), "args": os.Args,

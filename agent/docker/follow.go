@@ -1,0 +1,214 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/client"
+)
+
+const (
+	// quietFor is how long nothing may come before we look whether there is
+	// something. Looking costs the engine the end of one file.
+	quietFor = 3 * time.Second
+	// remembered is how many messages are known again when they come twice.
+	remembered = 1024
+	// disorder is how far a message may be behind one that was stored before
+	// it: both streams of a process take their times for themselves.
+	disorder = time.Second
+)
+
+// errMissed means that the engine has messages which it did not bring.
+var errMissed = errors.New("the engine kept messages back")
+
+// follower copies a container's messages, and goes after those that the engine
+// does not bring by itself: on a busy machine it may miss a write or a rotation
+// of its own file, and sleep until the next one. When nothing came for a moment,
+// the follower asks for the last message. If that is one it has not seen, it
+// starts to follow anew, and what comes a second time is left out.
+type follower struct {
+	docker    *Docker
+	container string
+	options   client.ContainerLogsOptions
+	out       io.Writer
+	seen      messages
+}
+
+// run ends when the log does, or with the reader, or with ctx.
+func (f *follower) run(ctx context.Context, body io.ReadCloser) error {
+	for {
+		err := f.copy(ctx, body)
+		if !errors.Is(err, errMissed) {
+			return err
+		}
+		f.docker.log.Debug("the engine kept log messages back; following anew",
+			"container", f.container)
+		if body, err = f.docker.api.ContainerLogs(ctx, f.container, f.again()); err != nil {
+			return asked(err)
+		}
+	}
+}
+
+// again asks for everything that may be missing, and some of what was seen.
+func (f *follower) again() client.ContainerLogsOptions {
+	o := f.options
+	since := f.seen.overlap()
+	if !since.IsZero() {
+		o.Since, o.Tail = logTime(since), "all"
+	}
+	return o
+}
+
+// copy reads one answer of the engine to its end, or until it is found to be
+// incomplete. Nobody but its own goroutine reads the body.
+func (f *follower) copy(ctx context.Context, body io.ReadCloser) error {
+	ctx, stop := context.WithCancel(ctx)
+	incoming := make(handover)
+	ended := make(chan error, 1)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		to := handoverEnd{ctx: ctx, handover: incoming}
+		_, err := stdcopy.StdCopy(to, to, body)
+		ended <- err
+	})
+	err := f.pump(ctx, incoming, ended)
+	stop()
+	err = errors.Join(err, body.Close())
+	reading.Wait()
+	return err
+}
+
+// pump passes messages on until there are no more.
+func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan error) error {
+	quiet := time.NewTimer(quietFor)
+	defer quiet.Stop()
+	f.seen.expect()
+	for {
+		select {
+		case message := <-incoming:
+			if err := f.pass(message); err != nil {
+				return err
+			}
+		case err := <-ended:
+			return err
+		case <-quiet.C:
+			if f.options.Follow && f.behind(ctx) {
+				return errMissed
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		quiet.Reset(quietFor)
+	}
+}
+
+func (f *follower) pass(message []byte) error {
+	if !f.seen.fresh(message) {
+		return nil
+	}
+	_, err := f.out.Write(message)
+	return err
+}
+
+// behind reports whether the engine has a last message that never came. One that
+// cannot be asked has none; the next moment of quiet asks again.
+func (f *follower) behind(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	o := f.options
+	o.Follow, o.Tail = false, "1"
+	body, err := f.docker.api.ContainerLogs(ctx, f.container, o)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = body.Close() }()
+	var last lastMessage
+	_, err = stdcopy.StdCopy(&last, &last, body)
+	return err == nil && len(last.text) > 0 && !bytes.Equal(last.text, f.seen.last)
+}
+
+// handover gives messages from one goroutine to another, one by one.
+type handover chan []byte
+
+// handoverEnd is where the engine's messages arrive: each in one Write.
+type handoverEnd struct {
+	handover
+	ctx context.Context
+}
+
+func (h handoverEnd) Write(p []byte) (int, error) {
+	select {
+	case h.handover <- bytes.Clone(p):
+		return len(p), nil
+	case <-h.ctx.Done():
+		return 0, h.ctx.Err()
+	}
+}
+
+// lastMessage keeps the newest only.
+type lastMessage struct{ text []byte }
+
+func (l *lastMessage) Write(p []byte) (int, error) {
+	l.text = append(l.text[:0], p...)
+	return len(p), nil
+}
+
+// messages remembers the newest ones by the times that the engine gave them.
+type messages struct {
+	// times is a ring; count is how many were put into it, ever.
+	times [remembered]int64
+	count int
+	// newest is the latest time of all, forgotten that of all not in the ring.
+	newest, forgotten int64
+	// last is the one that came last, whole.
+	last []byte
+	// twice counts, by time, what is expected to come once more.
+	twice map[int64]int
+}
+
+// overlap is from when on everything that was seen is remembered. It is zero
+// before the first message.
+func (m *messages) overlap() time.Time {
+	if m.count == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, max(m.newest-int64(disorder), m.forgotten+1))
+}
+
+// expect takes everything behind the overlap to come once more.
+func (m *messages) expect() {
+	m.twice = map[int64]int{}
+	from := m.overlap().UnixNano()
+	for _, at := range m.times[:min(m.count, remembered)] {
+		if at >= from {
+			m.twice[at]++
+		}
+	}
+}
+
+// fresh reports whether a message is seen for the first time.
+func (m *messages) fresh(message []byte) bool {
+	stamp, _, _ := bytes.Cut(message, []byte(" "))
+	t, err := time.Parse(time.RFC3339Nano, string(stamp))
+	if err != nil {
+		return true
+	}
+	at := t.UnixNano()
+	if m.twice[at] > 0 {
+		m.twice[at]--
+		return false
+	}
+	slot := &m.times[m.count%remembered]
+	if m.count >= remembered {
+		m.forgotten = max(m.forgotten, *slot)
+	}
+	*slot = at
+	m.count++
+	m.newest, m.last = max(m.newest, at), append(m.last[:0], message...)
+	return true
+}
