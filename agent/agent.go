@@ -65,6 +65,8 @@ type Agent struct {
 	asked bool
 	// named collects the names of a full set that comes in several messages.
 	named map[string]bool
+	// held is what has no goal, and stays for now.
+	held held
 
 	// ops are the operations that run; Run waits for them.
 	ops sync.WaitGroup
@@ -117,6 +119,8 @@ type view struct {
 	state    wire.DeploymentState
 	bundle   *bundle
 	restarts map[string]int
+	steps    map[pipeline.StepKey]pipeline.StepStatus
+	sealed   map[pipeline.StepKey][]byte
 }
 
 // New opens the data folder, which makes the certificate on the first start.

@@ -201,6 +201,7 @@ func (a *Agent) publish() {
 	for id, d := range a.machines {
 		v := a.views[id]
 		v.goal, v.state = d.m.Work(), d.m.State()
+		v.steps, v.sealed = stepsOf(d), d.m.Sealed()
 		v.restarts = map[string]int{}
 		if v.goal != nil {
 			for _, s := range v.goal.Pipeline.Steps {
@@ -258,9 +259,9 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	if !goals.Full || goals.More {
 		return
 	}
-	a.asked, a.named = true, nil
+	a.asked, a.named, a.held = true, nil, heldBy(goals)
 	for _, id := range sortedKeys(a.machines) {
-		if !named[id] {
+		if !named[id] && !a.held.ids[id] {
 			a.feed(now, a.machines[id], engine.GoalMissing{})
 		}
 	}
@@ -313,7 +314,7 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 		lists[id] = &engine.Listed{Began: began}
 	}
 	for _, o := range objects {
-		if lists[o.Deployment] == nil && a.asked && o.Deployment != "" {
+		if lists[o.Deployment] == nil && a.asked && a.held.orphaned(o.Deployment) {
 			// Ours by its label, and nobody wants it.
 			a.log.Warn("removing objects of a deployment that has no goal",
 				"deployment", o.Deployment, "object", o.Name)

@@ -28,6 +28,7 @@ func (a *Agent) handler(ctx context.Context) http.Handler {
 		a.serveRunLogs(ctx, w, r)
 	})
 	mux.HandleFunc("GET "+wire.PathServiceLogs, a.serveServiceLogs)
+	mux.HandleFunc("GET "+wire.PathDeployment, a.serveDeployment)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A CONNECT request has no path that a mux could look at.
 		if r.Method == http.MethodConnect {

@@ -236,9 +236,11 @@ func (m *Machine) Snapshot() []Record {
 
 // State is what the welcome tells.
 func (m *Machine) State() wire.DeploymentState {
-	s := wire.DeploymentState{Deployment: m.id, Phase: m.phase}
+	s := wire.DeploymentState{Deployment: m.id, Phase: m.phase, Abandoned: m.orphan}
 	if m.work != nil {
 		s.Generation, s.Run = m.work.Generation, m.work.Run
+		c := m.work.Context
+		s.Name, s.Project, s.Environment = c.Name, c.Project, c.Environment
 	}
 	return s
 }

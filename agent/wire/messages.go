@@ -58,6 +58,12 @@ type Goals struct {
 	Full  bool   `json:"full"`
 	More  bool   `json:"more,omitempty"`
 	Goals []Goal `json:"goals"`
+	// Unknown lists deployments that the control plane does not know and that
+	// are left alone all the same: its database was restored, and people have
+	// not decided yet. Keep leaves alone whatever else it may not know. Both are
+	// said with a full set, in its last part.
+	Unknown []string `json:"unknown,omitempty"`
+	Keep    bool     `json:"keep,omitempty"`
 }
 
 // Ack says that every report up to Seq is committed in the database.
@@ -121,6 +127,12 @@ type DeploymentState struct {
 	Generation int64  `json:"generation"`
 	Run        string `json:"run"`
 	Phase      Phase  `json:"phase"`
+	// Abandoned says that a control plane did not want it: it is being removed.
+	Abandoned bool `json:"abandoned,omitempty"`
+	// Name, Project and Environment are the goal's, for people.
+	Name        string `json:"name,omitempty"`
+	Project     string `json:"project,omitempty"`
+	Environment string `json:"environment,omitempty"`
 }
 
 // Phase is where a deployment stands on its node.

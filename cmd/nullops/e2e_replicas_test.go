@@ -145,7 +145,7 @@ func replicas(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	eventually(t, "the frozen one sees that its session is over", func() string {
-		return logged(survivor.process, "another control plane commands the node")
+		return logged(survivor.process, "a node is not ours to command any more")
 	})
 	// It serves people again, and what it is asked for goes through the other one.
 	deploysThrough(t, survivor.admin, "after-thaw")

@@ -13,6 +13,11 @@ func nodeCommand() *cobra.Command {
 	c := &cobra.Command{Use: "node", Short: "Add and look after nodes"}
 	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeShow(), nodeApprove(), nodeReject(),
 		nodeRotate(), nodeDrain(), nodeRemove(), nodeForgotten(),
+		nodeUnknown(), nodeAdopt(), nodePurge(),
+		nodeAct("recover", "Command a node again after the database was restored from a backup",
+			func(cmd *cobra.Command, api *client, name string) (answer, error) {
+				return api.RecoverNodeWithResponse(cmd.Context(), name)
+			}),
 		nodeAct("enable", "Let a node take deployments again",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.EnableNodeWithResponse(cmd.Context(), name)

@@ -46,6 +46,30 @@ func (e AuditResult) Valid() bool {
 	}
 }
 
+// Defines values for CheckSeverity.
+const (
+	CheckSeverityCritical CheckSeverity = "critical"
+	CheckSeverityOk       CheckSeverity = "ok"
+	CheckSeverityUnknown  CheckSeverity = "unknown"
+	CheckSeverityWarning  CheckSeverity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the CheckSeverity enum.
+func (e CheckSeverity) Valid() bool {
+	switch e {
+	case CheckSeverityCritical:
+		return true
+	case CheckSeverityOk:
+		return true
+	case CheckSeverityUnknown:
+		return true
+	case CheckSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeploymentStatus.
 const (
 	DeploymentStatusApplying  DeploymentStatus = "applying"
@@ -148,6 +172,27 @@ func (e Level) Valid() bool {
 	case LevelFull:
 		return true
 	case LevelRead:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MetricsResolution.
+const (
+	MetricsResolutionHour   MetricsResolution = "hour"
+	MetricsResolutionMinute MetricsResolution = "minute"
+	MetricsResolutionRaw    MetricsResolution = "raw"
+)
+
+// Valid indicates whether the value is a known member of the MetricsResolution enum.
+func (e MetricsResolution) Valid() bool {
+	switch e {
+	case MetricsResolutionHour:
+		return true
+	case MetricsResolutionMinute:
+		return true
+	case MetricsResolutionRaw:
 		return true
 	default:
 		return false
@@ -322,6 +367,24 @@ func (e TaintEffect) Valid() bool {
 	}
 }
 
+// Defines values for TokenScope.
+const (
+	TokenScopeFull TokenScope = "full"
+	TokenScopeRead TokenScope = "read"
+)
+
+// Valid indicates whether the value is a known member of the TokenScope enum.
+func (e TokenScope) Valid() bool {
+	switch e {
+	case TokenScopeFull:
+		return true
+	case TokenScopeRead:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportAuditParamsFormat.
 const (
 	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
@@ -418,6 +481,9 @@ type AuditVerification struct {
 	HeadLink string `json:"head_link"`
 	Ok       bool   `json:"ok"`
 }
+
+// CheckSeverity defines model for CheckSeverity.
+type CheckSeverity string
 
 // Component defines model for Component.
 type Component = pipeline.Component
@@ -616,16 +682,25 @@ type ImageRef = pipeline.Image
 
 // Inventory defines model for Inventory.
 type Inventory struct {
-	ApiVersion    string    `json:"api_version"`
-	Arch          string    `json:"arch"`
-	Cpu           float64   `json:"cpu"`
-	Disk          int64     `json:"disk"`
-	EngineVersion string    `json:"engine_version"`
-	Hostname      string    `json:"hostname"`
-	Kernel        string    `json:"kernel"`
-	Memory        int64     `json:"memory"`
-	Os            string    `json:"os"`
-	Warnings      *[]string `json:"warnings,omitempty"`
+	ApiVersion    string       `json:"api_version"`
+	Arch          string       `json:"arch"`
+	CgroupDriver  *string      `json:"cgroup_driver,omitempty"`
+	CgroupVersion *string      `json:"cgroup_version,omitempty"`
+	Checks        *[]NodeCheck `json:"checks,omitempty"`
+	Cpu           float64      `json:"cpu"`
+	Disk          int64        `json:"disk"`
+	Disks         *[]NodeDisk  `json:"disks,omitempty"`
+	EngineVersion string       `json:"engine_version"`
+	Gpus          *[]NodeGPU   `json:"gpus,omitempty"`
+	Hostname      string       `json:"hostname"`
+	Kernel        string       `json:"kernel"`
+	LiveRestore   *bool        `json:"live_restore,omitempty"`
+	LogDriver     *string      `json:"log_driver,omitempty"`
+	Memory        int64        `json:"memory"`
+	Os            string       `json:"os"`
+	RuncVersion   *string      `json:"runc_version,omitempty"`
+	StorageDriver *string      `json:"storage_driver,omitempty"`
+	Warnings      *[]string    `json:"warnings,omitempty"`
 }
 
 // KeyList defines model for KeyList.
@@ -701,18 +776,58 @@ type Metadatum struct {
 	Value string `json:"value"`
 }
 
+// MetricPoint Means over the stretch of time from `at` on, and peaks. CPU is in cores, memory in bytes, the rest in bytes per second.
+type MetricPoint struct {
+	At     time.Time `json:"at"`
+	Cpu    float64   `json:"cpu"`
+	CpuMax float64   `json:"cpu_max"`
+
+	// DiskFree The least there was, for nodes.
+	DiskFree    *int64  `json:"disk_free,omitempty"`
+	DiskRead    float64 `json:"disk_read"`
+	DiskWritten float64 `json:"disk_written"`
+	Memory      int64   `json:"memory"`
+	MemoryMax   int64   `json:"memory_max"`
+	NetIn       float64 `json:"net_in"`
+	NetOut      float64 `json:"net_out"`
+}
+
+// MetricSeries defines model for MetricSeries.
+type MetricSeries struct {
+	Points []MetricPoint `json:"points"`
+
+	// Step The service; a node has one series without.
+	Step *string `json:"step,omitempty"`
+}
+
+// Metrics defines model for Metrics.
+type Metrics struct {
+	From time.Time `json:"from"`
+
+	// Resolution Single measurements are kept for two hours, minutes for two days, hours for three months.
+	Resolution MetricsResolution `json:"resolution"`
+	Series     []MetricSeries    `json:"series"`
+	To         time.Time         `json:"to"`
+}
+
+// MetricsResolution Single measurements are kept for two hours, minutes for two days, hours for three months.
+type MetricsResolution string
+
 // Name A DNS label of at most 40 characters.
 type Name = string
 
 // Node defines model for Node.
 type Node struct {
-	Address     string    `json:"address"`
-	Allocated   Resources `json:"allocated"`
-	Build       *string   `json:"build,omitempty"`
-	Deployments int       `json:"deployments"`
-	Drain       *Drain    `json:"drain,omitempty"`
-	Enabled     bool      `json:"enabled"`
-	Environment string    `json:"environment"`
+	Address   string    `json:"address"`
+	Allocated Resources `json:"allocated"`
+
+	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
+	Blocked     *string `json:"blocked,omitempty"`
+	Build       *string `json:"build,omitempty"`
+	Deployments int     `json:"deployments"`
+	Drain       *Drain  `json:"drain,omitempty"`
+	Enabled     bool    `json:"enabled"`
+	Environment string  `json:"environment"`
 
 	// ExpectedThumbprint Typed in when the node was added; nothing else is trusted at first contact.
 	ExpectedThumbprint *string    `json:"expected_thumbprint,omitempty"`
@@ -740,6 +855,18 @@ type NodeApprove struct {
 	Thumbprint string `json:"thumbprint"`
 }
 
+// NodeCheck defines model for NodeCheck.
+type NodeCheck struct {
+	Detail string `json:"detail"`
+
+	// Id A stable word, such as isolation.
+	Id string `json:"id"`
+
+	// Remedy What to do unless it is ok.
+	Remedy   *string       `json:"remedy,omitempty"`
+	Severity CheckSeverity `json:"severity"`
+}
+
 // NodeCreate defines model for NodeCreate.
 type NodeCreate struct {
 	// Address host:port where the agent listens.
@@ -753,6 +880,14 @@ type NodeCreate struct {
 
 	// Thumbprint Expected SHA-256 of the certificate of the agent if known.
 	Thumbprint *string `json:"thumbprint,omitempty"`
+}
+
+// NodeDisk defines model for NodeDisk.
+type NodeDisk struct {
+	// Holds What is on it, for people.
+	Holds string `json:"holds"`
+	Path  string `json:"path"`
+	Size  int64  `json:"size"`
 }
 
 // NodeDrain defines model for NodeDrain.
@@ -796,6 +931,16 @@ type NodeEvent struct {
 type NodeEventList struct {
 	Items      []NodeEvent `json:"items"`
 	NextCursor *string     `json:"next_cursor,omitempty"`
+}
+
+// NodeGPU defines model for NodeGPU.
+type NodeGPU struct {
+	// Id What the container engine calls it, such as 0.
+	Id string `json:"id"`
+
+	// Memory In bytes; 0 is unknown.
+	Memory int64  `json:"memory"`
+	Model  string `json:"model"`
 }
 
 // NodeList defines model for NodeList.
@@ -857,10 +1002,19 @@ type NodeStaying struct {
 
 // NodeVitals defines model for NodeVitals.
 type NodeVitals struct {
-	At         time.Time `json:"at"`
-	Cpu        float64   `json:"cpu"`
-	DiskFree   int64     `json:"disk_free"`
-	MemoryUsed int64     `json:"memory_used"`
+	At          time.Time `json:"at"`
+	Cpu         float64   `json:"cpu"`
+	DiskFree    int64     `json:"disk_free"`
+	DiskRead    *float64  `json:"disk_read,omitempty"`
+	DiskWritten *float64  `json:"disk_written,omitempty"`
+
+	// MemoryOurs What of it deployments use.
+	MemoryOurs *int64 `json:"memory_ours,omitempty"`
+	MemoryUsed int64  `json:"memory_used"`
+
+	// NetIn Bytes per second, like those below.
+	NetIn  *float64 `json:"net_in,omitempty"`
+	NetOut *float64 `json:"net_out,omitempty"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -1361,10 +1515,32 @@ type ServiceVersion struct {
 	TagMode TagMode `json:"tag_mode"`
 }
 
+// Session defines model for Session.
+type Session struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// Current Whether this request came with it.
+	Current bool `json:"current"`
+
+	// Device What the browser calls itself.
+	Device    string    `json:"device"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// From The address it began at.
+	From       string    `json:"from"`
+	Id         Id        `json:"id"`
+	LastUsedAt time.Time `json:"last_used_at"`
+}
+
 // SessionCreate defines model for SessionCreate.
 type SessionCreate struct {
 	Password string `json:"password"`
 	User     string `json:"user"`
+}
+
+// SessionList defines model for SessionList.
+type SessionList struct {
+	Items []Session `json:"items"`
 }
 
 // Step defines model for Step.
@@ -1486,18 +1662,28 @@ type TeamSaved struct {
 // Token defines model for Token.
 type Token struct {
 	CreatedAt  time.Time  `json:"created_at"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
 	Id         Id         `json:"id"`
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 	Name       string     `json:"name"`
 	Prefix     string     `json:"prefix"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope TokenScope `json:"scope"`
 }
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
+	// ExpiresInDays Lasts until it is revoked without.
+	ExpiresInDays *int `json:"expires_in_days,omitempty"`
+
 	// Name Where it is used.
 	Name     string `json:"name"`
 	Password string `json:"password"`
-	User     string `json:"user"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope *TokenScope `json:"scope,omitempty"`
+	User  string      `json:"user"`
 }
 
 // TokenCreated defines model for TokenCreated.
@@ -1512,6 +1698,29 @@ type TokenCreated struct {
 // TokenList defines model for TokenList.
 type TokenList struct {
 	Items []Token `json:"items"`
+}
+
+// TokenScope `read` changes nothing, whatever its user may.
+type TokenScope string
+
+// UnknownDeployment defines model for UnknownDeployment.
+type UnknownDeployment struct {
+	Environment string    `json:"environment"`
+	FoundAt     time.Time `json:"found_at"`
+	Id          Id        `json:"id"`
+	Name        string    `json:"name"`
+
+	// Phase Where it stands, in the agent's words.
+	Phase   string `json:"phase"`
+	Project string `json:"project"`
+
+	// Purging An admin decided that it goes.
+	Purging bool `json:"purging"`
+}
+
+// UnknownDeploymentList defines model for UnknownDeploymentList.
+type UnknownDeploymentList struct {
+	Items []UnknownDeployment `json:"items"`
 }
 
 // User defines model for User.
@@ -1576,6 +1785,15 @@ type InSecretName = SecretName
 
 // InStep A DNS label of at most 40 characters.
 type InStep = Name
+
+// MetricsFrom defines model for MetricsFrom.
+type MetricsFrom = time.Time
+
+// MetricsTo defines model for MetricsTo.
+type MetricsTo = time.Time
+
+// MetricsWidth Single measurements are kept for two hours, minutes for two days, hours for three months.
+type MetricsWidth = MetricsResolution
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
@@ -1647,6 +1865,18 @@ type StreamDeploymentParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
 }
 
+// GetDeploymentMetricsParams defines parameters for GetDeploymentMetrics.
+type GetDeploymentMetricsParams struct {
+	// From An hour before `to` unless given.
+	From *MetricsFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Now unless given.
+	To *MetricsTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Resolution The finest that makes a readable curve unless given.
+	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
+}
+
 // ListStepLogParams defines parameters for ListStepLog.
 type ListStepLogParams struct {
 	// After Line number to start behind.
@@ -1697,6 +1927,18 @@ type ListNodeEventsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetNodeMetricsParams defines parameters for GetNodeMetrics.
+type GetNodeMetricsParams struct {
+	// From An hour before `to` unless given.
+	From *MetricsFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Now unless given.
+	To *MetricsTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Resolution The finest that makes a readable curve unless given.
+	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
 }
 
 // ListPluginsParams defines parameters for ListPlugins.
@@ -1870,6 +2112,9 @@ type ServerInterface interface {
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// GetDeploymentMetrics What the services of a deployment used over time
+	// (GET /api/v1/deployments/{id}/metrics)
+	GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams)
 	// RetryDeployment Run a failed deployment again with the latest pipeline version
 	// (POST /api/v1/deployments/{id}/retry)
 	RetryDeployment(w http.ResponseWriter, r *http.Request, id InId)
@@ -1960,6 +2205,12 @@ type ServerInterface interface {
 	// ForgetNode Remove a node that will not come back, with everything on it
 	// (POST /api/v1/nodes/{name}/forget)
 	ForgetNode(w http.ResponseWriter, r *http.Request, name InName)
+	// GetNodeMetrics What a node used over time
+	// (GET /api/v1/nodes/{name}/metrics)
+	GetNodeMetrics(w http.ResponseWriter, r *http.Request, name InName, params GetNodeMetricsParams)
+	// RecoverNode Command a node again after the database was restored
+	// (POST /api/v1/nodes/{name}/recover)
+	RecoverNode(w http.ResponseWriter, r *http.Request, name InName)
 	// RejectNode Turn down the node's new certificate
 	// (POST /api/v1/nodes/{name}/reject)
 	RejectNode(w http.ResponseWriter, r *http.Request, name InName)
@@ -1969,6 +2220,15 @@ type ServerInterface interface {
 	// RotateNodeToken Make a new token; the old one is refused at once
 	// (POST /api/v1/nodes/{name}/token)
 	RotateNodeToken(w http.ResponseWriter, r *http.Request, name InName)
+	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	// (GET /api/v1/nodes/{name}/unknown)
+	ListUnknownDeployments(w http.ResponseWriter, r *http.Request, name InName)
+	// AdoptDeployment Take over a deployment that the database does not know
+	// (POST /api/v1/nodes/{name}/unknown/{id}/adopt)
+	AdoptDeployment(w http.ResponseWriter, r *http.Request, name InName, id InId)
+	// PurgeDeployment Have a node remove a deployment that the database does not know
+	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
+	PurgeDeployment(w http.ResponseWriter, r *http.Request, name InName, id InId)
 	// ListPlugins All plugins the caller may see
 	// (GET /api/v1/plugins)
 	ListPlugins(w http.ResponseWriter, r *http.Request, params ListPluginsParams)
@@ -2053,12 +2313,18 @@ type ServerInterface interface {
 	// ListServiceTags Tags a user may choose, from the registry
 	// (GET /api/v1/services/{name}/tags)
 	ListServiceTags(w http.ResponseWriter, r *http.Request, name InName, params ListServiceTagsParams)
+	// ListSessions The own signed-in browsers, the last used first
+	// (GET /api/v1/sessions)
+	ListSessions(w http.ResponseWriter, r *http.Request)
 	// CreateSession Sign in with user name and password
 	// (POST /api/v1/sessions)
 	CreateSession(w http.ResponseWriter, r *http.Request)
 	// DeleteCurrentSession Sign out
 	// (DELETE /api/v1/sessions/current)
 	DeleteCurrentSession(w http.ResponseWriter, r *http.Request)
+	// DeleteSession End an own session
+	// (DELETE /api/v1/sessions/{id})
+	DeleteSession(w http.ResponseWriter, r *http.Request, id InId)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(w http.ResponseWriter, r *http.Request, params ListTeamsParams)
@@ -2639,6 +2905,74 @@ func (siw *ServerInterfaceWrapper) ForgetDeployment(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ForgetDeployment(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDeploymentMetrics operation middleware
+func (siw *ServerInterfaceWrapper) GetDeploymentMetrics(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDeploymentMetricsParams
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "resolution" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "resolution", r.URL.Query(), &params.Resolution, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "resolution"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "resolution", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDeploymentMetrics(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3612,6 +3946,100 @@ func (siw *ServerInterfaceWrapper) ForgetNode(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// GetNodeMetrics operation middleware
+func (siw *ServerInterfaceWrapper) GetNodeMetrics(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetNodeMetricsParams
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "resolution" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "resolution", r.URL.Query(), &params.Resolution, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "resolution"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "resolution", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetNodeMetrics(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RecoverNode operation middleware
+func (siw *ServerInterfaceWrapper) RecoverNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RecoverNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RejectNode operation middleware
 func (siw *ServerInterfaceWrapper) RejectNode(w http.ResponseWriter, r *http.Request) {
 
@@ -3681,6 +4109,102 @@ func (siw *ServerInterfaceWrapper) RotateNodeToken(w http.ResponseWriter, r *htt
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateNodeToken(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListUnknownDeployments operation middleware
+func (siw *ServerInterfaceWrapper) ListUnknownDeployments(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListUnknownDeployments(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AdoptDeployment operation middleware
+func (siw *ServerInterfaceWrapper) AdoptDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AdoptDeployment(w, r, name, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PurgeDeployment operation middleware
+func (siw *ServerInterfaceWrapper) PurgeDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PurgeDeployment(w, r, name, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4702,6 +5226,20 @@ func (siw *ServerInterfaceWrapper) ListServiceTags(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// ListSessions operation middleware
+func (siw *ServerInterfaceWrapper) ListSessions(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListSessions(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // CreateSession operation middleware
 func (siw *ServerInterfaceWrapper) CreateSession(w http.ResponseWriter, r *http.Request) {
 
@@ -4721,6 +5259,32 @@ func (siw *ServerInterfaceWrapper) DeleteCurrentSession(w http.ResponseWriter, r
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeleteCurrentSession(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteSession operation middleware
+func (siw *ServerInterfaceWrapper) DeleteSession(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteSession(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5166,7 +5730,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 		ErrorHandlerFunc:   options.ErrorHandlerFunc,
 	}
 
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sessions", wrapper.ListSessions)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sessions", wrapper.CreateSession)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/sessions/{id}", wrapper.DeleteSession)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/sessions/current", wrapper.DeleteCurrentSession)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me", wrapper.GetMe)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/password", wrapper.ChangePassword)
@@ -5218,6 +5784,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}", wrapper.DeleteNode)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}", wrapper.GetNode)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/nodes/{name}", wrapper.PutNode)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/metrics", wrapper.GetNodeMetrics)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/enable", wrapper.EnableNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/disable", wrapper.DisableNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/approve", wrapper.ApproveNode)
@@ -5226,6 +5793,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/drain", wrapper.GetNodeDrain)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/drain", wrapper.DrainNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/forget", wrapper.ForgetNode)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown", wrapper.ListUnknownDeployments)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/adopt", wrapper.AdoptDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/purge", wrapper.PurgeDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/recover", wrapper.RecoverNode)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/events", wrapper.ListNodeEvents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/forgotten-nodes", wrapper.ListForgottenNodes)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RevokeNodeToken)
@@ -5247,6 +5818,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer", wrapper.AnswerStep)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/logs", wrapper.StreamServiceLogs)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/metrics", wrapper.GetDeploymentMetrics)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events/nodes", wrapper.StreamNodes)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events", wrapper.StreamEvents)
@@ -5697,6 +6269,46 @@ type ForgetDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ForgetDeploymentdefaultApplicationProblemPlusJSONResponse) VisitForgetDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeploymentMetricsRequestObject struct {
+	Id     InId `json:"id"`
+	Params GetDeploymentMetricsParams
+}
+
+type GetDeploymentMetricsResponseObject interface {
+	VisitGetDeploymentMetricsResponse(w http.ResponseWriter) error
+}
+
+type GetDeploymentMetrics200JSONResponse Metrics
+
+func (response GetDeploymentMetrics200JSONResponse) VisitGetDeploymentMetricsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse) VisitGetDeploymentMetricsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6958,6 +7570,79 @@ func (response ForgetNodedefaultApplicationProblemPlusJSONResponse) VisitForgetN
 	return err
 }
 
+type GetNodeMetricsRequestObject struct {
+	Name   InName `json:"name"`
+	Params GetNodeMetricsParams
+}
+
+type GetNodeMetricsResponseObject interface {
+	VisitGetNodeMetricsResponse(w http.ResponseWriter) error
+}
+
+type GetNodeMetrics200JSONResponse Metrics
+
+func (response GetNodeMetrics200JSONResponse) VisitGetNodeMetricsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNodeMetricsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetNodeMetricsdefaultApplicationProblemPlusJSONResponse) VisitGetNodeMetricsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecoverNodeRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type RecoverNodeResponseObject interface {
+	VisitRecoverNodeResponse(w http.ResponseWriter) error
+}
+
+type RecoverNode204Response struct {
+}
+
+func (response RecoverNode204Response) VisitRecoverNodeResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type RecoverNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RecoverNodedefaultApplicationProblemPlusJSONResponse) VisitRecoverNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RejectNodeRequestObject struct {
 	Name InName `json:"name"`
 	Body *RejectNodeJSONRequestBody
@@ -7065,6 +7750,119 @@ type RotateNodeTokendefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RotateNodeTokendefaultApplicationProblemPlusJSONResponse) VisitRotateNodeTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUnknownDeploymentsRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ListUnknownDeploymentsResponseObject interface {
+	VisitListUnknownDeploymentsResponse(w http.ResponseWriter) error
+}
+
+type ListUnknownDeployments200JSONResponse UnknownDeploymentList
+
+func (response ListUnknownDeployments200JSONResponse) VisitListUnknownDeploymentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUnknownDeploymentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListUnknownDeploymentsdefaultApplicationProblemPlusJSONResponse) VisitListUnknownDeploymentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AdoptDeploymentRequestObject struct {
+	Name InName `json:"name"`
+	Id   InId   `json:"id"`
+}
+
+type AdoptDeploymentResponseObject interface {
+	VisitAdoptDeploymentResponse(w http.ResponseWriter) error
+}
+
+type AdoptDeployment200JSONResponse Deployment
+
+func (response AdoptDeployment200JSONResponse) VisitAdoptDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AdoptDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AdoptDeploymentdefaultApplicationProblemPlusJSONResponse) VisitAdoptDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PurgeDeploymentRequestObject struct {
+	Name InName `json:"name"`
+	Id   InId   `json:"id"`
+}
+
+type PurgeDeploymentResponseObject interface {
+	VisitPurgeDeploymentResponse(w http.ResponseWriter) error
+}
+
+type PurgeDeployment204Response struct {
+}
+
+func (response PurgeDeployment204Response) VisitPurgeDeploymentResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type PurgeDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PurgeDeploymentdefaultApplicationProblemPlusJSONResponse) VisitPurgeDeploymentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8153,6 +8951,44 @@ func (response ListServiceTagsdefaultApplicationProblemPlusJSONResponse) VisitLi
 	return err
 }
 
+type ListSessionsRequestObject struct {
+}
+
+type ListSessionsResponseObject interface {
+	VisitListSessionsResponse(w http.ResponseWriter) error
+}
+
+type ListSessions200JSONResponse SessionList
+
+func (response ListSessions200JSONResponse) VisitListSessionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSessionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListSessionsdefaultApplicationProblemPlusJSONResponse) VisitListSessionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateSessionRequestObject struct {
 	Body *CreateSessionJSONRequestBody
 }
@@ -8231,6 +9067,39 @@ type DeleteCurrentSessiondefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DeleteCurrentSessiondefaultApplicationProblemPlusJSONResponse) VisitDeleteCurrentSessionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSessionRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type DeleteSessionResponseObject interface {
+	VisitDeleteSessionResponse(w http.ResponseWriter) error
+}
+
+type DeleteSession204Response struct {
+}
+
+func (response DeleteSession204Response) VisitDeleteSessionResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteSessiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteSessiondefaultApplicationProblemPlusJSONResponse) VisitDeleteSessionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8721,6 +9590,9 @@ type StrictServerInterface interface {
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(ctx context.Context, request ForgetDeploymentRequestObject) (ForgetDeploymentResponseObject, error)
+	// GetDeploymentMetrics What the services of a deployment used over time
+	// (GET /api/v1/deployments/{id}/metrics)
+	GetDeploymentMetrics(ctx context.Context, request GetDeploymentMetricsRequestObject) (GetDeploymentMetricsResponseObject, error)
 	// RetryDeployment Run a failed deployment again with the latest pipeline version
 	// (POST /api/v1/deployments/{id}/retry)
 	RetryDeployment(ctx context.Context, request RetryDeploymentRequestObject) (RetryDeploymentResponseObject, error)
@@ -8811,6 +9683,12 @@ type StrictServerInterface interface {
 	// ForgetNode Remove a node that will not come back, with everything on it
 	// (POST /api/v1/nodes/{name}/forget)
 	ForgetNode(ctx context.Context, request ForgetNodeRequestObject) (ForgetNodeResponseObject, error)
+	// GetNodeMetrics What a node used over time
+	// (GET /api/v1/nodes/{name}/metrics)
+	GetNodeMetrics(ctx context.Context, request GetNodeMetricsRequestObject) (GetNodeMetricsResponseObject, error)
+	// RecoverNode Command a node again after the database was restored
+	// (POST /api/v1/nodes/{name}/recover)
+	RecoverNode(ctx context.Context, request RecoverNodeRequestObject) (RecoverNodeResponseObject, error)
 	// RejectNode Turn down the node's new certificate
 	// (POST /api/v1/nodes/{name}/reject)
 	RejectNode(ctx context.Context, request RejectNodeRequestObject) (RejectNodeResponseObject, error)
@@ -8820,6 +9698,15 @@ type StrictServerInterface interface {
 	// RotateNodeToken Make a new token; the old one is refused at once
 	// (POST /api/v1/nodes/{name}/token)
 	RotateNodeToken(ctx context.Context, request RotateNodeTokenRequestObject) (RotateNodeTokenResponseObject, error)
+	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	// (GET /api/v1/nodes/{name}/unknown)
+	ListUnknownDeployments(ctx context.Context, request ListUnknownDeploymentsRequestObject) (ListUnknownDeploymentsResponseObject, error)
+	// AdoptDeployment Take over a deployment that the database does not know
+	// (POST /api/v1/nodes/{name}/unknown/{id}/adopt)
+	AdoptDeployment(ctx context.Context, request AdoptDeploymentRequestObject) (AdoptDeploymentResponseObject, error)
+	// PurgeDeployment Have a node remove a deployment that the database does not know
+	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
+	PurgeDeployment(ctx context.Context, request PurgeDeploymentRequestObject) (PurgeDeploymentResponseObject, error)
 	// ListPlugins All plugins the caller may see
 	// (GET /api/v1/plugins)
 	ListPlugins(ctx context.Context, request ListPluginsRequestObject) (ListPluginsResponseObject, error)
@@ -8904,12 +9791,18 @@ type StrictServerInterface interface {
 	// ListServiceTags Tags a user may choose, from the registry
 	// (GET /api/v1/services/{name}/tags)
 	ListServiceTags(ctx context.Context, request ListServiceTagsRequestObject) (ListServiceTagsResponseObject, error)
+	// ListSessions The own signed-in browsers, the last used first
+	// (GET /api/v1/sessions)
+	ListSessions(ctx context.Context, request ListSessionsRequestObject) (ListSessionsResponseObject, error)
 	// CreateSession Sign in with user name and password
 	// (POST /api/v1/sessions)
 	CreateSession(ctx context.Context, request CreateSessionRequestObject) (CreateSessionResponseObject, error)
 	// DeleteCurrentSession Sign out
 	// (DELETE /api/v1/sessions/current)
 	DeleteCurrentSession(ctx context.Context, request DeleteCurrentSessionRequestObject) (DeleteCurrentSessionResponseObject, error)
+	// DeleteSession End an own session
+	// (DELETE /api/v1/sessions/{id})
+	DeleteSession(ctx context.Context, request DeleteSessionRequestObject) (DeleteSessionResponseObject, error)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(ctx context.Context, request ListTeamsRequestObject) (ListTeamsResponseObject, error)
@@ -9220,6 +10113,33 @@ func (sh *strictHandler) ForgetDeployment(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ForgetDeploymentResponseObject); ok {
 		if err := validResponse.VisitForgetDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDeploymentMetrics operation middleware
+func (sh *strictHandler) GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams) {
+	var request GetDeploymentMetricsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDeploymentMetrics(ctx, request.(GetDeploymentMetricsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDeploymentMetrics")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDeploymentMetricsResponseObject); ok {
+		if err := validResponse.VisitGetDeploymentMetricsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -10055,6 +10975,59 @@ func (sh *strictHandler) ForgetNode(w http.ResponseWriter, r *http.Request, name
 	}
 }
 
+// GetNodeMetrics operation middleware
+func (sh *strictHandler) GetNodeMetrics(w http.ResponseWriter, r *http.Request, name InName, params GetNodeMetricsParams) {
+	var request GetNodeMetricsRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetNodeMetrics(ctx, request.(GetNodeMetricsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetNodeMetrics")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetNodeMetricsResponseObject); ok {
+		if err := validResponse.VisitGetNodeMetricsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RecoverNode operation middleware
+func (sh *strictHandler) RecoverNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request RecoverNodeRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RecoverNode(ctx, request.(RecoverNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecoverNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RecoverNodeResponseObject); ok {
+		if err := validResponse.VisitRecoverNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // RejectNode operation middleware
 func (sh *strictHandler) RejectNode(w http.ResponseWriter, r *http.Request, name InName) {
 	var request RejectNodeRequestObject
@@ -10133,6 +11106,86 @@ func (sh *strictHandler) RotateNodeToken(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RotateNodeTokenResponseObject); ok {
 		if err := validResponse.VisitRotateNodeTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListUnknownDeployments operation middleware
+func (sh *strictHandler) ListUnknownDeployments(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ListUnknownDeploymentsRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUnknownDeployments(ctx, request.(ListUnknownDeploymentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUnknownDeployments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListUnknownDeploymentsResponseObject); ok {
+		if err := validResponse.VisitListUnknownDeploymentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AdoptDeployment operation middleware
+func (sh *strictHandler) AdoptDeployment(w http.ResponseWriter, r *http.Request, name InName, id InId) {
+	var request AdoptDeploymentRequestObject
+
+	request.Name = name
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AdoptDeployment(ctx, request.(AdoptDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AdoptDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AdoptDeploymentResponseObject); ok {
+		if err := validResponse.VisitAdoptDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PurgeDeployment operation middleware
+func (sh *strictHandler) PurgeDeployment(w http.ResponseWriter, r *http.Request, name InName, id InId) {
+	var request PurgeDeploymentRequestObject
+
+	request.Name = name
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PurgeDeployment(ctx, request.(PurgeDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PurgeDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PurgeDeploymentResponseObject); ok {
+		if err := validResponse.VisitPurgeDeploymentResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -10925,6 +11978,30 @@ func (sh *strictHandler) ListServiceTags(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// ListSessions operation middleware
+func (sh *strictHandler) ListSessions(w http.ResponseWriter, r *http.Request) {
+	var request ListSessionsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSessions(ctx, request.(ListSessionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSessions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListSessionsResponseObject); ok {
+		if err := validResponse.VisitListSessionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // CreateSession operation middleware
 func (sh *strictHandler) CreateSession(w http.ResponseWriter, r *http.Request) {
 	var request CreateSessionRequestObject
@@ -10973,6 +12050,32 @@ func (sh *strictHandler) DeleteCurrentSession(w http.ResponseWriter, r *http.Req
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(DeleteCurrentSessionResponseObject); ok {
 		if err := validResponse.VisitDeleteCurrentSessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteSession operation middleware
+func (sh *strictHandler) DeleteSession(w http.ResponseWriter, r *http.Request, id InId) {
+	var request DeleteSessionRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteSession(ctx, request.(DeleteSessionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteSession")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteSessionResponseObject); ok {
+		if err := validResponse.VisitDeleteSessionResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -11312,237 +12415,263 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H17c9w2tudXQfXeqtx7l2rJz0nk2trS2E7GG8fWSE5StbFXgsjT3RiRAAcA1err8nffwgHARzfIJlts",
-	"yb6ZfxK5SeJ5cHCev/N5EossFxy4VpPjz5OcSpqBBon/esNfFlIJaf5OQMWS5ZoJPjmeXHK41RcxPr0k",
-	"Ykb0AkhO50CuYCYkTCfRhJkX/1mAXE2iCacZTI4n9otJNFHxAjJqGs7o7Vvgc72YHD87OoomepWbN5WW",
-	"jM8nX75Ekzf8TWLexAZzqhdVeyyZRBMJ/yyYhGRyrGUB9bb/TcJscjz5H4fVLA/tU3X4JnGNv6VKv74B",
-	"rmu9LIAmIKt+zDsH+NLBm1dtw3/UNvy3LGO6bHttSVJ8WG8ygRktUu0azOgty4rMrU7GuP3Xo7IrxjXM",
-	"Qbq+3mGrwcXC/+26XNiu7eKs4JsU8WEBRBb8O0V4kV2BLCmgOQZZ8M4hbJ3fOcQSdMcsFb6w8zxr7bsO",
-	"NeRtXZlHd1zQL+Z7lQuuAM/cqRRXKWTmz1hwDRwJh+Z5ymJq1vowt2/8z38ogfvQrzvfLvbY3LozmBUK",
-	"kogISWaUpWBPhvvSNHyS51Lc0PRHBikeEpokzHxN01MpcpCamdHPaKogmuS1nz5P4oVgsf2Tacjwj7VD",
-	"Um41lZKuJjhAdwTWyey9ZTUzM5DvFDHfTc0HKb2CNNg0d6Sy8aDatvLhlRApUF6N6PMEuKHGP/x30cSS",
-	"9yQqX47cFCefQqe/6uUPfwDxpeplcfUPiA3B3h7MxYH7MWc5pIzDtLn0tZcOWJYLqS3XNuxnMmd6UVxN",
-	"Y5Ed8iJNRa7K//vmcEi+SU/ZnZsZPOVkSZlWpOCapYSSHKQSnFCuliDVlJi3RKHzQitCJVQ7piL3kv8/",
-	"JBdXK0J5Uv2basM6mjRkP26QUBetN9csQF65FFkeoK5f6IosRJoQCTOQwGNQEbkqNOGCA9GCUGLZy3QS",
-	"BYgYqB1bs9HfF4JkdOVmOCW/M70gHJhegCT4DeFCkkKBVIRpwhRZLgTcgCQLqsisSFNC4xiUMiMwa5lA",
-	"nopVBly/IDTJGFeEpku6UqYfZLy9D5pmGYhCXyiIBU9U4/r5/vnTxgX0+NkPj4+2XULRBCcy5LivnRK3",
-	"OUMPyLllxmOcjyJh+jXXcoUfNyiRxnZXP0/glmZ5an79Y5IXmiiQN2EuEJmvrBS1+QQHOBMyM39NEqrh",
-	"wOxJiL4S0JSlmwR2QmKRgOHelKRMaSOPGVajXhCOZETJDU0LCBLtTIosfJvTJJGG6JgmMc2AmDeDTbBk",
-	"s4E3WpE8pTEQxpFmzcCCX7vdXVtRt5qE5iy4ooZgQOkLlrTwduWuj04+YTb6zL5qLjz4Z4+JxAvKeESW",
-	"TC9Eocmc5srMq9xCxvXzp5Og9FKncpRcqaFqSxyRJ62oonc3i42T4Gn0LVN6k0TLY9ePV1bEHmAPNTE/",
-	"sM7rU8L+Wkd7Vu7Jmi4hrfxxSZbUsEJNaJqKJSSGos0/b2jKkohcWtnkklxJcY3E7O9mcY2Lha2YrbAy",
-	"TIhscCC/gWQzJ01tLh9wLd2fzXH+TSxJRvmKmHuKxAuIryHptfXRZMZ4wvg80OqJJplQmlCyKHgibYvl",
-	"zjWHlley4cbMHPEOJUPzWVQ2HNq7dZIwqlGYYXBYgj3kPVbENHORMn7d1RYxm7H6ThHzYmRO4AJuw1zk",
-	"OiTGrU0W6cTvr5tJfSS1fQqtxEt/egZKwPZgN4+kJ91YAtWG2yeQAv6BhBUk3k0hubZqn0N8GbJceBVi",
-	"U8TloJdCXocfOvmtfapW19lYpKYFYdCnEpQopNMVunjWWfkiEr4RyJqrO2Bzti3iTupDSO7vc7YC0lgp",
-	"fXlprFtB7iUyVYQ8irz0qhRHN1lWvKB8jlJ9fznHnondvrlaBTerTXR6z41kwoEITpYLisL3XDA+Nz8I",
-	"SZbANVlKwedBrgP8hknBs+YRqz2/zZkE5WayrhYAd+K+hEzcQEJmQpKUxtdGgDNM44bpVUSuVsQoW7kU",
-	"Zk+/U2ZctY6/UyQ2VFfkRBYpvCD0SplRM2WlvwY/7lxDc28WEradvh/da6Xkt83KFk1SmOlhBoAUbqw+",
-	"39X4W3yp65BykbQ/uBCzmdn8C8V4DP1pzRP/xQ1I1eQbtQvO7Vewd5Rd3ZddE/y7f89+U0CPDwoopTkJ",
-	"NFkNOkYSbpifUpNcf5JiqVDqJUDjBbEH+4VROcQSJDEKMlNEpMkaybWLADJkR3yH5hVvUk6pNmKALPg0",
-	"2IRTE/qLu+f2g78BTfUiRHhKU11sbaZieef2ffwScnWRCA5hgrDPtdA0Db9QqIKmdd5f7ZkortLahjkb",
-	"1Jdo4khw8AL85kh3mzKOaoqzW3mKbvK9cslq1BM4I5Ez/dZWqbkktbnU9rXB2RtXQ1S/WzzDCF2y1V69",
-	"tMLWUAGBJpZL1E0k64pBKvjccPOMrtA45vwg5ifDVtWLUmFkOkJG73nzUPPK2p2z3cRcscc+7+aSCcn0",
-	"qumIePz9uiXwjdWGkStFFQ9QJBYZkBmTSr+wZjNrK2yZ8rPadI+ibjbaZ/j18xDe5KbLxkwsY7z8d9Ds",
-	"0lBO6NzcyIZyyTWs7F4qSCHW9CoFbwZSRPB0VWNaFT2a9dgkIuTchlyWRi7ggpgbCg2AUogssrowt79Q",
-	"tMFqQVROJTRJy2yKtTQadkwJqsU0Nb/XeWinqNp21LtP1xjWiJoouT9rxAbzruljSM9omsnzdGUt/niN",
-	"TqJJwRNhf3EWhmgSUx6D/ROFOP8BynPI4Ir42t6Gc6E18KBi94rNZmFXx1IQz0nVlLwxQiqLF0TIBM16",
-	"iYgLMw+0rikUE5GlovAnSMJmzoy9aVKnSWJ1l177cuoGgUbWwM44Vtxob6sJv/kCh2XAOmJl2eUC6m4E",
-	"NBS5RUbvj0iTQd/i5KdWXTXHvrQ9ov8QD/AU+M309P3Zh8k2rw420Ue7u4bVdrI1L0V+tfq0irSwOfu/",
-	"Cu3oREWWp1jKEDNyZR4ZDsI4oVygHwLf3KQStyn95Xa3Ezua/gW6uEynn4L2AXusxiHata7teaifXU/T",
-	"fR0ReIrHUaglZQHLZKtuawWU/lL+QH2np0hsBu2l4XUro5cQbc+RmUqQM9faqDHlxPxsWau4AZkUaDAz",
-	"P7aYeV83ZaQ1kwTlF3EpCW5avpw2fUFnGuTFQhRStTIXc/mXWvam8LLNuJSIzO10f7uTkQtUWIHARxeC",
-	"e2oISFMpjaGP6HhavmgNc1qyWLf5yvGj8GgLmV6oYjZjtyELCNUoLipyBQvGEy88TSsHJ/Io8uvZW+tx",
-	"sXFGQoZcSWFJxi1xYyTliBtT80u7to5RnWBCRFsjtjFEoDrt7k8GqvVyWgw1aPc6IWfISGu+akXwfaKE",
-	"daPgd6Xs6u1dL8hR5JzcqHxEDUNWZQ39y/OGqnTU4/htiTSrH8e1u5QqIPbhC7IQyoU1bFLrtCYtT+0H",
-	"6KcqhYtUxDQ1Ldi5+OE8dnPpUkPGOLprPCxVgnCAxOgJc0k5eo6NECmWfXQFt1xbyOucujs7aBhuYcFW",
-	"zQ8/HKAAN87S2uj9AKretis7P1YW0rXZtNkZM1CKzsPPlIu/6T7D2HTVUHBYRlqsBY71HNvMR3PtYdQz",
-	"F67UZ/ReN3rnBrqhqEhQ6s7REy3S0zYT/obputsgPdN/xassyLrbrnS9KLKrXLLgEMLXWtMC59cIZ+nC",
-	"CnDgW9d7jBuruYH7u7N+MixqYMDa61sa63SF5mkx804UjDir8+oNxWcHK9swl8Ugu9baErXbOp1duxG3",
-	"SKW2svMCH1pLRvW30iLPkfsV/JqLZdhEYWOjy5NWFGgYbr7W1Itq32Z0DmcwG7h1P7I0hcQIgFcrG3kj",
-	"uJYiJXlKORCqiaI3ActGwuagwoeZcQWxY+CbF0tOtQbJW7y9c6ZcRFjgYS4U06Llsabztt8vsjBz7uvJ",
-	"xaUdR+l8w2+A+zmsseCcBXxdNTYs40XwQZwXPf0YCVPXveJXDOubh51vVb9GwmrlttcgeUuscAaZW4Ae",
-	"4xDhO2lJJfehPjuaQcrhYyfliN1Cb6xA1Nggu+rlXNzShpjFz7Aag/3/QpUG+TOstjuTWln7z7A6E7ol",
-	"IstfwX1ciqYRSHaJhPKfdtyctet9c82SYWp8l3t4dx/kckH1HQgv7O0rrTfYenhh3NXnbx1pQ6tmRZoG",
-	"r5O3Yv7WGSnWWM2QeFhpb64NxcY0rYjZRmJUS+eK0wumjBzQ0zvteFNPuit4u9M3vA9w20Paq3ym9cwD",
-	"lO+wgeBm2LUd42j7bQrIdJkIX6PBI+9eD4224h6bHoH2swPKCWYbMTU2qn5DWlhSRVAUgsQakpgOabjo",
-	"/8yoXLW3zWFpw6m9EYAaKaXgCcjWRgsFXa4PVO2DM7Ud7cLObJtlC308Cbt3VrIMuy/VKpaNujUIUgDs",
-	"YKNVcha2qDKVp3R10W4+bY3nE+lWJ/mZeaee6bEjn/W2yfpg3Qh841vNjr+ApgnVRTbg4OBm9NYx7duh",
-	"vn363Xoewqt35wQzsTCCzUU2Pz0i8YJKGmuQqmkOi6nUBxISUGzOmyaxp0c1gXzy//6gB/91dPDDp393",
-	"fxx8+nwUPfn+i//9P/73v4WuiB1MCmkqYi9D9A5CvSpYiymlZv8M3xCJd/Zsda5Y4ZdepT0tY6FwRIg1",
-	"JBdNg8NagMMqt1oXOg0NJ8VIhNJt+oJwoReMzwmkCmO+tCyU4atU27gPZL00Dqd7sLqa0Rk5WL7YKUYB",
-	"Bmxf5FKI2QVmCrQod+7FTluLOQb/2L5EJyQ2xIQ5BEauoBqXRxeSQ0KSpvW0EVwnbNbBhRtNizsFtPYa",
-	"RKdtQCRw7t/dl1sPO6nFuJm/Lqpw2mG2rGiixTXwi+sWafmGaZr2GtJv9s2B1rENP6Q/TsHNqTOD5kEO",
-	"8kSRgM1FGxph1lyy9YTymlvg+dNtTq9aU21j3CkIrsYxm0fBqKrHuZD1OAs69yEpwNcY/qOj6eOj6dPp",
-	"o6fHz46Ojta8IM+b032yPeJ67Oi3rlP/2nFPcv63k4PHz577GNU6L3A/2RVgM4IGtWlzmi0wAb3JuG1j",
-	"W6IGht4vSUe4Ojr+DoqcLFmakgW9AQJZrpm5MHRkJszFlUhWxAh7ZUC9EZuruPTlgqVAlMjA3iILTPoi",
-	"wJP+keqtYd1K05Xjq70UHMfdVr2ENuvK8F10bsO5UTV2DDQN6LNek9XCBpfOhCRU2aBTihmaml6D6ruA",
-	"X1qG/ppLkbYETYgso7wl8QtuaaxtHoUWGFkkrOSQ0XjBeDjx1O/htu0pb43Nvs8XYmn6iqFHOIDdPdtS",
-	"VM6nbRcR6+OO5on2S5IlPe0K1yy05ifEXmSe3XCX/uu8t3jiMWIUBbaIZKAjolY8Nv+g9o5KIuJlnYjY",
-	"W9lZwMp/wo24rv/ToURg8xfAE5ur2PdwBk1NdlPQnoFT7dyOMSwa1d7uz081ll9tz+400/zw2I9vWRLY",
-	"VbAeUyqISrHghWXjaFCyJ9hFjA+TFYYJCaNHY/Rn4z3iL7Cx1qHXdm+AGxGjzCi3QBkkgZgloAi9wqAj",
-	"XPiQC1FdX8xSIeRFxq42N/1HCUDMS+QKUrF0UdleLzYbyhxqQPKCHJl/PCI/sb82Ipie/+XR0fffG5G+",
-	"O4gJ7Sl98xmeP9mawIDrUd4aTNUzGIRUx+TyvwSHYzKT9HJKfoaVcsbNS+82vETD57LZjlaQzogWaeJm",
-	"WR/jk8ehTOFGpknjfsuMYINReFa7nhnpspZjgqAy9Bq4TzTBNU7ZNZBHj78fmmIiC36Reoiulpx/WXBE",
-	"VyFX4JZjSVeEapQ+wjFrgmCjjdE8OtoetaYp47r/LfHBvI4WeXr7xn5QW+5KlA2fqY1YWzAyoFWJywBI",
-	"lyeJIQLO2IPoXmY0VDPr0k2Ysrr0pxY73Hklm68xn+7c3ZpK0k/w+hpccb0ca43UNtdTG/f7rTSN7C6R",
-	"DnPHX8wkQE851TqbLxCAYwf/gU3nq7mtLxyURzWO0LqcUqWWQiYv8SoZGsRaSAkBk8vjp9tDMV2/W799",
-	"vO3y9oOotRmcqA/UGDZFvw31TL4SNeXRp2BQg88m6Z/ygXklOydlVFyrHpMb1sBtT33zMcpFGyU8xrfm",
-	"c7XWBQb7ayeTMO/UEJcCnF+Efl+PrDSf47uR7baLYFxQqGqT+EJwZS4g22HCqGOi6I0Ra5aiSBOS0Wtw",
-	"QquLOGnzo1Y994sirAex9sAIs61H5UQ6l2GwmsOFtZFujRnPa0ezD91vTsU/6JrALmJ7RxxcB3BBq5Re",
-	"xRe5hjvHOxxacC1S0wXXRyRPizkmqiXOdEHTQDaje9IXGdBzH5eS18uMDDAAgrA0KK8jD+Jstofwm7f8",
-	"IDG40G3XABK+rW1vdbOvAr+u7fntxLwW2l6PcdcPY8COP5Df2JeDjwfp5+nyV2Vvt85g3zsLlHsQGoOI",
-	"C10n8LfqiIel7THRddo5jeejI/BNDCHxY9gAI8AM6OM1eEynPmK2/IIpf2MRLpaRtcoIZS1VMU1TkKjh",
-	"KYAGBluf0SFdhUJqejPaWvhmA+OiriK4dY763RmOAsawRK4T1f6Mkqf1LKehVh6mCFXXkCAApkhATclJ",
-	"adkwTy+vYXVpDR5GqccAFzSUmwf/C/95+YJQokUKEp3BRAth3/jPyxLDYkVQR59+5Cc1WCYqwRrciRZo",
-	"h2+ANE0/8klAPr9iSRJybbxFq48lX2ulIlmhNOIhLlzYe7l164AWm3HNHaaBaDLPiwundgWtXbi2CPrz",
-	"0+mvdhjo+nODK6E61TXCfDQMHk8f/fD0ydHT7SgfMAMpQ8GcDgZh3RpkDi2iizC9IJmQ3spqQ1KuQGuH",
-	"QT7SItXh3vpt1djbVBFlQGpHK5AbRGJWiyyozMbr/kvXWT0DqoJXTV5sGhHajQ6OBgeYHVr9wLIcUS+v",
-	"oHs9zJC8wLbhEK3AILt4ZwW2131Tsqwt464DgrAzKcU+vMB00/55KeFQhLKr9Yb9wG1ztTuqWqD2ZR3l",
-	"brIbtM8ryXSwQ5b0ThRSkkHdHeZs2F02qTot9FJM7OYPwkJaD06vaKJJA322fnRH1BDNqpczyjXYMYU+",
-	"Su6oNNEZL+mz7AaGPNVQYNcT+NGDpVw0vWvgO9Vi73lA3Nc2x1ib6bIWAn9nwNXtOK9t5smKhsZRcbfl",
-	"fwdiSK5SIEshLfJoLsVc0kxNBwazlGnkIT+jcECRwUYbkAY9mX1T5AjXdhjT8IiIQJCsWjGAO1DoKztA",
-	"wNbLdAodRBrCUvGFFQILjQF3KBMj0Q0pArEeQmoe+vHVQmZjLyqVUw5yRkNELj5kd0fV1Ur3TESJJilV",
-	"+sKiVQ+yaSCmWs8+8iJNUQnXQz9J6Sq4aW/xdx8ZggzeaRASfPScj00YJd1MaJoOmoD9ohr/tvTJeqZa",
-	"S5rgaeVo3QMkU+O+aujeLj4AUWSiGj7yxottKE7bUjh2xRDviSS8K/LLTrfqQEBdt6fO5Ns386kaXHN5",
-	"t2Y9ue5GURwcNe5Rc7A99FEd1hNYM4+Zamh0uRBps+qP+VUVGRE3mHWoKtjRjK7QSJRThQSebTpLRjxN",
-	"U/IW6A3ilrr45GuA3NcpWkPY2C940/2dkg01yD/poIHx1Z1++CElkfdReNy7XdOoHEChKDssYkXihRA2",
-	"/h84weaZxc9fO62tBo8uII6aC6ovNFE/BI7uGKv5L6EYRnfd+TE19GDbcGgt/15Df2+Jzatwz2vwyWWh",
-	"NS18MbFNR2hVRq2/KFSrxRbOiXQh4y11ovDrF66WgeDIj5Z05bnAmhhTo2E01l8Mi6lvy5HwlekQbRvR",
-	"jqMSNyYVtqaCGZgfTc+SCCMXnsvo6sKu15bk9dId1Rpd4QrYBXQSBHwOtb9ad3VxEU7S3AXOoEftu4hQ",
-	"RWYUc1f0AtDVtuaxu0t5vGGV7+5apq4h8Lr9qJF0jVZLMqpyu23nDXpo4RS+nEOQ4M0pEzOPB76Qopgv",
-	"Klj2Y/u/JPLIBxEpszbWdTMNWa5bsO3FTAP3rg1MdBUpOrkSQZiekje4KZnF2KA2IcdhPVKs3IQfpaJR",
-	"AK5x0w8FsMVpDNP2YKY7y7CUS2TG6mG90fO3oAkyYXTsCUy66s9A6rEbzY4fIU9fLoQVpm51mSHnf08E",
-	"2Hpopvfw0tVjqDef2u0fWADEO05C/lVd3UZD+QaubnAHTuqzptrVLHRf9F9pD6u/BZDEHtty3dx39bWK",
-	"quPQeibfaGtpo2n6fjY5/mNAVZaN0MFG9aQO/ICLvtV2+oWzbG+Hhw2HTSKtxBMpREawDOxq/c6//1jr",
-	"5rLV/729kMnmrn/y+z6G3lkR0P40zzOgCePODjfMP+HTPPvfpAuth/pBPOx+gF9K3bDCP3/27MmzbTVR",
-	"2g2t68GWpvmoHbJ/XSepiVymSXnTLNBTjvLJ8+2FWySUhSUb+SBHPWYn9UUOkomkl6cinFYSD96kHfYi",
-	"tN6fBjpeti9mX3jE6hiM4mI5q/lY16D5C5bqBpJ7PRB3i3lwQdVFPaVgs4VWF343oGWr3dGIny0Pw/Y6",
-	"7+r33a0NOioXIMyM7LKNwTzLLdgn77RdDPf4DzVZ+W3dTKRFudMn1KLaRLnzEpSlyYnKIU2VAx0LYIwf",
-	"P3v27NlaYu2zJ1sjCeo01RzZaUoZJ3/78OH0BUmFyK+wVmGzzlHDJVzRdFCGuAbIrYFRaSEh8eh8DRio",
-	"H55v4swuJdPwnqcr61Neo+h1YPVuQsBN6KKD0U13fUM1KlrvYbwrGw1PpWblHCIO2ISx5ua9FNJCTdRu",
-	"scfhCL+N2C4XX1h9+fwvf/nL40fPuy+v/uy+8iqMwe4dIpxPjcQMYqe8B7Mcz4qR4q2H67f7q91Z4WAG",
-	"1M9e/qsdKld6fbHFIHnHIo39iyW2lLu6n6qLHu4zUEuxArKqFmotcrxeTTGcN2cpdpRbueB3AP89x0ie",
-	"zTHMgYN0PuHuxTXf/+Tf/hKVX7YwYAwZwGSCIUesXZrKk8EnvH9igJPAqinVU7FqXbev7E+1dRyC9JHm",
-	"C3oFzfxR+ysvMpAsrpXgX/t5AbdGKKQKnj8tZBgDOHV3dP06cCGI/l9b9QvXRvvcx6BuR593JXAPmllJ",
-	"aienby4+vP/59btJE+vy5OD/fjL/OTr44eLT56Po+eMvQXRL2+5wOXX3g1UCiNYxJ549e/K8W6rclNi+",
-	"tC7TLuKWKjlIn31slaZcM+EtLN2Ow+rH7xDWfYc6BLuFfN/dETooSrzdM9qszhxY69YgxEX5Sdfwq7LP",
-	"RiQcfH2fGjkyGCGI17Aa6DMzjDFQkT5dOW+vT6zBFBfKCdzmQkHSs/6Z80y5hfEzrg22YwPG4ZotEUGj",
-	"Kep+sGNgyfeDY+8GXq9TyWaOqd28gYYar7n0xN+21k3fVdcY927bKPlerbLqQuSHNGfrJolnPQA3So7Y",
-	"PC1Go5v+QnW8IGrFNb19Yc5NStWCZOZXUOiOcDnlh+SAXJCmtWQGVB/+5xrqVjA9ascMi02vbc44h4Ro",
-	"Okf/Yg04yDpza9WkNw0i4bHdlX+HUzm2MurRTSPDEsx7GUZ8k13T2CmRY7ijBPjN3dIVZixdY8WDhsz1",
-	"JuDN4+ePHz19Gj5zi+0cEd+Kyrb7lBmY54W6GzbEldCLQFijKPiav+LpNtdKAmb/L1iyJRIkY9ylRj7q",
-	"kxm514SdTdFlABHYu6H7Fuo7iDv6huqXVh+6sWXYt9pMvcdn5xBoJyC1xEAsaJ4DVxU6fi5FDEoR4Il6",
-	"QWi6pCtFrlaepZcBTTZS12PIUfIPcRU54ECmCE4O40uWLiDFtGdFv1gkQI6mDW3b9IKlsm9abJE3Ii2y",
-	"3ZnFIFroxSn8dverln6XzKo6Vx/FELxmvQugP+2Q1fuNBbKu5feGb1Nl1mcngPnekGpR2JsZ8vsMyWXF",
-	"NragsHkxoWd51eFGfLhl+mKtvdplxXhe6K3plWsuuzItk1BFlpJpDTyqnIiKFNywyfSmgeZcTdohJG1W",
-	"0XPI1GWdyZJ0XN5sVIEyfbpj+lVXOdrMlsGhHcHUDkFqSblWRC3EkkeE2TBlhLubEmsZshAef1gr0Kfe",
-	"GDBVIZ6gqguJGiYl2ly2gftsZ1Cho9ZnsYm82hqUiLkRZnEwlRCxAC1gHXk0nRwb5jgwHa0e9jdmWRJz",
-	"FiuvTplMualseSOKkKQkzA3jpC0IpipEO5wqspaiGfGzFcYiGG5oDlFt2d3pqZIsLZXU3Dr2dLQxoZMy",
-	"gnyIOb8WxL8p+1WB7v1p7jdbBc1F2Zsr2uczJhCnVEJCsNkAIPDjo42prZta/HDbFmETuraq25IXaWr/",
-	"kgXnbpMpc3VwE2GDsilLXd3bRNgn5i98pq5Zj6K4H2gAzfZKUt5WDlVkGQvLCbt4iTvEDsX+qy+GSi8U",
-	"EPNSaCM+0HnYVlg6jEIy0SA7olnkYCaFjhcOTngdCmfugHDwHeKMR4ggqIDKeBGOpe62Sm4zy9PBXK6N",
-	"Y3lbDElYguHfPsEGIcwYhgKJNAGJmGfh0Bts/qIVBWcHgdElBLcst7sxqkLI0+2gv740pG23tqMNqdOv",
-	"rF+yFir8xc2l5AVoY0OR1hvTWo4wG4w19jOGLdVR5iimO5XYS9oDiIELzlrTwWczFwLtR8vFhVnwpEhd",
-	"GcUZyIv6j59CtbbN1wc3FOOelGnmnTivWjnFVmo/faqkuTXE+C3yddDp92SbRG3vPDfX4K4BzYb70+aS",
-	"DkFHtzXjQ/wDzH09UDQbFDPpeyjH3LYIY3hbcDH352oxze/fZ7DPvR0O1vqlZR1GN3prdxC2728Pczc2",
-	"FtxCX0Pp7uFpfUPHRo6zMXyR3fYtLVSWpDXfNASs1tXZyXLBg7VQf8caODZd0axAqK7LWCjz92QSiVqs",
-	"cM3Vay2N3iPSsG3jRyj/VacJ21zrPEZhx9jF7hFDYZxiGmt2A50cZqACsaVYMh5gxeb8gvFxzvBXU2XZ",
-	"rWWt3HI3gzA7MgZltCEFj3RRm+Z3KOpVElaptzWw2hqo8k2a2RJs35UFcOZmVKuDZXhOmQdr0wPKCjoD",
-	"ymyEMgT6U966CUe0qB1mrUcXBjzn3k5DPYSBtUj1auitroy2QtZrndnXPoWMOJg8wvTK6B3OAaWsYwDP",
-	"iNn4WIhrBp4hH0+c0+XCv1edjpz9DKvGFYBrgGsGVOIF5d7FLMQvX9BOPhOBQm03IFe2QJdRVX99gwYB",
-	"h22Ymb+xgGUiyFwg7I3PpmeKnJy+mRIjJVrjalnmXEWEJfa3X3998+rmL9FHblii/ensx5fkyZMnPxjt",
-	"+NcPL6fktZRCVs9+ePrsL2WZDRfl5VH5LmORwGWEY0TLmhkoWtNqmHof+Uf+msYLYnbQwlUrukJt/PL2",
-	"wIIiXGKWbkZXiPtAmH5RwiaLQjsJJQHOLG41wltfiWQ1/cgv8+IqZfHlsa/qimZK85a5EgjjU3KpIJ1d",
-	"HpeIDEzhMywgHrkia3oBmYL0BhQRkqgFlZBECE+cglJkRmOtTG+YXnF5bAu1qSm5dGm6Uwk0uTwmZ0AT",
-	"08KPRZp6iDT3SlT/nfIG8BC5rKFL2KY+8lBb1WvfKd+weae1MeQxl8dlIy46AUGXPvL6m9aCY9cp8wAN",
-	"iAGDm6uwKGALIsYL2z6bmb3Ct912TD9yh7rjYGE89JNpw/aoyNOjpxZ5PGUxcOv5ZwlwzWbMMJrJSU7j",
-	"BRw8nh5V57H2mznQRZZRuZocT/5+Ul8MRdAx4D2lrpBcDiJPAem2AShpLfSTd0Wavs/xRNUC2Y8nR9NH",
-	"tjeRA6c5mxxPnuBP1mOMbOSQ5uzw5tEhLRJrRZ2Dbjnn7oREDq7dYaLgqByAO8vA4WYsqSJzdgPcAWmh",
-	"K2hKTpAM7WKm6Qsi9MIsqPm3L32HJrqPvEbgpoOlrwefCFsQt0aoKmquoHm/Wa4AVmURAty38mi/SRAY",
-	"TOkTnH4TcfWPTXhPw/u/U0gxFsBerZSG7PjSllIhmqpr9HGZ1/9ZAAZ/OQKgsRaGtdoLp1dOXQg4BIte",
-	"xkjmVzBntgRoS38ur2X3Dk+pxPi5ZYlUUe5AW7dlGMGgbkMtSVBGaqq31IkTZLbwzH7T2qavUV812a+2",
-	"c7i1gmuW7tRaaCIV7R2+4S+t1NrrXUS2m3z5hGE2ueDKSgiPj47WQtRonqfMFuQ//IezYg9YXBTVURpY",
-	"C6/+2YZ9ld6JUEvl0A5LWNgGH/x9IdA4b0gtMnIrKG0rUVrbNRpjLZf6FE38TWyWFdIZttVgZYdw6wNT",
-	"ghzt5flveIINMf+f8/fvHMarBdeB5gAiorQEmkEyJS8xPdhXacjN3acWANpV8tL0GpzobUihSCmZgy2V",
-	"mgulpcgX6AqeSWHx+5qs6DUOuoUZhSjQ0VudBKu0oljd1OKb7L/MtoeCBzbP/r+43b+43Rjcbhhbuj3g",
-	"ySZrCtTah1t9aEi6870NVvUBJX40ViyAJs6g/dKO5eAVU+1hHCdWZ/D4oaaVaWM1Njq/O1PEYAvTK1WG",
-	"o9iB78AMb0CymYXYCMIj/E7Ta1WDRY0X1GgiL0WWG8Xq0qzVRcr49aVVqcyhWImCXENuAUo5nlWqy3rN",
-	"5uxIC3ea2NFjy5ss7zccmmd5+73AsC/3fYg6fvdS5kwUPBnhUjuVwtf04YIA13JlsdCsXSEimbgBVJoS",
-	"SME5Gzq212bL1/d3DUfZ3XWbAu6rBiBwj5tlDcWp/SiGP6/goDo/DYSk4zFr47fO3jigTc/UfThNhBfX",
-	"3CeJoF3HIq8FOSjGNrTx91DeSCsvLrPLy5Z62TZDCffrFtrN0m1xWiRAJDj64tB6cbp3wiKEM2xuwr99",
-	"exJstY57FWNfNRXPtRp4rYJt/RiHOHrUwrgxUOQKYpEBsaFLKrKgccxwGYivDfvlCZGgQN4YluMtdFIs",
-	"CdwypU0DMws06W0cU3JmtPsG67bK+pKpABO3bqpXDTy4Lk26vNeuYYV2AodYY36qlgLv2sdPCaJpl/Rr",
-	"7+2KgN8kkOVCA49XBz9jfES7LNbtqvtUVmL4q7BZESNTnvOFfmlafr0tvUn5j/bQf4jqX5aG7ZpA9Fa4",
-	"SzIYTFUzwu1bALKjI5Q0sAa3n5p1i2LbnXn4mSVf7CzN/RuogumpS0/J7wuWev/zFRgpx3kFrEHbApxa",
-	"+1PBEwHqhUVsXVKZIMyu5bXKmstQTto8Sq9wIF1HaSs3fZOEWOnjeyKoX3kCkiytB+6u249Lau5qu3Rj",
-	"EEIUFpJ+Ar2HRT+6p0Uf5e56z+EOyyuBJp3H7BBu1sTU9XB7eQPyAN2U9tWGa+CSxFRKBuZCqhYjIpdK",
-	"Q35JKDnXkJN/R/3kUhb88j8icpkyDuaZy2eP0AGCxXTMr76wTvSRX9qc/ks0ACmUGBvACVNiOB/DMqj1",
-	"QVX988R3xxS5/FgcHT2JcRr4JxzYX8wb9ofLF85CjohvjH/kl2+p0gevzTcHb15dOhA3CTSz7jM0giwY",
-	"T9A44ZxNlMxpTtDiZMPnbXKc80PVmrD2E6u/Wes54FIbwTRoFz/H7+58KHrJf1RpnHe/U4TKP67tgZ3c",
-	"DlYA9+HdT81bdgNOocPaQ2LPp2gmpDs+XiRsbtuP+PzPzst+MrtS5Oi7JEoX8XXD/Vf6k1KYaZsrGguZ",
-	"NBTw9v3qVMPtLknwmKbBTTozj/91yeNWnRVmj2zmSF36p3PKeMWvXPkO7xolFWDXyOLgoSx4tzHlrODq",
-	"KzxWHnhuX2fKeoFlwXdQYwexOLMBh59lwb+0bsNPYHZhj1cSwu/tebf2KsmhG94n4Vm0wj1u1CH2cPjZ",
-	"/O/LYVWOJWy2eM9jOLbCCaYBOrODZcTO8MATWxNjuRDKh+pIhVx7Sk6IhH+AdQyV1WksaZbp/zbxbFPD",
-	"spl+LpN9r+TT50ULh7kn00MtsbGX0eG+rvgTVxxpBFK3TVkPq02N9t7ZRqGnobRP/artQP2pmHdeH2ZX",
-	"3or510N9GwZkoysRm32LoWmaSu10j1YH7EyDDFuRj6LNnMluaOKwCT1FK3Gwi0cW8t8DpzzbWgFgr6zd",
-	"aZt7vYzfijmGKiiHb6UhjzCFcX/Xsq+HWKPzIdq8V49dUGYTaS7C8mLkEnhyOW1RRasv1B7PTnkkwvEW",
-	"aSqWg50loaYQdjHY0LMGLWM5i621G0YNAPjWNPC1o2DJJCJYN8wGVPoqdXc+FPVIw04m/7r+4nBq/cq8",
-	"Z7XZ7JWrnaRpM5hz04dW28KYamou2y0xEPUGDz+bo9Fp8veuL+RTT49+KD1m3jBoiMmWzluiR0CJDGzU",
-	"A1YMZ7rNqv+64VMfShI2o3Jzl59uTuGV4DCKM9OMuhaD3dibrRvhzCTtBvf9rMdeqH6vqtoui1v6hQvd",
-	"AtJCMyCYYqCXLK5MlD5CB6Eb6EoRJTC5wcWkBG7f02K8nRpfx6kN7bTQ963n1Hq3aUv7ohPnCUVXGIZV",
-	"3fVY1hnkUMfMmgsEaLzwYt2rtYraLImafg6y5uaIiARVZKCm5FKCAn1JMqBcVSw3K5TRPhDPj1AOyzYB",
-	"8fXNjrftfyf/g83FqNlRO6/QbYEnG1RyaMSoYbTCbdpVnUreiQRwwe9OJBhbl4DqTybvcAZ/Lipp4Gxq",
-	"YZcsIqnL13XUYPd2G7uYCTkXWgM/WKeFTTH4R//urov+lQnCjfnsVRTGBbP0vQRZBfNdIZS90W/wLDU9",
-	"WTbtLhu8pdewaj/T72rG/ikxAguOiinvQ44wRS6XzAzdRpgtqJE0yI2FM3MArZpeAyeiKAMyFWgdjIIx",
-	"K/szrNQ+Q4J/htVeN/AXqjRIYpY2qpLYmCIKaAoYI2Qrk2c7XNmm1UMptMPWCJvZT8iVML0k3pbnMimP",
-	"bd6qdbBhWD+5NOSDoQtHU/KL3S6lRZ5DQqhGwHfNMnjhrhfcVyKQm9jowYgkhfRyJRoDN3f1DMd7D/uK",
-	"HbUEefugjxF2+Bxo6kmcYqq931Lnq7B4TUP31oIAtClNv8A+F+8X2GuG11ousz8UZYpmIhoR8BbWuEso",
-	"yeCwDoYQ1IZe88TF3NkYVuJy4j0XMrp8IKYVRarTCqllH8qLb9521k952Z++b0dhcUqXnNRQaoZsyXah",
-	"4L+JLLB3EeAkTa2g1u8+bwsSP3F562UoBQI/RIjyE9WsWzazWhbcZ+9nNF4w3hrv/c6jCY5/LkzTDxMt",
-	"jZoJlyJts/r8QpMxztpJkhC6bpPuJ6zhW7sYMq25sgGyKMFsdrvJ0u3x12+rPPMBwv2XtN0wOfKsx2U5",
-	"ezVFDlm9btNj0Oo4JSfYBcloAjZsfklXXltAvkRWoI8JirZGnGS6liBipSrBYUrOreqgPnLr7pfgNKBC",
-	"k7mwdgSLE8GkrxuhXqxby6zHCEdkq0m48YbiYU+LEehiP6zyAQyfpttWi6d7MIIKde2PNOaYcsxDt3vk",
-	"kEUsFdyJhx46XOyueKV0RSiJQWqbQOpUYAunXd2pJKYcK5E4oO1A8JF98rUSkhveQxDT3tjaB1koawU1",
-	"m/6dQlC02lbejXYSphAIuZV2Xt8yhZysfu9eA+TE4agHrl7b5p/zFjrXIid5SmOzZhi+jccfUX2YigXn",
-	"EGvC9B23TVLGm8JTcw9+5fjKn3MP3oImlOACuPR086fZENwLRDlpiJFzyvgYQtcraRv6Otfbjm5/9hHq",
-	"8RkdzWPois00hCzXzrRqDXbLBfC7qYXvnCOYqdLSJ6RFJJiSE3WNxjw0EXohzoKo0cSoii630ScZ4XiZ",
-	"IuIGZFI4tdJGXwoe4HDjnK39XII4uHOsV/YA9+B+iexnc/GYC3ADat9vmKMv7cOuJZAFvTFSczM9Zgem",
-	"C3z9qlyDP+J/3mvPstw7s9fWpe928RutzeV0PD46Qm3qGnIddsyUzlu18zZF36a1D2e9Zxi00k9rwUMt",
-	"TbRm3OxACpsJhGsp71pt2Iisc77II6dQ8xK3dSYBLIFGTaRGo437n0BCVM+ys9m0zrxoHtj6HkW8COlM",
-	"NqPxq2ULDZfw3gijYd9ybmGG9mFNEP7jisbXzidc4QtY497d6MVm2rTTi9lKbXQsizRDlKbe42mzKBAP",
-	"ytqejYTAHb0Qqq497qr9Ba1DsHS6ND4Ox3Gc4ZD+pUTfoxJdSE4SseR7U6RrBQnCGtkZ3IhrlA5sJYA/",
-	"nYhgF6BmbWrqxEO1gZBvfh+r++35ZrzZ0bMiazYWqeVv9SRFjU60wYRvqyZ2O0lP3TvfvJvUTmTvjlK3",
-	"pqNkDLi2HjRZ4NRX1vwW8wTyknjvmCIw+iqMTdf3kRjQdzXvNydgjK3ZQ0QNjuoBHGK24wdMAhh45urs",
-	"zgHpd99H/qVv/0KyM9n/jeRWbJcrqV6nI7hXD3s3leiu3+TlVFHyXW+n0ddhdCq/l/up74I2qfreLqox",
-	"dmkPN5Ud1kNcVbbnh7yrBh7BdgZ46AGhumKmT/07X+VBdYPz9cP2ZsIxt1AhJfBOFK07nNzfaMoSBESt",
-	"YIOPXeS1q8lltGdz/VTK85SccFJwd4KrkWX0GmwOiR1i+GiPsrF7ONtuXA9xuF3X+z3dpnV7kv1+4ZZz",
-	"WPYmqf5H+/DGEVa769CT3r8Ior1rVxVvbzTh94DQiio8TKmiNzaac1SysJS2RW9pstc/lc9ybe5713j8",
-	"hrS6K++m7Gzu/OFn99eXPtf/byVn2pkCEGUnp3pRgexU/K55phtA9A8FRXVfwsX7SpaIzFXgyicpetMI",
-	"Gtnf/h8mbDZrT0vXGFaVJJBEZSatUSLKSiy2DujVyv4R2dgrc8G5DtDljS+gq1JpG11uHZqhEM7Z7Csn",
-	"uyikeIk0KfNEiV6KF2bGjjasF4SDy/hsRYKz6zP5qujf7Md+gzYM/YFU5Ar0EoCbxSv54f2cAAlKC9kZ",
-	"ikxjna6q8xlVOWEso3NXbBNx9vAVh7g+JW8cCofSDBOHJUAdSRzH+J3yX6J27mp+Bnz3OMp/8eT7kNAp",
-	"R7el52GljC44jCCIuT3uAA64AUmoTZEOx5Kduya+RsXcjm2/IA8YR9U0inxXFswdb4sOP9s/+tmL0Ris",
-	"Q+YCCcjjtOgwDttl26uYbbt4MFsydRvU34AczktnmI3uzkdkizjIIsU03Dlws7T2ws1B1qvuGHYcU85F",
-	"hXdzReProIXkIXZjD0DG2MUDKM+24z1zagz9HUZStSP/zwIKaOXB72drtc8VVm709bCxWAi5XDBzKa8u",
-	"I0JTB6Bs0yGxYl5dmTvGzAOL2IC4NNh9ElmQYCtVf+QYLO6QYMSSiJmGMpPH6AWI7K0FSYQv7R68Hf6O",
-	"U7tTvcJaCbCn/auxujTYuzbjljVUJeubLqaH+7L3ctCYPhIRZmMOhfSaSSG52g3CTMKcmT3bgk9xVr32",
-	"zTu73VxWe7f9VGs7SghW1dyDerr98n2jrm5Zp+Q7Orv3sBTjk/l9uLsHLOr9RmSNs0PjS29+XA8gv/mu",
-	"H9DXPfwM1tigx9zvLijhX/rmbysP8b/vy8ov6yhXVVUX4QEvKrdy3+g9pSoKvuMtNf46jE7d93FH9V7Q",
-	"+72hRtmdfZgXcFgPYl/Anh/wehp69NoZ36H9vsUQ8SNLNUjrQqv1+50iOdUaJGb/5YxzSPwzxIUKutdq",
-	"t94HOr+TT38NHZTKEp1W03mbj0sBlfGizULw6PH3QRNBO6yu2ZurVT3UKdQrqsDhmjETa6OZRBPgRYaZ",
-	"SP4H7wv5FBzTtyYhfKDzvUoHWFGf4h2MEkG8EEJBzR8sKyF7sJygynCVsIPuHFy0uEcojYW4ZjAlv0vB",
-	"5+iCthnV+E+Pz4nZ2VUBfV9Lj1c/aZa1ojie264m++Ks2PrDYDmGwWzPPQBts+b9OeiDl7jcLfegnUlE",
-	"/qZ1/p6nq30Vv4e4kEyvJsd/fGpYidmcE18QFcmzJId+QK15cZWyOEiRh87R05V+a4W2l/bFOtFsExrd",
-	"eotC91/w17c5k9A4C/ta7uYC21EOgbvVQLNu9ewDvvHN62ZmGntXzHA1u7UyGsei6GHsxaYeVCczK/aN",
-	"KmTa0eyWRd+qjo28BONS830oYj0X8n7VsLvvyviSghnTAyhgptsH1L6GnbM6dxPXsCXy+YN9ZZ+LZ3rY",
-	"rzjusOhPTt8Q7eez9Xpug7z7gDklYeHpRQ1YgymiFqZbTFBpEZw9TsZeDoNp+2GE5lrXyfgYGy3CrUXc",
-	"qG0zmQlbSCMWWWaDEhsha/3kW0sxWL12u2i7K+5JuBrUPpHOEQaG8ubBGCi2okDTyT5+xTe+ebHVTGPv",
-	"YqsVD3cRWzc5O7b1oHKrWbJvVG4tHNHeVW4deQnGJef7kFuHLuT9CK5335bx72ozpgcQXE23Dyi4DqOP",
-	"Gnvz5uiOfK3fatH7e1q9e0m2FlxLkZI8pRy+U+SqYGm/YkpNSenzxJnAjNRkrlUHlffHJ0PSCitu2oNQ",
-	"yHRyPDlEUne9hKxx5pyZY2eNXT5tx4xm00uBuS24i4okMLNSmPvE2703v0LZwV5ITsHxvXgy2fzmFwsH",
-	"6moeyoLXg1aboZkqOFBBEmYBSCMMUrXxp2i4RwjS+lwTI3ZstHFmEflJLHJm4/JrQAXu2/qgvnz68v8D",
-	"AAD//w==",
+	"7H39c9s4suC/gtK9qnnvHS07n7vj1NWVN8nM5ibJeO1kpuomORsmWxLWJMAFQMt6qfzvV2gA/JBAipQp",
+	"O3m7v8w4IomP7kajv/vLJBZZLjhwrSbHXyY5lTQDDRL/9Ya/LKQS0vydgIolyzUTfHI8ueRwqy9ifHpJ",
+	"xIzoBZCczoFcwUxImE6iCTMv/qMAuZpEE04zmBxP7BeTaKLiBWTUDJzR27fA53oxOX52dBRN9Co3byot",
+	"GZ9Pvn6NJm/4m8S8iQPmVC+q8VgyiSYS/lEwCcnkWMsC6mP/m4TZ5HjyPw6rXR7ap+rwTeIGf0uVfn0D",
+	"XNdmWQBNQFbzmHcO8KWDN6/alv+obflvWcZ0OfYaSFJ8WB8ygRktUu0GzOgty4rMQSdj3P7rUTkV4xrm",
+	"IN1c73HUILDwf7uCC8e1U5wVfJMiPiyAyIL/oAgvsiuQJQU01yAL3rmErfs7h1iC7tilwhd23mdtfDeh",
+	"hrxtKvPozgB9B1qyWP0kRbYJ1hNOFqKQ7liRSy0uScFTUIrM2Q3wtoM2M6PVlzITMqN6cjxJqIYDzZAU",
+	"NonVLeaD2FzKe7HsNbUWd5j4d5aYoxSirhnjoDTRC6pJRq9BEUok0IRepUDiQt5Ar+VJUCItcNy+qHJr",
+	"O6u+/GqWLEHlgitAXnkqxVUKiMFYcA0cDzzN85TF1HxzmNs3/ufflcDz029uPy7O2ATKGcwKBUlEhCQz",
+	"ylKwHM19aQY+yXMpbmj6E4MUmRtNEma+pumpFDlIzczqZzRVEE3y2k9fJvFCsNj+yTRk+Mca2ko8Uinp",
+	"aoILdKxrHYG/2itiZhbygyLmu6n5IKVXkAaH5u6Ibzyojlv58EqIFCivVvRlAtxwkT/8d9HEsqVJVL4c",
+	"uS1OPofosZrlD8848aXqZXH1d4gNo7k9mIsD92POckgZh2kT9LWXDliWC6ntbWtofTJnelFcTWORHfIi",
+	"TUWuyv/74XBJfkjPkTqRGeTOZEmZVqTgmqWEkhykEpxQrpYg1ZSYt0Sh80IrQiVUGFORe8n/H5KLqxWh",
+	"PKn+TbU5cU0ash83SKiL1pswC5BXLkWWB6jrHV2RhUgTImEGEngMKiJXhSZccCBaEErstTDd5D3RRAO1",
+	"a2sO+vtCkIyu3A6n5HemF4QD0wuQBL8hXEhSKJCKME2YIsuFgBuQZEEVmRVpSmgcG4akBcIygTwVqwy4",
+	"fkFokjGuCE2XdKXMPMiveh80w0dFoS8UxIInqiE2/Pn504bg8PjZj4+PtgkP0QQ3MuS4r50Sh5yhB+Tc",
+	"XqJjnI8iYfo113KFHzcokcYWq18mcEuzPDW//jHJC00UyJswF4jMV1b63Xyi+95t5ihqytLA3U5ikYDh",
+	"3pSkTGkjRxtWo14QjmREyQ1NCwgS7SwoLpgTTJNEGqJjmsQ0A2LeDA7Bks0B3mhF8pTGQBhHmjULC37t",
+	"sLsGUQdNQnMWhKghGFD6giUtvF2566OTTxhEn9lXzYUH/+ixkXhBGY/IkumFKDSZ01yZfZUoZFw/fzoJ",
+	"Sp11KkeNgxqqtsQRedKKKnp3u9g4CZ5G3zKlN0m0PHb9eGVF7AH2UFPPAnBe3xLO17rasxInazqgtPLH",
+	"JVlSwwo1oWkqlpAYijb/vKEpSyJyaWWTS3IlxTUSs7+bxTUCC0cxqLAyTIhscCG/gWQzJ01tgg+4lu7P",
+	"5jr/KpYko3xFzD1F4gXE15D0Qn00mTGeMD4PjHqiSSaUJpQsCp5IO2KJuebS8ko23NiZI96hZGg+i8qB",
+	"Q7hbJwmj0oYZBocl2EPeAyJmmIuU8euusYhBxuoHRcyLkTmBC7gNc5HrkBi3tlmkE49ft5P6Smp4CkHi",
+	"pUH5ueGoTK/qsiGOW/BrLpbm/C6p5FZWjCXTLKZpkBZf+sM4UKC2fKJ5wv1KYglUm8sjgRTwD6TT4Pyb",
+	"MncNCV9CbB6yXHiNZFNi5qCXQl6HHzpxsH2rVuXdgHnTkDToU6OgFdKpHl0s8Kx8Ec+Rke+a0B2AnG1A",
+	"3EkbCakRfY5qQLgrhTkv3HXbSXpJYBUhjyJ+vSql200OGC8on6OS0F9ssmdit2+uVkFktUliv3Ij6HAg",
+	"gpPlgqIsPxeMz80PQpIlcE2WUvB5kIkBv2FS8Kx5xGrPb3MmQbmdrGsZwJ32ICETN5CQmZAkpfG1kQcN",
+	"07hhehWRqxUxulsuhcHpD8qsqzbxD4rEhuqKnMgihReEXimzaqasMNlg750wNNdwIWHb6fvJvVYKktuM",
+	"rdEkhZkeZk9I4caaB7oGf4svdR1SLpL2BxdiNjPIv1CMx9Cf1jzxX9yAVE2+UbsvHb6Cs6Mo7L7s2uDf",
+	"/Hv2mwJ6fFBAKRxKoMlq0DGScMP8lprk+rMUS4VCNAEaL4g92C+MBiOWIInRt5kiIk3WSK5dopAhc/J7",
+	"tNZ4z0JKtZEqZMGnwSGc1tFfej63H/wVaKoXIcJTmupi6zAVyzu37+OXkKuLRHAIE4R9roWmafiFQhU0",
+	"rfP+CmeiuEprCHMmra/RxJHgYAD85kh3m26PWo8zg3mKbvK9EmQ16gmckch5AGpQaoKktpcaXhucvXE1",
+	"RPW7xTOM0CVb4eqlFbaGCgg0sVyibnFZ1zNSweeGm2d0hbY2b7dnGi206kWpfzIdIaP3vHmotWbtztnu",
+	"aajYY593c8mEF5crf9TjP68bFt9Y5Rq5UlTxAEVikQGZMan0C2uFs6bHli0/q233KOpmo32WXz8PYSQ3",
+	"PXdmYxnj5b+DVpyGrkPn5kY2lEuuYWVxqSCFWKM/wlMuETxd1ZhWRY8GHptEhJzbkMvSyAVcEHNDoT1R",
+	"CpFFVrXm9heKJl0tiMqphCZpGaRYw6Vhx5Sglk1T83udh3aKqm1Hvft0jWHcqImS+zNubDDvmj6G9IyW",
+	"njxPV1YpxGsUFcZE2F+cwSKaxJTHYP9EIc5/gPIcMrgivra34VxoDTyo2L1is1nYc7IUxHNSNSVvjJDK",
+	"4gURMkErYSLiwuwDjXUKxURkqSj8CZKwmbOKb1roaZJY3aUXXk7dItBmG8CMY8WN8bZ6BJovcFgGjC1W",
+	"ll0uoO6VQLuTAzI6k0SaDPoWNz+16qr1OjpTJrqR8QBPgd9MT389+zDZ5iTCIfpod9ew2k625qXIQ6vP",
+	"qEgLm7v/i9COTlRkeYqlDDEjV+aR4SCME8oFujXwzU0qcUjpL7c7TOzoSRDoMTOTfg7aB+yxGodo16a2",
+	"56F+dj1N9/Vr4CkeR6GWlAUMna26rRVQ+kv5A/WdniKxWbSXhteNll5CtDNHZitBzlwbo8aUE/OzZa3i",
+	"BmRSoMHM/NhiNX7dlJHWTBKUX8SlJLhp+XLa9AWdaZAXC1FI1cpczOVfatmbwss241IiMofp/nYnIxeo",
+	"sAKBjy4E99QQkKZSGkMf0fG0fNEa5rRksW5zveNH4dUWMr1QxWzGbkMWEKpRXFTkChaMJ154mlb+UuRR",
+	"5OPZW+vAseFmQoY8U2FJxoG4sZJyxY2tedCuwTGqE0yIaGvENoYIVKfd/clAtVlOi6EG7V4n5AwZac31",
+	"rQi+T5SwXhn8rpRdvb3rBTmKnM8clY+oYciqrKF/et5QlY56HL8tAYf147h2l1IFxD58QRZCuSiJTWqd",
+	"1qTlqf0A3V6lcJGKmKZmBLsXv5zHbi9dasgYR3eNh6VKEA6QGD1hLilHR7QRIsWyj67gwLWFvM6pu7OD",
+	"huEWFmzV/PDDAQpw4yytrd4voJptu7LzU2UhXdtNm50xA6XoPPxMuXCe7jOMQ1cDBZdlpMVaHFrPtc18",
+	"cNgeVj1z0U99Vu91o/duoRuKigSl7hyM0SI9bTPhb5iuuw3SM/0XvMqCrLvtSteLIrvKJQsuIXytNS1w",
+	"Hka4SxelgAvfCu8xbqwmAvd3Z/1sWNTA+LfXtzTW6QrN02LmnSgYwFbn1RuKzw5WtmEui0F2rTUQtds6",
+	"nV27EQZJpbay8wIfWktG9bfSIs+R+3mHeEiitiHy5UkrCjQMN19r6kW1bzM6hzOYDUTdTyxNITEC4NXK",
+	"BvIIrqVISZ5SDoRqouhNwLKRsDmo8GFmXEHsGPjmxZJTrUHyFm/vnCkXYBZ4mAvFtGh5rOm87feLLMyc",
+	"+3pyEbTjKJ1v+A1wv4c1FpyzgK+rxoZlvAg+iOdSFPlFItkNyK43ukbHgIj+3MgwIQz8CNqp8qKnYyVh",
+	"6rpXfI59ddj6XpnBA8sDPg/7FStozPNi2Fw/n34MRgUJpVsvpGuQvCU6O2U3cGGkStF2jFIx78J4Bpkj",
+	"sh6gFeF7XxY87oSSWR6dQ9c6XNDPXQJfSxjiQkuwuQOxgc6ocZAsMZbwcBQXYuq/wGqMa/odVRrkL7Da",
+	"7vRrvYJ/gdWZ0C2BeF5U6uP6NYNAsksAnP+0Q8KpiWGbMEuGmVu63Pi7+4qXC6rvQHhhr2xpZcPRw4Bx",
+	"IoqXDqSNqJsVaTjk7a2Yv3XGpLUrYUgYtLQSxoYCaoZWxKCRiKJ0meoFU0Ze6xlF4Fh2T7oreLtzPowH",
+	"uO0hlVe+7XrCCcrhOEAQGRa2Yxxtj6YAn89a+HTwyLvXQ6utuMem56b97IByAvRG7JNNptiQ6pZUERRZ",
+	"IbEGP6ZDlgj0U2dUrtrH5rC0UfTeWEONNFnwBGTroIWCLhcVmmCCO7UT7cLO7JjlCH08PrtPVrIMi5cK",
+	"iuWgDgZBCoAdbOlKzsKWb6bylK4u2s3crXGXIt0azHBm3qkn+OzIZ70Nub5YtwI/+Fbz8DvQNKG6yAYc",
+	"HERGb1uAfbtlbsniU8FCh/AdUK6IuHHnUGkJOl5g5BVz2SPkkupLIniECnMO9FpNycvTj4Qpo5fFQoKK",
+	"iJVgrKKmzQ9mOCMilj+RHCSx8TMBT/SQMM/e8nucFxcZvR0g7V/MJEA4uD0FigmoIJFD2aAP9BL0vKRw",
+	"fOkC8fuuZykZhgz0+2SQXG1f3gBQxy0L+oL1XYp5WRS619vrblhdCsYegzURubbscknVdHUwr4Gw/XCc",
+	"g6ySNeq83hyaAcJ17aQFowqteLFJWs6J8ILQKuJHcPydQeke2e7ucutt32goJsOlkvWNDS2zoIenTWNI",
+	"H4OhAHXYCYXKiwE55g3LtE2Qx2T1Zkq4nasDgmcNCDRxec74PAWSAVWFBOfvkkCuIbduYr0U1uUVkYzx",
+	"wnBF/3NCVypy/jD8bSEBSCa4Xqh62pSkywn6iQrMFDEfBKV2XyRhPevw1ftzgnnXGGDu8pieHpF4QSWN",
+	"NUjV9FbFVOoDCQkoNudNj9XTo5q9bPL//qAH/3V08OPnf3d/HHz+chQ9+fNX//t//O9/C5HUDhb/NBWx",
+	"Vx1754hcpSK+Dmkgvy9WhGmisaoAFyg01pzPNDWnb75wcfrWI3xMqE0mc7n3pQvTxmY1HJ4SMCFO0RnY",
+	"6yOYRnBVsBZHTG2wsN6S+FCRraEZ1r5Er9KefrVQMgPEGpKLprtijaWtcmuzxZAjIwggVyuDrl4YeCwY",
+	"nxNIFUaMa1koI+1TbaNGUSGgcTj3lNWNlJ15B+WLnco9YPbYRS6FmF1g2mKLadi92OmpMfzk79tBdEJi",
+	"Q+uY0Ai2qoUBjy4kh4QkTd9rIzRf2BTIC7ealmAM0NrbtbbZBs/9u/sKCsJJahHy5q+LKhlnmCfMMO1r",
+	"4BfXLTacG6Zp2mtJv9k3B/rWNqKY/HEKIqfOq5oHOXTDmFXZxPih8elNkK1XJaoFFTx/uu1qrA3VtkZr",
+	"Wd9g2R0oDSWbnxgd/yoFshQyiYgq4gWhijAlUgRiywHIIFm1hBFpQRLhy8A4bn0dHEbV8kG76KSZPBq0",
+	"wJVDlQlmrWDbJfOgdg82d7wQSh/nQtaDW+ncxwEDX7vGHx1NHx9Nn04fPT1+dnR0tBZ68rxJJU+2p7mN",
+	"nXLQxSxfu0uHnP/15ODxs+c+MajOQt1PFgJsRtCLOW1us6VEV+/T34bYV85N1MTcQqSJaqFUlCPKLJAc",
+	"RJ6GpQIfmhwI3/wv2MX6Y1cV+VpWOEzrvsIhqEPFjaQj9xGjyA6KnCxZmpIFvQECWa6ZkR90ZBDJxZVI",
+	"VqRQRhFysEMpqkxyXC5YCkSJDKxQscCCBAR40j/tsTVHUGm6ctdsb2/buftmq2XJxsX4KTrRcK6p1Dtm",
+	"LQWM7t7croXNVDJkSJXNYKKqFIf7AvBry9JfcynSlghckWWUtxQlgFsaa5uUqwWGqQsrSGY0XjAePise",
+	"h9vQUwoRAQVuIZZmrhh6xJZa7NmRonI/bVjE+oF39KFsu2B72HCuGW+7i3WhPBvlrjSNCwXEE4/pRyi/",
+	"RyQDHRG14rH5B7UiSxIRL/pGxAppzk1X/hNuxHX9n66CGQ5/ATyxdTT6Hs6gP8wiBS1IuNVOdIzhdqlw",
+	"u7+gJ+/Cb3FkhkQh51ShjIMk1gdNYpqmCvmqF7aOgvCurIgb6X5oyX1BjgwXdqFCPa2fmUiC0QQhLNp3",
+	"y4W0gWQs9O0Zc8Njq79noW9X1XNMATAqJcAX9mZDm45lai4jc5hYOEweHD3auf/N1iO+GQdrXXoNewPC",
+	"9JDnUG7r2pEEYpaAIvQKg/oR8KEQPXV9MUuFkBcZu9pE+k8SgJiXyBWkYuksa95yZBDKXJGvxDGkR+Rn",
+	"9pdGhsDzPz06+vOfjdLbnSSABtG++cLPn2xNEC55MNIcU/UMYSHVMbn8L8HhmMwkvZySX2ClnFP60ofl",
+	"XaLdcNkcRytIZ0SLNHG7rK/xyeNQJZ5GJnfjys+MrIf+K2t/mpmLoZbDjTUg6TVwn8iNME7ZNZBHj/88",
+	"NIVbFvwi9ZWQW0p0yYJjMURyBQ4cS7oiVKNAFs4JEQQHbazm0dH2rBBzMQ7w7HygzqeT0ds39oMauCvp",
+	"PnymNnLZwIjF1mhUJhi5OiQYguvMoVjD1qyGamb9ZglT1tr0ucWQfl6pK2vMp7s2Tk1L6yeLfgshVL0C",
+	"ohqlI9xMbdzvt9J4eB/e6Ya/+VvyH1+Ek7mQqaFG0PBvFKpvlJYbHQv+DfU4ryVjrQUURJYv6YVQYK+L",
+	"pua6Zy91fWN1vIbo7JQqtRQyeYlX89Cku0JKCBh5Hz/dnjrm5t367eNtwpBfRG3M4EZ9YPmwLXo01CuP",
+	"lN7PR5+DAcI++71/ijrmwe+cRF7dAvUcwrCRx87UN3+8BNoo4fx+NF9bYl0As792Ml3zTq3gbOAmFaHf",
+	"O/ztOG0XwbgkNtUmQYdYk/O+upKY6pgoemPExKUo0gQLxjslwEVet8UTVjP3y3qqJ931KJFsR4/KjXSC",
+	"YbDayIV1L2zNcc1rR7MP3W9uxT/o2sAualBH3k5HobVWraeKs3cDd653eGX1tcwyF8cTkTwt5lhYI3HW",
+	"MZoGYt7ck76F0T33cSVEenlgAAZUYC99MeuF13E321OOzVt+kZgM5dA1gIRva+itbulV4Nc1nN9OzGsh",
+	"9PoS3/1qotn1B+qx9OXg41U093T5UdnbrTM58c4C+h6E8GCFuK4T+Ft1xMPay5jVQNs5jeejI/BNDKX2",
+	"a9iwpmLFpuO17gBOHcfqXgum/I1FuFhG1splhFw0f9E0BYkaswJolKDuszqkq1BoeW9GW0tjatTkq6tc",
+	"Ds5RvzvDUcAYlt11otqfkfe0XpVhqNWMKULVNSRY/x+jiclJaSkyTy+vYXVpDUiUr2w6A/pizIP/hf+8",
+	"fEEo0SIFiZETRAth3/jPy7Lm3oqgzWP6iZ/UyshSCdanQ7RAV0+jqOz0E58E5PMrliQh79lbtKJZ8nWR",
+	"rFmhNEa/LVyabom69QJ8m16IDlMLpkBe+EjgkPUQYYtFSn8+/WiXgd5lt7iyU4G6xnDLhgHp6aMfnz45",
+	"erq9KiHMQMpQSKEr27ZuXTOHFqshMr0gmZDeam2D4K5Aa9c6ayQg1ctT90PV2GiqiDIgtaNVzS0iMdAi",
+	"Cyqz8ab/2nVWz4Cq4FWTF5tGma0WkwFmnNZQA1muqJfj2b0eZkheYNvwuVfF6zvjnsoXu29KlrVVCOko",
+	"md6ZRG8fXmB5nP559OEonnKq9YH9wu1wtTuqAlA7WEe5myyC9nklmQl2qOq0E4WUZFB3LzqfQJdNqk4L",
+	"vRQTi/xBtVvXkzQrmmjSQB/Uj+7YG6JZ9XLuuQE7ttBHyR2VJjojtH1VkIHRgrWuFesFx9AjqFwAhBvg",
+	"B9Vi73nAPhVtjsY202UtFfTODSK296VoM09WNDSOirutXlVHyLANnZRiLmmmpgPjpcqyV+EwYnu0whGZ",
+	"dWG/J7Nvihzh1nZjGh7rcdJDm3BVdoCArZfpFDqINFT70feVCwAaYzpRJkaiG9IDbz1o3Tz066sF6cde",
+	"VCq3HOSMhohcvM3ujj8MjeopA6ZUod8pL/QgmwbWgO45R16kKSrheugnKV0FkfYWf/eRNsjgnQYhwQdo",
+	"+liPUcouCE3TQRuwX1Tr31ZGpF6xoaVcxmnluN5DCdnGfdXQvV28BVa9jGr9XDZebKs6uy1pbNeeRz07",
+	"n+xaqXKnW3VgAxCHU2fy7VsBoFpcE7xbs//ddKMoDo4a96g52Bn6qA7rhVwy3+PB0OhyIdJm01MsMFBk",
+	"ttoAlqn3bRIyukIjUU4VEni26SwZ8TRNyVugN9hnwYXAXwPkvk3rWkXA/Rabvb9TsqEG+ScdNDC+utOv",
+	"3mFJ5H0UHvdu1zYqB1AoahF7+JJ4IYRNMQFOcHhm+32tndZWg0dX4cCaC6pvKdV+FQO7Y9bm70Ixoe66",
+	"82tq6MF24BAs/1brVtUS61j1aaq1eyn7TGvheylvOkKrLtL9RaFaK+pwkrjLSmhpk4tfvyhzupEfLenK",
+	"c4E1MaZGw2isvxiWttGWhuMbc2N3IOzOEpV1LlNhe8CZhfnV9GzhNnLf7YyuLiy8thRxKt1RrdEVrn93",
+	"QCfBBjXh3Pw1VxcX4bTwXcp69Wj9HRGqyIxiepReALra1jx2d+kOPqzx9127dDcEXoePGknXaLUko6rG",
+	"kZ28QQ8tnMK3nwsSvDllYub7Fy0k1lYo20gd2/8lka8AFpEyMWhdN9OQ5bqlF5eYaeDetYGp9SJNXIYw",
+	"01PyBpGS2Vpz1OZ8udr0FBvX4kepaPS/btz0Qxtu4DaGaXsw051tI0sQmbX6NkTo+VvQBJkwOvYE5vX1",
+	"ZyD12I3mxI+Qpy8XwgpTt7pMwvS/JwJsO2gzexh09Zj0zacW/QMbFnrHSci/qqvbaCjfQOgGMXBS3zXV",
+	"rmW7+6I/pH0bsC2F+eyxLeHmvqvDKqqOQ+uZfKOtpY2m6a+zyfEfA7pIbqb617u9dlQsuejbHbRfOMv2",
+	"cXjYcNgk0ko8kUJk5vqnfLV+599/7HoTbPV/b2+8uIn1zx7vY+idFQHtT/M8A5ow7uxww/wTPpO4/026",
+	"0HqoH6Q1F98bv6u0o2fPnjzb1sOx3dC6UdVLap+xH4Lbuk5SE7nMkPKm2VC0XOWT59sbTUoo++o38muO",
+	"euxO6oscJBNJL09FOE0nHoykHXARgvfngY6X7cDsW869OgajuFjOaj7WtVZiBUt1o/NUPRB3i3lwQdVF",
+	"PaVgc4RWF353Af5Wu6MRP1sehu113tXvp1tbdFQCIMyMLNjGYJ4lCvbJO+0Uwz3+Q01WHq2bickod/oE",
+	"ZVSbKHdeAoyUAiNiqxxsEnpLT6TjZ8+ePVtLVH72ZGskQZ2mmis7TSnj5K8fPpy+IKkQ+RX2Vm/2ZW24",
+	"hCuaDsoQ1wC5csVShYTEV6lu1MX78flmX4ylZBp+5enK+pTXKHq9EVQ3ISASuuhgdNNd31CNitZ7GO/K",
+	"QcNbqVk5h4gDNgGvibyXQtpqJrVb7HE4wm8jtsvFF1ZfPv/Tn/70+NHz7surP7uvvApjsHtXGdmnmmJG",
+	"tlPeg1mjZ8VI8dbD9dtZ1Umr09ftXhuiBZT14APqZy//1Q6d9r2+2GKQvGNT+f7N3Vva895Pl3hf9j7Q",
+	"+70qnVcBai1yvN79PZw3Zyl2lFu54HdognGOkTyba5gDB+l8wt3ANd//7N/+GpVftjBgDBnAZIIhR6xd",
+	"msqTwSe8f2KAk8CqLdVTsWpTt0P25xoch1ROSfMFvYJm/qj9lRcZSBbXSumu/byAWyMUUgXPnxYy3Asj",
+	"dXd0/TpwIYj+X1v1CzdG+97HoG5Hn3clcF9FuJLUTk7fXHz49ZfX7yfN4r8nB//3s/nP0cGPF5+/HEXP",
+	"H38Nlvu14w6XU3c/WGUh/XoNj2fPnjzvlio3JbavrWDaRdxSJQfpg8dWacoNE0Zh6XbslPnHCOu+Q9+0",
+	"3UK+7+4IHRQl3u4ZdVCuuu71roq6KD/pWr4b2NmZBl/fp0aODEYI4jWsBvrMDGPcTHfh6cp5e31iDaa4",
+	"UE7gNhcKkp79mp1nygHG77i22A4EjMM1WyKCRlPU/WLH6KnUry1RdwOiOpVs5pha5A001HjNpWcfGmvd",
+	"9FN1rXHvto2S71XXnVqI/JDmbN0k8axHwY2SIzZPi9Hopu+ojhdErbimty/MuUmpWpDM/AoK3REup/yQ",
+	"HJAL0rSWzIDqw/9cq2IWTI/aMcNi02ubM84hIZrO0b9YK8Rknbk2YxGDszcNIuG13ZV/h1M5tjLq0U0j",
+	"wxLMexlG/JBd29gpkWO4owT4zd3SFWYsXWPFg5bM9WbBm8fPHz96+rR/ueR1A7+tfezH7tNuy3fc3L02",
+	"xJXQi0BYoyj4mr/i6TbXSgIG/xcs2RIJkjHuUiMf9cmM3GvCzqboMoAI7N3QfQv1XcQdfUP1S6sP3Uig",
+	"SQ+bqff47BwC7QSklhiIBc1z4Krqx5FLEYNSBHiiXhCaLulKkauVZ+llQJON1PU1+Sj5u7iKXCFGpghu",
+	"DuNLli4gxYxnRb9YJGDLy1batpkFWzXdtNgib0RaZLszi0G00ItTeHS3uV63h433LhtS4+qjGILXrHeB",
+	"6k87ZPV+Z4Gsa/m94dtUjVhypCrP1hYmiccGs5FITDPo7m9pOX1HyO2VFEuMXnaVnRWks2AIC9zmTMKw",
+	"Eo++5lcgetYWwDUn/grmlBPa0qmnp7l+F9tmyPrcsCU3Bm1AIPL1yBx8K8R1UMhO3Tt6F92Lwv7ukGdw",
+	"SLYzjrGlTp/b3zjqs+rnKmhXjx0TCWeDjuBzglumL9bGq8lWjOeF3poNvOZhLrOICVXEFdyMKp+3IgXH",
+	"JnM3jfr21aZdQa/NDuyuVr+/QStO59K8o6qG2Oc7ZgtmoFQb189s91LawYhcwbMl5VoRtRBLHhFmo+qx",
+	"OuOUWEOmrTjzhzVafu5dsqjqnxq0zECihik1NvVyIJ7tDqriyPVdbBZebo2hxVQeAxzMfMXSlZYhkUfT",
+	"ybG5ywdmT9ajVMfs22XOYuWELHN/W9tXEiFJSZgbtnR7z6mqACNuFflc0QxQG1qI1UbHmkNUA7s7PVVO",
+	"sKWSmhfSno42JnRSJjwM8T7Vck42b/MqL6M/zf1mm1e7pBAjUfr02wTilEpICA4bqAf++Ghja+uWQb/c",
+	"NiBsVq6uGpvlRZrav2TBuUMyZdr+lQibQ4DNEbGmdSLsE/MXPlPXDDvCm5+wVn+Qh32ggWLWV5LyOByL",
+	"GYssY2GxdheJrkNK7t2BqWfRGvNSCBEf6Dx8N5f+zZAIP+jeNkAOJv7oeOGqia9Xbpq7uk34DnG2Tix4",
+	"qYDKeDFtqefcZUTf5kWig7lcG8fypkOSsASzFXw+GAroDCPXRJqAxBJ9YeEch79oLdq0g37j8tdbwO1u",
+	"DAnI44RcTbd3+/Id/e24NYw2lCQPWQ+yFip85/ZS8gI0CaMG5m2/LUeYDS6N9wtG2TXaqGJ2XlkqTPt6",
+	"d+C0pzWT0WzmIvb9arm4MABPitR1v5+BvKj/+Hnz0ro9MF8f3FAM01NmmPfivBrlFEep/fS5kubWGkZs",
+	"EfaDPuon28R7e+e5vQaxBjQb7v6dSzqkOcLP5vUg/wBzXw8UzQaF+PoZyjW3AWEM7QaBuT/PoBl+/y6u",
+	"feJ2eG3hry1wGN1Ho91B2I7fHt4ZHCyIQt9VboRoyh0MNvs0t3S29oAZuw3LSLHIt99/Bmrn+GZ3Sw+c",
+	"xg/akOdakbGT1cbDnvGLhK6ChXCUNlq9ZqnL7nWt7eqt+mupIc+2psvwYLf237HJl53B4CvUuGqstg/R",
+	"CNjbj9EqarGkN3GctHXH6xEt3EbZI3SJrFOwHa51H6PcUTjF7va3GjY3tn1p5MRLVxtN+U5cESbAgq/p",
+	"gsU0XAkAL3phz5poMivSsJ3qo9X/XjWSSodVO5+Jgid7YZbtbG9BVdeZVZryREVebsfGdD8oLF2nBqeZ",
+	"5oWcBzWxk2bTtcSKyEyTuYBg1cNeTZOaKaZ2pzUgV+sJ0dAGOscg7E0a2Z3IwwX1aazZDXTKFgNNBypP",
+	"6eqilYDwGlZszs1FM8pNLF3yR6fb2LxTL36xYykJRzONXboVRB6WVe2ILXe1wcgoVNJS0n4kEd0Mv0M3",
+	"z5KwSotNo6hoo/1Jk2a2ZIV1pauduR3VGmAa3lwWbLB5bGXrvAH9oEKpbP0pb914K1oMDgbWo6sBXjzZ",
+	"TkM91IC1lKpq6a0+96uCpcl2ArSvfQ6ZbzHLkenVuVmsHVRVHmxmEB8Lcc3Ac/XjiYsOuPDvVacjZ7/A",
+	"qiHnIAwQZkAlSmHuXUyX//oVPWQzEejQegNyZTtzmsvu4xs0BboivJn5G5t5JwLvpVrZF6bIyembKTH6",
+	"oXWrvHp/Tmw/zoiwxP728eObVzd/ij5xwxLtT2c/vSRPnjz50dyvHz+8nJLXUgpZPfvx6bM/lf2gXDiy",
+	"Lx97GYsELiNcI9rUzULRjl4r/vqJf+KvabwgBoO2r4KiK7TDXd4e2Oo9l1hOIqMr9MATpl+U9f1FoZ3k",
+	"ngBntsEC9mG4Eslq+olf5sVVyuLLY9/hHh0U5i1zJRDGp+RSQTq7PC5LBzGFzyAhjEeuu6peQKYgvQFF",
+	"hCRqQSUkEdbRT0EpMqOxVmY2FBIuj62woKbk0l32UxTqjskZ0MSM8FORpr6Wp3slqv9OeaNCHrmslUGy",
+	"Q33iobGq135QfmDzTutgyGMuj8tBXBgdVgf8xOtvWtuthVPmKwlhsTJErsJuwC2lm17Y8Rl2NcS3HTqm",
+	"n7grD+fql/kahWYMO6MiT4+eTsmJbWduSQzzgo34TJy0XNLG0jf7ID+//mBL9ChDSOY1dWk7baQsBm6F",
+	"SpYA12zGDL+anOQ0XsDB4+lRdaxrvxm+UGQZlavJ8eRvJ3WYKoKeRR8Z5BrR5iDyFJD8GwWUrYtv8r5I",
+	"019zPJi1xK3jydH0kZ1N5MBpzibHkyf4k42QQm50SHN2ePPokBaJdcPMQbewC3fQIteexNUAw1W5hiUs",
+	"A1cnakkVmbMb4K5wJPqSp+QEqdniJE1fEKEXBi/m3751Ltr4P/HaOTET4FMzaGLoyhV9c2SpoiYEzfvN",
+	"9jywKpvuIN5KDvEmwUKYSp/g9psVxv/YLGdtrpAfFBKebdiiVkpDdnxpW4cRTdU1OsnN6/8oAIOdHQHQ",
+	"WAuJ5hBzb/XKIQ8VykLdJMbTcgVzZluIt8zn8jh3n/CUSowXX5aVmUoMtE1bhs0NmjY0kgRlhK/6SJ11",
+	"8QwKz+w3rWMqxjEgoxqyX+xSeDS0KO00WmgjFe0dvuEvrfDb612s5Dr5+hnDSnPBlRU0Hh8drYVk0zxP",
+	"WYyUf/h35wYbAFyU+FGoWEsn+sUGv5XuzdBI5dIOyzLoDT74+0Kgd8+QWmTEX1DadrK2zi/05lgu9Tma",
+	"+AvdgBXSGY7VYGWHcOsDMYMc7eX5b3iCDTH/n/Nf37ua5raYHDQXEBGlJdAMkil5ieUwfFeiHG+DBYB2",
+	"nSs1vQYnwRtSKFJK5mBbredCaSnyBcaSzKSw9WqbrOg1LrqFGYUo0NFbnQSrNNpY3dSsOvZfBu0hq87m",
+	"2f8Xt/sXtxuD2w1jS7cHPNlkTZv6l4ZbfWhIuvO9DVb1ARUHtHksgCbOI/bSruXgFVPtcWAnVvXw9bLN",
+	"KNMGNDYmvztTxGgtMys1gqhb+A7M8AYkm9mSUsFyQL/T9FrVyoDHC2oUmpciy41+dmlgdZEyfn1pxWZz",
+	"KFaiINeQ24LcHM8q1d7KjGdH2vLeiV09jrzJ8n7DpXmWt98LDOdy34eo43cvZaLldIRL7VQK38OOCwJc",
+	"y5Wt/WnNExHJxA2g7pVACs5b2YFeXx3GqSFVnrtH91obAXf1bcq7rxr18HtcNGtFDNtPZvjzylTd+Wkg",
+	"IwtPXRv7dVbMAWN6Hu/D8yK8x+Y+RxKtRbbwaJChYqxUG7sPpU22suayuEo5Ui+LaajezLrdd7NzaZwW",
+	"CRAJjtw4tN6j7p2wROHMpZsuiu9PoF3zduxLqn3V1EPXWsC2yrn1Yxxi8FELH8fAsyuIRQbEhkKqyNZM",
+	"ZYbpQHxtuDFPiAQF8sZwIG/3k2JJ4JYpbQaY2TrL3nIyJWdG2W9wcqu7L5kK8HTr4X3VKIfapViX19w1",
+	"rNBs4Aq2mZ8qUODV+/gpwWYSJf3aa7wi4DcJZLnQwOPVwS8Yb9UumnV7uT+XjYj+ImxS4MiU54Idvjbt",
+	"yd5C36T8R3uYP0T1L0tzeU0+eivcnRkMzqyZ9vYtD9nVEUoapXa3n5p1O+Wk5c48/MKSr3aX5joONIH2",
+	"1KWn5PcFS320xxUYocf5GqyZ3Nb3tuaogicC1AtbsHxJZYK5WJbXKms9Q7Fp8yi9woV0HaWt3PRNEmKl",
+	"j++JoD7yBCRZWr/eXdGPIDV3tQXdGIQQhYWkn0HvAehH9wT0Ue6uXzncAbwYRNJ1zA7hZk1MXU/fkTcg",
+	"D9D5aV9tOBwuSUylZGAupAoYEblUGvJLQsm5hpz8O6orl7Lgl/8RkcuUcTDPXDmXCN0q2EvO/Or7ykWf",
+	"+KUtaXOJ9iCFEmOjbtCUGM7HsAt4fVHV/Dzx0zFFLj8VR0dPYtwG/gkH9hfzhv3h8oUzmGPBU8Y/8cu3",
+	"VOmD1+abgzevLl0NUwk0s045tIksGE/QVuFcWJTMaU7QAGXTcWxuuPNu1Yaw5pTKC5IbkYBjGIwOmsnP",
+	"8bs7H4pe8h9VGvfd7xShLQBhe2A3t4NRwH1491Pzlt1AGXMlZqgq7/MUzYR0x8eLhE20/YTP/9l52c8G",
+	"K0WOHlGidBFfN5yKpXsphZmLD42FTBr6eDu+rFbeiaUMtGRxu07euG7euZf3dcDc+D9JkQ14/YMY8PLv",
+	"LNGL/VKNh9L+HBIuV7Zse4eFk2r6CGpE2B3Pmz7HPdoSfB344Mk+M4//JRkiss4Kc7Bt+mIdRXROWc3V",
+	"71qeefc6qYqcjqxDHMqCd1vgzgquvkFe7Iv17utU2UgCWfAdbB/DDk/B1eEXWfCvXUz3zHbq2ZMcgyWL",
+	"94ytvYr/GMrhM8Fthec9IuoQZzj8Yv739bBqYRe2df3KYzh2DDoWPHG2Knt7O2sVT2wfseVCKB81JhVe",
+	"9VNyQiT8HaxzsezoZ0mzLJlks5831XKbbu6q/+yVfPq8aEuI78leVcuu72Wpui+58MQ1lByB1O1Q1ktv",
+	"63N4D3+jOeZQ2qceajtQfyrmndeHwcpbMf92qG/D62AUbGJLQGCUpKZSO4W11Yk/0yDDroejaDNxv7ud",
+	"Q9jvkqJrITjFI9smyaeBPdvaNWmvrN2ZKPZ6Gb8Vcwx3caKtobwI8+j3dy17YbpG50NMQN6m4uKDm9V5",
+	"I2zJSi6BJ5fTFvtF9YXa49kpj0Q4ZidNxXKwhy00FJaqDg70rEHL2AJsa7+rUYNIvjezzdpRsGQSEey1",
+	"aoNyfWffOx+KerRqJ5N/XX9xOLV+Yy7X2m72ytVO0rQZELzpeK2hMKaamst2SxxNfcDDL+ZodPqJvL8U",
+	"+dTTox9LN6u3JvvcS2VkzRSIEhnYyJlCgc/zCbmCXjdT/QaShE3r38Ty080tvBIcRvGAm1XX0gEauNmK",
+	"CGdba/fS7Acee6H6vapquwC3DCYodEulMJoBwWwXvWQxrOcS2/pBdKWIEphn4+KaArfvaTEepsbXcWpL",
+	"Oy30fes5tdltBt2+6MS5z9F/iqF5dz2WdQY51Ju35jcDGi+8WPeqZprX6GeLms4xsuYbi4gEVWSgpuRS",
+	"ggJ9STKgXFUsNyuU0T6wBjKhHJZtAuLrmx1v2/9OTiubz1Ozo3ZeoduilTao5NCIUcNohdsMwDqVvBcJ",
+	"IMDvTiQYn5mA6k8m73EH/1xU0qhNroUFWURSlzruqMHidhu7mAk5F1oDP1inhU0x+Cf/7q5A/8YE4cZ+",
+	"9ioKI8AsfS9BVhGgV9j+x+g3eJaa7k+bAZoNRuk1rNrP9PuasX9KjMCiXYKlCzyIMFszl8ws3YYlLqiR",
+	"NMiNranpitpreg2ciKKM4lWgdTB0ykD2F1ipfYaV/wKrvSLwHVUaJDGgjapESKaIApoCBpZhmfIGuvpe",
+	"2WbUQym0q7gUNrOfkCthZkm8Lc8l9R7bNFnrYLOllS4N+WC8y9GUvLPoUlrkOSSEamySo1kGL9z1gngl",
+	"ArmJDTmNSFJIL1eiMXATq2e43nvAK07UkijgI4VGwPA50NSTOMWqDx6lzldhiwYOxa2tR9GmNL2DyV49",
+	"83vNElxLq/eHokzzTUQji8K2gugSSjI4rNflCGpDr3niAjVt4DNx5Rk8FzK6fCAQGkWq06oy1j6UFz+8",
+	"nayf8rI/fd+uwhbLXnJSqwo2BCXbhYL/JrLA3kWAkzS1glq/+7wts+DElVAoQymwiEKEVdWimnXLZufL",
+	"gvtCEhmNF4y3Jgm89yVtxz8XZuiHCbFHzYRLkbZZfd7RZIyzdpIkhK7bpPsJa/jWLoZMa65sVPqVYJDd",
+	"brJ0OP72bZVnPqq8P0jbDZMj73pclrNXU+QQ6HWbHoNWxyk5wSlIRhOwuRZLuvLagi3usgJ9TFC0NeIk",
+	"07WsIitVCQ5Tcm5VB/WJW3e/BKcBFZrMhbUj2FojTPpeW+rFurXMeoxwRbYDl1tvKIj6tBiBLvbDKh/A",
+	"8GmmbbV4ugcjqFDX/khjnjLHWgYWR646jaWCO/HQQ9ecoSteKV0RSmKQ2iYhOxXY9nSo7lQSU47d21y3",
+	"h0DwkX3yrRKSW95DENPe2NoHWShrBTVI/0Fhfb4aKu9GOwlTWI2/lXZe3zKFnKx+714D5MQ18whcvXbM",
+	"f85b6FyLnOQpjQ3MMOYfjz9WhmIqFpxDrAnTd0SbpIw3hacmDj5yfOWfEwdvQRNKEACuxIH50yAEcYGV",
+	"chpi5JwyPobQ9Uragb5NeNvV7TVpwZYKdTSPoSs2PRWyXDvTqjXYLRfA76YWvneOYKZKS5+QtqrFlJyo",
+	"azTmoYnQC3G2nh9NjKroEmJ9ZhqulylMqUgKp1ba6EvBAxxunLO1n0sQF3eOPV4f4B7cL5H9Yi4ecwFu",
+	"9HvxCHP0pX3YtQSyoDdGam7mVO3AdIGvX5VrJbT4P++1Z1nundlrK+i7XfxGa3M5HY+PjlCbuoZchx0z",
+	"pfNW7Yym6Pu09uGu91xKr/TT2jq2liZaM252IIXNrNO1OglabdiIrHO+yCOnUPOyhPBMAlgCjZrVPo02",
+	"7n8CCVE9NdOmYDvzonlgm0wV8SKkM9k02G+WLTRcwnsjjIZ9y7mFGdqHNcGaMVc0vnY+4aoohTXu3Y1e",
+	"NvNf1wyiQFUhrWe6pmU5HPI5saUHo7K2MholQyZHJwTunkPbl7n8K4u2Ny9yBNeaL7sDQRkucNOVHvYG",
+	"7zw0z13BCk2DBmBSpEYx5OD6BeoF5S411FoFsX8+YIxCurJsp+wyiJ0HSSzylbX5NQdk3Oww4LG2S92/",
+	"FdxewLfmLKOCy8zBtRK35fzTMfx7rj68V6lRuLdiPIr2VNMrqsAVAFRayLtKfDZLrx3TZttaFkrb0mZE",
+	"aeqjJWwGFtYjtH4ro13wctXq2pcPt7+gZRmWzg6Hj8MxYGe4pH8Z4O7RAFdIThKx5HszwtWaR4WtOWfY",
+	"M8zs0nZt+qdTLywAapbqpj1tqCUhFNezD+h+f35d77LwrMi6nERq+Vs9wVmjA/5uhO/bOXfodRJQTldG",
+	"RhTox+hm+NbqRFGeLHKU1FeVe42mZhvWREB9PyyaiBy7z5O8kM5QlIV1x43eUuqbPIvhvlr3U2myErpk",
+	"wVUZn1EiKxHWn4oesVHIx6Z3Iha7hTLfTMSHWqN5aEpQUMTF+uJWzrUR1SLi0Cn88eytCjjFzMx3qobS",
+	"36rw36Ag0gfDYlAWp804f1f0Zu+Ugqe83Yx3ah4/KDqfhsi3qvXoQqnHEKn/SiulPFDYcHSk5GkxZ1vK",
+	"05y6d777ADu7kb2H2DmYjpJr6sZ60DRTC7bvNMM0L4n3jsmlo0NhbLq+j5TSvtC832zSMVCzh1hsXNUD",
+	"hFLZiR8wfXTgmauzO9fGq/s+8i99/xeS3cn+byQHsV2upHqzwSCuHvZuKptJfJeXU0XJd72dRofD6FR+",
+	"L/dTX4A2qfreLqoxsLSHm8ou6yGuKjvzQ95VA49gOwM89KVEu7LtTv073+RBdYvzTZD3ZnAwt1AhpVFo",
+	"O+qv3uHk/kZTlmD/hapLybHL2XONhY36bq6fynQ6JSecFNyd4GplGb0Gm31slxg+2qMgdg9n263rIQ63",
+	"m3q/p9uMbk+yxxeinMOyN0n1P9qHN46w2q1VnvT+RRDtU7vW3nujCY8DQiuq8F0RFL2xeUA9yaKjw1o7",
+	"lVjC26LGNLntP1Xw29re964AeYS0xr3dTffZxPzhF/fX1z7SwG8lo9qZArBcY071oqrWWLG/5hFvtMF6",
+	"qJqm9yVr/FqJFpG5GVwvV0VvGrEo+8P/YcJms/b6Rhrj85MEkqgsyWJ0irIt5IxBaqu0mD8i6041952b",
+	"AGMn8QWMW1Hapina6JZQLtBs9o2TXRTSw2yIlhPa9VK8MDt2tGFd4hxc6ZDWksIWPpNviv4NPvYbcWfo",
+	"D6QiV6CXANwAr+SH93MCXChAV04bjXW6qs5nVBUXYBmdu87/WLAZX3H9nqbkjXMeK82wAo0EqPcxwjX+",
+	"oPyXqKxDLEGrUCAXrvJfPPk+BHbKMYbF87BSZBccRhDXHY47KlBZbzfW2gkHlpy7Ib5FPd2ubb/VwjAg",
+	"v2kj+UH5wzMeig6/2D/6mY/RNqxD1gMJyOO06LAVW7DtVcy2UzyYaZk6BPW3J4cLHDEsa+TOR2RbyMki",
+	"xXouc+AGtPbCzUHWe34adhxTzkVVOPGKxtdBg8lDYGMPHTFwigfQpe3Ee+bUmEM2jKRqR/4fBRTQyoN/",
+	"nbn8zypWbSUK75ayrQrJ5YKZS3l1GRGauk4ctq4G9uuuK3PHmMJqS39hgUOcPolstwkrVX/imHXoSgqK",
+	"JREzDWVKuNELsEWMFiQRNugwULfD8N2/4dbu1C291oD46VHvXuGunspdh3FgDfXo/a5beSNe9pxQJ2we",
+	"ckSYDUAX0msmheRqt1q4EubM4GxLobOz6rXv3vft9rLau+2ngu0oEVnVcA/q+Pbg+04937JOyXf0fe8B",
+	"FOOT+X14vwcA9X4DtMbB0PjSm1/XA8hvfuoHdH0PP4M1NuibN3V3JvMvffe3le8Vte/LqmwwO8ZVVTXY",
+	"esCLykHuO72nVEXBd7ylxofD6NR9H3dUb4De7w01Cnb2YV7AZT2IfQFnfsDraejRa2d8h/b7FkPETyzV",
+	"UKs34T7+QZGcag0SU8Fzxjkk/hkWGA2612q33gc6v5NPf63MPJVlmwNN520+LgVUxos2C8Gjx38Omgja",
+	"+zMY3Fyt6pFPoVlRBQ43H5xYG80kmgAvMkxM8j94X8jn4Jq+NwnhA53vVTow5EQo3sEoEcQLIRTU/MGy",
+	"ErIHywlqe7jKuX9pr0xH7T0c5IOrRm/7BhwwTq6kWBrJJqqKf6AstB4j0lqsvq0i3jm4kHvfICAW4prB",
+	"lPwuBZ+j494WNMJ/+vL4WBypSnH1rax59ZNmWWsRdQfCyb7uIxz9YUqph3tJnPv+D5NosgCaIKP9YmB/",
+	"8BLB3SI92J1E5K9a57/ydDUNGUOrbko7Ex7EhWR6NTn+43PDts7m3CAVBW481CU59OuTkBdXKYuD5/jQ",
+	"uce6KlhYUfelfbFONNtEbQdvUej+AH99mzMJjbOwL3A3AWxXOaTbRAnDLyz5uh2AFeR26R98n7rNa6yB",
+	"Y1lfueghkNFAs+4r4gO+8d3r+mYbe1f0EZrdWj6NY1H0cB7gUA+q4xuIfacKvnY0uwXoW9X7kUEwLjXf",
+	"h2LfE5D3q9bfHSvjy1BmTQ+g0JtpH1CbH3bO6txNXMMW1eSDfWWfwDMz3ItacnL6hmi/n501jw+YshQW",
+	"K1/UqnYxRdTCTIv5Ty0qhS/CtZfDYMZ+GHWiNnUyfgGvFrHflvOqoZnMhK1nFLtiii5naJjkbymmp8y6",
+	"a1G1+5ZYXY05J7SWEBsotqJA08k+PuIb373Yaraxd7HVioe7iK2bnB3HelC51YDsO5VbC0e0d5VbRwbB",
+	"uOR8H3LrUEDej+B6d7SMf1ebNT2A4GqmfUDBdRh91Nibd2905P/9VssG2RP07iWXv177+gdFrgqW9uvy",
+	"2pSUvky8Zer4j8/mWnV1eP/4bEhagbzxB6GQ6eR4coik7mYJ2SnNOTPHzpoBfRqYWc2m18tWJzdYVCSB",
+	"mZXC3Cfej7L5FcoO9kJyCo6fxZPJ5jfvbJ8CV5tTFrweBN0M9VXBhQqSMNsZIcKgZxvPjI4gLFJe32ti",
+	"xI6NMc5sPU0Si5zZPI9aHQz3bX1RXz9//f8BAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

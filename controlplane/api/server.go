@@ -18,6 +18,7 @@ import (
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -47,8 +48,13 @@ type Config struct {
 	Lifecycle *lifecycle.Lifecycle
 	Logbook   *logbook.Logbook
 	Audit     *audit.Log
+	Usage     *usage.Usage
 	// Logs asks nodes for services' logs; nil answers that nobody can.
 	Logs ServiceLogs
+	// Describe asks a node for all it knows of a deployment; nil answers that
+	// nobody can.
+	Describe func(ctx context.Context, node controlplane.NodeID,
+		deployment controlplane.DeploymentID) (lifecycle.Found, error)
 	// Subscribe gives a channel that yields after something about the topics
 	// happened, narrowed to one key unless that is empty, and a function that
 	// ends it. The channel comes awake.

@@ -39,6 +39,30 @@ func (e AuditResult) Valid() bool {
 	}
 }
 
+// Defines values for CheckSeverity.
+const (
+	CheckSeverityCritical CheckSeverity = "critical"
+	CheckSeverityOk       CheckSeverity = "ok"
+	CheckSeverityUnknown  CheckSeverity = "unknown"
+	CheckSeverityWarning  CheckSeverity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the CheckSeverity enum.
+func (e CheckSeverity) Valid() bool {
+	switch e {
+	case CheckSeverityCritical:
+		return true
+	case CheckSeverityOk:
+		return true
+	case CheckSeverityUnknown:
+		return true
+	case CheckSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeploymentStatus.
 const (
 	DeploymentStatusApplying  DeploymentStatus = "applying"
@@ -141,6 +165,27 @@ func (e Level) Valid() bool {
 	case LevelFull:
 		return true
 	case LevelRead:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MetricsResolution.
+const (
+	MetricsResolutionHour   MetricsResolution = "hour"
+	MetricsResolutionMinute MetricsResolution = "minute"
+	MetricsResolutionRaw    MetricsResolution = "raw"
+)
+
+// Valid indicates whether the value is a known member of the MetricsResolution enum.
+func (e MetricsResolution) Valid() bool {
+	switch e {
+	case MetricsResolutionHour:
+		return true
+	case MetricsResolutionMinute:
+		return true
+	case MetricsResolutionRaw:
 		return true
 	default:
 		return false
@@ -315,6 +360,24 @@ func (e TaintEffect) Valid() bool {
 	}
 }
 
+// Defines values for TokenScope.
+const (
+	TokenScopeFull TokenScope = "full"
+	TokenScopeRead TokenScope = "read"
+)
+
+// Valid indicates whether the value is a known member of the TokenScope enum.
+func (e TokenScope) Valid() bool {
+	switch e {
+	case TokenScopeFull:
+		return true
+	case TokenScopeRead:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportAuditParamsFormat.
 const (
 	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
@@ -411,6 +474,9 @@ type AuditVerification struct {
 	HeadLink string `json:"head_link"`
 	Ok       bool   `json:"ok"`
 }
+
+// CheckSeverity defines model for CheckSeverity.
+type CheckSeverity string
 
 // Component defines model for Component.
 type Component = pipeline.Component
@@ -609,16 +675,25 @@ type ImageRef = pipeline.Image
 
 // Inventory defines model for Inventory.
 type Inventory struct {
-	ApiVersion    string    `json:"api_version"`
-	Arch          string    `json:"arch"`
-	Cpu           float64   `json:"cpu"`
-	Disk          int64     `json:"disk"`
-	EngineVersion string    `json:"engine_version"`
-	Hostname      string    `json:"hostname"`
-	Kernel        string    `json:"kernel"`
-	Memory        int64     `json:"memory"`
-	Os            string    `json:"os"`
-	Warnings      *[]string `json:"warnings,omitempty"`
+	ApiVersion    string       `json:"api_version"`
+	Arch          string       `json:"arch"`
+	CgroupDriver  *string      `json:"cgroup_driver,omitempty"`
+	CgroupVersion *string      `json:"cgroup_version,omitempty"`
+	Checks        *[]NodeCheck `json:"checks,omitempty"`
+	Cpu           float64      `json:"cpu"`
+	Disk          int64        `json:"disk"`
+	Disks         *[]NodeDisk  `json:"disks,omitempty"`
+	EngineVersion string       `json:"engine_version"`
+	Gpus          *[]NodeGPU   `json:"gpus,omitempty"`
+	Hostname      string       `json:"hostname"`
+	Kernel        string       `json:"kernel"`
+	LiveRestore   *bool        `json:"live_restore,omitempty"`
+	LogDriver     *string      `json:"log_driver,omitempty"`
+	Memory        int64        `json:"memory"`
+	Os            string       `json:"os"`
+	RuncVersion   *string      `json:"runc_version,omitempty"`
+	StorageDriver *string      `json:"storage_driver,omitempty"`
+	Warnings      *[]string    `json:"warnings,omitempty"`
 }
 
 // KeyList defines model for KeyList.
@@ -694,18 +769,58 @@ type Metadatum struct {
 	Value string `json:"value"`
 }
 
+// MetricPoint Means over the stretch of time from `at` on, and peaks. CPU is in cores, memory in bytes, the rest in bytes per second.
+type MetricPoint struct {
+	At     time.Time `json:"at"`
+	Cpu    float64   `json:"cpu"`
+	CpuMax float64   `json:"cpu_max"`
+
+	// DiskFree The least there was, for nodes.
+	DiskFree    *int64  `json:"disk_free,omitempty"`
+	DiskRead    float64 `json:"disk_read"`
+	DiskWritten float64 `json:"disk_written"`
+	Memory      int64   `json:"memory"`
+	MemoryMax   int64   `json:"memory_max"`
+	NetIn       float64 `json:"net_in"`
+	NetOut      float64 `json:"net_out"`
+}
+
+// MetricSeries defines model for MetricSeries.
+type MetricSeries struct {
+	Points []MetricPoint `json:"points"`
+
+	// Step The service; a node has one series without.
+	Step *string `json:"step,omitempty"`
+}
+
+// Metrics defines model for Metrics.
+type Metrics struct {
+	From time.Time `json:"from"`
+
+	// Resolution Single measurements are kept for two hours, minutes for two days, hours for three months.
+	Resolution MetricsResolution `json:"resolution"`
+	Series     []MetricSeries    `json:"series"`
+	To         time.Time         `json:"to"`
+}
+
+// MetricsResolution Single measurements are kept for two hours, minutes for two days, hours for three months.
+type MetricsResolution string
+
 // Name A DNS label of at most 40 characters.
 type Name = string
 
 // Node defines model for Node.
 type Node struct {
-	Address     string    `json:"address"`
-	Allocated   Resources `json:"allocated"`
-	Build       *string   `json:"build,omitempty"`
-	Deployments int       `json:"deployments"`
-	Drain       *Drain    `json:"drain,omitempty"`
-	Enabled     bool      `json:"enabled"`
-	Environment string    `json:"environment"`
+	Address   string    `json:"address"`
+	Allocated Resources `json:"allocated"`
+
+	// Blocked Why it takes no new deployment although it is online: a check failed without which deployments are not safe there.
+	Blocked     *string `json:"blocked,omitempty"`
+	Build       *string `json:"build,omitempty"`
+	Deployments int     `json:"deployments"`
+	Drain       *Drain  `json:"drain,omitempty"`
+	Enabled     bool    `json:"enabled"`
+	Environment string  `json:"environment"`
 
 	// ExpectedThumbprint Typed in when the node was added; nothing else is trusted at first contact.
 	ExpectedThumbprint *string    `json:"expected_thumbprint,omitempty"`
@@ -733,6 +848,18 @@ type NodeApprove struct {
 	Thumbprint string `json:"thumbprint"`
 }
 
+// NodeCheck defines model for NodeCheck.
+type NodeCheck struct {
+	Detail string `json:"detail"`
+
+	// Id A stable word, such as isolation.
+	Id string `json:"id"`
+
+	// Remedy What to do unless it is ok.
+	Remedy   *string       `json:"remedy,omitempty"`
+	Severity CheckSeverity `json:"severity"`
+}
+
 // NodeCreate defines model for NodeCreate.
 type NodeCreate struct {
 	// Address host:port where the agent listens.
@@ -746,6 +873,14 @@ type NodeCreate struct {
 
 	// Thumbprint Expected SHA-256 of the certificate of the agent if known.
 	Thumbprint *string `json:"thumbprint,omitempty"`
+}
+
+// NodeDisk defines model for NodeDisk.
+type NodeDisk struct {
+	// Holds What is on it, for people.
+	Holds string `json:"holds"`
+	Path  string `json:"path"`
+	Size  int64  `json:"size"`
 }
 
 // NodeDrain defines model for NodeDrain.
@@ -789,6 +924,16 @@ type NodeEvent struct {
 type NodeEventList struct {
 	Items      []NodeEvent `json:"items"`
 	NextCursor *string     `json:"next_cursor,omitempty"`
+}
+
+// NodeGPU defines model for NodeGPU.
+type NodeGPU struct {
+	// Id What the container engine calls it, such as 0.
+	Id string `json:"id"`
+
+	// Memory In bytes; 0 is unknown.
+	Memory int64  `json:"memory"`
+	Model  string `json:"model"`
 }
 
 // NodeList defines model for NodeList.
@@ -850,10 +995,19 @@ type NodeStaying struct {
 
 // NodeVitals defines model for NodeVitals.
 type NodeVitals struct {
-	At         time.Time `json:"at"`
-	Cpu        float64   `json:"cpu"`
-	DiskFree   int64     `json:"disk_free"`
-	MemoryUsed int64     `json:"memory_used"`
+	At          time.Time `json:"at"`
+	Cpu         float64   `json:"cpu"`
+	DiskFree    int64     `json:"disk_free"`
+	DiskRead    *float64  `json:"disk_read,omitempty"`
+	DiskWritten *float64  `json:"disk_written,omitempty"`
+
+	// MemoryOurs What of it deployments use.
+	MemoryOurs *int64 `json:"memory_ours,omitempty"`
+	MemoryUsed int64  `json:"memory_used"`
+
+	// NetIn Bytes per second, like those below.
+	NetIn  *float64 `json:"net_in,omitempty"`
+	NetOut *float64 `json:"net_out,omitempty"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -1354,10 +1508,32 @@ type ServiceVersion struct {
 	TagMode TagMode `json:"tag_mode"`
 }
 
+// Session defines model for Session.
+type Session struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// Current Whether this request came with it.
+	Current bool `json:"current"`
+
+	// Device What the browser calls itself.
+	Device    string    `json:"device"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// From The address it began at.
+	From       string    `json:"from"`
+	Id         Id        `json:"id"`
+	LastUsedAt time.Time `json:"last_used_at"`
+}
+
 // SessionCreate defines model for SessionCreate.
 type SessionCreate struct {
 	Password string `json:"password"`
 	User     string `json:"user"`
+}
+
+// SessionList defines model for SessionList.
+type SessionList struct {
+	Items []Session `json:"items"`
 }
 
 // Step defines model for Step.
@@ -1479,18 +1655,28 @@ type TeamSaved struct {
 // Token defines model for Token.
 type Token struct {
 	CreatedAt  time.Time  `json:"created_at"`
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
 	Id         Id         `json:"id"`
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 	Name       string     `json:"name"`
 	Prefix     string     `json:"prefix"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope TokenScope `json:"scope"`
 }
 
 // TokenCreate defines model for TokenCreate.
 type TokenCreate struct {
+	// ExpiresInDays Lasts until it is revoked without.
+	ExpiresInDays *int `json:"expires_in_days,omitempty"`
+
 	// Name Where it is used.
 	Name     string `json:"name"`
 	Password string `json:"password"`
-	User     string `json:"user"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope *TokenScope `json:"scope,omitempty"`
+	User  string      `json:"user"`
 }
 
 // TokenCreated defines model for TokenCreated.
@@ -1505,6 +1691,29 @@ type TokenCreated struct {
 // TokenList defines model for TokenList.
 type TokenList struct {
 	Items []Token `json:"items"`
+}
+
+// TokenScope `read` changes nothing, whatever its user may.
+type TokenScope string
+
+// UnknownDeployment defines model for UnknownDeployment.
+type UnknownDeployment struct {
+	Environment string    `json:"environment"`
+	FoundAt     time.Time `json:"found_at"`
+	Id          Id        `json:"id"`
+	Name        string    `json:"name"`
+
+	// Phase Where it stands, in the agent's words.
+	Phase   string `json:"phase"`
+	Project string `json:"project"`
+
+	// Purging An admin decided that it goes.
+	Purging bool `json:"purging"`
+}
+
+// UnknownDeploymentList defines model for UnknownDeploymentList.
+type UnknownDeploymentList struct {
+	Items []UnknownDeployment `json:"items"`
 }
 
 // User defines model for User.
@@ -1569,6 +1778,15 @@ type InSecretName = SecretName
 
 // InStep A DNS label of at most 40 characters.
 type InStep = Name
+
+// MetricsFrom defines model for MetricsFrom.
+type MetricsFrom = time.Time
+
+// MetricsTo defines model for MetricsTo.
+type MetricsTo = time.Time
+
+// MetricsWidth Single measurements are kept for two hours, minutes for two days, hours for three months.
+type MetricsWidth = MetricsResolution
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
@@ -1640,6 +1858,18 @@ type StreamDeploymentParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
 }
 
+// GetDeploymentMetricsParams defines parameters for GetDeploymentMetrics.
+type GetDeploymentMetricsParams struct {
+	// From An hour before `to` unless given.
+	From *MetricsFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Now unless given.
+	To *MetricsTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Resolution The finest that makes a readable curve unless given.
+	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
+}
+
 // ListStepLogParams defines parameters for ListStepLog.
 type ListStepLogParams struct {
 	// After Line number to start behind.
@@ -1690,6 +1920,18 @@ type ListNodeEventsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetNodeMetricsParams defines parameters for GetNodeMetrics.
+type GetNodeMetricsParams struct {
+	// From An hour before `to` unless given.
+	From *MetricsFrom `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Now unless given.
+	To *MetricsTo `form:"to,omitempty" json:"to,omitempty"`
+
+	// Resolution The finest that makes a readable curve unless given.
+	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
 }
 
 // ListPluginsParams defines parameters for ListPlugins.
@@ -1979,6 +2221,11 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDeploymentMetrics What the services of a deployment used over time
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
+	GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RetryDeployment Run a failed deployment again with the latest pipeline version
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
@@ -2242,6 +2489,20 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
 	ForgetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetNodeMetrics What a node used over time
+	//
+	// Measured by the node's operating system, whoever used it.
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/metrics (the `GetNodeMetrics` operationId).
+	GetNodeMetrics(ctx context.Context, name InName, params *GetNodeMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecoverNode Command a node again after the database was restored
+	//
+	// Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/recover (the `RecoverNode` operationId).
+	RecoverNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RejectNodeWithBody Turn down the node's new certificate
 	//
 	// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
@@ -2269,6 +2530,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 	RotateNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListUnknownDeployments Deployments that a node runs and the database does not know
+	//
+	// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/unknown (the `ListUnknownDeployments` operationId).
+	ListUnknownDeployments(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdoptDeployment Take over a deployment that the database does not know
+	//
+	// Its project must be there. What runs goes on running, under the same URLs.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/adopt (the `AdoptDeployment` operationId).
+	AdoptDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PurgeDeployment Have a node remove a deployment that the database does not know
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
+	PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPlugins All plugins the caller may see
 	//
@@ -2518,6 +2798,11 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/services/{name}/tags (the `ListServiceTags` operationId).
 	ListServiceTags(ctx context.Context, name InName, params *ListServiceTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListSessions The own signed-in browsers, the last used first
+	//
+	// Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
+	ListSessions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateSessionWithBody Sign in with user name and password
 	//
 	// Sets the session cookie. Wrong name and wrong password give the same answer in the same time.
@@ -2540,6 +2825,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/sessions/current (the `DeleteCurrentSession` operationId).
 	DeleteCurrentSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteSession End an own session
+	//
+	// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
+	DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTeams All teams the caller may see
 	//
@@ -2806,6 +3096,21 @@ func (c *Client) StreamDeployment(ctx context.Context, id InId, params *StreamDe
 // Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 func (c *Client) ForgetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForgetDeploymentRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDeploymentMetrics What the services of a deployment used over time
+//
+// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
+func (c *Client) GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeploymentMetricsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3449,6 +3754,40 @@ func (c *Client) ForgetNode(ctx context.Context, name InName, reqEditors ...Requ
 	return c.Client.Do(req)
 }
 
+// GetNodeMetrics What a node used over time
+//
+// Measured by the node's operating system, whoever used it.
+//
+// Corresponds with GET /api/v1/nodes/{name}/metrics (the `GetNodeMetrics` operationId).
+func (c *Client) GetNodeMetrics(ctx context.Context, name InName, params *GetNodeMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetNodeMetricsRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecoverNode Command a node again after the database was restored
+//
+// Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
+//
+// Corresponds with POST /api/v1/nodes/{name}/recover (the `RecoverNode` operationId).
+func (c *Client) RecoverNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecoverNodeRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RejectNodeWithBody Turn down the node's new certificate
 //
 // The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
@@ -3507,6 +3846,55 @@ func (c *Client) RevokeNodeToken(ctx context.Context, name InName, reqEditors ..
 // Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 func (c *Client) RotateNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateNodeTokenRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListUnknownDeployments Deployments that a node runs and the database does not know
+//
+// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+//
+// Corresponds with GET /api/v1/nodes/{name}/unknown (the `ListUnknownDeployments` operationId).
+func (c *Client) ListUnknownDeployments(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListUnknownDeploymentsRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdoptDeployment Take over a deployment that the database does not know
+//
+// Its project must be there. What runs goes on running, under the same URLs.
+//
+// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/adopt (the `AdoptDeployment` operationId).
+func (c *Client) AdoptDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdoptDeploymentRequest(c.Server, name, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PurgeDeployment Have a node remove a deployment that the database does not know
+//
+// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
+func (c *Client) PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPurgeDeploymentRequest(c.Server, name, id)
 	if err != nil {
 		return nil, err
 	}
@@ -4115,6 +4503,21 @@ func (c *Client) ListServiceTags(ctx context.Context, name InName, params *ListS
 	return c.Client.Do(req)
 }
 
+// ListSessions The own signed-in browsers, the last used first
+//
+// Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
+func (c *Client) ListSessions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSessionsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreateSessionWithBody Sign in with user name and password
 //
 // Sets the session cookie. Wrong name and wrong password give the same answer in the same time.
@@ -4158,6 +4561,21 @@ func (c *Client) CreateSession(ctx context.Context, body CreateSessionJSONReques
 // Corresponds with DELETE /api/v1/sessions/current (the `DeleteCurrentSession` operationId).
 func (c *Client) DeleteCurrentSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteCurrentSessionRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteSession End an own session
+//
+// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
+func (c *Client) DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteSessionRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -5049,6 +5467,91 @@ func NewForgetDeploymentRequest(server string, id InId) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetDeploymentMetricsRequest constructs an http.Request for the GetDeploymentMetrics method
+func NewGetDeploymentMetricsRequest(server string, id InId, params *GetDeploymentMetricsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/metrics", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Resolution != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "resolution", *params.Resolution, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -6415,6 +6918,125 @@ func NewForgetNodeRequest(server string, name InName) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetNodeMetricsRequest constructs an http.Request for the GetNodeMetrics method
+func NewGetNodeMetricsRequest(server string, name InName, params *GetNodeMetricsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/metrics", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Resolution != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "resolution", *params.Resolution, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRecoverNodeRequest constructs an http.Request for the RecoverNode method
+func NewRecoverNodeRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/recover", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRejectNodeRequest calls the generic RejectNode builder with application/json body
 func NewRejectNodeRequest(server string, name InName, body RejectNodeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6513,6 +7135,122 @@ func NewRotateNodeTokenRequest(server string, name InName) (*http.Request, error
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/nodes/%s/token", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListUnknownDeploymentsRequest constructs an http.Request for the ListUnknownDeployments method
+func NewListUnknownDeploymentsRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/unknown", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewAdoptDeploymentRequest constructs an http.Request for the AdoptDeployment method
+func NewAdoptDeploymentRequest(server string, name InName, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/unknown/%s/adopt", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPurgeDeploymentRequest constructs an http.Request for the PurgeDeployment method
+func NewPurgeDeploymentRequest(server string, name InName, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/unknown/%s/purge", pathParam0, pathParam1)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -7933,6 +8671,33 @@ func NewListServiceTagsRequest(server string, name InName, params *ListServiceTa
 	return req, nil
 }
 
+// NewListSessionsRequest constructs an http.Request for the ListSessions method
+func NewListSessionsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sessions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreateSessionRequest calls the generic CreateSession builder with application/json body
 func NewCreateSessionRequest(server string, body CreateSessionJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -7983,6 +8748,40 @@ func NewDeleteCurrentSessionRequest(server string) (*http.Request, error) {
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/sessions/current")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteSessionRequest constructs an http.Request for the DeleteSession method
+func NewDeleteSessionRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sessions/%s", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -8621,6 +9420,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ForgetDeploymentResponse, error)
 
+	// GetDeploymentMetricsWithResponse What the services of a deployment used over time
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
+	GetDeploymentMetricsWithResponse(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*GetDeploymentMetricsResponse, error)
+
 	// RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8930,6 +9736,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
 	ForgetNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error)
 
+	// GetNodeMetricsWithResponse What a node used over time
+	//
+	// Measured by the node's operating system, whoever used it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/metrics (the `GetNodeMetrics` operationId).
+	GetNodeMetricsWithResponse(ctx context.Context, name InName, params *GetNodeMetricsParams, reqEditors ...RequestEditorFn) (*GetNodeMetricsResponse, error)
+
+	// RecoverNodeWithResponse Command a node again after the database was restored
+	//
+	// Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/recover (the `RecoverNode` operationId).
+	RecoverNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RecoverNodeResponse, error)
+
 	// RejectNodeWithBodyWithResponse Turn down the node's new certificate
 	//
 	// The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
@@ -8961,6 +9785,31 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 	RotateNodeTokenWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RotateNodeTokenResponse, error)
+
+	// ListUnknownDeploymentsWithResponse Deployments that a node runs and the database does not know
+	//
+	// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/unknown (the `ListUnknownDeployments` operationId).
+	ListUnknownDeploymentsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ListUnknownDeploymentsResponse, error)
+
+	// AdoptDeploymentWithResponse Take over a deployment that the database does not know
+	//
+	// Its project must be there. What runs goes on running, under the same URLs.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/adopt (the `AdoptDeployment` operationId).
+	AdoptDeploymentWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*AdoptDeploymentResponse, error)
+
+	// PurgeDeploymentWithResponse Have a node remove a deployment that the database does not know
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
+	PurgeDeploymentWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*PurgeDeploymentResponse, error)
 
 	// ListPluginsWithResponse All plugins the caller may see
 	//
@@ -9252,6 +10101,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/services/{name}/tags (the `ListServiceTags` operationId).
 	ListServiceTagsWithResponse(ctx context.Context, name InName, params *ListServiceTagsParams, reqEditors ...RequestEditorFn) (*ListServiceTagsResponse, error)
 
+	// ListSessionsWithResponse The own signed-in browsers, the last used first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
+	ListSessionsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListSessionsResponse, error)
+
 	// CreateSessionWithBodyWithResponse Sign in with user name and password
 	//
 	// Sets the session cookie. Wrong name and wrong password give the same answer in the same time.
@@ -9276,6 +10132,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/sessions/current (the `DeleteCurrentSession` operationId).
 	DeleteCurrentSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DeleteCurrentSessionResponse, error)
+
+	// DeleteSessionWithResponse End an own session
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
+	DeleteSessionWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteSessionResponse, error)
 
 	// ListTeamsWithResponse All teams the caller may see
 	//
@@ -9825,6 +10688,54 @@ func (r ForgetDeploymentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ForgetDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetDeploymentMetricsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Metrics
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDeploymentMetricsResponse) GetJSON200() *Metrics {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDeploymentMetricsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDeploymentMetricsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDeploymentMetricsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDeploymentMetricsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDeploymentMetricsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11229,6 +12140,95 @@ func (r ForgetNodeResponse) ContentType() string {
 	return ""
 }
 
+type GetNodeMetricsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Metrics
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetNodeMetricsResponse) GetJSON200() *Metrics {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetNodeMetricsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetNodeMetricsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetNodeMetricsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetNodeMetricsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetNodeMetricsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RecoverNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RecoverNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RecoverNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecoverNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecoverNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecoverNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RejectNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11367,6 +12367,143 @@ func (r RotateNodeTokenResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RotateNodeTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListUnknownDeploymentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UnknownDeploymentList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListUnknownDeploymentsResponse) GetJSON200() *UnknownDeploymentList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListUnknownDeploymentsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListUnknownDeploymentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListUnknownDeploymentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListUnknownDeploymentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListUnknownDeploymentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AdoptDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AdoptDeploymentResponse) GetJSON200() *Deployment {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AdoptDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AdoptDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AdoptDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AdoptDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AdoptDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PurgeDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PurgeDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PurgeDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PurgeDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PurgeDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PurgeDeploymentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -12682,6 +13819,54 @@ func (r ListServiceTagsResponse) ContentType() string {
 	return ""
 }
 
+type ListSessionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SessionList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSessionsResponse) GetJSON200() *SessionList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSessionsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSessionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSessionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSessionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSessionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // CreateSessionResponse201Headers the declared response headers of an HTTP 201 response for CreateSession
 type CreateSessionResponse201Headers struct {
 	SetCookie *string
@@ -12779,6 +13964,47 @@ func (r DeleteCurrentSessionResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DeleteCurrentSessionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteSessionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteSessionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteSessionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteSessionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteSessionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -13487,6 +14713,19 @@ func (c *ClientWithResponses) ForgetDeploymentWithResponse(ctx context.Context, 
 	return ParseForgetDeploymentResponse(rsp)
 }
 
+// GetDeploymentMetricsWithResponse What the services of a deployment used over time
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
+func (c *ClientWithResponses) GetDeploymentMetricsWithResponse(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*GetDeploymentMetricsResponse, error) {
+	rsp, err := c.GetDeploymentMetrics(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDeploymentMetricsResponse(rsp)
+}
+
 // RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
 //
 // Returns a wrapper object for the known response body format(s).
@@ -14018,6 +15257,36 @@ func (c *ClientWithResponses) ForgetNodeWithResponse(ctx context.Context, name I
 	return ParseForgetNodeResponse(rsp)
 }
 
+// GetNodeMetricsWithResponse What a node used over time
+//
+// Measured by the node's operating system, whoever used it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/nodes/{name}/metrics (the `GetNodeMetrics` operationId).
+func (c *ClientWithResponses) GetNodeMetricsWithResponse(ctx context.Context, name InName, params *GetNodeMetricsParams, reqEditors ...RequestEditorFn) (*GetNodeMetricsResponse, error) {
+	rsp, err := c.GetNodeMetrics(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetNodeMetricsResponse(rsp)
+}
+
+// RecoverNodeWithResponse Command a node again after the database was restored
+//
+// Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/recover (the `RecoverNode` operationId).
+func (c *ClientWithResponses) RecoverNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RecoverNodeResponse, error) {
+	rsp, err := c.RecoverNode(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecoverNodeResponse(rsp)
+}
+
 // RejectNodeWithBodyWithResponse Turn down the node's new certificate
 //
 // The trusted one stays, and answering with this one again asks nobody again. A new token asks anew.
@@ -14072,6 +15341,49 @@ func (c *ClientWithResponses) RotateNodeTokenWithResponse(ctx context.Context, n
 		return nil, err
 	}
 	return ParseRotateNodeTokenResponse(rsp)
+}
+
+// ListUnknownDeploymentsWithResponse Deployments that a node runs and the database does not know
+//
+// There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/nodes/{name}/unknown (the `ListUnknownDeployments` operationId).
+func (c *ClientWithResponses) ListUnknownDeploymentsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ListUnknownDeploymentsResponse, error) {
+	rsp, err := c.ListUnknownDeployments(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListUnknownDeploymentsResponse(rsp)
+}
+
+// AdoptDeploymentWithResponse Take over a deployment that the database does not know
+//
+// Its project must be there. What runs goes on running, under the same URLs.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/adopt (the `AdoptDeployment` operationId).
+func (c *ClientWithResponses) AdoptDeploymentWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*AdoptDeploymentResponse, error) {
+	rsp, err := c.AdoptDeployment(ctx, name, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdoptDeploymentResponse(rsp)
+}
+
+// PurgeDeploymentWithResponse Have a node remove a deployment that the database does not know
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
+func (c *ClientWithResponses) PurgeDeploymentWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*PurgeDeploymentResponse, error) {
+	rsp, err := c.PurgeDeployment(ctx, name, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePurgeDeploymentResponse(rsp)
 }
 
 // ListPluginsWithResponse All plugins the caller may see
@@ -14574,6 +15886,19 @@ func (c *ClientWithResponses) ListServiceTagsWithResponse(ctx context.Context, n
 	return ParseListServiceTagsResponse(rsp)
 }
 
+// ListSessionsWithResponse The own signed-in browsers, the last used first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
+func (c *ClientWithResponses) ListSessionsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListSessionsResponse, error) {
+	rsp, err := c.ListSessions(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSessionsResponse(rsp)
+}
+
 // CreateSessionWithBodyWithResponse Sign in with user name and password
 //
 // Sets the session cookie. Wrong name and wrong password give the same answer in the same time.
@@ -14615,6 +15940,19 @@ func (c *ClientWithResponses) DeleteCurrentSessionWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseDeleteCurrentSessionResponse(rsp)
+}
+
+// DeleteSessionWithResponse End an own session
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
+func (c *ClientWithResponses) DeleteSessionWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteSessionResponse, error) {
+	rsp, err := c.DeleteSession(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteSessionResponse(rsp)
 }
 
 // ListTeamsWithResponse All teams the caller may see
@@ -15120,6 +16458,39 @@ func ParseForgetDeploymentResponse(rsp *http.Response) (*ForgetDeploymentRespons
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetDeploymentMetricsResponse parses an HTTP response from a GetDeploymentMetricsWithResponse call
+func ParseGetDeploymentMetricsResponse(rsp *http.Response) (*GetDeploymentMetricsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDeploymentMetricsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Metrics
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -16094,6 +17465,68 @@ func ParseForgetNodeResponse(rsp *http.Response) (*ForgetNodeResponse, error) {
 	return response, nil
 }
 
+// ParseGetNodeMetricsResponse parses an HTTP response from a GetNodeMetricsWithResponse call
+func ParseGetNodeMetricsResponse(rsp *http.Response) (*GetNodeMetricsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetNodeMetricsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Metrics
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRecoverNodeResponse parses an HTTP response from a RecoverNodeWithResponse call
+func ParseRecoverNodeResponse(rsp *http.Response) (*RecoverNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecoverNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRejectNodeResponse parses an HTTP response from a RejectNodeWithResponse call
 func ParseRejectNodeResponse(rsp *http.Response) (*RejectNodeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -16180,6 +17613,101 @@ func ParseRotateNodeTokenResponse(rsp *http.Response) (*RotateNodeTokenResponse,
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListUnknownDeploymentsResponse parses an HTTP response from a ListUnknownDeploymentsWithResponse call
+func ParseListUnknownDeploymentsResponse(rsp *http.Response) (*ListUnknownDeploymentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListUnknownDeploymentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UnknownDeploymentList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAdoptDeploymentResponse parses an HTTP response from a AdoptDeploymentWithResponse call
+func ParseAdoptDeploymentResponse(rsp *http.Response) (*AdoptDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AdoptDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePurgeDeploymentResponse parses an HTTP response from a PurgeDeploymentWithResponse call
+func ParsePurgeDeploymentResponse(rsp *http.Response) (*PurgeDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PurgeDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
@@ -17097,6 +18625,39 @@ func ParseListServiceTagsResponse(rsp *http.Response) (*ListServiceTagsResponse,
 	return response, nil
 }
 
+// ParseListSessionsResponse parses an HTTP response from a ListSessionsWithResponse call
+func ParseListSessionsResponse(rsp *http.Response) (*ListSessionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSessionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SessionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseCreateSessionResponse parses an HTTP response from a CreateSessionWithResponse call
 func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -17180,6 +18741,35 @@ func ParseDeleteCurrentSessionResponse(rsp *http.Response) (*DeleteCurrentSessio
 			headers.SetCookie = &value
 		}
 		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteSessionResponse parses an HTTP response from a DeleteSessionWithResponse call
+func ParseDeleteSessionResponse(rsp *http.Response) (*DeleteSessionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteSessionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
 	}
 
 	return response, nil

@@ -23,7 +23,7 @@ func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID) {
 			return
 		}
 		if errors.Is(err, errElsewhere) {
-			log.InfoContext(ctx, "another control plane commands the node")
+			log.InfoContext(ctx, notOurs)
 			return
 		}
 		if time.Since(began) > longestWait || errors.Is(err, errWaitsForPerson) {
@@ -45,6 +45,10 @@ var (
 	errElsewhere      = errors.New("another control plane has the lease")
 	errNoToken        = errors.New("its token was revoked: rotate it to make a new one")
 )
+
+// notOurs is logged when a node goes to another control plane, or waits for a
+// person.
+const notOurs = "a node is not ours to command any more"
 
 // release lets the next control plane in at once. A lease that is somebody
 // else's by now is left alone.

@@ -26,8 +26,8 @@ func reason(err error) string {
 	case errors.Is(err, errNoToken):
 		return errNoToken.Error()
 	case errors.Is(err, wire.ErrStaleEpoch):
-		return "the agent obeys a newer control plane: was this one restored from a backup, or " +
-			"does an old copy of it still run?"
+		return "the agent obeys a newer control plane: if this one was restored from a backup, run " +
+			"'nullops node recover'; if it is a copy of one in use, stop it"
 	case errors.Is(err, wire.ErrOtherNode):
 		return "the agent belongs to another node or control plane: give each machine a token " +
 			"and a data folder of its own"

@@ -29,6 +29,11 @@ type Catalog interface {
 		tag string) (digest string, err error)
 	// NewRunKey makes the key that seals a run's secret outputs, itself sealed.
 	NewRunKey(run controlplane.RunID) (controlplane.Sealed, error)
+	// SealRunKey seals the key that an adopted run has; none makes a new one.
+	SealRunKey(run controlplane.RunID, key []byte) (controlplane.Sealed, error)
+	// SealGenerated seals a value that was generated for a deployment before.
+	SealGenerated(deployment controlplane.DeploymentID, name string,
+		value controlplane.Plain) (controlplane.Sealed, error)
 }
 
 // Config is what New needs.

@@ -787,6 +787,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{name}/unknown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deployments that a node runs and the database does not know
+         * @description There are some only after the database was restored from a backup. They are left alone until an admin adopts or purges them.
+         */
+        get: operations["listUnknownDeployments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/unknown/{id}/adopt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take over a deployment that the database does not know
+         * @description Its project must be there. What runs goes on running, under the same URLs.
+         */
+        post: operations["adoptDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/unknown/{id}/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a node remove a deployment that the database does not know */
+        post: operations["purgeDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/recover": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Command a node again after the database was restored
+         * @description Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
+         */
+        post: operations["recoverNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{name}/events": {
         parameters: {
             query?: never;
@@ -1766,6 +1843,21 @@ export interface components {
              * @description Left out to wait for as long as it takes.
              */
             deadline?: string;
+        };
+        UnknownDeploymentList: {
+            items: components["schemas"]["UnknownDeployment"][];
+        };
+        UnknownDeployment: {
+            id: components["schemas"]["Id"];
+            name: string;
+            project: string;
+            environment: string;
+            /** @description Where it stands, in the agent's words. */
+            phase: string;
+            /** Format: date-time */
+            found_at: string;
+            /** @description An admin decided that it goes. */
+            purging: boolean;
         };
         NodeDrain: {
             node: string;
@@ -3854,6 +3946,96 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ForgottenNode"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listUnknownDeployments: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnknownDeploymentList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    adoptDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    purgeDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is being removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    recoverNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The next connection is the newest. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

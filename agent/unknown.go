@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// held is what may not be taken down although it has no goal: a control plane
+// whose database was restored says so of deployments that it does not know.
+type held struct {
+	// ids are left alone until people decided.
+	ids map[string]bool
+	// all says that objects are left alone even if nobody can tell whose they
+	// are: they may be from the time that the database has lost.
+	all bool
+}
+
+func heldBy(goals wire.Goals) held {
+	h := held{ids: map[string]bool{}, all: goals.Keep}
+	for _, id := range goals.Unknown {
+		h.ids[id] = true
+	}
+	return h
+}
+
+// orphaned reports whether objects of a deployment that has neither a goal nor
+// a memory have no right to exist.
+func (h held) orphaned(deployment string) bool {
+	return deployment != "" && !h.all && !h.ids[deployment]
+}
+
+// serveDeployment tells what is known of one deployment.
+func (a *Agent) serveDeployment(w http.ResponseWriter, r *http.Request) {
+	v, ok := a.view(r.PathValue("id"))
+	if !ok || v.goal == nil {
+		http.Error(w, "no such deployment on this node", http.StatusNotFound)
+		return
+	}
+	d := wire.Described{State: v.state, Goal: *v.goal, Steps: v.steps, Sealed: v.sealed}
+	if v.bundle != nil {
+		d.Key, d.Values = v.bundle.key, maps.Clone(v.bundle.values)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(d); err != nil {
+		a.log.Debug("a deployment was not described", "error", err)
+	}
+}
+
+// stepsOf is where each step of a deployment stands.
+func stepsOf(d *deployment) map[pipeline.StepKey]pipeline.StepStatus {
+	steps := map[pipeline.StepKey]pipeline.StepStatus{}
+	if goal := d.m.Work(); goal != nil {
+		for _, s := range goal.Pipeline.Steps {
+			steps[s.Key] = d.m.Status(s.Key)
+		}
+	}
+	return steps
+}

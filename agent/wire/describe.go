@@ -1,0 +1,32 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// PathDeployment tells all that an agent knows of one deployment. A control
+// plane asks when its database has lost what the agent still runs.
+const PathDeployment = "/v1/deployments/{id}"
+
+// Described is the answer. Key and Values are the run's bundle, as a control
+// plane once gave it, and empty when the agent was restarted since.
+type Described struct {
+	State  DeploymentState                          `json:"state"`
+	Goal   Goal                                     `json:"goal"`
+	Steps  map[pipeline.StepKey]pipeline.StepStatus `json:"steps"`
+	Sealed map[pipeline.StepKey][]byte              `json:"sealed,omitempty"`
+	Key    []byte                                   `json:"key,omitempty"`
+	Values map[string]string                        `json:"values,omitempty"`
+}
+
+// DecodeDescribed reads one answer, up to the size of a message.
+func DecodeDescribed(r io.Reader) (d Described, err error) {
+	if err := json.NewDecoder(io.LimitReader(r, MaxMessage)).Decode(&d); err != nil {
+		return d, fmt.Errorf("read what the agent knows of a deployment: %w", err)
+	}
+	return d, nil
+}

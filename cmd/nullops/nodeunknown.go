@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func nodeUnknown() *cobra.Command {
+	c := &cobra.Command{
+		Use: "unknown NODE", Args: exactArgs(1),
+		Short: "List what a node runs and the database lost when it was restored",
+	}
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.ListUnknownDeploymentsWithResponse(c.Context(), args[0])
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), r.JSON200.Items)
+		}
+		if len(r.JSON200.Items) == 0 {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "Everything on node %s is known.\n", args[0])
+			return err
+		}
+		rows := [][]string{{"ID", "NAME", "PROJECT", "ENVIRONMENT", "STATE", "FOUND"}}
+		for _, u := range r.JSON200.Items {
+			state := u.Phase
+			if u.Purging {
+				state = "being purged"
+			}
+			rows = append(rows, []string{u.Id, u.Name, u.Project, u.Environment, state,
+				since(u.FoundAt) + " ago"})
+		}
+		return table(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func nodeAdopt() *cobra.Command {
+	return nodeDecide("adopt NODE DEPLOYMENT",
+		"Take over a deployment that the database lost; it goes on running",
+		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
+			r, err := api.AdoptDeploymentWithResponse(c.Context(), node, u.Id)
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: adopted, %s\n", u.Name, r.JSON200.Status)
+			return err
+		})
+}
+
+func nodePurge() *cobra.Command {
+	return nodeDecide("purge NODE DEPLOYMENT",
+		"Remove a deployment that the database lost, with everything of it",
+		func(c *cobra.Command, api *client, node string, u apiclient.UnknownDeployment) error {
+			r, err := api.PurgeDeploymentWithResponse(c.Context(), node, u.Id)
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: is being removed\n", u.Name)
+			return err
+		})
+}
+
+// nodeDecide makes a command about one unknown deployment, named by its id, or
+// by its name if only one is called so.
+func nodeDecide(use, short string, do func(*cobra.Command, *client, string,
+	apiclient.UnknownDeployment) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: exactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			api, err := newClient()
+			if err != nil {
+				return err
+			}
+			r, err := api.ListUnknownDeploymentsWithResponse(c.Context(), args[0])
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			u, err := pickUnknown(r.JSON200.Items, args[1])
+			if err != nil {
+				return err
+			}
+			return do(c, api, args[0], u)
+		},
+	}
+}
+
+func pickUnknown(
+	all []apiclient.UnknownDeployment, which string,
+) (found apiclient.UnknownDeployment, err error) {
+	matches := 0
+	for _, u := range all {
+		if u.Id == which || u.Name == which {
+			found, matches = u, matches+1
+		}
+	}
+	switch {
+	case matches == 0:
+		return found, fmt.Errorf("no unknown deployment is called %s: see 'nullops node unknown'",
+			which)
+	case matches > 1:
+		return found, fmt.Errorf("%d unknown deployments are called %s: give the id instead",
+			matches, which)
+	}
+	return found, nil
+}

@@ -1,0 +1,155 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Found is a deployment as its node describes it: everything that is needed to
+// write down again what the database has lost.
+type Found struct {
+	ID         controlplane.DeploymentID
+	Generation int64
+	Run        controlplane.RunID
+	Version    int
+	Pipeline   pipeline.Pipeline
+	Ready      bool
+	Steps      map[pipeline.StepKey]pipeline.StepStatus
+	Sealed     map[pipeline.StepKey][]byte
+	// Key and Values are what the run was given, nil if its agent was restarted
+	// since. Without the key, outputs of plugins can't be given back to them when
+	// they are undone; without the values, generated secrets are made anew.
+	Key    []byte
+	Values map[string]string
+}
+
+// Adopt writes down a deployment that a node runs and the database has lost. It
+// keeps its id, its run and what runs; its project must be there, with a
+// pipeline. Only a ready one is adopted: what is under way first has to end.
+func (l *Lifecycle) Adopt(ctx context.Context, actor access.Actor, node string,
+	f Found) (made controlplane.Deployment, err error) {
+	entry := actor.Entry("adopt deployment", "deployment "+string(f.ID)+" on node "+node)
+	err = l.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		n, u, err := unknownOn(ctx, tx, actor, node, f.ID)
+		if err != nil {
+			return err
+		}
+		entry.Object = "deployment " + u.Name + " on node " + node
+		if !f.Ready || u.PurgedAt != nil {
+			return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_adoptable",
+				Message: "deployment " + u.Name + " is " + u.Phase + ": only a ready one is adopted",
+				Remedy:  "Wait until its run has ended, or purge it."}
+		}
+		target, env, err := belongings(ctx, tx, u, n)
+		if err != nil {
+			return err
+		}
+		entry.Project, entry.Environment = target.ProjectID, env.ID
+		made, err = l.writeDown(ctx, tx, actor, n, u, f, target, env)
+		return err
+	})
+	if err != nil {
+		return controlplane.Deployment{}, err
+	}
+	return l.Get(ctx, actor, f.ID)
+}
+
+// belongings finds the project and the environment again.
+func belongings(ctx context.Context, tx *postgres.Tx, u controlplane.UnknownDeployment,
+	n controlplane.Node) (postgres.Target, controlplane.Environment, error) {
+	target, err := tx.Target(ctx, u.Project)
+	if err == nil && target.Version == 0 {
+		err = &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
+			Message: "project " + u.Project + " has no pipeline",
+			Remedy:  "Save one first; what runs keeps its own."}
+	}
+	if err != nil {
+		return target, controlplane.Environment{}, err
+	}
+	env, err := tx.TargetEnvironment(ctx, n.Environment)
+	return target, env, err
+}
+
+func (l *Lifecycle) writeDown(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	n controlplane.Node, u controlplane.UnknownDeployment, f Found, target postgres.Target,
+	env controlplane.Environment) (controlplane.Deployment, error) {
+	d := controlplane.Deployment{ID: f.ID, Name: u.Name, ProjectID: target.ProjectID,
+		Project: target.Project, EnvironmentID: env.ID, Environment: env.Name,
+		Domain: env.Domain, NodeID: n.ID, Node: n.Name, RunID: f.Run, Versions: chosen(f.Pipeline),
+		Resources: ask(f.Pipeline, controlplane.Placement{}).Resources, CreatedBy: actor.Name()}
+	if err := nameIsFree(ctx, tx, d); err != nil {
+		return d, err
+	}
+	if err := tx.InsertDeployment(ctx, d, hosts(d, f.Pipeline)); err != nil {
+		return d, err
+	}
+	if err := tx.MarkAdopted(ctx, d.ID, f.Generation, actor.Name()); err != nil {
+		return d, err
+	}
+	if err := l.adoptRun(ctx, tx, actor, d, f, target); err != nil {
+		return d, err
+	}
+	for _, to := range []controlplane.DeploymentStatus{controlplane.Applying, controlplane.Ready} {
+		if err := move(ctx, tx, d, to, "adopted", nil); err != nil {
+			return d, err
+		}
+	}
+	return d, tx.ForgetUnknown(ctx, n.ID, f.ID)
+}
+
+// adoptRun writes the run down as the node knows it. Its pipeline is its own;
+// the version it came from may have been lost too, then the latest stands for it.
+func (l *Lifecycle) adoptRun(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment, f Found, target postgres.Target) error {
+	version := target.Version
+	if _, err := tx.Version(ctx, d.ProjectID, f.Version); err == nil {
+		version = f.Version
+	}
+	run := controlplane.Run{ID: f.Run, Deployment: d.ID, Project: d.ProjectID,
+		Version: version, Pipeline: f.Pipeline, StartedBy: actor.Name()}
+	var err error
+	if run.Key, err = l.catalog.SealRunKey(run.ID, f.Key); err != nil {
+		return err
+	}
+	if err := tx.InsertRun(ctx, run, stepRows(f.Pipeline)); err != nil {
+		return err
+	}
+	now, err := tx.Time(ctx)
+	if err != nil {
+		return err
+	}
+	for key, status := range f.Steps {
+		row := controlplane.StepRow{Run: run.ID, Key: key, Status: status, Sealed: f.Sealed[key]}
+		if _, err := tx.MoveStep(ctx, row, now); err != nil {
+			return err
+		}
+	}
+	return l.adoptSecrets(ctx, tx, d, f)
+}
+
+// adoptSecrets keeps the values that were generated for this deployment: its
+// volumes and users were made with them.
+func (l *Lifecycle) adoptSecrets(ctx context.Context, tx *postgres.Tx,
+	d controlplane.Deployment, f Found) error {
+	for name, value := range f.Values {
+		s, ok, err := tx.SecretByName(ctx, d.ProjectID, name)
+		if err != nil {
+			return err
+		}
+		if !ok || s.Rule == nil {
+			continue
+		}
+		sealed, err := l.catalog.SealGenerated(d.ID, name, controlplane.NewPlain(value))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.InsertDeploymentSecret(ctx, d.ID, name, sealed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
