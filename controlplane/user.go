@@ -31,7 +31,19 @@ type Session struct {
 	User      UserID
 	CreatedAt time.Time
 	LastUsed  time.Time
+	Expires   time.Time
+	// From is the address it began at, Device what the browser called itself.
+	From, Device string
 }
+
+// TokenScope is how far a token reaches, at most as far as its user.
+type TokenScope string
+
+// The scopes.
+const (
+	ScopeRead TokenScope = "read"
+	ScopeFull TokenScope = "full"
+)
 
 // APIToken lets a program act as its user. Prefix finds it, and is shown.
 type APIToken struct {
@@ -39,6 +51,9 @@ type APIToken struct {
 	User       UserID
 	Name       string
 	Prefix     string
+	Scope      TokenScope
 	CreatedAt  time.Time
 	LastUsedAt *time.Time
+	// ExpiresAt is nil for a token that lasts until it is revoked.
+	ExpiresAt *time.Time
 }

@@ -18,6 +18,9 @@ import (
 func loginCommand() *cobra.Command {
 	var user string
 	var fromStdin bool
+	var want apiclient.TokenCreate
+	var readOnly bool
+	var days int
 	c := &cobra.Command{
 		Use:   "login URL",
 		Short: "Sign in and remember it for this user",
@@ -29,15 +32,22 @@ func loginCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return signIn(c.Context(), c.OutOrStdout(), args[0], user, password)
+			want.User, want.Password = user, password
+			if readOnly {
+				want.Scope = given(apiclient.TokenScopeRead)
+			}
+			want.ExpiresInDays = given(days)
+			return signIn(c.Context(), c.OutOrStdout(), args[0], want)
 		},
 	}
 	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
+	c.Flags().BoolVar(&readOnly, "read-only", false, "a token that changes nothing")
+	c.Flags().IntVar(&days, "days", 0, "a token that ends after so many days")
 	return c
 }
 
-func signIn(ctx context.Context, out io.Writer, url, user, password string) error {
+func signIn(ctx context.Context, out io.Writer, url string, want apiclient.TokenCreate) error {
 	api, err := dialAPI(login{URL: url})
 	if err != nil {
 		return err
@@ -46,15 +56,15 @@ func signIn(ctx context.Context, out io.Writer, url, user, password string) erro
 	if err != nil {
 		host = "command line"
 	}
-	r, err := api.CreateTokenWithResponse(ctx,
-		apiclient.TokenCreate{User: user, Password: password, Name: "nullops on " + host})
+	want.Name = "nullops on " + host
+	r, err := api.CreateTokenWithResponse(ctx, want)
 	if err := answered(r, err); err != nil {
 		return err
 	}
 	if err := saveLogin(login{URL: url, Token: r.JSON201.Token}); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Signed in to %s as %s.\n", url, user)
+	fmt.Fprintf(out, "Signed in to %s as %s.\n", url, want.User)
 	return nil
 }
 

@@ -32,6 +32,9 @@ type Actor struct {
 	session controlplane.SessionID
 	from    string
 	request string
+	device  string
+	// readOnly is for who came with a token that only reads.
+	readOnly bool
 }
 
 // Nobody is who did not sign in.
@@ -66,6 +69,25 @@ func (a Actor) From() string { return a.from }
 
 // Request is how the request is called in logs and answers; "" for a system.
 func (a Actor) Request() string { return a.request }
+
+// On says what the browser or program calls itself.
+func (a Actor) On(device string) Actor {
+	a.device = device
+	return a
+}
+
+// Device is what the browser or program calls itself.
+func (a Actor) Device() string { return a.device }
+
+// Reader is the same person, who changes nothing.
+func (a Actor) Reader() Actor {
+	a.readOnly = true
+	return a
+}
+
+// ReadOnly reports whether the actor came to look only, whatever grants they
+// have.
+func (a Actor) ReadOnly() bool { return a.readOnly }
 
 // SignedIn reports whether there is a person or a task of the system.
 func (a Actor) SignedIn() bool { return a.kind != nobody }

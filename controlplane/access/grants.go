@@ -30,6 +30,9 @@ func Check(a Actor, action Action, o Object) error {
 			Remedy:  "Sign in, or send a valid API token.",
 		}
 	}
+	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment) {
+		return ReadOnlyToken()
+	}
 	if a.Admin() {
 		return known(action)
 	}
@@ -47,6 +50,15 @@ func Check(a Actor, action Action, o Object) error {
 		return checkDeployment(a, action, o)
 	default:
 		return known(action)
+	}
+}
+
+// ReadOnlyToken is the refusal for who wants to change something with a token
+// that only reads.
+func ReadOnlyToken() error {
+	return &controlplane.Error{
+		Kind: controlplane.Forbidden, Code: "token_read_only",
+		Message: "this token only reads", Remedy: "Use a token with the scope full.",
 	}
 }
 
@@ -89,6 +101,13 @@ func forbidden(message, remedy string) error {
 // environment: the highest of all grants on either. A restricted environment
 // needs a grant of its own besides.
 func Level(a Actor, o Object) controlplane.Level {
+	if level := levelOf(a, o); !a.readOnly || level == controlplane.LevelNone {
+		return level
+	}
+	return controlplane.LevelRead
+}
+
+func levelOf(a Actor, o Object) controlplane.Level {
 	if a.Admin() {
 		return controlplane.LevelFull
 	}
@@ -125,8 +144,8 @@ func SeesEnvironment(a Actor, id controlplane.EnvironmentID, restricted bool) bo
 // CanCreateIn reports whether some project can be deployed into the
 // environment by the actor.
 func CanCreateIn(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
-	if a.Admin() {
-		return true
+	if a.Admin() || a.readOnly {
+		return !a.readOnly
 	}
 	own, full := !restricted, false
 	for _, g := range a.grants {
@@ -140,17 +159,16 @@ func CanCreateIn(a Actor, id controlplane.EnvironmentID, restricted bool) bool {
 // CanCreateOf reports whether the project can be deployed somewhere by the
 // actor.
 func CanCreateOf(a Actor, id controlplane.ProjectID) bool {
-	return a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+	return !a.readOnly && (a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
 		full := g.Level == controlplane.LevelFull
 		return full && (g.Environment != "" || g.Project != "" && g.Project == id)
-	})
+	}))
 }
 
 // CanCreate reports whether the actor can deploy anything anywhere.
 func CanCreate(a Actor) bool {
-	return a.Admin() || slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
-		return g.Level == controlplane.LevelFull
-	})
+	return !a.readOnly && (a.Admin() || slices.ContainsFunc(a.grants,
+		func(g controlplane.Grant) bool { return g.Level == controlplane.LevelFull }))
 }
 
 // SeesCatalog reports whether services, plugins and registries may be shown:

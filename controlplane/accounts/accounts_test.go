@@ -217,12 +217,93 @@ func TestChangePassword_EndsOtherSessions(t *testing.T) {
 	}
 }
 
+// A token ends by itself, and reaches no further than it was made for.
+func TestToken_ExpiresAndOnlyReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.user(t, "ada", controlplane.RoleUser)
+	make := func(r accounts.TokenRequest) (controlplane.Plain, error) {
+		_, value, err := w.CreateToken(t.Context(), from("10.0.0.2"), "ada",
+			controlplane.NewPlain(password), r)
+		return value, err
+	}
+	value, err := make(accounts.TokenRequest{Name: "ci", Scope: controlplane.ScopeRead,
+		Lasts: 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := w.Authenticate(t.Context(), from(""), accounts.Credential{Bearer: value})
+	if err != nil || !who.ReadOnly() {
+		t.Errorf("a read token: %v, read-only %v", err, who.ReadOnly())
+	}
+	w.clock.Add(int64(25 * time.Hour / time.Second))
+	_, err = w.Authenticate(t.Context(), from(""), accounts.Credential{Bearer: value})
+	if controlplane.CodeOf(err) != "token_expired" {
+		t.Errorf("a day later: %v", err)
+	}
+	for code, bad := range map[string]accounts.TokenRequest{
+		"token_name": {}, "token_scope": {Name: "x", Scope: "root"},
+		"token_expiry": {Name: "x", Lasts: 4000 * 24 * time.Hour},
+	} {
+		if _, err := make(bad); controlplane.CodeOf(err) != code {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
+// People see where they are signed in, and end a session from elsewhere.
+func TestSessions_ListedAndEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.user(t, "ada", controlplane.RoleUser)
+	in := func(device string) accounts.SignedIn {
+		t.Helper()
+		s, err := w.SignIn(t.Context(), from("10.0.0.2").On(device), "ada",
+			controlplane.NewPlain(password))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	here, there := in("laptop"), in("phone\x1b[31m"+strings.Repeat("x", 300))
+	all, err := w.ListSessions(t.Context(), here.Actor)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d sessions: %v", len(all), err)
+	}
+	for _, s := range all {
+		if s.From != "10.0.0.2" || strings.Contains(s.Device, "\x1b") || len(s.Device) > 200 {
+			t.Errorf("session %+v", s)
+		}
+	}
+	w.user(t, "eve", controlplane.RoleUser)
+	eve, err := w.SignIn(t.Context(), from("10.0.0.3"), "eve", controlplane.NewPlain(password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.EndSession(t.Context(), eve.Actor, there.Actor.Session())
+	if controlplane.KindOf(err) != controlplane.NotFound {
+		t.Errorf("eve ends ada's session: %v", err)
+	}
+	if err := w.EndSession(t.Context(), here.Actor, there.Actor.Session()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		cookie controlplane.Plain
+		open   bool
+	}{{here.Cookie, true}, {there.Cookie, false}} {
+		_, err := w.Authenticate(t.Context(), from(""), accounts.Credential{Session: c.cookie})
+		if (err == nil) != c.open {
+			t.Errorf("a session is open: %v, want %v", err == nil, c.open)
+		}
+	}
+}
+
 func TestToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.user(t, "ada", controlplane.RoleUser)
 	made, secret, err := w.CreateToken(t.Context(), from("10.0.0.2"), "ada",
-		controlplane.NewPlain(password), "laptop")
+		controlplane.NewPlain(password), accounts.TokenRequest{Name: "laptop"})
 	if err != nil || !strings.HasPrefix(secret.Reveal(), "nop_"+made.Prefix+"_") {
 		t.Fatalf("token: %v", err)
 	}

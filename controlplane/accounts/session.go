@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -43,6 +44,7 @@ func (a *Accounts) SignIn(
 	value := randomBits()
 	s := controlplane.Session{
 		ID: controlplane.NewID[controlplane.SessionID](), User: u.ID, CreatedAt: now,
+		From: actor.From(), Device: device(actor.Device()),
 	}
 	out := SignedIn{Cookie: controlplane.NewPlain(value), Expires: now.Add(SessionLife)}
 	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
@@ -136,21 +138,24 @@ func (a *Accounts) Authenticate(
 	var out access.Actor
 	var touch func(*postgres.Tx) error
 	err := a.store.Read(ctx, func(tx *postgres.Tx) error {
-		id, session, stale, err := a.identify(ctx, tx, c)
+		who, err := a.identify(ctx, tx, c)
 		if err != nil {
 			return err
 		}
-		touch = stale
-		u, err := tx.UserByID(ctx, id)
+		touch = who.stale
+		u, err := tx.UserByID(ctx, who.user)
 		if err != nil {
 			return err
 		}
 		if !u.Active {
 			return unauthenticated()
 		}
-		grants, err := tx.GrantsOf(ctx, id)
-		out = access.User(u.User, grants).InSession(session).
-			Via(actor.From(), actor.Request())
+		grants, err := tx.GrantsOf(ctx, who.user)
+		out = access.User(u.User, grants).InSession(who.session).
+			Via(actor.From(), actor.Request()).On(actor.Device())
+		if who.readOnly {
+			out = out.Reader()
+		}
 		return err
 	})
 	if err != nil {
@@ -162,27 +167,94 @@ func (a *Accounts) Authenticate(
 	return out, nil
 }
 
-// identify finds the user of a credential. stale, if not nil, notes the use.
+// identity is whose credential it is. stale, if not nil, notes the use.
+type identity struct {
+	user     controlplane.UserID
+	session  controlplane.SessionID
+	readOnly bool
+	stale    func(*postgres.Tx) error
+}
+
 func (a *Accounts) identify(
 	ctx context.Context, tx *postgres.Tx, c Credential,
-) (id controlplane.UserID, s controlplane.SessionID, stale func(*postgres.Tx) error, err error) {
-	now := a.now()
+) (identity, error) {
 	if !c.Bearer.Empty() {
-		t, err := findToken(ctx, tx, c.Bearer.Reveal())
-		if err == nil && (t.LastUsedAt == nil || now.Sub(*t.LastUsedAt) > touchEvery) {
-			stale = func(tx *postgres.Tx) error { return tx.TouchToken(ctx, t.ID, now) }
-		}
-		return t.User, "", stale, err
+		return a.bearer(ctx, tx, c.Bearer)
 	}
+	now := a.now()
 	hash := sha256.Sum256([]byte(c.Session.Reveal()))
 	found, ok, err := tx.SessionByHash(ctx, hash, now.Add(-SessionIdle), now)
 	if err == nil && !ok {
 		err = unauthenticated()
 	}
+	who := identity{user: found.User, session: found.ID}
 	if err == nil && now.Sub(found.LastUsed) > touchEvery {
-		stale = func(tx *postgres.Tx) error { return tx.TouchSession(ctx, found.ID, now) }
+		who.stale = func(tx *postgres.Tx) error { return tx.TouchSession(ctx, found.ID, now) }
 	}
-	return found.User, found.ID, stale, err
+	return who, err
+}
+
+func (a *Accounts) bearer(
+	ctx context.Context, tx *postgres.Tx, value controlplane.Plain,
+) (identity, error) {
+	now := a.now()
+	t, err := findToken(ctx, tx, value.Reveal())
+	if err == nil && t.ExpiresAt != nil && !now.Before(*t.ExpiresAt) {
+		err = &controlplane.Error{
+			Kind: controlplane.Unauthenticated, Code: "token_expired",
+			Message: "the API token expired", Remedy: "Make a new one: nullops login.",
+		}
+	}
+	who := identity{user: t.User, readOnly: t.Scope == controlplane.ScopeRead}
+	if err == nil && (t.LastUsedAt == nil || now.Sub(*t.LastUsedAt) > touchEvery) {
+		who.stale = func(tx *postgres.Tx) error { return tx.TouchToken(ctx, t.ID, now) }
+	}
+	return who, err
+}
+
+// device shortens what a browser calls itself, which can be anything.
+func device(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	runes := []rune(clean)
+	return string(runes[:min(len(runes), 200)])
+}
+
+// ListSessions gives the actor's own sessions, the last used first.
+func (a *Accounts) ListSessions(
+	ctx context.Context, actor access.Actor,
+) (all []controlplane.Session, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, err
+	}
+	now := a.now()
+	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListSessions(ctx, actor.UserID(), now.Add(-SessionIdle), now)
+		return err
+	})
+	return all, err
+}
+
+// EndSession ends one of the actor's own sessions; its pages notice within
+// seconds.
+func (a *Accounts) EndSession(
+	ctx context.Context, actor access.Actor, id controlplane.SessionID,
+) error {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return err
+	}
+	if !controlplane.ValidID(string(id)) {
+		return controlplane.Missing("session", string(id))
+	}
+	e := actor.Entry("end session", "session "+string(id))
+	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		tx.Wake(controlplane.TopicAccess, "")
+		return tx.DeleteOwnSession(ctx, actor.UserID(), id)
+	})
 }
 
 func unauthenticated() error {

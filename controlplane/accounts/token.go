@@ -1,10 +1,13 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -14,22 +17,53 @@ import (
 // tokenStart makes our tokens easy to find where they should not be.
 const tokenStart = "nop_"
 
+// longestToken bounds how long a token may last, if it is to end at all.
+const longestToken = 10 * 365 * 24 * time.Hour
+
+// TokenRequest is what a token is to be.
+type TokenRequest struct {
+	Name string
+	// Scope is how far it reaches; empty is as far as its user.
+	Scope controlplane.TokenScope
+	// Lasts ends it by itself; zero is until it is revoked.
+	Lasts time.Duration
+}
+
+func (r TokenRequest) check() error {
+	switch {
+	case r.Name == "" || len(r.Name) > 100:
+		return invalid("name", "token_name", "a token's name has 1 to 100 bytes",
+			"Say where the token is used.")
+	case r.Scope != "" && r.Scope != controlplane.ScopeRead && r.Scope != controlplane.ScopeFull:
+		return invalid("scope", "token_scope", "there is no such scope", "Choose read or full.")
+	case r.Lasts < 0 || r.Lasts > longestToken:
+		return invalid("expires_in_days", "token_expiry", "a token lasts 1 to 3650 days",
+			"Give a number of days, or none.")
+	}
+	return nil
+}
+
 // CreateToken proves a password and makes an API token for that person,
-// returned this once: nop_<prefix>_<secret>.
+// returned this once: nop_<prefix>_<secret>_<checksum>. The checksum lets a
+// scanner tell a leaked token from text that looks like one.
 func (a *Accounts) CreateToken(
-	ctx context.Context, actor access.Actor, user string, password controlplane.Plain, name string,
+	ctx context.Context, actor access.Actor, user string, password controlplane.Plain,
+	r TokenRequest,
 ) (controlplane.APIToken, controlplane.Plain, error) {
-	if name == "" || len(name) > 100 {
-		return controlplane.APIToken{}, controlplane.Plain{}, invalid("name", "token_name",
-			"a token's name has 1 to 100 bytes", "Say where the token is used.")
+	if err := r.check(); err != nil {
+		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
 	u, err := a.prove(ctx, actor, user, password)
 	if err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
 	t := controlplane.APIToken{
-		ID: controlplane.NewID[controlplane.TokenID](), User: u.ID, Name: name,
-		Prefix: randomText(10), CreatedAt: a.now(),
+		ID: controlplane.NewID[controlplane.TokenID](), User: u.ID, Name: r.Name,
+		Prefix: randomText(10), CreatedAt: a.now(), Scope: cmp.Or(r.Scope, controlplane.ScopeFull),
+	}
+	if r.Lasts > 0 {
+		end := t.CreatedAt.Add(r.Lasts)
+		t.ExpiresAt = &end
 	}
 	secret := randomBits()
 	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
@@ -40,7 +74,14 @@ func (a *Accounts) CreateToken(
 	if err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
-	return t, controlplane.NewPlain(tokenStart + t.Prefix + "_" + secret), nil
+	value := tokenStart + t.Prefix + "_" + secret
+	return t, controlplane.NewPlain(value + "_" + checksum(value)), nil
+}
+
+// checksum proves nothing; it only tells a whole token from a mistyped one.
+func checksum(value string) string {
+	sum := sha256.Sum256([]byte(value))
+	return hex.EncodeToString(sum[:3])
 }
 
 // findToken looks the public part up and compares the secret part's hash in
@@ -48,9 +89,13 @@ func (a *Accounts) CreateToken(
 func findToken(
 	ctx context.Context, tx *postgres.Tx, value string,
 ) (controlplane.APIToken, error) {
-	rest, ours := strings.CutPrefix(value, tokenStart)
+	end := strings.LastIndexByte(value, '_')
+	if end < 0 || len(value) > 200 || value[end+1:] != checksum(value[:end]) {
+		return controlplane.APIToken{}, unauthenticated()
+	}
+	rest, ours := strings.CutPrefix(value[:end], tokenStart)
 	prefix, secret, whole := strings.Cut(rest, "_")
-	if !ours || !whole || len(value) > 200 {
+	if !ours || !whole {
 		return controlplane.APIToken{}, unauthenticated()
 	}
 	t, hash, ok, err := tx.TokenByPrefix(ctx, prefix)

@@ -131,6 +131,14 @@ func visits() map[string]visit {
 		"listUnknownDeployments": {path: "/nodes/node-1/unknown"},
 		"listNodeEvents":         {path: "/nodes/node-1/events"},
 		"streamNodes":            {path: "/events/nodes"},
+		"provisionNode": {path: "/nodes/spare/provisions", body: object{"ssh": object{
+			"host": "127.0.0.1", "port": 2, "user": "root", "password": "a password",
+			"host_key": "SHA256:" + strings.Repeat("a", 43)}}},
+		"listProvisions":  {path: "/nodes/spare/provisions"},
+		"getProvision":    {path: "/nodes/provisioned/provisions/1"},
+		"streamProvision": {path: "/nodes/provisioned/provisions/1/events"},
+		"forgetNodeSSH":   {path: "/nodes/spare/ssh"},
+		"readSSHHostKey":  {path: "/ssh-host-key", body: object{"host": "127.0.0.1", "port": 2}},
 		"rotateNodeToken":        {path: "/nodes/spare/token"},
 		"revokeNodeToken":        {path: "/nodes/spare/token"},
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
 )
 
 func (s *server) CreateSession(
@@ -61,7 +62,10 @@ func (s *server) CreateToken(
 	ctx context.Context, r CreateTokenRequestObject,
 ) (CreateTokenResponseObject, error) {
 	t, value, err := s.Accounts.CreateToken(ctx, actorOf(ctx), r.Body.User,
-		controlplane.NewPlain(r.Body.Password), r.Body.Name)
+		controlplane.NewPlain(r.Body.Password), accounts.TokenRequest{
+			Name: r.Body.Name, Scope: controlplane.TokenScope(or(r.Body.Scope, "")),
+			Lasts: time.Duration(or(r.Body.ExpiresInDays, 0)) * 24 * time.Hour,
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +88,33 @@ func token(t controlplane.APIToken) Token {
 	return Token{
 		Id: string(t.ID), Name: t.Name, Prefix: t.Prefix,
 		CreatedAt: t.CreatedAt, LastUsedAt: t.LastUsedAt,
+		Scope: TokenScope(t.Scope), ExpiresAt: t.ExpiresAt,
 	}
+}
+
+func (s *server) ListSessions(
+	ctx context.Context, _ ListSessionsRequestObject,
+) (ListSessionsResponseObject, error) {
+	actor := actorOf(ctx)
+	all, err := s.Accounts.ListSessions(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	return ListSessions200JSONResponse{Items: each(all, func(one controlplane.Session) Session {
+		return Session{Id: string(one.ID), CreatedAt: one.CreatedAt, LastUsedAt: one.LastUsed,
+			ExpiresAt: one.Expires, From: one.From, Device: one.Device,
+			Current: one.ID == actor.Session()}
+	})}, nil
+}
+
+func (s *server) DeleteSession(
+	ctx context.Context, r DeleteSessionRequestObject,
+) (DeleteSessionResponseObject, error) {
+	err := s.Accounts.EndSession(ctx, actorOf(ctx), controlplane.SessionID(r.Id))
+	if err != nil {
+		return nil, err
+	}
+	return DeleteSession204Response{}, nil
 }
 
 func (s *server) DeleteToken(

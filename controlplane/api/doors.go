@@ -67,8 +67,10 @@ func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Req
 	}
 	op := item.GetOperation(method)
 	action, _ := op.Extensions["x-access"].(string)
+	reads, _ := op.Extensions["x-reads"].(bool)
 	door := &door{
 		server: d.server, name: contractName(op.OperationID), action: access.Action(action),
+		reads: reads || method == http.MethodGet,
 		route: &routers.Route{
 			Spec: d.spec, Path: place, PathItem: item, Method: method, Operation: op,
 		},
@@ -128,8 +130,11 @@ type door struct {
 	// action is the operation's x-access. The empty one, which is no action,
 	// is refused to everybody by access.Check.
 	action access.Action
-	route  *routers.Route
-	next   http.HandlerFunc
+	// reads is for operations that change nothing: every GET, and what the
+	// contract says so of by x-reads.
+	reads bool
+	route *routers.Route
+	next  http.HandlerFunc
 }
 
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -153,7 +158,11 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, err
 	}
 	n := noteOf(r.Context())
 	n.who, n.user = who, who.actor.Name()
-	if err := access.Check(who.actor, generic(d.action), access.Object{}); err != nil {
+	err = access.Check(who.actor, generic(d.action), access.Object{})
+	if err == nil && who.actor.ReadOnly() && !d.reads {
+		err = access.ReadOnlyToken()
+	}
+	if err != nil {
 		return r, d.turnedAway(r, who.actor, err)
 	}
 	valid, err := d.validate(w, r)
@@ -164,7 +173,7 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, err
 // refused before any use case heard of it. Others only cost log lines: the
 // audit would grow by whatever strangers send.
 func (d *door) turnedAway(r *http.Request, actor access.Actor, why error) error {
-	if why == nil || r.Method == http.MethodGet || !actor.SignedIn() {
+	if why == nil || d.reads || !actor.SignedIn() {
 		return why
 	}
 	object := strings.TrimPrefix(r.URL.Path, "/api/v1/")

@@ -25,7 +25,7 @@ func actorOf(ctx context.Context) access.Actor { return callerOf(ctx).actor }
 // operation needs none, and an old cookie must not keep anybody from signing
 // in anew.
 func (s *server) identify(r *http.Request, action access.Action) (caller, error) {
-	nobody := access.Nobody().Via(address(r), requestID(r.Context()))
+	nobody := access.Nobody().Via(address(r), requestID(r.Context())).On(r.UserAgent())
 	c := caller{actor: nobody, nobody: nobody}
 	if action == access.Public {
 		return c, nil

@@ -229,6 +229,51 @@ func (e NodeStatus) Valid() bool {
 	}
 }
 
+// Defines values for ProvisionState.
+const (
+	ProvisionStateError        ProvisionState = "error"
+	ProvisionStatePending      ProvisionState = "pending"
+	ProvisionStateProvisioning ProvisionState = "provisioning"
+	ProvisionStateReady        ProvisionState = "ready"
+)
+
+// Valid indicates whether the value is a known member of the ProvisionState enum.
+func (e ProvisionState) Valid() bool {
+	switch e {
+	case ProvisionStateError:
+		return true
+	case ProvisionStatePending:
+		return true
+	case ProvisionStateProvisioning:
+		return true
+	case ProvisionStateReady:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProvisionStepStatus.
+const (
+	ProvisionStepStatusDone    ProvisionStepStatus = "done"
+	ProvisionStepStatusFailed  ProvisionStepStatus = "failed"
+	ProvisionStepStatusRunning ProvisionStepStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the ProvisionStepStatus enum.
+func (e ProvisionStepStatus) Valid() bool {
+	switch e {
+	case ProvisionStepStatusDone:
+		return true
+	case ProvisionStepStatusFailed:
+		return true
+	case ProvisionStepStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	RoleAdmin Role = "admin"
@@ -922,7 +967,7 @@ type NodeEvent struct {
 	Detail *string   `json:"detail,omitempty"`
 	Id     int64     `json:"id"`
 
-	// Kind A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended.
+	// Kind A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended, provisioning, provision_step.
 	Kind string `json:"kind"`
 	Node string `json:"node"`
 }
@@ -1237,6 +1282,89 @@ type ProjectService struct {
 	TagMode TagMode `json:"tag_mode"`
 }
 
+// Provision defines model for Provision.
+type Provision struct {
+	// Code Why it ended in error, for programs.
+	Code      *string         `json:"code,omitempty"`
+	CreatedAt time.Time       `json:"created_at"`
+	EndedAt   *time.Time      `json:"ended_at,omitempty"`
+	Message   *string         `json:"message,omitempty"`
+	Node      string          `json:"node"`
+	Number    int             `json:"number"`
+	Remedy    *string         `json:"remedy,omitempty"`
+	StartedAt *time.Time      `json:"started_at,omitempty"`
+	StartedBy string          `json:"started_by"`
+	State     ProvisionState  `json:"state"`
+	Steps     []ProvisionStep `json:"steps"`
+}
+
+// ProvisionList defines model for ProvisionList.
+type ProvisionList struct {
+	Items      []Provision `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
+}
+
+// ProvisionSSH How to reach the machine. Exactly one of password and private_key is needed; both are sealed and never shown.
+type ProvisionSSH struct {
+	// Data Data folder of the agent, /var/lib/nullops if not given.
+	Data *string `json:"data,omitempty"`
+
+	// Directory Folder of the program, /opt/nullops if not given.
+	Directory *string `json:"directory,omitempty"`
+
+	// Docker Socket of the engine, unix:///var/run/docker.sock if not given.
+	Docker *string `json:"docker,omitempty"`
+
+	// Forget Forget password and key once the node is ready.
+	Forget *bool  `json:"forget,omitempty"`
+	Host   string `json:"host"`
+
+	// HostKey The confirmed fingerprint, SHA256:…. Another key is refused.
+	HostKey string `json:"host_key"`
+
+	// InstallDocker Install Docker with apt-get where it is missing.
+	InstallDocker *bool   `json:"install_docker,omitempty"`
+	Passphrase    *string `json:"passphrase,omitempty"`
+	Password      *string `json:"password,omitempty"`
+	Port          *int    `json:"port,omitempty"`
+	PrivateKey    *string `json:"private_key,omitempty"`
+
+	// Run Folder in memory, /run/nullops if not given.
+	Run *string `json:"run,omitempty"`
+
+	// Subnets Range of addresses for networks of deployments.
+	Subnets *string `json:"subnets,omitempty"`
+
+	// User Root, or a user that may use sudo.
+	User string `json:"user"`
+}
+
+// ProvisionStart defines model for ProvisionStart.
+type ProvisionStart struct {
+	// Ssh How to reach the machine. Exactly one of password and private_key is needed; both are sealed and never shown.
+	Ssh *ProvisionSSH `json:"ssh,omitempty"`
+}
+
+// ProvisionState defines model for ProvisionState.
+type ProvisionState string
+
+// ProvisionStep defines model for ProvisionStep.
+type ProvisionStep struct {
+	EndedAt *time.Time `json:"ended_at,omitempty"`
+
+	// Key connect, inspect, docker, upload, identity, enrol, start, active or link.
+	Key string `json:"key"`
+
+	// Output What was said there; secrets are masked.
+	Output    string              `json:"output"`
+	Seq       int                 `json:"seq"`
+	StartedAt time.Time           `json:"started_at"`
+	Status    ProvisionStepStatus `json:"status"`
+}
+
+// ProvisionStepStatus defines model for ProvisionStep.Status.
+type ProvisionStepStatus string
+
 // Question What the latest run waits for a person to answer.
 type Question struct {
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`
@@ -1395,6 +1523,22 @@ type Run struct {
 // RunList defines model for RunList.
 type RunList struct {
 	Items []Run `json:"items"`
+}
+
+// SSHHost defines model for SSHHost.
+type SSHHost struct {
+	// Host Name or address of the machine.
+	Host string `json:"host"`
+
+	// Port 22 if not given.
+	Port *int `json:"port,omitempty"`
+}
+
+// SSHHostKey defines model for SSHHostKey.
+type SSHHostKey struct {
+	// Fingerprint As ssh-keygen -lf spells it, SHA256:….
+	Fingerprint string `json:"fingerprint"`
+	Kind        string `json:"kind"`
 }
 
 // Secret defines model for Secret.
@@ -1777,6 +1921,9 @@ type InLimit = int
 // InName A DNS label of at most 40 characters.
 type InName = Name
 
+// InNumber defines model for InNumber.
+type InNumber = int
+
 // InRun defines model for InRun.
 type InRun = int
 
@@ -1941,6 +2088,13 @@ type GetNodeMetricsParams struct {
 	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
 }
 
+// ListProvisionsParams defines parameters for ListProvisions.
+type ListProvisionsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListPluginsParams defines parameters for ListPlugins.
 type ListPluginsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -2047,6 +2201,9 @@ type ApproveNodeJSONRequestBody = NodeApprove
 // DrainNodeJSONRequestBody defines body for DrainNode for application/json ContentType.
 type DrainNodeJSONRequestBody = NodeDrainStart
 
+// ProvisionNodeJSONRequestBody defines body for ProvisionNode for application/json ContentType.
+type ProvisionNodeJSONRequestBody = ProvisionStart
+
 // RejectNodeJSONRequestBody defines body for RejectNode for application/json ContentType.
 type RejectNodeJSONRequestBody = NodeApprove
 
@@ -2073,6 +2230,9 @@ type PutServiceJSONRequestBody = ServicePut
 
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionCreate
+
+// ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
+type ReadSSHHostKeyJSONRequestBody = SSHHost
 
 // PutTeamJSONRequestBody defines body for PutTeam for application/json ContentType.
 type PutTeamJSONRequestBody = TeamPut
@@ -2208,12 +2368,27 @@ type ServerInterface interface {
 	// GetNodeMetrics What a node used over time
 	// (GET /api/v1/nodes/{name}/metrics)
 	GetNodeMetrics(w http.ResponseWriter, r *http.Request, name InName, params GetNodeMetricsParams)
+	// ListProvisions Attempts to make a machine a node over SSH, newest first
+	// (GET /api/v1/nodes/{name}/provisions)
+	ListProvisions(w http.ResponseWriter, r *http.Request, name InName, params ListProvisionsParams)
+	// ProvisionNode Make a machine a node over SSH
+	// (POST /api/v1/nodes/{name}/provisions)
+	ProvisionNode(w http.ResponseWriter, r *http.Request, name InName)
+	// GetProvision One attempt with its steps
+	// (GET /api/v1/nodes/{name}/provisions/{number})
+	GetProvision(w http.ResponseWriter, r *http.Request, name InName, number InNumber)
+	// StreamProvision One attempt, live
+	// (GET /api/v1/nodes/{name}/provisions/{number}/events)
+	StreamProvision(w http.ResponseWriter, r *http.Request, name InName, number InNumber)
 	// RecoverNode Command a node again after the database was restored
 	// (POST /api/v1/nodes/{name}/recover)
 	RecoverNode(w http.ResponseWriter, r *http.Request, name InName)
 	// RejectNode Turn down the node's new certificate
 	// (POST /api/v1/nodes/{name}/reject)
 	RejectNode(w http.ResponseWriter, r *http.Request, name InName)
+	// ForgetNodeSSH Forget the password or the private key of a node's machine
+	// (DELETE /api/v1/nodes/{name}/ssh)
+	ForgetNodeSSH(w http.ResponseWriter, r *http.Request, name InName)
 	// RevokeNodeToken Revoke the token and disconnect
 	// (DELETE /api/v1/nodes/{name}/token)
 	RevokeNodeToken(w http.ResponseWriter, r *http.Request, name InName)
@@ -2325,6 +2500,9 @@ type ServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(w http.ResponseWriter, r *http.Request, id InId)
+	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
+	// (POST /api/v1/ssh-host-key)
+	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(w http.ResponseWriter, r *http.Request, params ListTeamsParams)
@@ -4014,6 +4192,157 @@ func (siw *ServerInterfaceWrapper) GetNodeMetrics(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// ListProvisions operation middleware
+func (siw *ServerInterfaceWrapper) ListProvisions(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListProvisionsParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListProvisions(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ProvisionNode operation middleware
+func (siw *ServerInterfaceWrapper) ProvisionNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ProvisionNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetProvision operation middleware
+func (siw *ServerInterfaceWrapper) GetProvision(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InNumber
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetProvision(w, r, name, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StreamProvision operation middleware
+func (siw *ServerInterfaceWrapper) StreamProvision(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InNumber
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamProvision(w, r, name, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RecoverNode operation middleware
 func (siw *ServerInterfaceWrapper) RecoverNode(w http.ResponseWriter, r *http.Request) {
 
@@ -4057,6 +4386,32 @@ func (siw *ServerInterfaceWrapper) RejectNode(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RejectNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ForgetNodeSSH operation middleware
+func (siw *ServerInterfaceWrapper) ForgetNodeSSH(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ForgetNodeSSH(w, r, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5294,6 +5649,20 @@ func (siw *ServerInterfaceWrapper) DeleteSession(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// ReadSSHHostKey operation middleware
+func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReadSSHHostKey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListTeams operation middleware
 func (siw *ServerInterfaceWrapper) ListTeams(w http.ResponseWriter, r *http.Request) {
 
@@ -5798,6 +6167,12 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/purge", wrapper.PurgeDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/recover", wrapper.RecoverNode)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/events", wrapper.ListNodeEvents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/provisions", wrapper.ListProvisions)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/provisions", wrapper.ProvisionNode)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/provisions/{number}", wrapper.GetProvision)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/provisions/{number}/events", wrapper.StreamProvision)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/ssh", wrapper.ForgetNodeSSH)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/ssh-host-key", wrapper.ReadSSHHostKey)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/forgotten-nodes", wrapper.ListForgottenNodes)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RevokeNodeToken)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/token", wrapper.RotateNodeToken)
@@ -7610,6 +7985,195 @@ func (response GetNodeMetricsdefaultApplicationProblemPlusJSONResponse) VisitGet
 	return err
 }
 
+type ListProvisionsRequestObject struct {
+	Name   InName `json:"name"`
+	Params ListProvisionsParams
+}
+
+type ListProvisionsResponseObject interface {
+	VisitListProvisionsResponse(w http.ResponseWriter) error
+}
+
+type ListProvisions200JSONResponse ProvisionList
+
+func (response ListProvisions200JSONResponse) VisitListProvisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListProvisionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListProvisionsdefaultApplicationProblemPlusJSONResponse) VisitListProvisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ProvisionNodeRequestObject struct {
+	Name InName `json:"name"`
+	Body *ProvisionNodeJSONRequestBody
+}
+
+type ProvisionNodeResponseObject interface {
+	VisitProvisionNodeResponse(w http.ResponseWriter) error
+}
+
+type ProvisionNode202JSONResponse Provision
+
+func (response ProvisionNode202JSONResponse) VisitProvisionNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ProvisionNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ProvisionNodedefaultApplicationProblemPlusJSONResponse) VisitProvisionNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProvisionRequestObject struct {
+	Name   InName   `json:"name"`
+	Number InNumber `json:"number"`
+}
+
+type GetProvisionResponseObject interface {
+	VisitGetProvisionResponse(w http.ResponseWriter) error
+}
+
+type GetProvision200JSONResponse Provision
+
+func (response GetProvision200JSONResponse) VisitGetProvisionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProvisiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetProvisiondefaultApplicationProblemPlusJSONResponse) VisitGetProvisionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamProvisionRequestObject struct {
+	Name   InName   `json:"name"`
+	Number InNumber `json:"number"`
+}
+
+type StreamProvisionResponseObject interface {
+	VisitStreamProvisionResponse(w http.ResponseWriter) error
+}
+
+type StreamProvision200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamProvision200TexteventStreamResponse) VisitStreamProvisionResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamProvisiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StreamProvisiondefaultApplicationProblemPlusJSONResponse) VisitStreamProvisionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RecoverNodeRequestObject struct {
 	Name InName `json:"name"`
 }
@@ -7672,6 +8236,39 @@ type RejectNodedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RejectNodedefaultApplicationProblemPlusJSONResponse) VisitRejectNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ForgetNodeSSHRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ForgetNodeSSHResponseObject interface {
+	VisitForgetNodeSSHResponse(w http.ResponseWriter) error
+}
+
+type ForgetNodeSSH204Response struct {
+}
+
+func (response ForgetNodeSSH204Response) VisitForgetNodeSSHResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ForgetNodeSSHdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ForgetNodeSSHdefaultApplicationProblemPlusJSONResponse) VisitForgetNodeSSHResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9111,6 +9708,45 @@ func (response DeleteSessiondefaultApplicationProblemPlusJSONResponse) VisitDele
 	return err
 }
 
+type ReadSSHHostKeyRequestObject struct {
+	Body *ReadSSHHostKeyJSONRequestBody
+}
+
+type ReadSSHHostKeyResponseObject interface {
+	VisitReadSSHHostKeyResponse(w http.ResponseWriter) error
+}
+
+type ReadSSHHostKey200JSONResponse SSHHostKey
+
+func (response ReadSSHHostKey200JSONResponse) VisitReadSSHHostKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadSSHHostKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReadSSHHostKeydefaultApplicationProblemPlusJSONResponse) VisitReadSSHHostKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListTeamsRequestObject struct {
 	Params ListTeamsParams
 }
@@ -9686,12 +10322,27 @@ type StrictServerInterface interface {
 	// GetNodeMetrics What a node used over time
 	// (GET /api/v1/nodes/{name}/metrics)
 	GetNodeMetrics(ctx context.Context, request GetNodeMetricsRequestObject) (GetNodeMetricsResponseObject, error)
+	// ListProvisions Attempts to make a machine a node over SSH, newest first
+	// (GET /api/v1/nodes/{name}/provisions)
+	ListProvisions(ctx context.Context, request ListProvisionsRequestObject) (ListProvisionsResponseObject, error)
+	// ProvisionNode Make a machine a node over SSH
+	// (POST /api/v1/nodes/{name}/provisions)
+	ProvisionNode(ctx context.Context, request ProvisionNodeRequestObject) (ProvisionNodeResponseObject, error)
+	// GetProvision One attempt with its steps
+	// (GET /api/v1/nodes/{name}/provisions/{number})
+	GetProvision(ctx context.Context, request GetProvisionRequestObject) (GetProvisionResponseObject, error)
+	// StreamProvision One attempt, live
+	// (GET /api/v1/nodes/{name}/provisions/{number}/events)
+	StreamProvision(ctx context.Context, request StreamProvisionRequestObject) (StreamProvisionResponseObject, error)
 	// RecoverNode Command a node again after the database was restored
 	// (POST /api/v1/nodes/{name}/recover)
 	RecoverNode(ctx context.Context, request RecoverNodeRequestObject) (RecoverNodeResponseObject, error)
 	// RejectNode Turn down the node's new certificate
 	// (POST /api/v1/nodes/{name}/reject)
 	RejectNode(ctx context.Context, request RejectNodeRequestObject) (RejectNodeResponseObject, error)
+	// ForgetNodeSSH Forget the password or the private key of a node's machine
+	// (DELETE /api/v1/nodes/{name}/ssh)
+	ForgetNodeSSH(ctx context.Context, request ForgetNodeSSHRequestObject) (ForgetNodeSSHResponseObject, error)
 	// RevokeNodeToken Revoke the token and disconnect
 	// (DELETE /api/v1/nodes/{name}/token)
 	RevokeNodeToken(ctx context.Context, request RevokeNodeTokenRequestObject) (RevokeNodeTokenResponseObject, error)
@@ -9803,6 +10454,9 @@ type StrictServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(ctx context.Context, request DeleteSessionRequestObject) (DeleteSessionResponseObject, error)
+	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
+	// (POST /api/v1/ssh-host-key)
+	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(ctx context.Context, request ListTeamsRequestObject) (ListTeamsResponseObject, error)
@@ -11002,6 +11656,120 @@ func (sh *strictHandler) GetNodeMetrics(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
+// ListProvisions operation middleware
+func (sh *strictHandler) ListProvisions(w http.ResponseWriter, r *http.Request, name InName, params ListProvisionsParams) {
+	var request ListProvisionsRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListProvisions(ctx, request.(ListProvisionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListProvisions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListProvisionsResponseObject); ok {
+		if err := validResponse.VisitListProvisionsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ProvisionNode operation middleware
+func (sh *strictHandler) ProvisionNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ProvisionNodeRequestObject
+
+	request.Name = name
+
+	var body ProvisionNodeJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ProvisionNode(ctx, request.(ProvisionNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ProvisionNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ProvisionNodeResponseObject); ok {
+		if err := validResponse.VisitProvisionNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetProvision operation middleware
+func (sh *strictHandler) GetProvision(w http.ResponseWriter, r *http.Request, name InName, number InNumber) {
+	var request GetProvisionRequestObject
+
+	request.Name = name
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetProvision(ctx, request.(GetProvisionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetProvision")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetProvisionResponseObject); ok {
+		if err := validResponse.VisitGetProvisionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamProvision operation middleware
+func (sh *strictHandler) StreamProvision(w http.ResponseWriter, r *http.Request, name InName, number InNumber) {
+	var request StreamProvisionRequestObject
+
+	request.Name = name
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamProvision(ctx, request.(StreamProvisionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamProvision")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamProvisionResponseObject); ok {
+		if err := validResponse.VisitStreamProvisionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // RecoverNode operation middleware
 func (sh *strictHandler) RecoverNode(w http.ResponseWriter, r *http.Request, name InName) {
 	var request RecoverNodeRequestObject
@@ -11054,6 +11822,32 @@ func (sh *strictHandler) RejectNode(w http.ResponseWriter, r *http.Request, name
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RejectNodeResponseObject); ok {
 		if err := validResponse.VisitRejectNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ForgetNodeSSH operation middleware
+func (sh *strictHandler) ForgetNodeSSH(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ForgetNodeSSHRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ForgetNodeSSH(ctx, request.(ForgetNodeSSHRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ForgetNodeSSH")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ForgetNodeSSHResponseObject); ok {
+		if err := validResponse.VisitForgetNodeSSHResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -12083,6 +12877,37 @@ func (sh *strictHandler) DeleteSession(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// ReadSSHHostKey operation middleware
+func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
+	var request ReadSSHHostKeyRequestObject
+
+	var body ReadSSHHostKeyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadSSHHostKey(ctx, request.(ReadSSHHostKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadSSHHostKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReadSSHHostKeyResponseObject); ok {
+		if err := validResponse.VisitReadSSHHostKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListTeams operation middleware
 func (sh *strictHandler) ListTeams(w http.ResponseWriter, r *http.Request, params ListTeamsParams) {
 	var request ListTeamsRequestObject
@@ -12415,263 +13240,284 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7H39c9s4suC/gtK9qnnvHS07n7vj1NWVN8nM5ibJeO1kpuomORsmWxLWJMAFQMt6qfzvV2gA/JBAipQp",
-	"O3m7v8w4IomP7kajv/vLJBZZLjhwrSbHXyY5lTQDDRL/9Ya/LKQS0vydgIolyzUTfHI8ueRwqy9ifHpJ",
-	"xIzoBZCczoFcwUxImE6iCTMv/qMAuZpEE04zmBxP7BeTaKLiBWTUDJzR27fA53oxOX52dBRN9Co3byot",
-	"GZ9Pvn6NJm/4m8S8iQPmVC+q8VgyiSYS/lEwCcnkWMsC6mP/m4TZ5HjyPw6rXR7ap+rwTeIGf0uVfn0D",
-	"XNdmWQBNQFbzmHcO8KWDN6/alv+obflvWcZ0OfYaSFJ8WB8ygRktUu0GzOgty4rMQSdj3P7rUTkV4xrm",
-	"IN1c73HUILDwf7uCC8e1U5wVfJMiPiyAyIL/oAgvsiuQJQU01yAL3rmErfs7h1iC7tilwhd23mdtfDeh",
-	"hrxtKvPozgB9B1qyWP0kRbYJ1hNOFqKQ7liRSy0uScFTUIrM2Q3wtoM2M6PVlzITMqN6cjxJqIYDzZAU",
-	"NonVLeaD2FzKe7HsNbUWd5j4d5aYoxSirhnjoDTRC6pJRq9BEUok0IRepUDiQt5Ar+VJUCItcNy+qHJr",
-	"O6u+/GqWLEHlgitAXnkqxVUKiMFYcA0cDzzN85TF1HxzmNs3/ufflcDz029uPy7O2ATKGcwKBUlEhCQz",
-	"ylKwHM19aQY+yXMpbmj6E4MUmRtNEma+pumpFDlIzczqZzRVEE3y2k9fJvFCsNj+yTRk+Mca2ko8Uinp",
-	"aoILdKxrHYG/2itiZhbygyLmu6n5IKVXkAaH5u6Ibzyojlv58EqIFCivVvRlAtxwkT/8d9HEsqVJVL4c",
-	"uS1OPofosZrlD8848aXqZXH1d4gNo7k9mIsD92POckgZh2kT9LWXDliWC6ntbWtofTJnelFcTWORHfIi",
-	"TUWuyv/74XBJfkjPkTqRGeTOZEmZVqTgmqWEkhykEpxQrpYg1ZSYt0Sh80IrQiVUGFORe8n/H5KLqxWh",
-	"PKn+TbU5cU0ash83SKiL1pswC5BXLkWWB6jrHV2RhUgTImEGEngMKiJXhSZccCBaEErstTDd5D3RRAO1",
-	"a2sO+vtCkIyu3A6n5HemF4QD0wuQBL8hXEhSKJCKME2YIsuFgBuQZEEVmRVpSmgcG4akBcIygTwVqwy4",
-	"fkFokjGuCE2XdKXMPMiveh80w0dFoS8UxIInqiE2/Pn504bg8PjZj4+PtgkP0QQ3MuS4r50Sh5yhB+Tc",
-	"XqJjnI8iYfo113KFHzcokcYWq18mcEuzPDW//jHJC00UyJswF4jMV1b63Xyi+95t5ihqytLA3U5ikYDh",
-	"3pSkTGkjRxtWo14QjmREyQ1NCwgS7SwoLpgTTJNEGqJjmsQ0A2LeDA7Bks0B3mhF8pTGQBhHmjULC37t",
-	"sLsGUQdNQnMWhKghGFD6giUtvF2566OTTxhEn9lXzYUH/+ixkXhBGY/IkumFKDSZ01yZfZUoZFw/fzoJ",
-	"Sp11KkeNgxqqtsQRedKKKnp3u9g4CZ5G3zKlN0m0PHb9eGVF7AH2UFPPAnBe3xLO17rasxInazqgtPLH",
-	"JVlSwwo1oWkqlpAYijb/vKEpSyJyaWWTS3IlxTUSs7+bxTUCC0cxqLAyTIhscCG/gWQzJ01tgg+4lu7P",
-	"5jr/KpYko3xFzD1F4gXE15D0Qn00mTGeMD4PjHqiSSaUJpQsCp5IO2KJuebS8ko23NiZI96hZGg+i8qB",
-	"Q7hbJwmj0oYZBocl2EPeAyJmmIuU8euusYhBxuoHRcyLkTmBC7gNc5HrkBi3tlmkE49ft5P6Smp4CkHi",
-	"pUH5ueGoTK/qsiGOW/BrLpbm/C6p5FZWjCXTLKZpkBZf+sM4UKC2fKJ5wv1KYglUm8sjgRTwD6TT4Pyb",
-	"MncNCV9CbB6yXHiNZFNi5qCXQl6HHzpxsH2rVuXdgHnTkDToU6OgFdKpHl0s8Kx8Ec+Rke+a0B2AnG1A",
-	"3EkbCakRfY5qQLgrhTkv3HXbSXpJYBUhjyJ+vSql200OGC8on6OS0F9ssmdit2+uVkFktUliv3Ij6HAg",
-	"gpPlgqIsPxeMz80PQpIlcE2WUvB5kIkBv2FS8Kx5xGrPb3MmQbmdrGsZwJ32ICETN5CQmZAkpfG1kQcN",
-	"07hhehWRqxUxulsuhcHpD8qsqzbxD4rEhuqKnMgihReEXimzaqasMNlg750wNNdwIWHb6fvJvVYKktuM",
-	"rdEkhZkeZk9I4caaB7oGf4svdR1SLpL2BxdiNjPIv1CMx9Cf1jzxX9yAVE2+UbsvHb6Cs6Mo7L7s2uDf",
-	"/Hv2mwJ6fFBAKRxKoMlq0DGScMP8lprk+rMUS4VCNAEaL4g92C+MBiOWIInRt5kiIk3WSK5dopAhc/J7",
-	"tNZ4z0JKtZEqZMGnwSGc1tFfej63H/wVaKoXIcJTmupi6zAVyzu37+OXkKuLRHAIE4R9roWmafiFQhU0",
-	"rfP+CmeiuEprCHMmra/RxJHgYAD85kh3m26PWo8zg3mKbvK9EmQ16gmckch5AGpQaoKktpcaXhucvXE1",
-	"RPW7xTOM0CVb4eqlFbaGCgg0sVyibnFZ1zNSweeGm2d0hbY2b7dnGi206kWpfzIdIaP3vHmotWbtztnu",
-	"aajYY593c8mEF5crf9TjP68bFt9Y5Rq5UlTxAEVikQGZMan0C2uFs6bHli0/q233KOpmo32WXz8PYSQ3",
-	"PXdmYxnj5b+DVpyGrkPn5kY2lEuuYWVxqSCFWKM/wlMuETxd1ZhWRY8GHptEhJzbkMvSyAVcEHNDoT1R",
-	"CpFFVrXm9heKJl0tiMqphCZpGaRYw6Vhx5Sglk1T83udh3aKqm1Hvft0jWHcqImS+zNubDDvmj6G9IyW",
-	"njxPV1YpxGsUFcZE2F+cwSKaxJTHYP9EIc5/gPIcMrgivra34VxoDTyo2L1is1nYc7IUxHNSNSVvjJDK",
-	"4gURMkErYSLiwuwDjXUKxURkqSj8CZKwmbOKb1roaZJY3aUXXk7dItBmG8CMY8WN8bZ6BJovcFgGjC1W",
-	"ll0uoO6VQLuTAzI6k0SaDPoWNz+16qr1OjpTJrqR8QBPgd9MT389+zDZ5iTCIfpod9ew2k625qXIQ6vP",
-	"qEgLm7v/i9COTlRkeYqlDDEjV+aR4SCME8oFujXwzU0qcUjpL7c7TOzoSRDoMTOTfg7aB+yxGodo16a2",
-	"56F+dj1N9/Vr4CkeR6GWlAUMna26rRVQ+kv5A/WdniKxWbSXhteNll5CtDNHZitBzlwbo8aUE/OzZa3i",
-	"BmRSoMHM/NhiNX7dlJHWTBKUX8SlJLhp+XLa9AWdaZAXC1FI1cpczOVfatmbwss241IiMofp/nYnIxeo",
-	"sAKBjy4E99QQkKZSGkMf0fG0fNEa5rRksW5zveNH4dUWMr1QxWzGbkMWEKpRXFTkChaMJ154mlb+UuRR",
-	"5OPZW+vAseFmQoY8U2FJxoG4sZJyxY2tedCuwTGqE0yIaGvENoYIVKfd/clAtVlOi6EG7V4n5AwZac31",
-	"rQi+T5SwXhn8rpRdvb3rBTmKnM8clY+oYciqrKF/et5QlY56HL8tAYf147h2l1IFxD58QRZCuSiJTWqd",
-	"1qTlqf0A3V6lcJGKmKZmBLsXv5zHbi9dasgYR3eNh6VKEA6QGD1hLilHR7QRIsWyj67gwLWFvM6pu7OD",
-	"huEWFmzV/PDDAQpw4yytrd4voJptu7LzU2UhXdtNm50xA6XoPPxMuXCe7jOMQ1cDBZdlpMVaHFrPtc18",
-	"cNgeVj1z0U99Vu91o/duoRuKigSl7hyM0SI9bTPhb5iuuw3SM/0XvMqCrLvtSteLIrvKJQsuIXytNS1w",
-	"Hka4SxelgAvfCu8xbqwmAvd3Z/1sWNTA+LfXtzTW6QrN02LmnSgYwFbn1RuKzw5WtmEui0F2rTUQtds6",
-	"nV27EQZJpbay8wIfWktG9bfSIs+R+3mHeEiitiHy5UkrCjQMN19r6kW1bzM6hzOYDUTdTyxNITEC4NXK",
-	"BvIIrqVISZ5SDoRqouhNwLKRsDmo8GFmXEHsGPjmxZJTrUHyFm/vnCkXYBZ4mAvFtGh5rOm87feLLMyc",
-	"+3pyEbTjKJ1v+A1wv4c1FpyzgK+rxoZlvAg+iOdSFPlFItkNyK43ukbHgIj+3MgwIQz8CNqp8qKnYyVh",
-	"6rpXfI59ddj6XpnBA8sDPg/7FStozPNi2Fw/n34MRgUJpVsvpGuQvCU6O2U3cGGkStF2jFIx78J4Bpkj",
-	"sh6gFeF7XxY87oSSWR6dQ9c6XNDPXQJfSxjiQkuwuQOxgc6ocZAsMZbwcBQXYuq/wGqMa/odVRrkL7Da",
-	"7vRrvYJ/gdWZ0C2BeF5U6uP6NYNAsksAnP+0Q8KpiWGbMEuGmVu63Pi7+4qXC6rvQHhhr2xpZcPRw4Bx",
-	"IoqXDqSNqJsVaTjk7a2Yv3XGpLUrYUgYtLQSxoYCaoZWxKCRiKJ0meoFU0Ze6xlF4Fh2T7oreLtzPowH",
-	"uO0hlVe+7XrCCcrhOEAQGRa2Yxxtj6YAn89a+HTwyLvXQ6utuMem56b97IByAvRG7JNNptiQ6pZUERRZ",
-	"IbEGP6ZDlgj0U2dUrtrH5rC0UfTeWEONNFnwBGTroIWCLhcVmmCCO7UT7cLO7JjlCH08PrtPVrIMi5cK",
-	"iuWgDgZBCoAdbOlKzsKWb6bylK4u2s3crXGXIt0azHBm3qkn+OzIZ70Nub5YtwI/+Fbz8DvQNKG6yAYc",
-	"HERGb1uAfbtlbsniU8FCh/AdUK6IuHHnUGkJOl5g5BVz2SPkkupLIniECnMO9FpNycvTj4Qpo5fFQoKK",
-	"iJVgrKKmzQ9mOCMilj+RHCSx8TMBT/SQMM/e8nucFxcZvR0g7V/MJEA4uD0FigmoIJFD2aAP9BL0vKRw",
-	"fOkC8fuuZykZhgz0+2SQXG1f3gBQxy0L+oL1XYp5WRS619vrblhdCsYegzURubbscknVdHUwr4Gw/XCc",
-	"g6ySNeq83hyaAcJ17aQFowqteLFJWs6J8ILQKuJHcPydQeke2e7ucutt32goJsOlkvWNDS2zoIenTWNI",
-	"H4OhAHXYCYXKiwE55g3LtE2Qx2T1Zkq4nasDgmcNCDRxec74PAWSAVWFBOfvkkCuIbduYr0U1uUVkYzx",
-	"wnBF/3NCVypy/jD8bSEBSCa4Xqh62pSkywn6iQrMFDEfBKV2XyRhPevw1ftzgnnXGGDu8pieHpF4QSWN",
-	"NUjV9FbFVOoDCQkoNudNj9XTo5q9bPL//qAH/3V08OPnf3d/HHz+chQ9+fNX//t//O9/C5HUDhb/NBWx",
-	"Vx1754hcpSK+Dmkgvy9WhGmisaoAFyg01pzPNDWnb75wcfrWI3xMqE0mc7n3pQvTxmY1HJ4SMCFO0RnY",
-	"6yOYRnBVsBZHTG2wsN6S+FCRraEZ1r5Er9KefrVQMgPEGpKLprtijaWtcmuzxZAjIwggVyuDrl4YeCwY",
-	"nxNIFUaMa1koI+1TbaNGUSGgcTj3lNWNlJ15B+WLnco9YPbYRS6FmF1g2mKLadi92OmpMfzk79tBdEJi",
-	"Q+uY0Ai2qoUBjy4kh4QkTd9rIzRf2BTIC7ealmAM0NrbtbbZBs/9u/sKCsJJahHy5q+LKhlnmCfMMO1r",
-	"4BfXLTacG6Zp2mtJv9k3B/rWNqKY/HEKIqfOq5oHOXTDmFXZxPih8elNkK1XJaoFFTx/uu1qrA3VtkZr",
-	"Wd9g2R0oDSWbnxgd/yoFshQyiYgq4gWhijAlUgRiywHIIFm1hBFpQRLhy8A4bn0dHEbV8kG76KSZPBq0",
-	"wJVDlQlmrWDbJfOgdg82d7wQSh/nQtaDW+ncxwEDX7vGHx1NHx9Nn04fPT1+dnR0tBZ68rxJJU+2p7mN",
-	"nXLQxSxfu0uHnP/15ODxs+c+MajOQt1PFgJsRtCLOW1us6VEV+/T34bYV85N1MTcQqSJaqFUlCPKLJAc",
-	"RJ6GpQIfmhwI3/wv2MX6Y1cV+VpWOEzrvsIhqEPFjaQj9xGjyA6KnCxZmpIFvQECWa6ZkR90ZBDJxZVI",
-	"VqRQRhFysEMpqkxyXC5YCkSJDKxQscCCBAR40j/tsTVHUGm6ctdsb2/buftmq2XJxsX4KTrRcK6p1Dtm",
-	"LQWM7t7croXNVDJkSJXNYKKqFIf7AvBry9JfcynSlghckWWUtxQlgFsaa5uUqwWGqQsrSGY0XjAePise",
-	"h9vQUwoRAQVuIZZmrhh6xJZa7NmRonI/bVjE+oF39KFsu2B72HCuGW+7i3WhPBvlrjSNCwXEE4/pRyi/",
-	"RyQDHRG14rH5B7UiSxIRL/pGxAppzk1X/hNuxHX9n66CGQ5/ATyxdTT6Hs6gP8wiBS1IuNVOdIzhdqlw",
-	"u7+gJ+/Cb3FkhkQh51ShjIMk1gdNYpqmCvmqF7aOgvCurIgb6X5oyX1BjgwXdqFCPa2fmUiC0QQhLNp3",
-	"y4W0gWQs9O0Zc8Njq79noW9X1XNMATAqJcAX9mZDm45lai4jc5hYOEweHD3auf/N1iO+GQdrXXoNewPC",
-	"9JDnUG7r2pEEYpaAIvQKg/oR8KEQPXV9MUuFkBcZu9pE+k8SgJiXyBWkYuksa95yZBDKXJGvxDGkR+Rn",
-	"9pdGhsDzPz06+vOfjdLbnSSABtG++cLPn2xNEC55MNIcU/UMYSHVMbn8L8HhmMwkvZySX2ClnFP60ofl",
-	"XaLdcNkcRytIZ0SLNHG7rK/xyeNQJZ5GJnfjys+MrIf+K2t/mpmLoZbDjTUg6TVwn8iNME7ZNZBHj/88",
-	"NIVbFvwi9ZWQW0p0yYJjMURyBQ4cS7oiVKNAFs4JEQQHbazm0dH2rBBzMQ7w7HygzqeT0ds39oMauCvp",
-	"PnymNnLZwIjF1mhUJhi5OiQYguvMoVjD1qyGamb9ZglT1tr0ucWQfl6pK2vMp7s2Tk1L6yeLfgshVL0C",
-	"ohqlI9xMbdzvt9J4eB/e6Ya/+VvyH1+Ek7mQqaFG0PBvFKpvlJYbHQv+DfU4ryVjrQUURJYv6YVQYK+L",
-	"pua6Zy91fWN1vIbo7JQqtRQyeYlX89Cku0JKCBh5Hz/dnjrm5t367eNtwpBfRG3M4EZ9YPmwLXo01CuP",
-	"lN7PR5+DAcI++71/ijrmwe+cRF7dAvUcwrCRx87UN3+8BNoo4fx+NF9bYl0As792Ml3zTq3gbOAmFaHf",
-	"O/ztOG0XwbgkNtUmQYdYk/O+upKY6pgoemPExKUo0gQLxjslwEVet8UTVjP3y3qqJ931KJFsR4/KjXSC",
-	"YbDayIV1L2zNcc1rR7MP3W9uxT/o2sAualBH3k5HobVWraeKs3cDd653eGX1tcwyF8cTkTwt5lhYI3HW",
-	"MZoGYt7ck76F0T33cSVEenlgAAZUYC99MeuF13E321OOzVt+kZgM5dA1gIRva+itbulV4Nc1nN9OzGsh",
-	"9PoS3/1qotn1B+qx9OXg41U093T5UdnbrTM58c4C+h6E8GCFuK4T+Ft1xMPay5jVQNs5jeejI/BNDKX2",
-	"a9iwpmLFpuO17gBOHcfqXgum/I1FuFhG1splhFw0f9E0BYkaswJolKDuszqkq1BoeW9GW0tjatTkq6tc",
-	"Ds5RvzvDUcAYlt11otqfkfe0XpVhqNWMKULVNSRY/x+jiclJaSkyTy+vYXVpDUiUr2w6A/pizIP/hf+8",
-	"fEEo0SIFiZETRAth3/jPy7Lm3oqgzWP6iZ/UyshSCdanQ7RAV0+jqOz0E58E5PMrliQh79lbtKJZ8nWR",
-	"rFmhNEa/LVyabom69QJ8m16IDlMLpkBe+EjgkPUQYYtFSn8+/WiXgd5lt7iyU4G6xnDLhgHp6aMfnz45",
-	"erq9KiHMQMpQSKEr27ZuXTOHFqshMr0gmZDeam2D4K5Aa9c6ayQg1ctT90PV2GiqiDIgtaNVzS0iMdAi",
-	"Cyqz8ab/2nVWz4Cq4FWTF5tGma0WkwFmnNZQA1muqJfj2b0eZkheYNvwuVfF6zvjnsoXu29KlrVVCOko",
-	"md6ZRG8fXmB5nP559OEonnKq9YH9wu1wtTuqAlA7WEe5myyC9nklmQl2qOq0E4WUZFB3LzqfQJdNqk4L",
-	"vRQTi/xBtVvXkzQrmmjSQB/Uj+7YG6JZ9XLuuQE7ttBHyR2VJjojtH1VkIHRgrWuFesFx9AjqFwAhBvg",
-	"B9Vi73nAPhVtjsY202UtFfTODSK296VoM09WNDSOirutXlVHyLANnZRiLmmmpgPjpcqyV+EwYnu0whGZ",
-	"dWG/J7Nvihzh1nZjGh7rcdJDm3BVdoCArZfpFDqINFT70feVCwAaYzpRJkaiG9IDbz1o3Tz066sF6cde",
-	"VCq3HOSMhohcvM3ujj8MjeopA6ZUod8pL/QgmwbWgO45R16kKSrheugnKV0FkfYWf/eRNsjgnQYhwQdo",
-	"+liPUcouCE3TQRuwX1Tr31ZGpF6xoaVcxmnluN5DCdnGfdXQvV28BVa9jGr9XDZebKs6uy1pbNeeRz07",
-	"n+xaqXKnW3VgAxCHU2fy7VsBoFpcE7xbs//ddKMoDo4a96g52Bn6qA7rhVwy3+PB0OhyIdJm01MsMFBk",
-	"ttoAlqn3bRIyukIjUU4VEni26SwZ8TRNyVugN9hnwYXAXwPkvk3rWkXA/Rabvb9TsqEG+ScdNDC+utOv",
-	"3mFJ5H0UHvdu1zYqB1AoahF7+JJ4IYRNMQFOcHhm+32tndZWg0dX4cCaC6pvKdV+FQO7Y9bm70Ixoe66",
-	"82tq6MF24BAs/1brVtUS61j1aaq1eyn7TGvheylvOkKrLtL9RaFaK+pwkrjLSmhpk4tfvyhzupEfLenK",
-	"c4E1MaZGw2isvxiWttGWhuMbc2N3IOzOEpV1LlNhe8CZhfnV9GzhNnLf7YyuLiy8thRxKt1RrdEVrn93",
-	"QCfBBjXh3Pw1VxcX4bTwXcp69Wj9HRGqyIxiepReALra1jx2d+kOPqzx9127dDcEXoePGknXaLUko6rG",
-	"kZ28QQ8tnMK3nwsSvDllYub7Fy0k1lYo20gd2/8lka8AFpEyMWhdN9OQ5bqlF5eYaeDetYGp9SJNXIYw",
-	"01PyBpGS2Vpz1OZ8udr0FBvX4kepaPS/btz0Qxtu4DaGaXsw051tI0sQmbX6NkTo+VvQBJkwOvYE5vX1",
-	"ZyD12I3mxI+Qpy8XwgpTt7pMwvS/JwJsO2gzexh09Zj0zacW/QMbFnrHSci/qqvbaCjfQOgGMXBS3zXV",
-	"rmW7+6I/pH0bsC2F+eyxLeHmvqvDKqqOQ+uZfKOtpY2m6a+zyfEfA7pIbqb617u9dlQsuejbHbRfOMv2",
-	"cXjYcNgk0ko8kUJk5vqnfLV+599/7HoTbPV/b2+8uIn1zx7vY+idFQHtT/M8A5ow7uxww/wTPpO4/026",
-	"0HqoH6Q1F98bv6u0o2fPnjzb1sOx3dC6UdVLap+xH4Lbuk5SE7nMkPKm2VC0XOWT59sbTUoo++o38muO",
-	"euxO6oscJBNJL09FOE0nHoykHXARgvfngY6X7cDsW869OgajuFjOaj7WtVZiBUt1o/NUPRB3i3lwQdVF",
-	"PaVgc4RWF353Af5Wu6MRP1sehu113tXvp1tbdFQCIMyMLNjGYJ4lCvbJO+0Uwz3+Q01WHq2bickod/oE",
-	"ZVSbKHdeAoyUAiNiqxxsEnpLT6TjZ8+ePVtLVH72ZGskQZ2mmis7TSnj5K8fPpy+IKkQ+RX2Vm/2ZW24",
-	"hCuaDsoQ1wC5csVShYTEV6lu1MX78flmX4ylZBp+5enK+pTXKHq9EVQ3ISASuuhgdNNd31CNitZ7GO/K",
-	"QcNbqVk5h4gDNgGvibyXQtpqJrVb7HE4wm8jtsvFF1ZfPv/Tn/70+NHz7surP7uvvApjsHtXGdmnmmJG",
-	"tlPeg1mjZ8VI8dbD9dtZ1Umr09ftXhuiBZT14APqZy//1Q6d9r2+2GKQvGNT+f7N3Vva895Pl3hf9j7Q",
-	"+70qnVcBai1yvN79PZw3Zyl2lFu54HdognGOkTyba5gDB+l8wt3ANd//7N/+GpVftjBgDBnAZIIhR6xd",
-	"msqTwSe8f2KAk8CqLdVTsWpTt0P25xoch1ROSfMFvYJm/qj9lRcZSBbXSumu/byAWyMUUgXPnxYy3Asj",
-	"dXd0/TpwIYj+X1v1CzdG+97HoG5Hn3clcF9FuJLUTk7fXHz49ZfX7yfN4r8nB//3s/nP0cGPF5+/HEXP",
-	"H38Nlvu14w6XU3c/WGUh/XoNj2fPnjzvlio3JbavrWDaRdxSJQfpg8dWacoNE0Zh6XbslPnHCOu+Q9+0",
-	"3UK+7+4IHRQl3u4ZdVCuuu71roq6KD/pWr4b2NmZBl/fp0aODEYI4jWsBvrMDGPcTHfh6cp5e31iDaa4",
-	"UE7gNhcKkp79mp1nygHG77i22A4EjMM1WyKCRlPU/WLH6KnUry1RdwOiOpVs5pha5A001HjNpWcfGmvd",
-	"9FN1rXHvto2S71XXnVqI/JDmbN0k8axHwY2SIzZPi9Hopu+ojhdErbimty/MuUmpWpDM/AoK3REup/yQ",
-	"HJAL0rSWzIDqw/9cq2IWTI/aMcNi02ubM84hIZrO0b9YK8Rknbk2YxGDszcNIuG13ZV/h1M5tjLq0U0j",
-	"wxLMexlG/JBd29gpkWO4owT4zd3SFWYsXWPFg5bM9WbBm8fPHz96+rR/ueR1A7+tfezH7tNuy3fc3L02",
-	"xJXQi0BYoyj4mr/i6TbXSgIG/xcs2RIJkjHuUiMf9cmM3GvCzqboMoAI7N3QfQv1XcQdfUP1S6sP3Uig",
-	"SQ+bqff47BwC7QSklhiIBc1z4Krqx5FLEYNSBHiiXhCaLulKkauVZ+llQJON1PU1+Sj5u7iKXCFGpghu",
-	"DuNLli4gxYxnRb9YJGDLy1batpkFWzXdtNgib0RaZLszi0G00ItTeHS3uV63h433LhtS4+qjGILXrHeB",
-	"6k87ZPV+Z4Gsa/m94dtUjVhypCrP1hYmiccGs5FITDPo7m9pOX1HyO2VFEuMXnaVnRWks2AIC9zmTMKw",
-	"Eo++5lcgetYWwDUn/grmlBPa0qmnp7l+F9tmyPrcsCU3Bm1AIPL1yBx8K8R1UMhO3Tt6F92Lwv7ukGdw",
-	"SLYzjrGlTp/b3zjqs+rnKmhXjx0TCWeDjuBzglumL9bGq8lWjOeF3poNvOZhLrOICVXEFdyMKp+3IgXH",
-	"JnM3jfr21aZdQa/NDuyuVr+/QStO59K8o6qG2Oc7ZgtmoFQb189s91LawYhcwbMl5VoRtRBLHhFmo+qx",
-	"OuOUWEOmrTjzhzVafu5dsqjqnxq0zECihik1NvVyIJ7tDqriyPVdbBZebo2hxVQeAxzMfMXSlZYhkUfT",
-	"ybG5ywdmT9ajVMfs22XOYuWELHN/W9tXEiFJSZgbtnR7z6mqACNuFflc0QxQG1qI1UbHmkNUA7s7PVVO",
-	"sKWSmhfSno42JnRSJjwM8T7Vck42b/MqL6M/zf1mm1e7pBAjUfr02wTilEpICA4bqAf++Ghja+uWQb/c",
-	"NiBsVq6uGpvlRZrav2TBuUMyZdr+lQibQ4DNEbGmdSLsE/MXPlPXDDvCm5+wVn+Qh32ggWLWV5LyOByL",
-	"GYssY2GxdheJrkNK7t2BqWfRGvNSCBEf6Dx8N5f+zZAIP+jeNkAOJv7oeOGqia9Xbpq7uk34DnG2Tix4",
-	"qYDKeDFtqefcZUTf5kWig7lcG8fypkOSsASzFXw+GAroDCPXRJqAxBJ9YeEch79oLdq0g37j8tdbwO1u",
-	"DAnI44RcTbd3+/Id/e24NYw2lCQPWQ+yFip85/ZS8gI0CaMG5m2/LUeYDS6N9wtG2TXaqGJ2XlkqTPt6",
-	"d+C0pzWT0WzmIvb9arm4MABPitR1v5+BvKj/+Hnz0ro9MF8f3FAM01NmmPfivBrlFEep/fS5kubWGkZs",
-	"EfaDPuon28R7e+e5vQaxBjQb7v6dSzqkOcLP5vUg/wBzXw8UzQaF+PoZyjW3AWEM7QaBuT/PoBl+/y6u",
-	"feJ2eG3hry1wGN1Ho91B2I7fHt4ZHCyIQt9VboRoyh0MNvs0t3S29oAZuw3LSLHIt99/Bmrn+GZ3Sw+c",
-	"xg/akOdakbGT1cbDnvGLhK6ChXCUNlq9ZqnL7nWt7eqt+mupIc+2psvwYLf237HJl53B4CvUuGqstg/R",
-	"CNjbj9EqarGkN3GctHXH6xEt3EbZI3SJrFOwHa51H6PcUTjF7va3GjY3tn1p5MRLVxtN+U5cESbAgq/p",
-	"gsU0XAkAL3phz5poMivSsJ3qo9X/XjWSSodVO5+Jgid7YZbtbG9BVdeZVZryREVebsfGdD8oLF2nBqeZ",
-	"5oWcBzWxk2bTtcSKyEyTuYBg1cNeTZOaKaZ2pzUgV+sJ0dAGOscg7E0a2Z3IwwX1aazZDXTKFgNNBypP",
-	"6eqilYDwGlZszs1FM8pNLF3yR6fb2LxTL36xYykJRzONXboVRB6WVe2ILXe1wcgoVNJS0n4kEd0Mv0M3",
-	"z5KwSotNo6hoo/1Jk2a2ZIV1pauduR3VGmAa3lwWbLB5bGXrvAH9oEKpbP0pb914K1oMDgbWo6sBXjzZ",
-	"TkM91IC1lKpq6a0+96uCpcl2ArSvfQ6ZbzHLkenVuVmsHVRVHmxmEB8Lcc3Ac/XjiYsOuPDvVacjZ7/A",
-	"qiHnIAwQZkAlSmHuXUyX//oVPWQzEejQegNyZTtzmsvu4xs0BboivJn5G5t5JwLvpVrZF6bIyembKTH6",
-	"oXWrvHp/Tmw/zoiwxP728eObVzd/ij5xwxLtT2c/vSRPnjz50dyvHz+8nJLXUgpZPfvx6bM/lf2gXDiy",
-	"Lx97GYsELiNcI9rUzULRjl4r/vqJf+KvabwgBoO2r4KiK7TDXd4e2Oo9l1hOIqMr9MATpl+U9f1FoZ3k",
-	"ngBntsEC9mG4Eslq+olf5sVVyuLLY9/hHh0U5i1zJRDGp+RSQTq7PC5LBzGFzyAhjEeuu6peQKYgvQFF",
-	"hCRqQSUkEdbRT0EpMqOxVmY2FBIuj62woKbk0l32UxTqjskZ0MSM8FORpr6Wp3slqv9OeaNCHrmslUGy",
-	"Q33iobGq135QfmDzTutgyGMuj8tBXBgdVgf8xOtvWtuthVPmKwlhsTJErsJuwC2lm17Y8Rl2NcS3HTqm",
-	"n7grD+fql/kahWYMO6MiT4+eTsmJbWduSQzzgo34TJy0XNLG0jf7ID+//mBL9ChDSOY1dWk7baQsBm6F",
-	"SpYA12zGDL+anOQ0XsDB4+lRdaxrvxm+UGQZlavJ8eRvJ3WYKoKeRR8Z5BrR5iDyFJD8GwWUrYtv8r5I",
-	"019zPJi1xK3jydH0kZ1N5MBpzibHkyf4k42QQm50SHN2ePPokBaJdcPMQbewC3fQIteexNUAw1W5hiUs",
-	"A1cnakkVmbMb4K5wJPqSp+QEqdniJE1fEKEXBi/m3751Ltr4P/HaOTET4FMzaGLoyhV9c2SpoiYEzfvN",
-	"9jywKpvuIN5KDvEmwUKYSp/g9psVxv/YLGdtrpAfFBKebdiiVkpDdnxpW4cRTdU1OsnN6/8oAIOdHQHQ",
-	"WAuJ5hBzb/XKIQ8VykLdJMbTcgVzZluIt8zn8jh3n/CUSowXX5aVmUoMtE1bhs0NmjY0kgRlhK/6SJ11",
-	"8QwKz+w3rWMqxjEgoxqyX+xSeDS0KO00WmgjFe0dvuEvrfDb612s5Dr5+hnDSnPBlRU0Hh8drYVk0zxP",
-	"WYyUf/h35wYbAFyU+FGoWEsn+sUGv5XuzdBI5dIOyzLoDT74+0Kgd8+QWmTEX1DadrK2zi/05lgu9Tma",
-	"+AvdgBXSGY7VYGWHcOsDMYMc7eX5b3iCDTH/n/Nf37ua5raYHDQXEBGlJdAMkil5ieUwfFeiHG+DBYB2",
-	"nSs1vQYnwRtSKFJK5mBbredCaSnyBcaSzKSw9WqbrOg1LrqFGYUo0NFbnQSrNNpY3dSsOvZfBu0hq87m",
-	"2f8Xt/sXtxuD2w1jS7cHPNlkTZv6l4ZbfWhIuvO9DVb1ARUHtHksgCbOI/bSruXgFVPtcWAnVvXw9bLN",
-	"KNMGNDYmvztTxGgtMys1gqhb+A7M8AYkm9mSUsFyQL/T9FrVyoDHC2oUmpciy41+dmlgdZEyfn1pxWZz",
-	"KFaiINeQ24LcHM8q1d7KjGdH2vLeiV09jrzJ8n7DpXmWt98LDOdy34eo43cvZaLldIRL7VQK38OOCwJc",
-	"y5Wt/WnNExHJxA2g7pVACs5b2YFeXx3GqSFVnrtH91obAXf1bcq7rxr18HtcNGtFDNtPZvjzylTd+Wkg",
-	"IwtPXRv7dVbMAWN6Hu/D8yK8x+Y+RxKtRbbwaJChYqxUG7sPpU22suayuEo5Ui+LaajezLrdd7NzaZwW",
-	"CRAJjtw4tN6j7p2wROHMpZsuiu9PoF3zduxLqn3V1EPXWsC2yrn1Yxxi8FELH8fAsyuIRQbEhkKqyNZM",
-	"ZYbpQHxtuDFPiAQF8sZwIG/3k2JJ4JYpbQaY2TrL3nIyJWdG2W9wcqu7L5kK8HTr4X3VKIfapViX19w1",
-	"rNBs4Aq2mZ8qUODV+/gpwWYSJf3aa7wi4DcJZLnQwOPVwS8Yb9UumnV7uT+XjYj+ImxS4MiU54Idvjbt",
-	"yd5C36T8R3uYP0T1L0tzeU0+eivcnRkMzqyZ9vYtD9nVEUoapXa3n5p1O+Wk5c48/MKSr3aX5joONIH2",
-	"1KWn5PcFS320xxUYocf5GqyZ3Nb3tuaogicC1AtbsHxJZYK5WJbXKms9Q7Fp8yi9woV0HaWt3PRNEmKl",
-	"j++JoD7yBCRZWr/eXdGPIDV3tQXdGIQQhYWkn0HvAehH9wT0Ue6uXzncAbwYRNJ1zA7hZk1MXU/fkTcg",
-	"D9D5aV9tOBwuSUylZGAupAoYEblUGvJLQsm5hpz8O6orl7Lgl/8RkcuUcTDPXDmXCN0q2EvO/Or7ykWf",
-	"+KUtaXOJ9iCFEmOjbtCUGM7HsAt4fVHV/Dzx0zFFLj8VR0dPYtwG/gkH9hfzhv3h8oUzmGPBU8Y/8cu3",
-	"VOmD1+abgzevLl0NUwk0s045tIksGE/QVuFcWJTMaU7QAGXTcWxuuPNu1Yaw5pTKC5IbkYBjGIwOmsnP",
-	"8bs7H4pe8h9VGvfd7xShLQBhe2A3t4NRwH1491Pzlt1AGXMlZqgq7/MUzYR0x8eLhE20/YTP/9l52c8G",
-	"K0WOHlGidBFfN5yKpXsphZmLD42FTBr6eDu+rFbeiaUMtGRxu07euG7euZf3dcDc+D9JkQ14/YMY8PLv",
-	"LNGL/VKNh9L+HBIuV7Zse4eFk2r6CGpE2B3Pmz7HPdoSfB344Mk+M4//JRkiss4Kc7Bt+mIdRXROWc3V",
-	"71qeefc6qYqcjqxDHMqCd1vgzgquvkFe7Iv17utU2UgCWfAdbB/DDk/B1eEXWfCvXUz3zHbq2ZMcgyWL",
-	"94ytvYr/GMrhM8Fthec9IuoQZzj8Yv739bBqYRe2df3KYzh2DDoWPHG2Knt7O2sVT2wfseVCKB81JhVe",
-	"9VNyQiT8HaxzsezoZ0mzLJlks5831XKbbu6q/+yVfPq8aEuI78leVcuu72Wpui+58MQ1lByB1O1Q1ktv",
-	"63N4D3+jOeZQ2qceajtQfyrmndeHwcpbMf92qG/D62AUbGJLQGCUpKZSO4W11Yk/0yDDroejaDNxv7ud",
-	"Q9jvkqJrITjFI9smyaeBPdvaNWmvrN2ZKPZ6Gb8Vcwx3caKtobwI8+j3dy17YbpG50NMQN6m4uKDm9V5",
-	"I2zJSi6BJ5fTFvtF9YXa49kpj0Q4ZidNxXKwhy00FJaqDg70rEHL2AJsa7+rUYNIvjezzdpRsGQSEey1",
-	"aoNyfWffOx+KerRqJ5N/XX9xOLV+Yy7X2m72ytVO0rQZELzpeK2hMKaamst2SxxNfcDDL+ZodPqJvL8U",
-	"+dTTox9LN6u3JvvcS2VkzRSIEhnYyJlCgc/zCbmCXjdT/QaShE3r38Ty080tvBIcRvGAm1XX0gEauNmK",
-	"CGdba/fS7Acee6H6vapquwC3DCYodEulMJoBwWwXvWQxrOcS2/pBdKWIEphn4+KaArfvaTEepsbXcWpL",
-	"Oy30fes5tdltBt2+6MS5z9F/iqF5dz2WdQY51Ju35jcDGi+8WPeqZprX6GeLms4xsuYbi4gEVWSgpuRS",
-	"ggJ9STKgXFUsNyuU0T6wBjKhHJZtAuLrmx1v2/9OTiubz1Ozo3ZeoduilTao5NCIUcNohdsMwDqVvBcJ",
-	"IMDvTiQYn5mA6k8m73EH/1xU0qhNroUFWURSlzruqMHidhu7mAk5F1oDP1inhU0x+Cf/7q5A/8YE4cZ+",
-	"9ioKI8AsfS9BVhGgV9j+x+g3eJaa7k+bAZoNRuk1rNrP9PuasX9KjMCiXYKlCzyIMFszl8ws3YYlLqiR",
-	"NMiNranpitpreg2ciKKM4lWgdTB0ykD2F1ipfYaV/wKrvSLwHVUaJDGgjapESKaIApoCBpZhmfIGuvpe",
-	"2WbUQym0q7gUNrOfkCthZkm8Lc8l9R7bNFnrYLOllS4N+WC8y9GUvLPoUlrkOSSEamySo1kGL9z1gngl",
-	"ArmJDTmNSFJIL1eiMXATq2e43nvAK07UkijgI4VGwPA50NSTOMWqDx6lzldhiwYOxa2tR9GmNL2DyV49",
-	"83vNElxLq/eHokzzTUQji8K2gugSSjI4rNflCGpDr3niAjVt4DNx5Rk8FzK6fCAQGkWq06oy1j6UFz+8",
-	"nayf8rI/fd+uwhbLXnJSqwo2BCXbhYL/JrLA3kWAkzS1glq/+7wts+DElVAoQymwiEKEVdWimnXLZufL",
-	"gvtCEhmNF4y3Jgm89yVtxz8XZuiHCbFHzYRLkbZZfd7RZIyzdpIkhK7bpPsJa/jWLoZMa65sVPqVYJDd",
-	"brJ0OP72bZVnPqq8P0jbDZMj73pclrNXU+QQ6HWbHoNWxyk5wSlIRhOwuRZLuvLagi3usgJ9TFC0NeIk",
-	"07WsIitVCQ5Tcm5VB/WJW3e/BKcBFZrMhbUj2FojTPpeW+rFurXMeoxwRbYDl1tvKIj6tBiBLvbDKh/A",
-	"8GmmbbV4ugcjqFDX/khjnjLHWgYWR646jaWCO/HQQ9ecoSteKV0RSmKQ2iYhOxXY9nSo7lQSU47d21y3",
-	"h0DwkX3yrRKSW95DENPe2NoHWShrBTVI/0Fhfb4aKu9GOwlTWI2/lXZe3zKFnKx+714D5MQ18whcvXbM",
-	"f85b6FyLnOQpjQ3MMOYfjz9WhmIqFpxDrAnTd0SbpIw3hacmDj5yfOWfEwdvQRNKEACuxIH50yAEcYGV",
-	"chpi5JwyPobQ9Uragb5NeNvV7TVpwZYKdTSPoSs2PRWyXDvTqjXYLRfA76YWvneOYKZKS5+QtqrFlJyo",
-	"azTmoYnQC3G2nh9NjKroEmJ9ZhqulylMqUgKp1ba6EvBAxxunLO1n0sQF3eOPV4f4B7cL5H9Yi4ecwFu",
-	"9HvxCHP0pX3YtQSyoDdGam7mVO3AdIGvX5VrJbT4P++1Z1nundlrK+i7XfxGa3M5HY+PjlCbuoZchx0z",
-	"pfNW7Yym6Pu09uGu91xKr/TT2jq2liZaM252IIXNrNO1OglabdiIrHO+yCOnUPOyhPBMAlgCjZrVPo02",
-	"7n8CCVE9NdOmYDvzonlgm0wV8SKkM9k02G+WLTRcwnsjjIZ9y7mFGdqHNcGaMVc0vnY+4aoohTXu3Y1e",
-	"NvNf1wyiQFUhrWe6pmU5HPI5saUHo7K2MholQyZHJwTunkPbl7n8K4u2Ny9yBNeaL7sDQRkucNOVHvYG",
-	"7zw0z13BCk2DBmBSpEYx5OD6BeoF5S411FoFsX8+YIxCurJsp+wyiJ0HSSzylbX5NQdk3Oww4LG2S92/",
-	"FdxewLfmLKOCy8zBtRK35fzTMfx7rj68V6lRuLdiPIr2VNMrqsAVAFRayLtKfDZLrx3TZttaFkrb0mZE",
-	"aeqjJWwGFtYjtH4ro13wctXq2pcPt7+gZRmWzg6Hj8MxYGe4pH8Z4O7RAFdIThKx5HszwtWaR4WtOWfY",
-	"M8zs0nZt+qdTLywAapbqpj1tqCUhFNezD+h+f35d77LwrMi6nERq+Vs9wVmjA/5uhO/bOXfodRJQTldG",
-	"RhTox+hm+NbqRFGeLHKU1FeVe42mZhvWREB9PyyaiBy7z5O8kM5QlIV1x43eUuqbPIvhvlr3U2myErpk",
-	"wVUZn1EiKxHWn4oesVHIx6Z3Iha7hTLfTMSHWqN5aEpQUMTF+uJWzrUR1SLi0Cn88eytCjjFzMx3qobS",
-	"36rw36Ag0gfDYlAWp804f1f0Zu+Ugqe83Yx3ah4/KDqfhsi3qvXoQqnHEKn/SiulPFDYcHSk5GkxZ1vK",
-	"05y6d777ADu7kb2H2DmYjpJr6sZ60DRTC7bvNMM0L4n3jsmlo0NhbLq+j5TSvtC832zSMVCzh1hsXNUD",
-	"hFLZiR8wfXTgmauzO9fGq/s+8i99/xeS3cn+byQHsV2upHqzwSCuHvZuKptJfJeXU0XJd72dRofD6FR+",
-	"L/dTX4A2qfreLqoxsLSHm8ou6yGuKjvzQ95VA49gOwM89KVEu7LtTv073+RBdYvzTZD3ZnAwt1AhpVFo",
-	"O+qv3uHk/kZTlmD/hapLybHL2XONhY36bq6fynQ6JSecFNyd4GplGb0Gm31slxg+2qMgdg9n263rIQ63",
-	"m3q/p9uMbk+yxxeinMOyN0n1P9qHN46w2q1VnvT+RRDtU7vW3nujCY8DQiuq8F0RFL2xeUA9yaKjw1o7",
-	"lVjC26LGNLntP1Xw29re964AeYS0xr3dTffZxPzhF/fX1z7SwG8lo9qZArBcY071oqrWWLG/5hFvtMF6",
-	"qJqm9yVr/FqJFpG5GVwvV0VvGrEo+8P/YcJms/b6Rhrj85MEkqgsyWJ0irIt5IxBaqu0mD8i6041952b",
-	"AGMn8QWMW1Hapina6JZQLtBs9o2TXRTSw2yIlhPa9VK8MDt2tGFd4hxc6ZDWksIWPpNviv4NPvYbcWfo",
-	"D6QiV6CXANwAr+SH93MCXChAV04bjXW6qs5nVBUXYBmdu87/WLAZX3H9nqbkjXMeK82wAo0EqPcxwjX+",
-	"oPyXqKxDLEGrUCAXrvJfPPk+BHbKMYbF87BSZBccRhDXHY47KlBZbzfW2gkHlpy7Ib5FPd2ubb/VwjAg",
-	"v2kj+UH5wzMeig6/2D/6mY/RNqxD1gMJyOO06LAVW7DtVcy2UzyYaZk6BPW3J4cLHDEsa+TOR2RbyMki",
-	"xXouc+AGtPbCzUHWe34adhxTzkVVOPGKxtdBg8lDYGMPHTFwigfQpe3Ee+bUmEM2jKRqR/4fBRTQyoN/",
-	"nbn8zypWbSUK75ayrQrJ5YKZS3l1GRGauk4ctq4G9uuuK3PHmMJqS39hgUOcPolstwkrVX/imHXoSgqK",
-	"JREzDWVKuNELsEWMFiQRNugwULfD8N2/4dbu1C291oD46VHvXuGunspdh3FgDfXo/a5beSNe9pxQJ2we",
-	"ckSYDUAX0msmheRqt1q4EubM4GxLobOz6rXv3vft9rLau+2ngu0oEVnVcA/q+Pbg+04937JOyXf0fe8B",
-	"FOOT+X14vwcA9X4DtMbB0PjSm1/XA8hvfuoHdH0PP4M1NuibN3V3JvMvffe3le8Vte/LqmwwO8ZVVTXY",
-	"esCLykHuO72nVEXBd7ylxofD6NR9H3dUb4De7w01Cnb2YV7AZT2IfQFnfsDraejRa2d8h/b7FkPETyzV",
-	"UKs34T7+QZGcag0SU8Fzxjkk/hkWGA2612q33gc6v5NPf63MPJVlmwNN520+LgVUxos2C8Gjx38Omgja",
-	"+zMY3Fyt6pFPoVlRBQ43H5xYG80kmgAvMkxM8j94X8jn4Jq+NwnhA53vVTow5EQo3sEoEcQLIRTU/MGy",
-	"ErIHywlqe7jKuX9pr0xH7T0c5IOrRm/7BhwwTq6kWBrJJqqKf6AstB4j0lqsvq0i3jm4kHvfICAW4prB",
-	"lPwuBZ+j494WNMJ/+vL4WBypSnH1rax59ZNmWWsRdQfCyb7uIxz9YUqph3tJnPv+D5NosgCaIKP9YmB/",
-	"8BLB3SI92J1E5K9a57/ydDUNGUOrbko7Ex7EhWR6NTn+43PDts7m3CAVBW481CU59OuTkBdXKYuD5/jQ",
-	"uce6KlhYUfelfbFONNtEbQdvUej+AH99mzMJjbOwL3A3AWxXOaTbRAnDLyz5uh2AFeR26R98n7rNa6yB",
-	"Y1lfueghkNFAs+4r4gO+8d3r+mYbe1f0EZrdWj6NY1H0cB7gUA+q4xuIfacKvnY0uwXoW9X7kUEwLjXf",
-	"h2LfE5D3q9bfHSvjy1BmTQ+g0JtpH1CbH3bO6txNXMMW1eSDfWWfwDMz3ItacnL6hmi/n501jw+YshQW",
-	"K1/UqnYxRdTCTIv5Ty0qhS/CtZfDYMZ+GHWiNnUyfgGvFrHflvOqoZnMhK1nFLtiii5naJjkbymmp8y6",
-	"a1G1+5ZYXY05J7SWEBsotqJA08k+PuIb373Yaraxd7HVioe7iK2bnB3HelC51YDsO5VbC0e0d5VbRwbB",
-	"uOR8H3LrUEDej+B6d7SMf1ebNT2A4GqmfUDBdRh91Nibd2905P/9VssG2RP07iWXv177+gdFrgqW9uvy",
-	"2pSUvky8Zer4j8/mWnV1eP/4bEhagbzxB6GQ6eR4coik7mYJ2SnNOTPHzpoBfRqYWc2m18tWJzdYVCSB",
-	"mZXC3Cfej7L5FcoO9kJyCo6fxZPJ5jfvbJ8CV5tTFrweBN0M9VXBhQqSMNsZIcKgZxvPjI4gLFJe32ti",
-	"xI6NMc5sPU0Si5zZPI9aHQz3bX1RXz9//f8BAAD//w==",
+	"7L37chs50i/4KgjuiehzzpYo+TrTcmxsaGx329tutz/J3R2x3V4JqkqSGBWBGgAlip/DEfs0+2D7JCeQ",
+	"CdSFRJFVFOnL1zN/TMusKlwTibz+8uMoVfNCSZDWjE4/jgqu+RwsaPzXa/m81EZp93cGJtWisELJ0eno",
+	"SsKdvUzx6RVTE2ZnwAo+BXYNE6VhPEpGwr34rxL0cpSMJJ/D6HREX4ySkUlnMOeu4Tm/ewNyamej0ycn",
+	"J8nILgv3prFayOno06dk9Fq+ztyb2GDB7axuT2SjZKThX6XQkI1OrS6h2fZ/0zAZnY7+t+N6lsf01By/",
+	"znzjb7ixL29B2kYvM+AZ6Lof984RvnT0+kXX8B90Df+NmAtbtb2yJDk+bDaZwYSXufUNzvmdmJdzvzpz",
+	"IelfD6quhLQwBe37eoutRhcL/7PrcmG7votyfg0Rong/A8athXlhvzNM4lsVIawMhZrYNJhq3g9O8H89",
+	"5n5eyviodCm3jUiXcvNwtnV+AakGu2H5Db6w8wY02vcdWii6unKP7r3TP4PVIjU/aDVfX9YzyWaq1P68",
+	"syurrlgpczCGTcUtyC4OMHGtNYcyUXrO7eh0lHELR1Ygja6fIj+Y92p9KG/VolfXVt2j499F5s54jLom",
+	"QoKxzM64ZXN+A4ZxpoFn/DoHlpb6FnoNT4NReYnt9t0qP7bz+stPbsgaTKGkAWTi77S6zgF3MFXSgkRO",
+	"xIsiFyl33xwX9Mb//k+j8Pz06zu0iz22F+UcJqWBLGFKswkXORCr9V+6hs+KQqtbnv8gIEeuy7NMuK95",
+	"/k6rArQVbvQTnhtIRkXjp4+jdKZESn8KC3P8Y2Xbqn3kWvPlCAfoeerqBv5Cd9fEDeQ7w9x3Y/dBzq8h",
+	"jzYt/RFfe1Aft+rhtVI5cFmP6OMIpOMif4TvkpoXhpcTP8XRhxg91r38ETg6vlS/rK7/CaljNHdHU3Xk",
+	"fyxEAbmQMG4vfeOlIzEvlLYkBjhaH02FnZXX41TNj2WZ56ow1X9Dczik0GTgSBs3M8qd2YILa1gprcgZ",
+	"ZwVooyTj0ixAmzFzb6nSFqU1jGuod8wk/qXwX8gur5eMy6z+N7fuxLVpiD5ukdAmWm+vWYS8Cq3mRYS6",
+	"fuZLNlN5xjRMQINMwSTsurRMKgnMKsYZXQvjdd6TjCxwGlu70d9nis350s9wzH4XdsYkCDsDzfAbJpVm",
+	"pQFtmLBMGLaYKbgFzWbcsEmZ54ynqWNIVuFaZlDkajkHaZ8xns2FNIznC740rh/kV70PmuOjqrSXBlIl",
+	"M9OSZ/7+9HFLonn45PuHW2/2ZIQTGXLcV06J35yhB+SCLtF9nI8yE/altHqJH7cokae0qx9HcMfnRe5+",
+	"/WNUlJYZ0LdxLpC4r0gsX39i+95t7ihaLvLI3c5SlYHj3pzlwlgn4DtWY54xiWTE2S3PS4gS7SQqLqBs",
+	"mGXaEZ2wLOVzYO7NaBMiW2/gtTWsyHkKTEikWTew6Nd+d1dW1K8m44WIrqgjGDD2UmQdvN3462Mjn3Ab",
+	"fU6vugsP/tVjIumMC5mwhbAzVVo25YVx86q2UEj79PEoKnU2qRxVIe6omogjCaSV1PTuZ7F2EgKNvhHG",
+	"rpNodez68cqa2CPsoaE3RtZ5dUrYX+doz6s9WVFONckfV2zBHSu0jOe5WkDmKNr985bnIkvYFckmV+xa",
+	"qxsk5nA3qxtcLGzFbQXJMDGywYH8BlpMvDS1vnwgrfZ/tsf5Si3YnMslc/cUS2eQ3kDWa+uT0UTITMhp",
+	"pNUzy+bKWMbZrJSZpharnWsPrahlw7WZeeIdSobus6RqOLZ3qyThdO04w5CwADrkPVbENXOZC3mzqS3m",
+	"NmP5nWHuxcSdwBncxbnITUyMW5ks0knYXz+T5kga+xRbieduyy8cRxV22ZQNsd1S3ki1cOd3wbUkWTHV",
+	"woqU51FafB4O40CBmvhEVNDgliw7eTkVkqnJBMWxMxTZUg3cOmVHZiyDHKy7H5CKncQxUZoVoIoc8AWr",
+	"VG4SZsp0xtyhpGsyNGz9NldkGhaC+hi5q8p1gKIxpDfR6a+L/I25fIzdMjAvVFCI1gV2CXah9E38oZdG",
+	"u1eaNO61LW8b2AZ96vTDUnvNZxMHPq9exGPsxMs2+x5AG9sWcSdlKKbF9OEUEdmykiWDbLnZTNNLAKzP",
+	"0V6kvxeVcL3OgNMZl1PUUfpLbXQmdvvmehndrC5B8Bfp5CwJTEm2cMxAGDZVQk7dD0qzBUjLFlrJaZSH",
+	"grwVWsl5+4g1nt8VQoPxM1nlPSC98qJhrm4hQ5aS8/TGiaOOZ90Ku0zY9ZI51bHQyu3pd8aNq9Hxd4al",
+	"jurKgukyh2eMXxs3amFIlm3dLhvX0EkBpYZtp+8H/1olx24zQiejHCZ2mDkjh1uyTmxq/A2+tOmQSpV1",
+	"P7hUk4nb/EsjZAr9aS0Q/+UtaNPmG43r2u9XtHeUxP2Xmyb4H+E9+qaEHh+UUMmmGni2HHSMNNyKMKU2",
+	"uf6o1cKgDM+ApzNGB/uZU6DUAjRz6r4wTOXZCsl1CzQ6Zs0m23vwuOTuArbuNh5Hm/BKT3/h/YI+eAU8",
+	"t7MY4RnLbbm1mZrlXdD7+CUU5jJTEuIEQc+tsjyPv1CakudN3l/vmSqv88aGeYvap2TkSXDwAvzmSXeb",
+	"aQGVLm+FCxTd5nvVkjWoJ3JGEu+AaKxSe0kac2nsa4uzt66GpHm3BIYRu2TrvXpOwtZQAYFnxCWaBp9V",
+	"NSdXcuq4+Zwv0dQX3AbCooHYPKvUX2ETZPSBNw81Fq3cOdsdHTV77PNuoYUK0nrtp3v491W75mvS7ZEr",
+	"JTUPMCxVc2AToY19RkZAsnx2TPlJY7onyWY22mf4zfMQ3+S2R9NNbC5k9e+oEamlavGpu5Ed5bIbWNJe",
+	"GsghtegOCZTLlMyXDaZV06Nbj3UiQs7tyGXh5AKpmLuh0JyplZonpNlL+oWjemIVMwXX0CYttylkN3Xs",
+	"mDNU8nnufm/y0I2iatdR33y69mFbaYiSh7OtrDHvhj6G9IyGpqLIl6ST4jWK+mqm6BdvL0lGKZcp0J8o",
+	"xIUPUJ5DBlemN3QbTpW1IKOK3QsxmcQdNwvFAic1Y/baCakinTGlMzRSZiot3TzQVmhQTESWisKfYpmY",
+	"eKP8uoOAZxnpLr325Z0fBJqMIzvjWXGrva0OifYLEhYRWw/JsosZNJ0iaPbyi4y+LJVng77FyY9JXSWn",
+	"p7ekohcbD/AY5O343S/n70fbfFTYRB/t7gaW28nWvZSE1erTKtLC+uz/oaynE5MQTyHKUBN27R45DiIk",
+	"41KhVwXfXKcSvyn95Xa/Ezs6MhQ67FynH6L2ATpW+yHala7pPDTPbqDpvm4VPMX7Uag1FxE7a6duSwJK",
+	"fyl/oL7TUyR2gw7S8KrNNEiI1HPiphLlzI02Gkw5cz8Ta1W3oLMSDWbuxw6j9cu2jLRikuDyMq0kwXXL",
+	"l9emL/nEgr6cqVKbTubiLv9Ky14XXrYZlzI19zvd3+7k5AITVyDw0aWSgRoi0lTOU+gjOr6rXiTDnNUi",
+	"tV2ef/woPtpS55emnEzEXYf11YmLhl3DTMgsCE/j2l2LPIr9ev6G/EdkrFU65hiLSzJ+iVsjqUbcmlpY",
+	"2pV1TJoEEyPaBrHtQwRq0u7hZKBGL+/Kofb0XifkHBlpw/NuGL7PjCKnEH5Xya7B3vWMnSTeZY/KR9Iy",
+	"ZNXW0L89balKJz2O35ZAzOZxXLlLuQFGD5+xmTI+SGOdWscNaXlMH6DXrRIucpXy3LVAcwnDeejnskkN",
+	"2cfRXeFhuVFMAmROT5hqLtEP7oRIteijK/jl2kJeF9zf2VHDcAcLJjU//nCAAtw6SyujDwOoe9uu7PxQ",
+	"W0hXZtNlZ5yDMXwaf2Z8NNHmM4xN1w1Fh+WkxUYYXM+xTUJs2gFGPfHBV31GH3Sjt36ga4qKBmPuHQvS",
+	"IT1tM+Gvma43G6Qn9h94lUVZd9eVbmfl/LrQIjqE+LXWtsCFNcJZ+iAJHPjW9d7HjdXewMPdWT86FjUw",
+	"/O7lHU9tvkTztJoEJwp6bJu8ek3x2cHKNsxlMciutbJE3bZOb9duRWFybUl2nuFDsmTUfxurigK5X/DH",
+	"xyRqSh2oTlpZomG4/VpbL2p8O+dTOIfJwK37QeQ5ZE4AvF5SHJGSVqucFTmXwLhlht9GLBuZmIKJH2Yh",
+	"DaSega9fLAW3FrTs8PZOhfHxbZGHhTLCqo7Hlk+7fr+cx5lzX08uLu1+lM7X8hZkmMMKCy5ExNfVYMM6",
+	"nUUfpFOtyuIy0+IW9KY3NrWOARH9uZFjQhh3ErVTFWVPx0omzE2v8CB6ddj4XrjGI8MDOY37FevVmBbl",
+	"sL5+fPdrNChJGdt5Id2Alh3B4bm4hUsnVaquY5Sr6aYdn8PcE1mPpVXxe1+XMt24Sm54fAqbxuFjju4T",
+	"d1utIQ60WjZ/INa2M2kdJCLGaj08xcWY+k+w3Mc1/TM3FvRPsNzu9Ou8gn+C5bmyHXGAQVTq4/p1jUC2",
+	"S/xd+HSDhNMQw9bXLBtmbtnkxt/dV7yYcXsPwot7ZSsrG7YeXxgvogTpQFNA36TM4xF3b9T0jTcmrVwJ",
+	"Q6KwNUkYawqoa9owt41MlZXL1M6EcfJazygCWSXr9Q85iDvn4/sAdz2k8tq33cx3QTkcG4huBq3tPo52",
+	"2KYIn5938Onokfevx0Zbc491z0332QHjBei12CfK5ViT6hbcMBRZISODn7AxSwT6qedcL7vblrCgIP5g",
+	"rOFOmixlBrqz0dLAJhcVmmCiM6WOdmFn1GbVQh+Pz+6dVSyD9qVexapRvwZRCoAdbOlGT+KWb2GKnC8v",
+	"u83cnXGXKt8azHDu3mnmF+3IZ4MNuTlYP4LQ+Fbz8M9gecZtOR9wcHAzetsC6O2OvrVI3ykRO4Q/A5eG",
+	"qVt/Do3VYNMZRl4Jn7zCrri9YkomqDAXwG/MmD1/9ysTxullqdJgEkYSDClq1v3gmnMiYvUTK0Azip+J",
+	"eKKHhHn2lt/Toryc87sB0v7lRAPEY+tz4Jj/Cho5FAV9oJeg5yWF7WufB9B3PAstMGSg3yeD5Gp6eW2B",
+	"NtyyYC9F36G4l1Vpe7296oa1lWAcdrAhIjeGXQ2p7q65zCtL2H04LkDXuSJNXu8OzQDhunHSolGFJF6s",
+	"k5Z3IjxjvI74URJ/F1C5R7a7u/x4uycai8nwmWx9Y0OrJOzhWdsY0idg6IL63YmFyqsBKe4tyzTl52Ou",
+	"fDsjnfrasILnrRVo7+WFkNMc2By4KTV4f5cGdgMFuYntQpHLK2FzIUvHFcPPGV+axPvD8LeZBmBzJe3M",
+	"NLO2NF+M0E9UYqaI+yAqtQeMhtWkxxdvLximfWOAuU+jenzC0hnXPLWgTdtblXJtjzRkYMRUtj1Wj08a",
+	"9rLR//MHP/rPk6PvP/x3/8fRh48nyaO/fwq//4//87/FSGoHi3+eqzSojr1zRK5zld7ENJDfZ0smLLMI",
+	"aiAVCo0N5zPP3embznycPnmETxn3WUAUBla5MCk2q+Xw1ID5eIZPgK6PaBrBdSk6HDGNxuJ6SxZCRbaG",
+	"ZpB9iV/nPf1qsWQGSC1kl213xQpLWxZks8WQIycIIFergq6eufWYCTllkBuMGLe6NE7a55aiRlEh4Gk8",
+	"9VU0jZQb8w6qFzcq94DJa5eFVmpyiVmTHaZh/+JGT43jJ//cvkRnLHW0jvmUQKAabnlsqSVkLGv7Xluh",
+	"+YoyMC/9aDqCMcDaYNfaZhu8CO8eKigIO2lEyLu/LutknGGeMMe0b0Be3nTYcG6F5XmvIf1Gbw70ra1F",
+	"MYXjFN2cJq9qH+TYDeNGRXn5Q+PT20u2itbUCCp4+njb1dhoqmuMZFlfY9kbtjSW637mdPzrHNhC6axO",
+	"mhRG5biIHQdgDtmyK4lTsUwFFBrPrW+izZhGOuomOmnnrkYtcFVTVYJZ57LtknnQuAfbM54pY08LpZvB",
+	"rXwa4oBBrlzjD07GD0/Gj8cPHp8+OTk5WQk9edqmkkfb09z2nXKwiVm+9JcOu3h1dvTwydOQGNRkof4n",
+	"WgExYejFHLen2QFd1vv0d23sC+8mau/cTOVZV7oxyhFVFghlEEcJNYQmR8I3/xN2sf7QqJIApYXNdM4r",
+	"HoI6VNzINuQ+YhTZUVmwhchzNuO3wGBeWOHkB5u4jZTqWmVLVhqnCPm1QymqSnJczEQOzKg5kFAxQzwE",
+	"BjLrn/bYmSNoLF/6a7a3t+3Cf7PVskRxMaGLjdtwYbm2O2YtRYzuwdxuFWUqOTLkhjKYuKnE4b4L+Klj",
+	"6C+lVnlHBK6az7nswESAO55aSsq1CsPUFQmSc57OhIyflbCH27anEiIiCtxMLVxfKfSILaXdo5aSaj5d",
+	"u4i4ivf0oWy7YHvYcG6E7LqLbWkCG5UeGceHAuKJx/QjlN8TNgebMLOUqfsHJ5ElS1gQfRNGQpp301X/",
+	"hFt10/ynB1DD5i9BYtOuLUwgFHLa+NelsVCMBxzdqLeMtgztS7gQGzdrH06ZeucPFxIVHPwdbs4OtAvU",
+	"sIQEzchDzVKe5wa5bhDFTqLrXdsY15IB0c77jJ04Hu0DiXraRucqi8YaxHaR3q0G0rUk+9q+A+/c8Mjr",
+	"b1kk3FUx3ad4mFTy4TO699DiQyzP52sOExqHSYt7j4Xuf+/1iH7GxjqH3ti9AUF8yHO4JNA9lkEqMjCM",
+	"X2PIPy58LIDP3FxOcqX05Vxcr2/6DxqAuZfYNeRq4e1uwa7kNlR4BLLMM6QH7Efxj1b+wNO/PTj5+9+d",
+	"Srw5hQDNpX2ziZ8+2po+XPFgpDlhmvnDSptTdvWfSsIpm2h+NWY/wdJ4l/VVCNq7Qqviot2ONZBPmFV5",
+	"5mfZHOOjhzGcnlaed0sgmDtJEL1bZJ2auIuhkeGNAJX8BmRI88Y1zsUNsAcP/z40wVuX8jIP+NEd+GG6",
+	"lIjUyK7BL8eCLxm3KK7FM0YUw0Zbo3lwsj1nxF2MA/w+77n3+Mz53Wv6oLHctewfP1NrmW7ghGYyKVXp",
+	"Rx6lBAN0vbEUAXbdaLgV5FXLhCFb1IcOM/tFrcysMJ/NyDkNHa6fpPo1BFj1CpdqAUv4nrq432+VafFz",
+	"+K5b3uivybt8GU/1QqaG+kLL+1GavjFcvnVEIxzqj15J1VoJN0iIL9mZMkDXRVuvPbAPuzmx5r7G6Owd",
+	"N2ahdPYcr+ahKXml1hAxAT98vD2xzPe79duH24ShMIhGm9GJhrDzYVMM29DEJal8ow8+RMOHQ258/wR2",
+	"zJLfOcW8vgWaGYZxExD11De7vFq0vQT7h9YC8sSqAEa/bmS67p0GGm7kJlWx3zd447HbTQTjU9xMlwQd",
+	"Y03eN+vxOs0pM/zWiYkLVeYZotl7JcDHZXdFG9Y998uJaqbk9cBvptaTaiIbl2Gw2igVOR+2ZsAWjaPZ",
+	"h+7XpxIebJrALmrQhqyeDTBsnVpPHYXvG9443uGw7yt5Zz7KJwl4oIjf7mG4IxFx/klf1PbAfTzASC//",
+	"DMAAePjKU7OKCo+z2Z6Q7N4Kg8RUKb9dA0j4rrG99S29jPy6sud3I/dabHsD/ng/xDQafwStpS8H3x/c",
+	"eqDLXw3dbhtTF+8toB9ACI/ix206gb/VRzyuvewTK7Sb0wQ+uge+iYHWYQxr1lTEczpdKV3g1XHE/poJ",
+	"E24sJtUiISuXE3LR/MXzHDRqzAagBTzcZ3RIV7HA896MtpHk1ELsa6pcfp2TfneGp4B9WHZXiepwRt53",
+	"TcyGoVYzYRg3N5BhcQKMNWZnlaXIPb26geUVGZC4XFKyA3pq3IP/A/959YxxZlUOGuMqmFWK3vifVxUi",
+	"35KhzWP8pzxrgMxyDeTxYVahI6gFOTv+U44i8vm1yLKYb+0NWtGIfH2c67w0FmPjZj6Jt9q6VXi+dS/E",
+	"BlMLJkhehjjhmPUQ1xYhTH989ysNA33PfnBVGQVzg8GYLQPS4wffP3508ng7ZiFMQOtYwKEHdVu1rrlD",
+	"i1iJws7YXOlgtaYQuWuw1tf12tMiNcGr+23VvrepJsqI1I5WNT+IzK0Wm3E931/3nzad1XPgJnrVFOW6",
+	"UWarxWSAGaczEEFXI+rllvavxxlSENjWPPI1sv7GqKjqxc03pZh34YdsAFTfmGJPDy8RPKd/ln08xqfq",
+	"arXhMHBqrnFH1QvUvax7uZtogw55JbkOdsB82olCKjJouhe9T2CTTapJC70UE9r8QciuqymcNU20aaDP",
+	"1u/dsTdEs+rl3PMNbphCHyV3rzSxMX47YIYMjCVs1LRYhSNDj6DxARC+ge9Mh73nC1ax6HI0dpkuG4mi",
+	"9y4fsb1qRZd5sqah/ai429CsNgQUU2ClVlPN52Y8MJqqAsWKBxnT0YrHazaF/Z7Mvi1yxOvu7dPw2Iyi",
+	"HlohrLYDRGy9wuawgUhjyJCh6F1koTHiE2ViJLohBfpWQ9rdwzC+Rgh/GkSlaspRzuiIyMfb7O74w9Co",
+	"njJgzg36nYrSDrJpIEJ0zz6KMs9RCbdDP8n5Mrppb/D3EGmDDN5rEBpC+GaI9dgLKIOyPB80AfqiHv82",
+	"kJEmnkMHmMa72nF9AIDZ1n3V0r19vAViYiaNai9rL3Zh0m5LKdu1IlLPuii74ljudKsOLA/i99SbfPvi",
+	"A9SDay/vVmwA391eFAdPjQfUHKiHPqrDKszLPFSAcDS6mKm8XZEV4QfKOWERIIh9KKIw50s0EhXcIIHP",
+	"150lezxNY/YG+C1WYfAB8jcARaghu4IXeFgo2s93StbUoPBkAw3sX93ph4ZYEXkfhce/u2katQMoFrWI",
+	"BYZZOlOKElDAlwQUVA1s5bR2Gjw2wQo2XFB9gVb74Qlujlmb/hyLCfXXXRhTSw+mhjvWsq4Z1UdW9znX",
+	"GPPPhGSgtdLJdqF9F1cPdjLoi03Qt93VxCoMqoh00y1we6CjQeML31x3NmmhxzGiLbvAt4dHvdTf96is",
+	"4K2SFSoWDbE1kxU3UUdkTJPY9nRleso96KXpl+ri1cBr85VaYAYU+iqaCVBsFdTWB1sRSI8Wt9zC5Q0s",
+	"6V4DzLrHmh8NHCz3KpW6NjOfqrESA8QtXz+7L7jlbIJF3lbi6o9vuT7OxXVQ5yl/z7KpuIXVZMyHcfR1",
+	"odG1FfGI/tDq0XOJhB2rwt6jP5XexCqnXLjfbeiMMmQSVkpxd3p8jNPUpTymr8dGpTfDu54oPQUbm6f7",
+	"vb2hbiOVTKEZNc6wJFHcdBUM5C2L66OtFlf32aUPIFlPykuVnAg9h4xNhJyCxnSMhF28Onv45Onp////",
+	"/n9jduYryXjC8xlePTIqEJbX8jy/7NqR1/ScvcDn5CTjhT1ya0XpLpTxPRfGiFapzpZJz5hiprmBaKDj",
+	"7mGRsW+90atON3jy5NGTbZXdGkd3pdNHD//2dHuhsmg9RX90hPQwXQlD8t351JjyWnpD5YqI7UQwBJah",
+	"JBiPb+MNsmgcaOhGK309iXVVmhgxnCtlKR+R5DO0Mzg9oTROi8jUStNPHw/zA3g/EHbeOBabmfsOGbrG",
+	"zPrfsxevOpyW7Zu8kUlQw1A0syob1cxQ7IqmC7Sv90h80VCZKspWUiUlpDZhQpoC/6Djn7CyyBXPEiYy",
+	"kBZL4GJaRELAkAmVCsEc1VzIOMgDWdA6BHvEmOQiC7nk3vaO1+McQy46gCP+1WWm2kmMW0n90KX0O+SL",
+	"Y3YW5Y8WpKe6YZV90y9Aa3AxEv6PRiXajkylugZro5QjZwVogxElvtxgJIwRfx+4MNVHHQJuyDiO31P0",
+	"9bMKrwmtCQu+DDr8ihGycT3gvl8OS8nuSrF3I3HLhZU/sfJiUmHY54rqO7uBhdH0LM+8XkGvT3AoOgSi",
+	"yLB8eUnrtQWgtQom64yNnhddeEhYfDKuA64EqkkVh3zaBbLXo36u9qmwI5pzwrhhE47QB3YGGCi3Em83",
+	"Zr87SUOCoLVwzTKpNN47AWVmMVMoRs9cc2WeM56mYMwQl0XDF7Kjl6Nlrvb70SDpBq1WZFTjl1LnLXro",
+	"4BShtHSU4N0pc7e/j0/UiJtWlYg9pf9kSUD3TcgAEIMDtTAvbEedXTWxIENgEsJmqTzz6D/CjtlrEgQJ",
+	"R5oTnoOvO8XxusCPcmVsl3V8aDG94ddhDhO7sSR8tURurKHEKMo8M54hE8awPIWYHf0ZSDPyut3xA+Tp",
+	"i5kilfHOVgAr4fdMIUCexd7jS9fMKF1/Sts/sBh5CHuKRUfa+jYayjea13VnWT/MsPUqMn3Rf6VDid8t",
+	"oNt0bKt189811yqpj0PnmXxtyU/O8/yXyej0jwEV4tdhvKryu5vRCC/7Vv7vF4y+vR0Zd/u3ibQWT7RS",
+	"c3f9c7lcvfM/f+Zpe9ma/95eVH191z+Efd+HCawmoMOZwM6BZ0J6L/qw6KKAEtT/Jp1ZOzSKqRNnazct",
+	"vjtMYg2xV9uAxhVbt1WPQkPkck3qW55HI30ePd1eRF6D1TV+QZ0df9JjdtpeFqCFynrFGcWT7NPBm7TD",
+	"XsTW+8PAsKnti9m3VFN9DPYSIHXeiJBcKRNcity2qso20+i2OPdn3Fw2LV/d9sWBxbU6owac+NnxMO5t",
+	"D4G6obuVQSfVAsSZES3bPphntQWH5J3UxfB43aEO57Ct67BCKHcGeCFUm7j0MT6Y5wBOxDYFEIRUR73T",
+	"0ydPnjxZsS/2sEo3aao9snc5F5K9ev/+3TOWK1Vcc6dXewyfuPU30HRUhrgBKIwvhKA0ZKECTQvz+vun",
+	"6zXvFlpY+EXmS4oIXaHoLfbUmO1xEx3s3fHeN9C6pvUerveq0fhUGjEKQ8QBgs9ob95zpcGsYLw8jOfn",
+	"rGVm+Oyg+sunf/vb3x4+eLr58urP7uuYoH2we1/1JFgLEU8pmKljRtzzck/ZksP120ldJXdjpKp/bYgW",
+	"sMHP3i/6DFWrXlJx0JH6eNx3KwI2zOke97VXSZkDGqL4js7sx2jebnDer61yExa706FfjXGTb/+83ItX",
+	"3xH+7gXuLi5evfI34QDeFL883/I5eOBMDaYKj23gmA68DQPvaHfz8GHMi7erlNx5BfmViVYAaziFIxes",
+	"YcbMjm5gOQXJjvJJLSy0PMhRz5GHLK0lCtcUZA+fPHnw/VaYVvw6aY0uOjP0/6zPagoSdI9wGvr+x/D2",
+	"p6T6suPSxSBvTP8ewla7JegiG8zV+6dye6m7nlITPKPRdffK/thYxyFYl3kx49fQRvyhX2U5By3SRmmU",
+	"lZ9ncOcUAW7g6eNSx2sb5v6kNUUAnzQW/rX1tPg2uue+D47m6fMeTA0bCFVh6rN09u715ftffnr5dtQu",
+	"5nJ29H9/cP93cvT95YePJ8nTh5+i5Vuo3eG6ye4HqyqM1nTwP3ny6Olm3rkupX/qXKZdRGxTcZA++9gp",
+	"Qftm4ltYBYpu1PP2kYh7jzrYuyXp3j90dVBeb3csq1/luop67yoXs+qTTcP3DfurfLDI9s7d/9GcLhS9",
+	"zEA/qWOM6wAFMl96D3+AQqB4K8ngrlAGMubGvh0j3Xsj/cKEGTcGu2ED9sM1O3I49macCYPdR43cfmVm",
+	"NxeUbVLJetQObd5A41yQOHvWFSWLduhq0xgPbs+q+F5DdJyp4pgXYlXwftIDIrHiiO3T4rT48c/cpjNm",
+	"ltLyu2fu3OTczNjc/QoGXVA+UPeYHbFL1raQTYDb4/+5EiUZBbTYMSd+3VNfCCkhY5ZP0afcgM4lBz5h",
+	"zGA67boRLD62+/LvePL9Vka9d3PYMEiwXsaw0OSmaeyUej/cOQby9n4J5hORr7DiQUOWdh2i9OHThw8e",
+	"P+5f/mbVqUO1bELbfconT4vS3A/N71rZWSQRTZVyxUf1eJs7LQO3/5ci2xL9MxfSg9k86INlc1CIhXXR",
+	"ZQAR0N2w+RbqO4h7+gObl1YfuqHA2a128uDl2zlp1QtIHXEvM14UIE1dX7HQKgVjGMjMPGM8X/ClYdfL",
+	"wNKrIDbKrQwo6pz9U10nHjo/JBRgTNHCByG59kj0S1UGVBCk1rZdL1h697bD/nyr8nK+O7MYRAu9OEXY",
+	"7i53+/ZE395Ajw2uvhfj/4rFNoLXuwMO0zeWeriCyBS/Tc0eQSJrQO2u0Fg8NogfwVI+93pSKzqu5Xjf",
+	"kGrqzvG1VgvMN/W1eAzkk6hNFO4KoWEYKH9AaY5ETHvjtLDsGqZcMt5RebWni2YX22bM49DyH7Qaba1A",
+	"EhCk/frWG7eBQnaqxniffKCQybLqDR6Sl+ITUjYiq/v57Ud9Nv3cQ93qcTR7JO3KoR3uZ4Q7YS9X2mvI",
+	"VkIWpd2K37QSVVDhPjFumC+RkNRxDoaVEouG37aSROpJ+1SXbkeGv0FrTueBuZIa9fnDPfFdNqUwz8Hy",
+	"eGpnxYg8RPWCS2soOzRhgjIpEE9/zC4aCTN/kNHyQ2+Q2Z9pBGVHyCFkZphSQ5kuA/eZZlCXs2nOYr1U",
+	"TmfcNIIvuMVBrCIsNkAMiT0Yj07dXT4Q7+Y+iUTbnMe147lCa1q/DoLNT2lWEeaaLZ3uOVND5uNUkc+V",
+	"7aDEoaUzKCKacpmqZU+CIy+gOBGVNDzPdDq6mNBZleQyxPvUyDNav83rXJz+NPcbz0swIRFIonN44q0v",
+	"ac41JtdCtILTw5O1qa1aBsNwuxZhvdZQI0OwzHOfHFgloS24sLF0tGRUykzRE/cXPjM3oij8Q6yuFuVh",
+	"73mk/NC15jKNx9+maj4XcbF2F4lug5Tcu6JuT5hR91JsI97zafxurvybMRF+0L3tFjma7GXTma//tIq1",
+	"OzUhidamM+ZtnZh7boDrdDbuqMCzyYi+zYvEB3O5Lo4VTIcsExlGQYQcQBTQBUYrUg50LkyHcI7NX3bC",
+	"7O6g33jEsY7l9jeGBuRxSi/H26s30+6Hdhs72lKSwsqGJeugwp/9XCpegCZh1MCC7bfjCIvBYOY/YWRl",
+	"E8aeY0ZmBe5sA0I5eO1pxWQ0mfgsjTBaqS7dgmdlThW9nHR22fzxw/qldXfkvj665RiaaVwzb9VF3co7",
+	"bKXx04damlsp8bdF2I/6qB9tjVXBO8/PNbprwOfD3b9TzYeUs/vRvR7lH+Du64Gi2aCw7tBDNeauRdiH",
+	"doOLeTjPoGv+8C6uQ+7t8GownzrWYe8+GusPwvb97eGdwcaiWxiqhO8hgnYHg80hzS0bizHCRNzFZaRU",
+	"FdvvP7dqF/jm5iKM2E1otCXPdW7GTlabsPZCXmZ8GYUuNdZp9VbkPqPblypHc54q21h/j54+2ZoiFRZ3",
+	"zWxY4dR0AePsq1BfsofdO4zRKumwpLf3OOuqZ94jQryLsvdQ9b9JwdRc5zz2ckdhF7vb3xq7uTbtKycn",
+	"Xnk0axNqJyeY9AwBhRPhdTzsQ4VSAhxDass8bqf6lfS/F61E4mH1qSaqlNlBmGU325t5WKiOM2ssl5lJ",
+	"gtyOkGffGQQbN4NTi4tST6Oa2Fm7THZGIrKwbKogilPfq8xtO62YZtpY5Ho8MRpa2859EPY6jexO5PES",
+	"aIQQtFG2GGg6MEXOl5edBITXsBFT6S6avdzE2if8bHQbu3eagCc7wod4mmnN0o8gCWtZ44VsuavdjuyF",
+	"SjqKkO1JRHfNDxfRa8KqLDatMhCtgpVtmtmKrNadonjuZ+TjMiUskDdXIB2Uu1gVOx9QwTeWvtif8laN",
+	"t6rD4ODWeu9qQBBPttNQDzVgJY2uHnqnz/26FHm2nQDptQ8x8y1mtgq7vHCD9ZhwtQdbEEaauhEQuPrp",
+	"yEcHXIb36tNRiJ9g2ZJzcA1wzYBrlML8uwiR8OkTesgmap3aXt6CXqI8gJfdr6/RFOjLpszd37mQwDKF",
+	"91ID6kcYdvbu9Zg5/ZDcKi/eXrAcC4olTGT026+/vn5x+7fkT+lYIv10/sNz9ujRo+/d/frr++dj9lJr",
+	"petn3z9+8reqgq8PRw4FP65SlcFVQoCmfE4YTmhHb5Tr+FP+KV/ydMbcDlIlPMOXaIe7ujsixKYrhBCZ",
+	"8yV64Jmwz6qKbKq0XnLPQAoqiYeV865Vthz/Ka+K8joX6dUpk8r9hKirxr3lrgQm5JhdGcgnV6cVXJQw",
+	"+AwRkBPGrxFvfAZzA/ktGKY0MzOuIUuw8lkOxrAJT61xvaGQcHVKwoIZsyt/2Y9RqDtl58Az18IPZZ6H",
+	"6gv+laT5O5ctTHN21YC+oqb+lLG26te+M6Fh905nY8hjrk6rRnwYHeK5/ymbb5LtltZpHtCjEKAON9eR",
+	"0aQLrusZtS+wDj2+7bdj/Kf0gN4esy6gyrs2qEfDHp88HrMzhseHSAxzwZ34zLy0XNHGIpRnZD++fE+w",
+	"TMYRknvNXFFtxFykIEmoJBzDiXD8anRW8HQGRw/HJ/WxbvyGCJvzOdfL0enoP86aa2oYehZDZJDxkNmg",
+	"ihw89G8DPZtcfKO3ZZ7/UuDBbCRunY5Oxg+oN1WA5IUYnY4e4U8UIYXc6JgX4vj2wTEvM3LDRDFrkV34",
+	"g5b4gpIe9w1H5UtMijl4bLAFN5Sp6KH+0Zc8ZmdIzbQnef6MIZos/XvhXdNo4/9TNs6J62ARMB0zR1ce",
+	"6M+TpUnaK+jebxdUhWVVJhX3reIQrzMsXWDsGU6/XRPqj/UCRO4K+c4g4VGJTbM0FuanV1TsmVluEKsS",
+	"Gfu/SsBgZ08APLUKobHx3uqFGxADR0PdJMXTcg1Txxu6+/O5u7t3+I5rjBdfVGhc1Q50dVuFzQ3qNtaS",
+	"BuOEr2ZLG7EQ3Rae0zedbRohMSCjbrJf7FK8NbQo7dRabCI17R2/ls9J+O31LtbeGH36gGGlhZKGBI2H",
+	"JycrIdm8KHKRIuUf/9O7wQYsLkr8KFSspBP9RMFvlXsz1lI1tOOqcFWLD/4+U+jdc6SWOPEXjGUToTGx",
+	"y/IpenOIS31IRuFCd8sK+QTbarGyY7gLgZhRjvb84jc8wY6Y/6+LX976KlQEIAjtASTMWA18DtmYPces",
+	"5lBHtsDbYAZg2UKVThzhN+AleEcKZc7ZFKy7hXmhjNWqmGEsyUQrqjDSZkUvcdAdzChGgZ7emiRYp9Gm",
+	"5rZh1aF/uW3Po3iz/+Z2/+Z2h+B2w9jS3ZHM1lnTuv5l4c4eO5Le+N4aq3qPigPaPGbAM+8Re05jOXoh",
+	"THcc2BmpHqHCkWtl3FqNtc7vzxQxWsv1yp0g6ge+AzO8BS0mhOkQRbH4nec3plG4KZ1xp9A8V/PC6WdX",
+	"bq0ucyFvrkhsdodiqUp2AwWVUJJ4VrkNVmY8O5oKMmU0emx5neX9hkMLLO+wFxj25b+PUUeFHI6W0z1c",
+	"au+0ClXHpWIgrV4S3iuZJxI2V7eAulcGOXhv5YbtDYhAXg2p89zDdq8UfvNX37q8+6JVwazHRbMCXNl9",
+	"MuOf16bqjZ9GMrLw1HWxX2/FHNBm4PEhPC/Be2waciTRWkRgs1GGirFSXew+ljbZyZorQJ2qpV4W0xjG",
+	"0Krdd720RpqXGTANntwkdN6j/p24ROHNpesuim9PoF3xdhxKqn3R1kObWOgGoFPObR7jGINPOvg4Bp5d",
+	"Q6rmwCgU0iSEkysc04H0xpcF0mBA3zoOFOx+Wi0Y3AljXQMTwtYOlpMxO6dKLw1OTrr7QpgITycP74sW",
+	"BO4mxbq65m5giWYDD9LnfqqXAq/eh48Zlv+r6Jeu8ZqAX2cwL5QFmS6PfqJ6CZ2i2WYv94eqdOw/FCUF",
+	"7pnyfLDDp7Y9OVjo25T/4AD9x6j+eWUub8hHb5S/M6PBmQ3T3qHlIRod46wFr7z91KzaKUcdd+bxR5F9",
+	"olm66zhSpShQlx2z32ciD9Ee1+CEHu9rIDM5YbqTOaqUmQLzjEDqF1xnmItFvNaQ9QzFpvWj9AIHsuko",
+	"beWmr7MYK334mQjqV5mBZgvy6913+3FJ3V1NS7cPQkjiQtKPYA+w6CefadH3cnf9IuEey4tBJJuO2THc",
+	"roipq+k7+hb0ETo/6dWWw+GKpVxrAe5CqhcjYVfGQnHFOLuwULD/jurKlS7l1f9I2FUuJLhnHs4lQbcK",
+	"Vv92v4ZK4Mmf8oogba7QHmRQYmzhBo2Z43wicw+ag6r7l1noThh29Wd5cvIoxWngn3BEv7g36IerZ95g",
+	"jiC3Qv4pr95wY49eum+OXr+48ri1GvicnHJoE5kJmaGtwruwOJvygipnUToO5YZ771ajCTKn1F6QwokE",
+	"EsNgbNRMfoHf3ftQ9JL/uLE4736nCG0BuLZHNLkdjAL+w/ufmjfiFqqYKzVBVfmQp6guMxhEwva2UbnB",
+	"vzov+9HtSlmgR5QZW6Y3Ladi5V7KYeLjQ1Ols5Y+3r1fpJVv3KU5WC3Sbp28dd387F8+1AHz7f+g1XzA",
+	"6+/VgJd/F5mdHZZqwiodziHhc2WrQuUInNTQR1AjwnrmwfS536OtIWD/R0/2uXv8b8kQN+u8dAeb0heb",
+	"W8SnXDRc/b7MXXCvsxrkdM86xLEu5WYL3HkpzVfIiwNA86FOFUUS6FLuYPsYdnhKaY4/6lJ+2sR0z6k6",
+	"04HkGISpPvBuHVT8x1COkAlOqN4H3Khj7OH4o/vPp+O6bGHc1vWLTOHUM+hUyczbqhp1icm2pfKMLWbK",
+	"hKgxbfCqH7MzpuGfQM7FqoojkWYFmUTZz+tqOaWbe/Sfg5JPnxcJNv5A9qpGdn0vS9XnkgvPfBHRPZA6",
+	"NUVeesLnCB7+VkHUobTPw6rtQP25mm68PtyuvFHTr4f61rwOTsFmBAGBUZKWa+sV1k4n/sSCjrseTpL1",
+	"xP3NJTzifpccXQvRLh5QaayQBvZka6Wsg7J2b6I46GX8Rk0x3MWLto7yEsyjP9y1HITpBp0PMQEFm4qP",
+	"D26j8yZYhpddgcyuxh32i/oLc8CzUx2JeMxOnqvFYA9brCmEqo429KRFy1j2bWuNs70GkXxrZpuVo0Bk",
+	"kjCsr0tBuaGa870PRTNadSOTf9l8cTi1fmUu18ZsDsrVzvK8HRC87nhtbGHKLXeX7ZY4mmaDxx/d0djo",
+	"Jwr+UuRTj0++r9yswZocci+NkzVzYEbNgSJnSgMhzyfmCnrZTvUbSBKU1r++y4/Xp/BCSdiLB9yNupEO",
+	"0NqbrRvhbWvdXprDrMdBqP6gqtoui1sFE5S2AymMz4FhtotdiBRWc4kJP4gvDTMK82x8XFPk9n1X7m+n",
+	"9q/jNIb2rrSfW89p9E4ZdIeiE+8+R/8phubd91g2GeRQb96K3wx4Ogti3YuGad6iny1pO8fYim8sYRpM",
+	"OQczZlcaDNgrNgcuTc1y56Vx2gdiIDMuYdElIL683fG2/a/ktKJ8noYddeMVui1aaY1Kjp0YNYxWJGUA",
+	"NqnkrcoAF/z+RILxmRmY/mTyFmfw16KSFja5VbRkCct96rinBtrbbexiovRUWQvyaJUW1sXgH8K7uy76",
+	"VyYIt+ZzUFEYF4zoewG6jgC9xvI/Tr/Bs9R2f1IG6Hzwlt7AsvtMv20Y+8fMCSzWJ1j6wIMEszULLdzQ",
+	"KSxxxp2kwW4JU9OD2lt+A5KpsoriNWBtNHTKrexPsDSHDCv/CZYH3cCfubGgmVvapE6EFIYZ4DlgYBnC",
+	"lLe2q++V7Vo91sp6xKW4mf2MXSvXSxZseT6p95TSZMnBRtBKV458MN7lZMx+pu0yVhUFZIxbLJJjxRye",
+	"+esF95Up5CYUcpqwrNRBrkRj4PqunuN4P8O+YkcdiQIhUmgPO3wBPA8kzhH1IWyp91UQaODQvSU8ii6l",
+	"6WcYHdQzf9AswZW0+nAoqjTfTLWyKKgUxCahZA7HTVyOqDb0UmY+UJMCn5mHZwhcyOnykUBoFKne1chY",
+	"h1BeQvPUWT/l5XD6Po2CwLIXkjVQwYZsyXah4L+ILHBwEeAsz0lQ63efd2UWnHkIhSqUAkEUEkRVSxrW",
+	"LcrO16UMQBKNSsixJIG3AdJ2/+fCNf1lQuxRM5Fa5V1Wn595to+zdpZljK/apPsJa/jWLoZMMle2kH41",
+	"uM3uNln6Pf76bZXnIaq8/5J2Gyb3POv9spyDmiKHrN5m02PU6jhmZ9gFm/MMKNdiwZdBWyBwlyXYU4ai",
+	"rRMnhW1kFZFUpSSM2QWpDuZPSe5+DV4DKi2bKrIjENaI0KHWlnm2ai0jjxGOiCpw+fHGgqjflXugi8Ow",
+	"yi9g+HTddlo8/YM9qFA34UhjnrJELAPaI49OQ1RwLx567IszbIpXypeMsxS0pSRkrwJTTYf6TmUpl1i9",
+	"zVd7iAQf0ZOvlZD88L4EMR2Mrb3XpSErqNv07wzi8zW28n60kwmDaPydtPPyThjkZM179wagYL6YR+Tq",
+	"pTb/mrfQhVUFK3KeujXDmH88/ogMJUyqpITUMmHvuW2aC9kWntp78KvEV/6ae/AGLOMMF8BDHLg/3Ybg",
+	"XiBSTkuMnHIh9yF0vdDU0Ne53jS6gyYtEFSop3kMXaH0VJgX1ptWyWC3mIG8n1r41juChaksfUoTqsWY",
+	"nZkbNOahiTAIcYTnxzOnKvqE2JCZhuMVBlMqstKrlRR9qWSEw+3nbB3mEsTBXWCN1y9wDx6WyH5yF4+7",
+	"ANfqvYQN8/RlQ9i1Bjbjt05qbudU7cB0Qa5elSsQWvKve+0Ry703e+1c+s0ufqe1+ZyOhycnqE3dQGHj",
+	"jpnKeWt23qbk27T24awPDKVX+WkJx5ZoojPjZgdSWM86XcFJsGbNRkTO+bJIvEItKwjhiQYgAk3aaJ9O",
+	"Gw8/gYakmZpJKdjevOgeUJGpMp3FdCZKg/1q2ULLJXwwwmjZt7xbWKB92DLEjLnm6Y33CdegFGTcux+9",
+	"rOe/rhhEgZtSk2e6oWX5PZRTRtCDSYWtjEbJmMnRC4G759D2ZS7/zqLtzYs8wXXmy+5AUIVWt8IItSXL",
+	"8l392l/omqlmfVjPkrVOo8BQoDkZ2QI39huOe31x8WqXm6dL4/gH4VZgEXPsP2TrVZgYy1BYvUK+uDJm",
+	"dpU03VF0kXB3VzDuwwS5sUiYdLHgBKZYARllXbTNReJaw1J/jYpINbgBisjD/fceo8B/wLSU+7PudhDe",
+	"vnjM8UcKftmYS1zP95Cs5q0vqvxZ+MdB3UT+/HYnGO9ny4ZHJp96EJ92uGnjMEHhmAYhf0m1IAn1qur7",
+	"qvaSN+dIGDx+mmP22rYweHjuk05JXRamK/L0ayOzrypEtUFXOwamtsjJ6Rq3m5LQX6NmjU7Aa1iiA9It",
+	"jVY5K3IuwVcltjMu60tGSYSNmwNGQuZLUm6qWsZY35ilqliSZ7HdoJBOjorExdFQD+9rJzX/zmkMaEYX",
+	"Tj2gK5Ru+fE+ooh8FZpguEcTIhkL0YDILb/mBjzMsLFK39euRFgA3Tvtpm11aSwBqDJjeYjJpDxvRD2m",
+	"cy8MvuJHbW5CkRL6Bf3XQaKgx/FI83Mc0r/dfJ/RzVdqyTK1kAdz9Rkz2+Qxqs0UJL0c8BxXJoc9rBsN",
+	"m3DkfMBfQFQutLjllqBdq0CJ70yQ2O63mo2Cn/H1PMc6r249qdLmX84kTAvQiC5o+0CH6mKxWOxDrO63",
+	"F4sXwkwCY6cwIZXTbdEEpbEYNHk/wi+pvOYmW7wGtK0aNQemMPZk8/VJnkKONsCyQCV4WYdE8dxNg9w6",
+	"PNQw5Zly+r/SrCi1d+7N4/b+tXqg5qs8i/FaqJ8HHbw2lOlSmiqmttqsTFEMHEYx7YV8CJIDd3GziBsK",
+	"wIX0ONRRxgyNezjYYHzx4ShJI4sBA/l+PX8TUWjOXM/3QrDrr9D8FwCxfO9YDJo2eDs30wMVHpxS8JR3",
+	"u17fucdfdDsfx8i3xuf26W/7UFBe8dqREgGj3vumFHk5FduM3f6dbz4pgiZy8LQIv6Z7wQfxbX1RaBBa",
+	"tm8UFaSoiPeegCB7X4V90/XngAHpu5qfFwFkH1tzAC8JjuoLhL9Tx18Q8mPgmWuyO196dZvzlV769i8k",
+	"msnhbyS/YrtcSc0C0dG9+rJ3U1UA7Ju8nGpKvu/ttPd12DuVf5b7qe+Ctqn6s11U+9ilg/jz3bC+xFVF",
+	"PX/Ju2rgEexmgMcB/n2jMz+881UeVD+43zx8/cEMDu4WKrV2Cu0GzPx7nNzfeC4yrJlVV5Y79TgLBY3J",
+	"qe/u+qlNp2N2Jlkp/QmuRzbnN0CIMTTE+NHey8Ye4Gz7cX2Jw+27Puzpdq3TSQ77xUNsVV+S6n+0j289",
+	"YXVbqwLp/ZsgurumjTxcdGjYA8ZrqgihMobfUu52T7LYUBW3m0qI8LaoMW1u+9eKJG3P/eAKUNiQzojR",
+	"++k+6zt//NH/9amPNPBbxah2pgCE2C64ndUI2zX7ax/xVunSL4VD/7lkjV9q0SLx0XULbhwXaEX2HG7/",
+	"jzMxmXRHCVrMqcwyyJIKRs/pFFUp74mAnJD13B8JuVPdfec7wHwXfAGjgIwlaAmKFYrlb08mXznZJTE9",
+	"jALevNBuF+qZm7GnDXKJS/Bwb51lIGh9Rl8V/bv9OGyWhKM/0IZdg10ASLd4FT/8PCfAhwJswiHgqc2X",
+	"9flM6lBXMedTILc1FtnAV3yNTox2ReexsQJRAzVAs/YkjvE7E75EZR1SDdbEwuJwlP/myZ9DYOcSY1gC",
+	"D6tEdiVhD+K63+MNqKHk7UZ8xHhgyYVv4mvU02lsh0V4xSTKto3kOxMOz/626Pgj/dHPfIy2YRuzHmhA",
+	"HmfVBlsxLdtBxWzq4ouZlrnfoP725DgopUAoSn8+Eir7q8scMfimIN3S0oVbgG7WaXfsOOVSqhrs+pqn",
+	"N1GDyZfYjQNUMcMuvoAuTR0fmFNj3v8wkmoc+X+VUEInD/5l4jE76li1pSqDW4qS7NjVTLhLeXmV1Iks",
+	"hIXG5yuJ56cIO0JwrQhKjd1nCVUII6n6T4lIER4GWi2YmlioYHycXoBl/aximaKgwwjWmuO7/4FTW6Pd",
+	"mNQJrfIUjVue370BObWz0enjk/U6Rx1VkzwG3n2b8cvaailWHOpbsyvgvhwYBEERdkzCBIXzKx00k1JL",
+	"s1v9Ag1T4fZsCzjtef3aN+/79nNZHtz2U6/tXiKy6ua+qOM7LN836vnWTUq+p+/7AEuxfzL/HN7vAYv6",
+	"eQO09rND+5fewri+gPwWuv6Cru/hZ7DBBkPBzc3VZMNL3/xtFep7HvqyCsu6l6uqLor6BS8qv3Lf6D1l",
+	"agq+5y21/3XYO3V/jjuq94J+3htqL7tzCPMCDuuL2Bew5y94PQ09et2M75i+7zBE/CByCw2MMP/xd4YV",
+	"3FrQmFhfCCkhC88QFD7qXmvceu/59F4+/ZXSQFxXpaksn3b5uAxwnc66LAQPHv49aiLorqnl9uZ62Yx8",
+	"ivWKKnC8YPSIbDSjZASynGNiUvgh+EI+RMf0rUkI7/n0oNKBIyfG8Q5GiSCdKWWg4Q/WtZA9WE4w28NV",
+	"LsJLB2U65uDhIO99BSGq9XQkJLvWauEkm6SGUkFZaDVGpLPAUBem2AX4kPtQ1ClV6kbAmP2ulZyi455A",
+	"KPGfFcLBVPiINkMvmAXoYGyi8hVi3ln4xi/h6FD3Ebb+ZcrfxOt/XYSaXaNkNAOeIaP96Nb+6Dkud4f0",
+	"QDNJ2Ctri19kvhzHjKE1vNDOhAdpqYVdjk7/+NCyrYupdJuKAjce6ooc+tW2KsrrXKTRc3zs3WObECxI",
+	"1H1OLzaJZpuo7ddblbb/gr+8K4SG1lk41HK3F5hGOaRCWLWGH0X2afsC1is39J7vnWm8J93mJSIKEeur",
+	"Bj1oZczsaKaMPbqBZXcoh1v2CpdISAI9nAg5BV1oIS2l9AtpVQPZ7K3K4ApjsBlnBWiDvFJOhJ53wLGe",
+	"A88uLl69UliL81Dcjjr47KJ3Pa+DmRrMTQPdcKI06vcXF6+Y22F2A8uEWcVci1zDLjC9Fvh8s0DxHt/4",
+	"5i1DbhoHNwvham62CfE0VWUPVxM29UUtQm7FvlFzkPU0u2XRtxqD9rwE+6Xmz2EG6rmQn9cIdP9d2f8d",
+	"5Mb0Bcw/rtsvaPsZds6a3E3dwBZF9j29csjFcz18FiX27N1rZsN8dtZT32OCW1wJedbAeBOGmZnrFrPl",
+	"OhTQANl2kMPg2v4yymej62z/cG8dSiKBvzW2GUU1FAM8kGnexjrspycSxfTUcHaF4Pvc+o1HJPQqTrVi",
+	"A5UcFGg2so9f8Y1vXmx10zi42Eri4S5i6zpnx7a+qNzqluwblVtLT7T3lVv3vAT7JefPIbcOXcjPI7je",
+	"f1v2f1e7MX0BwdV1+wUF12H00WBvwRm2IVv0t0bu0IFW77MgPzRx578z7LoUedbrmm5LSh9HwY55+scH",
+	"d6161OY/PjiSNlh+gQ5CqfPR6egYSd33EjNbunPmjh0ZjUPSoBvNuo+U6g+5XTQsgwlJYf6T4HVb/wpl",
+	"B7qQvIITeglksv7Nz2Sk80iuupTNkPl2YLiJDlSxTFDtswRD5Cn6Hd2GWCCgOdfMiR1rbZwT+ipLVSEo",
+	"K6iBmuK/bQ7q04dP/ysAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

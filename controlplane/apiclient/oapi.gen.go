@@ -222,6 +222,51 @@ func (e NodeStatus) Valid() bool {
 	}
 }
 
+// Defines values for ProvisionState.
+const (
+	ProvisionStateError        ProvisionState = "error"
+	ProvisionStatePending      ProvisionState = "pending"
+	ProvisionStateProvisioning ProvisionState = "provisioning"
+	ProvisionStateReady        ProvisionState = "ready"
+)
+
+// Valid indicates whether the value is a known member of the ProvisionState enum.
+func (e ProvisionState) Valid() bool {
+	switch e {
+	case ProvisionStateError:
+		return true
+	case ProvisionStatePending:
+		return true
+	case ProvisionStateProvisioning:
+		return true
+	case ProvisionStateReady:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProvisionStepStatus.
+const (
+	ProvisionStepStatusDone    ProvisionStepStatus = "done"
+	ProvisionStepStatusFailed  ProvisionStepStatus = "failed"
+	ProvisionStepStatusRunning ProvisionStepStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the ProvisionStepStatus enum.
+func (e ProvisionStepStatus) Valid() bool {
+	switch e {
+	case ProvisionStepStatusDone:
+		return true
+	case ProvisionStepStatusFailed:
+		return true
+	case ProvisionStepStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	RoleAdmin Role = "admin"
@@ -915,7 +960,7 @@ type NodeEvent struct {
 	Detail *string   `json:"detail,omitempty"`
 	Id     int64     `json:"id"`
 
-	// Kind A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended.
+	// Kind A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended, provisioning, provision_step.
 	Kind string `json:"kind"`
 	Node string `json:"node"`
 }
@@ -1230,6 +1275,89 @@ type ProjectService struct {
 	TagMode TagMode `json:"tag_mode"`
 }
 
+// Provision defines model for Provision.
+type Provision struct {
+	// Code Why it ended in error, for programs.
+	Code      *string         `json:"code,omitempty"`
+	CreatedAt time.Time       `json:"created_at"`
+	EndedAt   *time.Time      `json:"ended_at,omitempty"`
+	Message   *string         `json:"message,omitempty"`
+	Node      string          `json:"node"`
+	Number    int             `json:"number"`
+	Remedy    *string         `json:"remedy,omitempty"`
+	StartedAt *time.Time      `json:"started_at,omitempty"`
+	StartedBy string          `json:"started_by"`
+	State     ProvisionState  `json:"state"`
+	Steps     []ProvisionStep `json:"steps"`
+}
+
+// ProvisionList defines model for ProvisionList.
+type ProvisionList struct {
+	Items      []Provision `json:"items"`
+	NextCursor *string     `json:"next_cursor,omitempty"`
+}
+
+// ProvisionSSH How to reach the machine. Exactly one of password and private_key is needed; both are sealed and never shown.
+type ProvisionSSH struct {
+	// Data Data folder of the agent, /var/lib/nullops if not given.
+	Data *string `json:"data,omitempty"`
+
+	// Directory Folder of the program, /opt/nullops if not given.
+	Directory *string `json:"directory,omitempty"`
+
+	// Docker Socket of the engine, unix:///var/run/docker.sock if not given.
+	Docker *string `json:"docker,omitempty"`
+
+	// Forget Forget password and key once the node is ready.
+	Forget *bool  `json:"forget,omitempty"`
+	Host   string `json:"host"`
+
+	// HostKey The confirmed fingerprint, SHA256:…. Another key is refused.
+	HostKey string `json:"host_key"`
+
+	// InstallDocker Install Docker with apt-get where it is missing.
+	InstallDocker *bool   `json:"install_docker,omitempty"`
+	Passphrase    *string `json:"passphrase,omitempty"`
+	Password      *string `json:"password,omitempty"`
+	Port          *int    `json:"port,omitempty"`
+	PrivateKey    *string `json:"private_key,omitempty"`
+
+	// Run Folder in memory, /run/nullops if not given.
+	Run *string `json:"run,omitempty"`
+
+	// Subnets Range of addresses for networks of deployments.
+	Subnets *string `json:"subnets,omitempty"`
+
+	// User Root, or a user that may use sudo.
+	User string `json:"user"`
+}
+
+// ProvisionStart defines model for ProvisionStart.
+type ProvisionStart struct {
+	// Ssh How to reach the machine. Exactly one of password and private_key is needed; both are sealed and never shown.
+	Ssh *ProvisionSSH `json:"ssh,omitempty"`
+}
+
+// ProvisionState defines model for ProvisionState.
+type ProvisionState string
+
+// ProvisionStep defines model for ProvisionStep.
+type ProvisionStep struct {
+	EndedAt *time.Time `json:"ended_at,omitempty"`
+
+	// Key connect, inspect, docker, upload, identity, enrol, start, active or link.
+	Key string `json:"key"`
+
+	// Output What was said there; secrets are masked.
+	Output    string              `json:"output"`
+	Seq       int                 `json:"seq"`
+	StartedAt time.Time           `json:"started_at"`
+	Status    ProvisionStepStatus `json:"status"`
+}
+
+// ProvisionStepStatus defines model for ProvisionStep.Status.
+type ProvisionStepStatus string
+
 // Question What the latest run waits for a person to answer.
 type Question struct {
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`
@@ -1388,6 +1516,22 @@ type Run struct {
 // RunList defines model for RunList.
 type RunList struct {
 	Items []Run `json:"items"`
+}
+
+// SSHHost defines model for SSHHost.
+type SSHHost struct {
+	// Host Name or address of the machine.
+	Host string `json:"host"`
+
+	// Port 22 if not given.
+	Port *int `json:"port,omitempty"`
+}
+
+// SSHHostKey defines model for SSHHostKey.
+type SSHHostKey struct {
+	// Fingerprint As ssh-keygen -lf spells it, SHA256:….
+	Fingerprint string `json:"fingerprint"`
+	Kind        string `json:"kind"`
 }
 
 // Secret defines model for Secret.
@@ -1770,6 +1914,9 @@ type InLimit = int
 // InName A DNS label of at most 40 characters.
 type InName = Name
 
+// InNumber defines model for InNumber.
+type InNumber = int
+
 // InRun defines model for InRun.
 type InRun = int
 
@@ -1934,6 +2081,13 @@ type GetNodeMetricsParams struct {
 	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
 }
 
+// ListProvisionsParams defines parameters for ListProvisions.
+type ListProvisionsParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListPluginsParams defines parameters for ListPlugins.
 type ListPluginsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -2040,6 +2194,9 @@ type ApproveNodeJSONRequestBody = NodeApprove
 // DrainNodeJSONRequestBody defines body for DrainNode for application/json ContentType.
 type DrainNodeJSONRequestBody = NodeDrainStart
 
+// ProvisionNodeJSONRequestBody defines body for ProvisionNode for application/json ContentType.
+type ProvisionNodeJSONRequestBody = ProvisionStart
+
 // RejectNodeJSONRequestBody defines body for RejectNode for application/json ContentType.
 type RejectNodeJSONRequestBody = NodeApprove
 
@@ -2066,6 +2223,9 @@ type PutServiceJSONRequestBody = ServicePut
 
 // CreateSessionJSONRequestBody defines body for CreateSession for application/json ContentType.
 type CreateSessionJSONRequestBody = SessionCreate
+
+// ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
+type ReadSSHHostKeyJSONRequestBody = SSHHost
 
 // PutTeamJSONRequestBody defines body for PutTeam for application/json ContentType.
 type PutTeamJSONRequestBody = TeamPut
@@ -2496,6 +2656,41 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/nodes/{name}/metrics (the `GetNodeMetrics` operationId).
 	GetNodeMetrics(ctx context.Context, name InName, params *GetNodeMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListProvisions Attempts to make a machine a node over SSH, newest first
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
+	ListProvisions(ctx context.Context, name InName, params *ListProvisionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ProvisionNodeWithBody Make a machine a node over SSH
+	//
+	// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+	ProvisionNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ProvisionNode Make a machine a node over SSH
+	//
+	// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+	ProvisionNode(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetProvision One attempt with its steps
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/provisions/{number} (the `GetProvision` operationId).
+	GetProvision(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamProvision One attempt, live
+	//
+	// Server-sent events: `step`, each with a ProvisionStep as it is now, and `provision` with the attempt without its steps. It begins with all that there is.
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/provisions/{number}/events (the `StreamProvision` operationId).
+	StreamProvision(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RecoverNode Command a node again after the database was restored
 	//
 	// Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
@@ -2520,6 +2715,11 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
 	RejectNode(ctx context.Context, name InName, body RejectNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ForgetNodeSSH Forget the password or the private key of a node's machine
+	//
+	// Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
+	ForgetNodeSSH(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevokeNodeToken Revoke the token and disconnect
 	//
@@ -2830,6 +3030,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 	DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadSSHHostKeyWithBody Ask a machine for its SSH host key, to compare it
+	//
+	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+	ReadSSHHostKeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
+	//
+	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+	ReadSSHHostKey(ctx context.Context, body ReadSSHHostKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTeams All teams the caller may see
 	//
@@ -3771,6 +3989,91 @@ func (c *Client) GetNodeMetrics(ctx context.Context, name InName, params *GetNod
 	return c.Client.Do(req)
 }
 
+// ListProvisions Attempts to make a machine a node over SSH, newest first
+//
+// Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
+func (c *Client) ListProvisions(ctx context.Context, name InName, params *ListProvisionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProvisionsRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ProvisionNodeWithBody Make a machine a node over SSH
+//
+// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+func (c *Client) ProvisionNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewProvisionNodeRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ProvisionNode Make a machine a node over SSH
+//
+// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+func (c *Client) ProvisionNode(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewProvisionNodeRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetProvision One attempt with its steps
+//
+// Corresponds with GET /api/v1/nodes/{name}/provisions/{number} (the `GetProvision` operationId).
+func (c *Client) GetProvision(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetProvisionRequest(c.Server, name, number)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamProvision One attempt, live
+//
+// Server-sent events: `step`, each with a ProvisionStep as it is now, and `provision` with the attempt without its steps. It begins with all that there is.
+//
+// Corresponds with GET /api/v1/nodes/{name}/provisions/{number}/events (the `StreamProvision` operationId).
+func (c *Client) StreamProvision(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamProvisionRequest(c.Server, name, number)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RecoverNode Command a node again after the database was restored
 //
 // Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
@@ -3816,6 +4119,21 @@ func (c *Client) RejectNodeWithBody(ctx context.Context, name InName, contentTyp
 // Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
 func (c *Client) RejectNode(ctx context.Context, name InName, body RejectNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRejectNodeRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ForgetNodeSSH Forget the password or the private key of a node's machine
+//
+// Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
+func (c *Client) ForgetNodeSSH(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForgetNodeSSHRequest(c.Server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -4576,6 +4894,44 @@ func (c *Client) DeleteCurrentSession(ctx context.Context, reqEditors ...Request
 // Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 func (c *Client) DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteSessionRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadSSHHostKeyWithBody Ask a machine for its SSH host key, to compare it
+//
+// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+func (c *Client) ReadSSHHostKeyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadSSHHostKeyRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
+//
+// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+func (c *Client) ReadSSHHostKey(ctx context.Context, body ReadSSHHostKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadSSHHostKeyRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7003,6 +7359,208 @@ func NewGetNodeMetricsRequest(server string, name InName, params *GetNodeMetrics
 	return req, nil
 }
 
+// NewListProvisionsRequest constructs an http.Request for the ListProvisions method
+func NewListProvisionsRequest(server string, name InName, params *ListProvisionsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/provisions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewProvisionNodeRequest calls the generic ProvisionNode builder with application/json body
+func NewProvisionNodeRequest(server string, name InName, body ProvisionNodeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewProvisionNodeRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewProvisionNodeRequestWithBody constructs an http.Request for the ProvisionNode method, with any body, and a specified content type
+func NewProvisionNodeRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/provisions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetProvisionRequest constructs an http.Request for the GetProvision method
+func NewGetProvisionRequest(server string, name InName, number InNumber) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/provisions/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamProvisionRequest constructs an http.Request for the StreamProvision method
+func NewStreamProvisionRequest(server string, name InName, number InNumber) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/provisions/%s/events", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRecoverNodeRequest constructs an http.Request for the RecoverNode method
 func NewRecoverNodeRequest(server string, name InName) (*http.Request, error) {
 	var err error
@@ -7080,6 +7638,40 @@ func NewRejectNodeRequestWithBody(server string, name InName, contentType string
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewForgetNodeSSHRequest constructs an http.Request for the ForgetNodeSSH method
+func NewForgetNodeSSHRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/ssh", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -8799,6 +9391,46 @@ func NewDeleteSessionRequest(server string, id InId) (*http.Request, error) {
 	return req, nil
 }
 
+// NewReadSSHHostKeyRequest calls the generic ReadSSHHostKey builder with application/json body
+func NewReadSSHHostKeyRequest(server string, body ReadSSHHostKeyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReadSSHHostKeyRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewReadSSHHostKeyRequestWithBody constructs an http.Request for the ReadSSHHostKey method, with any body, and a specified content type
+func NewReadSSHHostKeyRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/ssh-host-key")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListTeamsRequest constructs an http.Request for the ListTeams method
 func NewListTeamsRequest(server string, params *ListTeamsParams) (*http.Request, error) {
 	var err error
@@ -9745,6 +10377,47 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/nodes/{name}/metrics (the `GetNodeMetrics` operationId).
 	GetNodeMetricsWithResponse(ctx context.Context, name InName, params *GetNodeMetricsParams, reqEditors ...RequestEditorFn) (*GetNodeMetricsResponse, error)
 
+	// ListProvisionsWithResponse Attempts to make a machine a node over SSH, newest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
+	ListProvisionsWithResponse(ctx context.Context, name InName, params *ListProvisionsParams, reqEditors ...RequestEditorFn) (*ListProvisionsResponse, error)
+
+	// ProvisionNodeWithBodyWithResponse Make a machine a node over SSH
+	//
+	// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+	ProvisionNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error)
+
+	// ProvisionNodeWithResponse Make a machine a node over SSH
+	//
+	// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+	ProvisionNodeWithResponse(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error)
+
+	// GetProvisionWithResponse One attempt with its steps
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/provisions/{number} (the `GetProvision` operationId).
+	GetProvisionWithResponse(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*GetProvisionResponse, error)
+
+	// StreamProvisionWithResponse One attempt, live
+	//
+	// Server-sent events: `step`, each with a ProvisionStep as it is now, and `provision` with the attempt without its steps. It begins with all that there is.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/nodes/{name}/provisions/{number}/events (the `StreamProvision` operationId).
+	StreamProvisionWithResponse(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*StreamProvisionResponse, error)
+
 	// RecoverNodeWithResponse Command a node again after the database was restored
 	//
 	// Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
@@ -9771,6 +10444,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/reject (the `RejectNode` operationId).
 	RejectNodeWithResponse(ctx context.Context, name InName, body RejectNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*RejectNodeResponse, error)
+
+	// ForgetNodeSSHWithResponse Forget the password or the private key of a node's machine
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
+	ForgetNodeSSHWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeSSHResponse, error)
 
 	// RevokeNodeTokenWithResponse Revoke the token and disconnect
 	//
@@ -10139,6 +10819,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 	DeleteSessionWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteSessionResponse, error)
+
+	// ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
+	//
+	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+	ReadSSHHostKeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReadSSHHostKeyResponse, error)
+
+	// ReadSSHHostKeyWithResponse Ask a machine for its SSH host key, to compare it
+	//
+	// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+	ReadSSHHostKeyWithResponse(ctx context.Context, body ReadSSHHostKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*ReadSSHHostKeyResponse, error)
 
 	// ListTeamsWithResponse All teams the caller may see
 	//
@@ -12188,6 +12886,191 @@ func (r GetNodeMetricsResponse) ContentType() string {
 	return ""
 }
 
+type ListProvisionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ProvisionList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListProvisionsResponse) GetJSON200() *ProvisionList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListProvisionsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListProvisionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListProvisionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListProvisionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListProvisionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ProvisionNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Provision
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r ProvisionNodeResponse) GetJSON202() *Provision {
+	return r.JSON202
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ProvisionNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ProvisionNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ProvisionNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ProvisionNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ProvisionNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetProvisionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Provision
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetProvisionResponse) GetJSON200() *Provision {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetProvisionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetProvisionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetProvisionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetProvisionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetProvisionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type StreamProvisionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StreamProvisionResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamProvisionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamProvisionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamProvisionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamProvisionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RecoverNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12271,6 +13154,47 @@ func (r RejectNodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RejectNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ForgetNodeSSHResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ForgetNodeSSHResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ForgetNodeSSHResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ForgetNodeSSHResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ForgetNodeSSHResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ForgetNodeSSHResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -14011,6 +14935,54 @@ func (r DeleteSessionResponse) ContentType() string {
 	return ""
 }
 
+type ReadSSHHostKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SSHHostKey
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReadSSHHostKeyResponse) GetJSON200() *SSHHostKey {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReadSSHHostKeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadSSHHostKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadSSHHostKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadSSHHostKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadSSHHostKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTeamsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15272,6 +16244,77 @@ func (c *ClientWithResponses) GetNodeMetricsWithResponse(ctx context.Context, na
 	return ParseGetNodeMetricsResponse(rsp)
 }
 
+// ListProvisionsWithResponse Attempts to make a machine a node over SSH, newest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
+func (c *ClientWithResponses) ListProvisionsWithResponse(ctx context.Context, name InName, params *ListProvisionsParams, reqEditors ...RequestEditorFn) (*ListProvisionsResponse, error) {
+	rsp, err := c.ListProvisions(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListProvisionsResponse(rsp)
+}
+
+// ProvisionNodeWithBodyWithResponse Make a machine a node over SSH
+//
+// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+func (c *ClientWithResponses) ProvisionNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error) {
+	rsp, err := c.ProvisionNodeWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseProvisionNodeResponse(rsp)
+}
+
+// ProvisionNodeWithResponse Make a machine a node over SSH
+//
+// Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
+func (c *ClientWithResponses) ProvisionNodeWithResponse(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error) {
+	rsp, err := c.ProvisionNode(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseProvisionNodeResponse(rsp)
+}
+
+// GetProvisionWithResponse One attempt with its steps
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/nodes/{name}/provisions/{number} (the `GetProvision` operationId).
+func (c *ClientWithResponses) GetProvisionWithResponse(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*GetProvisionResponse, error) {
+	rsp, err := c.GetProvision(ctx, name, number, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetProvisionResponse(rsp)
+}
+
+// StreamProvisionWithResponse One attempt, live
+//
+// Server-sent events: `step`, each with a ProvisionStep as it is now, and `provision` with the attempt without its steps. It begins with all that there is.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/nodes/{name}/provisions/{number}/events (the `StreamProvision` operationId).
+func (c *ClientWithResponses) StreamProvisionWithResponse(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*StreamProvisionResponse, error) {
+	rsp, err := c.StreamProvision(ctx, name, number, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamProvisionResponse(rsp)
+}
+
 // RecoverNodeWithResponse Command a node again after the database was restored
 //
 // Its agent obeys no control plane older than the last one it met. Only where this is not a copy of a control plane in use.
@@ -15315,6 +16358,19 @@ func (c *ClientWithResponses) RejectNodeWithResponse(ctx context.Context, name I
 		return nil, err
 	}
 	return ParseRejectNodeResponse(rsp)
+}
+
+// ForgetNodeSSHWithResponse Forget the password or the private key of a node's machine
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
+func (c *ClientWithResponses) ForgetNodeSSHWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeSSHResponse, error) {
+	rsp, err := c.ForgetNodeSSH(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForgetNodeSSHResponse(rsp)
 }
 
 // RevokeNodeTokenWithResponse Revoke the token and disconnect
@@ -15953,6 +17009,36 @@ func (c *ClientWithResponses) DeleteSessionWithResponse(ctx context.Context, id 
 		return nil, err
 	}
 	return ParseDeleteSessionResponse(rsp)
+}
+
+// ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
+//
+// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+func (c *ClientWithResponses) ReadSSHHostKeyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReadSSHHostKeyResponse, error) {
+	rsp, err := c.ReadSSHHostKeyWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadSSHHostKeyResponse(rsp)
+}
+
+// ReadSSHHostKeyWithResponse Ask a machine for its SSH host key, to compare it
+//
+// Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
+func (c *ClientWithResponses) ReadSSHHostKeyWithResponse(ctx context.Context, body ReadSSHHostKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*ReadSSHHostKeyResponse, error) {
+	rsp, err := c.ReadSSHHostKey(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadSSHHostKeyResponse(rsp)
 }
 
 // ListTeamsWithResponse All teams the caller may see
@@ -17498,6 +18584,131 @@ func ParseGetNodeMetricsResponse(rsp *http.Response) (*GetNodeMetricsResponse, e
 	return response, nil
 }
 
+// ParseListProvisionsResponse parses an HTTP response from a ListProvisionsWithResponse call
+func ParseListProvisionsResponse(rsp *http.Response) (*ListProvisionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListProvisionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ProvisionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseProvisionNodeResponse parses an HTTP response from a ProvisionNodeWithResponse call
+func ParseProvisionNodeResponse(rsp *http.Response) (*ProvisionNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ProvisionNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Provision
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetProvisionResponse parses an HTTP response from a GetProvisionWithResponse call
+func ParseGetProvisionResponse(rsp *http.Response) (*GetProvisionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetProvisionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Provision
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseStreamProvisionResponse parses an HTTP response from a StreamProvisionWithResponse call
+func ParseStreamProvisionResponse(rsp *http.Response) (*StreamProvisionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamProvisionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRecoverNodeResponse parses an HTTP response from a RecoverNodeWithResponse call
 func ParseRecoverNodeResponse(rsp *http.Response) (*RecoverNodeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -17547,6 +18758,35 @@ func ParseRejectNodeResponse(rsp *http.Response) (*RejectNodeResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseForgetNodeSSHResponse parses an HTTP response from a ForgetNodeSSHWithResponse call
+func ParseForgetNodeSSHResponse(rsp *http.Response) (*ForgetNodeSSHResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ForgetNodeSSHResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
@@ -18762,6 +20002,39 @@ func ParseDeleteSessionResponse(rsp *http.Response) (*DeleteSessionResponse, err
 	switch {
 	case rsp.StatusCode == 204:
 		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReadSSHHostKeyResponse parses an HTTP response from a ReadSSHHostKeyWithResponse call
+func ParseReadSSHHostKeyResponse(rsp *http.Response) (*ReadSSHHostKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadSSHHostKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SSHHostKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem

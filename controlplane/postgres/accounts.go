@@ -138,7 +138,7 @@ func (t *Tx) InsertSession(
 ) error {
 	err := t.q.InsertSession(ctx, dbsqlc.InsertSessionParams{
 		ID: string(s.ID), UserID: string(s.User), Hash: hash[:],
-		CreatedAt: s.CreatedAt, ExpiresAt: expires,
+		CreatedAt: s.CreatedAt, ExpiresAt: expires, Origin: s.From, Device: s.Device,
 	})
 	if err != nil {
 		return fmt.Errorf("insert session: %w", translate(err))
@@ -158,10 +158,45 @@ func (t *Tx) SessionByHash(
 	if err != nil {
 		return s, false, fmt.Errorf("load session: %w", err)
 	}
+	return session(r), true, nil
+}
+
+func session(r dbsqlc.Session) controlplane.Session {
 	return controlplane.Session{
 		ID: controlplane.SessionID(r.ID), User: controlplane.UserID(r.UserID),
-		CreatedAt: r.CreatedAt, LastUsed: r.LastUsedAt,
-	}, true, nil
+		CreatedAt: r.CreatedAt, LastUsed: r.LastUsedAt, Expires: r.ExpiresAt,
+		From: r.Origin, Device: r.Device,
+	}
+}
+
+// ListSessions gives a person's sessions that were used since idleSince and
+// are not expired now, the last used first.
+func (t *Tx) ListSessions(
+	ctx context.Context, user controlplane.UserID, idleSince, now time.Time,
+) ([]controlplane.Session, error) {
+	rows, err := t.q.ListSessions(ctx, string(user), idleSince, now)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	all := make([]controlplane.Session, len(rows))
+	for i, r := range rows {
+		all[i] = session(r)
+	}
+	return all, nil
+}
+
+// DeleteOwnSession ends one session of the person.
+func (t *Tx) DeleteOwnSession(
+	ctx context.Context, user controlplane.UserID, id controlplane.SessionID,
+) error {
+	n, err := t.q.DeleteOwnSession(ctx, string(id), string(user))
+	if err != nil {
+		return fmt.Errorf("delete session: %w", err)
+	}
+	if n == 0 {
+		return controlplane.Missing("session", string(id))
+	}
+	return nil
 }
 
 // TouchSession notes that a session was used.
@@ -206,7 +241,7 @@ func (t *Tx) ForgetSessions(
 func (t *Tx) InsertToken(ctx context.Context, a controlplane.APIToken, hash [32]byte) error {
 	err := t.q.InsertToken(ctx, dbsqlc.InsertTokenParams{
 		ID: string(a.ID), UserID: string(a.User), Name: a.Name, Prefix: a.Prefix,
-		Hash: hash[:], CreatedAt: a.CreatedAt,
+		Hash: hash[:], CreatedAt: a.CreatedAt, Scope: string(a.Scope), ExpiresAt: a.ExpiresAt,
 	})
 	if err != nil {
 		return fmt.Errorf("insert token: %w", translate(err))
@@ -218,6 +253,7 @@ func token(r dbsqlc.ApiToken) controlplane.APIToken {
 	return controlplane.APIToken{
 		ID: controlplane.TokenID(r.ID), User: controlplane.UserID(r.UserID), Name: r.Name,
 		Prefix: r.Prefix, CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt,
+		Scope: controlplane.TokenScope(r.Scope), ExpiresAt: r.ExpiresAt,
 	}
 }
 

@@ -51,8 +51,17 @@ LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: InsertSession :exec
 -- A signed-in browser.
-INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at)
-VALUES (@id, @user_id, @hash, @created_at, @created_at, @expires_at);
+INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at, origin, device)
+VALUES (@id, @user_id, @hash, @created_at, @created_at, @expires_at, @origin, @device);
+
+-- name: ListSessions :many
+-- A person's own sessions that still open something, the last used first.
+SELECT * FROM sessions WHERE user_id = @user_id AND last_used_at > @idle_since
+    AND expires_at > @now ORDER BY last_used_at DESC, id;
+
+-- name: DeleteOwnSession :execrows
+-- Ends one session; only the owner's own.
+DELETE FROM sessions WHERE id = @id AND user_id = @user_id;
 
 -- name: GetSession :one
 -- The session whose id has this hash, unless it was idle or lasted too long.
@@ -77,8 +86,8 @@ DELETE FROM sessions WHERE id IN (SELECT s.id FROM sessions s
 
 -- name: InsertToken :exec
 -- An API token, as its hash.
-INSERT INTO api_tokens (id, user_id, name, prefix, hash, created_at)
-VALUES (@id, @user_id, @name, @prefix, @hash, @created_at);
+INSERT INTO api_tokens (id, user_id, name, prefix, hash, created_at, scope, expires_at)
+VALUES (@id, @user_id, @name, @prefix, @hash, @created_at, @scope, sqlc.narg(expires_at));
 
 -- name: GetToken :one
 -- Found by the public part; the caller compares the hash in constant time.

@@ -668,6 +668,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{name}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a node used over time
+         * @description Measured by the node's operating system, whoever used it.
+         */
+        get: operations["getNodeMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{name}/enable": {
         parameters: {
             query?: never;
@@ -878,6 +898,101 @@ export interface paths {
         get: operations["listNodeEvents"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/provisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Attempts to make a machine a node over SSH, newest first */
+        get: operations["listProvisions"];
+        put?: never;
+        /**
+         * Make a machine a node over SSH
+         * @description Begins an attempt, which goes on by itself. Without `ssh`, the machine is reached as the last time. The node gets a new token.
+         */
+        post: operations["provisionNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/provisions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One attempt with its steps */
+        get: operations["getProvision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/provisions/{number}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One attempt, live
+         * @description Server-sent events: `step`, each with a ProvisionStep as it is now, and `provision` with the attempt without its steps. It begins with all that there is.
+         */
+        get: operations["streamProvision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{name}/ssh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forget the password or the private key of a node's machine */
+        delete: operations["forgetNodeSSH"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/ssh-host-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a machine for its SSH host key, to compare it
+         * @description Signs nobody in. The fingerprint goes into `provisionNode` once a person confirmed it.
+         */
+        post: operations["readSSHHostKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1200,6 +1315,23 @@ export interface paths {
          * @description Server-sent events `line` with a ServiceLogLine, then `end`.
          */
         get: operations["streamServiceLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the services of a deployment used over time */
+        get: operations["getDeploymentMetrics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1735,6 +1867,83 @@ export interface components {
             /** @description Expected SHA-256 of the certificate of the agent if known. */
             thumbprint?: string;
         };
+        SSHHost: {
+            /** @description Name or address of the machine. */
+            host: string;
+            /** @description 22 if not given. */
+            port?: number;
+        };
+        SSHHostKey: {
+            /** @example ssh-ed25519 */
+            kind: string;
+            /** @description As ssh-keygen -lf spells it, SHA256:…. */
+            fingerprint: string;
+        };
+        ProvisionStart: {
+            ssh?: components["schemas"]["ProvisionSSH"];
+        };
+        /** @description How to reach the machine. Exactly one of password and private_key is needed; both are sealed and never shown. */
+        ProvisionSSH: {
+            host: string;
+            port?: number;
+            /** @description Root, or a user that may use sudo. */
+            user: string;
+            /** @description The confirmed fingerprint, SHA256:…. Another key is refused. */
+            host_key: string;
+            password?: string;
+            private_key?: string;
+            passphrase?: string;
+            /** @description Forget password and key once the node is ready. */
+            forget?: boolean;
+            /** @description Install Docker with apt-get where it is missing. */
+            install_docker?: boolean;
+            /** @description Folder of the program, /opt/nullops if not given. */
+            directory?: string;
+            /** @description Data folder of the agent, /var/lib/nullops if not given. */
+            data?: string;
+            /** @description Folder in memory, /run/nullops if not given. */
+            run?: string;
+            /** @description Socket of the engine, unix:///var/run/docker.sock if not given. */
+            docker?: string;
+            /** @description Range of addresses for networks of deployments. */
+            subnets?: string;
+        };
+        /** @enum {string} */
+        ProvisionState: "pending" | "provisioning" | "ready" | "error";
+        ProvisionStep: {
+            seq: number;
+            /** @description connect, inspect, docker, upload, identity, enrol, start, active or link. */
+            key: string;
+            /** @enum {string} */
+            status: "running" | "done" | "failed";
+            /** @description What was said there; secrets are masked. */
+            output: string;
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            ended_at?: string;
+        };
+        Provision: {
+            node: string;
+            number: number;
+            state: components["schemas"]["ProvisionState"];
+            /** @description Why it ended in error, for programs. */
+            code?: string;
+            message?: string;
+            remedy?: string;
+            started_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at?: string;
+            /** Format: date-time */
+            ended_at?: string;
+            steps: components["schemas"]["ProvisionStep"][];
+        };
+        ProvisionList: {
+            items: components["schemas"]["Provision"][];
+            next_cursor?: string;
+        };
         NodePut: {
             environment: components["schemas"]["Name"];
             /**
@@ -1822,6 +2031,8 @@ export interface components {
             settings?: components["schemas"]["NodeSettings"];
             allocated: components["schemas"]["Resources"];
             deployments: number;
+            /** @description Why it takes no new deployment although it is online: a check failed without which deployments are not safe there. */
+            blocked?: string;
         };
         NodeList: {
             items: components["schemas"]["Node"][];
@@ -1884,7 +2095,7 @@ export interface components {
             node: string;
             /** Format: date-time */
             at: string;
-            /** @description A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended. */
+            /** @description A status of the node or of its drain, or added, met, synced, approved, rejected, token_rotated, token_revoked, token_refused, drain_ended, provisioning, provision_step. */
             kind: string;
             detail?: string;
         };
@@ -1930,6 +2141,86 @@ export interface components {
             /** Format: int64 */
             disk: number;
             warnings?: string[];
+            runc_version?: string;
+            cgroup_version?: string;
+            cgroup_driver?: string;
+            storage_driver?: string;
+            log_driver?: string;
+            live_restore?: boolean;
+            disks?: components["schemas"]["NodeDisk"][];
+            gpus?: components["schemas"]["NodeGPU"][];
+            checks?: components["schemas"]["NodeCheck"][];
+        };
+        NodeDisk: {
+            /** @description What is on it, for people. */
+            holds: string;
+            path: string;
+            /** Format: int64 */
+            size: number;
+        };
+        NodeGPU: {
+            /** @description What the container engine calls it, such as 0. */
+            id: string;
+            model: string;
+            /**
+             * Format: int64
+             * @description In bytes; 0 is unknown.
+             */
+            memory: number;
+        };
+        /** @enum {string} */
+        CheckSeverity: "ok" | "unknown" | "warning" | "critical";
+        NodeCheck: {
+            /** @description A stable word, such as isolation. */
+            id: string;
+            severity: components["schemas"]["CheckSeverity"];
+            detail: string;
+            /** @description What to do unless it is ok. */
+            remedy?: string;
+        };
+        /**
+         * @description Single measurements are kept for two hours, minutes for two days, hours for three months.
+         * @enum {string}
+         */
+        MetricsResolution: "raw" | "minute" | "hour";
+        Metrics: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            resolution: components["schemas"]["MetricsResolution"];
+            series: components["schemas"]["MetricSeries"][];
+        };
+        MetricSeries: {
+            /** @description The service; a node has one series without. */
+            step?: string;
+            points: components["schemas"]["MetricPoint"][];
+        };
+        /** @description Means over the stretch of time from `at` on, and peaks. CPU is in cores, memory in bytes, the rest in bytes per second. */
+        MetricPoint: {
+            /** Format: date-time */
+            at: string;
+            /** Format: double */
+            cpu: number;
+            /** Format: double */
+            cpu_max: number;
+            /** Format: int64 */
+            memory: number;
+            /** Format: int64 */
+            memory_max: number;
+            /**
+             * Format: int64
+             * @description The least there was, for nodes.
+             */
+            disk_free?: number;
+            /** Format: double */
+            net_in: number;
+            /** Format: double */
+            net_out: number;
+            /** Format: double */
+            disk_read: number;
+            /** Format: double */
+            disk_written: number;
         };
         NodeVitals: {
             /** Format: date-time */
@@ -1938,8 +2229,24 @@ export interface components {
             cpu: number;
             /** Format: int64 */
             memory_used: number;
+            /**
+             * Format: int64
+             * @description What of it deployments use.
+             */
+            memory_ours?: number;
             /** Format: int64 */
             disk_free: number;
+            /**
+             * Format: double
+             * @description Bytes per second, like those below.
+             */
+            net_in?: number;
+            /** Format: double */
+            net_out?: number;
+            /** Format: double */
+            disk_read?: number;
+            /** Format: double */
+            disk_written?: number;
         };
         /** @enum {string} */
         DeploymentStatus: "queued" | "applying" | "ready" | "undoing" | "failed" | "canceled" | "removing" | "removed" | "stuck" | "forgotten";
@@ -2420,6 +2727,7 @@ export interface components {
                 required?: boolean;
                 description?: string;
             }[];
+            /** @description What the plugin offers. A run creates and deletes; check is for people and tools, such as nullops plugin test. */
             actions?: ("create" | "delete" | "check")[];
             timeout_seconds?: number;
             resources?: components["schemas"]["Resources"];
@@ -2439,7 +2747,15 @@ export interface components {
         };
     };
     parameters: {
+        /** @description An hour before `to` unless given. */
+        MetricsFrom: string;
+        /** @description Now unless given. */
+        MetricsTo: string;
+        /** @description The finest that makes a readable curve unless given. */
+        MetricsWidth: components["schemas"]["MetricsResolution"];
         InName: components["schemas"]["Name"];
+        /** @description The attempt's number. */
+        InNumber: number;
         InId: components["schemas"]["Id"];
         /** @description The run's number. */
         InRun: number;
@@ -3754,6 +4070,36 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getNodeMetrics: {
+        parameters: {
+            query?: {
+                /** @description An hour before `to` unless given. */
+                from?: components["parameters"]["MetricsFrom"];
+                /** @description Now unless given. */
+                to?: components["parameters"]["MetricsTo"];
+                /** @description The finest that makes a readable curve unless given. */
+                resolution?: components["parameters"]["MetricsWidth"];
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Metrics"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     enableNode: {
         parameters: {
             query?: never;
@@ -4062,6 +4408,156 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NodeEventList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listProvisions: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvisionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    provisionNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProvisionStart"];
+            };
+        };
+        responses: {
+            /** @description Begun */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provision"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProvision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                /** @description The attempt's number. */
+                number: components["parameters"]["InNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Provision"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    streamProvision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                /** @description The attempt's number. */
+                number: components["parameters"]["InNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    forgetNodeSSH: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readSSHHostKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SSHHost"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SSHHostKey"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -4585,6 +5081,36 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDeploymentMetrics: {
+        parameters: {
+            query?: {
+                /** @description An hour before `to` unless given. */
+                from?: components["parameters"]["MetricsFrom"];
+                /** @description Now unless given. */
+                to?: components["parameters"]["MetricsTo"];
+                /** @description The finest that makes a readable curve unless given. */
+                resolution?: components["parameters"]["MetricsWidth"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Metrics"];
                 };
             };
             default: components["responses"]["Problem"];
