@@ -222,7 +222,8 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
-		Logbook: lines, Usage: b.usage, Audit: b.audit, Logs: serviceLogs{b.dialer}, Describe: b.dialer.Describe, Subscribe: b.subscribe, UI: ui.Files(),
+		Logbook: lines, Usage: b.usage, Audit: b.audit, Logs: serviceLogs{b.dialer},
+		Describe: b.dialer.Describe, Subscribe: b.subscribe, UI: ui.Files(),
 		URL: public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
 }

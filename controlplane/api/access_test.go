@@ -139,8 +139,8 @@ func visits() map[string]visit {
 		"streamProvision": {path: "/nodes/provisioned/provisions/1/events"},
 		"forgetNodeSSH":   {path: "/nodes/spare/ssh"},
 		"readSSHHostKey":  {path: "/ssh-host-key", body: object{"host": "127.0.0.1", "port": 2}},
-		"rotateNodeToken":        {path: "/nodes/spare/token"},
-		"revokeNodeToken":        {path: "/nodes/spare/token"},
+		"rotateNodeToken": {path: "/nodes/spare/token"},
+		"revokeNodeToken": {path: "/nodes/spare/token"},
 
 		"listQueue":       {path: "/queue", stranger: shown, reader: shown},
 		"listDeployments": {path: "/deployments", stranger: shown, reader: shown},

@@ -136,6 +136,7 @@ func node(n controlplane.Node) Node {
 		out.PendingThumbprint = some(string(n.Pending))
 		out.PendingProofValid = &n.PendingProofValid
 	}
+	out.Blocked = some(n.Blocked())
 	out.ExpectedThumbprint = some(string(n.Expected))
 	out.RejectedThumbprint, out.Drain = some(string(n.Rejected)), drain(n.Drain)
 	if i := n.Inventory; i != nil {
@@ -144,6 +145,8 @@ func node(n controlplane.Node) Node {
 	if v := n.Vitals; v != nil {
 		out.Vitals = &NodeVitals{
 			At: v.At, Cpu: v.CPU, MemoryUsed: v.MemoryUsed, DiskFree: v.DiskFree,
+			MemoryOurs: &v.MemoryOurs, NetIn: &v.Flow.NetIn, NetOut: &v.Flow.NetOut,
+			DiskRead: &v.Flow.DiskRead, DiskWritten: &v.Flow.DiskWritten,
 		}
 	}
 	return out
@@ -153,10 +156,23 @@ func inventory(i controlplane.Inventory) *Inventory {
 	out := &Inventory{
 		Hostname: i.Hostname, Os: i.OS, Kernel: i.Kernel, Arch: i.Arch,
 		EngineVersion: i.EngineVersion, ApiVersion: i.APIVersion,
-		Cpu: i.CPU, Memory: i.Memory, Disk: i.Disk,
+		Cpu: i.CPU, Memory: i.Memory, Disk: i.Disk, RuncVersion: some(i.RuncVersion),
+		CgroupVersion: some(i.CgroupVersion), CgroupDriver: some(i.CgroupDriver),
+		StorageDriver: some(i.StorageDriver), LogDriver: some(i.LogDriver),
+		LiveRestore: &i.LiveRestore,
+		Disks:       new(each(i.Disks, func(d controlplane.Disk) NodeDisk { return NodeDisk(d) })),
+		Gpus: new(each(i.GPUs, func(g controlplane.GPU) NodeGPU {
+			return NodeGPU{Id: g.ID, Model: g.Model, Memory: g.Memory}
+		})),
+		Checks: new(each(i.Checks, nodeCheck)),
 	}
 	if len(i.Warnings) > 0 {
 		out.Warnings = &i.Warnings
 	}
 	return out
+}
+
+func nodeCheck(c controlplane.Check) NodeCheck {
+	return NodeCheck{Id: c.ID, Severity: CheckSeverity(c.Severity), Detail: c.Detail,
+		Remedy: some(c.Remedy)}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
@@ -55,6 +56,9 @@ type Config struct {
 	// nobody can.
 	Describe func(ctx context.Context, node controlplane.NodeID,
 		deployment controlplane.DeploymentID) (lifecycle.Found, error)
+	// HostKey asks a machine for its SSH host key; nil answers that nobody can.
+	HostKey func(ctx context.Context, actor access.Actor, host string, port int) (
+		kind, fingerprint string, err error)
 	// Subscribe gives a channel that yields after something about the topics
 	// happened, narrowed to one key unless that is empty, and a function that
 	// ends it. The channel comes awake.

@@ -32,6 +32,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -115,7 +116,8 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 	w.logbook = logbook.New(w.store)
 	c := api.Config{
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
-		Audit: audit.New(w.store, pgtest.AuditKey()),
+		Audit:     audit.New(w.store, pgtest.AuditKey()),
+		Usage:     usage.New(w.store, slog.New(slog.DiscardHandler)),
 		Subscribe: w.listen(log), UI: fstest.MapFS{
 			"index.html":       {Data: []byte("<!doctype html>start")},
 			"assets/app-1a.js": {Data: []byte("export {}")},
