@@ -25,8 +25,10 @@ import (
 )
 
 func agentCommand() *cobra.Command {
-	return serverCommand("agent", "Run the agent of a node, next to its Docker Engine",
+	c := serverCommand("agent", "Run the agent of a node, next to its Docker Engine",
 		Settings.checkAgent, runAgent)
+	c.AddCommand(agentIdentity())
+	return c
 }
 
 // agentGC collects twice as often as Go would: an agent holds a megabyte or two,
@@ -59,7 +61,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 		return fmt.Errorf("setting agent.listen: %w", err)
 	}
 	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: &token, Build: wire.Build(build),
-		Listener: l, Log: log,
+		Listener: l, Log: log, ProbeEvery: s.probeEvery(),
 		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -86,6 +88,9 @@ func openDocker(ctx context.Context, s Settings, install string,
 	}
 	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
 		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, Log: log}
+	if s.Agent.Guard {
+		config.Guard = &docker.Guard{Port: portOf(s.Agent.Listen)}
+	}
 	for {
 		d, err := docker.New(ctx, config)
 		if err == nil || !errors.Is(err, agent.ErrUnavailable) {

@@ -187,10 +187,15 @@ func (b *base) controlPlane(ctx context.Context) error {
 	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
 		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Listener: b.listener, Dial: b.dialing,
 		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
+	setup, err := b.provisioner()
+	if err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	chores := jobs.New(b.store, b.log, b.chores(people)...)
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
+	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
 	// Whatever the jobs did last: a start says whether the journal still holds.
@@ -224,6 +229,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Audit: b.audit, Logs: serviceLogs{b.dialer},
 		Describe: b.dialer.Describe, Subscribe: b.subscribe, UI: ui.Files(),
+		HostKey: b.hostKey,
 		URL: public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
 }

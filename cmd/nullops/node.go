@@ -13,7 +13,7 @@ func nodeCommand() *cobra.Command {
 	c := &cobra.Command{Use: "node", Short: "Add and look after nodes"}
 	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeShow(), nodeApprove(), nodeReject(),
 		nodeRotate(), nodeDrain(), nodeRemove(), nodeForgotten(),
-		nodeUnknown(), nodeAdopt(), nodePurge(),
+		nodeUnknown(), nodeAdopt(), nodePurge(), nodeProvision(), nodeAttempts(),
 		nodeAct("recover", "Command a node again after the database was restored from a backup",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.RecoverNodeWithResponse(cmd.Context(), name)
@@ -39,16 +39,20 @@ func nodeCommand() *cobra.Command {
 
 func nodeAdd() *cobra.Command {
 	var env, addr, thumbprint string
+	var ssh sshFlags
 	c := &cobra.Command{
-		Use: "add NAME --env ENV --address HOST:PORT", Args: exactArgs(1),
+		Use: "add NAME --env ENV (--address HOST:PORT | --ssh USER@HOST)", Args: exactArgs(1),
 		Short: "Add a node; prints its token once, and the line to run there",
+		Long: "Without --ssh, prints the line to run on the machine. With it, the control plane\n" +
+			"signs in there, starts the agent, and shows what it does.",
 	}
+	ssh.register(c)
 	asJSON := jsonFlag(c)
 	c.Flags().StringVar(&env, "env", "", "environment the node belongs to")
-	c.Flags().StringVar(&addr, "address", "", "host:port where its agent will listen")
+	c.Flags().StringVar(&addr, "address", "", "host:port where its agent will listen (with --ssh: HOST:5000)")
 	c.Flags().StringVar(&thumbprint, "thumbprint", "", "expected certificate thumbprint, if known")
 	_ = c.MarkFlagRequired("env")
-	_ = c.MarkFlagRequired("address")
+	c.MarkFlagsOneRequired("address", "ssh")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -57,6 +61,9 @@ func nodeAdd() *cobra.Command {
 		body := apiclient.NodeCreate{Name: args[0], Environment: env, Address: addr}
 		if thumbprint != "" {
 			body.Thumbprint = &thumbprint
+		}
+		if ssh.target != "" {
+			return addOverSSH(c, api, &ssh, body)
 		}
 		r, err := api.CreateNodeWithResponse(c.Context(), body)
 		if err := answered(r, err); err != nil {

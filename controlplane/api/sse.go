@@ -48,6 +48,7 @@ func (s stream) VisitStreamDeploymentResponse(w http.ResponseWriter) error  { re
 func (s stream) VisitStreamEventsResponse(w http.ResponseWriter) error      { return s.visit(w) }
 func (s stream) VisitStreamServiceLogsResponse(w http.ResponseWriter) error { return s.visit(w) }
 func (s stream) VisitStreamNodesResponse(w http.ResponseWriter) error       { return s.visit(w) }
+func (s stream) VisitStreamProvisionResponse(w http.ResponseWriter) error   { return s.visit(w) }
 
 func (s stream) visit(w http.ResponseWriter) error {
 	h := w.Header()

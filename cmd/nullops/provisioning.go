@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/provision"
+)
+
+// provisioner sets machines up with this very program: control plane and agent
+// are one release by definition.
+func (b *base) provisioner() (*provision.Provisioner, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	return provision.New(provision.Config{Store: b.store, Catalog: b.catalog,
+		Listener: b.listener, Connect: b.connect, Program: program, Build: build,
+		Holder: b.nodes.Holder, Log: b.log}), nil
+}
+
+// hostKey asks a machine for its SSH host key.
+func (b *base) hostKey(
+	ctx context.Context, actor access.Actor, host string, port int,
+) (kind, fingerprint string, err error) {
+	p, err := b.provisioner()
+	if err != nil {
+		return "", "", err
+	}
+	key, err := p.HostKey(ctx, actor, host, port)
+	return key.Kind, key.Fingerprint, err
+}
