@@ -77,7 +77,13 @@ func (a *Agent) watchNode(ctx context.Context) error {
 // engine has started anew (threats.md, T26).
 func (a *Agent) watchIsolation(ctx context.Context) error {
 	prober, able := a.runtime.(Prober)
-	if !able || a.config.ProbeEvery < 0 {
+	if !able {
+		return nil
+	}
+	if a.config.ProbeEvery < 0 {
+		a.takeIsolation(wire.Check{ID: "isolation", Severity: wire.SeverityWarning,
+			Detail: "Nobody tries whether deployments are isolated: the setting agent.probe is 0s.",
+			Remedy: "Set agent.probe to how often it should be tried, such as 10m."})
 		return nil
 	}
 	if !pause(ctx, min(probeAfter, a.config.ProbeEvery)) {

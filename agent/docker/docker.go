@@ -42,6 +42,9 @@ type Config struct {
 	// Guard keeps containers from link-local addresses and the agent's port,
 	// where we may set the host's rules. Nil is off.
 	Guard *Guard
+	// ProbeName tells the isolation probes of one process from those of another
+	// on the same data. Empty is the agent's.
+	ProbeName string
 	// Sidecar replaces the embedded binary, for tests.
 	Sidecar []byte
 	// Log gets what no caller is told, such as a failed removal in the

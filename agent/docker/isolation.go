@@ -75,11 +75,11 @@ func (d *Docker) tryIsolation(ctx context.Context) (reached bool, err error) {
 	if err := d.ensureGateImage(ctx); err != nil {
 		return false, err
 	}
-	a, err := d.probeEnd(ctx, "probe-a")
+	a, err := d.probeEnd(ctx, "a")
 	if err != nil {
 		return false, err
 	}
-	b, err := d.probeEnd(ctx, "probe-b")
+	b, err := d.probeEnd(ctx, "b")
 	if err != nil {
 		return false, err
 	}
@@ -196,8 +196,8 @@ func (d *Docker) execute(ctx context.Context, in probeEnd, role ...string) (stri
 
 // probeEnd makes a network like a deployment's, with a container that listens.
 func (d *Docker) probeEnd(ctx context.Context, name string) (probeEnd, error) {
-	end := probeEnd{name: d.names.object(name)}
-	labels := map[string]string{labelProbe: d.names.install}
+	end := probeEnd{name: d.names.object("probe"+d.config.ProbeName, name)}
+	labels := map[string]string{labelProbe: d.probeLabel()}
 	nobody := func([]network.Summary) bool { return false }
 	if err := d.makeNetwork(ctx, end.name, labels, nobody); err != nil {
 		return end, err
@@ -278,9 +278,11 @@ func (d *Docker) reach(ctx context.Context, from, to probeEnd) (bool, error) {
 	}
 }
 
+func (d *Docker) probeLabel() string { return d.names.install + d.config.ProbeName }
+
 // dropProbe removes everything that a probe of this installation made.
 func (d *Docker) dropProbe(ctx context.Context) error {
-	filter := make(client.Filters).Add("label", labelProbe+"="+d.names.install)
+	filter := make(client.Filters).Add("label", labelProbe+"="+d.probeLabel())
 	r, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filter})
 	if err != nil {
 		return fmt.Errorf("list probes: %w", unavailable(err))

@@ -109,7 +109,8 @@ func (d *Docker) ownNetwork(all []network.Summary, deployment string) bool {
 func (d *Docker) ourSubnets(all []network.Summary) map[netip.Prefix]bool {
 	ours := map[netip.Prefix]bool{}
 	for _, n := range all {
-		if n.Labels[labelInstall] != d.names.install && n.Labels[labelProbe] != d.names.install {
+		if n.Labels[labelInstall] != d.names.install &&
+			!strings.HasPrefix(n.Labels[labelProbe], d.names.install) {
 			continue
 		}
 		for _, c := range n.IPAM.Config {

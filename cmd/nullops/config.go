@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/traefik/paerser/env"
 	"github.com/traefik/paerser/flag"
@@ -81,6 +82,8 @@ type AgentSettings struct {
 	Run     string `description:"Folder on a tmpfs for what may never reach a disk."`
 	Docker  string `description:"Docker Engine; empty means DOCKER_HOST or its usual socket."`
 	Subnets string `description:"Address range deployments' networks are cut from."`
+	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
+	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
 }
 
 // DevSettings is used by 'nullops dev' only.
@@ -96,7 +99,7 @@ func defaults() Settings {
 		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
-			Subnets: "10.213.0.0/16"},
+			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m"},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
 }
@@ -223,18 +226,39 @@ func (s Settings) checkIngress() error {
 }
 
 func (s Settings) checkAgent() error {
+	return errors.Join(
+		required("agent.token", s.Agent.Token, "the token that 'add node' showed"),
+		s.checkDoctor(),
+	)
+}
+
+// checkDoctor is what an agent needs that is not yet enrolled.
+func (s Settings) checkDoctor() error {
 	_, err := netip.ParsePrefix(s.Agent.Subnets)
 	if err != nil {
 		err = fmt.Errorf("setting agent.subnets: %q is not an address range; write one like %s",
 			s.Agent.Subnets, defaults().Agent.Subnets)
 	}
+	every, bad := time.ParseDuration(s.Agent.Probe)
+	if bad != nil || every < 0 {
+		bad = fmt.Errorf("setting agent.probe: %q is not a time; write one like %s, or 0s",
+			s.Agent.Probe, defaults().Agent.Probe)
+	}
 	return errors.Join(
-		required("agent.token", s.Agent.Token, "the token that 'add node' showed"),
 		address("agent.listen", s.Agent.Listen),
 		absolutePath("agent.data", s.Agent.Data),
 		absolutePath("agent.run", s.Agent.Run),
-		err, s.checkCommon(),
+		err, bad, s.checkCommon(),
 	)
+}
+
+// probeEvery is agent.probe as the agent takes it: never is negative.
+func (s Settings) probeEvery() time.Duration {
+	every, err := time.ParseDuration(s.Agent.Probe)
+	if err != nil || every == 0 {
+		return -1
+	}
+	return every
 }
 
 func (s Settings) checkCommon() error {

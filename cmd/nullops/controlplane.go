@@ -230,7 +230,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		Logbook: lines, Usage: b.usage, Audit: b.audit, Logs: serviceLogs{b.dialer},
 		Describe: b.dialer.Describe, Subscribe: b.subscribe, UI: ui.Files(),
 		HostKey: b.hostKey,
-		URL: public, IngressURL: b.ingress, Build: build, Log: b.log,
+		URL:     public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
 }
 
