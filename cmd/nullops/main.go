@@ -47,8 +47,8 @@ func rootCommand() *cobra.Command {
 		&cobra.Group{ID: "run", Title: "Run NullOps"},
 		&cobra.Group{ID: "make", Title: "Make plugins"})
 	root.AddCommand(inGroup("use", loginCommand(), applyCommand(), exportCommand(),
-		pipelineCommand(), deployCommand(), listCommand(),
-		showCommand(), logsCommand(), answerCommand(), removeCommand(), retryCommand(),
+		pipelineCommand(), deployCommand(), listCommand(), queueCommand(),
+		showCommand(), topCommand(), logsCommand(), answerCommand(), removeCommand(), retryCommand(),
 		forgetCommand(), openCommand(),
 		nodeCommand(), auditCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),

@@ -30,7 +30,7 @@ func nodeReject() *cobra.Command {
 func nodeShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show NAME", Args: exactArgs(1),
-		Short: "Show a node: its state and why, its certificates, and what happened to it",
+		Short: "Show a node: its state and why, what it is, its checks, and what happened to it",
 	}
 	asJSON := jsonFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -64,6 +64,10 @@ func printNode(w io.Writer, n apiclient.Node, events []apiclient.NodeEvent) erro
 		fmt.Fprintln(w, "revocation pending: the agent refuses the old token as soon as it is back")
 	}
 	printTrust(w, n)
+	fmt.Fprintln(w)
+	if err := printFacts(w, n); err != nil {
+		return err
+	}
 	fmt.Fprintln(w)
 	rows := [][]string{{"AT", "WHAT", "DETAIL"}}
 	for _, e := range events {
