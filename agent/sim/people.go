@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"time"
 
 	"github.com/nullops/nullops/agent/engine"
@@ -39,9 +40,7 @@ func (w *world) say(o *order, run string, key pipeline.StepKey, a wire.Answer) {
 		return
 	}
 	answers := map[pipeline.StepKey]wire.Answer{key: a}
-	for other, earlier := range o.answers {
-		answers[other] = earlier
-	}
+	maps.Copy(answers, o.answers)
 	o.answers = answers
 	w.met["answer"]++
 	w.note("person answers", o.of.id, run, string(key), a.By)
