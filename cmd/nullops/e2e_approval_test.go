@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,9 +17,7 @@ func asking(key string, needs []string, more object) object {
 		{"name": "size", "type": "choice", "choices": []string{"small", "full"}, "default": "small"},
 		{"name": "rows", "label": "How many", "type": "number", "required": true},
 	}}
-	for name, value := range more {
-		approval[name] = value
-	}
+	maps.Copy(approval, more)
 	return object{"key": key, "needs": append([]string{}, needs...), "approval": approval}
 }
 
