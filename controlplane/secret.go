@@ -17,6 +17,8 @@ type SecretRule struct {
 	// Length is in characters.
 	Length   int
 	Alphabet Alphabet
+	// Pattern, when it is set, spells the secret instead of the two above.
+	Pattern string
 }
 
 // Secret is a name a pipeline may refer to. Its value is never shown.

@@ -241,7 +241,8 @@ func sameRule(a, b apiclient.SecretGenerate) bool {
 		}
 		return *g.Alphabet
 	}
-	return a.Length == b.Length && alphabet(a) == alphabet(b)
+	return deref(a.Length) == deref(b.Length) && alphabet(a) == alphabet(b) &&
+		deref(a.Pattern) == deref(b.Pattern)
 }
 
 func (d *dryRun) say(what, result string) error {

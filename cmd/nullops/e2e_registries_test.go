@@ -62,6 +62,10 @@ func registries(t *testing.T, w *world) {
 		t.Parallel()
 		privateRegistry(t, p)
 	})
+	t.Run("pulls", func(t *testing.T) {
+		t.Parallel()
+		pulls(t, p)
+	})
 }
 
 // misbehaving defines a service at the registry, and tries to use it.

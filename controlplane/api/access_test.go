@@ -132,7 +132,7 @@ func visits() map[string]visit {
 		"listNodeEvents":         {path: "/nodes/node-1/events"},
 		"streamNodes":            {path: "/events/nodes"},
 		"provisionNode": {path: "/nodes/spare/provisions", body: object{"ssh": object{
-			"host": "127.0.0.1", "port": 2, "user": "root", "password": "a password",
+			"host": "127.0.0.1", "port": 2, "user": "root", "password": password,
 			"host_key": "SHA256:" + strings.Repeat("a", 43)}}},
 		"listProvisions":  {path: "/nodes/spare/provisions"},
 		"getProvision":    {path: "/nodes/provisioned/provisions/1"},
@@ -428,6 +428,12 @@ var last = map[string]bool{"enableNode": true, "disableNode": true, "approveNode
 func (w *world) before(id string, d controlplane.Deployment) {
 	w.t.Helper()
 	switch id {
+	case "getProvision":
+		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "provisioned",
+			Environment: "qa", Address: "127.0.0.1:5010"}))
+		w.saved(w.catalog.ProvisionNode(w.t.Context(), system, "provisioned", &catalog.SSHPut{
+			Host: "127.0.0.1", Port: 2, User: "root", Password: controlplane.NewPlain(password),
+			HostKey: "SHA256:" + strings.Repeat("a", 43)}))
 	case "forgetNode":
 		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "lost",
 			Environment: "qa", Address: "127.0.0.1:5009"}))

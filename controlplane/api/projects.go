@@ -171,10 +171,8 @@ func (s *server) PutSecret(
 		Project: r.Name, Name: r.Secret, Value: secretValue(r.Body.Value),
 	}
 	if g := r.Body.Generate; g != nil {
-		p.Rule = &controlplane.SecretRule{
-			Length:   g.Length,
-			Alphabet: controlplane.Alphabet(or(g.Alphabet, SecretGenerateAlphabetAlphanumeric)),
-		}
+		p.Rule = &controlplane.SecretRule{Length: or(g.Length, 0), Pattern: or(g.Pattern, ""),
+			Alphabet: controlplane.Alphabet(or(g.Alphabet, ""))}
 	}
 	saved, err := s.Catalog.PutSecret(ctx, actorOf(ctx), p)
 	if err != nil {
@@ -199,8 +197,9 @@ func secret(v controlplane.Secret) Secret {
 	}
 	if v.Rule != nil {
 		out.Generate = &SecretGenerate{
-			Length:   v.Rule.Length,
+			Length:   some(v.Rule.Length),
 			Alphabet: some(SecretGenerateAlphabet(v.Rule.Alphabet)),
+			Pattern:  some(v.Rule.Pattern),
 		}
 	}
 	return out

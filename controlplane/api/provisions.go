@@ -6,12 +6,16 @@ import (
 	"strconv"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
 )
 
 func (s *server) ReadSSHHostKey(
 	ctx context.Context, r ReadSSHHostKeyRequestObject,
 ) (ReadSSHHostKeyResponseObject, error) {
+	if err := access.Check(actorOf(ctx), access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
 	if s.HostKey == nil {
 		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "no_ssh",
 			Message: "this process does not reach machines"}

@@ -118,6 +118,9 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:     audit.New(w.store, pgtest.AuditKey()),
 		Usage:     usage.New(w.store, slog.New(slog.DiscardHandler)),
+		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
+			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
+		},
 		Subscribe: w.listen(log), UI: fstest.MapFS{
 			"index.html":       {Data: []byte("<!doctype html>start")},
 			"assets/app-1a.js": {Data: []byte("export {}")},

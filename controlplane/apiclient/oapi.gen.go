@@ -1536,6 +1536,7 @@ type SSHHostKey struct {
 
 // Secret defines model for Secret.
 type Secret struct {
+	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
 	Generate   *SecretGenerate `json:"generate,omitempty"`
 	Generated  bool            `json:"generated"`
 	LastUsedAt *time.Time      `json:"last_used_at,omitempty"`
@@ -1544,10 +1545,13 @@ type Secret struct {
 	Version    int             `json:"version"`
 }
 
-// SecretGenerate defines model for SecretGenerate.
+// SecretGenerate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
 type SecretGenerate struct {
 	Alphabet *SecretGenerateAlphabet `json:"alphabet,omitempty"`
-	Length   int                     `json:"length"`
+	Length   *int                    `json:"length,omitempty"`
+
+	// Pattern Letters stand for themselves (`\` before one takes its meaning away), `[A-Z0-9]` for one of these, `{12}` repeats what is before it: `LIC-[A-Z]{4}-[0-9]{12}`.
+	Pattern *string `json:"pattern,omitempty"`
 }
 
 // SecretGenerateAlphabet defines model for SecretGenerate.Alphabet.
@@ -1563,6 +1567,7 @@ type SecretName = string
 
 // SecretPut defines model for SecretPut.
 type SecretPut struct {
+	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
 	Generate *SecretGenerate `json:"generate,omitempty"`
 	Value    *string         `json:"value,omitempty"`
 }

@@ -144,13 +144,38 @@ func letters(a controlplane.Alphabet) (string, bool) {
 
 // drawn makes a random text by the rule, each letter equally likely.
 func drawn(rule controlplane.SecretRule) (string, error) {
+	if rule.Pattern != "" {
+		return spelled(rule.Pattern)
+	}
 	from, ok := letters(rule.Alphabet)
 	if !ok {
 		return "", fmt.Errorf("unknown alphabet %q", rule.Alphabet)
 	}
-	out := make([]byte, 0, rule.Length)
+	return picked(from, rule.Length)
+}
+
+// spelled makes a random text by a pattern.
+func spelled(pattern string) (string, error) {
+	parts, err := parsePattern(pattern)
+	if err != nil {
+		return "", fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	var out strings.Builder
+	for _, p := range parts {
+		text, err := picked(p.letters, p.times)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(text)
+	}
+	return out.String(), nil
+}
+
+// picked takes so many of these letters, each equally likely.
+func picked(from string, times int) (string, error) {
+	out := make([]byte, 0, times)
 	b := make([]byte, 1)
-	for len(out) < rule.Length {
+	for len(out) < times {
 		if _, err := rand.Read(b); err != nil {
 			return "", err
 		}

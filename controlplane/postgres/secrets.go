@@ -18,7 +18,10 @@ func secret(r dbsqlc.Secret) controlplane.Secret {
 		Name: r.Name, Version: int(r.Version), Value: r.Value,
 		UpdatedAt: r.UpdatedAt, LastUsedAt: r.LastUsedAt,
 	}
-	if r.Length != nil {
+	switch {
+	case r.Pattern != nil:
+		s.Rule = &controlplane.SecretRule{Pattern: *r.Pattern}
+	case r.Length != nil:
 		s.Rule = &controlplane.SecretRule{
 			Length: int(*r.Length), Alphabet: given[controlplane.Alphabet](r.Alphabet),
 		}
@@ -62,7 +65,11 @@ func (t *Tx) PutSecret(ctx context.Context, s controlplane.Secret) error {
 		ID: string(s.ID), ProjectID: string(s.Project), Name: s.Name,
 		Version: int32(s.Version), Value: s.Value, UpdatedAt: s.UpdatedAt,
 	}
-	if s.Rule != nil {
+	switch {
+	case s.Rule == nil:
+	case s.Rule.Pattern != "":
+		p.Pattern = &s.Rule.Pattern
+	default:
 		length := int32(s.Rule.Length)
 		p.Length, p.Alphabet = &length, optional(s.Rule.Alphabet)
 	}

@@ -8,11 +8,12 @@ SELECT * FROM secrets WHERE project_id = @project_id ORDER BY name;
 
 -- name: PutSecret :exec
 -- Inserts, or replaces the one of that id.
-INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, updated_at)
+INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, pattern, updated_at)
 VALUES (@id, @project_id, @name, @version, @value, sqlc.narg(length), sqlc.narg(alphabet),
-    @updated_at)
+    sqlc.narg(pattern), @updated_at)
 ON CONFLICT (id) DO UPDATE SET version = excluded.version, value = excluded.value,
-    length = excluded.length, alphabet = excluded.alphabet, updated_at = excluded.updated_at;
+    length = excluded.length, alphabet = excluded.alphabet, pattern = excluded.pattern,
+    updated_at = excluded.updated_at;
 
 -- name: DeleteSecret :exec
 -- The use case has checked that no pipeline refers to it.

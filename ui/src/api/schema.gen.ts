@@ -1777,13 +1777,13 @@ export interface components {
             value?: string;
             generate?: components["schemas"]["SecretGenerate"];
         };
+        /** @description Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`. */
         SecretGenerate: {
-            length: number;
-            /**
-             * @default alphanumeric
-             * @enum {string}
-             */
-            alphabet: "alphanumeric" | "hex" | "base64url";
+            length?: number;
+            /** @enum {string} */
+            alphabet?: "alphanumeric" | "hex" | "base64url";
+            /** @description Letters stand for themselves (`\` before one takes its meaning away), `[A-Z0-9]` for one of these, `{12}` repeats what is before it: `LIC-[A-Z]{4}-[0-9]{12}`. */
+            pattern?: string;
         };
         Secret: {
             name: string;

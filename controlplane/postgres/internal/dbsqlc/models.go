@@ -437,6 +437,7 @@ type Secret struct {
 	Alphabet   *string
 	UpdatedAt  time.Time
 	LastUsedAt *time.Time
+	Pattern    *string
 }
 
 type Service struct {

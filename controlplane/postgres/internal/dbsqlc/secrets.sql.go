@@ -38,7 +38,7 @@ func (q *Queries) GetIdentity(ctx context.Context) (GetIdentityRow, error) {
 }
 
 const getSecret = `-- name: GetSecret :one
-SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at FROM secrets WHERE project_id = $1 AND name = $2
+SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at, pattern FROM secrets WHERE project_id = $1 AND name = $2
 `
 
 // A project's secret by name; the value is sealed.
@@ -55,6 +55,7 @@ func (q *Queries) GetSecret(ctx context.Context, projectID string, name string) 
 		&i.Alphabet,
 		&i.UpdatedAt,
 		&i.LastUsedAt,
+		&i.Pattern,
 	)
 	return i, err
 }
@@ -157,7 +158,7 @@ func (q *Queries) ListKeyChecks(ctx context.Context) ([]ListKeyChecksRow, error)
 }
 
 const listSecrets = `-- name: ListSecrets :many
-SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at FROM secrets WHERE project_id = $1 ORDER BY name
+SELECT id, project_id, name, version, value, length, alphabet, updated_at, last_used_at, pattern FROM secrets WHERE project_id = $1 ORDER BY name
 `
 
 // A project's secrets by name; the values are sealed.
@@ -180,6 +181,7 @@ func (q *Queries) ListSecrets(ctx context.Context, projectID string) ([]Secret, 
 			&i.Alphabet,
 			&i.UpdatedAt,
 			&i.LastUsedAt,
+			&i.Pattern,
 		); err != nil {
 			return nil, err
 		}
@@ -192,11 +194,12 @@ func (q *Queries) ListSecrets(ctx context.Context, projectID string) ([]Secret, 
 }
 
 const putSecret = `-- name: PutSecret :exec
-INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, updated_at)
+INSERT INTO secrets (id, project_id, name, version, value, length, alphabet, pattern, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8)
+    $8, $9)
 ON CONFLICT (id) DO UPDATE SET version = excluded.version, value = excluded.value,
-    length = excluded.length, alphabet = excluded.alphabet, updated_at = excluded.updated_at
+    length = excluded.length, alphabet = excluded.alphabet, pattern = excluded.pattern,
+    updated_at = excluded.updated_at
 `
 
 type PutSecretParams struct {
@@ -207,6 +210,7 @@ type PutSecretParams struct {
 	Value     []byte
 	Length    *int32
 	Alphabet  *string
+	Pattern   *string
 	UpdatedAt time.Time
 }
 
@@ -220,6 +224,7 @@ func (q *Queries) PutSecret(ctx context.Context, arg PutSecretParams) error {
 		arg.Value,
 		arg.Length,
 		arg.Alphabet,
+		arg.Pattern,
 		arg.UpdatedAt,
 	)
 	return err
