@@ -2,6 +2,7 @@ package sweep_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -72,7 +73,7 @@ func (p *plane) serve(ctx context.Context, s *wire.Session) {
 			err = p.greet(ctx, s, r.FirstSeq)
 		case wire.Event:
 			p.update(func() { p.commit(r) })
-			err = s.Send(ctx, wire.Ack{Seq: r.Seq})
+			err = errors.Join(s.Send(ctx, wire.Ack{Seq: r.Seq}), p.approve(ctx, s, r))
 		case wire.SecretsWanted:
 			err = s.Send(ctx, p.bundle(r))
 		}
@@ -113,6 +114,20 @@ func (p *plane) commit(e wire.Event) {
 				was.Status, e.Phase, e.Step, e.Status)
 		}
 	}
+}
+
+// approve answers what the agent asks. The answer stays with the goal.
+func (p *plane) approve(ctx context.Context, s *wire.Session, e wire.Event) error {
+	if e.Status != pipeline.StepWaiting {
+		return nil
+	}
+	p.mu.Lock()
+	if p.goal.Want == wire.WantPresent {
+		p.goal.Answers = map[pipeline.StepKey]wire.Answer{e.Step: {Approved: true, By: "ada"}}
+	}
+	g := p.goal
+	p.mu.Unlock()
+	return s.Send(ctx, wire.Goals{Goals: []wire.Goal{g}})
 }
 
 func (p *plane) bundle(w wire.SecretsWanted) wire.Secrets {

@@ -148,7 +148,8 @@ func (s *site) dieAt(t *testing.T, place string, number int) time.Duration {
 	return took
 }
 
-// goal is a service, two plugins that may run once each, and another service.
+// goal is a service, two plugins that may run once each, a question between them,
+// and another service.
 func (n *node) goal(generation int64, want wire.Want) wire.Goal {
 	service := func(key pipeline.StepKey, needs ...pipeline.StepKey) pipeline.Step {
 		return pipeline.Step{Key: key, Needs: needs, Service: &pipeline.ServiceStep{
@@ -163,8 +164,10 @@ func (n *node) goal(generation int64, want wire.Want) wire.Goal {
 			Parameters: map[string]any{"name": string(key), "port": n.port}}}
 	}
 	p := pipeline.Pipeline{Format: 1, Steps: []pipeline.Step{service("db"), plugin("one", "db"),
-		plugin("two", "one"), service("web", "two")}}
-	p.Order = []pipeline.StepKey{"db", "one", "two", "web"}
+		{Key: "ask", Needs: []pipeline.StepKey{"one"},
+			Approval: &pipeline.ApprovalStep{Prompt: "go on with ${{ deployment.name }}?"}},
+		plugin("two", "ask"), service("web", "two")}}
+	p.Order = []pipeline.StepKey{"db", "one", "ask", "two", "web"}
 	id := fmt.Sprintf("0199a000-0000-7000-8000-%012d", n.n)
 	return wire.Goal{Deployment: id, Generation: generation, Want: want, Run: "run-1", Pipeline: p,
 		Context: pipeline.Context{ID: id, Name: "sweep", Project: "sweep"}}
