@@ -116,8 +116,8 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 	w.logbook = logbook.New(w.store)
 	c := api.Config{
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
-		Audit:     audit.New(w.store, pgtest.AuditKey()),
-		Usage:     usage.New(w.store, slog.New(slog.DiscardHandler)),
+		Audit: audit.New(w.store, pgtest.AuditKey()),
+		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
 		},
