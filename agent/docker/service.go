@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/moby/moby/api/types/container"
@@ -129,7 +130,7 @@ func (d *Docker) serviceContainer(
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 	if s.Ready != nil && s.Ready.Image {
-		config.Healthcheck = nil
+		config.Healthcheck = imageCheck(s.Ready)
 	}
 	if len(s.SecretEnv) > 0 {
 		if err := throughInit(config, s, image); err != nil {
@@ -152,6 +153,20 @@ func (d *Docker) serviceContainer(
 		deployment: s.Deployment, run: s.Run, step: s.Step, config: config, host: host,
 		network: d.names.network(s.Deployment), alias: string(s.Step),
 	}, nil
+}
+
+// imageCheck is the health check that the image declares, with the step's times
+// where it has some: an image that looks every half a minute need not keep
+// everybody waiting as long. How many failures are too many, the agent counts.
+func imageCheck(r *pipeline.Readiness) *container.HealthConfig {
+	if r.IntervalSeconds == 0 && r.TimeoutSeconds == 0 && r.StartPeriodSeconds == 0 {
+		return nil
+	}
+	return &container.HealthConfig{
+		Interval:    time.Duration(r.IntervalSeconds) * time.Second,
+		Timeout:     time.Duration(r.TimeoutSeconds) * time.Second,
+		StartPeriod: time.Duration(r.StartPeriodSeconds) * time.Second,
+	}
 }
 
 // deviceRequests asks the engine for GPUs; which driver gives them is the
