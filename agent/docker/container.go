@@ -111,7 +111,7 @@ func (d *Docker) adopt(
 		return "", false, fmt.Errorf("a container called %s exists and is not ours: "+
 			"remove or rename it", s.name)
 	}
-	if keep && labels[labelSpec] == s.digest() {
+	if keep && labels[labelSpec] == s.digest() && onNetwork(r, s.network) {
 		return r.ID, true, nil
 	}
 	return "", false, d.removeContainer(ctx, r.ID)
@@ -146,3 +146,12 @@ func (d *Docker) inspect(ctx context.Context, id string) (container.InspectRespo
 
 // noCore keeps memory, and the secrets in it, out of core files.
 func noCore() []*container.Ulimit { return []*container.Ulimit{{Name: "core"}} }
+
+// onNetwork reports whether a container is still connected to where it belongs.
+func onNetwork(r container.InspectResponse, network string) bool {
+	if network == "" || r.NetworkSettings == nil {
+		return true
+	}
+	_, on := r.NetworkSettings.Networks[network]
+	return on
+}

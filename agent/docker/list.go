@@ -68,7 +68,7 @@ func (d *Docker) listContainers(
 		if len(c.Names) > 0 {
 			o.Name = strings.TrimPrefix(c.Names[0], "/")
 		}
-		o.Running = c.State == container.StateRunning
+		o.Running = c.State == container.StateRunning && d.connected(c, o)
 		all = append(all, o)
 	}
 	return all, nil
@@ -95,4 +95,14 @@ func (d *Docker) listFolders(deployment string) ([]agent.Object, error) {
 		})
 	}
 	return all, nil
+}
+
+// connected reports whether a service or gate is on its deployment's network.
+// One that was thrown off it runs, and is of no use to anybody.
+func (d *Docker) connected(c container.Summary, o agent.Object) bool {
+	if o.Kind != agent.KindService && o.Kind != agent.KindGate || c.NetworkSettings == nil {
+		return true
+	}
+	_, on := c.NetworkSettings.Networks[d.names.network(o.Deployment)]
+	return on
 }

@@ -40,6 +40,8 @@ type volatile struct {
 	created  map[pipeline.StepKey]bool
 	services map[pipeline.StepKey]*service
 	prepared bool
+	// lacks says that a listing missed the network or the gate.
+	lacks bool
 	// fresh is when the network was last made, or the run became ready: older
 	// listings know nothing of that.
 	fresh   time.Time

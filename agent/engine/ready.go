@@ -50,7 +50,8 @@ func (m *Machine) listed(l Listed) {
 	if m.phase != wire.PhaseReady {
 		return
 	}
-	if !l.Network || !l.Gate {
+	m.lacks = !l.Network || !l.Gate
+	if m.lacks {
 		m.prepared = false
 	}
 	for _, key := range m.order {
@@ -95,6 +96,11 @@ func (m *Machine) maintain() {
 	m.haveSecrets()
 	if m.probe != nil {
 		m.probeAgain()
+		return
+	}
+	if m.lacks && !m.prepared {
+		// Without the gate nobody reaches services that run as if nothing were.
+		m.current = m.do(Do{Kind: Prepare})
 		return
 	}
 	for _, key := range m.order {

@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// A gate that is gone is made again although every service runs: without it
+// nobody reaches them. So is a network, and what was on it starts anew.
+func TestReady_GateIsMissed(t *testing.T) {
+	t.Parallel()
+	p := pipeline.Pipeline{Format: 1, Order: []pipeline.StepKey{"web"}, Steps: []pipeline.Step{
+		{Key: "web", Service: &pipeline.ServiceStep{Name: "web", Image: &pipeline.Image{}}}}}
+	now := time.Unix(1_700_000_000, 0)
+	m := engine.New("d")
+	m.Step(now, engine.GoalSet{Goal: wire.Goal{Deployment: "d", Generation: 1, Run: "r",
+		Want: wire.WantPresent, Ready: true, Pipeline: p}})
+	whole := engine.Listed{Network: true, Gate: true, Running: []pipeline.StepKey{"web"}}
+	look := func(l engine.Listed) (did []engine.Do) {
+		now = now.Add(time.Second)
+		l.Began = now
+		for _, e := range m.Step(now, l) {
+			if do, ok := e.(engine.Do); ok {
+				did = append(did, do)
+			}
+		}
+		return did
+	}
+	if did := look(whole); len(did) > 0 {
+		t.Fatalf("nothing is missing, and it does %+v", did)
+	}
+	gateless := whole
+	gateless.Gate = false
+	did := look(gateless)
+	if len(did) != 1 || did[0].Kind != engine.Prepare {
+		t.Fatalf("without a gate it does %+v", did)
+	}
+	m.Step(now, engine.Ended{Op: did[0].Op, Result: engine.Result{Outcome: engine.OK}})
+	if did := look(whole); len(did) > 0 {
+		t.Errorf("it is there again, and still it does %+v", did)
+	}
+}
