@@ -92,6 +92,11 @@ func TestDial_Refusals(t *testing.T) {
 			if _, epoch := agent.Memory.Bound(); epoch != 5 {
 				t.Errorf("the agent's epoch moved to %d", epoch)
 			}
+			// promise: V-18
+			refused, ok := errors.AsType[*wire.RefusedError](err)
+			if name == "wrong token" && (!ok || refused.Code != 4001 || refused.Reason == "") {
+				t.Errorf("a wrong token was refused with %v", err)
+			}
 		})
 	}
 }

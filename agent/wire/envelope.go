@@ -26,13 +26,15 @@ func DecodeCommand(data []byte) (Command, error) {
 	}
 	switch e.Type {
 	case Goals{}.command():
-		return payload[Goals](e)
+		return checkedGoals(e)
 	case Ack{}.command():
 		return payload[Ack](e)
 	case Secrets{}.command():
 		return payload[Secrets](e)
 	case Plugins{}.command():
 		return payload[Plugins](e)
+	case Keep{}.command():
+		return payload[Keep](e)
 	case RefuseToken{}.command():
 		return payload[RefuseToken](e)
 	case Stored{}.command():

@@ -96,6 +96,7 @@ func disabled(t *testing.T, n *node, creation object) {
 	admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/disable", nil, nil)
 	n.await(t, apiclient.NodeStatusDisabled) // promise: N-215
 	a := admin.ask(t, http.MethodPost, "/deployments", creation)
+	// promise: N-234
 	if a.status < 400 || !strings.Contains(a.body, "disabled") {
 		t.Errorf("placed on a disabled node: %d %s", a.status, a.body)
 	}

@@ -20,7 +20,11 @@ func twoHosts(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.admin.put(t, "/environments/qa", object{"domain": "localhost"}, nil)
 	n := p.enrol(t, "first", "qa")
-	trusted := text(n.await(t, apiclient.NodeStatusOnline).Thumbprint)
+	told := n.await(t, apiclient.NodeStatusOnline)
+	trusted := text(told.Thumbprint)
+	if told.Inventory == nil || told.Inventory.Memory == 0 { // promise: V-12
+		t.Errorf("the agent's hardware is not known: %+v", told)
+	}
 	n.enrolledInOrder(t)
 	if shown := p.admin.ask(t, http.MethodGet, "/nodes/first", nil); trusted == "" ||
 		strings.Contains(shown.body, n.token) { // promise: V-17
@@ -79,6 +83,11 @@ func twoHosts(t *testing.T, w *world) {
 	})
 	second.logged(t, "was it meant for another machine")
 	n.await(t, apiclient.NodeStatusOnline)
+	var known apiclient.NodeList
+	p.admin.get(t, "/nodes", &known)
+	if len(known.Items) != 2 { // promise: N-231
+		t.Errorf("agents that nobody added made nodes: %+v", known.Items)
+	}
 	expected(t, p)
 }
 
@@ -100,7 +109,7 @@ func (n *node) enrolledInOrder(t *testing.T) {
 	for _, e := range slices.Backward(all.Items) {
 		kinds = append(kinds, e.Kind)
 	}
-	// promise: N-233
+	// promise: N-233, V-14
 	if got := strings.Join(kinds, " "); got != "added met synced online" {
 		t.Errorf("node %s was enrolled by: %s", n.name, got)
 	}

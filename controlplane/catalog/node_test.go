@@ -51,7 +51,7 @@ func TestAddNode(t *testing.T) {
 	if e.Token.Empty() || e.Node.Status != controlplane.NodeEnrolled || e.Node.TokenKid == "" {
 		t.Fatalf("enrolment %+v", e.Node)
 	}
-	// promise: N-213
+	// promise: N-213, V-16
 	if n := w.query(t, `SELECT count(*) FROM node_tokens WHERE node_tokens::text LIKE '%canary%'
 		OR position('canary'::bytea in verifier) > 0`); n != 0 {
 		t.Error("the token or its key is readable in the database")
