@@ -3,6 +3,7 @@ package main_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/url"
@@ -162,6 +163,23 @@ func (s *tale) deploy(t *testing.T) {
 		}
 	}
 	s.ordered(t)
+	s.metadata(t)
+}
+
+// metadata is what a plugin wants shown, beside its step.
+func (s *tale) metadata(t *testing.T) {
+	out, errs, code := s.p.admin.cli(t, "show", s.d.Id, "--json")
+	var shown struct{ Steps []apiclient.Step }
+	if err := json.Unmarshal([]byte(out), &shown); err != nil || code != 0 {
+		t.Fatalf("show --json: %v, exit code %d: %s%s", err, code, out, errs)
+	}
+	for _, step := range shown.Steps {
+		if step.Metadata != nil && slices.ContainsFunc(*step.Metadata,
+			func(m apiclient.Metadatum) bool { return m.Name == "Scripts" && m.Value != "" }) {
+			return
+		}
+	}
+	t.Errorf("no step shows what its plugin reported: %s", out)
 }
 
 // ordered holds the run to its pipeline: one step at a time, after its needs.
