@@ -1,13 +1,18 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
 import { useEffect, useReducer, useState } from "react";
 import type { Deployment, ServiceHealth, Step } from "@/api/client";
 import { follow } from "@/api/live";
+import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
 import { Button, buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
+import { curve } from "@/components/curve";
 import { type LogRow, LogView } from "@/components/LogView";
+import { Sparkline } from "@/components/Sparkline";
 import { EmptyState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
+import { bytes } from "@/components/time";
 import { texts } from "@/texts";
 
 const t = texts.page;
@@ -43,6 +48,7 @@ export function ServiceRows({ deployment, steps, logs }: RowsProps) {
   const order = [...deployment.services].sort(
     (a, b) => Number(Boolean(b.url)) - Number(Boolean(a.url)),
   );
+  const use = useQuery({ ...deploymentMetrics(deployment.id, USE_SPAN), enabled: Boolean(logs) });
   return (
     <>
       <div className="svh">
@@ -56,6 +62,7 @@ export function ServiceRows({ deployment, steps, logs }: RowsProps) {
             service={service}
             step={steps?.find((step) => step.key === service.step)}
             logs={logs}
+            use={use.data?.series.find((series) => series.step === service.step)?.points}
           />
         ))}
       </ul>
@@ -63,9 +70,29 @@ export function ServiceRows({ deployment, steps, logs }: RowsProps) {
   );
 }
 
-type RowProps = { service: ServiceHealth; step?: Step; logs?: boolean };
+/** The small curves show half an hour. */
+const USE_SPAN = 30 * 60_000;
 
-function ServiceRow({ service, step, logs }: RowProps) {
+type RowProps = { service: ServiceHealth; step?: Step; logs?: boolean; use?: MetricPoint[] };
+
+/** What a service uses now, in words, and its CPU over the last half hour as a curve. */
+function ServiceUse({ service, points }: { service: string; points: MetricPoint[] }) {
+  const last = points.at(-1);
+  if (!last) return null;
+  const most = Math.max(...points.map((point) => point.cpu));
+  return (
+    <span className="row s t2 nw">
+      <Sparkline
+        values={curve(points, (point) => point.cpu).values}
+        most={most}
+        label={t.useCurve(service, most.toFixed(2))}
+      />
+      {t.use(last.cpu.toFixed(2), bytes(last.memory))}
+    </span>
+  );
+}
+
+function ServiceRow({ service, step, logs, use }: RowProps) {
   const waiting = step && (step.status === "pending" || step.status === "pulling");
   const up = service.health === "healthy" && !waiting;
   const inside = service.ports.map((port) => port.port).join(", ");
@@ -91,6 +118,11 @@ function ServiceRow({ service, step, logs }: RowProps) {
           t.noPort
         )}
       </span>
+      {logs ? (
+        <span className="use">
+          {use ? <ServiceUse service={service.step} points={use} /> : null}
+        </span>
+      ) : null}
       <span className="row end gap-0">
         {logs && !waiting ? (
           <Link

@@ -1,19 +1,24 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ChevronRight, Globe, Plug, Tag } from "lucide-react";
-import { isNotFound, type NodeInfo } from "@/api/client";
+import { isNotFound, type NodeInfo, type Schemas } from "@/api/client";
 import { node as nodeQuery } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { thumbprint } from "@/components/names";
-import { Top, useTitle } from "@/components/Shell";
+import { Live, Top, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Pill, Rail, StatusMark, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { ago, bytes } from "@/components/time";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/Problems";
+import { Checks } from "./Checks";
+import { DrainBox } from "./Drain";
+import { Happened } from "./Happened";
+import { MEASURED, useNodesLive } from "./live";
 import { NodeActs, useNodeAct } from "./NodeActs";
+import { Use } from "./Use";
 
 const t = texts.nodes;
 const route = getRouteApi("/app/nodes/$name");
@@ -21,7 +26,8 @@ const route = getRouteApi("/app/nodes/$name");
 /** Is this machine fit, and can it be trusted. */
 export function NodePage() {
   const { name } = route.useParams();
-  const query = useQuery({ ...nodeQuery(name), refetchInterval: 2000 });
+  const live = useNodesLive();
+  const query = useQuery({ ...nodeQuery(name), refetchInterval: MEASURED });
   const node = query.data;
   useTitle(...(node ? [stateWord(node.status), name] : [name]));
   if (isNotFound(query.error)) return <NotFound />;
@@ -33,6 +39,9 @@ export function NodePage() {
           <ChevronRight className="i sm" aria-hidden="true" />
           <b className="tr">{name}</b>
           <CopyButton text={name} what={name} />
+        </div>
+        <div className="end row">
+          <Live state={live} />
         </div>
       </Top>
       {query.isError ? (
@@ -51,6 +60,7 @@ export function NodePage() {
 
 function Body({ node }: { node: NodeInfo }) {
   const now = useNow();
+  const act = useNodeAct(node.name);
   return (
     <div className="body">
       <div className="dh">
@@ -77,13 +87,18 @@ function Body({ node }: { node: NodeInfo }) {
           ) : null}
         </div>
         {node.status_detail ? <Say state={node.status}>{node.status_detail}</Say> : null}
+        {node.blocked ? <Say state="failed">{t.blocked(node.blocked)}</Say> : null}
         {node.revocation_pending ? <Say state="warn">{t.revocation}</Say> : null}
       </div>
       {node.pending_thumbprint ? <Decide node={node} /> : null}
+      {node.drain ? <DrainBox node={node} end={() => act.mutate({ kind: "undrain" })} /> : null}
       <div className="grid grid-cols-1 gap-x-8 gap-y-5 px-4 py-3 min-[1000px]:grid-cols-2">
         <Machine node={node} />
         <Certificate node={node} />
       </div>
+      {node.inventory?.checks?.length ? <Checks checks={node.inventory.checks} /> : null}
+      <Use node={node} />
+      <Happened name={node.name} />
     </div>
   );
 }
@@ -104,10 +119,10 @@ function Say({ state, children }: { state: string; children: string }) {
 }
 
 /** A person is needed: both thumbprints whole, and whether the proof held. Without it, no approval. */
-function Decide({ node }: { node: NodeInfo }) {
+export function Decide({ node }: { node: NodeInfo }) {
   const act = useNodeAct(node.name);
   const pending = node.pending_thumbprint ?? "";
-  const approve = () => act.mutate({ kind: "approve", thumbprint: pending });
+  const decide = (kind: "approve" | "reject") => act.mutate({ kind, thumbprint: pending });
   return (
     <section className="card mx-4 mt-1" data-st="stuck" aria-label={t.unseenTitle(node.name)}>
       <Rail state="stuck" />
@@ -131,10 +146,15 @@ function Decide({ node }: { node: NodeInfo }) {
             </StatusMark>
             {t.proved}
           </p>
-          <div>
-            <Button look="ink" busy={act.isPending && t.approveBusy} onClick={approve}>
+          <div className="row">
+            <Button
+              look="ink"
+              busy={act.isPending && t.approveBusy}
+              onClick={() => decide("approve")}
+            >
               {t.approve}
             </Button>
+            <Button onClick={() => decide("reject")}>{t.reject}</Button>
           </div>
         </>
       ) : (
@@ -143,6 +163,7 @@ function Decide({ node }: { node: NodeInfo }) {
             <span className="vh">{stateWord("failed")}</span>
           </StatusMark>
           {t.notProved}
+          <Button onClick={() => decide("reject")}>{t.reject}</Button>
         </p>
       )}
     </section>
@@ -163,6 +184,16 @@ function Machine({ node }: { node: NodeInfo }) {
           <dt>{t.engine}</dt>
           <dd>
             {inventory.engine_version}, {t.api(inventory.api_version)}
+            {inventory.runc_version ? (
+              <span className="t2">
+                {", "}
+                {t.engineMore(
+                  inventory.runc_version,
+                  inventory.storage_driver ?? "",
+                  inventory.cgroup_version ?? "",
+                )}
+              </span>
+            ) : null}
           </dd>
           <dt>{t.processor}</dt>
           <dd>{t.cores(inventory.cpu)}</dd>
@@ -177,7 +208,15 @@ function Machine({ node }: { node: NodeInfo }) {
             {vitals
               ? t.diskFree(bytes(vitals.disk_free), bytes(inventory.disk))
               : bytes(inventory.disk)}
+            {inventory.disks?.map((disk) => (
+              <div className="t2 s" key={disk.path}>
+                {t.diskOf(bytes(disk.size), disk.holds, disk.path)}
+              </div>
+            ))}
           </dd>
+          {inventory.gpus?.map((gpu) => (
+            <Gpu key={gpu.id} gpu={gpu} />
+          ))}
           <dt>{t.allocated}</dt>
           <dd>
             {t.allocatedTo(
@@ -194,6 +233,17 @@ function Machine({ node }: { node: NodeInfo }) {
         <p className="t3">{t.notKnown}</p>
       )}
     </section>
+  );
+}
+
+function Gpu({ gpu }: { gpu: Schemas["NodeGPU"] }) {
+  return (
+    <>
+      <dt>
+        {t.gpu} {gpu.id}
+      </dt>
+      <dd>{t.gpuOf(gpu.model, bytes(gpu.memory))}</dd>
+    </>
   );
 }
 
@@ -221,6 +271,18 @@ function Certificate({ node }: { node: NodeInfo }) {
       ) : (
         <p className="t3">{t.notKnown}</p>
       )}
+      {node.expected_thumbprint && !node.thumbprint ? (
+        <>
+          <p className="t3 s">{t.expectedPrint}</p>
+          <p className="thumb">{thumbprint(node.expected_thumbprint)}</p>
+        </>
+      ) : null}
+      {node.rejected_thumbprint ? (
+        <>
+          <p className="t3 s">{t.rejectedPrint}</p>
+          <p className="thumb old">{thumbprint(node.rejected_thumbprint)}</p>
+        </>
+      ) : null}
     </section>
   );
 }

@@ -1,0 +1,121 @@
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { type Curve, gaps } from "./curve";
+
+export type Line = { name: string; curve: Curve; token: string };
+
+type Props = {
+  lines: Line[];
+  /** Seconds since 1970. */
+  from: number;
+  to: number;
+  /** The top of the scale, if there is one. */
+  most?: number;
+  format: (value: number) => string;
+  label: string;
+};
+
+const HEIGHT = 132;
+
+/** Curves over time, hatched where nothing is known. Loaded with the page that needs it. */
+export default function Chart({ lines, from, to, most, format, label }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const parent = box.current;
+    if (!parent) return;
+    let plot: uPlot | undefined;
+    const draw = () => {
+      plot?.destroy();
+      plot = new uPlot(
+        options(parent, { lines, from, to, most, format, label }),
+        joined(lines),
+        parent,
+      );
+    };
+    draw();
+    const sized = new ResizeObserver(() =>
+      plot?.setSize({ width: parent.clientWidth, height: HEIGHT }),
+    );
+    sized.observe(parent);
+    // Colours are read when the picture is made: another theme is another picture.
+    const themed = new MutationObserver(draw);
+    themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    return () => {
+      sized.disconnect();
+      themed.disconnect();
+      plot?.destroy();
+    };
+  }, [lines, from, to, most, format, label]);
+  return <div ref={box} className="chart" role="img" aria-label={label} />;
+}
+
+/** One row of times for all lines; they were measured together. */
+function joined(lines: Line[]): uPlot.AlignedData {
+  return [lines[0]?.curve.times ?? [], ...lines.map((line) => line.curve.values)];
+}
+
+function options(parent: HTMLElement, props: Props): uPlot.Options {
+  const { lines, from, to, most, format } = props;
+  const quiet = colour(parent, "--color-text-3");
+  const faint = colour(parent, "--color-line-faint");
+  const axis = { stroke: quiet, grid: { stroke: faint, width: 1 }, ticks: { show: false } };
+  return {
+    width: parent.clientWidth || 320,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: { x: { min: from, max: to }, y: { range: (_, __, high) => [0, most ?? (high || 1)] } },
+    axes: [
+      { ...axis, size: 24 },
+      { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
+    ],
+    series: [
+      {},
+      ...lines.map((line) => ({
+        label: line.name,
+        stroke: colour(parent, line.token),
+        width: 1.5,
+        points: { show: false },
+      })),
+    ],
+    hooks: { drawClear: [(plot) => hatch(plot, gaps(known(lines), from, to), faint)] },
+  };
+}
+
+function known(lines: Line[]): number[] {
+  const first = lines[0]?.curve;
+  return first ? first.times.filter((_, i) => first.values[i] !== null) : [];
+}
+
+/** Thin slanted lines over what is not known. */
+function hatch(plot: uPlot, missing: [number, number][], stroke: string) {
+  const { ctx, bbox } = plot;
+  for (const [start, end] of missing) {
+    const left = Math.max(bbox.left, plot.valToPos(start, "x", true));
+    const right = Math.min(bbox.left + bbox.width, plot.valToPos(end, "x", true));
+    if (right <= left) continue;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, bbox.top, right - left, bbox.height);
+    ctx.clip();
+    ctx.strokeStyle = stroke;
+    ctx.beginPath();
+    for (let x = left - bbox.height; x < right; x += 8) {
+      ctx.moveTo(x, bbox.top + bbox.height);
+      ctx.lineTo(x + bbox.height, bbox.top);
+    }
+    ctx.stroke();
+    ctx.restore();
+  }
+}
+
+/** A token as a colour that a canvas understands: light-dark() is resolved by the browser only. */
+function colour(parent: HTMLElement, token: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${token})`;
+  parent.append(probe);
+  const value = getComputedStyle(probe).color;
+  probe.remove();
+  return value;
+}
