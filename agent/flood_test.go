@@ -166,3 +166,25 @@ func markers(t *testing.T, logs *wire.Session, run string) (missing int64, bytes
 	}
 	return missing, bytes
 }
+
+// A plugin that fills its log is told to have done so, with how much is missing.
+func TestAgent_FullLogSaysSo(t *testing.T) {
+	p := newPlane(t)
+	r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec, stdin []byte,
+		line func(string)) agent.PluginResult {
+		result := maker(ctx, s, stdin, line)
+		result.Dropped = 5000
+		return result
+	}})
+	n := p.boot(t.TempDir(), r, nil)
+	p.want(n.connect(), shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	p.until("the marker", func() bool {
+		for _, l := range n.lines {
+			if l.Step == "make" && l.Dropped == 5000 && l.Number == 5002 {
+				return strings.Contains(l.Text, "the log is full")
+			}
+		}
+		return false
+	})
+}

@@ -63,6 +63,13 @@ func (l *logbook) begin(run string, step pipeline.StepKey, at int64) {
 	l.numbers[key] = max(l.numbers[key], at)
 }
 
+// skip leaves out numbers: of lines that are missing for good.
+func (l *logbook) skip(run string, step pipeline.StepKey, n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.numbers[progressKey{run, step}] += n
+}
+
 func (l *logbook) add(line wire.LogLine) {
 	l.mu.Lock()
 	key := progressKey{line.Run, line.Step}
@@ -204,6 +211,18 @@ func (l *lines) end() {
 	if rest := l.stream.Flush(); rest != "" {
 		l.put(rest)
 	}
+}
+
+// missed tells of lines at the end that nobody took: a plugin may fill its log
+// once, and what comes then is read and forgotten.
+func (l *lines) missed(n int64) {
+	if n <= 0 {
+		return
+	}
+	l.agent.logs.skip(l.o.goal.Run, l.o.do.Step, n)
+	l.agent.logs.add(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
+		Step: l.o.do.Step, At: time.Now(), Dropped: n,
+		Text: "the log is full: what the plugin wrote after that is left out"})
 }
 
 func (l *lines) put(text string) {

@@ -135,6 +135,10 @@ func (o operation) pull(ctx context.Context) finished {
 	if image == nil {
 		return o.simple(ctx, errors.New("the step has no image"), CodeImagePull)
 	}
+	if err := o.agent.images.ask(*image, time.Now()); err != nil {
+		// Without the note it is never collected; that is no reason not to run.
+		o.agent.log.Warn("an image was not noted", "error", err)
+	}
 	var auth *wire.RegistryAuth
 	if known, ok := o.bundle.auths[image.Registry]; ok {
 		auth = &known
@@ -223,6 +227,7 @@ func (o operation) runPlugin(ctx context.Context) finished {
 	lines := o.agent.lines(o)
 	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, lines.add)
 	lines.end()
+	lines.missed(result.Dropped)
 	if err != nil {
 		// Whatever the reason, it may have run.
 		r := o.classify(ctx, err, engine.CodeUnknownOutcome)

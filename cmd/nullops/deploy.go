@@ -18,6 +18,7 @@ type deployOptions struct {
 	project, env, name string
 	versions           []string
 	noWait, json       bool
+	queue              queueOptions
 }
 
 func deployCommand() *cobra.Command {
@@ -34,6 +35,7 @@ func deployCommand() *cobra.Command {
 	f.StringVar(&o.env, "env", "", "environment")
 	f.StringVar(&o.name, "name", "", "name of the deployment, part of its URLs")
 	f.StringArrayVar(&o.versions, "set", nil, "version of a selectable service: STEP=TAG")
+	o.queue.flags(c)
 	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of progress")
 	_ = c.MarkFlagRequired("env")
@@ -50,9 +52,12 @@ func deploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	if err != nil {
 		return err
 	}
-	r, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{},
-		apiclient.DeploymentCreate{Name: o.name, Project: o.project, Environment: o.env,
-			Versions: &versions})
+	body := apiclient.DeploymentCreate{Name: o.name, Project: o.project, Environment: o.env,
+		Versions: &versions}
+	if err := o.queue.fill(&body); err != nil {
+		return err
+	}
+	r, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{}, body)
 	if err := answered(r, err); err != nil {
 		return err
 	}
@@ -101,11 +106,18 @@ func parseVersions(pairs []string) (map[string]string, error) {
 // was before d, such as the steps of a run that is now undone, is left out.
 func (c *client) watch(ctx context.Context, out io.Writer,
 	d apiclient.Deployment) (apiclient.Deployment, error) {
-	fmt.Fprintf(out, "%s: %s, pipeline v%d on node %s\n", d.Name, d.Status, d.PipelineVersion,
-		deref(d.Node))
+	if line := queueLine(d); line != "" {
+		fmt.Fprintf(out, "%s: %s\n", d.Name, visible(line))
+	} else {
+		fmt.Fprintf(out, "%s: %s, pipeline v%d on node %s\n", d.Name, d.Status, d.PipelineVersion,
+			deref(d.Node))
+	}
 	w := &watcher{out: out, run: d.Run, settled: d, since: d.ChangedAt,
 		undo: d.Status == apiclient.DeploymentStatusRemoving ||
 			d.Status == apiclient.DeploymentStatusUndoing}
+	if d.Queue != nil {
+		w.place = deref(d.Queue.Position)
+	}
 	err := c.follow(ctx, "/api/v1/deployments/"+d.Id+"/events", nil, w.handle)
 	if errors.Is(err, context.Canceled) {
 		return w.settled, codedError{errors.New("stopped watching; the deployment goes on"),
@@ -120,6 +132,8 @@ type watcher struct {
 	run     int
 	seen    map[string]apiclient.StepStatus
 	settled apiclient.Deployment
+	// place is the last told in the queue.
+	place int
 	// undo is set while a run is undone: what it did before is no news.
 	undo  bool
 	since time.Time
@@ -150,6 +164,9 @@ func (w *watcher) handle(e sse) (done bool, err error) {
 			return false, fmt.Errorf("read line event: %w", err)
 		}
 		if l.Run == w.run && (!w.undo || l.At.After(w.since)) {
+			if n := deref(l.Dropped); n > 0 {
+				fmt.Fprintf(w.out, "  %s | … %d lines left out\n", l.Step, n)
+			}
 			fmt.Fprintf(w.out, "  %s | %s\n", l.Step, visible(l.Text))
 		}
 	case "progress":
@@ -159,12 +176,28 @@ func (w *watcher) handle(e sse) (done bool, err error) {
 		}
 		w.pulling(p)
 	case "deployment":
+		w.settled = apiclient.Deployment{}
 		if err := json.Unmarshal([]byte(e.Data), &w.settled); err != nil {
 			return false, fmt.Errorf("read deployment event: %w", err)
 		}
+		w.stands()
 		return w.settled.Run >= w.run && isSettled(w.settled.Status), nil
 	}
 	return false, nil
+}
+
+// stands says where it stands in the queue, when that is news.
+func (w *watcher) stands() {
+	line, place := queueLine(w.settled), 0
+	if line != "" {
+		place = *w.settled.Queue.Position
+	} else {
+		line = "starts on node " + deref(w.settled.Node)
+	}
+	if place != w.place && !isSettled(w.settled.Status) {
+		fmt.Fprintf(w.out, "  %s\n", visible(line))
+	}
+	w.place = place
 }
 
 func (w *watcher) step(s apiclient.Step) {
