@@ -266,6 +266,26 @@ export const nodes = [
           cpu: 16,
           memory: 64e9,
           disk: 960e9,
+          runc_version: "1.2.5",
+          cgroup_version: "2",
+          cgroup_driver: "systemd",
+          storage_driver: "overlay2",
+          disks: [{ holds: "images and containers", path: "/var/lib/docker", size: 960e9 }],
+          gpus: i === 0 ? [{ id: "0", model: "NVIDIA L4", memory: 24e9 }] : [],
+          checks: [
+            { id: "engine", severity: "ok", detail: "Docker Engine 27.3.1 answers." },
+            {
+              id: "isolation",
+              severity: "ok",
+              detail: "Containers of different networks did not reach each other.",
+            },
+            {
+              id: "live-restore",
+              severity: i === 0 ? "warning" : "ok",
+              detail: "live-restore is off: a restart of the engine restarts every service.",
+              remedy: 'Put "live-restore": true into /etc/docker/daemon.json.',
+            },
+          ],
           warnings:
             i === 0 ? ["live-restore is off: restarting Docker stops every service here."] : [],
         },
@@ -291,4 +311,33 @@ export function tags(search) {
   });
   const found = all.filter((t) => t.tag.includes(search));
   return { all, found };
+}
+
+/** Curves from then until now; a node has one series without a step. */
+export function metrics(from, steps) {
+  const begin = from ? new Date(from).getTime() : Date.now() - 3.6e6;
+  const width = Math.max(5000, (Date.now() - begin) / 400);
+  const points = (size) =>
+    Array.from({ length: 400 }, (_, i) => {
+      const cpu = size * (1 + Math.sin(i / 25) + Math.sin(i / 3) / 4);
+      return {
+        at: new Date(begin + i * width).toISOString(),
+        cpu: Math.max(0, cpu),
+        cpu_max: Math.max(0, cpu * 1.3),
+        memory: size * 8e9 + i * 1e6,
+        memory_max: size * 9e9 + i * 1e6,
+        disk_free: 412e9 - i * 1e7,
+        net_in: 2e6 * Math.abs(Math.sin(i / 9)),
+        net_out: 5e5 * Math.abs(Math.cos(i / 9)),
+        disk_read: 0,
+        disk_written: 1e5,
+      };
+      // Some of them never came.
+    }).filter((_, i) => i < 210 || i > 250);
+  return {
+    from: new Date(begin).toISOString(),
+    to: new Date().toISOString(),
+    resolution: "raw",
+    series: steps.map((step, i) => ({ step, points: points(step ? 0.05 * (i + 1) : 3) })),
+  };
 }

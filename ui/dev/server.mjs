@@ -7,6 +7,7 @@ import {
   environments,
   makeDeployment,
   makeSteps,
+  metrics,
   nodes,
   pipeline,
   projects,
@@ -189,7 +190,7 @@ async function api(req, res, path, query) {
     });
   }
   if (kind === "projects") return projectsApi(res, id, sub);
-  if (kind === "nodes") return nodesApi(req, res, id, sub);
+  if (kind === "nodes") return nodesApi(req, res, id, sub, query);
   if (kind !== "deployments")
     return problem(res, 404, "not_found", "There is nothing at this address.");
   return deploymentsApi(req, res, id, sub, rest, query);
@@ -206,7 +207,7 @@ function projectsApi(res, id, sub) {
   return send(res, 200, project);
 }
 
-async function nodesApi(req, res, id, sub) {
+async function nodesApi(req, res, id, sub, query) {
   const enrol = (node) => ({
     node,
     token: "nop_7Qm3xW9vK2pL8sT4yB6nC1dF5gH0jR_a1b2",
@@ -228,6 +229,7 @@ async function nodesApi(req, res, id, sub) {
   if (!id) return send(res, 200, { items: nodes });
   const node = nodes.find((n) => n.name === id);
   if (!node) return problem(res, 404, "not_found", "There is no such node.");
+  if (sub === "metrics") return send(res, 200, metrics(query.get("from"), [undefined]));
   if (sub === "token" && req.method === "POST") return send(res, 201, enrol(node));
   if (sub === "approve")
     Object.assign(node, {
@@ -286,6 +288,10 @@ async function deploymentsApi(req, res, id, sub, rest, query) {
   const d = deployments.find((one) => one.id === id);
   if (!d) return problem(res, 404, "not_found", "There is no such deployment.");
   if (sub === "events") return stream(req, res, d);
+  if (sub === "metrics") {
+    const steps = d.services.map((service) => service.step);
+    return send(res, 200, metrics(query.get("from"), steps));
+  }
   if (sub === "retry") {
     Object.assign(d, {
       status: "applying",

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { type Curve, gaps } from "./curve";
+import { clock } from "./time";
 
 export type Line = { name: string; curve: Curve; token: string };
 
@@ -67,7 +68,12 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { x: { min: from, max: to }, y: { range: (_, __, high) => [0, most ?? (high || 1)] } },
     axes: [
-      { ...axis, size: 24 },
+      {
+        ...axis,
+        size: 24,
+        space: 96,
+        values: (_, ticks) => ticks.map((seconds) => clock(seconds * 1000)),
+      },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
     ],
     series: [

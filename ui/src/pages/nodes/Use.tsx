@@ -33,7 +33,7 @@ export function Use({ node }: { node: NodeInfo }) {
             <button
               key={key}
               type="button"
-              className="btn ghost sm"
+              className="btn ghost sm aria-pressed:bg-active"
               aria-pressed={key === span}
               onClick={() => setSpan(key)}
             >
