@@ -40,6 +40,10 @@ type Config struct {
 	VitalsEvery    time.Duration
 	InventoryEvery time.Duration
 	ProbeEvery     time.Duration
+	// DiskFloor is what stays free where images are; the zero value never
+	// removes any. CollectEvery defaults to a minute.
+	DiskFloor    Floor
+	CollectEvery time.Duration
 }
 
 // Agent is one node's. See the package comment for what it promises.
@@ -54,6 +58,7 @@ type Agent struct {
 	inbox    *inbox
 	listener *wire.Listener
 	pulls    pulls
+	images   *imageBook
 	// hangs is closed when a write to the disk does not come back.
 	hangs chan struct{}
 
@@ -138,6 +143,9 @@ func New(c Config, r Runtime) (*Agent, error) {
 	if c.ProbeEvery == 0 {
 		c.ProbeEvery = 10 * time.Minute // threats.md, T26
 	}
+	if c.CollectEvery <= 0 {
+		c.CollectEvery = time.Minute
+	}
 	if c.DiskPatience <= 0 {
 		c.DiskPatience = time.Minute // faults.md, F24
 	}
@@ -169,6 +177,9 @@ func (a *Agent) open() error {
 	a.identity, err = wire.LoadOrCreateIdentity(a.config.Data)
 	if err == nil {
 		a.state, err = openState(a.config.Data, a.config.Token)
+	}
+	if err == nil {
+		a.images, err = openImageBook(a.config.Data)
 	}
 	if err == nil {
 		err = a.numberEvents()
@@ -237,6 +248,7 @@ func (a *Agent) run(ctx context.Context) error {
 	group.Go(func() error { return a.loop(ctx) })
 	group.Go(func() error { return a.reconcile(ctx) })
 	group.Go(func() error { return a.measure(ctx) })
+	group.Go(func() error { return a.collect(ctx) })
 	group.Go(func() error { return a.watchNode(ctx) })
 	group.Go(func() error { return a.watchIsolation(ctx) })
 	group.Go(func() error { return a.serve(ctx) })

@@ -107,6 +107,7 @@ func (a *Agent) check(ctx context.Context) {
 			s.Detail = v.bundle.masker.Mask(s.Detail)
 		}
 	}
+	vitals.Images = a.images.shown()
 	a.vitals = &vitals
 	a.record.add(time.Now(), vitals)
 }

@@ -64,7 +64,7 @@ func (a *Agent) welcome(ctx context.Context) (w wire.Welcome, version int64) {
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	w.Inventory, version = a.look(asked)
-	w.At = time.Now()
+	w.At, w.Lines = time.Now(), len(a.logs.batch()) > 0
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, id := range sortedKeys(a.views) {
@@ -116,6 +116,9 @@ func (a *Agent) command(
 		if err := a.state.setPlugins(c.Images); err != nil {
 			a.log.Error("the plugin list cannot be stored", "error", err)
 		}
+		return nil
+	case wire.Keep:
+		a.images.keep(c)
 		return nil
 	case wire.RefuseToken:
 		return a.refuseToken(ctx, s, c.Kid)

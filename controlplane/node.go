@@ -165,6 +165,19 @@ type NodeVitals struct {
 	MemoryOurs int64 `json:"memory_ours,omitempty"`
 	DiskFree   int64 `json:"disk_free"`
 	Flow       Flow  `json:"flow,omitzero"`
+	// Images is nil before the node has looked after them.
+	Images *ImageCare `json:"images,omitempty"`
+}
+
+// ImageCare is what images take on a node, and what removing unused ones came
+// to since its agent started. Sizes are in bytes.
+type ImageCare struct {
+	Count   int       `json:"count"`
+	Bytes   int64     `json:"bytes"`
+	Floor   int64     `json:"floor"`
+	Removed int       `json:"removed"`
+	Freed   int64     `json:"freed"`
+	At      time.Time `json:"at,omitzero"`
 }
 
 // NodeToken is a node's credential as the database holds it. K is the key

@@ -103,6 +103,14 @@ type PluginImage struct {
 	Image pipeline.Image `json:"image"`
 }
 
+// Keep lists the images that stay on the node whatever room there is: those of
+// kept pipeline versions and of recent deployments. A long list comes in parts:
+// it is complete with the first one without More.
+type Keep struct {
+	Images []pipeline.Image `json:"images"`
+	More   bool             `json:"more,omitempty"`
+}
+
 // RefuseToken revokes a token: the agent stores the refusal, then closes every
 // connection that used it.
 type RefuseToken struct {
@@ -119,6 +127,8 @@ type Welcome struct {
 	FirstSeq    int64             `json:"first_seq"`
 	LastSeq     int64             `json:"last_seq"`
 	Deployments []DeploymentState `json:"deployments"`
+	// Lines says that step logs wait for a connection of their own.
+	Lines bool `json:"lines,omitempty"`
 }
 
 // DeploymentState is what the agent knows of one deployment.
@@ -227,6 +237,20 @@ type Vitals struct {
 	DiskFree   int64           `json:"disk_free"`
 	Flow       Flow            `json:"flow,omitzero"`
 	Services   []ServiceVitals `json:"services,omitempty"`
+	// Images is nil where the engine keeps none on the node.
+	Images *ImageCare `json:"images,omitempty"`
+}
+
+// ImageCare is what images take, and what collecting them came to since the
+// agent started. Sizes are in bytes; below Floor bytes free, what nothing needs
+// is removed.
+type ImageCare struct {
+	Count   int       `json:"count"`
+	Bytes   int64     `json:"bytes"`
+	Floor   int64     `json:"floor"`
+	Removed int       `json:"removed"`
+	Freed   int64     `json:"freed"`
+	At      time.Time `json:"at,omitzero"`
 }
 
 // Health is what the last probe of a service said.
@@ -281,6 +305,7 @@ func (Goals) command() string       { return "goals" }
 func (Ack) command() string         { return "ack" }
 func (Secrets) command() string     { return "secrets" }
 func (Plugins) command() string     { return "plugins" }
+func (Keep) command() string        { return "keep" }
 func (RefuseToken) command() string { return "refuse_token" }
 func (Stored) command() string      { return "stored" }
 

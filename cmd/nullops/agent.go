@@ -47,6 +47,10 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err := os.MkdirAll(s.Agent.Data, 0o700); err != nil {
 		return fmt.Errorf("setting agent.data: %w", err)
 	}
+	floor, err := agent.ParseFloor(s.Agent.Floor)
+	if err != nil {
+		return fmt.Errorf("setting agent.floor: %w", err)
+	}
 	install, err := installID(s.Agent.Data)
 	if err != nil {
 		return err
@@ -62,6 +66,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: &token, Build: wire.Build(build),
 		Listener: l, Log: log, ProbeEvery: s.probeEvery(),
+		DiskFloor: floor,
 		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
 	if err != nil {
 		return errors.Join(err, l.Close())

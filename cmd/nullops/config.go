@@ -84,6 +84,7 @@ type AgentSettings struct {
 	Subnets string `description:"Address range deployments' networks are cut from."`
 	Guard   bool   `description:"Keep containers from link-local addresses and the agent's port."`
 	Probe   string `description:"How often networks are tried for isolation; 0s is never."`
+	Floor   string `description:"Free disk below which unused images go: 10GiB, 10%, 0 is never."`
 }
 
 // DevSettings is used by 'nullops dev' only.
@@ -99,7 +100,7 @@ func defaults() Settings {
 		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
-			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m"},
+			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Floor: "10%"},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
 }

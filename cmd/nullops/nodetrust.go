@@ -64,6 +64,7 @@ func printNode(w io.Writer, n apiclient.Node, events []apiclient.NodeEvent) erro
 		fmt.Fprintln(w, "revocation pending: the agent refuses the old token as soon as it is back")
 	}
 	printTrust(w, n)
+	printImages(w, n)
 	fmt.Fprintln(w)
 	if err := printFacts(w, n); err != nil {
 		return err
@@ -260,3 +261,19 @@ func printForgotten(w io.Writer, all []apiclient.ForgottenNode) error {
 	}
 	return table(w, rows)
 }
+
+// printImages says what images take, and what was done about it.
+func printImages(w io.Writer, n apiclient.Node) {
+	if n.Vitals == nil || n.Vitals.Images == nil {
+		return
+	}
+	i := n.Vitals.Images
+	fmt.Fprintf(w, "images: %d, %s; unused ones are removed below %s of free disk (free: %s)\n",
+		i.Count, amount(i.Bytes), amount(i.Floor), amount(n.Vitals.DiskFree))
+	if i.Removed > 0 {
+		fmt.Fprintf(w, "images removed since the agent started: %d, %s\n", i.Removed,
+			amount(i.Freed))
+	}
+}
+
+func amount(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -148,6 +148,10 @@ func node(n controlplane.Node) Node {
 			MemoryOurs: &v.MemoryOurs, NetIn: &v.Flow.NetIn, NetOut: &v.Flow.NetOut,
 			DiskRead: &v.Flow.DiskRead, DiskWritten: &v.Flow.DiskWritten,
 		}
+		if c := v.Images; c != nil {
+			out.Vitals.Images = &ImageCare{Count: c.Count, Bytes: c.Bytes, Floor: c.Floor,
+				Removed: c.Removed, Freed: c.Freed, At: some(c.At)}
+		}
 	}
 	return out
 }

@@ -715,6 +715,19 @@ type Health string
 // Id defines model for Id.
 type Id = string
 
+// ImageCare What images take on the node; below the floor of free disk, those that nothing needs are removed.
+type ImageCare struct {
+	// At When the last one was removed.
+	At    *time.Time `json:"at,omitempty"`
+	Bytes int64      `json:"bytes"`
+	Count int        `json:"count"`
+	Floor int64      `json:"floor"`
+	Freed int64      `json:"freed"`
+
+	// Removed Since the agent started.
+	Removed int `json:"removed"`
+}
+
 // ImageRef Filled in by the control plane at save.
 type ImageRef = pipeline.Image
 
@@ -1045,6 +1058,9 @@ type NodeVitals struct {
 	DiskFree    int64     `json:"disk_free"`
 	DiskRead    *float64  `json:"disk_read,omitempty"`
 	DiskWritten *float64  `json:"disk_written,omitempty"`
+
+	// Images What images take on the node; below the floor of free disk, those that nothing needs are removed.
+	Images *ImageCare `json:"images,omitempty"`
 
 	// MemoryOurs What of it deployments use.
 	MemoryOurs *int64 `json:"memory_ours,omitempty"`

@@ -45,6 +45,7 @@ type batch struct {
 func (s *session) takeSamples(r wire.Samples) {
 	select {
 	case s.samples <- batch{r, time.Now()}:
+		s.start(&s.storing, s.storeSamples, func() bool { return len(s.samples) > 0 })
 	default:
 	}
 }
@@ -54,12 +55,12 @@ func (s *session) takeSamples(r wire.Samples) {
 func (s *session) storeSamples(ctx context.Context) error {
 	for {
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		case b := <-s.samples:
 			if err := s.storeBatch(ctx, b); err != nil {
 				return err
 			}
+		default:
+			return nil
 		}
 	}
 }
@@ -101,7 +102,7 @@ func useBatch(node controlplane.NodeID, b batch) controlplane.UseBatch {
 func (s *session) vitals(ctx context.Context, v wire.Vitals) error {
 	err := s.Usage.Observe(ctx, s.actor, s.link.Node.ID, controlplane.NodeVitals{
 		At: time.Now(), CPU: v.CPU, MemoryUsed: v.MemoryUsed, MemoryOurs: v.MemoryOurs,
-		DiskFree: v.DiskFree, Flow: controlplane.Flow(v.Flow)})
+		DiskFree: v.DiskFree, Flow: controlplane.Flow(v.Flow), Images: imageCare(v.Images)})
 	if err := s.mayFail(ctx, "vitals", err); err != nil {
 		return err
 	}

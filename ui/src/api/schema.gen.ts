@@ -2247,6 +2247,24 @@ export interface components {
             disk_read?: number;
             /** Format: double */
             disk_written?: number;
+            images?: components["schemas"]["ImageCare"];
+        };
+        /** @description What images take on the node; below the floor of free disk, those that nothing needs are removed. */
+        ImageCare: {
+            count: number;
+            /** Format: int64 */
+            bytes: number;
+            /** Format: int64 */
+            floor: number;
+            /** @description Since the agent started. */
+            removed: number;
+            /** Format: int64 */
+            freed: number;
+            /**
+             * Format: date-time
+             * @description When the last one was removed.
+             */
+            at?: string;
         };
         /** @enum {string} */
         DeploymentStatus: "queued" | "applying" | "ready" | "undoing" | "failed" | "canceled" | "removing" | "removed" | "stuck" | "forgotten";

@@ -1,0 +1,62 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+)
+
+var _ agent.ImageKeeper = (*Docker)(nil)
+
+// Images implements agent.ImageKeeper. Every container counts as a use, whoever
+// it belongs to and whether it runs or not.
+func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
+	var s agent.ImageStore
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	// Images first: one that a container takes into use in between is in use.
+	images, err := d.api.ImageList(ctx, client.ImageListOptions{})
+	if err != nil {
+		return s, fmt.Errorf("list images: %w", unavailable(err))
+	}
+	containers, err := d.api.ContainerList(ctx, client.ContainerListOptions{All: true})
+	if err != nil {
+		return s, fmt.Errorf("list containers: %w", unavailable(err))
+	}
+	used := map[string]bool{}
+	for _, c := range containers.Items {
+		used[c.ImageID] = true
+	}
+	for _, i := range images.Items {
+		s.Images = append(s.Images, agent.StoredImage{References: i.RepoDigests,
+			Tagged: len(i.RepoTags) > 0, Size: i.Size, InUse: used[i.ID]})
+	}
+	s.Total, s.Free, err = disk(d.imageRoot())
+	if err != nil {
+		return s, fmt.Errorf("measure the images' disk: %w", err)
+	}
+	return s, nil
+}
+
+// imageRoot is where the engine keeps images, or the nearest that we can see.
+func (d *Docker) imageRoot() string {
+	if d.host.engineRoot != "" {
+		return d.host.engineRoot
+	}
+	return d.config.DataDir
+}
+
+// RemoveImage implements agent.ImageKeeper.
+func (d *Docker) RemoveImage(ctx context.Context, reference string) error {
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	_, err := d.api.ImageRemove(ctx, reference,
+		client.ImageRemoveOptions{PruneChildren: true})
+	if err == nil || gone(err) {
+		return nil
+	}
+	return fmt.Errorf("remove image %s: %w", reference, acted(err))
+}

@@ -1,0 +1,255 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ImageKeeper is a Runtime whose images take room on the node. One that keeps
+// them elsewhere needs no collecting.
+type ImageKeeper interface {
+	// Images lists every image, and what room there is.
+	Images(ctx context.Context) (ImageStore, error)
+	// RemoveImage takes one name of an image away, and with the last one the
+	// image. It never forces: an image that a container uses stays.
+	RemoveImage(ctx context.Context, reference string) error
+}
+
+// ImageStore is where images are. Free and Total are in bytes.
+type ImageStore struct {
+	Free, Total int64
+	Images      []StoredImage
+}
+
+// StoredImage is one image of the engine. References are its names by digest.
+type StoredImage struct {
+	References []string
+	// Tagged: it also has a name by tag, which is how people call theirs.
+	Tagged bool
+	Size   int64
+	// InUse: some container is made from it, running or not.
+	InUse bool
+}
+
+// Floor is how much of a disk stays free: bytes, or a part of its size.
+type Floor struct {
+	Bytes int64
+	Part  float64
+}
+
+// ParseFloor reads "10GiB", "500MiB" or "10%". "0" never collects.
+func ParseFloor(s string) (Floor, error) {
+	wrong := fmt.Errorf("%q is no amount of room; write one like 10GiB or 10%%", s)
+	unit, text := int64(1), s
+	for suffix, n := range map[string]int64{"GiB": 1 << 30, "MiB": 1 << 20} {
+		if cut, ok := strings.CutSuffix(s, suffix); ok {
+			unit, text = n, cut
+		}
+	}
+	percent, relative := strings.CutSuffix(text, "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(percent), 64)
+	switch {
+	case err != nil, math.IsNaN(n), n < 0, relative && (n > 90 || unit > 1), !relative && unit == 1 && n != 0,
+		n > 1<<20:
+		return Floor{}, wrong
+	case relative:
+		return Floor{Part: n / 100}, nil
+	}
+	return Floor{Bytes: int64(n * float64(unit))}, nil
+}
+
+// Of is the floor of a disk of this size.
+func (f Floor) Of(total int64) int64 { return max(f.Bytes, int64(f.Part*float64(total))) }
+
+// UsedImage is an image that we pulled: its tag then, and when a run last asked
+// for it.
+type UsedImage struct {
+	Registry   string    `json:"registry"`
+	Repository string    `json:"repository"`
+	Tag        string    `json:"tag,omitempty"`
+	Used       time.Time `json:"used"`
+}
+
+// imageRest is how long an image stays after a run asked for it: between a pull
+// and the container nothing else shows that it is needed.
+const imageRest = 15 * time.Minute
+
+// Spare chooses the images to remove, so that the floor is free again: those
+// that we pulled, that no container and nothing that is kept refers to, and that
+// no run asked for lately; the one that was asked for longest ago first. It is
+// pure. Layers that images share make it choose too little rather than too
+// much: the next round goes on.
+func Spare(s ImageStore, floor int64, pulled map[string]UsedImage, kept []pipeline.Image,
+	now time.Time) []StoredImage {
+	var can []StoredImage
+	for _, i := range s.Images {
+		if !i.InUse && !i.Tagged && len(i.References) > 0 && spareable(i, pulled, kept, now) {
+			can = append(can, i)
+		}
+	}
+	slices.SortStableFunc(can, func(a, b StoredImage) int {
+		return lastUse(a, pulled).Compare(lastUse(b, pulled))
+	})
+	free := s.Free
+	for n, i := range can {
+		if free >= floor {
+			return can[:n]
+		}
+		free += i.Size
+	}
+	return can
+}
+
+func spareable(i StoredImage, pulled map[string]UsedImage, kept []pipeline.Image,
+	now time.Time) bool {
+	for _, reference := range i.References {
+		digest := digestOf(reference)
+		ours, known := pulled[digest]
+		if !known || now.Sub(ours.Used) < imageRest {
+			return false
+		}
+		if slices.ContainsFunc(kept, func(k pipeline.Image) bool { return ours.is(k, digest) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// is reports whether something that is kept means this image. What names only
+// a tag means whatever that tag stood for when we pulled it.
+func (u UsedImage) is(k pipeline.Image, digest string) bool {
+	if k.Digest != "" {
+		return k.Digest == digest
+	}
+	return k.Tag != "" && k.Tag == u.Tag && k.Repository == u.Repository &&
+		k.Registry == u.Registry
+}
+
+func lastUse(i StoredImage, pulled map[string]UsedImage) (last time.Time) {
+	for _, reference := range i.References {
+		if used := pulled[digestOf(reference)].Used; used.After(last) {
+			last = used
+		}
+	}
+	return last
+}
+
+func digestOf(reference string) string {
+	_, digest, _ := strings.Cut(reference, "@")
+	return digest
+}
+
+const imagesName = "images.json"
+
+// imageBook remembers what we pulled. It is a file of its own: losing it means
+// that the images stay, and nothing worse.
+type imageBook struct {
+	mu     sync.Mutex
+	path   string
+	pulled map[string]UsedImage
+	stored time.Time
+	// kept is what the control plane wants to stay; nil before it said so.
+	kept []pipeline.Image
+	// parts collects a list that comes in several messages.
+	parts []pipeline.Image
+	// care is what collecting came to, for people.
+	care *wire.ImageCare
+}
+
+func openImageBook(dir string) (*imageBook, error) {
+	b := &imageBook{path: filepath.Join(dir, imagesName), pulled: map[string]UsedImage{}}
+	data, err := os.ReadFile(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of images: %w", err)
+	}
+	if json.Unmarshal(data, &b.pulled) != nil {
+		b.pulled = map[string]UsedImage{}
+	}
+	return b, nil
+}
+
+// ask notes that a run needs an image, before anything of it happens.
+func (b *imageBook) ask(i pipeline.Image, now time.Time) error {
+	if i.Digest == "" {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.pulled[i.Digest]
+	b.pulled[i.Digest] = UsedImage{Registry: i.Registry, Repository: i.Repository, Tag: i.Tag,
+		Used: now}
+	if known && now.Sub(b.stored) < imageRest {
+		// That it was used again counts here at once, and on disk soon.
+		return nil
+	}
+	return b.storeLocked(now)
+}
+
+func (b *imageBook) storeLocked(now time.Time) error {
+	data, err := json.Marshal(b.pulled)
+	if err == nil {
+		err = writeFile(b.path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("store the list of images: %w", err)
+	}
+	b.stored = now
+	return nil
+}
+
+// keep takes in what has to stay, which may come in several parts.
+func (b *imageBook) keep(k wire.Keep) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.parts = append(b.parts, k.Images...)
+	if k.More {
+		return
+	}
+	b.kept, b.parts = append([]pipeline.Image{}, b.parts...), nil
+}
+
+// view copies what a decision needs; ok is false before the control plane has
+// said what has to stay.
+func (b *imageBook) view() (pulled map[string]UsedImage, kept []pipeline.Image, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.pulled), slices.Clone(b.kept), b.kept != nil
+}
+
+func (b *imageBook) forget(i StoredImage, now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, reference := range i.References {
+		delete(b.pulled, digestOf(reference))
+	}
+	return b.storeLocked(now)
+}
+
+// shown is what collecting came to.
+func (b *imageBook) shown() *wire.ImageCare {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.care == nil {
+		return nil
+	}
+	care := *b.care
+	return &care
+}

@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// keepRecent is how long the images of a deployment that is gone stay: who
+	// makes one like it again finds them there.
+	keepRecent = 7 * 24 * time.Hour
+	// keepFor is how long a list of images is good. An older one costs a pull.
+	keepFor = time.Minute
+	// keepAtOnce bounds a message; an image is some two hundred bytes.
+	keepAtOnce = 1000
+)
+
+// kept is the list of images that agents may not collect, read once for all
+// sessions. The zero value is ready.
+type kept struct {
+	mu     sync.Mutex
+	images []pipeline.Image
+	read   time.Time
+}
+
+func (k *kept) list(ctx context.Context, nodes Nodes) ([]pipeline.Image, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.read.IsZero() && time.Since(k.read) < keepFor {
+		return k.images, nil
+	}
+	images, err := nodes.KeptImages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k.images, k.read = images, time.Now()
+	return images, nil
+}
+
+// tellKept tells the agent which images stay whatever room there is.
+func (s *session) tellKept(ctx context.Context) error {
+	now, err := s.kept.list(ctx, s.Nodes)
+	if err != nil {
+		return s.mayFail(ctx, "list of images", err)
+	}
+	if slices.Equal(now, s.keep) {
+		return nil
+	}
+	s.keep = now
+	for rest := now; len(rest) > 0; {
+		n := min(len(rest), keepAtOnce)
+		err := s.conn.Send(ctx, wire.Keep{Images: rest[:n], More: n < len(rest)})
+		if err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// KeptImages implements Nodes.
+func (t Table) KeptImages(ctx context.Context) (images []pipeline.Image, err error) {
+	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
+		images, err = tx.KeptImages(ctx, keepRecent)
+		return err
+	})
+	return images, err
+}
+
+func imageCare(c *wire.ImageCare) *controlplane.ImageCare {
+	if c == nil {
+		return nil
+	}
+	care := controlplane.ImageCare(*c)
+	return &care
+}
