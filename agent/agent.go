@@ -81,6 +81,9 @@ type Agent struct {
 	// record keeps measurements; lookAgain wakes watchNode.
 	record    *record
 	lookAgain chan struct{}
+	disk      diskWatch
+	// pluginList holds the newest list that is not stored yet.
+	pluginList chan []wire.PluginImage
 
 	mu        sync.Mutex
 	inventory inventory
@@ -155,7 +158,8 @@ func New(c Config, r Runtime) (*Agent, error) {
 	a := &Agent{config: c, runtime: r, log: c.Log, inbox: newInbox(), logs: newLogbook(),
 		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
 		record: newRecord(), lookAgain: make(chan struct{}, 1),
-		views: map[string]view{}, wanted: map[string]wish{},
+		pluginList: make(chan []wire.PluginImage, 1),
+		views:      map[string]view{}, wanted: map[string]wish{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
 		pulls: newPulls(), hangs: make(chan struct{})}
 	if err := a.open(); err != nil {
@@ -249,6 +253,8 @@ func (a *Agent) run(ctx context.Context) error {
 	group.Go(func() error { return a.reconcile(ctx) })
 	group.Go(func() error { return a.measure(ctx) })
 	group.Go(func() error { return a.collect(ctx) })
+	group.Go(func() error { return a.watchDisk(ctx) })
+	group.Go(func() error { return a.storePlugins(ctx) })
 	group.Go(func() error { return a.watchNode(ctx) })
 	group.Go(func() error { return a.watchIsolation(ctx) })
 	group.Go(func() error { return a.serve(ctx) })

@@ -117,7 +117,9 @@ func (a *Agent) save() error {
 	// A disk that refuses is waited for. One that does not even answer will
 	// not be better before the process is another.
 	watch := time.AfterFunc(a.config.DiskPatience, func() { close(a.hangs) })
+	a.disk.begin(time.Now())
 	err := a.write()
+	a.disk.end(time.Now(), err)
 	if !watch.Stop() {
 		return ErrDiskHangs
 	}

@@ -113,9 +113,7 @@ func (a *Agent) command(
 		a.record.done(c)
 		return nil
 	case wire.Plugins:
-		if err := a.state.setPlugins(c.Images); err != nil {
-			a.log.Error("the plugin list cannot be stored", "error", err)
-		}
+		a.takePlugins(c.Images)
 		return nil
 	case wire.Keep:
 		a.images.keep(c)
@@ -124,6 +122,31 @@ func (a *Agent) command(
 		return a.refuseToken(ctx, s, c.Kid)
 	}
 	return nil
+}
+
+// takePlugins leaves the newest list to storePlugins: a session never waits for
+// the disk.
+func (a *Agent) takePlugins(images []wire.PluginImage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.pluginList:
+	default:
+	}
+	a.pluginList <- images
+}
+
+func (a *Agent) storePlugins(ctx context.Context) error {
+	for {
+		select {
+		case images := <-a.pluginList:
+			if err := a.state.setPlugins(images); err != nil {
+				a.log.Error("the plugin list cannot be stored", "error", err)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // whileCurrent drops what an overtaken session said. The lock makes sure that

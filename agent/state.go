@@ -19,8 +19,11 @@ const stateName = "state.json"
 // state is what the agent knows of its control plane. It is small, rarely
 // changes, and each change is on disk before it counts.
 type state struct {
-	mu   sync.Mutex
+	// disk is held by whoever changes the file, for as long as the disk takes.
+	disk sync.Mutex
 	path string
+	// mu guards what readers need, and is never held while the disk works.
+	mu   sync.Mutex
 	file stateFile
 	// token is the one from the settings; without one the stored key serves.
 	token *wire.Token
@@ -84,15 +87,23 @@ func (s *state) put(f stateFile) error {
 	if err := writeFile(s.path, data); err != nil {
 		return fmt.Errorf("store the agent's state: %w", err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.file = f
 	return nil
 }
 
-// change edits a copy and stores it, if edit changed anything.
-func (s *state) change(edit func(*stateFile) bool) error {
+func (s *state) now() stateFile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.file
+	return s.file
+}
+
+// change edits a copy and stores it, if edit changed anything.
+func (s *state) change(edit func(*stateFile) bool) error {
+	s.disk.Lock()
+	defer s.disk.Unlock()
+	f := s.now()
 	if !edit(&f) {
 		return nil
 	}
@@ -127,21 +138,32 @@ func (s *state) Key(kid string) (wire.Key, error) {
 
 // Admit implements wire.Verifier.
 func (s *state) Admit(_ context.Context, p wire.Peer) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.file
-	switch {
-	case p.Kid != f.Kid || slices.Contains(f.Refused, p.Kid):
-		return wire.ErrUnknownKid
-	case f.Node != "" && f.Node != p.NodeID:
-		return fmt.Errorf("bound to node %s, asked as %s: %w", f.Node, p.NodeID, wire.ErrOtherNode)
-	case p.Epoch < f.Epoch:
-		return fmt.Errorf("seen epoch %d, got %d: %w", f.Epoch, p.Epoch, wire.ErrStaleEpoch)
-	case f.Node == p.NodeID && f.Epoch == p.Epoch && slices.Equal(f.SPKI, p.SPKI[:]):
-		return nil
+	if known, err := s.now().admits(p); known || err != nil {
+		return err
+	}
+	s.disk.Lock()
+	defer s.disk.Unlock()
+	f := s.now()
+	if known, err := f.admits(p); known || err != nil {
+		return err
 	}
 	f.Node, f.Epoch, f.SPKI = p.NodeID, p.Epoch, slices.Clone(p.SPKI[:])
 	return s.put(f)
+}
+
+// admits says whether a peer may come in. One that is not known as it is has to
+// be stored first.
+func (f stateFile) admits(p wire.Peer) (known bool, err error) {
+	switch {
+	case p.Kid != f.Kid || slices.Contains(f.Refused, p.Kid):
+		return false, wire.ErrUnknownKid
+	case f.Node != "" && f.Node != p.NodeID:
+		return false, fmt.Errorf("bound to node %s, asked as %s: %w", f.Node, p.NodeID,
+			wire.ErrOtherNode)
+	case p.Epoch < f.Epoch:
+		return false, fmt.Errorf("seen epoch %d, got %d: %w", f.Epoch, p.Epoch, wire.ErrStaleEpoch)
+	}
+	return f.Node == p.NodeID && f.Epoch == p.Epoch && slices.Equal(f.SPKI, p.SPKI[:]), nil
 }
 
 // epoch is the highest that was ever admitted.
@@ -172,6 +194,9 @@ func (s *state) refuse(kid string) error {
 
 func (s *state) setPlugins(images []wire.PluginImage) error {
 	return s.change(func(f *stateFile) bool {
+		if slices.Equal(f.Plugins, images) {
+			return false
+		}
 		f.Plugins = images
 		return true
 	})

@@ -43,6 +43,7 @@ func (a *Agent) look(ctx context.Context) (wire.Inventory, int64) {
 		seen.Warnings = append(seen.Warnings,
 			"the container engine does not answer: "+err.Error())
 	}
+	seen.Checks = append(seen.Checks, a.disk.check(time.Now(), a.config.Data))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.inventory.isolation != nil {

@@ -63,10 +63,25 @@ const (
 )
 
 // blocking are the checks without which a node would break a promise to the
-// deployments it has (threats.md, T22 and T26). A full disk is none of them:
-// placement judges it by itself, by a fresher number.
+// deployments it has (threats.md, T22 and T26), or could not begin one. A disk of
+// images that is full is none of them: placement judges it by itself, by a
+// fresher number.
 func blocking() []string {
-	return []string{"isolation", "memory-limit", "pids-limit", "log-driver"}
+	return []string{"isolation", "memory-limit", "pids-limit", "log-driver", "journal"}
+}
+
+// Degraded says what is wrong with a node whose link stands, in one sentence, or
+// nothing: why it may take nothing new, or why what it does takes long.
+func (i *Inventory) Degraded() string {
+	if why := i.Blocked(); why != "" || i == nil {
+		return why
+	}
+	for _, c := range i.Checks {
+		if c.ID == "journal" && c.Severity == SeverityWarning {
+			return c.Detail
+		}
+	}
+	return ""
 }
 
 // Blocked says why a node may take no new deployment although its link stands,

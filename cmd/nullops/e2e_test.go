@@ -67,6 +67,7 @@ func TestEndToEnd(t *testing.T) {
 		{"NodeTells", nodeTells},
 		{"Masking", masking},
 		{"ServiceModel", serviceModel},
+		{"Disk", diskTrouble},
 		{"Isolation", isolation},
 		{"RefusedPipelines", refusedPipelines},
 		{"RefusedRequests", refusedRequests},

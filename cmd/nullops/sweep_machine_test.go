@@ -35,8 +35,8 @@ type realMachine struct {
 
 func (m realMachine) ledger() []string { return m.book.of(m.name) }
 
-// dummyMachine has a real agent too, on an engine made of knobs: nothing of what
-// dies here is on the node.
+// dummyMachine has a real agent too, on an engine made of knobs, and in the
+// test's own process: nothing of what dies here is on the node.
 type dummyMachine struct {
 	engine  *dummy.Runtime
 	knobs   dummy.Knobs
@@ -44,26 +44,32 @@ type dummyMachine struct {
 }
 
 func newDummyMachine(c *teller, s *plot) *dummyMachine {
-	t := c.t
+	c.t.Helper()
+	m := &dummyMachine{knobs: dummy.Knobs{Serve: oneAnswer}}
+	if s.bend != nil {
+		s.bend(m)
+	}
+	m.enrol(c.t, c.p, "alpha", "qa", agent.Config{Data: c.t.TempDir(), Build: sweepBuild})
+	return m
+}
+
+// enrol adds a node, and starts its agent.
+func (m *dummyMachine) enrol(t *testing.T, p *product, name, environment string, c agent.Config) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var made apiclient.NodeEnrolment
-	c.p.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes",
-		object{"name": "alpha", "environment": "qa", "address": l.Addr().String()}, &made)
+	p.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes",
+		object{"name": name, "environment": environment, "address": l.Addr().String()}, &made)
 	token, err := wire.ParseToken(made.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &dummyMachine{knobs: dummy.Knobs{Serve: oneAnswer}}
-	if s.bend != nil {
-		s.bend(m)
-	}
 	m.engine = dummy.New(m.knobs)
-	a, err := agent.New(agent.Config{Data: t.TempDir(), Token: &token, Build: sweepBuild,
-		Listener: l, Log: slog.New(slog.DiscardHandler)}, m.engine)
+	c.Token, c.Listener, c.Log = &token, l, slog.New(slog.DiscardHandler)
+	a, err := agent.New(c, m.engine)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +82,7 @@ func newDummyMachine(c *teller, s *plot) *dummyMachine {
 			t.Errorf("the agent ended with: %v", err)
 		}
 	})
-	(&node{p: c.p, name: "alpha"}).await(t, apiclient.NodeStatusOnline)
-	return m
+	(&node{p: p, name: name}).await(t, apiclient.NodeStatusOnline)
 }
 
 func (m *dummyMachine) ledger() []string {

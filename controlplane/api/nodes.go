@@ -127,7 +127,7 @@ func (s *server) install(n controlplane.Node, token controlplane.Plain) string {
 func node(n controlplane.Node) Node {
 	out := Node{
 		Name: n.Name, Environment: n.Environment, Address: n.Address,
-		Status: NodeStatus(n.Status), StatusDetail: some(n.Detail), Since: n.Since,
+		Status: NodeStatus(n.Status), StatusDetail: some(statusDetail(n)), Since: n.Since,
 		Enabled: n.Enabled(), Thumbprint: some(string(n.Thumbprint)),
 		RevocationPending: n.RevocationPending, TokenKid: some(n.TokenKid), Build: some(n.Build),
 		Allocated: n.Allocated, Deployments: n.Deployments, Settings: settingsOut(n.Settings),
@@ -154,6 +154,16 @@ func node(n controlplane.Node) Node {
 		}
 	}
 	return out
+}
+
+// statusDetail is why a node is where it is, or what is wrong with one that is
+// online all the same.
+func statusDetail(n controlplane.Node) string {
+	why := n.Inventory.Degraded()
+	if n.Detail != "" || n.Status != controlplane.NodeOnline || why == "" {
+		return n.Detail
+	}
+	return "degraded: " + why
 }
 
 func inventory(i controlplane.Inventory) *Inventory {

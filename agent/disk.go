@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+)
+
+const (
+	// slowWrite is how long one write to the data folder may take before people
+	// are told: a healthy disk needs milliseconds, a busy one some hundred.
+	slowWrite = 2 * time.Second
+	// slowFor is how long they are told after the last slow one.
+	slowFor = 30 * time.Second
+	// diskLook is how soon a change is seen.
+	diskLook = 250 * time.Millisecond
+	// checkJournal is a stable word: people write rules about it.
+	checkJournal = "journal"
+)
+
+// diskWatch is what is known of the disk under the data folder. Nobody who asks
+// it waits for the disk.
+type diskWatch struct {
+	mu sync.Mutex
+	// began is when the write that is under way began, zero when none is.
+	began time.Time
+	// slow is how long the last slow write took, slowAt when it ended.
+	slow   time.Duration
+	slowAt time.Time
+	// refused is why the last write failed, nil when it did not.
+	refused error
+}
+
+func (w *diskWatch) begin(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.began = now
+}
+
+func (w *diskWatch) end(now time.Time, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if took := now.Sub(w.began); took > slowWrite {
+		w.slow, w.slowAt = took, now
+	}
+	w.began, w.refused = time.Time{}, err
+}
+
+// check says how the disk does. A node whose agent cannot write takes nothing new.
+func (w *diskWatch) check(now time.Time, dir string) wire.Check {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := wire.Check{ID: checkJournal, Severity: wire.SeverityWarning,
+		Remedy: "Find out what keeps the disk of " + dir + " busy, or whether it fails."}
+	running := now.Sub(w.began)
+	switch {
+	case w.refused != nil:
+		c.Severity = wire.SeverityCritical
+		c.Detail = "The agent cannot write to its data folder, so nothing new begins: " +
+			w.refused.Error()
+		c.Remedy = "Free some space on the disk of " + dir + ", or make it writable."
+	case !w.began.IsZero() && running > slowWrite:
+		c.Detail = fmt.Sprintf("A write to the agent's data folder has been taking %s so far; what "+
+			"is to begin waits for it.", running.Round(time.Second))
+	case !w.slowAt.IsZero() && now.Sub(w.slowAt) < slowFor:
+		c.Detail = fmt.Sprintf("A write to the agent's data folder took %s.",
+			w.slow.Round(100*time.Millisecond))
+	default:
+		c.Severity, c.Remedy = wire.SeverityOK, ""
+		c.Detail = "Writes to the agent's data folder are quick."
+	}
+	return c
+}
+
+// watchDisk tells whoever is connected when the disk gets worse or better.
+func (a *Agent) watchDisk(ctx context.Context) error {
+	tick := time.NewTicker(diskLook)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		a.takeDisk(a.disk.check(time.Now(), a.config.Data))
+	}
+}
+
+// takeDisk changes what is known of the node. It does not ask the engine, which
+// may be on the same disk. How long something takes is no change by itself.
+func (a *Agent) takeDisk(found wire.Check) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	checks := slices.Clone(a.inventory.seen.Checks)
+	at := slices.IndexFunc(checks, func(c wire.Check) bool { return c.ID == checkJournal })
+	if at < 0 || checks[at].Severity == found.Severity {
+		return
+	}
+	checks[at] = found
+	a.inventory.seen.Checks = checks
+	a.inventory.version++
+}
