@@ -62,39 +62,48 @@ func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
 
 // once takes the lease, dials, serves, and notes on the node why it ended.
 func (f *Fleet) once(ctx context.Context, id controlplane.NodeID) error {
-	epoch, err := f.Nodes.Lease(ctx, id, f.Holder)
-	if err != nil {
+	b, conn, err := f.reach(ctx, id)
+	if conn == nil {
 		return err
 	}
-	if epoch == 0 {
-		return errElsewhere
+	return f.note(ctx, id, f.serve(ctx, b, conn))
+}
+
+// reach takes the lease and dials, when it is this node's turn to. Without a
+// connection, why there is none is noted.
+func (f *Fleet) reach(
+	ctx context.Context, id controlplane.NodeID,
+) (b beginning, conn *wire.ProvenConn, err error) {
+	select {
+	case f.dials <- struct{}{}:
+	case <-ctx.Done():
+		return b, nil, context.Cause(ctx)
 	}
-	link, err := f.Nodes.Link(ctx, id)
-	if err != nil {
-		return err
+	defer func() { <-f.dials }()
+	if b, err = f.apply(ctx, id); err != nil {
+		return b, nil, err
 	}
-	if link.Node.Status == controlplane.NodeUntrusted {
+	if b.Node.Status == controlplane.NodeUntrusted {
 		// Not even a question goes there until a person has looked.
-		return errWaitsForPerson
+		return b, nil, errWaitsForPerson
 	}
-	if link.Kid == "" {
-		f.tryDeliver(ctx, link, epoch)
-		return f.note(ctx, id, errNoToken)
+	if b.Kid == "" {
+		f.tryDeliver(ctx, b.Link, b.Epoch)
+		return b, nil, f.note(ctx, id, errNoToken)
 	}
-	config, err := f.Dial.config(link, epoch)
+	config, err := f.Dial.config(b.Link, b.Epoch)
 	if err != nil {
-		return f.note(ctx, id, err)
+		return b, nil, f.note(ctx, id, err)
 	}
-	conn, err := wire.Dial(ctx, config)
+	conn, err = wire.Dial(ctx, config)
 	if errors.Is(err, wire.ErrRefused) {
 		// It may still hold a token that was revoked while it was away.
-		f.tryDeliver(ctx, link, epoch)
+		f.tryDeliver(ctx, b.Link, b.Epoch)
 	}
 	if err != nil {
-		return f.note(ctx, id, err)
+		return b, nil, f.note(ctx, id, err)
 	}
-	err = f.serve(ctx, link, epoch, conn)
-	return f.note(ctx, id, err)
+	return b, conn, nil
 }
 
 // config pins what is known: the trusted certificate, or before first

@@ -33,6 +33,8 @@ const (
 	// ten seconds, a node whose control plane died is commanded again within
 	// twelve.
 	lookEvery = time.Second
+	// lookRest bounds how often a busy fleet makes us look.
+	lookRest = 100 * time.Millisecond
 )
 
 // Link is a node with what it takes to reach it.
@@ -45,6 +47,18 @@ type Link struct {
 	Refuse []string
 }
 
+// Beginning is what it takes to begin a session with a node.
+type Beginning struct {
+	Link
+	Epoch int64
+	// LastReport is the last that is committed; Busy says that something is, or
+	// may be, on the node.
+	LastReport int64
+	Busy       bool
+	// Digest is the node's, see Nodes.Digests.
+	Digest string
+}
+
 // Nodes is what fleet needs of the node table and of the keys sealed in it.
 type Nodes interface {
 	// Enabled lists the nodes to keep a session with: those that no person has
@@ -54,9 +68,17 @@ type Nodes interface {
 	Link(ctx context.Context, id controlplane.NodeID) (Link, error)
 	// Epoch is the lease's present epoch, for connections beside the session.
 	Epoch(ctx context.Context, id controlplane.NodeID) (int64, error)
-	// Lease takes or renews the right to command a node. A zero epoch means
-	// that somebody else has it.
-	Lease(ctx context.Context, id controlplane.NodeID, holder string) (epoch int64, err error)
+	// Begin takes the right to command some nodes and reads what it takes to
+	// begin sessions with them. Those that somebody else commands are left out.
+	Begin(ctx context.Context, ids []controlplane.NodeID, holder string) (
+		map[controlplane.NodeID]Beginning, error)
+	// Renew renews the right. It names those that were not renewed: lost ones
+	// are somebody else's, busy ones come next time.
+	Renew(ctx context.Context, ids []controlplane.NodeID, holder string) (
+		lost, busy []controlplane.NodeID, err error)
+	// Digests gives one word for each node that the holder commands; it changes
+	// with all that a session has to act on.
+	Digests(ctx context.Context, holder string) (map[controlplane.NodeID]string, error)
 	// Release gives a lease back before its end, so that nobody has to wait.
 	Release(ctx context.Context, id controlplane.NodeID, holder string) error
 	// Met notes who answered and proved the token, and what it is.
@@ -79,6 +101,8 @@ type Nodes interface {
 	Changed(ctx context.Context, id controlplane.NodeID, i controlplane.Inventory) error
 	// PluginImages is the catalogue's list, for the agents' registries.
 	PluginImages(ctx context.Context) (map[string]pipeline.Image, error)
+	// KeptImages is what no agent may remove, however little room it has.
+	KeptImages(ctx context.Context) ([]pipeline.Image, error)
 }
 
 // Secrets opens what a run may have, and leaves an audit entry each time.
@@ -118,11 +142,21 @@ type Config struct {
 // Fleet supervises the sessions.
 type Fleet struct {
 	Config
-	actor access.Actor
+	actor  access.Actor
+	roster *roster
+	kept   kept
+	// dials bounds how many handshakes are under way at once.
+	dials        chan struct{}
+	applications chan application
 }
 
 // New makes a fleet; nothing is dialed before Run.
-func New(c Config) *Fleet { return &Fleet{Config: c, actor: access.System("fleet")} }
+func New(c Config) *Fleet {
+	f := &Fleet{Config: c, actor: access.System("fleet"),
+		dials: make(chan struct{}, dialsAtOnce), applications: make(chan application)}
+	f.roster = newRoster(f)
+	return f
+}
 
 // Run keeps a session with every enabled node until the context ends. It
 // returns after the last session has ended.
@@ -131,8 +165,14 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer wake.Close()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	var sessions sync.WaitGroup
+	// The roster goes on until the last session has ended.
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var helpers, sessions sync.WaitGroup
+	defer helpers.Wait()
+	defer stop()
 	defer sessions.Wait()
+	helpers.Go(func() { _ = f.roster.run(background) })
+	helpers.Go(func() { _ = f.answerAll(background) })
 	running := map[controlplane.NodeID]*keeper{}
 	for {
 		if wanted, err := f.Nodes.Enabled(ctx, f.Holder); err != nil {
@@ -142,6 +182,14 @@ func (f *Fleet) Run(ctx context.Context) error {
 		}
 		if err := f.Nodes.FinishDrains(ctx); err != nil {
 			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)
+		}
+		// While thousands come back, each is a wake-up.
+		rest := time.NewTimer(lookRest)
+		select {
+		case <-ctx.Done():
+			rest.Stop()
+			return nil
+		case <-rest.C:
 		}
 		select {
 		case <-ctx.Done():

@@ -87,19 +87,65 @@ func (t Table) Epoch(ctx context.Context, id controlplane.NodeID) (epoch int64, 
 	return epoch, err
 }
 
-// Lease implements Nodes.
-func (t Table) Lease(
-	ctx context.Context, id controlplane.NodeID, holder string,
-) (epoch int64, err error) {
+// Begin implements Nodes.
+func (t Table) Begin(ctx context.Context, ids []controlplane.NodeID, holder string) (
+	all map[controlplane.NodeID]Beginning, err error) {
 	err = t.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		lease, ok, err := tx.AcquireLease(ctx, id, holder, leaseFor)
-		epoch = 0
-		if ok {
-			epoch = lease.Epoch
+		epochs, err := tx.AcquireLeases(ctx, ids, holder, leaseFor)
+		if err != nil {
+			return err
 		}
+		found, err := tx.Beginnings(ctx, ids)
+		if err != nil {
+			return err
+		}
+		digests, err := tx.Digests(ctx, holder, ids...)
+		if err != nil {
+			return err
+		}
+		all = make(map[controlplane.NodeID]Beginning, len(found))
+		for id, f := range found {
+			if epochs[id] == 0 {
+				continue
+			}
+			b := Beginning{Link: Link{Node: f.Node, Refuse: f.Refuse}, Epoch: epochs[id],
+				LastReport: f.LastReport, Busy: f.Busy, Digest: digests[id]}
+			if f.Token.Kid != "" {
+				c, err := t.credential(f.Token)
+				if err != nil {
+					return fmt.Errorf("open key of node %s: %w", f.Node.Name, err)
+				}
+				b.Kid, b.Key = c.Kid, c.Key
+			}
+			all[id] = b
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Renew implements Nodes.
+func (t Table) Renew(ctx context.Context, ids []controlplane.NodeID, holder string) (
+	lost, busy []controlplane.NodeID, err error) {
+	if len(ids) == 0 {
+		return nil, nil, nil
+	}
+	err = t.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		lost, busy, err = tx.RenewLeases(ctx, ids, holder, leaseFor)
 		return err
 	})
-	return epoch, err
+	return lost, busy, err
+}
+
+// Digests implements Nodes.
+func (t Table) Digests(
+	ctx context.Context, holder string,
+) (all map[controlplane.NodeID]string, err error) {
+	err = t.Store.Read(ctx, func(tx *postgres.Tx) error {
+		all, err = tx.Digests(ctx, holder)
+		return err
+	})
+	return all, err
 }
 
 // Release implements Nodes.

@@ -4,20 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // renewEvery is a third of the lease's ten seconds (faults.md, rule 6).
 const renewEvery = 3 * time.Second
 
-// session is one stretch of being connected.
+// session is one stretch of being connected. Between the agent's words and ours
+// it is one goroutine that waits for the former; looking at what changed, storing
+// measurements and collecting logs begin when there is something to do.
 type session struct {
 	*Fleet
 	link  Link
@@ -30,12 +33,31 @@ type session struct {
 	// samples wait to be stored; health is what was stored.
 	samples chan batch
 	health  told
+	// sent, plugins and keep are what the agent was told last.
+	sent    map[string]mark
+	plugins []wire.PluginImage
+	keep    []pipeline.Image
+
+	ctx   context.Context
+	stop  context.CancelCauseFunc
+	tasks sync.WaitGroup
+
+	mu sync.Mutex
+	// over is set when nothing may begin any more.
+	over bool
+	// looking is set while somebody looks, again when they have to look again.
+	looking, again bool
+	// storing and logging are set while somebody does.
+	storing, logging bool
+	// good is when the lease was last renewed; holding mirrors held.
+	good    time.Time
+	holding bool
 }
 
 // serve greets and then works until the link, the lease or ctx ends. Being
 // online is being in here.
 func (f *Fleet) serve(
-	ctx context.Context, link Link, epoch int64, proven *wire.ProvenConn,
+	ctx context.Context, b beginning, proven *wire.ProvenConn,
 ) (err error) {
 	peer := proven.Peer()
 	conn, err := wire.OpenSession(ctx, proven)
@@ -43,38 +65,182 @@ func (f *Fleet) serve(
 		return err
 	}
 	defer func() { _ = conn.Close(goodbye(ctx, err)) }()
-	s := &session{Fleet: f, link: link, epoch: epoch, conn: conn, refused: make(chan string, 4),
-		samples: make(chan batch, samplesWaiting)}
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &session{Fleet: f, link: b.Link, epoch: b.Epoch, conn: conn, ctx: working, stop: stop,
+		refused: make(chan string, 4), samples: make(chan batch, samplesWaiting), good: b.leased,
+		// Nobody looks before both ends know the same.
+		looking: true}
+	defer func() { s.end(err) }()
 	welcome, err := s.greet(ctx)
 	if err != nil {
 		return err
 	}
-	err = f.Nodes.Met(ctx, link.Node.ID, hex(peer.Thumbprint), string(peer.Build),
-		inventory(welcome.Inventory, welcome.At, time.Now()))
-	if err != nil {
+	// From here on the lease is renewed with the others.
+	f.roster.join(s, b.Digest)
+	defer f.roster.leave(s)
+	if err := s.begin(ctx, b, peer, welcome); err != nil {
 		return err
 	}
-	sent, err := s.sync(ctx, welcome)
-	if err != nil {
+	s.Log.DebugContext(ctx, "node online", "node", s.link.Node.Name, "build", peer.Build)
+	s.begun()
+	return s.receive(working)
+}
+
+// begun lets others look, and looks for those who wanted to meanwhile.
+func (s *session) begun() {
+	s.mu.Lock()
+	s.looking = false
+	again := s.again
+	s.mu.Unlock()
+	if again {
+		s.look()
+	}
+}
+
+// begin brings both ends to the same knowledge. What cannot have changed since
+// it was read with the other nodes' is not asked or written again.
+func (s *session) begin(
+	ctx context.Context, b beginning, peer wire.Peer, w wire.Welcome,
+) error {
+	id := s.link.Node.ID
+	i := inventory(w.Inventory, w.At, time.Now())
+	known := sameNode(s.link.Node, peer, i)
+	if !known {
+		err := s.Nodes.Met(ctx, id, hex(peer.Thumbprint), string(peer.Build), i)
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.sync(ctx, b, w); err != nil {
 		return err
 	}
-	told, err := s.tellPlugins(ctx, nil)
-	if err != nil {
+	if err := s.tellPlugins(ctx); err != nil {
 		return err
 	}
-	if err := f.Nodes.Online(ctx, link.Node.ID); err != nil {
+	if err := s.tellKept(ctx); err != nil {
 		return err
 	}
-	f.Log.InfoContext(ctx, "node online", "node", link.Node.Name, "build", peer.Build)
-	group, working := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.receive(working) })
-	group.Go(func() error { return s.sendGoals(working, sent) })
-	group.Go(func() error { return s.sendPlugins(working, told) })
-	group.Go(func() error { return s.watchToken(working) })
-	group.Go(func() error { return s.renew(working) })
-	group.Go(func() error { return s.collectLogs(working) })
-	group.Go(func() error { return s.storeSamples(working) })
-	return group.Wait()
+	if w.Lines || len(s.sent) > 0 {
+		s.collect()
+	}
+	if known && s.link.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
+		return nil
+	}
+	return s.Nodes.Online(ctx, id)
+}
+
+// sameNode reports whether the node is what the database says already.
+func sameNode(n controlplane.Node, peer wire.Peer, now controlplane.Inventory) bool {
+	return n.Inventory != nil && string(n.Thumbprint) == hex(peer.Thumbprint) &&
+		n.Build == string(peer.Build) && sameInventory(*n.Inventory, now)
+}
+
+// sameInventory compares without the words for people, which may hold numbers
+// that change all the time.
+func sameInventory(a, b controlplane.Inventory) bool {
+	wordless := func(all []controlplane.Check) []controlplane.Check {
+		all = slices.Clone(all)
+		for i := range all {
+			all[i].Detail, all[i].Remedy = "", ""
+		}
+		return all
+	}
+	a.Checks, b.Checks = wordless(a.Checks), wordless(b.Checks)
+	return reflect.DeepEqual(a, b)
+}
+
+// start runs a task beside the others unless it runs already, and once more
+// while there is more; its error ends the session.
+func (s *session) start(running *bool, do func(context.Context) error, more func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if *running || s.over {
+		return
+	}
+	*running = true
+	s.tasks.Go(func() {
+		for goesOn := true; goesOn; {
+			err := do(s.ctx)
+			if err != nil {
+				s.stop(err)
+			}
+			s.mu.Lock()
+			goesOn = err == nil && more()
+			*running = goesOn
+			s.mu.Unlock()
+		}
+	})
+}
+
+// end waits for all that runs, and lets nothing else begin.
+func (s *session) end(why error) {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.stop(why)
+	s.tasks.Wait()
+}
+
+// look has somebody look at what changed: now, or again if somebody is at it.
+func (s *session) look() {
+	s.mu.Lock()
+	s.again = s.looking
+	s.mu.Unlock()
+	s.start(&s.looking, s.attend, func() bool {
+		again := s.again
+		s.again = false
+		return again
+	})
+}
+
+// attend looks at everything that may have changed.
+func (s *session) attend(ctx context.Context) error {
+	if err := s.checkToken(ctx); err != nil {
+		return err
+	}
+	if err := s.tellGoals(ctx); err != nil {
+		return err
+	}
+	if len(s.sent) > 0 {
+		s.collect()
+	}
+	if err := s.tellPlugins(ctx); err != nil {
+		return err
+	}
+	return s.tellKept(ctx)
+}
+
+// collect opens the connection for step logs, for as long as the session lasts.
+// A node that nothing runs on needs none.
+func (s *session) collect() {
+	s.start(&s.logging, s.collectLogs, func() bool { return false })
+}
+
+func (s *session) renewed(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.good = at
+}
+
+func (s *session) sinceRenewed() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.good)
+}
+
+func (s *session) holds() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holding
+}
+
+// hold notes what the agent leaves alone.
+func (s *session) hold(now lifecycle.Held) {
+	s.held = now
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = len(now.Named) > 0 || now.Everything
 }
 
 // greet waits for the agent's first message.
@@ -95,24 +261,29 @@ func (s *session) greet(ctx context.Context) (wire.Welcome, error) {
 
 // sync tells the agent what we have of its reports, and all that should be.
 // An agent that counts lower than we do has lost its memory.
-func (s *session) sync(ctx context.Context, w wire.Welcome) (map[string]mark, error) {
-	if err := s.recognize(ctx, w); err != nil {
-		return nil, err
-	}
-	orders, last, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
-	if err != nil {
-		return nil, err
+func (s *session) sync(ctx context.Context, b beginning, w wire.Welcome) error {
+	var orders []controlplane.Order
+	last := b.LastReport
+	if b.Busy || len(w.Deployments) > 0 {
+		if err := s.recognize(ctx, w); err != nil {
+			return err
+		}
+		var err error
+		if orders, last, err = s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID); err != nil {
+			return err
+		}
 	}
 	if w.LastSeq < last {
 		last = max(0, w.FirstSeq-1)
 		if err := s.Lifecycle.ForgetReports(ctx, s.actor, s.link.Node.ID, last); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
-		return nil, err
+		return err
 	}
-	return marks(orders), s.send(ctx, s.everything(orders))
+	s.sent = marks(orders)
+	return s.send(ctx, s.everything(orders))
 }
 
 func (s *session) send(ctx context.Context, all []wire.Goals) error {
@@ -156,98 +327,30 @@ func failpointOf(goals []wire.Goal) string {
 	return "goals"
 }
 
-// sendGoals tells the agent what changed, whenever a row or the tick wakes it.
-func (s *session) sendGoals(ctx context.Context, sent map[string]mark) error {
-	wake := s.Listener.Subscribe("", controlplane.TopicDeployment)
-	defer wake.Close()
-	return s.every(ctx, wake.Wake, func() error {
-		orders, _, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
-		if err != nil {
-			// The database is away; the link is not, so it stays.
-			s.Log.WarnContext(ctx, "goals could not be read", "error", err)
-			return nil
-		}
-		changed := plan(orders, sent)
-		sent = marks(orders)
-		if news, err := s.decided(ctx); news && err == nil {
-			return s.send(ctx, s.everything(orders))
-		}
-		return s.send(ctx, messages(changed, false))
-	})
-}
-
-// sendPlugins keeps the agent's list of plugin images like the catalogue's.
-func (s *session) sendPlugins(ctx context.Context, told []wire.PluginImage) error {
-	wake := s.Listener.Subscribe("", controlplane.TopicCatalog)
-	defer wake.Close()
-	return s.every(ctx, wake.Wake, func() (err error) {
-		told, err = s.tellPlugins(ctx, told)
-		return err
-	})
+// tellGoals tells the agent what changed.
+func (s *session) tellGoals(ctx context.Context) error {
+	orders, _, err := s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
+	if err != nil {
+		// The database is away; the link is not, so it stays.
+		return s.mayFail(ctx, "goals", err)
+	}
+	changed := plan(orders, s.sent)
+	s.sent = marks(orders)
+	if news, err := s.decided(ctx); news && err == nil {
+		return s.send(ctx, s.everything(orders))
+	}
+	return s.send(ctx, messages(changed, false))
 }
 
 // tellPlugins sends the catalogue's list if it is another than what was told.
-func (s *session) tellPlugins(
-	ctx context.Context, told []wire.PluginImage,
-) ([]wire.PluginImage, error) {
-	images, err := s.Nodes.PluginImages(ctx)
+func (s *session) tellPlugins(ctx context.Context) error {
+	now, err := s.roster.pluginImages(ctx)
 	if err != nil {
-		s.Log.WarnContext(ctx, "plugins could not be read", "error", err)
-		return told, nil
+		return s.mayFail(ctx, "plugins", err)
 	}
-	now := pluginList(images)
-	if told != nil && slices.Equal(now, told) {
-		return told, nil
+	if s.plugins != nil && slices.Equal(now, s.plugins) {
+		return nil
 	}
-	return now, s.conn.Send(ctx, wire.Plugins{Images: now})
-}
-
-// every calls do now, at each wake-up and at each tick, until it fails.
-func (s *session) every(ctx context.Context, wake <-chan struct{}, do func() error) error {
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
-	for {
-		if err := do(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-wake:
-		case <-ticker.C:
-		}
-	}
-}
-
-// renew holds the lease; without it nothing may be said any more.
-func (s *session) renew(ctx context.Context) error {
-	ticker := time.NewTicker(renewEvery)
-	defer ticker.Stop()
-	good := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		}
-		began := time.Now()
-		epoch, err := s.lease(ctx, good.Add(leaseFor-time.Second))
-		switch {
-		case err == nil && epoch == s.epoch:
-			good = began
-		case err == nil:
-			return errElsewhere
-		case time.Since(good) >= leaseFor-renewEvery:
-			// The next try would come when somebody else may have it already.
-			return fmt.Errorf("the lease could not be renewed: %w", err)
-		}
-	}
-}
-
-// lease renews, and gives up in time: a database that does not answer must not
-// make us believe in a lease that is over.
-func (s *session) lease(ctx context.Context, until time.Time) (int64, error) {
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	return s.Nodes.Lease(ctx, s.link.Node.ID, s.Holder)
+	s.plugins = now
+	return s.conn.Send(ctx, wire.Plugins{Images: now})
 }

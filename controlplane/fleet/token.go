@@ -17,29 +17,25 @@ var errRevoked = errors.New("its token was rotated or revoked: give the agent th
 // anybody looked: only a new session makes it online again.
 var errSwitched = errors.New("an admin switched the node off and on")
 
-// watchToken has the agent refuse revoked tokens, on its own disk, before the
+// checkToken has the agent refuse revoked tokens, on its own disk, before the
 // session that used one is cut.
-func (s *session) watchToken(ctx context.Context) error {
-	wake := s.Listener.Subscribe(string(s.link.Node.ID), controlplane.TopicNode)
-	defer wake.Close()
-	return s.every(ctx, wake.Wake, func() error {
-		link, err := s.Nodes.Link(ctx, s.link.Node.ID)
-		if err != nil {
-			return nil
-		}
-		for _, kid := range link.Refuse {
-			if err := s.refuse(ctx, kid); err != nil {
-				return err
-			}
-		}
-		if link.Kid != s.link.Kid || slices.Contains(link.Refuse, s.link.Kid) {
-			return errRevoked
-		}
-		if link.Node.Status != controlplane.NodeOnline {
-			return errSwitched
-		}
+func (s *session) checkToken(ctx context.Context) error {
+	link, err := s.Nodes.Link(ctx, s.link.Node.ID)
+	if err != nil {
 		return nil
-	})
+	}
+	for _, kid := range link.Refuse {
+		if err := s.refuse(ctx, kid); err != nil {
+			return err
+		}
+	}
+	if link.Kid != s.link.Kid || slices.Contains(link.Refuse, s.link.Kid) {
+		return errRevoked
+	}
+	if link.Node.Status != controlplane.NodeOnline {
+		return errSwitched
+	}
+	return nil
 }
 
 // refuse waits two seconds for the agent's word, and tries again later if it

@@ -26,7 +26,8 @@ func (s *session) recognize(ctx context.Context, w wire.Welcome) (err error) {
 			// Nobody ever told it of this one: it only found something there.
 			Abandoned: d.Abandoned || d.Run == ""}
 	}
-	s.held, err = s.Lifecycle.Recognize(ctx, s.actor, s.link.Node.ID, all)
+	held, err := s.Lifecycle.Recognize(ctx, s.actor, s.link.Node.ID, all)
+	s.hold(held)
 	if n := len(s.held.Named); n > 0 {
 		s.Log.WarnContext(ctx, "the node runs deployments that the database does not know; was it "+
 			"restored from a backup? They stay until an admin adopts or purges them",
@@ -57,7 +58,7 @@ func (s *session) decided(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	same := slices.Equal(now.Named, s.held.Named) && now.Everything == s.held.Everything
-	s.held = now
+	s.hold(now)
 	return !same, nil
 }
 

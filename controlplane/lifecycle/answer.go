@@ -89,6 +89,7 @@ func answer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if err := tx.SetDetail(ctx, d.ID, answeredDetail(q, r, actor)); err != nil {
 		return err
 	}
+	tx.Wake(controlplane.TopicNode, string(d.NodeID))
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err
 }

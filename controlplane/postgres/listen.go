@@ -36,6 +36,9 @@ type Listener struct {
 	subs map[*Subscription]struct{}
 }
 
+// everything stands for the keys of wake-ups that were lost.
+const everything = ""
+
 // NewListener makes a listener; nothing is heard before Run.
 func NewListener(s *Store, log *slog.Logger) *Listener {
 	return &Listener{store: s, log: log, subs: map[*Subscription]struct{}{}}
@@ -49,6 +52,8 @@ type Subscription struct {
 	key    string
 	topics []controlplane.Topic
 	owner  *Listener
+	// heard are the keys since the last look, for who collects them.
+	heard map[string]struct{}
 }
 
 // Subscribe wants to be woken for the topics. The key, if not empty, narrows
@@ -62,6 +67,30 @@ func (l *Listener) Subscribe(key string, topics ...controlplane.Topic) *Subscrip
 	defer l.mu.Unlock()
 	l.subs[s] = struct{}{}
 	return s
+}
+
+// Collect is Subscribe for who looks after many keys: Heard gives those that
+// were told since the last time.
+func (l *Listener) Collect(topics ...controlplane.Topic) *Subscription {
+	s := l.Subscribe("", topics...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.heard = map[string]struct{}{everything: {}}
+	return s
+}
+
+// Heard gives the keys that were told, or all=true when some may have been
+// missed.
+func (s *Subscription) Heard() (keys []string, all bool) {
+	s.owner.mu.Lock()
+	defer s.owner.mu.Unlock()
+	_, all = s.heard[everything]
+	keys = make([]string, 0, len(s.heard))
+	for key := range s.heard {
+		keys = append(keys, key)
+	}
+	clear(s.heard)
+	return keys, all
 }
 
 // Close ends the subscription. Its channel stays open and silent.
@@ -135,7 +164,7 @@ func (l *Listener) wake(topic controlplane.Topic, key string) {
 	defer l.mu.Unlock()
 	for s := range l.subs {
 		if s.cares(topic, key) {
-			s.knock()
+			s.knock(key)
 		}
 	}
 }
@@ -144,12 +173,16 @@ func (l *Listener) wakeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for s := range l.subs {
-		s.knock()
+		s.knock(everything)
 	}
 }
 
 // knock never waits: one wake-up that was not yet taken is as good as two.
-func (s *Subscription) knock() {
+// The caller holds the listener's mutex.
+func (s *Subscription) knock(key string) {
+	if s.heard != nil {
+		s.heard[key] = struct{}{}
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -24,6 +24,10 @@ type Tx struct {
 // key is "" or the id of the deployment or node it is about. The same twice is
 // one wake-up.
 func (t *Tx) Wake(topic controlplane.Topic, key string) {
+	if topic == controlplane.TopicNode && key == "" {
+		// It is about a deployment that has no node yet.
+		return
+	}
 	t.wakes[payload(topic, key)] = true
 }
 

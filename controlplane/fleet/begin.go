@@ -1,0 +1,100 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+const (
+	// dialsAtOnce paces how nodes come back after a restart: enough that some
+	// dead ones in front do not hold up the others, and few enough that no
+	// handshake waits longer for a processor than its far end is patient.
+	dialsAtOnce = 256
+	// begunAtOnce bounds one question to the database.
+	begunAtOnce = 256
+)
+
+// beginning is what a session begins with.
+type beginning struct {
+	Beginning
+	// leased is when the lease was taken.
+	leased time.Time
+}
+
+// application asks for a beginning.
+type application struct {
+	id     controlplane.NodeID
+	answer chan<- applied
+}
+
+type applied struct {
+	beginning
+	err error
+}
+
+// apply waits for the right to command a node and for what it takes to reach
+// it. Whoever applies meanwhile is answered by the same question to the
+// database.
+func (f *Fleet) apply(ctx context.Context, id controlplane.NodeID) (beginning, error) {
+	answer := make(chan applied, 1)
+	select {
+	case f.applications <- application{id, answer}:
+	case <-ctx.Done():
+		return beginning{}, context.Cause(ctx)
+	}
+	select {
+	case a := <-answer:
+		return a.beginning, a.err
+	case <-ctx.Done():
+		return beginning{}, context.Cause(ctx)
+	}
+}
+
+// answerAll answers applications until the context ends.
+func (f *Fleet) answerAll(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case first := <-f.applications:
+			f.answer(ctx, f.gather(first))
+		}
+	}
+}
+
+// gather takes who waits already.
+func (f *Fleet) gather(first application) map[controlplane.NodeID]application {
+	all := map[controlplane.NodeID]application{first.id: first}
+	for len(all) < begunAtOnce {
+		select {
+		case a := <-f.applications:
+			all[a.id] = a
+		default:
+			return all
+		}
+	}
+	return all
+}
+
+func (f *Fleet) answer(ctx context.Context, all map[controlplane.NodeID]application) {
+	ids := make([]controlplane.NodeID, 0, len(all))
+	for id := range all {
+		ids = append(ids, id)
+	}
+	began := time.Now()
+	found, err := f.Nodes.Begin(ctx, ids, f.Holder)
+	for id, a := range all {
+		b, ok := found[id]
+		why := err
+		if why == nil && !ok {
+			why = errElsewhere
+		}
+		if ctx.Err() != nil {
+			why = errors.Join(context.Cause(ctx), why)
+		}
+		a.answer <- applied{beginning{Beginning: b, leased: began}, why}
+	}
+}

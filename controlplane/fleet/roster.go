@@ -1,0 +1,239 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+)
+
+// roster holds the sessions that stand, and asks the database for all of them
+// at once what each would otherwise ask by itself: whether its lease is still
+// ours, whether something changed for it, and which plugins there are. With ten
+// thousand nodes this is a few queries a second instead of ten thousand.
+type roster struct {
+	*Fleet
+
+	mu       sync.Mutex
+	sessions map[controlplane.NodeID]*session
+	// digests are what each session was last told to look at.
+	digests map[controlplane.NodeID]string
+	plugins []wire.PluginImage
+}
+
+func newRoster(f *Fleet) *roster {
+	return &roster{Fleet: f, sessions: map[controlplane.NodeID]*session{},
+		digests: map[controlplane.NodeID]string{}}
+}
+
+// join takes a session in that knows what the digest stands for.
+func (r *roster) join(s *session, digest string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sessions[s.link.Node.ID] = s
+	r.digests[s.link.Node.ID] = digest
+}
+
+func (r *roster) leave(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sessions[s.link.Node.ID] == s {
+		delete(r.sessions, s.link.Node.ID)
+		delete(r.digests, s.link.Node.ID)
+	}
+}
+
+// all gives the sessions that stand, in no order.
+func (r *roster) all() []*session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*session, 0, len(r.sessions))
+	for _, s := range r.sessions {
+		all = append(all, s)
+	}
+	return all
+}
+
+func (r *roster) of(id controlplane.NodeID) *session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sessions[id]
+}
+
+// run works until the context ends.
+func (r *roster) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.renewAll(ctx) })
+	group.Go(func() error { return r.pass(ctx) })
+	group.Go(func() error { return r.compareAll(ctx) })
+	group.Go(func() error { return r.watchPlugins(ctx) })
+	return group.Wait()
+}
+
+// pass hands wake-ups to the sessions that they are about.
+func (r *roster) pass(ctx context.Context) error {
+	wake := r.Listener.Collect(controlplane.TopicNode)
+	defer wake.Close()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake.Wake:
+		}
+		keys, all := wake.Heard()
+		if all {
+			for _, s := range r.all() {
+				s.look()
+			}
+			continue
+		}
+		for _, key := range keys {
+			if s := r.of(controlplane.NodeID(key)); s != nil {
+				s.look()
+			}
+		}
+	}
+}
+
+// compareAll makes up for wake-ups that were lost: whoever's digest is another
+// than before looks.
+func (r *roster) compareAll(ctx context.Context) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		digests, err := r.Nodes.Digests(ctx, r.Holder)
+		if err != nil {
+			// The database is away; the links are not, so they stay.
+			r.Log.WarnContext(ctx, "goals could not be read", "error", err)
+			continue
+		}
+		for _, s := range r.changed(digests) {
+			s.look()
+		}
+	}
+}
+
+// changed gives the sessions with another digest than before, and those that
+// leave something alone until time or people decide.
+func (r *roster) changed(digests map[controlplane.NodeID]string) (all []*session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, s := range r.sessions {
+		if r.digests[id] != digests[id] || s.holds() {
+			all = append(all, s)
+		}
+	}
+	for id := range r.sessions {
+		r.digests[id] = digests[id]
+	}
+	return all
+}
+
+// watchPlugins keeps the catalogue's list, and has all sessions look when it is
+// another.
+func (r *roster) watchPlugins(ctx context.Context) error {
+	wake := r.Listener.Subscribe("", controlplane.TopicCatalog)
+	defer wake.Close()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if changed, err := r.readPlugins(ctx); err != nil {
+			r.Log.WarnContext(ctx, "plugins could not be read", "error", err)
+		} else if changed {
+			for _, s := range r.all() {
+				s.look()
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake.Wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+func (r *roster) readPlugins(ctx context.Context) (changed bool, err error) {
+	images, err := r.Nodes.PluginImages(ctx)
+	if err != nil {
+		return false, err
+	}
+	now := pluginList(images)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changed = r.plugins == nil || !slices.Equal(r.plugins, now)
+	if changed {
+		r.plugins = now
+	}
+	return changed, nil
+}
+
+// pluginImages is the list as it was read last; the first who asks reads it.
+func (r *roster) pluginImages(ctx context.Context) ([]wire.PluginImage, error) {
+	r.mu.Lock()
+	known := r.plugins
+	r.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	if _, err := r.readPlugins(ctx); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.plugins, nil
+}
+
+// renewAll holds the leases; without them nothing may be said any more.
+func (r *roster) renewAll(ctx context.Context) error {
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		r.renewOnce(ctx)
+	}
+}
+
+func (r *roster) renewOnce(ctx context.Context) {
+	sessions := r.all()
+	ids := make([]controlplane.NodeID, len(sessions))
+	for i, s := range sessions {
+		ids[i] = s.link.Node.ID
+	}
+	slices.Sort(ids)
+	began := time.Now()
+	// A database that does not answer must not make us believe in leases that
+	// are over.
+	asked, cancel := context.WithTimeout(ctx, renewEvery)
+	lost, busy, err := r.Nodes.Renew(asked, ids, r.Holder)
+	cancel()
+	if ctx.Err() != nil {
+		return
+	}
+	for _, s := range sessions {
+		switch id := s.link.Node.ID; {
+		case err == nil && slices.Contains(lost, id):
+			s.stop(errElsewhere)
+		case err == nil && !slices.Contains(busy, id):
+			s.renewed(began)
+		case s.sinceRenewed() >= leaseFor-renewEvery:
+			// The next try would come when somebody else may have it already.
+			s.stop(errors.Join(errors.New("the lease could not be renewed"), err))
+		}
+	}
+}

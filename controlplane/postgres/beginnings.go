@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// AcquireLeases is AcquireLease for many nodes at once. It gives the epochs of
+// those that the holder has now.
+func (t *Tx) AcquireLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
+	d time.Duration) (map[controlplane.NodeID]int64, error) {
+	rows, err := t.q.AcquireLeases(ctx, holder, d.Seconds(), strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("acquire leases: %w", translate(err))
+	}
+	all := make(map[controlplane.NodeID]int64, len(rows))
+	for _, r := range rows {
+		all[controlplane.NodeID(r.NodeID)] = r.Epoch
+	}
+	return all, nil
+}
+
+// RenewLeases renews the leases that the holder has. It names those that were
+// not renewed: lost ones are somebody else's, busy ones come next time.
+func (t *Tx) RenewLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
+	d time.Duration) (lost, busy []controlplane.NodeID, err error) {
+	rows, err := t.q.RenewLeases(ctx, holder, strs(ids), d.Seconds())
+	if err != nil {
+		return nil, nil, fmt.Errorf("renew leases: %w", translate(err))
+	}
+	for _, r := range rows {
+		if r.Lost {
+			lost = append(lost, controlplane.NodeID(r.ID))
+		} else {
+			busy = append(busy, controlplane.NodeID(r.ID))
+		}
+	}
+	return lost, busy, nil
+}
+
+// Beginning is what it takes to begin a session with a node.
+type Beginning struct {
+	Node controlplane.Node
+	// Token is the active one; its Kid is empty when there is none.
+	Token controlplane.NodeToken
+	// Refuse are revoked tokens that the agent does not yet refuse.
+	Refuse []string
+	// LastReport is the last that is committed.
+	LastReport int64
+	// Busy says that something is, or may be, on the node.
+	Busy bool
+}
+
+// Beginnings reads many nodes at once.
+func (t *Tx) Beginnings(
+	ctx context.Context, ids []controlplane.NodeID,
+) (map[controlplane.NodeID]Beginning, error) {
+	rows, err := t.q.ListBeginnings(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read nodes: %w", err)
+	}
+	all := make(map[controlplane.NodeID]Beginning, len(rows))
+	for _, r := range rows {
+		n, err := node(dbsqlc.ListNodesRow{Node: r.Node, Environment: r.Environment, Kid: r.Kid})
+		if err != nil {
+			return nil, err
+		}
+		all[n.ID] = Beginning{Node: n, Refuse: r.Pending, LastReport: r.LastSeq, Busy: r.Busy,
+			Token: controlplane.NodeToken{Kid: r.Kid, Node: n.ID, Verifier: r.Verifier}}
+	}
+	return all, nil
+}
+
+// Digests gives one word for each node that the holder commands, or of some of
+// them; it changes with all that a session has to act on.
+func (t *Tx) Digests(
+	ctx context.Context, holder string, ids ...controlplane.NodeID,
+) (map[controlplane.NodeID]string, error) {
+	rows, err := t.q.ListDigests(ctx, holder, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read what changed: %w", err)
+	}
+	all := make(map[controlplane.NodeID]string, len(rows))
+	for _, r := range rows {
+		all[controlplane.NodeID(r.ID)] = r.Digest
+	}
+	return all, nil
+}
