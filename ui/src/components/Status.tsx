@@ -15,6 +15,9 @@ const looks: Record<string, string> = {
   incompatible: "failed",
   disabled: "offline",
   enrolled: "queued",
+  draining: "removing",
+  overdue: "warn",
+  drained: "removed",
   online: "ready",
   healthy: "ready",
   unhealthy: "failed",
@@ -45,6 +48,9 @@ function glyphOf(state: string): string {
     unhealthy: "failed",
     starting: "applying",
     stopped: "offline",
+    draining: "removing",
+    overdue: "warn",
+    drained: "removed",
   };
   return health[state] ?? state;
 }

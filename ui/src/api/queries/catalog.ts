@@ -33,7 +33,6 @@ export const environments = queryOptions({
     ),
 });
 
-/** Nodes have no stream of their own yet, so their page asks again every few seconds. */
 export const nodes = queryOptions({
   queryKey: ["nodes"],
   queryFn: () =>
@@ -46,4 +45,24 @@ export const node = (name: string) =>
   queryOptions({
     queryKey: ["node", name],
     queryFn: () => ask(client.GET("/api/v1/nodes/{name}", { params: { path: { name } } })),
+  });
+
+/** Below the node's own key, so that whatever happens to the node reads these anew too. */
+export const nodeEvents = (name: string) =>
+  queryOptions({
+    queryKey: ["node", name, "events"],
+    queryFn: async () =>
+      (
+        await ask(
+          client.GET("/api/v1/nodes/{name}/events", {
+            params: { path: { name }, query: { limit: 30 } },
+          }),
+        )
+      ).items,
+  });
+
+export const nodeDrain = (name: string) =>
+  queryOptions({
+    queryKey: ["node", name, "drain"],
+    queryFn: () => ask(client.GET("/api/v1/nodes/{name}/drain", { params: { path: { name } } })),
   });

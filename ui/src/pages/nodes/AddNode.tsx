@@ -120,7 +120,8 @@ function fieldOf(error: unknown): { field: string; message: string } | undefined
 
 /** The token, shown once, inside the line that uses it; and what the agent must show in return. */
 export function Enrolled({ enrolment, close }: { enrolment: Enrolment; close: () => void }) {
-  const { data } = useQuery({ ...nodeQuery(enrolment.node.name), refetchInterval: 2000 });
+  // The page behind follows what happens to nodes, and has this read anew.
+  const { data } = useQuery({ ...nodeQuery(enrolment.node.name), refetchInterval: 5000 });
   const node = data ?? enrolment.node;
   const seen = node.thumbprint ?? node.pending_thumbprint;
   const foot = (

@@ -8,11 +8,12 @@ import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
 import { Enrolled } from "./AddNode";
+import { DrainAct } from "./Drain";
 
 const t = texts.nodes;
 
-type Kind = "enable" | "disable" | "revoke" | "remove";
-type Asked = { kind: Kind } | { kind: "approve"; thumbprint: string };
+type Kind = "enable" | "disable" | "undrain" | "revoke" | "remove" | "forget";
+type Asked = { kind: Kind } | { kind: "approve" | "reject"; thumbprint: string };
 
 /** Acts on a node whose answer is the node, or nothing. */
 export function useNodeAct(name: string) {
@@ -29,13 +30,24 @@ export function useNodeAct(name: string) {
             body: { thumbprint: asked.thumbprint },
           }),
         );
+      if (asked.kind === "reject")
+        return ask(
+          client.POST("/api/v1/nodes/{name}/reject", {
+            params,
+            body: { thumbprint: asked.thumbprint },
+          }),
+        );
+      if (asked.kind === "undrain")
+        return ask(client.DELETE("/api/v1/nodes/{name}/drain", { params }));
       if (asked.kind === "enable")
         return ask(client.POST("/api/v1/nodes/{name}/enable", { params }));
       if (asked.kind === "disable")
         return ask(client.POST("/api/v1/nodes/{name}/disable", { params }));
       if (asked.kind === "revoke")
         return ask(client.DELETE("/api/v1/nodes/{name}/token", { params }));
-      await ask(client.DELETE("/api/v1/nodes/{name}", { params }));
+      if (asked.kind === "forget")
+        await ask(client.POST("/api/v1/nodes/{name}/forget", { params }));
+      else await ask(client.DELETE("/api/v1/nodes/{name}", { params }));
       return undefined;
     },
     onSuccess: (node, asked) => {
@@ -50,7 +62,7 @@ export function useNodeAct(name: string) {
 
 /** Disable and enable, a new token, revoke, remove; each asks first and says what happens. */
 export function NodeActs({ node }: { node: NodeInfo }) {
-  const [asking, setAsking] = useState<"disable" | "rotate" | "revoke" | "remove">();
+  const [asking, setAsking] = useState<"disable" | "rotate" | "revoke" | "remove" | "forget">();
   const [made, setMade] = useState<Schemas["NodeEnrolment"]>();
   const act = useNodeAct(node.name);
   const rotate = useRotate(node.name, setMade);
@@ -60,6 +72,7 @@ export function NodeActs({ node }: { node: NodeInfo }) {
     disable: () => run("disable"),
     revoke: () => run("revoke"),
     remove: () => run("remove"),
+    forget: () => run("forget"),
     rotate: () => rotate.mutate(undefined, { onSettled: close }),
   };
   const said = {
@@ -67,6 +80,7 @@ export function NodeActs({ node }: { node: NodeInfo }) {
     rotate: [t.rotateTitle(node.name), t.rotateBody, t.rotate],
     revoke: [t.revokeTitle(node.name), t.revokeBody, t.revoke],
     remove: [t.removeTitle(node.name), t.removeBody, t.remove],
+    forget: [t.forgetTitle(node.name), t.forgetBody(node.deployments), t.forget],
   } as const;
   const [title, body, label] = asking ? said[asking] : ["", "", ""];
   return (
@@ -76,6 +90,7 @@ export function NodeActs({ node }: { node: NodeInfo }) {
       ) : (
         <Button onClick={() => run("enable")}>{t.enable}</Button>
       )}
+      {node.drain ? null : <DrainAct node={node} />}
       <Button onClick={() => setAsking("rotate")}>{t.rotate}</Button>
       <Button look="danger" onClick={() => setAsking("revoke")}>
         {t.revoke}
@@ -84,7 +99,9 @@ export function NodeActs({ node }: { node: NodeInfo }) {
         <Button look="danger" onClick={() => setAsking("remove")}>
           {t.remove}
         </Button>
-      ) : null}
+      ) : (
+        <Forget node={node} ask={() => setAsking("forget")} />
+      )}
       <Confirm
         open={asking !== undefined}
         onClose={close}
@@ -106,6 +123,16 @@ export function NodeActs({ node }: { node: NodeInfo }) {
       </Confirm>
       {made ? <Enrolled enrolment={made} close={() => setMade(undefined)} /> : null}
     </div>
+  );
+}
+
+/** Only for a machine that is away: what answers can be emptied properly. */
+function Forget({ node, ask }: { node: NodeInfo; ask: () => void }) {
+  const reason = node.status === "online" ? t.forgetReason : undefined;
+  return (
+    <Button look="danger" reason={reason} onClick={ask}>
+      {t.forget}
+    </Button>
   );
 }
 

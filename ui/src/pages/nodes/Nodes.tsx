@@ -7,7 +7,7 @@ import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
-import { Top, useTitle } from "@/components/Shell";
+import { Live, Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -15,6 +15,7 @@ import { ago, bytes } from "@/components/time";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/Problems";
 import { AddNode } from "./AddNode";
+import { MEASURED, useNodesLive } from "./live";
 
 const t = texts.nodes;
 
@@ -22,9 +23,11 @@ const t = texts.nodes;
 export function Nodes() {
   useTitle(t.title);
   const { data: person } = useSuspenseQuery(me);
-  const query = useQuery({ ...nodes, refetchInterval: 3000, enabled: person.role === "admin" });
+  const admin = person.role === "admin";
+  const live = useNodesLive(admin);
+  const query = useQuery({ ...nodes, refetchInterval: MEASURED, enabled: admin });
   const [adding, setAdding] = useState(false);
-  if (person.role !== "admin") return <NotFound />;
+  if (!admin) return <NotFound />;
   const add = (
     <Button look="ink" onClick={() => setAdding(true)}>
       <Plus className="i sm" aria-hidden="true" />
@@ -35,7 +38,10 @@ export function Nodes() {
     <>
       <Top>
         <h1>{t.title}</h1>
-        <div className="end row">{add}</div>
+        <div className="end row">
+          <Live state={live} />
+          {add}
+        </div>
       </Top>
       <div className="body tblf">
         {query.isError ? (
@@ -97,6 +103,7 @@ function Line({ node }: { node: NodeInfo }) {
         <span className="row nw">
           <StatusMark state={node.status} />
           <Time at={node.since} short className="t2 s" />
+          {node.drain ? <StatusMark state={node.drain.status} small /> : null}
           {node.revocation_pending ? (
             <span className="st s" data-st="warn" title={t.revocation}>
               <Glyph state="warn" size="sm" />
