@@ -1,0 +1,73 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+)
+
+// What was measured is dated by its age and our clock, whatever the agent's says.
+func TestUseBatch_IsDatedByAge(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	got := useBatch("n", batch{at: now, samples: wire.Samples{Boot: "b", Items: []wire.Sample{
+		{Number: 7, Age: 90_000, CPU: 1.5, Memory: 10, DiskFree: 5, Flow: wire.Flow{NetIn: 3},
+			Services: []wire.ServiceUse{{Deployment: "d", Step: "web", CPU: .5, Memory: 4}}},
+		{Number: 8, Age: -5},
+	}}})
+	if got.Boot != "b" || len(got.Items) != 2 || got.Items[0].Number != 7 {
+		t.Fatalf("made %+v", got)
+	}
+	node, web := got.Items[0].All[0], got.Items[0].All[1]
+	if !node.At.Equal(now.Add(-90*time.Second)) || node.Subject != "n" || node.CPUMax != 1.5 ||
+		node.Flow.NetIn != 3 || node.DiskFree != 5 {
+		t.Errorf("node: %+v", node)
+	}
+	if web.Subject != "d" || web.Step != "web" || web.Node != "n" || web.MemoryMax != 4 {
+		t.Errorf("service: %+v", web)
+	}
+	if late := got.Items[1].All[0]; late.At.After(now) {
+		t.Errorf("from the future: %+v", late)
+	}
+}
+
+// A clock that is off is said to be, by how much and in which direction.
+func TestClockSkew(t *testing.T) {
+	now := time.Now()
+	for skew, want := range map[time.Duration]string{
+		0: "agree", -4 * time.Second: "agree", 4 * time.Second: "agree",
+		time.Hour:                  "1h0m0s ahead of",
+		-10 * 365 * 24 * time.Hour: "87600h0m0s behind",
+	} {
+		c := clockSkew(now.Add(skew), now)
+		bad := !strings.Contains(want, "agree")
+		if !strings.Contains(c.Detail, want) || bad == (c.Severity == controlplane.SeverityOK) ||
+			bad == (c.Remedy == "") {
+			t.Errorf("off by %s: %+v", skew, c)
+		}
+	}
+}
+
+// Health that did not change is stored again only from time to time.
+func TestTold_LeavesOutWhatDidNotChange(t *testing.T) {
+	var s told
+	now := time.Now()
+	services := []wire.ServiceVitals{{Deployment: "d", Step: "web", Health: wire.HealthHealthy},
+		{Deployment: "d", Step: "db", Health: wire.HealthHealthy}}
+	if got := s.news(services, now); len(got) != 2 {
+		t.Errorf("at first: %+v", got)
+	}
+	services[0].CPU = 3
+	if got := s.news(services, now.Add(time.Second)); len(got) != 0 {
+		t.Errorf("another measurement: %+v", got)
+	}
+	services[1].Health = wire.HealthStopped
+	if got := s.news(services, now.Add(2*time.Second)); len(got) != 1 || got[0].Step != "db" {
+		t.Errorf("a change: %+v", got)
+	}
+	if got := s.news(services, now.Add(healthAgain)); len(got) != 2 {
+		t.Errorf("after a while: %+v", got)
+	}
+}

@@ -1,0 +1,63 @@
+package controlplane_test
+
+import (
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+func checked(id string, s controlplane.Severity) *controlplane.Inventory {
+	return &controlplane.Inventory{Checks: []controlplane.Check{
+		{ID: id, Severity: s, Detail: "because"}}}
+}
+
+// Only what endangers deployments keeps new ones away: a full disk is placement's
+// business, and a warning nobody's.
+func TestInventory_Blocked(t *testing.T) {
+	for _, w := range []struct {
+		id       string
+		severity controlplane.Severity
+		blocked  bool
+	}{
+		{"isolation", controlplane.SeverityCritical, true},
+		{"memory-limit", controlplane.SeverityCritical, true},
+		{"isolation", controlplane.SeverityWarning, false},
+		{"isolation", controlplane.SeverityUnknown, false},
+		{"disk", controlplane.SeverityCritical, false},
+	} {
+		if got := checked(w.id, w.severity).Blocked(); (got != "") != w.blocked {
+			t.Errorf("%s %s: %q", w.id, w.severity, got)
+		}
+	}
+	var unknown *controlplane.Inventory
+	if unknown.Blocked() != "" {
+		t.Error("a node that told nothing is refused for another reason")
+	}
+}
+
+// An alarm outlives an agent that starts anew and has not tried again, and ends
+// with the first answer.
+func TestInventory_CarriesAnAlarm(t *testing.T) {
+	alarm := checked("isolation", controlplane.SeverityCritical)
+	for name, w := range map[string]struct {
+		now     *controlplane.Inventory
+		blocked bool
+	}{
+		"not tried yet":        {&controlplane.Inventory{}, true},
+		"could not be tried":   {checked("isolation", controlplane.SeverityUnknown), true},
+		"is fine again":        {checked("isolation", controlplane.SeverityOK), false},
+		"is switched off":      {checked("isolation", controlplane.SeverityWarning), false},
+		"another check's turn": {checked("disk", controlplane.SeverityOK), true},
+	} {
+		w.now.Carry(alarm)
+		if got := w.now.Blocked() != ""; got != w.blocked {
+			t.Errorf("%s: blocked %v", name, got)
+		}
+	}
+	calm := &controlplane.Inventory{}
+	calm.Carry(checked("isolation", controlplane.SeverityOK))
+	calm.Carry(nil)
+	if len(calm.Checks) != 0 {
+		t.Errorf("carried %+v", calm.Checks)
+	}
+}
