@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
 
 	"github.com/nullops/nullops/controlplane"
@@ -38,7 +39,9 @@ func dialFault(address string, err error) error {
 		return fault("host_key_mismatch", wrong.Error(),
 			"Nothing was sent there. If the machine was set up anew, confirm its new key; "+
 				"otherwise somebody may be in between.", err)
-	case strings.Contains(err.Error(), "unable to authenticate"):
+	case strings.Contains(err.Error(), "unable to authenticate"),
+		// 51 is the protocol's word for it, at a moment the library expects another.
+		strings.Contains(err.Error(), "unexpected message type 51"):
 		return fault("auth_failed", "the machine refuses the user, the password or the key",
 			"Correct them and begin a new attempt. Root may be barred from passwords there.", err)
 	case timedOut(err):
@@ -110,7 +113,8 @@ func explain(ctx context.Context, step string, err error) *controlplane.Error {
 			"Look at the output of the last step, and begin a new attempt.", err)
 	case errors.As(err, &said):
 		return said
-	case errors.As(err, &missing), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+	case errors.As(err, &missing), errors.Is(err, sftp.ErrSSHFxConnectionLost),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, net.ErrClosed), errors.Is(err, errSilent):
 		return fault("connection_lost", "the connection to the machine broke in the step "+step,
 			"Begin a new attempt; what is there already is found.", err)

@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -95,6 +96,9 @@ func (j *job) engine(ctx context.Context, words ...string) (string, error) {
 // the engine restarts whatever happens. It shares the machine's network, since the
 // agent listens there, and sees its folders under the same names.
 func (j *job) startContainer(ctx context.Context) error {
+	if err := static(j.Program); err != nil {
+		return err
+	}
 	if err := j.replace(ctx); err != nil {
 		return err
 	}
@@ -118,6 +122,22 @@ func (j *job) startContainer(ctx context.Context) error {
 	return err
 }
 
+// static refuses a program that starts nowhere but where it was built.
+func static(program string) error {
+	f, err := elf.Open(program)
+	if err != nil {
+		return fmt.Errorf("look at the program: %w", err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return fault("program_dynamic", "the control plane's program is not static, so it cannot "+
+				"be a container's only file", "Build it with CGO_ENABLED=0.", nil)
+		}
+	}
+	return nil
+}
+
 // replace takes an earlier attempt's container away, and nobody else's.
 func (j *job) replace(ctx context.Context) error {
 	out, err := j.engine(ctx, "ps", "-a", "--filter", "name=^"+j.container()+"$", "--format",
@@ -125,7 +145,7 @@ func (j *job) replace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch strings.TrimSpace(out) {
+	switch lastLine(out) {
 	case "":
 		return nil
 	case j.node.Name + "|":
@@ -166,11 +186,11 @@ func (j *job) up(ctx context.Context) (bool, error) {
 		if exitCode(err) != 0 {
 			err = nil
 		}
-		return strings.TrimSpace(out) == "active", err
+		return lastLine(out) == "active", err
 	}
 	out, err := j.engine(ctx, "inspect", "--format", "{{.State.Status}} {{.RestartCount}}",
 		j.container())
-	return strings.TrimSpace(out) == "running 0", err
+	return lastLine(out) == "running 0", err
 }
 
 // lastWords shows what the agent said last.

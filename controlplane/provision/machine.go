@@ -59,8 +59,8 @@ func (m *machine) root(ctx context.Context, words ...string) (string, error) {
 	return m.start(ctx, in, append(append([]string{}, m.sudo...), words...), words[0])
 }
 
-// start runs a command line. What it prints is shown line by line and given back,
-// up to a limit.
+// start runs a command line. What it prints is shown line by line; its standard
+// output is given back, up to a limit. Login scripts may add to both.
 func (m *machine) start(
 	ctx context.Context, in io.Reader, words []string, program string,
 ) (string, error) {
@@ -69,19 +69,21 @@ func (m *machine) start(
 		return "", fmt.Errorf("begin %s: %w", program, err)
 	}
 	defer func() { _ = session.Close() }() // ended already, or of no more use
-	out := &collector{say: m.say}
-	session.Stdout, session.Stderr, session.Stdin = out, out, in
+	out, errs := &collector{say: m.say}, &collector{say: m.say}
+	session.Stdout, session.Stderr, session.Stdin = out, errs, in
 	stop := context.AfterFunc(ctx, func() { _ = session.Close() }) // wakes Run
 	defer stop()
 	err = session.Run("LC_ALL=C " + line(words))
 	out.end()
+	errs.end()
 	text := out.text()
 	if ctx.Err() != nil {
 		return text, context.Cause(ctx)
 	}
 	var ended *ssh.ExitError
 	if errors.As(err, &ended) {
-		return text, &failure{program: program, code: ended.ExitStatus(), output: text}
+		return text, &failure{program: program, code: ended.ExitStatus(),
+			output: text + "\n" + errs.text()}
 	}
 	if err != nil {
 		return text, fmt.Errorf("run %s: %w", program, err)
@@ -89,7 +91,7 @@ func (m *machine) start(
 	return text, nil
 }
 
-// collector keeps what a program says, and passes it on line by line.
+// collector keeps what a program says on one stream, and passes it on line by line.
 type collector struct {
 	say func(string)
 
@@ -98,7 +100,8 @@ type collector struct {
 	rest []byte
 }
 
-// Write is called from two goroutines: one for each of the program's streams.
+// Write is called from a goroutine of the session's, which may outlive a run that
+// was cut short.
 func (c *collector) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

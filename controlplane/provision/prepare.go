@@ -2,6 +2,7 @@ package provision
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -39,11 +40,12 @@ func (j *job) inspect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	system, processor, _ := strings.Cut(strings.TrimSpace(out), " ")
+	kind := lastLine(out)
+	system, processor, _ := strings.Cut(kind, " ")
 	if system != "Linux" || processors(processor) != runtime.GOARCH {
 		return fault("unsupported_machine", fmt.Sprintf(
 			"the machine is %s, the control plane's program is for Linux on %s",
-			strings.TrimSpace(out), runtime.GOARCH),
+			kind, runtime.GOARCH),
 			"Use a machine of the same kind, or run the agent's image there by hand.", nil)
 	}
 	if err := j.becomeRoot(ctx); err != nil {
@@ -69,7 +71,7 @@ func (j *job) becomeRoot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(out) == "0" {
+	if lastLine(out) == "0" {
 		return nil
 	}
 	j.machine.sudo = []string{"sudo", "-n", "--"}
@@ -128,12 +130,13 @@ func (j *job) askDocker(ctx context.Context) error {
 	out, err := j.machine.root(ctx, "docker", "-H", j.where.Plan.Docker, "version",
 		"--format", "{{.Server.Version}}")
 	if err == nil {
-		j.say("Docker " + strings.TrimSpace(out) + " answers")
+		j.say("Docker " + lastLine(out) + " answers")
 		return nil
 	}
 	// sudo has a code of its own for what it cannot find.
-	if exitCode(err) == 1 && len(j.machine.sudo) > 0 && strings.Contains(out, "command not found") {
-		return &failure{program: "docker", code: notFound, output: out}
+	if f, bad := errors.AsType[*failure](err); bad && f.code == 1 && len(j.machine.sudo) > 0 &&
+		strings.Contains(f.output, "command not found") {
+		f.code = notFound
 	}
 	return err
 }

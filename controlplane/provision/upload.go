@@ -31,7 +31,7 @@ func (j *job) upload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stage := strings.TrimSpace(out)
+	stage := lastLine(out)
 	if !folderName.MatchString(stage) {
 		return fmt.Errorf("mktemp made a folder with a name that cannot be used: %q", stage)
 	}
@@ -110,7 +110,7 @@ func (j *job) sumOf(ctx context.Context, file string) (string, error) {
 		return "", err
 	}
 	out, err := j.machine.root(ctx, "sha256sum", "--", file)
-	sum, _, _ := strings.Cut(strings.TrimSpace(out), " ")
+	sum, _, _ := strings.Cut(lastLine(out), " ")
 	return sum, err
 }
 
