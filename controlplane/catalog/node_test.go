@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
@@ -283,5 +284,73 @@ func TestEnableDisableRemove(t *testing.T) {
 	}
 	if err := w.DeleteEnvironment(ctx, w.admin, "qa"); err != nil {
 		t.Errorf("delete an environment with history only: %v", err)
+	}
+}
+
+// Rejecting keeps the trusted certificate, whatever answers; a new token has
+// people asked again.
+func TestRejectNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	e := w.addNode(t)
+	w.online(t, e.Node.ID)
+	reject := func(p controlplane.Thumbprint) (controlplane.Node, error) {
+		return w.RejectNode(ctx, w.admin, "n1", string(p))
+	}
+	if _, err := reject(print("b")); controlplane.CodeOf(err) != "nothing_to_reject" {
+		t.Errorf("nothing pending: %v", err)
+	}
+	w.note(t, func(tx *postgres.Tx) error {
+		if err := tx.SetPending(ctx, e.Node.ID, print("b"), true); err != nil {
+			return err
+		}
+		_, err := tx.MoveNode(ctx, e.Node.ID, controlplane.NodeUntrusted, "changed")
+		return err
+	})
+	if _, err := reject(print("c")); controlplane.CodeOf(err) != "thumbprint_changed" {
+		t.Errorf("another certificate: %v", err)
+	}
+	n, err := reject(print("b"))
+	if err != nil || n.Thumbprint != print("a") || n.Pending != "" || n.Rejected != print("b") ||
+		n.Status != controlplane.NodeOffline {
+		t.Errorf("rejected: %+v %v", n, err)
+	}
+	if n := must(w.RotateToken(ctx, w.admin, "n1"))(t).Node; n.Rejected != "" {
+		t.Errorf("after a new token %s is still rejected", n.Rejected)
+	}
+	events, _, err := w.NodeEvents(ctx, w.admin, "n1", 0, 0)
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, string(e.Kind))
+	}
+	if got := strings.Join(kinds, " "); err != nil ||
+		got != "token_rotated offline rejected untrusted online added" {
+		t.Errorf("what happened: %s, %v", got, err)
+	}
+}
+
+func TestDrainNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.addNode(t)
+	for _, at := range []time.Time{time.Now().Add(-time.Minute), time.Now().AddDate(2, 0, 0)} {
+		_, err := w.DrainNode(ctx, w.admin, "n1", &at)
+		var said *controlplane.Error
+		if !errors.As(err, &said) || said.Field != "deadline" || said.Remedy == "" {
+			t.Errorf("deadline %v: %v", at, err)
+		}
+	}
+	for range 2 {
+		d, err := w.DrainNode(ctx, w.admin, "n1", nil)
+		if err != nil || d.Node.Drain == nil || d.Node.Drain.Status != controlplane.Drained {
+			t.Errorf("an empty node: %+v %v", d.Node.Drain, err)
+		}
+	}
+	for range 2 {
+		if n, err := w.UndrainNode(ctx, w.admin, "n1"); err != nil || n.Drain != nil {
+			t.Errorf("undrained: %+v %v", n.Drain, err)
+		}
 	}
 }

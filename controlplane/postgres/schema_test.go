@@ -112,6 +112,53 @@ func TestNodes_TransitionsAgreeWithTheTable(t *testing.T) {
 	}
 }
 
+// The trigger and the Go table agree about every pair of drains, and each move
+// is an event.
+func TestDrains_TransitionsAgreeWithTheTable(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgtest.URL(t, migrations.FS))
+	run(t, conn, seed)
+	const to = `UPDATE nodes SET drain = $1, drain_by = 'ada',
+		drain_since = CASE WHEN $1 = '' THEN NULL ELSE now() END`
+	for _, from := range controlplane.DrainStatuses() {
+		for _, next := range controlplane.DrainStatuses() {
+			run(t, conn, `ALTER TABLE nodes DISABLE TRIGGER nodes_told`)
+			run(t, conn, to, string(from))
+			run(t, conn, `ALTER TABLE nodes ENABLE TRIGGER nodes_told`)
+			run(t, conn, `DELETE FROM node_events`)
+			_, err := conn.Exec(t.Context(), to, string(next))
+			if got, want := err == nil, from.CanMove(next); got != want {
+				t.Errorf("%q to %q: SQL allows %v, Go %v", from, next, got, want)
+			}
+			var events int
+			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM node_events`).
+				Scan(&events); err != nil {
+				t.Fatal(err)
+			}
+			if moved := err == nil && from != next; moved != (events == 1) {
+				t.Errorf("%q to %q: %d events", from, next, events)
+			}
+		}
+	}
+}
+
+// However much happens to a node, its history stays short.
+func TestNodeEvents_KeepTheNewest(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, pgtest.URL(t, migrations.FS))
+	run(t, conn, seed)
+	for i := range 205 {
+		run(t, conn, `SELECT tell_of_node(id, 'met', $1) FROM nodes`, fmt.Sprint(i))
+	}
+	var count int
+	var oldest string
+	err := conn.QueryRow(t.Context(), `SELECT count(*), min(detail) FILTER (WHERE id =
+		(SELECT min(id) FROM node_events)) FROM node_events`).Scan(&count, &oldest)
+	if err != nil || count != 200 || oldest != "5" {
+		t.Errorf("%d events from %q on, %v", count, oldest, err)
+	}
+}
+
 // The trigger and the Go table agree about every pair of deployment statuses.
 func TestDeployments_TransitionsAgreeWithTheTable(t *testing.T) {
 	t.Parallel()
