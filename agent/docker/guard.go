@@ -26,7 +26,7 @@ var (
 	errGuardBlind = errors.New("the agent does not share the host's network")
 	errNoIPTables = errors.New("iptables is not installed beside the agent")
 	errNoChain    = errors.New("the engine keeps no chain " + userChain + " here")
-	errNotThere   = errors.New("the rules are not there")
+	errNotThere   = errors.New("the rules are not there; an agent that may sets them")
 )
 
 // Guard is how containers are kept from what they have no business with.
