@@ -26,8 +26,9 @@ type node struct {
 	token   string
 	command string
 	agent   *process
-	// more are settings beside the usual ones.
+	// more are settings, env variables beside the usual ones.
 	more []string
+	env  []string
 }
 
 // enrol adds a node and starts its agent with the token that was shown.
@@ -59,10 +60,11 @@ func (n *node) start(t *testing.T) {
 	// Rules in the machine's own tables would outlive the test, and engines that
 	// tests start and stop take each other's rules away: both are off unless asked
 	// for.
-	n.agent = start(t, n.binary, "agent-"+n.name, n.p.dir, []string{"AGENT_TOKEN=" + n.token},
+	n.agent = start(t, n.binary, "agent-"+n.name, n.p.dir,
+		append([]string{"AGENT_TOKEN=" + n.token}, n.env...),
 		append([]string{"agent", "--agent.listen=" + n.address, "--agent.data=" + n.data,
-			"--agent.run=" + n.run, "--agent.docker=" + n.docker, "--agent.subnets=" + n.subnets,
-			"--agent.guard=false", "--agent.probe=0s", "--log.format=json"}, n.more...)...)
+			"--agent.run=" + n.run, "--agent.docker=" + n.docker,
+			"--agent.subnets=" + n.subnets, "--agent.guard=false", "--agent.probe=0s", "--log.format=json"}, n.more...)...)
 }
 
 func (n *node) show(t *testing.T) (shown apiclient.Node) {
