@@ -70,9 +70,12 @@ func (n *PlacementNode) reserve(r dbsqlc.ListReservationsRow) {
 	n.GPUs = append(n.GPUs, r.Gpus...)
 	switch controlplane.DeploymentStatus(r.Status) {
 	case controlplane.Queued, controlplane.Applying, controlplane.Undoing:
-		if r.Waiting {
+		switch {
+		case r.Waiting:
 			n.Queued++
-		} else {
+		case r.Asking:
+			// It waits for a person, for days perhaps, and keeps nothing busy.
+		default:
 			n.Runs++
 		}
 	}

@@ -37,6 +37,8 @@ WHERE environment_id = @environment_id ORDER BY name FOR UPDATE;
 -- really used.
 SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
     EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
+    EXISTS (SELECT FROM runs r JOIN run_steps s ON s.run_id = r.id
+        WHERE r.deployment_id = d.id AND s.status = 'waiting') AS asking,
     coalesce((SELECT sum(h.memory) FROM service_health h
         WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
 FROM deployments d

@@ -816,6 +816,8 @@ func (q *Queries) ListProgress(ctx context.Context, deploymentID string) ([]List
 const listReservations = `-- name: ListReservations :many
 SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
     EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
+    EXISTS (SELECT FROM runs r JOIN run_steps s ON s.run_id = r.id
+        WHERE r.deployment_id = d.id AND s.status = 'waiting') AS asking,
     coalesce((SELECT sum(h.memory) FROM service_health h
         WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
 FROM deployments d
@@ -830,6 +832,7 @@ type ListReservationsRow struct {
 	MemoryMib  int64
 	Gpus       []string
 	Waiting    bool
+	Asking     bool
 	MemoryUsed int64
 }
 
@@ -851,6 +854,7 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 			&i.MemoryMib,
 			&i.Gpus,
 			&i.Waiting,
+			&i.Asking,
 			&i.MemoryUsed,
 		); err != nil {
 			return nil, err
