@@ -1,0 +1,78 @@
+package provision
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Whatever a word is, the shell hands it on as it was.
+func TestLine_IsNothingButWords(t *testing.T) {
+	words := []string{"printf", "%s\n", "a b", "it's", `$(touch /tmp/x) "and" \`, "`id`", "", "ä\tö",
+		"; reboot", "*", "-n"}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", line(words)).Output()
+	if want := strings.Join(words[2:], "\n") + "\n"; err != nil || string(out) != want {
+		t.Errorf("the shell made %q of it, not %q, %v", out, want, err)
+	}
+}
+
+// The unit is one that systemd takes.
+func TestUnitFile_IsValid(t *testing.T) {
+	text := unitFile("/opt/nullops/nullops", "/opt/nullops/agent.yaml")
+	if !strings.Contains(text, "\nExecStart=/opt/nullops/nullops agent "+
+		"--config=/opt/nullops/agent.yaml\n") || !strings.Contains(text, "\nRestart=always\n") {
+		t.Errorf("the unit is\n%s", text)
+	}
+	verify, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, unit)
+	// A program that is there: it is looked for.
+	text = strings.ReplaceAll(text, "/opt/nullops/nullops", "/bin/true")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), verify, "verify", "--man=no", file).CombinedOutput()
+	if err != nil || strings.Contains(string(out), unit+":") {
+		t.Errorf("systemd refuses the unit: %v\n%s", err, out)
+	}
+}
+
+func TestCollector_KeepsAPart(t *testing.T) {
+	var said []string
+	c := &collector{say: func(line string) { said = append(said, line) }}
+	for _, part := range []string{"one\ntw", "o\n\nrest", strings.Repeat("x", 2*maxLine)} {
+		if _, err := c.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.end()
+	if len(said) != 6 || said[1] != "two" || said[2] != "" || len(said[3]) != maxLine {
+		t.Errorf("%d lines: %.20q", len(said), said)
+	}
+	if _, err := c.Write([]byte(strings.Repeat("y\n", maxOutput))); err != nil ||
+		len(c.text()) != maxOutput {
+		t.Errorf("kept %d bytes, %v", len(c.text()), err)
+	}
+}
+
+func TestMask_HidesSecretsInEveryLine(t *testing.T) {
+	j := &job{Provisioner: New(Config{})}
+	j.mask(controlplane.NewPlain("hunter2"), controlplane.NewPlain(""), controlplane.NewPlain("ab"))
+	j.stored = time.Now().Add(time.Hour) // nothing is stored here
+	j.say("the password hunter2 of abby, hunter2\x00\xff\r")
+	if got := j.output.String(); got != "the password [secret] of abby, [secret]\uFFFD\n" {
+		t.Errorf("said %q", got)
+	}
+	j.say(strings.Repeat("z", 2*maxOutput))
+	if n := j.output.Len(); n > maxOutput {
+		t.Errorf("kept %d bytes", n)
+	}
+}
