@@ -29,7 +29,15 @@ func (a *Agent) handler(ctx context.Context) http.Handler {
 	})
 	mux.HandleFunc("GET "+wire.PathServiceLogs, a.serveServiceLogs)
 	mux.HandleFunc("GET "+wire.PathDeployment, a.serveDeployment)
+	maintenance := a.maintenance()
+	mux.Handle(wire.PathInventory, maintenance)
+	mux.Handle(wire.PathUpgrade, maintenance)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p, ok := wire.PeerFrom(r.Context()); !ok || p.Build != a.config.Build {
+			// The message families carry no compatibility (wire.Build).
+			maintenance.ServeHTTP(w, r)
+			return
+		}
 		// A CONNECT request has no path that a mux could look at.
 		if r.Method == http.MethodConnect {
 			a.serveTunnel(w, r)
@@ -68,6 +76,7 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		_ = service.Close()
 		return
 	}
+	impatient(service)
 	join(client, service)
 }
 

@@ -29,6 +29,9 @@ type DialConfig struct {
 	// Epoch is the lease's: an agent obeys no lower one than it has seen.
 	Epoch uint64
 	Build Build
+	// Maintain accepts an agent of another release that speaks this protocol. Such
+	// a connection is good for PathInventory and PathUpgrade only.
+	Maintain bool
 	// Connect makes the TCP connection and is where addresses are vetted. Nil
 	// means a plain net.Dialer.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
@@ -153,6 +156,9 @@ func (c DialConfig) prove(conn *tls.Conn) (*ProvenConn, error) {
 	err = giveProof(conn, b, c.Key, h, a)
 	// The agent's other reasons weigh more: they hold whatever its release is.
 	known := errors.Is(err, ErrStaleEpoch) || errors.Is(err, ErrOtherNode)
+	if !known && c.Maintain && peer.Protocol == Protocol && isIncompatible(err) {
+		return &ProvenConn{Conn: conn, peer: peer}, nil
+	}
 	if !known && (peer.Build != c.Build || peer.Protocol != Protocol) {
 		return nil, &IncompatibleError{Ours: c.Build, Theirs: peer.Build,
 			OurProtocol: Protocol, TheirProtocol: peer.Protocol, Peer: peer}
@@ -161,6 +167,12 @@ func (c DialConfig) prove(conn *tls.Conn) (*ProvenConn, error) {
 		return nil, err
 	}
 	return &ProvenConn{Conn: conn, peer: peer}, nil
+}
+
+// isIncompatible reports whether the agent refused because of its release.
+func isIncompatible(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused) && refused.Code == CodeIncompatible
 }
 
 // examine asks a certificate that nobody approved whether it holds the token.

@@ -158,6 +158,11 @@ func (l *Listener) prove(c net.Conn) (*ProvenConn, error) {
 		l.remember(proven)
 		return l.proof.verifier.Admit(l.ctx, p)
 	})
+	if maintainable(err, proven.peer) {
+		// It was told, and hangs up unless it came to upgrade this agent.
+		l.log.warn("control plane of another release", "error", err)
+		err = nil
+	}
 	if err == nil {
 		err = c.SetDeadline(time.Time{})
 	}

@@ -228,7 +228,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Audit: b.audit, Logs: serviceLogs{b.dialer},
-		Describe: b.dialer.Describe, Subscribe: b.subscribe, UI: ui.Files(),
+		Describe: b.dialer.Describe, Upgrade: b.dialer.Upgrade, Subscribe: b.subscribe, UI: ui.Files(),
 		HostKey: b.hostKey,
 		URL:     public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})

@@ -238,6 +238,9 @@ func engineDies(t *testing.T, w *world) {
 	if got := serviceURL(t, p.admin.deployment(t, stays.Id), "web"); got != url {
 		t.Errorf("its URL is %s, was %s", got, url)
 	}
+	comesBack(t, p, n, engine, stays)
+	p.define(t, "short", webStep("web"))
+	expires(t, p, n, p.admin.deployed(t, "short", "short", nil), stays)
 	p.admin.remove(t, stays.Id)
 	n.nothingLeft(t, stays.Id)
 }

@@ -26,6 +26,23 @@ func relay(address, socket string) {
 	}
 }
 
+// enter is relay the other way round: whoever connects to the unix socket is
+// passed on to the address in this network namespace.
+func enter(socket, address string) {
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "relay:", err)
+		os.Exit(1)
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			os.Exit(0)
+		}
+		go pass(conn, "tcp", address)
+	}
+}
+
 // pass connects two connections until both sides have said all.
 func pass(conn net.Conn, network, address string) {
 	defer func() { _ = conn.Close() }()

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if socket := os.Getenv("E2E_RELAY_SOCKET"); socket != "" {
 		relay(os.Getenv("E2E_RELAY_ADDRESS"), socket)
 	}
+	if socket := os.Getenv("E2E_RELAY_ENTER"); socket != "" {
+		enter(socket, os.Getenv("E2E_RELAY_ADDRESS"))
+	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
@@ -51,6 +54,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Story", story},
 		{"Replicas", replicas},
 		{"RestoredBackup", restoredBackup},
+		{"AgentUpgrade", agentUpgrade},
 		{"AgentDies", agentDies},
 		{"ControlPlaneDies", controlPlaneDies},
 		{"FailingServiceRollsBack", failingService},

@@ -55,7 +55,7 @@ func rootCommand() *cobra.Command {
 		ingressCommand(), migrateCommand(), backupCommand(),
 		restoreCommand(), keysCommand())...)
 	root.AddCommand(inGroup("make", pluginCommand())...)
-	root.AddCommand(settingsHelp())
+	root.AddCommand(settingsHelp(), replaceCommand())
 	return root
 }
 

@@ -14,6 +14,7 @@ func nodeCommand() *cobra.Command {
 	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeShow(), nodeApprove(), nodeReject(),
 		nodeRotate(), nodeDrain(), nodeRemove(), nodeForgotten(),
 		nodeUnknown(), nodeAdopt(), nodePurge(), nodeProvision(), nodeAttempts(),
+		nodeUpgrade(),
 		nodeAct("recover", "Command a node again after the database was restored from a backup",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.RecoverNodeWithResponse(cmd.Context(), name)

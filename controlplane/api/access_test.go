@@ -125,6 +125,7 @@ func visits() map[string]visit {
 		"forgetNode":         {path: "/nodes/lost/forget"},
 		"listForgottenNodes": {path: "/forgotten-nodes"},
 		"recoverNode":        {path: "/nodes/spare/recover"},
+		"upgradeNode":        {path: "/nodes/spare/upgrade"},
 		"adoptDeployment":    {path: "/nodes/spare/unknown/" + nobodysDeployment + "/adopt"},
 		"purgeDeployment":    {path: "/nodes/spare/unknown/" + nobodysDeployment + "/purge"},
 
@@ -369,7 +370,7 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 // needsAgent are operations that an agent has a part in: without one they are
 // refused, in the contract's form.
 var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
-	"purgeDeployment": true}
+	"purgeDeployment": true, "upgradeNode": true}
 
 // An admin can use every operation, each answer has the contract's form, and no
 // answer and no log line holds a secret that was put in.

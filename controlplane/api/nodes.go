@@ -110,10 +110,6 @@ func (s *server) enrolment(e catalog.Enrolment) NodeEnrolment {
 // is seen: whoever runs it is root there already, and the token opens no more
 // than that machine. deploy/README.md explains each part.
 func (s *server) install(n controlplane.Node, token controlplane.Plain) string {
-	image := s.AgentImage
-	if image == "" {
-		image = "nullops/agent:" + s.Build
-	}
 	_, port, err := net.SplitHostPort(n.Address)
 	if err != nil {
 		port = "5000"
@@ -121,7 +117,14 @@ func (s *server) install(n controlplane.Node, token controlplane.Plain) string {
 	return "docker run -d --name nullops-agent --restart always -p " + port + ":5000" +
 		" -v /var/run/docker.sock:/var/run/docker.sock" +
 		" -v /var/lib/nullops:/data -v /run/nullops:/run/nullops" +
-		" -e AGENT_TOKEN=" + token.Reveal() + " " + image
+		" -e AGENT_TOKEN=" + token.Reveal() + " " + s.agentImage()
+}
+
+func (s *server) agentImage() string {
+	if s.AgentImage != "" {
+		return s.AgentImage
+	}
+	return "nullops/agent:" + s.Build
 }
 
 func node(n controlplane.Node) Node {

@@ -586,7 +586,7 @@ type DeploymentCreate struct {
 	// Name A DNS label of at most 40 characters.
 	Name Name `json:"name"`
 
-	// Priority In the queue, lower ones come first; none waits for ever.
+	// Priority In the queue, lower ones come first; none waits for ever. 128 without.
 	Priority *int `json:"priority,omitempty"`
 
 	// Project A DNS label of at most 40 characters.
@@ -1056,6 +1056,12 @@ type NodeStaying struct {
 	Name      string           `json:"name"`
 	Project   string           `json:"project"`
 	Status    DeploymentStatus `json:"status"`
+}
+
+// NodeUpgrade defines model for NodeUpgrade.
+type NodeUpgrade struct {
+	// Image What the new agent is made from.
+	Image string `json:"image"`
 }
 
 // NodeVitals defines model for NodeVitals.
@@ -2425,6 +2431,9 @@ type ServerInterface interface {
 	// PurgeDeployment Have a node remove a deployment that the database does not know
 	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
 	PurgeDeployment(w http.ResponseWriter, r *http.Request, name InName, id InId)
+	// UpgradeNode Replace the node's agent by one of the control plane's release
+	// (POST /api/v1/nodes/{name}/upgrade)
+	UpgradeNode(w http.ResponseWriter, r *http.Request, name InName)
 	// ListPlugins All plugins the caller may see
 	// (GET /api/v1/plugins)
 	ListPlugins(w http.ResponseWriter, r *http.Request, params ListPluginsParams)
@@ -4590,6 +4599,32 @@ func (siw *ServerInterfaceWrapper) PurgeDeployment(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// UpgradeNode operation middleware
+func (siw *ServerInterfaceWrapper) UpgradeNode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpgradeNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListPlugins operation middleware
 func (siw *ServerInterfaceWrapper) ListPlugins(w http.ResponseWriter, r *http.Request) {
 
@@ -6186,6 +6221,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown", wrapper.ListUnknownDeployments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/adopt", wrapper.AdoptDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/unknown/{id}/purge", wrapper.PurgeDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/upgrade", wrapper.UpgradeNode)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes/{name}/recover", wrapper.RecoverNode)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/events", wrapper.ListNodeEvents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes/{name}/provisions", wrapper.ListProvisions)
@@ -8492,6 +8528,45 @@ func (response PurgeDeploymentdefaultApplicationProblemPlusJSONResponse) VisitPu
 	return err
 }
 
+type UpgradeNodeRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type UpgradeNodeResponseObject interface {
+	VisitUpgradeNodeResponse(w http.ResponseWriter) error
+}
+
+type UpgradeNode202JSONResponse NodeUpgrade
+
+func (response UpgradeNode202JSONResponse) VisitUpgradeNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeNodedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpgradeNodedefaultApplicationProblemPlusJSONResponse) VisitUpgradeNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListPluginsRequestObject struct {
 	Params ListPluginsParams
 }
@@ -10379,6 +10454,9 @@ type StrictServerInterface interface {
 	// PurgeDeployment Have a node remove a deployment that the database does not know
 	// (POST /api/v1/nodes/{name}/unknown/{id}/purge)
 	PurgeDeployment(ctx context.Context, request PurgeDeploymentRequestObject) (PurgeDeploymentResponseObject, error)
+	// UpgradeNode Replace the node's agent by one of the control plane's release
+	// (POST /api/v1/nodes/{name}/upgrade)
+	UpgradeNode(ctx context.Context, request UpgradeNodeRequestObject) (UpgradeNodeResponseObject, error)
 	// ListPlugins All plugins the caller may see
 	// (GET /api/v1/plugins)
 	ListPlugins(ctx context.Context, request ListPluginsRequestObject) (ListPluginsResponseObject, error)
@@ -12008,6 +12086,32 @@ func (sh *strictHandler) PurgeDeployment(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// UpgradeNode operation middleware
+func (sh *strictHandler) UpgradeNode(w http.ResponseWriter, r *http.Request, name InName) {
+	var request UpgradeNodeRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UpgradeNode(ctx, request.(UpgradeNodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpgradeNode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UpgradeNodeResponseObject); ok {
+		if err := validResponse.VisitUpgradeNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListPlugins operation middleware
 func (sh *strictHandler) ListPlugins(w http.ResponseWriter, r *http.Request, params ListPluginsParams) {
 	var request ListPluginsRequestObject
@@ -13261,288 +13365,291 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L37ktu2tjf4KijNV5VzvmGr29fstGtqqrftxJ44jne3k1RN7GmhSUjCbgrgBsBW67hcNU8zDzZP8hXW",
-	"AkhQAilSLbntk51/0hZJXBcW1vW3Po1SuSikYMLo0emnUUEVXTDDFPzrtXheKi2V/TtjOlW8MFyK0elo",
-	"ItituUzh6YTIKTFzRgo6Y+SKTaVi41Ey4vbFf5VMrUbJSNAFG52O8ItRMtLpnC2obXhBb98wMTPz0emT",
-	"k5NkZFaFfVMbxcVs9PlzMnotXmf2TWiwoGZet8ezUTJS7F8lVywbnRpVsrDt/6HYdHQ6+t+O61ke41N9",
-	"/Dpzjb+h2ry8YcIEvcwZzZiq+7HvHMFLR69ftA3/Qdvw3/AFN1Xba0uSw8OwyYxNaZkb1+CC3vJFuXCr",
-	"s+AC//Wg6ooLw2ZMub7eQqvRxYL/7bpc0K7rolxcsQhRvJ8zQo1hi8J8p4mAtypCWBsKNtE1mGreD07g",
-	"vx5zPy9FfFSqFNtGpErRPZxtnV+wVDHTsfwaXth5A4L2XYeGFW1d2Ud33ulfmFE81T8qudhc1jNB5rJU",
-	"7ryTiZETUoqcaU1m/IaJNg4wta2FQ5lKtaBmdDrKqGFHhgONbp4iN5j3cnMob+WyV9dG3qHjP3hmz3iM",
-	"uqZcMG2ImVNDFvSaaUKJYjSjVzkjaaluWK/hKaZlXkK7fbfKje28/vKzHbJiupBCM2Di75S8yhnsYCqF",
-	"YQI4ES2KnKfUfnNc4Bv/+z+1hPPTr2/fLvTYXJRzNi01yxIiFZlSnjNkte5L2/BZUSh5Q/MfOcuB69Is",
-	"4/Zrmr9TsmDKcDv6Kc01S0ZF8NOnUTqXPMU/uWEL+GNt26p9pErR1QgG6Hjq+gb+infX1A7kO03sd2P7",
-	"QU6vWB5tWrgjvvGgPm7Vwyspc0ZFPaJPIyYsF/nTf5fUvNC/nLgpjj7G6LHu5U/P0eGl+mV59U+WWkZz",
-	"ezSTR+7Hghcs54KNm0sfvHTEF4VUBsUAS+ujGTfz8mqcysWxKPNcFrr6v28OhuSb9BypczOj3JksKTea",
-	"lMLwnFBSMKWlIFToJVN6TOxbsjRFaTShitU7phP3kv8/yy6vVoSKrP43NfbENWkIP26QUBetN9csQl6F",
-	"kosiQl2/0BWZyzwjik2ZYiJlOiFXpSFCCkaMJJTgtTDe5D3JyDCKY2s2+sdckgVduRmOyR/czIlg3MyZ",
-	"IvANEVKRUjOlCTeEa7KcS3bDFJlTTaZlnhOappYhGQlrmbEil6sFE+YZodmCC01ovqQrbfsBftX7oFk+",
-	"KktzqVkqRaYb8szfnj5uSDQPn/zwcOvNnoxgIkOO+9opcZsz9IBc4CW6j/NRZty8FEat4OMGJdIUd/XT",
-	"iN3SRZHbX/8cFaUhmqmbOBdI7Fcolm8+MX3vNnsUDeV55G4nqcyY5d6U5FwbK+BbVqOfEQFkRMkNzUsW",
-	"JdppVFwA2TDLlCU6bkhKF4zYN6NN8GyzgddGkyKnKSNcAM3agUW/dru7tqJuNQkteHRFLcEwbS551sLb",
-	"tbs+OvmE3ehzfNVeeOxfPSaSzikXCVlyM5elITNaaDuvagu5ME8fj6JSZ0jloApRS9VIHIknraSmdzeL",
-	"jZPgafQN12aTRKtj149X1sQeYQ+B3hhZ5/UpQX+toz2v9mRNOVUof0zIklpWaAjNc7lkmaVo+88bmvMs",
-	"IROUTSbkSslrIGZ/N8trWCxoxW4FyjAxsoGB/M4UnzppanP5mDDK/dkc5yu5JAsqVsTeUySds/SaZb22",
-	"PhlNuci4mEVaPTNkIbUhlMxLkSlssdq55tCKWjbcmJkj3qFkaD9LqoZje7dOElbXjjMMwZYMD3mPFbHN",
-	"XOZcXHe1RexmrL7TxL6Y2BM4Z7dxLnIdE+PWJgt04vfXzSQcSbBPsZV4brf8wnJUblahbAjtluJayKU9",
-	"v0uqBMqKqeKGpzSP0uJzfxgHCtTIJ6KCBjVo2cnLGRdETqcgjp2ByJYqRo1VdkRGMpYzY+8HoGIrcUyl",
-	"IgWTRc7gBSNlrhOiy3RO7KHEa9I3bNw2V2TqFwL7GNmrynYAojFLr6PT3xT5g7l8it0ybFFIrxBtCuyC",
-	"maVU1/GHThptX2nUuDe2vGlgG/Sp1Q9L5TSfLg58Xr0Ix9iKl032PYA2ti3iTspQTIvpwykismUlS3rZ",
-	"sttM00sArM/RXqS/F5VwvcmA0zkVM9BR+ktteCZ2++ZqFd2sNkHwV2HlLMGIFGRpmQHXZCa5mNkfpCJL",
-	"JgxZKilmUR7KxA1XUiyaRyx4fltwxbSbyTrvYcIpL4ot5A3LgKXkNL224qjlWTfcrBJytSJWdSyUtHv6",
-	"nbbjCjr+TpPUUl1ZEFXm7BmhV9qOmmuUZRu3S+caWimgVGzb6fvRvVbJsduM0MkoZ1MzzJyRsxu0TnQ1",
-	"/gZe6jqkQmbtDy7ldGo3/1JzkbL+tOaJ//KGKd3kG8F17fYr2jtI4u7Lrgn+w7+H35Ssxwclq2RTxWi2",
-	"GnSMFLvhfkpNcv1JyaUGGZ4wms4JHuxnVoGSS6aIVfe5JjLP1kiuXaBRMWs22t69xyW3F7Cxt/E42oRT",
-	"evoL7xf4wStGczOPEZ421JRbm6lZ3gW+D1+yQl9mUrA4QeBzIw3N4y+UuqR5yPvrPZPlVR5smLOofU5G",
-	"jgQHL8DvjnS3mRZA6XJWOE/RTb5XLVlAPZEzkjgHRLBKzSUJ5hLsa4OzN66GJLxbPMOIXbL1Xj1HYWuo",
-	"gEAz5BKhwWddzcmlmFluvqArMPV5twE3YCDWzyr1l5sEGL3nzUONRWt3znZHR80e+7xbKC69tF776R7+",
-	"bd2u+Rp1e+BKSc0DNEnlgpEpV9o8QyMgWj5bpvwkmO5J0s1G+ww/PA/xTW56NO3EFlxU/44akRqqFp3Z",
-	"G9lSLrlmK9xLzXKWGnCHeMolUuSrgGnV9GjXY5OIgHNbcllauUBIYm8oMGcqKRcJavYCf6GgnhhJdEEV",
-	"a5KW3RS0m1p2TAko+TS3v4c8tFNUbTvq3adrH7aVQJQ8nG1lg3kH+hjQMxiaiiJfoU4K1yjoq5nEX5y9",
-	"JBmlVKQM/wQhzn8A8hwwuDK9xttwJo1hIqrYveDTadxxs5TEc1I9Jq+tkMrTOZEqAyNlJtPSzgNshRrE",
-	"RGCpIPxJkvGpM8pvOgholqHu0mtf3rlBgMk4sjOOFTfa2+qQaL4g2DJi60FZdjlnoVMEzF5ukcGXJfNs",
-	"0Lcw+TGqq+j0dJZU8GLDAR4zcTN+9+v5+9E2HxU00Ue7u2ar7WRrX0r8avVpFWhhc/Z/l8bRiU6QpyBl",
-	"yCm5so8sB+GCUCHBqwJvblKJ25T+crvbiR0dGRIcdrbTj1H7AB6r/RDtWtd4HsKz62m6r1sFTvF+FGpF",
-	"ecTO2qrbooDSX8ofqO/0FIntoL00vG4z9RIi9pzYqUQ5c9BGwJQz+zOyVnnDVFaCwcz+2GK0ftmUkdZM",
-	"ElRcppUkuGn5ctr0JZ0api7nslS6lbnYy7/SsjeFl23GpUwu3E73tztZuUDHFQh4dCmFp4aINJXTlPUR",
-	"Hd9VL6JhziiemjbPP3wUH22p8ktdTqf8tsX6asVFTa7YnIvMC0/j2l0LPIr8dv4G/UdorJUq5hiLSzJu",
-	"iRsjqUbcmJpf2rV1TEKCiRFtQGz7EIFC2j2cDBT08q4cak/vdULOgZEGnndN4H2iJTqF4LtKdvX2rmfk",
-	"JHEue1A+koYhq7aGfv+0oSqd9Dh+WwIxw+O4dpdSzQg+fEbmUrsgjU1qHQfS8hg/AK9bJVzkMqW5bQHn",
-	"4ofz0M2lSw3Zx9Fd42G5lkQwllk9YaaoAD+4FSLlso+u4JZrC3ldUHdnRw3DLSwY1fz4wwEKcOMsrY3e",
-	"D6Dubbuy82NtIV2bTZudccG0prP4M+2iibrPMDRdNxQdlpUWgzC4nmOb+ti0A4x66oKv+oze60Zv3UA3",
-	"FBXFtL5zLEiL9LTNhL9huu42SE/N3+Eqi7LutivdzMvFVaF4dAjxa61pgfNrBLN0QRIw8K3rvY8bq7mB",
-	"h7uzfrIsamD43ctbmpp8BeZpOfVOFPDYhrx6Q/HZwco2zGUxyK61tkTttk5n125EYVJlUHaew0O0ZNR/",
-	"ayOLArif98fHJGpMHahOWlmCYbj5WlMvCr5d0Bl7TpFvRkRAbp9rYug1+OHs5W8lsGfkiuVyiap7LiU4",
-	"BaaKMZJxfW2FBKkZBiVbJZaLmb/MFKutAxt2jzZXHLobtCFos9RhE305jGG6V0iJ5Ytl47SHkS92rj2b",
-	"scuR9Xw3UJ+b07+wShkaDmdW5AaSwYlviYXBWfiZ+6GHSjQOMEaqQBXnbDrwQP/I85xlVi24WmF0mRRG",
-	"yZwUORWMUEM0vYnYuzI+YzrO4rnQLHXX+qa4UVBjmBItMQAzrl3UY+RhITU3suWxobO23y8X8Su7r38f",
-	"lnY/pojX4oYJP4e1k1TwiAc0uJxVOo8+SGdKlsVlpvgNU11vdLUOYTL97yh7NUE0UtR6WZQ93W2W8/Q8",
-	"bvbVYeN7YRuPDI+JWdzbXK/GrCiH9fXTu9+ioWpSm1Yx5Zop0ZIykPMbdml1Ddl2jHI569rxBVs4Iuux",
-	"tDIuDapSpJ2rZIdHZ6xrHC4S7S7R2NUawkCrZXMHYmM7k8ZBQmKs1sNRXIx//sxW+xDefqHaMPUzW213",
-	"BbcKZj+z1bk0LdGhXoDuc0PZRnreZ2uD8592yL2BcL65ZtkwI1xXcMfuEQTLOTV3ILy4r76yvULr8YVx",
-	"gquXGRWGeU7LPB6H+UbO3jgTY0y46hmbr1Du3BBHbNOa2G0ksqwc6WbOtRXNesaWiCqFs38gSjxkI74P",
-	"7LaHrlZHPIRZUKCdQQPRzcC13cfR9tsU4fOLFj4dPfLu9dhoa+6x6c9rPztMO7VqQwzHDJ8Nqc6K404q",
-	"RTMwNzH7FEQvLKhatbct2BJTO7wJj1ppshQZU62Nlpp1OS7BMBedKXa0CzvDNqsW+vgBd++sYhm4L/Uq",
-	"Vo26NYhSANvBw6LVNO4P4brI6eqy3fnRGo0r860hLuf2nTDrbEc+6z0L4WDdCHzjW50GvzBDM2rKxYCD",
-	"A5vR20KEb7f0rXj6TvLYIfyFUaGJvHHnUBvFTDqHeDzuUprIhJoJkSIBM0rB6LUek+fvfiNcW70slYrp",
-	"hKAEg4qasT/Y5qyIWP1ECqYIRlW16ek9g397y+9pUV4u6O0Aaf/SarDxjIucUciKZgo4FIYCge+o5yUF",
-	"7SuXHdJ3PEvFIZCk3yeD5Gp8eWOBOm5ZZi5536HYl2Vper297pw3lWDsdzAQkYNhV0OquwuXeW0J2w/H",
-	"BVN1BlHI6+2hGSBcByctGmuK4sUmaTnX0jNC6zgwKeB3ziqn2XYnqBtv+0RjkTouv7FvxHCVmj88lx8C",
-	"PTkbuqBud2IJFHIA8EHDX4GoDYCg0MQpwL46VvC8sQIbprVZzsiCUV0q5rygipFrVmDwgFlKdIQmZMFF",
-	"abmi/zmjK504Lyn8NleMkYUUZq7DXD5FlyPwHpaQP2Q/iErtHrljPRX2xdsLAmAAkHbgkusen5B0ThVN",
-	"DVO66cNMqTJHimVM85lo+jEfnwT2stH/8yc9+q+Tox8+/of74+jjp5Pk0d8++9//8//8HzGS2sEPlOcy",
-	"9apj78yhq1ym1zEN5I/5inADBmmIo7NCYxCSQHN7+mZzl72BcQKnhLrcMAwOrBzbGLHXcIMrBlmamk4Z",
-	"Xh/R5JKrkre454LG4npL5gOItgbsoH2JXuU9va2xFBeWGpZdNp1YayxtVaDNdukt7cDVqlC8Z5UFn+Ua",
-	"8giMKrWV9qnBWGJQCGgaT4jmoZGyMxulerFTuWeQ0nhZKCmnl5BL22Iadi92+u8sP/nn9iU6I6mldciy",
-	"dV4NuzymVIJlJGt65BsJGxLzci/daFpCdJgx3q61zTZ44d89VKgYdBLkTdi/LusUrWH+Ucu0r5m4vG6x",
-	"4dxwQ/NeQ/od3xzocd2IbfPHKbo5Ia9qHuTYDWNHhWgNQ7MWmku2juEVhJo8fbztagyaahsjWtY3WHbH",
-	"lsYQEM6sjn+VM7KUKqtTabmWOSxiywFYsGzVltorSSY9NpHj1tfRZnSQpNxFJ82M5qgFrmqqSjtsXbZd",
-	"8lGCe7A547nU5rSQKgx5RodezrVhYu0af3Ayfngyfjx+8Pj0ycnJyVpA0tMmlTzanvy470SULmb50l06",
-	"5OLV2dHDJ099uljIQt1PuAJ8SsC3PW5OswXQrvfpb9vYF85N1Ny5ucyztiR0kCOq3CDMK48Sqg9YjwT1",
-	"/hfbxfqDo0o8wBo00zqveGDyUHEj68iIhdjCo7IgS57nZE5vGGGLwnArP5jEbqSQVzJbkVJbRcitHUhR",
-	"Verrcs5zRrRcMBQq5oCSQZgY4MxvzRzVhq7cNdvb23bhvtlqWcJoKd9F5zZcGKrMjrlsEaO7N7cbiflr",
-	"lgypxrw2qitxuO8Cfm4Z+kuhZN4Sly0XCypakDLYLU0NpmobCckLLlJkQdM5F/Gz4vdw2/ZUQkREgZvL",
-	"pe0rZT0ijnH3sKWkmk/bLgLa5h19KNsu2B42nGsu2u5iU2rPRoXDS3IBonDiISkN5PeELJhJiF6J1P6D",
-	"osiSJcSLvglBIc256ap/sht5Hf7TwepB85dMQNO2LUgr5WIW/OtSG1aMBxzdqLcMtwzsS7AQnZu1D6dM",
-	"vfOHC5TzDv4WN2cLBgpoWFwwRdBDTVKa5xq4rhfFTqLrXdsYN1JEwc77jJxYHu3Cy3raRhcyi8YaxHYR",
-	"360G0rYk+9q+A+/c8Hj8b1kk3FUx3ad4mFTy4TO898DigyzPZfEOExqHSYt7j5Dvf+/1iImHxlqHHuze",
-	"gCA+4DlUIBQjyVjKM6YJvYJEEFj4WACfvr6EAMPLBb/a3PQffWSoCxtFu1sdGbq0PAj8qpljSA/IT/zv",
-	"jaySp98/OPnb36xK3J1YAubSvjnmTx9tTSqveDDQHNdhVrlU+pRM/ksKdkqmik7G5Ge20s5lPfFBexOw",
-	"Ki6b7RjN8ikxMs/cLMMxPnoYQ29qZP83BIKFlQTBu4XWqam9GIK8f4AtpddM+OR/WOOcXzPy4OHfhqb9",
-	"q1Jc5h5VvAVVTpUC8DvJFXPLsaQrQg2Ia/E8Ikmg0cZoHpxszySyF+MAv8976jw+C3r7Gj8IlruW/eNn",
-	"aiP/kVmhGU1KVVKaw66BsG1nLAXYZTsaajh61TKu0Rb1scXMflErM2vMpxtPKdDh+kmqX0OAVa9wqQbc",
-	"iOupjfv9XpkWv4TvuuGN/jq8yxi5v9XqXsX/1z7meM4g8EFQMRoOk1L3DftyrQOs5VAX9lrO31qEQoKs",
-	"DJMO4IZpqsIHdnuHEwtJIUaa76jWS6my53CbD83tLJViEavxw8fbMxRdv1u/fbhNfvKDCNqMTtRHqg+b",
-	"ot+GEOCmcqc++BiNOPYgC/2REABuYWesgvriCFNV41Yj7KkvTEG1aHvJD/CteQiTdZkNf+3k0/adAFY5",
-	"cvnK2O8dDnzototgXK6kbhO6Y6zJuXMd8Ks+JZreWMlyKcs8g7IITm9wodxtAYp1z/2S68Lczh5A4Nh6",
-	"Uk2kcxkGa5pCor9iayp1ERzNPnS/ORX/oGsCu2hOHYlAHXh+rYpSHbjvGu4c7/D6AWsJjC4wKPHAslAI",
-	"wOG5R4Lo3JO+8P+e+zikml4uHcYG1BmonDvr5QVgNtsz2+1bfpCQXeW2awAJ3wbbW9/Sq8iva3t+O7Kv",
-	"xbbXA9n3g97D8Udgf/py8P3h9nu6/E3j7daZA3tnmf4AcnsUiLDrBP5eH/G4wrNP0Nl2TuP56B74JsRm",
-	"+zFsGGABGOx0rQaG0+ABRG7Otb+xiJDLBA1jmFmLJmCmQMnWjDUQrPuMDugqFqvem9EGeVEN6MdQS3Pr",
-	"nPS7MxwF7MMYvE5Uh7MLvwvBP4Ya2rgmVF+zDKpcQHgyOauMS/bp5JqtJmhzomKF+RHg3LEP/g/45+QZ",
-	"ocTInCkIxSBGSnzjf04qaMcVATPJ+IM4C9CKqWLoJCJGgu+ogV08/iBGEfn8imdZzB33BgxvSL4uNHZR",
-	"akgAB19xg0LXcR43HRcd1hnIqbz0ocUxgyOsLWDh/vTuNxwGuKvd4Kp6HPoa4jcbNqfHD354/Ojk8Xbw",
-	"SzZlSsViFB064LpBzh5aSGDnZk4WUnlDN0bVXTFjXIG4PS1SiILeb6v2vU01UUakdjDEuUFkdrXInKrF",
-	"/rr/3HVWzxnV0aumKDftONtC+IdYflpjF1Q1ol6ebPd6nCF5gW3DiV+XaOgMpKpe7L4pwcQ0FJm/Mysf",
-	"H14CClP/xPx4WFDV1XrDfuDYXHBH1QvUvqx7uZtwgw55JdkOdgAP24lCKjIIPZLOjdBlkwppoZdigps/",
-	"CCJ4PeuzpokmDfTZ+r37AodoVr38ga7Bjin0UXL3ShNbjc/nbDo0/DAojrKOawdORO1iJlwD3+kWe889",
-	"lkNp8022mS6D3NI71yHZXv6kzTxZ09B+VNxtsGgdMcgYi6nkTNGFHg8MwKrQ1eJxyXi04iGeobDfk9k3",
-	"RY54Acd9Gh7DwOuhpeZqO0DE1stNzjqINAYx6qsnRhYagkRBJgaiG1LpcT0K3j704wui/lMvKlVTjnJG",
-	"S0QuRGd3X+EQgKmcavA7FaUZZNMAqPGefRRlnoMSboZ+ktNVdNPewO8+OAcYvNMgVAMbbLwvHAdpaD5o",
-	"AvhFPf5tuCQhBEQL/sa72td9AKTixn3V0L1diAaAqyZB2aCNF9vAjbdloe1aWqtngZ1dAVF3ulUH1plx",
-	"e+pMvn0hBerBNZd3K5yA624vioOjxgNqDthDH9VhHRlm4UuJWBpdzmXeLO0LiAXlAuELoBqCr8axoCsw",
-	"EhVUA4EvNp0lezxNY/KG0Rso5+Fi6q8ZK3wx4jXgycNiGn+5U7KhBvknHTSwf3WnH6xmReR9FB73btc0",
-	"agdQLNARKlWTdC4l5qwwV1uSY1m5tdPaavDoQiIMXFB9EXv7QRB2h7nNfomFkbrrzo+poQdjwy1rWRcf",
-	"6yOruzRtSBMgXBCmlFTJdqF9F1cPdDLoiy4M5faydBVsVRS/s03gdthIg8bnv7lqbdKwHscIt+wC3h4e",
-	"9VJ/36NEh7NKVkBaOMTGTNbcRC2RMSGx7enKdJR70EvTLdXFq4HX5iu5hKQp8FWEOVNkHR3ZBVshro/i",
-	"N9Swy2u2wnuNQaI+FI8JoLPsq1gzXc9ddsdaDBA1dPPsvqCGkilUC1wLxT++oeo451denceUP0Nm/Iat",
-	"528+jMP4cwWurYhH9MdGj45LJORYFuYO/cn0OlaC58L+bnxnmFSTkFLw29PjY5imKsUxfj3WMr0e3vVU",
-	"qhkzsXna35sbajdSeqRfF2hOoLZV3HTlDeQNi+ujrRZX+9mlCyDZzONLpZhytWAZmXIxYwoyOBJy8ers",
-	"4ZOnp/////v/jcmZK0nkCM8lhfVIwgAkX0Pz/LJtR17jc/ICnqOTjBbmyK4VZshgkviCa80bNV8bJj2t",
-	"i7mimkUDHXcPi4x964xedYbCkyePnmwrERgc3bVOHz38/un2infRwpzu6HDhkL0SAuS786nR5ZVwhso1",
-	"EduKYIBFg3kzDhLHGWTBOBDoRmt9PYl1VeoYMZxLaTCFEeUzsDNYPaHUVovI5FrTTx8P8wM4PxB0HhyL",
-	"bua+Q1Kv1vP+9+zFqxanZfMmD5IPauSKMBEzKIsHYlc0w6B5vUfii4bKVFG2kkohWGoSwoUu4A88/gkp",
-	"i1zSLCE8Y8JALWXIpEgQSzLBmjOQ1ppzEceFQAtai2APsJSUZz793Nne4XpcQMhFC9bEv9rMVDuJcWvZ",
-	"IqoUbodclVVXrfDjNoK140pcAbrKvukWoDG4GAn/Iyhp3JLcVBfzDWqCUlIwpSGixNWtjIQxwu8DF6b6",
-	"qEXA9UnK8XsKv35WQTyBNWFJV16HXzNCBtcD7PvlsCzutqx8OxK7XFBCFkp4JhXsfS6xULgdmB9Nzzrf",
-	"m6UY+wSHgkMgCiZLV5e4XlswXatgstbY6EXRBqEEVUzjOuBaoJqQcZSoXVB+HVDoep8SOsI5J4RqMqWA",
-	"lmDmDALl1uLtxuQPK2kIxnEtbLNESAX3jgemWc4liNFz21yZ54SmKdN6iMsi8IXs6OVomKvdfgQkHdBq",
-	"RUY15Cl23qCHFk7ha5RHCd6eMnv7u/hEBVBrVa3hU/xflnhA4AQNADEEUcMWhWkp2CynhgkfmARIWzLP",
-	"HGAQN2PyGgVBhJ6mCAHhCphRuC7go1xq02YdH1qVcfh1mLOpaUdS4aZeIjtWX6sWZJ45zYAJQ1ieBJiP",
-	"/gwkjLxudvwAePpyLlFlvDUVJov/PZOAqWeg9/jShUmom09x+wdWtfdhT7HoSFPfRkP5Rnhdt9aHhKRc",
-	"pyLXlVX6jdzXit6C043Htlo39124Vkl9HFrP5GuDfnKa579OR6d/dl8LwTH+nGwif1V1nLsBDJ2PuDOC",
-	"I+uDQ9i3HRF3+zeJtBZPlJQLe/1TsVq/8798smpz2cJ/b6/Ov7nrH/2+78MEVhPQ4Uxg54xmXDgv+rDo",
-	"Ig8s1P8mnRszNIqpFZprNy2+PUxiA+RXGQ/gFVu3dY9CIHLZJtUNzaORPo+ebgv0seMwqoY8qBPqT3rM",
-	"TpnLgikus15xRvG8/HTwJu2wF7H1/jgwbGr7Yvat7lQfg70ESJ0HEZJr9aZLnptGeeIwjW6Lc39O9WVo",
-	"+Wq3Lw6sx9UaNWDFz5aHcW+7D9T13a0NOqkWIM6McNn2wTyrLTgk78QuhsfrDnU4+23dRCICudMjEoHa",
-	"RIWL8YE8B2ZFbF0wRJ1qKZx7+uTJkydr9sUeVumQppoje5dTLsir9+/fPSO5lMUVtXq1g/2JW389TUdl",
-	"iGvGCu1qJ0jFMl+0pgGT/cPTzeKJS8UN+1XkK4wIXaPoLfbUmO2xiw727njvG2hd03oP13vVaHwqQYzC",
-	"EHEAETeam/dcKqbXYGEexvNzNjIzXHZQ/eXT77///uGDp92XV392X8cE7YPdu0Ip3loIEEzeTB0z4p6X",
-	"e8qWHK7fTutyy52Rqu61IVpAh5+9X/QZqFa9pGKvI/XxuO9WN2yY0z3ua6+SMgc0hPEdrdmP0bxd77zf",
-	"WOUQSbvVoV+Nscu3f17uxatvCX/3mngXF69euZtwAG+KX55v6YI5rE3FdBUeG0CfDrwNPe9odvPwYcyL",
-	"t6uU3HoFuZWJFg0LnMKRC1YTredH12w1Y4Ic5dNaWGh4kKOeI4dyWksUtimWPXzy5MEPW5Fd4eukMbro",
-	"zMD/szmrGRNM9Qinwe9/8m9/TqovWy5dCPKG9O8hbLVdgi6ywVy9fyq3k7rrKYXgGUHX7Sv7U7COu0No",
-	"THI4GZME/f+IEziheTGnV8xMPKIcnAHyHw4iyL0gygVTPJ38J9a+mriQvEnE+uzaa9y1QRNQj/vWKhlU",
-	"s6ePSxUvtZi7UxyKFy4hzf8rakKtQwXXcZ7tA6imJzIfSbvQLL9hmvzH5MOHiS+4aFcLK6Bwo8mCUcHF",
-	"jNAlXf1nQiZ/nh393ydHP3zE7G+3spBnnJDJpwcPP0+IYgWjpsbodu1yc0omb14/P7JNfPz0+PPRn7Yh",
-	"+GaDlT3d7nJvoZV93ADuPN/hEoAGfOGdmvecvXt9+f7Xn1++HTXr5dgVcSt7+fHTSfL04edohRxsd7gu",
-	"tzsjqmrPhQERT5482rJBm1pN+47topLoiuP22cdWjcM1E9/CKrC2Uy/eR+LyHUqN75bUfPdQ30F50O2x",
-	"v26VXzGaI7frXUhkXn3SNXzXsBN9Bou476y8FM2BA1FVD/QrW2a/Cegg8pWLiPDQERifJgi7LaRmGbFj",
-	"3w5D77y3bmH8jIPBdmzAfrhmS87L3oxZfrD7KEPcr5Jvd83ekEo2o5xw8wYaM72E3rN0K3oAfFddYzy4",
-	"/a/ie4GoPZfFMS34+u3+pAekZIscU1AzH/9CTToneiUMvX1mz01O9Zws7K9Mg8vOCSbH5IhckqZFccqo",
-	"Of6fa1GlUQCQHTEENiMbCi4Ey4ihM/DBB+jEGPCAmDyQfrxpNIyP7a78Ow5WsJVR7918OAxCrZfx0DfZ",
-	"NY2doAqGOxOZuLlbQv6U52useNCQhdmEdH349OGDx4/7Vxhad4JhuSDfdp8K1bOi1HdT3a6kmUcS92Qp",
-	"1nx6j7e5HzNm9/+SZ1uipRZcOPCfB32wfw4KSbEpugwgArwbum+hvoO4o/80vLT60A0GGm/1K3iv6M5J",
-	"vk5AaokTmtOiYELXJSwLJVOmNWEi088IzZd0pcnVyrP0KugPc1G9WYGSf8qrxFkdfAIGxGAtXdCWbQ9F",
-	"v1RmDGuu1BYE2wtUN75psdffyLxc7M4sBtFCL07ht7stPGF7YnRvYMyAq+/FWbJm4Y7gG++AW/WNpWqu",
-	"IVjFb1O9R1DNGoC8LZQYjg3gbZCULpye1IgmbAQqdKTm2nN8peQS8nNduSPN8mnUhsxuC67YsLoHHtU6",
-	"EmHujPnckCs2o4LQluK2PV1au9iCYx6ahr+l0WhjBRKPuO3Wt964DgrZqeDlXfKnfObPuvd8SB6PS+Dp",
-	"RKJ389uP+qz7udPa1eNotk3alnM83C/Lbrm5XGsvkK24KEqzFe9qLQqjwskiVBNXhSKp40I0KQXUZb9p",
-	"JNXUk3apQe2OH3eD1pzOAZklNUr2xzvi4XSlfC+YofFU2IoROUjvJRVGYzZtQjhmnkD9gTG5CBKM/kSj",
-	"5cfeoLy/4AjKlhBNlulhSg1mBg3cZ5xBXTEonMVmNaLWOHMAq7CLA9hOUJwBGRJ5MB6d2rt8ID7QXRKv",
-	"tjnba0d9hW61eR14m59UpCLMDVs63nO6LjEAUwU+VzaDOIeWGsEIcsz9qpY98Y5Pj3qFVBJ46vF0tDGh",
-	"syopaEgxuyAva/M2r3OX+tPc7zQvmfaJUwKc6VNnfUlzqiAZmUWLZD082ZjaumXQD7dtETbLOQUZlWWe",
-	"u2TKKmlvSbmJpe8lo1JkEp/Yv+CZvuZF4R5CAbsoD3tPIxWerhQVaTxeOZWLBY+LtbtIdB1Scu+ixT1h",
-	"We1LsY14T2fxu7mqABMT4Qfd23aRo8lxJp27Elvr2MQz7ZOOTTonztYJjmXNqErn45aKRV1G9G1eJDqY",
-	"y7VxLG86JBnPIGrE50yCgM4huhNzxnOuW4RzaP6yFZZ4B/3GIbS1LLe7MRQDHifVary9QDbuvm832NGG",
-	"kuRX1i9ZCxX+4uZS8QIwCYMG5m2/LUeYDwZ//xkiUUPYfwoZrBUYtvGI7sxpT2smo+nUZbX40Qp5aRc8",
-	"K3Msmmals8vwx4+bl9btkf366IZCKKu2zbyVF3Ur76CV4KePtTS3VkVxi7Af9VE/2hrbA3eem2t01xhd",
-	"DHf/zhQdUjHwJ/t6lH8we18PFM0GhcH7Hqoxty3CPrQbWMzDeQZt84d3cR1yb4dXz/ncsg5799EYdxC2",
-	"728P7ww0Ft1CX4h9DxHHOxhsDmlu6ax3yab8Ni4jpbLYfv/ZVbuAN7vrXEI3vtGGPNe6GTtZbfzac3GZ",
-	"0VUU6lUbq9UbnrsMeFcNHsx5smxiIz56+mRrSplf3A2zYYXr0wYktK/Chskedu8wRqukxZLe3OOsrWR8",
-	"j4j6Nso2/jyvGQLmcolZ9eN+dklHwdhc6zz2ckdBF7vb34Ld3Jj2xMqJE4f+rX156gSCJJlHLQU4IgeT",
-	"UaG6MAohyGUet1P9hvrfi0bi9bB6XlNZiuwgzLKd7c0djFbLmYUwVZ14uR0g4r7TAM6uB6diF6WaRTWx",
-	"s2Yl8gxFZG7ITLIorn+vSsLNNGycabDI9XhiNLSxnfsg7E0a2Z3I4yXjEFGpU7YYaDrQRU5Xl60EBNew",
-	"5jNhL5q93MTKJUh1uo3tOyFAzI5wK45mGrN0I0j8Wtb4Klvuarsje6GSlqJtexLRbfPDRfSasCqLTaNs",
-	"RqPAZ5NmtiLRtad0nrsZubhMwZbAmytQE8z1rOrJD6h4HEv37E9568Zb2WJwsGu9dzXAiyfbaaiHGrCW",
-	"dlgPvdXnflXyPNtOgPjax5j5FjKBuVld2ME6DL3ag80RU05ec+a5+unIRQdc+vfq01Hwn9mqIefAGsCa",
-	"MapACnPvAqTE58/gIZvKTWp7ecPUCuQBuOx+ew2mQFdmZmH/zrlgJJNwLwXQSFyTs3evx8Tqh+hWefH2",
-	"guRQgC0hPMPffvvt9Yub75MPwrJE/On8x+fk0aNHP9j79bf3z8fkpVJS1c9+ePzk+6risQtH9gVSJqnM",
-	"2ATzYMCmbgcKdvSgvMkH8UG8pOmc2B3EyoGarsAON7k9QoSrCUCuLOgKPPCEm2dVBTtZGie5Z0xwLCEI",
-	"lQavZLYafxCTorzKeTo5JULanwClVtu37JVAuBiTiWb5dHJawWtxDc8AMToh9Arw2esUGKmInlPFsgQq",
-	"xeVMazKlqdG2NxASJqcoLOgxmbjLfgxC3Sk5ZzSzLfxY5rmvVuFeScLfqWhgwJNJABWGTX0Qsbbq177T",
-	"vmH7TmtjwGMmp1UjdZ7Ows4neBNtt7hOC4+2BYB+sLmWjKZt8GbPsH0Odfvhbbcd4w/CAaA7jD+Pwm/b",
-	"wB41eXzyeEzOCBwfJDHInbfiM3HSckUbPpWIkp9evkcYK20Jyb6mJ1hLMucpEyhUIu7jlFt+NToraDpn",
-	"Rw/HJ/WxDn4DRNLFgqrV6HT0j7NwTTUBz6KPDNIOYpzJImcOKjlAG0cX3+htmee/FnAwg0S309HJ+AH2",
-	"JgsmaMFHp6NH8BNGSAE3OqYFP755cEzLDN0wUYxfYBfuoCWuAKfDyYNRuZKcfMEcltqSapfVhqURwJc8",
-	"JmdAzbgnef6MAPou/nvpXNNg4/8ggnNiO1h6DMwMcsVkSO86aa6gfb9ZgJatqrKysG8Vh3idQakHbc5g",
-	"+s0aWn9uFmyyV8h3GggPS5LqlTZscTrB4tjEUA3YnsDY/1UyCHZ2BEBTIwFKHO6tXjgLMTA50E1SOC1X",
-	"bGZ5Q3t/Ltd59w7fUQXx4ssKvazagbZuq7C5Qd3GWlJMW+ErbKkTO9Ju4Tl+09qm5gICMuom+8UuxVsD",
-	"i9JOrcUmUtPe8WvxHIXfXu9CrZLR548QVlpIoVHQeHhyshaSTYsi5ylQ/vE/nRtswOKCxA9CxVo60c8Y",
-	"/Fa5N2MtVUM7rgp9NfjgH3MJ3j1LaokVf5k2ZMoVJHYZOgNvDnKpj8nIX+h2WVk+hbYarOyY3fpAzChH",
-	"e37xO5xgS8z/18Wvb13VLgRcZM0BJEQbxeiCZWPyHLLAfd3dAm6DOWOGLGVpxRF6zZwEb0mhzCmZMWNv",
-	"YVpIbZQs5hBLMlUSK7I0WdFLGHQLM4pRoKO3kASrfRil+iaw6uC/7LbnUXzef3O7f3O7Q3C7YWzp9khk",
-	"m6wpkorNbs2xJenO9zZY1XtQHMDmMWc0cx6x5ziWoxdct8eBnaHq4StC2VbGjdXY6PzuTBGitWyv1Aqi",
-	"buA7MMMbpvgUMTCiqB9/0PxaB4Wu0jm1Cs1zuSisfjaxa3WZc3E9QbHZHoqVLMk1K7DklICzSo23MsPZ",
-	"UVjAKsPRQ8ubLO93GJpneYe9wKAv932MOiqkdbCc7uFSe6ekr9IuJGHCqBXi46J5IiELecNA98pYzpy3",
-	"smN7PYKSU0PqPHe/3WuF8tzVtynvvmhUfOtx0awBfbafzPjntam689NIRhacujb266yYA9r0PN6H5yVw",
-	"j818jiRYixCcN8pQIVaqjd3H0iZbWXMFQFS11MtiGsNkWrf7bpYiSfMyY0QxR26Ctd6j7p24ROHMpZsu",
-	"im9PoF3zdhxKqn3R1END7HjNWKucGx7jGINPWvg4BJ5dsVQuGMFQSJ0grjC3TIel166MkmKaqRvLgbzd",
-	"T8klYbdcmwo9xVS1CcbkHCvjBJwcdfcl1xGejh7eFw3I4C7FurrmrtkKzAYO1ND+VC8FXL0PHxMol1jR",
-	"L17jNQG/ztiikIaJdHX0M9aXaBXNur3cH6tSu3+XmBS4Z8pzwQ6fm/Zkb6FvUv6DA/Qfo/rnlbk8kI/e",
-	"SHdnRoMzA9PeoeUhHB2hpAFHvf3UrNspRy135vEnnn3GWdrrOFLVyVOXGZM/5jz30R5XzAo9zteAZnLE",
-	"wEdzVCkyyfQzBPVfUpVBLhbyWo3WMxCbNo/SCxhI11Hayk1fZzFW+vALEdRvImOKLNGvd9fthyW1dzUu",
-	"3T4IIYkLST8xc4BFP/lCi76Xu+tXwe6wvBBE0nXMjtnNmpi6nr6jbpg6AucnvtpwOExISpXizF5I9WIk",
-	"ZKINKyaEkgvDCvIfoK5MVCkm/5mQSc4Fs88cnEsCbhWolm5/9ZXTkw9igpA2E7AHaZAYG7hBY2I5H88A",
-	"5C0YVN2/yHx3XJPJh/Lk5FEK04A/2RH+Yt/AHybPnMEcQIG5+CAmb6g2Ry/tN0evX0wczq9idIFOObCJ",
-	"zLnIwFbhXFiUzGiBlcYwHQdzw513K2gCzSm1F6SwIoGAMBgTNZNfwHd3PhS95D+qDcy73ykCWwCs7RFO",
-	"bgejgPvw7qfmDb9hVcyVnIKqfMhTVJdl9CJhc9uwPONfnZf9ZHelLMAjSrQp0+uGU7FyL+Vs6uJDU6my",
-	"hj7evl+olXfu0oIZxdN2nbxx3fziXj7UAXPt/6jkYsDr7+WAl//gmZkflmr8Kh3OIeFyZavC7gCcFOgj",
-	"oBFB/Xdv+tzv0VbM10qInuxz+/jfkiFs1nlpDzamL4ZbRGeUB65+VxbQu9dJDQq7Zx3iWJWi2wJ3Xgr9",
-	"FfJiD2h9qFOFkQSqFDvYPoYdnlLo40+qFJ+7mO45VrM6kBwDsN4H3q2Div8QyuEzwREF/YAbdQw9HH+y",
-	"//t8XJd5jNu6fhUpO3UMOpUic7aqoI4z2rZknpHlXGofNaY0XPVjckYU+ydD52JV9RJJs4JMwuznTbUc",
-	"080d+s9ByafPiwizfyB7VZBd38tS9aXkwjNXdHUPpI5NoZce8Tm8h79RQHYo7VO/ajtQfy5nndeH3ZU3",
-	"cvb1UN+G18Eq2AQhICBK0lBlnMLa6sSfGqbiroeTZDNxv7vkSdzvkoNrIdrFAywl5tPAnmytLHZQ1u5M",
-	"FAe9jN/IGYS7ONHWUl4CefSHu5a9MB3Q+RATkLepuPjgJjpvAmWLyYSJbDJusV/UX+gDnp3qSMRjdvJc",
-	"Lgd72GJNAVR1tKEnDVqGMnlba8LtNYjkWzPbrB0FJJOEQD1iDMr11a/vfCjCaNVOJv8yfHE4tX5lLtdg",
-	"Ngflamd53gwI3nS8BluYUkPtZbsljiZs8PiTPRqdfiLvLwU+9fjkh8rN6q3JPvdSW1kzZ0TLBcPImVIz",
-	"n+cTcwW9bKb6DSQJTOvf3OXHm1N4IQXbiwfcjjpIB2jszdaNcLa1di/NYdbjIFR/UFVtl8WtgglK04IU",
-	"RheMQLaLWfKUrecSI34QXWmiJeTZuLimyO37rtzfTu1fxwmG9q40X1rPCXrHDLpD0Ylzn4P/FELz7nos",
-	"QwY51Ju35jdjNJ17se5FYJo34GdLms4xsuYbS4hiulwwPSYTxTSUVmJU6JrlLkpttQ/AQCZUsGWbgPjy",
-	"Zsfb9r+T0wrzeQI7aucVui1aaYNKjq0YNYxWBGYAhlTyVmYMFvzuRALxmRnT/cnkLczgr0UlDWxyI3HJ",
-	"EpK71HFHDbi329jFVKqZNIaJo3Va2BSDf/Tv7rroX5kg3JjPQUVhWDCk7yVTdQToFZT/sfqNq0sXuj8x",
-	"A3QxeEuv2ar9TL8NjP1jYgUW4xIsXeBBAtmaheJ26BiWOKdW0iA3iKnpQO0NvWaCyLKK4tXMmGjolF3Z",
-	"n9lKHzKs/Ge2OugG/kK1YYrYpU3qREiuiWY0ZxBYxtT6dvW9sm2rx0oah7gUN7OfkStpe8m8Lc8l9Z5i",
-	"miw62BBaaWLJB+JdTsbkF9wubWRRsIxQA0VyDF+wZ+56gX0lErgJhpwmJCuVlyvBGLi5q+cw3i+wr9BR",
-	"S6KAjxTaww5fMJp7EqeA+uC31PkqEDRw6N4iHkWb0vQLGx3UM3/QLMG1tHp/KKo030w2siiwFESXULJg",
-	"xyEuR1QbeikyF6iJgc/EwTN4LmR1+UggNIhU72pkrEMoL7557Kyf8nI4fR9HgWDZS0ECVLAhW7JdKPhv",
-	"IgscXAQ4y3MU1Prd522ZBWcOQqEKpQAQhQRQ1ZLAuoXZ+aoUHkgiqBwdSxJ46yFt938ubNP3E2IPmolQ",
-	"Mm+z+vxCs32ctbMsI3TdJt1PWIO3djFkormygfQLFXw7TJZuj79+W+W5jyrvv6Tthsk9z3q/LOegpsgh",
-	"q9dteoxaHcfkDLogC5oxzLVY0pXXFhDcZcXMKQHR1oqT3ARZRShVScHG5AJVB/1BoLtfMacBlYbMJNoR",
-	"EGuEK19rSz9bt5ahxwhGhBW43HhjQdTvyj3QxWFY5T0YPm23rRZP92APKtS1P9KQpywAywD3yKHTIBXc",
-	"iYceu+IMXfFK+YpQkjJlMAnZqcBY06G+U0lKBVRvc9UeIsFH+ORrJSQ3vPsgpoOxtfeq1GgFtZv+nQZ8",
-	"vmAr70Y7GdeAxt9KOy9vuQZOFt6714wVxBXziFy92OZf8xa6MLIgRU5Tu2YQ8w/HH5ChuE6lECw1hJs7",
-	"bpuiXDSFp+Ye/Cbglb/mHrxhhlACC+AgDuyfdkNgLwAppyFGzigX+xC6Xihs6OtcbxzdQZMWECrU0TyE",
-	"rmB6KlsUxplW0WC3nDNxN7XwrXMEc11Z+qRCVIsxOdPXYMwDE6EX4hDPj2ZWVXQJsT4zDcbLNaRUZKVT",
-	"KzH6UooIh9vP2TrMJQiDu4Aar/dwDx6WyH62F4+9ADfqvfgNc/RlfNi1YmROb6zU3Myp2oHpMrF+Va5B",
-	"aIm/7rWHLPfO7LV16btd/FZrczkdD09OQJu6ZoWJO2Yq563eeZuSb9PaB7M+MJRe5adFHFukidaMmx1I",
-	"YTPrdA0nwegNGxE658sicQq1qCCEp4oxJNCkifZptXH/E1MsCVMzMQXbmRftAywyVabzmM6EabBfLVto",
-	"uIQPRhgN+5ZzC3OwDxsCmDFXNL12PuEalAKNe3ejl8381zWDKKO6VOiZDrQst4diRhB6MKmwlcEoGTM5",
-	"OiFw9xzavszl31m0vXmRI7jWfNkdCKpQ8oZrLrdkWb6rX/sLXTPVrA/rWTLGahQQCrRAI5vnxm7DYa8v",
-	"Ll7tcvO0aRx/R9wKKGIO/ftsvQoTY+ULq1fIFxOt55MkdEfhRULtXUGoCxOk2gBh4sUCE5hBBWSQdcE2",
-	"F4lr9Uv9NSoi1eAGKCIP9997jAL/zmal2J91t4Xw9sVjjj9h8EtnLnE930OymreuqPIX4R8HdRO589ue",
-	"YLyfLRsemXzqQHya4abBYWKFZRqI/CXkEiXUSdX3pPaSh3NEDB43zTF5bRoYPDR3SaeoLnPdFnn6tZHZ",
-	"VxWiGtDVjoGpDXKyusZNVxL6a9CswQl4xVbggLRLo2ROipwK5qoSmzkV9SUjBcDGLRhEQuYrVG6qWsZQ",
-	"35ikslihZ7HZIBdWjorExeFQD+9rRzX/1moMYEbnVj3AKxRv+fE+oohcFRpvuAcTIhoLwYBIDb2imjmY",
-	"YW2kuqtdCbEA2nfaTtuoUhsEUCXaUB+TiXnegHqM555reMWNWl/7IiX4C/ivvUSBj+OR5ucwpH+7+b6g",
-	"m69UgmRyKQ7m6tN63uUxqs0UKL0c8BxXJoc9rBsOG3HkXMCfR1QuFL+hBqFdq0CJ77SX2O62mkHBz/h6",
-	"nkOdV7ueWGnzL2cSxgUIoguaPtChulgsFvsQq/vtxeL5MBPP2DFMSOZ4W4SgNAaCJu9G+CWW1+yyxSsG",
-	"tlUtF4xIiD3pvj7RU0jBBlgWoASv6pAomttpoFuH+hqmNJNW/5eKFKVyzr1F3N6/UQ9Uf5VnMV4L9cug",
-	"g9eGMlUKXcXUVpuVSYyBgyimvZAPQnLALnaLuL4AnE+PAx1lTMC4B4P1xhcXjpIEWQwQyPfb+ZuIQnNm",
-	"e74Tgl1/hea/AYjle8tiwLRBm7mZDqjw4JQCp7zd9frOPr7X7XwcI98an9ulv+1DQXlFa0dKBIx675tS",
-	"5OWMbzN2u3e++aQInMjB0yLcmu4FH8S1da/QILhs3ygqSFER7x0BQfa+Cvum6y8BA9J3Nb8sAsg+tuYA",
-	"XhIY1T2Ev2PH9wj5MfDMhezOlV7d5nzFl779Cwlncvgbya3YLldSWCA6ulf3ezdVBcC+ycuppuS73k57",
-	"X4e9U/kXuZ/6LmiTqr/YRbWPXTqIP98O6z6uKuz5Pu+qgUewnQEee/j3Tme+f+erPKhucL87+PqDGRzs",
-	"LVQqZRXaDsz8O5zc32nOM6iZVVeWO3U4CwWOyarv9vqpTadjciZIKdwJrke2oNcMEWNwiPGjvZeNPcDZ",
-	"duO6j8Ptuj7s6bat40n2+0V9bFVfkup/tI9vHGG1W6s86f2bINq7xo08XHSo3wNCa6rwoTKa3mDudk+y",
-	"6KiK204lSHhb1Jgmt/1rRZI2535wBchvSGvE6N10n82dP/7k/vrcRxr4vWJUO1MAQGwX1MxrhO2a/TWP",
-	"eKN06X3h0H8pWePXWrRIXHTdkmrLBRqRPYfb/+OMT6ftUYIGciqzjGVJBaNndYqqlPeUsxyR9ewfCbpT",
-	"7X3nOoB8F3gBooC0QWgJjBWK5W9Pp1852SUxPQwD3pzQbpbymZ2xow10iQvm4N5ay0Dg+oy+Kvq3+3HY",
-	"LAlLf0xpcsXMkjFhF6/ih1/mBLhQgC4cApqafFWfz6QOdeULOmPotoYiG/CKq9EJ0a7gPNaGA2qgYiys",
-	"PQlj/E77L0FZZ6liRsfC4mCU/+bJX0JgpwJiWDwPq0R2KdgexHW3xx2ooejtBnzEeGDJhWvia9TTcWyH",
-	"RXiFJMqmjeQ77Q/P/rbo+BP+0c98DLZhE7MeKAY8zsgOWzEu20HFbOzi3kzL1G1Qf3tyHJSSAxSlOx8J",
-	"lv1VZQ4YfDMm7NLihVswFdZpt+w4pULIGuz6iqbXUYPJfezGAaqYQRf3oEtjxwfm1JD3P4ykgiP/r5KV",
-	"rJUH/zp1mB11rNpKlt4thUl2ZDLn9lJeTZI6kQWx0OhiLfH8FGBHEK4VQKmh+yzBCmEoVX8QgBThYKDl",
-	"ksipYRWMj9ULoKyfkSSTGHQYwVqzfPcfMLUN2o1JnaxRniK45entGyZmZj46fXyyWeeopWqSw8C7azNu",
-	"WRstxYpDfWt2BdiXA4MgSMSOSQjHcH6pvGZSKqF3q1+g2IzbPdsCTntev/bN+77dXFYHt/3Ua7uXiKy6",
-	"uXt1fPvl+0Y93yqk5Dv6vg+wFPsn8y/h/R6wqF82QGs/O7R/6c2P6x7kN9/1Pbq+h5/BgA36gpvd1WT9",
-	"S9/8beXrex76svLLuperqi6Keo8XlVu5b/Se0jUF3/GW2v867J26v8Qd1XtBv+wNtZfdOYR5AYZ1L/YF",
-	"6Pker6ehR6+d8R3j9y2GiB95bliAEeY+/k6TghrDFCTWF1wIlvlnAAofda8Ft957OruTT3+tNBBVVWkq",
-	"Q2dtPi7NqErnbRaCBw//FjURtNfUsntztQojn2K9ggocLxg9QhvNKBkxUS4gMcn/4H0hH6Nj+tYkhPd0",
-	"dlDpwJIToXAHg0SQzqXULPAHq1rIHiwn6O3hKhf+pYMyHX3wcJD3roIQ1no64oJcKbm0kk1SQ6mALLQe",
-	"I9JaYKgNU+yCuZB7X9QplfKaszH5Q0kxA8c9glDCPyuEgxl3EW0aX9BLpryxCctX8EVr4Ru3hKND3UfQ",
-	"+v2Uv4nX/7rwNbtGyWjOaAaM9pNd+6PnsNwt0gPOJCGvjCl+FflqHDOG1vBCOxMeS0vFzWp0+ufHhm2d",
-	"z4TdVBC44VBX5NCvtlVRXuU8jZ7jY+ce60KwQFH3Ob4YEs02UduttyxN/wV/eVtwxRpn4VDL3VxgHOWQ",
-	"CmHVGn7i2eftC1iv3NB7vnem8Z50m5eAKISsrxr0oJXR86O51Obomq3aQznssle4RFwg6OGUixlTheLC",
-	"YEo/F0YGyGZvZcYmEINNKCmY0sArxZSrRQsc6zmj2cXFq1cSanEeitthB19c9K7ndTBTg74O0A2nUoF+",
-	"f3HxitgdJtdslRAjiW2RKrYLTK9hdNEtULyHN755y5CdxsHNQrCa3TYhmqay7OFqgqbu1SJkV+wbNQcZ",
-	"R7NbFn2rMWjPS7Bfav4SZqCeC/lljUB335X930F2TPdg/rHd3qPtZ9g5C7mbvGZbFNn3+MohF8/28EWU",
-	"2LN3r4nx89lZT30PCW5xJeRZgPHGNdFz2y1ky7UooB6y7SCHwbZ9P8pn0HW2f7i3FiURwd+CbQZRDcQA",
-	"B2SaN7EO++mJSDE9NZxdIfi+tH7jEAmdilOt2EAlBwSaTvbxG7zxzYutdhoHF1tRPNxFbN3k7NDWvcqt",
-	"dsm+Ubm1dER7V7l1z0uwX3L+EnLr0IX8MoLr3bdl/3e1HdM9CK6223sUXIfRR8DevDOsI1v09yB36ECr",
-	"90WQH0Lc+e80uSp5nvW6ppuS0qeRt2Oe/vnRXqsOtfnPj5akNZRfwINQqnx0OjoGUne9xMyW9pzZY4dG",
-	"Y580aEez6SPF+kN2FzXJ2BSlMPeJ97ptfgWyA15ITsHxvXgy2fzmFzTSOSRXVYowZL4ZGK6jA5Uk41j7",
-	"LIEQeYx+B7chFAgI55pZsWOjjXNEXyWpLDhmBQWoKe7bcFCfP37+XwEAAP//",
+	"7L39cts41jd4KyjtW9XP8y4tO87HTDu1teVJ0p1sp9MZO+mu2k7WgklIwpgCOABoWU8qVXs1e2F7JW/h",
+	"HIAEJZAiZSkfz0z/045I4vPg4Hz+zqdRKheFFEwYPTr7NCqoogtmmIJ/vRLPSqWlsn9nTKeKF4ZLMTob",
+	"TQS7M1cpPJ0QOSVmzkhBZ4xcs6lUbDxKRty++M+SqdUoGQm6YKOzEX4xSkY6nbMFtQ0v6N1rJmZmPjp7",
+	"fHKSjMyqsG9qo7iYjT5/TkavxKvMvgkNFtTM6/Z4NkpGiv2z5IplozOjSha2/T8Um47ORv/bcT3LY3yq",
+	"j19lrvHXVJsXt0yYoJc5oxlTdT/2nSN46ejV87bhP2gb/mu+4KZqe21JcngYNpmxKS1z4xpc0Du+KBdu",
+	"dRZc4L8eVF1xYdiMKdfXG2g1uljwv12XC9p1XZSLaxYhindzRqgxbFGYHzQR8FZFCGtDwSa6BlPN+8EJ",
+	"/Ndj7heliI9KlWLbiFQpuoezrfNLlipmOpZfwws7b0DQvuvQsKKtK/vo3jv9KzOKp/onJReby3ouyFyW",
+	"yp13MjFyQkqRM63JjN8y0cYBpra1cChTqRbUjM5GGTXsyHCg0c1T5AbzTm4O5Y1c9urayHt0/AfP7BmP",
+	"UdeUC6YNMXNqyILeME0oUYxm9DpnJC3VLes1PMW0zEtot+9WubFd1F9+tkNWTBdSaAZM/K2S1zmDHUyl",
+	"MEwAJ6JFkfOU2m+OC3zjf/+HlnB++vXt24Uem4tywaalZllCpCJTynOGrNZ9aRs+Lwolb2n+E2c5cF2a",
+	"Zdx+TfO3ShZMGW5HP6W5ZsmoCH76NErnkqf4JzdsAX+sbVu1j1QpuhrBAB1PXd/A3/DumtqB/KCJ/W5s",
+	"P8jpNcujTQt3xDce1MetengtZc6oqEf0acSE5SJ/+u+Smhf6lxM3xdHHGD3WvfzpOTq8VL8sr//BUsto",
+	"7o5m8sj9WPCC5VywcXPpg5eO+KKQyqAYYGl9NONmXl6PU7k4FmWey0JX//fNwZB8k54jdW5mlDuTJeVG",
+	"k1IYnhNKCqa0FIQKvWRKj4l9S5amKI0mVLF6x3TiXvL/Z9nV9YpQkdX/psaeuCYN4ccNEuqi9eaaRcir",
+	"UHJRRKjrV7oic5lnRLEpU0ykTCfkujRESMGIkYQSvBbGm7wnGRlGcWzNRv+YS7KgKzfDMfmDmzkRjJs5",
+	"UwS+IUIqUmqmNOGGcE2Wc8lumSJzqsm0zHNC09QyJCNhLTNW5HK1YMI8JTRbcKEJzZd0pW0/wK96HzTL",
+	"R2VprjRLpch0Q57565NHDYnm9PGPp1tv9mQEExly3NdOiducoQfkEi/RfZyPMuPmhTBqBR83KJGmuKuf",
+	"RuyOLorc/vrnqCgN0UzdxrlAYr9CsXzziel7t9mjaCjPI3c7SWXGLPemJOfaWAHfshr9lAggI0puaV6y",
+	"KNFOo+ICyIZZpizRcUNSumDEvhltgmebDbwymhQ5TRnhAmjWDiz6tdvdtRV1q0lowaMragmGaXPFsxbe",
+	"rt310ckn7EZf4Kv2wmP/7DGRdE65SMiSm7ksDZnRQtt5VVvIhXnyaBSVOkMqB1WIWqpG4kg8aSU1vbtZ",
+	"bJwET6OvuTabJFodu368sib2CHsI9MbIOq9PCfprHe1FtSdryqlC+WNCltSyQkNonsslyyxF23/e0pxn",
+	"CZmgbDIh10reADH7u1newGJBK3YrUIaJkQ0M5Hem+NRJU5vLx4RR7s/mOF/KJVlQsSL2niLpnKU3LOu1",
+	"9cloykXGxSzS6rkhC6kNoWReikxhi9XONYdW1LLhxswc8Q4lQ/tZUjUc27t1krC6dpxhCLZkeMh7rIht",
+	"5irn4qarLWI3Y/WDJvbFxJ7AObuLc5GbmBi3NlmgE7+/bibhSIJ9iq3EM7vll5ajcrMKZUNotxQ3Qi7t",
+	"+V1SJVBWTBU3PKV5lBaf+cM4UKBGPhEVNKhBy05ezrggcjoFcewcRLZUMWqssiMykrGcGXs/ABVbiWMq",
+	"FSmYLHIGLxgpc50QXaZzYg8lXpO+YeO2uSJTvxDYx8heVbYDEI1ZehOd/qbIH8zlU+yWYYtCeoVoU2AX",
+	"zCyluok/dNJo+0qjxr2x5U0D26BPrX5YKqf5dHHgi+pFOMZWvGyy7wG0sW0Rd1KGYlpMH04RkS0rWdLL",
+	"lt1mml4CYH2O9iL9Pa+E600GnM6pmIGO0l9qwzOx2zfXq+hmtQmCvwkrZwlGpCBLywy4JjPJxcz+IBVZ",
+	"MmHIUkkxi/JQJm65kmLRPGLB87uCK6bdTNZ5DxNOeVFsIW9ZBiwlp+mNFUctz7rlZpWQ6xWxqmOhpN3T",
+	"H7QdV9DxD5qklurKgqgyZ08JvdZ21FyjLNu4XTrX0EoBpWLbTt9P7rVKjt1mhE5GOZuaYeaMnN2idaKr",
+	"8dfwUtchFTJrf3Alp1O7+Veai5T1pzVP/Fe3TOkm3wiua7df0d5BEndfdk3w7/49/KZkPT4oWSWbKkaz",
+	"1aBjpNgt91NqkuvPSi41yPCE0XRO8GA/tQqUXDJFrLrPNZF5tkZy7QKNilmz0fbuPS65vYCNvY3H0Sac",
+	"0tNfeL/ED14ympt5jPC0oabc2kzN8i7xffiSFfoqk4LFCQKfG2loHn+h1CXNQ95f75ksr/Ngw5xF7XMy",
+	"ciQ4eAF+d6S7zbQASpezwnmKbvK9askC6omckcQ5IIJVai5JMJdgXxucvXE1JOHd4hlG7JKt9+oZCltD",
+	"BQSaIZcIDT7rak4uxcxy8wVdganPuw24AQOxflqpv9wkwOg9bx5qLFq7c7Y7Omr22OfdQnHppfU1vR61",
+	"eeBDSX3qNUnlgpEpV9o8RbMf2jqrSZIHp3/101+b8eNgtidJNxftM/rwOMT3uOnQPP0rDKD6d9SG1NC0",
+	"6MxeyJZwyQ1b4VZqlrPUgDfEEy6RIl8FPKsmR7s4m4sLjNtSy9KKBUISe0GBNVNJuUhQsRf4CwXtxEii",
+	"C6pYk7LsDqHZ1HJjSkDHp7n9PWShnZJq20nvPlz7MK0EkuThTCsbvDtQx4C4wc5UFPkKVVK4RUFdzST+",
+	"4swlySilImX4J8hw/gMQ54C/lekNXoYzaQwTUb3uOZ9O436bpSSekeoxeWVlVJ7OiVQZ2CgzmZZ2HmAq",
+	"1CAlAkcF2U+SjE+dTX7TP0CzDFWXXvvy1g0CLMaRnXGcuNHeVn9E8wXBlhFTD4qyyzkLfSJg9XKLDK4s",
+	"mWeDvoXJj1FbRZ+nM6SCExsO8JiJ2/Hb3y7ejba5qKCJPsrdDVttJ1v7UuJXq0+rQAubs/+bNI5OdII8",
+	"BSlDTsm1fWQ5CBeECglOFXhzk0rcpvQX291O7OjHkOCvs51+jJoH8Fjth2jXusbzEJ5dT9N9vSpwivej",
+	"TyvKI2bWVtUW5ZP+Qv5AdaenRGwH7YXhdZOpFxCx58ROJcqZgzYCppzZn5G1ylumshLsZfbHFpv1i6aI",
+	"tGaRoOIqrQTBTcOXU6av6NQwdTWXpdKtzMVe/pWSvSm8bLMtZXLhdrq/2cnKBTquP8CjKyk8NUSkqZym",
+	"rI/k+LZ6Ee1yRvHUtDn+4aP4aEuVX+lyOuV3LcZXKztqcs3mXGReeBrX3lrgUeT9xWt0H6GtVqqYXywu",
+	"ybglboykGnFjan5p19YxCQkmRrQBse1DBApp93AyUNDL23KoOb3XCbkARho43jWB94mW6BOC7yrZ1Zu7",
+	"npKTxHnswaeeNOxYtTH0L08amtJJj+O3JQ4zPI5rdynVjODDp2QutYvR2KTWcSAtj/EDcLpVwkUuU5rb",
+	"FnAufjinbi5dasg+ju4aD8u1JIKxzOoJM0UFuMGtECmXfXQFt1xbyOuSujs7ahduYcGo5ccfDtB/G2dp",
+	"bfR+AHVv25Wdn2oD6dps2syMC6Y1ncWfaRdM1H2Goem6oeiwrLQYRMH1HNvUh6YdYNRTF3vVZ/ReN3rj",
+	"BrqhqCim9b1DQVqkp20W/A3Ldbc9emr+BldZlHW3XelmXi6uC8WjQ4hfa00DnF8jmKWLkYCBb13vfdxY",
+	"zQ083J31s2VRA6PvXtzR1OQrsE7LqfehgMM25NUbis8ORrZhHotBdq21JWo3dTqzdiMIkyqDsvMcHqIl",
+	"o/5bG1kUwP28Oz4mUWPmQHXSyhLsws3XmnpR8O2CztgzinwzIgJy+1wTQ2/ADWcvfyuBPSXXLJdLVN1z",
+	"KcEnMFWMkYzrGyskSM0wJtkqsVzM/GWmWG0d2LB7tHni0NugDUEDpg6b6MthDNO9IkosXywbpz0MfLFz",
+	"7dmMXY6s57uB+tyc/qVVytBwOLMiN5AMTnxLKAzOws/cDz1UonGAMVIFqrhg04EH+iee5yyzasH1CoPL",
+	"pDBK5qTIqWCEGqLpbcTelfEZ03EWz4VmqbvWN8WNghrDlGgJAZhx7YIeIw8LqbmRLY8NnbX9frWIX9l9",
+	"3fuwtPsxRbwSt0z4OaydpIJHHKDB5azSefRBOlOyLK4yxW+Z6nqjq3WIkul/R9mrCYKRotbLouzpbbOc",
+	"p+dxs68OG99z23hkeEzM4s7mejVmRTmsr5/fvo9GqkltWsWUG6ZES8ZAzm/ZldU1ZNsxyuWsa8cXbOGI",
+	"rMfSyrg0qEqRdq6SHR6dsa5xuEC0+wRjV2sIA62WzR2Ije1MGgcJibFaD0dxMf75C1vtQ3j7lWrD1C9s",
+	"td0T3CqY/cJWF9K0BId6AbrPDWUb6XmfrQ3Of9oh9wbC+eaaZcOMcF2xHbsHECzn1NyD8OKu+sr2Cq3H",
+	"F8YJrl5mVBjlOS3zeBjmazl77UyMMeGqZ2i+QrlzQxyxTWtit5HIsvKjmznXVjTrGVoiqgzO/nEo8YiN",
+	"+D6wux66Wh3wECZBgXYGDUQ3A9d2H0fbb1OEzy9a+HT0yLvXY6OtucemP6/97DDt1KoNMRwTfDakOiuO",
+	"O6kUzcDcxOxTELywoGrV3rZgS8zs8CY8aqXJUmRMtTZaatbluATDXHSm2NEu7AzbrFro4wfcvbOKZeC+",
+	"1KtYNerWIEoBbAcPi1bTuD+E6yKnq6t250drMK7Mt0a4XNh3wqSzHfms9yyEg3Uj8I1vdRr8ygzNqCkX",
+	"Aw4ObEZvCxG+3dK34ulbyWOH8FdGhSby1p1DbRQz6RzC8bjLaCITaiZEigTMKAWjN3pMnr19T7i2elkq",
+	"FdMJQQkGFTVjf7DNWRGx+okUTBEMqmrT03vG/vaW39OivFrQuwHS/pXVYOMJFzmjkBTNFHAoDAUC31HP",
+	"SwraVy45pO94lopDIEm/TwbJ1fjyxgJ13LLMXPG+Q7Evy9L0envdOW8qwdjvYCAiB8OuhlR3Fy7z2hK2",
+	"H45LpuoEopDX20MzQLgOTlo01BTFi03Scq6lp4TWcWBSwO+c6TCWbktsCo63faKxSB2X3tg3YLjKzB+e",
+	"yg9xnpwNXVC3O7H8CTkA96Dhr0DQBgBQaMIUYF8dK3jRWIEN09osZ2TBqC4Vc15QxcgNKzB4wCwlOkIT",
+	"suCitFzR/5zRlU6clxR+myvGyEIKM9dhKp+iyxF4D0tIH7IfRKV2D9yxngn7/M0lASwAyDpwuXWPTkg6",
+	"p4qmhind9GGmVJkjxTKm+Uw0/ZiPTgJ72ej/+ZMe/dfJ0Y8f/8P9cfTx00ny8K+f/e//+X/+jxhJ7eAH",
+	"ynOZetWxd+LQdS7Tm5gG8sd8RbgBgzTE0VmhMQhJoLk9fbO5S97AOIEzQl1qGAYHVo5tjNhruMEVgyRN",
+	"TacMr49obsl1yVvcc0Fjcb0l8wFEWwN20L5Er/Oe3tZYhgtLDcuumk6sNZa2KtBmu/SWduBqVSje08qC",
+	"z3INaQRGldpK+9RgYDEoBDSN50Pz0EjZmYxSvdip3DPIaLwqlJTTK0ilbTENuxc7/XeWn/xj+xKdk9TS",
+	"OiTZOq+GXR5TKsEykjU98o18DYlpuVduNC0hOswYb9faZhu89O8eKlQMOgnSJuxfV3WG1jD/qGXaN0xc",
+	"3bTYcG65oXmvIf2Obw70uG7EtvnjFN2ckFc1D3LshrGjQrCGoUkLzSVbh/AKQk2ePNp2NQZNtY0RLesb",
+	"LLtjS2MACOdWx7/OGVlKldWZtFzLHBax5QAsWLZqy+yVJJMemshx65toMzrIUe6ik2ZCc9QCVzVVZR22",
+	"Ltsu6SjBPdic8Vxqc1ZIFYY8o0Mv59owsXaNPzgZn56MH40fPDp7fHJyshaQ9KRJJQ+35z7uOw+li1m+",
+	"cJcOuXx5fnT6+InPFgtZqPsJV4BPCfi2x81ptuDZ9T79bRv73LmJmjs3l3nWloMOckSVGoRp5VFC9QHr",
+	"kaDe/2K7WH9wVInHV4NmWucVD0weKm5kHQmxEFt4VBZkyfOczOktI2xRGG7lB5PYjRTyWmYrUmqrCLm1",
+	"AymqynxdznnOiJYLhkLFHEAyCBMDnPmtiaPa0JW7Znt72y7dN1stSxgt5bvo3IZLQ5XZMZUtYnT35nYj",
+	"MX3NkiHVmNZGdSUO913Azy1DfyGUzFvisuViQUULUAa7o6nBTG0jIXnBRYosaDrnIn5W/B5u255KiIgo",
+	"cHO5tH2lrEfEMe4etpRU82nbRQDbvKcPZdsF28OGc8NF211sSu3ZqHBwSS5AFE48JKWB/J6QBTMJ0SuR",
+	"2n9QFFmyhHjRNyEopDk3XfVPditvwn86VD1o/ooJaNq2BVmlXMyCf11pw4rxgKMb9ZbhloF9CRaic7P2",
+	"4ZSpd/5wgXLewd/i5myBQAENiwumCHqoSUrzXAPX9aLYSXS9axvjRr4o2HmfkhPLo114WU/b6EJm0ViD",
+	"2C7iu9VA2pZkX9t34J0bHo//PYuEuyqm+xQPk0o+fIr3Hlh8kOW5LN5hQuMwaXHvEfL9770eMfHQWOvQ",
+	"g90bEMQHPIcKRGIkGUt5xjSh15AIAgsfC+DTN1cQYHi14Nebm/6Tjwx1YaNod6sjQ5eWB4FfNXMM6QH5",
+	"mf+tkVXy5C8PTv76V6sSdyeWgLm0b475k4dbk8orHgw0x3WYVS6VPiOT/5KCnZGpopMx+YWttHNZT3zQ",
+	"3gSsistmO0azfEqMzDM3y3CMD09j4E2tyf/nCysJgncLrVNTezEEIACAWkpvmPBIALDGOb9h5MHpX4em",
+	"/atSXOUeVLwFVE6VAuA7yTVzy7GkK0INiGvxPCJJoNHGaB6cbM8kshfjAL/PO+o8Pgt69wo/CJa7lv3j",
+	"Z2oj/5FZoRlNSlVSmoOugbBtZywF1GU7Gmo4etUyrtEW9bHFzH5ZKzNrzKcbTinQ4fpJqt9CgFWvcKkG",
+	"2ojrqY37vS9misZ8FRDR3iFqWW7kDBOWgrNWpND1IS/akmgC++W9NIphobCVc/zbcHZjIsFWJ0CVjlC7",
+	"vOMpjLBfoPE0/Del7huF5loHkM2hHvW1FMS1gIkEOSvmQMCF19TMD+yFDycWkkKMNN9SrZdSZc9AuBia",
+	"aloqxSJG7NNH2xMmXb9bvz3dduz8III2oxP1gfPDpui3ISyLUXl3H3yMBkB7zIf+wAyA/rAzdEJ9j4WZ",
+	"s3EjFvbUFzWhWrS9pCv41jyiyroIib92Xhv2nQDkOSILyNjvHfEE0G0XwbjUTd2mA8RYk/MuOxhafUY0",
+	"vbWC7lKWeQZFGpwa4yLL2+Il65775fqFqaY9YMmx9aSaSOcyDFZ8hUT3ydbM7iI4mn3ofnMq/kHXBHZR",
+	"5DrykjrQBVv1tjqPwDXcOd7h1QzW8ildnFLiYW6hLIFDl4/E9LknfYsReO7jgHN6eZgYG1D1oPI1rRc7",
+	"gNlsT7S3b/lBQrKX264BJHwXbG99S68iv67t+d3IvhbbXg+r3w8IEMcfQSHqy8H3V0XA0+V7jbdbZ0ru",
+	"vVWMA6gRUVjErhP4e33E4/rXPiFw2zmN56N74JsQKu7HsGEPBpyys7WKHM6gAJh2c679jUWEXCZop8NE",
+	"X7RIMwU6v2asgafdZ3RAV7HQ+d6MNkjTagBRhkqjW+ek353hKGAftul1ojqcmfptiEUy1O7HNaH6hmVQ",
+	"cwOipcl5ZeuyTyc3bDVBExgVK0zXAF+TffB/wD8nTwklRuZMQWQIMVLiG/9zUsFOrghYbcYfxHmAnUwV",
+	"Q58VMRJcWQ0k5fEHMYrI59c8y2LewddgB0TydZG6i1JDPjq4rhsUug47uelH6TAWQYrnlY90jtk/YW0B",
+	"mffnt+9xGOA9d4OrqoPoGwgnbZjAHj348dHDk0fbsTjZlCkVC5l0YIXr9kF7aCGfnps5WUjl7e4Y5HfN",
+	"jHHl6va0SCEme7+t2vc21UQZkdrBLugGkdnVInOqFvvr/nPXWb1gVEevmqLctONsyygYYvlpDaVQ1Yh6",
+	"Odbd63GG5AW2jZiCumBEZ1xX9WL3TVlZ9obUCegECcCHVwAK1R8nIB6lVHW13rAfODYX3FH1ArUv617u",
+	"JtygQ15JtoMdsMx2opCKDEIHqfNqdNmkQlropZjg5g9CLF5PQq1pokkDfbZ+767JIZpVL/eka7BjCn2U",
+	"3L3SxFbj8wWbDo2GDEq1rMPsgU9TuxAO18APusXe8xWLs7S5SttMl0Gq672romwvxtJmnqxpaD8q7jaU",
+	"to6QaAwNVXKm6EKPB8aDVWBv8TBpPFrxiNNQ2O/J7JsiR7yc5D4Nj2Ec+NDCd7UdIGLr5SZnHUQaQzz1",
+	"tRwjCw0xqyATA9ENqTu5HpRvH/rxBUkIqReVqilHOaMlIhcxtLuvcAjeVU41+J2K0gyyaQDyec8+ijLP",
+	"QQk3Qz/J6Sq6aa/hdx8rBAzeaRCqAVU23heshDQ0HzQB/KIe/zaYlBCRogUO5G3tej8AcHLjvmro3i5i",
+	"BLBek6CI0caLbVjL25Lidi301bPcz674rDvdqgOr3rg9dSbfvggH9eCay7sV3cB1txfFwVHjATUH7KGP",
+	"6rAOVLPwZU4sjS7nMm8WGgYAhXKBaApQnMEXB1nQFRiJCqqBwBebzpI9nqYxec3oLVQXcSH+N4wVvjTy",
+	"Gg7mYSGWv9wp2VCD/JMOGti/utMP5bMi8j4Kj3u3axq1AygWdwl1s0k6lxJTaJirdMmxyF1LKFMsE6kV",
+	"GDFwQfUFEO6HiNgddTf7NRbV6q47P6aGHowNt6xlXQqtj6zussYha4FwQZhSUiXbhfZdXD3QyaAvuiCd",
+	"24vkVShaUTjRNoHbQTUNGp//5rq1ScN6HCPcskt4e3jUS/19j4ohzipZ4XrhEBszWXMTtUTGhMS2pyvT",
+	"Ue5BL023VJcvB16bL+UScrjAVxGmcJF1sGYXbIUwQ4rfUsOubtgK7zUGuAFQyyZA8rKvYgV3PXfJJmsx",
+	"QNTQzbP7nBpKplC7cC0z4PiWquOcX3t1HjMQDZnxW7aeTnoaryrAFbi2Ih7Rnxo9Oi6RkGNZmHv0J9Ob",
+	"WEWgS/u78Z1hjk9CSsHvzo6PYZqqFMf49VjL9GZ411OpZszE5ml/b26o3UjpgYdd3DuBUltx05U3kDcs",
+	"rg+3WlztZ1cugGQzrTCVYsrVgmVkysWMKUgoScjly/PTx0/O/v//9/8bk3NXIckRnstR65ETAsDChub5",
+	"VduOvMLn5Dk8RycZLcyRXStM2MGc9QXXmjcq0DZMeloXc0U1iwY67h4WGfvWGb3qhInHjx8+3lawMDi6",
+	"a50+PP3Lk+0F+KJlQt3R4cIBjSUEyHfnU6PLa+EMlWsithXBABoH03gcQo8zyIJxINCN1vp6HOuq1DFi",
+	"uJDSYEYlymdgZ7B6QqmtFpHJtaafPBrmB3B+IOg8OBbdzH2HHGOt5/3v2cuXLU7L5k0e5ELUQBphXmhQ",
+	"pQ/ErmjCQ/N6j8QXDZWpomwllUKw1CSEC13AH3j8E1IWuaRZQnjGhIHKzpDYkSC0ZYIlcCDLNuciDlOB",
+	"FrQWwR5QMinPfDa8s73D9biAkIsW6It/tpmpdhLj1pJXVCncDrmar6544sdtBGvHlbh6eJV90y1AY3Ax",
+	"Ev57UGC5JQmjLi0c1CulpGBKQ0SJK6MZCWOE3wcuTPVRi4Drc6bj9xR+/bRCnAJrwpKuvA6/ZoQMrgfY",
+	"96thSeVtIAF2JHa5oKAtVBRNKhT+XGLZcjswP5qeVcc3K0P2CQ4Fh0AU25aurnC9tkDMVsFkrbHRi6IN",
+	"0QmKqsZ1wLVANSHjoFW7gA473NL1PiV0hHNOCNVkSgG8wcwZBMqtxduNyR9W0hCM41rYZomQCu4dj5Oz",
+	"nEsQo+e2uTLPCU1TpvUQl0XgC9nRy9EwV7v9CEg6oNWKjGoEVuy8QQ8tnMJXTI8SvD1l9vZ38YkKkN+q",
+	"Oshn+L8s8fjECRoAYoCmhi0K01I+Wk4NEz4wCYC/ZJ45/CJuxuQVCoKIhE0RkcLVU6NwXcBHudSmzTo+",
+	"tEjk8OswZ1PTDuzCTb1Edqy+dC7IPHOaAROGsDwJqCP9GUgYed3s+AHw9OVcosp4ZyqIGP97JgHiz0Dv",
+	"8aULc2I3n+L2D6yx78OeYtGRpr6NhvKN8LpuLVcJOcJORa4LvfQbuS9dvQU2HI9ttW7uu3Ctkvo4tJ7J",
+	"Vwb95DTPf5uOzv7svhaCY/w52QQiq8pKd+MpOh9xZwRH1gcWsW87Iu72bxJpLZ4oKRf2+qditX7nf/nc",
+	"2eayhf9urSDeERT/0e/7PkxgNQEdzgR2wWjGhfOiD4su8jhH/W/SuTFDo5hakcJ20+LbwyQ2MIeV8Xhi",
+	"sXVb9ygEIpdtUt3SPBrp8/DJtkAfOw6jagSGOr//pMfslLkqmOIy6xVnFIcJSAdv0g57EVvvjwPDprYv",
+	"Zt9iU/Ux2EuA1EUQIblW/rrkuWlUSw7T6LY49+dUX4WWr3b74sDyYK1RA1b8bHkY97b7QF3f3dqgk2oB",
+	"4swIl20fzLPagkPyTuxieLzuUIez39ZNYCSQOz1AEqhNVLgYH8hzYFbE1gVDEKyWOr5njx8/frxmX+xh",
+	"lQ5pqjmytznlgrx89+7tU5JLWVxTq1c7FKK49dfTdFSGuGGs0K6Ug1Qs8zV0GqjdPz7ZrOW4VNyw30S+",
+	"wojQNYreYk+N2R676GDvjve+gdY1rfdwvVeNxqcSxCgMEQcQcaO5ec+kYnoNpeY0np+zkZnhsoPqL5/8",
+	"5S9/OX3wpPvy6s/u65igfbB7V7fFWwsBEcqbqWNG3ItyT9mSw/XbaV39uTNS1b02RAvo8LP3iz4D1aqX",
+	"VOx1pD4e993KmA1zusd97VVS5oCGML6jNfsxmrfrnfcbqxwCe7c69Ksxdvn2L8q9ePUt4e9eou/y8uVL",
+	"dxMO4E3xy/MNXTAH/amYrsJjAyTWgbeh5x3Nbk5PY168XaXk1ivIrUy0hlngFI5csJpoPT+6YasZE+Qo",
+	"n9bCQsODHPUcOdDVWqKwTbHs9PHjBz9uhYGCr5PG6KIzA//P5qxmTDDVI5wGv//Zv/05qb5suXQhyBvS",
+	"v4ew1XYJusgGc/X+qdxO6q6nFIJnBF23r+zPwTruDqExyeFkTBL0/yNs4YTmxZxeMzPxAHdwBsh/OIgg",
+	"94IoF0zxdPKfWIpr4kLyJhHrs2uvcdcGTUB58DurZFDNnjwqVbzyY+5OcSheuIQ0/6+oCbUOFVyHnbYP",
+	"oLifyHwk7UKz/JZp8h+TDx8mvv6jXS0syMKNJgtGBRczQpd09Z8Jmfx5fvR/nxz9+BGzv93KQp5xQiaf",
+	"Hpx+nhDFCkZNDRnu2uXmjExev3p2ZJv4+OnR56M/bUPwzQYre7Ld5d5CK/u4Adx5vsclAA34OkA17zl/",
+	"++rq3W+/vHgzapbvsSviVvbq46eT5Mnp52jBHmx3uC63OyOqSuGFARGPHz/cskGbWk37ju2ikuiK4/bZ",
+	"x1aNwzUT38IqsLZTL95H4vI9Kp/vltR8/1DfQXnQ7bG/bpVfMpojt+td12RefdI1fNewE30Gi7hvrbwU",
+	"zYEDUVUP9CtbZr8J6CDylYuI8NARGJ8mCLsrpGYZsWPfjlnpvLduYfyMg8F2bMB+uGZLzsvejFl+sPuo",
+	"ityvsHB3CeGQSjajnHDzBhozvYTes5IsegB8V11jPLj9r+J7gag9l8UxLfj67f64B6RkixxTUDMf/0pN",
+	"Oid6JQy9e2rPTU71nCzsr0yDy84JJsfkiFyRpkVxyqg5/p9rUaVRAJAdMQQ2IxsKLgTLiKEz8MEHYMkY",
+	"8ICYPJB+vGk0jI/tvvw7DlawlVHv3Xw4DEKtl/HQN9k1jZ2gCoY7E5m4vV9C/pTna6x40JCF2YR0PX1y",
+	"+uDRo/4Fj9adYFi9yLfdp2D2rCj1/VS3a2nmkcQ9WYo1n96jbe7HjNn9v+LZlmipBRcO/OdBH+yfg0JS",
+	"bIouA4gA74buW6jvIO7pPw0vrT50g4HGW/0K3iu6c5KvE5Ba4oTmtCiY0HVFzULJlGlNmMj0U0LzJV1p",
+	"cr3yLL0K+sNcVG9WoOQf8jpxVgefgAExWEsXtGXbQ9EvlRnDEjC1BcH2AsWWb1vs9bcyLxe7M4tBtNCL",
+	"U/jtbgtP2J4Y3RsYM+Dqe3GWrFm4I/jGO+BWfWepmmsIVvHbVO8RVLMGIG8LJYZjA3gbJKULpyc1ogkb",
+	"gQodqbn2HF8ruYT8XFd9SbN8GrUhs7uCKzasDINHtY5EmDtjPjfkms2oILSl1m5Pl9YutuCYh6bhb2k0",
+	"2liBxCNuu/WtN66DQnaqv3mf/Cmf+bPuPR+Sx+MSeDqR6N389qM+637utHb1OJptk7blHA/3y7I7bq7W",
+	"2gtkKy6K0mzFu1qLwqhwsgjVxFWhSOq4EE1KAWXibxtJNfWkXWpQu+PH3aA1p3NAZkmNkv3xnng4XSnf",
+	"C2ZoPBW2YkQO0ntJhdGYTZsQjpknUH9gTC6DBKM/0Wj5sTco7684grIlRJNlephSg5lBA/cZZ1AXMApn",
+	"sVkcqTXOHMAq7OIAthMUZ0CGRB6MR2f2Lh+ID3SfxKttzvbaUV+hW21eB97mJxWpCHPDlo73nK5LDMBU",
+	"gc+VzSDOoaVGMIIcc7+qZU+849OjXiGVBJ56PB1tTOi8SgoaUlsvyMvavM3r3KX+NPc7zUumfeKUAGf6",
+	"1Flf0pwqSEZm0ZpdpycbU1u3DPrhti3CZnWpIKOyzHOXTFkl7S0pN7H0vWRUikziE/sXPNM3vCjcQ6in",
+	"F+Vh72ik4NS1oiKNxyuncrHgcbF2F4muQ0ruXUO5JyyrfSm2Ee/oLH43VxVgYiL8oHvbLnI0Oc6kc1fx",
+	"ax2beKZ90rFJ58TZOsGxrBlV6XzcUrGoy4i+zYtEB3O5No7lTYck4xlEjficSRDQOUR3Ys54znWLcA7N",
+	"X7XCEu+g3ziEtpbldjeGYsDjpFqNt9frxt337QY72lCS/Mr6JWuhwl/dXCpeACZh0MC87bflCPPB4O+/",
+	"QCRqCPtPIYO1AsM2HtGdOe1pzWQ0nbqsFj9aIa/sgmdljjXcrHR2Ff74cfPSujuyXx/dUghl1baZN/Ky",
+	"buUttBL89LGW5taKOm4R9qM+6odbY3vgznNzje4ao4vh7t+ZokMKGP5sX4/yD2bv64Gi2aAweN9DNea2",
+	"RdiHdgOLeTjPoG3+8C6uQ+7t8Oo5n1vWYe8+GuMOwvb97eGdgcaiW+jrwu8h4ngHg80hzS2d5TfZlN/F",
+	"ZaRUFtvvP7tql/Bmd9lN6MY32pDnWjdjJ6uNX3surjK6ikK9amO1esNzlwHvitODOU+WTWzEh08eb00p",
+	"84u7YTascH3agIT2Vdgw2cPuHcZolbRY0pt7nLVVsO8RUd9G2caf5zVDwFwuMat+3M8u6SgYm2udx17u",
+	"KOhid/tbsJsb055YOXHi0L+1r5adQJAk86ilAEfkYDIqVBdGIQS5zON2qveo/z1vJF4Pq+c1laXIDsIs",
+	"29ne3MFotZxZCFPViZfbASLuBw3g7HpwKnZRqllUEztvFkbPUETmhswki+L69yps3EzDxpkGi1yPJ0ZD",
+	"G9u5D8LepJHdiTxeMg4RlTpli4GmA13kdHXVSkBwDWs+E/ai2ctNrFyCVKfb2L4TAsTsCLfiaKYxSzeC",
+	"xK9lja+y5a62O7IXKmkp2rYnEd02P1xErwmrstg0ymY0Cnw2aWYrEl17SueFm5GLyxRsCby5AjXBXM+q",
+	"vP2AisexdM/+lLduvJUtBge71ntXA7x4sp2GeqgBa2mH9dBbfe7XJc+z7QSIr32MmW8hE5ib1aUdrMPQ",
+	"qz3YHDHl5A1nnqufjVx0wJV/rz4dBf+FrRpyDqwBrBmjCqQw9y5ASnz+DB6yqdykthe3TK1AHoDL7v0r",
+	"MAW6MjML+3fOBSOZhHspgEbimpy/fTUmVj9Et8rzN5ckhwJsCeEZ/vb+/avnt39JPgjLEvGni5+ekYcP",
+	"H/5o79f3756NyQulpKqf/fjo8V+qiscuHNkXSJmkMmMTzIMBm7odKNjRg/ImH8QH8YKmc2J3ECsHaroC",
+	"O9zk7ggRriYAubKgK/DAE26eVhXsZGmc5J4xwbGEIFQavJbZavxBTIryOufp5IwIaX8ClFpt37JXAuFi",
+	"TCaa5dPJWQWvxTU8A8TohNBrwGevU2CkInpOFcsSqBSXM63JlKZG295ASJicobCgx2TiLvsxCHVn5ILR",
+	"zLbwU5nnvlqFeyUJf6eigQFPJgFUGDb1QcTaql/7QfuG7TutjQGPmZxVjdR5Ogs7n+BNtN3iOi082hYA",
+	"+sHmWjKatsGbPcX2OdTth7fddow/CAeA7jD+PAq/bQN71OTRyaMxOSdwfJDEIHfeis/EScsVbfhUIkp+",
+	"fvEOYay0JST7mp5gLcmcp0ygUIm4j1Nu+dXovKDpnB2djk/qYx38BoikiwVVq9HZ6O/n4ZpqAp5FHxmk",
+	"HcQ4k0XOHFRygDaOLr7RmzLPfyvgYAaJbmejk/ED7E0WTNCCj85GD+EnjJACbnRMC358++CYlhm6YaIY",
+	"v8Au3EFLXAFOh5MHo3IlOfmCOSy1JdUuqw1LI4AveUzOgZpxT/L8KQH0Xfz30rmmwcb/QQTnxHaw9BiY",
+	"GeSKyZDeddJcQft+swAtW1VlZWHfKg7xKoNSD9qcw/SbNbT+3CzYZK+QHzQQHpYk1Stt2OJsgsWxiaEa",
+	"sD2Bsf+zZBDs7AiApkYClDjcW71wFmJgcqCbpHBartnM8ob2/lyu8+4dvqUK4sWXFXpZtQNt3VZhc4O6",
+	"jbWkmLbCV9hSJ3ak3cIL/Ka1Tc0FBGTUTfaLXYq3BhalnVqLTaSmveNX4hkKv73ehVolo88fIay0kEKj",
+	"oHF6crIWkk2LIucpUP7xP5wbbMDigsQPQsVaOtEvGPxWuTdjLVVDO64KfTX44B9zCd49S2qJFX+ZNmTK",
+	"FSR2GToDbw5yqY/JyF/odllZPoW2GqzsmN35QMwoR3t2+TucYEvM/9flb29c1S4EXGTNASREG8XogmVj",
+	"8gyywH3d3QJugzljhixlacUResOcBG9JocwpmTFjb2FaSG2ULOYQSzJVEiuyNFnRCxh0CzOKUaCjt5AE",
+	"q30Ypfo2sOrgv+y251F83n9zu39zu0Nwu2Fs6e5IZJusKZKKze7MsSXpzvc2WNU7UBzA5jFnNHMesWc4",
+	"lqPnXLfHgZ2j6uErQtlWxo3V2Oj8/kwRorVsr9QKom7gOzDDW6b4FDEwoqgff9D8RgeFrtI5tQrNM7ko",
+	"rH42sWt1lXNxM0Gx2R6KlSzJDSuw5JSAs0qNtzLD2VFYwCrD0UPLmyzvdxiaZ3mHvcCgL/d9jDoqpHWw",
+	"nO7hUnurpK/SLiRhwqgV4uOieSIhC3nLQPfKWM6ct7Jjez2CklND6jx3v91rhfLc1bcp7z5vVHzrcdGs",
+	"AX22n8z457WpuvPTSEYWnLo29uusmAPa9Dzeh+clcI/NfI4kWIsQnDfKUCFWqo3dx9ImW1lzBUBUtdTL",
+	"YhrDZFq3+26WIknzMmNEMUdugrXeo+6duEThzKWbLorvT6Bd83YcSqp93tRDQ+x4zVirnBse4xiDT1r4",
+	"OASeXbNULhjBUEidIK4wt0yHpTeujJJimqlby4G83U/JJWF3XJsKPcVUtQnG5AIr4wScHHX3JdcRno4e",
+	"3ucNyOAuxbq65m7YCswGDtTQ/lQvBVy9p48IlEus6Bev8ZqAX2VsUUjDRLo6+gXrS7SKZt1e7o9Vqd2/",
+	"SUwK3DPluWCHz017srfQNyn/wQH6j1H9s8pcHshHr6W7M6PBmYFp79DyEI6OUNKAo95+atbtlKOWO/P4",
+	"E88+4yztdRyp6uSpy4zJH3Oe+2iPa2aFHudrQDM5YuCjOaoUmWT6KYL6L6nKIBcLea1G6xmITZtH6TkM",
+	"pOsobeWmr7IYKz39QgT1XmRMkSX69e67/bCk9q7GpdsHISRxIelnZg6w6CdfaNH3cnf9Jtg9lheCSLqO",
+	"2TG7XRNT19N31C1TR+D8xFcbDocJSalSnNkLqV6MhEy0YcWEUHJpWEH+A9SViSrF5D8TMsm5YPaZg3NJ",
+	"wK0C1dLtr75yevJBTBDSZgL2IA0SYwM3aEws5+MZgLwFg6r7F5nvjmsy+VCenDxMYRrwJzvCX+wb+MPk",
+	"qTOYAygwFx/E5DXV5uiF/ebo1fOJw/lVjC7QKQc2kTkXGdgqnAuLkhktsNIYpuNgbrjzbgVNoDml9oIU",
+	"ViQQEAZjombyS/ju3oeil/xHtYF59ztFYAuAtT3Cye1gFHAf3v/UvOa3rIq5klNQlQ95iuqyjF4kbG4b",
+	"lmf8V+dlP9tdKQvwiBJtyvSm4VSs3Es5m7r40FSqrKGPt+8XauWdu7RgRvG0XSdvXDe/upcPdcBc+z8p",
+	"uRjw+js54OU/eGbmh6Uav0qHc0i4XNmqsDsAJwX6CGhEUP/dmz73e7QV87USoif7wj7+t2QIm3VR2oON",
+	"6YvhFtEZ5YGr35UF9O51UoPC7lmHOFal6LbAXZRCf4O82ANaH+pUYSSBKsUOto9hh6cU+viTKsXnLqZ7",
+	"gdWsDiTHAKz3gXfroOI/hHL4THBEQT/gRh1DD8ef7P8+H9dlHuO2rt9Eys4cg06lyJytKqjjjLYtmWdk",
+	"OZfaR40pDVf9mJwTxf7B0LlYVb1E0qwgkzD7eVMtx3Rzh/5zUPLp8yLC7B/IXhVk1/eyVH0pufDcFV3d",
+	"A6ljU+ilR3wO7+FvFJAdSvvUr9oO1J/LWef1YXfltZx9O9S34XWwCjZBCAiIkjRUGaewtjrxp4apuOvh",
+	"JNlM3O8ueRL3u+TgWoh28QBLifk0sMdbK4sdlLU7E8VBL+PXcgbhLk60tZSXQB794a5lL0wHdD7EBORt",
+	"Ki4+uInOm0DZYjJhIpuMW+wX9Rf6gGenOhLxmJ08l8vBHrZYUwBVHW3ocYOWoUze1ppwew0i+d7MNmtH",
+	"AckkIVCPGINyffXrex+KMFq1k8m/CF8cTq3fmMs1mM1Budp5njcDgjcdr8EWptRQe9luiaMJGzz+ZI9G",
+	"p5/I+0uBTz06+bFys3prss+91FbWzBnRcsEwcqbUzOf5xFxBL5qpfgNJAtP6N3f50eYUnkvB9uIBt6MO",
+	"0gEae7N1I5xtrd1Lc5j1OAjVH1RV22Vxq2CC0rQghdEFI5DtYpY8Zeu5xIgfRFeaaAl5Ni6uKXL7vi33",
+	"t1P713GCob0tzZfWc4LeMYPuUHTi3OfgP4XQvPsey5BBDvXmrfnNGE3nXqx7HpjmDfjZkqZzjKz5xhKi",
+	"mC4XTI/JRDENpZUYFbpmuYtSW+0DMJAJFWzZJiC+uN3xtv3v5LTCfJ7Ajtp5hW6LVtqgkmMrRg2jFYEZ",
+	"gCGVvJEZgwW/P5FAfGbGdH8yeQMz+NeikgY2uZG4ZAnJXeq4owbc223sYirVTBrDxNE6LWyKwT/5d3dd",
+	"9G9MEG7M56CiMCwY0veSqToC9BrK/1j9xtWlC92fmAG6GLylN2zVfqbfBMb+MbECi3EJli7wIIFszUJx",
+	"O3QMS5xTK2mQW8TUdKD2ht4wQWRZRfFqZkw0dMqu7C9spQ8ZVv4LWx10A3+l2jBF7NImdSIk10QzmjMI",
+	"LGNqfbv6Xtm21WMljUNcipvZz8m1tL1k3pbnknrPME0WHWwIrTSx5APxLidj8itulzayKFhGqIEiOYYv",
+	"2FN3vcC+EgncBENOE5KVysuVYAzc3NULGO8X2FfoqCVRwEcK7WGHLxnNPYlTQH3wW+p8FQgaOHRvEY+i",
+	"TWn6lY0O6pk/aJbgWlq9PxRVmm8mG1kUWAqiSyhZsOMQlyOqDb0QmQvUxMBn4uAZPBeyunwkEBpEqrc1",
+	"MtYhlBffPHbWT3k5nL6Po0Cw7KUgASrYkC3ZLhT8N5EFDi4CnOc5Cmr97vO2zIJzB6FQhVIAiEICqGpJ",
+	"YN3C7HxVCg8kEVSOjiUJvPGQtvs/F7bprxNiD5qJUDJvs/r8SrN9nLXzLCN03SbdT1iDt3YxZKK5soH0",
+	"CxV8O0yWbo+/fVvlhY8q77+k7YbJPc96vyznoKbIIavXbXqMWh3H5By6IAuaMcy1WNKV1xYQ3GXFzBkB",
+	"0daKk9wEWUUoVUnBxuQSVQf9QaC7XzGnAZWGzCTaERBrhCtfa0s/XbeWoccIRoQVuNx4Y0HUb8s90MVh",
+	"WOVXMHzablstnu7BHlSoG3+kIU9ZAJYB7pFDp0EquBcPPXbFGbrilfIVoSRlymASslOBsaZDfaeSlAqo",
+	"3uaqPUSCj/DJt0pIbnhfg5gOxtbeqVKjFdRu+g8a8PmCrbwf7WRcAxp/K+28uOMaOFl4794wVhBXzCNy",
+	"9WKb/5q30KWRBSlymto1g5h/OP6ADMV1KoVgqSHc3HPbFOWiKTw19+C9gFf+NffgNTOEElgAB3Fg/7Qb",
+	"AnsBSDkNMXJGudiH0PVcYUPf5nrj6A6atIBQoY7mIXQF01PZojDOtIoGu+WcifuphW+cI5jrytInFaJa",
+	"jMm5vgFjHpgIvRCHeH40s6qiS4j1mWkwXq4hpSIrnVqJ0ZdSRDjcfs7WYS5BGNwl1Hj9CvfgYYnsF3vx",
+	"2Atwo96L3zBHX8aHXStG5vTWSs3NnKodmC4T61flGoSW+Ne99pDl3pu9ti59t4vfam0up+P05AS0qRtW",
+	"mLhjpnLe6p23Kfk+rX0w6wND6VV+WsSxRZpozbjZgRQ2s07XcBKM3rARoXO+LBKnUIsKQniqGEMCTZpo",
+	"n1Yb9z8xxZIwNRNTsJ150T7AIlNlOo/pTJgG+82yhYZL+GCE0bBvObcwB/uwIYAZc03TG+cTrkEp0Lh3",
+	"P3rZzH9dM4gyqkuFnulAy3J7KGYEoQeTClsZjJIxk6MTAnfPoe3LXP6dRdubFzmCa82X3YGgCiVvueZy",
+	"S5bl2/q1f6Frppr1YT1LxliNAkKBFmhk89zYbTjs9eXly11unjaN42+IWwFFzKF/n61XYWKsfGH1Cvli",
+	"ovV8koTuKLxIqL0rCHVhglQbIEy8WGACM6iADLIu2OYica1+qb9FRaQa3ABF5HT/vcco8G9sVor9WXdb",
+	"CG9fPOb4Ewa/dOYS1/M9JKt544oqfxH+cVA3kTu/7QnG+9my4ZHJZw7EpxluGhwmVlimgchfQi5RQp1U",
+	"fU9qL3k4R8TgcdMck1emgcFDc5d0iuoy122Rp98amX1TIaoBXe0YmNogJ6tr3HYlob8CzRqcgNdsBQ5I",
+	"uzRK5qTIqWCuKrGZU1FfMlIAbNyCQSRkvkLlpqplDPWNSSqLFXoWmw1yYeWoSFwcDvXwvnZU8++sxgBm",
+	"dG7VA7xC8ZYf7yOKyFWh8YZ7MCGisRAMiNTQa6qZgxnWRqr72pUQC6B9p+20jSq1QQBVog31MZmY5w2o",
+	"x3juuYZX3Kj1jS9Sgr+A/9pLFPg4Hml+AUP6t5vvC7r5SiVIJpfiYK4+reddHqPaTIHSywHPcWVy2MO6",
+	"4bARR84F/HlE5ULxW2oQ2rUKlPhBe4ntfqsZFPyMr+cF1Hm164mVNv/lTMK4AEF0QdMHOlQXi8ViH2J1",
+	"v79YPB9m4hk7hgnJHG+LEJTGQNDk/Qi/xPKaXbZ4xcC2quWCEQmxJ93XJ3oKKdgAywKU4FUdEkVzOw10",
+	"61Bfw5Rm0ur/UpGiVM65t4jb+zfqgepv8izGa6F+GXTw2lCmSqGrmNpqszKJMXAQxbQX8kFIDtjFbhHX",
+	"F4Dz6XGgo4wJGPdgsN744sJRkiCLAQL53l+8jig057bneyHY9Vdo/huAWL6zLAZMG7SZm+mACg9OKXDK",
+	"212vb+3jr7qdj2LkW+Nzu/S3fSgoL2ntSImAUR94U4qZsrdW65n9SSpUSx1fUaWwiiPqkpQLpsbkjfQo",
+	"J3g7AUATy54Ce59Vc6iGDQ6isgBdD3Lw7EWxeabf49j2rIee7lUecGNss0bg7AOqwTI2472IY5h3H6gX",
+	"2Nv1KszFb6j8P9jdyRnW9B5GNUVezvg2F4l757tPpcGJHDyZxq3pXlBlXFtfFVAGl+07xZIpKuK9J4zM",
+	"3ldh33T9JcBj+q7ml8WN2cfWHMC3BqP6CkkT2PFXBIoZeOZCducK9m5z2eNL3/+FhDM5/I3kVmyXKyks",
+	"Kx7dq697N1Vl477Ly6mm5PveTntfh71T+Re5n/ouaJOqv9hFtY9dOkgUiB3W17iqsOeveVcNPILtDPDY",
+	"Fw3oDAHx73yTB9UN7ndX9OBgZip7C5VKWbW2o9LCPU7u7zTnGVRaq+sRnjl0jgLHZNV3e/3UBvcxORek",
+	"FO4E1yNb0BuGOEM4xPjR3svGHuBsu3F9jcPtuj7s6bat40n2+0V9RF5fkup/tI9vHWG12zg96f2bINq7",
+	"xo08XEyx3wNCa6rwAVaa3mLGf0+y6Kil3E4lSHhb1Jgmt/3Xij9uzv3gCpDfkNY44/vpPps7f/zJ/fW5",
+	"jzTwe8WodqYAAGYvqJnXuOw1+2se8UbB269VveBLyRq/1aJF4mIyl1RbLtCIBzvc/h9nfDptjy01kImb",
+	"ZSxLKvBFq1NUBeCnnOWIx2j/SNAJb+871wFkScELEDumDQKSYIRZLOt/Ov3GyS6J6WEYJumEdrOUT+2M",
+	"HW1gIIVgDiSwtXgIrs/om6J/ux+Hza2x9MeUJtfMLBkTdvEqfvhlToALIOlCr6CpyVf1+UzqAGm+oDOG",
+	"wQ5QmgVecZVdIUYaQg604YA1qRgLK5bCGH/Q/ktQ1lmqmNGxYEoY5b958pcQ2KmAyCfPwyqRXQq2B3Hd",
+	"7XEH1izGSACqZjwc6dI18S3q6Ti2w+ICQ+pt00byg/aHZ39bdPwJ/+hnPgbbsIlZDxQDHmdkh60Yl+2g",
+	"YjZ28dVMy9RtUH97chzKlAOAqTsfCRaLVmUOyI0zJuzS4oVbMBVW97fsOKVCyBoiPR4D8rY0X2M3DlD7",
+	"Drr4Cro0dnxgTg1oEcNIKjjy/yxZyVp58G9Th/RSRziuZOndUpiaSSZzbi/l1SSp058QQY8u1uAKzgCs",
+	"BkF+Acocus8S4sKW7OX/QQC+iAMPl0sip4ZV4E9WL4BikEaSTGKoagShz/Ldv8PUNmg3JnWyRlGT4Jan",
+	"d6+ZmJn56OzRyWZ1rJZaWw458b7NuGVttBQrKfa92RVgXw4MnSERcSghHJNApPKaSamE3q3qhWIzbvds",
+	"C6TxRf3ad+/7dnNZHdz2U6/tXiKy6ua+quPbL9936vlWISXf0/d9gKXYP5l/Ce/3gEX9sgFa+9mh/Utv",
+	"flxfQX7zXX9F1/fwMxiwQV+mtbsGsX/pu7+tfFXYQ19Wfln3clXVpXS/4kXlVu47vad0TcH3vKX2vw57",
+	"p+4vcUf1XtAve0PtZXcOYV6AYX0V+wL0/BWvp6FHr53xHeP3LYaIn3huWIAs5z7+QZOCGsMUwDEUXAiW",
+	"VflQc9riXgtuvXd0di+f/lpBKaqqgmaGztp8XJpRlc7bLAQPTv8aNRG0V2Kze3O9CiOfYr2CChwvMz5C",
+	"G80oGTFRLiAxyf/gfSEfo2P63iSEd3R2UOnAkhOhcAeDRJDOpdQs8AerWsgeLCfo7eEql/6lgzIdffBw",
+	"kHeu7hRWCDviglwrubSSTVID8IAstB4j0lqWqg2J7pK5kHtfCiyV8oazMflDSTEDxz1Cl8I/K1yMGXcR",
+	"bRpf0EumvLEJi57wRWu5JLeEo0PdR9D61ymaFK8ad+krvY2S0ZzRDBjtJ7v2R89guVukB5xJQl4aU/wm",
+	"8tU4ZgytQal2JjyWloqb1ejsz48N2zqfQcYtCNxwqCty6FcRrSivc55Gz/Gxc4914Z6gqPsMXwyJZpuo",
+	"7dZblqb/gr+4K7hijbNwqOVuLjCOckhduWoNP/Hs8/YFrFdu6D3fOz99T7rNC8ChQtZXDXrQyuj50Vxq",
+	"c3TDVu2hHHbZKzQrLhAqc8rFjKlCcWEQCIILIwM8vDcyYxOIwSaUFExp4JViytWiBcT3gtHs8vLlSwkV",
+	"XA/F7bCDLy561/M6mKlB3wSYmFOpQL+/vHxJ7A6TG7ZKiJHEtkgV2wXc2TC66BYo3sEb371lyE7j4GYh",
+	"WM1umxBNU1n2cDVBU1/VImRX7Ds1BxlHs1sWfasxaM9LsF9q/hJmoJ4L+WWNQPfflf3fQXZMX8H8Y7v9",
+	"irafYecs5G7yhm1RZN/hK4dcPNvDF1Fiz9++IsbPZ2c99R0kuMWVkKcBMiDXRM9tt5At16KAeqC/gxwG",
+	"2/bXUT6DrrP9gwS2KIkIGRhsM4hqiP+D8Ld5EyGzn56IFNNTw9kVuPFL6zcOx9KpONWKDVRyQKDpZB/v",
+	"4Y3vXmy10zi42Iri4S5i6yZnh7a+qtxql+w7lVtLR7T3lVv3vAT7JecvIbcOXcgvI7jef1v2f1fbMX0F",
+	"wdV2+xUF12H0EbA37wzryBb9PcgdOtDqfRHkhzXowuuS51mva7opKX0aeTvm2Z8f7bXqsL7//GhJWkPR",
+	"DjwIpcpHZ6NjIHXXS8xsCQCYwpu2fdKgHc2mjxSrVtld1CRjU5TC3Cfe67b5FcgOeCE5Bcf34slk85tf",
+	"0UgX4HRmDYjkIDBcRwcqScaxYl4CIfIY/Q5uQygrEc41s2LHRhsXiNlLUllwzAoKUFPct+GgPn/8/L8C",
+	"AAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -52,6 +52,9 @@ type Config struct {
 	Usage     *usage.Usage
 	// Logs asks nodes for services' logs; nil answers that nobody can.
 	Logs ServiceLogs
+	// Upgrade has a node's agent replaced by one from an image; nil answers that
+	// nobody can.
+	Upgrade func(ctx context.Context, node controlplane.NodeID, image string) error
 	// Describe asks a node for all it knows of a deployment; nil answers that
 	// nobody can.
 	Describe func(ctx context.Context, node controlplane.NodeID,

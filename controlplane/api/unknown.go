@@ -66,3 +66,21 @@ func (s *server) RecoverNode(
 	}
 	return RecoverNode204Response{}, nil
 }
+
+func (s *server) UpgradeNode(
+	ctx context.Context, r UpgradeNodeRequestObject,
+) (UpgradeNodeResponseObject, error) {
+	image := s.agentImage()
+	err := s.Catalog.UpgradeNode(ctx, actorOf(ctx), r.Name, image,
+		func(id controlplane.NodeID) error {
+			if s.Upgrade == nil {
+				return &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
+					Message: "this process does not speak with nodes"}
+			}
+			return s.Upgrade(ctx, id, image)
+		})
+	if err != nil {
+		return nil, err
+	}
+	return UpgradeNode202JSONResponse{Image: image}, nil
+}

@@ -579,7 +579,7 @@ type DeploymentCreate struct {
 	// Name A DNS label of at most 40 characters.
 	Name Name `json:"name"`
 
-	// Priority In the queue, lower ones come first; none waits for ever.
+	// Priority In the queue, lower ones come first; none waits for ever. 128 without.
 	Priority *int `json:"priority,omitempty"`
 
 	// Project A DNS label of at most 40 characters.
@@ -1049,6 +1049,12 @@ type NodeStaying struct {
 	Name      string           `json:"name"`
 	Project   string           `json:"project"`
 	Status    DeploymentStatus `json:"status"`
+}
+
+// NodeUpgrade defines model for NodeUpgrade.
+type NodeUpgrade struct {
+	// Image What the new agent is made from.
+	Image string `json:"image"`
 }
 
 // NodeVitals defines model for NodeVitals.
@@ -2771,6 +2777,13 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 	PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// UpgradeNode Replace the node's agent by one of the control plane's release
+	//
+	// For agents that run in a container. No service is restarted; an agent that does not come up is taken back.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/upgrade (the `UpgradeNode` operationId).
+	UpgradeNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListPlugins All plugins the caller may see
 	//
 	// Corresponds with GET /api/v1/plugins (the `ListPlugins` operationId).
@@ -4234,6 +4247,23 @@ func (c *Client) AdoptDeployment(ctx context.Context, name InName, id InId, reqE
 // Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 func (c *Client) PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPurgeDeploymentRequest(c.Server, name, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpgradeNode Replace the node's agent by one of the control plane's release
+//
+// For agents that run in a container. No service is restarted; an agent that does not come up is taken back.
+//
+// Corresponds with POST /api/v1/nodes/{name}/upgrade (the `UpgradeNode` operationId).
+func (c *Client) UpgradeNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpgradeNodeRequest(c.Server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -7881,6 +7911,40 @@ func NewPurgeDeploymentRequest(server string, name InName, id InId) (*http.Reque
 	return req, nil
 }
 
+// NewUpgradeNodeRequest constructs an http.Request for the UpgradeNode method
+func NewUpgradeNodeRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/upgrade", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListPluginsRequest constructs an http.Request for the ListPlugins method
 func NewListPluginsRequest(server string, params *ListPluginsParams) (*http.Request, error) {
 	var err error
@@ -10511,6 +10575,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 	PurgeDeploymentWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*PurgeDeploymentResponse, error)
+
+	// UpgradeNodeWithResponse Replace the node's agent by one of the control plane's release
+	//
+	// For agents that run in a container. No service is restarted; an agent that does not come up is taken back.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/upgrade (the `UpgradeNode` operationId).
+	UpgradeNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*UpgradeNodeResponse, error)
 
 	// ListPluginsWithResponse All plugins the caller may see
 	//
@@ -13449,6 +13522,54 @@ func (r PurgeDeploymentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PurgeDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpgradeNodeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *NodeUpgrade
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r UpgradeNodeResponse) GetJSON202() *NodeUpgrade {
+	return r.JSON202
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpgradeNodeResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpgradeNodeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpgradeNodeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpgradeNodeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpgradeNodeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16463,6 +16584,21 @@ func (c *ClientWithResponses) PurgeDeploymentWithResponse(ctx context.Context, n
 	return ParsePurgeDeploymentResponse(rsp)
 }
 
+// UpgradeNodeWithResponse Replace the node's agent by one of the control plane's release
+//
+// For agents that run in a container. No service is restarted; an agent that does not come up is taken back.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/upgrade (the `UpgradeNode` operationId).
+func (c *ClientWithResponses) UpgradeNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*UpgradeNodeResponse, error) {
+	rsp, err := c.UpgradeNode(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpgradeNodeResponse(rsp)
+}
+
 // ListPluginsWithResponse All plugins the caller may see
 //
 // Returns a wrapper object for the known response body format(s).
@@ -18969,6 +19105,39 @@ func ParsePurgeDeploymentResponse(rsp *http.Response) (*PurgeDeploymentResponse,
 	switch {
 	case rsp.StatusCode == 204:
 		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpgradeNodeResponse parses an HTTP response from a UpgradeNodeWithResponse call
+func ParseUpgradeNodeResponse(rsp *http.Response) (*UpgradeNodeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpgradeNodeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest NodeUpgrade
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem

@@ -100,6 +100,9 @@ func (f *Fleet) reach(
 		// It may still hold a token that was revoked while it was away.
 		f.tryDeliver(ctx, b.Link, b.Epoch)
 	}
+	if other, ok := errors.AsType[*wire.IncompatibleError](err); ok {
+		return b, nil, f.noteIncompatible(ctx, b.Link, b.Epoch, other)
+	}
 	if err != nil {
 		return b, nil, f.note(ctx, id, err)
 	}
@@ -132,7 +135,6 @@ func (f *Fleet) note(ctx context.Context, id controlplane.NodeID, why error) err
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	var untrusted *wire.UntrustedError
-	var incompatible *wire.IncompatibleError
 	var err error
 	switch {
 	case errors.As(why, &untrusted) && !examined(untrusted):
@@ -140,10 +142,6 @@ func (f *Fleet) note(ctx context.Context, id controlplane.NodeID, why error) err
 			"prove the token; trying again")
 	case errors.As(why, &untrusted):
 		err = f.Nodes.Untrusted(ctx, id, hex(untrusted.Got), untrusted.ProofValid)
-	case errors.As(why, &incompatible):
-		err = f.Nodes.Incompatible(ctx, id, string(incompatible.Theirs), fmt.Sprintf(
-			"it runs %s, the control plane %s: run the same release on both",
-			incompatible.Theirs, incompatible.Ours))
 	case stopped || errors.Is(why, errElsewhere):
 		// We stop, or are not the one to speak of it any more. The node is as
 		// online as before: its ingress goes on, and who commands it next, in a

@@ -90,6 +90,9 @@ type Nodes interface {
 	Offline(ctx context.Context, id controlplane.NodeID, detail string) error
 	Untrusted(ctx context.Context, id controlplane.NodeID, got string, proofValid bool) error
 	Incompatible(ctx context.Context, id controlplane.NodeID, build, detail string) error
+	// Introduced notes what an agent of another release says of itself.
+	Introduced(ctx context.Context, id controlplane.NodeID, build string,
+		inventory controlplane.Inventory) error
 	// Revoked gives the tokens that Link.Refuse names, for reaching an agent that
 	// still uses one of them.
 	Revoked(ctx context.Context, id controlplane.NodeID) ([]Credential, error)

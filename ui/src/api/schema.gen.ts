@@ -864,6 +864,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{name}/upgrade": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the node's agent by one of the control plane's release
+         * @description For agents that run in a container. No service is restarted; an agent that does not come up is taken back.
+         */
+        post: operations["upgradeNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{name}/recover": {
         parameters: {
             query?: never;
@@ -2055,6 +2075,10 @@ export interface components {
              */
             deadline?: string;
         };
+        NodeUpgrade: {
+            /** @description What the new agent is made from. */
+            image: string;
+        };
         UnknownDeploymentList: {
             items: components["schemas"]["UnknownDeployment"][];
         };
@@ -2282,11 +2306,8 @@ export interface components {
             };
             /** @description Queue it when no node has room, or none has a run to spare; without it, the answer is a refusal then. */
             wait?: boolean;
-            /**
-             * @description In the queue, lower ones come first; none waits for ever.
-             * @default 128
-             */
-            priority: number;
+            /** @description In the queue, lower ones come first; none waits for ever. 128 without. */
+            priority?: number;
             /** @description How long it may wait before it fails; without it, for ever. */
             deadline_seconds?: number;
         };
@@ -4379,6 +4400,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    upgradeNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent is being replaced. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeUpgrade"];
+                };
             };
             default: components["responses"]["Problem"];
         };

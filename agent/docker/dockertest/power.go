@@ -1,0 +1,126 @@
+package dockertest
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+// Terminate ends the engine as an upgrade of it would, with SIGTERM. Its
+// containers end with it.
+func (d *Daemon) Terminate() {
+	d.t.Helper()
+	d.signal(syscall.SIGTERM)
+	timer := time.AfterFunc(time.Minute, func() { _ = d.engine.Process.Kill() })
+	defer timer.Stop()
+	_ = d.engine.Wait() // how it ended is its own business
+	d.engine = nil
+}
+
+// PowerOff ends the engine, its containerd and everything that they started, all
+// at once and without a word, and takes what a machine keeps in memory: mounts,
+// bridges, and the state below the execution roots.
+func (d *Daemon) PowerOff() {
+	d.t.Helper()
+	containers := d.processes()
+	d.Kill()
+	_ = d.containerd.Process.Kill()
+	_ = d.containerd.Wait()
+	d.containerd = nil
+	// The shims first: they would tell of their containers' ends.
+	for _, pid := range append(d.shims(), containers...) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	for range 8 {
+		if d.unmount() == 0 {
+			break
+		}
+	}
+	d.removeBridges()
+	for _, volatile := range []string{"exec", "state", "containerd.sock", "docker.sock"} {
+		if err := os.RemoveAll(filepath.Join(d.Root, volatile)); err != nil {
+			d.t.Fatalf("power off: %v", err)
+		}
+	}
+}
+
+// PowerOn starts all of it again.
+func (d *Daemon) PowerOn() {
+	d.t.Helper()
+	d.startContainerd()
+	d.Start()
+}
+
+// processes are the first ones of each container that runs.
+func (d *Daemon) processes() (pids []int) {
+	d.t.Helper()
+	api := Client(d.t, d.Host)
+	list, err := api.ContainerList(d.t.Context(), client.ContainerListOptions{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, c := range list.Items {
+		r, err := api.ContainerInspect(d.t.Context(), c.ID, client.ContainerInspectOptions{})
+		if err == nil && r.Container.State != nil && r.Container.State.Pid > 1 {
+			pids = append(pids, r.Container.State.Pid)
+		}
+	}
+	return pids
+}
+
+// shims are the processes between containerd and containers. They name the
+// socket of their containerd, which is in a folder that is ours alone.
+func (d *Daemon) shims() (pids []int) {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range commands {
+		line, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(line), "containerd-shim") ||
+			!strings.Contains(string(line), d.Root+"/") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// unmount takes down what is mounted below the root, and says how much it was.
+func (d *Daemon) unmount() (n int) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) > 4 && strings.HasPrefix(fields[4], d.Root+"/") &&
+			syscall.Unmount(fields[4], syscall.MNT_DETACH) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// removeBridges takes the engine's networks out of its namespace.
+func (d *Daemon) removeBridges() {
+	out, err := exec.Command("ip", "-n", d.namespace, "-o", "link", "show", "type",
+		"bridge").Output()
+	if err != nil {
+		d.t.Fatalf("list bridges: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			name := strings.TrimSuffix(fields[1], ":")
+			_ = exec.Command("ip", "-n", d.namespace, "link", "del", name).Run()
+		}
+	}
+}

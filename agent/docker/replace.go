@@ -1,0 +1,271 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/wire"
+)
+
+const (
+	// aliveFor is how long a new agent has to run before the old one goes.
+	aliveFor = 10 * time.Second
+	// stopWithin is what the old agent has to end by itself.
+	stopWithin = 30
+	// helperSocket is where the helper finds the engine.
+	helperSocket = "/var/run/docker.sock"
+	previous     = "-previous"
+)
+
+var _ agent.Replacer = (*Docker)(nil)
+
+// Replaceable implements agent.Replacer.
+func (d *Docker) Replaceable(ctx context.Context) error {
+	_, err := d.self(ctx)
+	return err
+}
+
+// self inspects the container that we run in.
+func (d *Docker) self(ctx context.Context) (container.InspectResponse, error) {
+	id, err := ownContainer("/proc/self/mountinfo")
+	if err != nil {
+		return container.InspectResponse{}, err
+	}
+	if id == "" {
+		return container.InspectResponse{}, agent.ErrNotReplaceable
+	}
+	r, err := d.inspect(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return r, agent.ErrNotReplaceable
+	}
+	if err == nil && r.HostConfig != nil && r.HostConfig.AutoRemove {
+		err = errors.New("the agent's container was started with --rm, so there would be no way " +
+			"back: start it with --restart always instead")
+	}
+	return r, err
+}
+
+// Replace implements agent.Replacer. A container cannot replace itself: it ends
+// when it is stopped. So a helper does it, made from the new image, which proves
+// on the way that this image runs here.
+func (d *Docker) Replace(ctx context.Context, image string, auth *wire.RegistryAuth) error {
+	self, err := d.self(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.ensureAgentImage(ctx, image, auth); err != nil {
+		return err
+	}
+	socket := engineSocket(self)
+	if socket == "" {
+		return errors.New("the engine's socket is not mounted into the agent's container")
+	}
+	ctx, cancel := context.WithTimeout(ctx, actTime)
+	defer cancel()
+	name := strings.TrimPrefix(self.Name, "/") + "-upgrade"
+	// One that is left from an upgrade that was cut off is done, or never will be.
+	_, err = d.api.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true})
+	if err != nil && !gone(err) {
+		return fmt.Errorf("remove an earlier helper: %w", acted(err))
+	}
+	made, err := d.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name,
+		Config: &container.Config{Image: image, User: "0:0",
+			Entrypoint: []string{"/app/nullops"},
+			Cmd:        []string{"agent-replace", self.ID, image}},
+		HostConfig: &container.HostConfig{AutoRemove: true, NetworkMode: "none",
+			Mounts: []mount.Mount{{Type: mount.TypeBind, Source: socket, Target: helperSocket}}}})
+	if err != nil {
+		return fmt.Errorf("create the helper: %w", acted(err))
+	}
+	if _, err := d.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("start the helper: %w", acted(err))
+	}
+	return nil
+}
+
+// ensureAgentImage pulls the image unless it is here, by whatever means.
+func (d *Docker) ensureAgentImage(
+	ctx context.Context, image string, auth *wire.RegistryAuth,
+) error {
+	if _, err := d.api.ImageInspect(ctx, image); err == nil {
+		return nil
+	} else if !errdefs.IsNotFound(err) {
+		return fmt.Errorf("image %s: %w", image, asked(err))
+	}
+	header, err := authHeader(auth)
+	if err != nil {
+		return fmt.Errorf("pull %s: %w", image, err)
+	}
+	if err := d.pull(ctx, image, header, func(agent.PullProgress) {}); err != nil {
+		return fmt.Errorf("pull %s: %w", image, err)
+	}
+	return nil
+}
+
+// engineSocket is where the engine's socket is on the machine.
+func engineSocket(self container.InspectResponse) string {
+	for _, m := range self.Mounts {
+		if strings.HasSuffix(m.Destination, "/docker.sock") {
+			return m.Source
+		}
+	}
+	return ""
+}
+
+// ReplaceAgent is the helper's work: it puts a container of the image into the
+// place of the agent's, with the same name, mounts, ports and settings. One that
+// does not stay up is taken away again, and the old one goes on.
+func ReplaceAgent(ctx context.Context, host, id, image string) error {
+	api, err := client.New(client.WithHost(host), client.WithUserAgent("nullops-agent"))
+	if err != nil {
+		return fmt.Errorf("docker host %q: %w", host, err)
+	}
+	defer func() { _ = api.Close() }()
+	if _, err := api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return fmt.Errorf("ask docker at %s: %w", host, unavailable(err))
+	}
+	r, err := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err != nil {
+		return fmt.Errorf("inspect the agent's container: %w", err)
+	}
+	u := upgrade{api: api, old: r.Container, image: image,
+		name: strings.TrimPrefix(r.Container.Name, "/")}
+	return u.run(ctx)
+}
+
+// upgrade is one replacement under way.
+type upgrade struct {
+	api         *client.Client
+	old         container.InspectResponse
+	name, image string
+}
+
+func (u upgrade) run(ctx context.Context) error {
+	// The name and the port are the old one's until it has ended.
+	_, _ = u.api.ContainerRemove(ctx, u.name+previous, client.ContainerRemoveOptions{Force: true})
+	within := stopWithin
+	_, err := u.api.ContainerStop(ctx, u.old.ID, client.ContainerStopOptions{Timeout: &within})
+	if err != nil {
+		return fmt.Errorf("stop the old agent: %w", err)
+	}
+	_, err = u.api.ContainerRename(ctx, u.old.ID,
+		client.ContainerRenameOptions{NewName: u.name + previous})
+	if err != nil {
+		return errors.Join(fmt.Errorf("rename the old agent: %w", err), u.restart(ctx))
+	}
+	if err := u.startNew(ctx); err != nil {
+		return errors.Join(err, u.back(context.WithoutCancel(ctx)))
+	}
+	_, err = u.api.ContainerRemove(ctx, u.old.ID, client.ContainerRemoveOptions{})
+	return err
+}
+
+func (u upgrade) startNew(ctx context.Context) error {
+	config, err := u.config(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := u.api.ContainerCreate(ctx, client.ContainerCreateOptions{Name: u.name,
+		Config: config, HostConfig: u.old.HostConfig, NetworkingConfig: u.networks()})
+	if err != nil {
+		return fmt.Errorf("create the new agent: %w", err)
+	}
+	if _, err := u.api.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("start the new agent: %w", err)
+	}
+	return u.staysUp(ctx, made.ID)
+}
+
+// staysUp sees to it that the new agent has not ended within a while, be it that
+// the engine started it again.
+func (u upgrade) staysUp(ctx context.Context, id string) error {
+	until := time.Now().Add(aliveFor)
+	for time.Now().Before(until) {
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+		r, err := u.api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+		if err != nil {
+			return fmt.Errorf("look after the new agent: %w", err)
+		}
+		if s := r.Container.State; s == nil || !s.Running || r.Container.RestartCount > 0 {
+			return fmt.Errorf("the new agent, from %s, did not stay up", u.image)
+		}
+	}
+	return nil
+}
+
+// back takes the new agent away, and lets the old one go on.
+func (u upgrade) back(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_, err := u.api.ContainerRemove(ctx, u.name, client.ContainerRemoveOptions{Force: true})
+	if err != nil && !gone(err) {
+		return fmt.Errorf("remove the new agent: %w", err)
+	}
+	_, err = u.api.ContainerRename(ctx, u.old.ID, client.ContainerRenameOptions{NewName: u.name})
+	return errors.Join(err, u.restart(ctx))
+}
+
+func (u upgrade) restart(ctx context.Context) error {
+	_, err := u.api.ContainerStart(ctx, u.old.ID, client.ContainerStartOptions{})
+	if err != nil {
+		return fmt.Errorf("start the old agent again: %w", err)
+	}
+	return nil
+}
+
+// config is the old container's, except for what it had from its image: that
+// comes from the new one.
+func (u upgrade) config(ctx context.Context) (*container.Config, error) {
+	config := *u.old.Config
+	config.Image = u.image
+	if strings.HasPrefix(u.old.ID, config.Hostname) {
+		config.Hostname = ""
+	}
+	r, err := u.api.ImageInspect(ctx, u.old.Image)
+	if err != nil {
+		return nil, fmt.Errorf("inspect the old agent's image: %w", err)
+	}
+	if from := r.Config; from != nil {
+		config.Env = slices.DeleteFunc(slices.Clone(config.Env), func(e string) bool {
+			return slices.Contains(from.Env, e)
+		})
+		if slices.Equal(config.Entrypoint, from.Entrypoint) {
+			config.Entrypoint = nil
+		}
+		if slices.Equal(config.Cmd, from.Cmd) {
+			config.Cmd = nil
+		}
+	}
+	return &config, nil
+}
+
+// networks are those that the old container was on, under its names there.
+func (u upgrade) networks() *network.NetworkingConfig {
+	if u.old.NetworkSettings == nil || u.old.HostConfig.NetworkMode.IsHost() {
+		return nil
+	}
+	all := map[string]*network.EndpointSettings{}
+	for name, e := range u.old.NetworkSettings.Networks {
+		if name == network.NetworkBridge {
+			continue
+		}
+		aliases := slices.DeleteFunc(slices.Clone(e.Aliases), func(a string) bool {
+			return strings.HasPrefix(u.old.ID, a)
+		})
+		all[name] = &network.EndpointSettings{Aliases: aliases, IPAMConfig: e.IPAMConfig}
+	}
+	return &network.NetworkingConfig{EndpointsConfig: all}
+}

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Two things an agent does for a control plane of another release, as long as
+// they agree on the protocol: it says what it is, and lets itself be replaced.
+const (
+	PathInventory = "/v1/inventory"
+	PathUpgrade   = "/v1/upgrade"
+)
+
+// Introduction answers PathInventory.
+type Introduction struct {
+	Build     string    `json:"build"`
+	Inventory Inventory `json:"inventory"`
+	// Replaceable says that the agent can put another release in its place. How
+	// to upgrade one that cannot is in Remedy.
+	Replaceable bool   `json:"replaceable"`
+	Remedy      string `json:"remedy,omitempty"`
+}
+
+// Upgrade is posted to PathUpgrade. The agent answers before it is replaced.
+type Upgrade struct {
+	Image string        `json:"image"`
+	Auth  *RegistryAuth `json:"auth,omitempty"`
+}
+
+// DecodeIntroduction reads one answer.
+func DecodeIntroduction(r io.Reader) (i Introduction, err error) {
+	if err := json.NewDecoder(io.LimitReader(r, MaxMessage)).Decode(&i); err != nil {
+		return i, fmt.Errorf("read what the agent is: %w", err)
+	}
+	return i, nil
+}
+
+// DecodeUpgrade reads one request.
+func DecodeUpgrade(r io.Reader) (u Upgrade, err error) {
+	d := json.NewDecoder(io.LimitReader(r, 64<<10))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&u); err != nil {
+		return u, fmt.Errorf("read the upgrade: %w", err)
+	}
+	if u.Image == "" || len(u.Image) > 512 {
+		return u, errors.New("image is missing or too long: name the agent's new one")
+	}
+	return u, nil
+}
+
+// maintainable reports whether a proven peer that was told that its release is
+// another one may stay for PathInventory and PathUpgrade.
+func maintainable(err error, p Peer) bool {
+	return errors.Is(err, ErrIncompatible) && p.NodeID != "" && p.Protocol == Protocol
+}
