@@ -92,6 +92,27 @@ func TestApproval_AskedAndAnsweredOnce(t *testing.T) {
 	}
 }
 
+// After a cancel nobody answers, also while the node has not heard of it.
+func TestApproval_NotAfterACancel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.asks()
+	root := w.token("root")
+	d := w.asked(root, string(w.deploy("first").ID))
+	if a := w.call("DELETE", "/api/v1/deployments/"+string(d.ID), root, nil); a.status != 202 {
+		t.Fatalf("cancel: %d %s", a.status, a.body)
+	}
+	if q := w.shown(root, string(d.ID)).Question; q != nil {
+		t.Errorf("it still asks %+v", q)
+	}
+	// promise: B-37
+	if a := w.call("POST", answerAt(d), root, map[string]any{"approved": false}); a.status !=
+		http.StatusConflict || a.field("code") != "not_waiting" {
+		t.Errorf("answered after the cancel: %d %s", a.status, a.body)
+	}
+}
+
 // answersTo holds what the node is told to the fields that were given.
 func (w *world) answersTo(d controlplane.Deployment, want map[string]any) {
 	w.t.Helper()

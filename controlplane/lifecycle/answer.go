@@ -69,6 +69,13 @@ func answer(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if !q.Open() {
 		return closed(q)
 	}
+	if d.Status != controlplane.Applying || d.RunID != q.RunID {
+		// Its node has not heard of the end yet; people have decided it.
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "not_waiting",
+			Message: fmt.Sprintf("step %s waits for no answer any more: deployment %s is %s",
+				q.Step, d.Name, d.Status),
+			Remedy: "There is nothing to answer."}
+	}
 	fields, problems := a.Answers(r.Approved, r.Fields)
 	if len(problems) > 0 {
 		return wrongFields(problems)
