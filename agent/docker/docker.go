@@ -69,6 +69,8 @@ type Docker struct {
 	usage  usage
 	// lives counts connections to the engine's events.
 	lives atomic.Int64
+	// turns counts isolation probes, which look at other deployments each time.
+	turns atomic.Int64
 }
 
 var (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -25,7 +24,7 @@ const (
 	// engine that starts puts its rules up one by one.
 	probeTries = 3
 	probePause = time.Second
-	// probeGates is how many deployments a probe looks at, chosen by chance, and
+	// probeGates is how many deployments a probe looks at, others each time, and
 	// listenSeconds how long their gates listen for it.
 	probeGates    = 4
 	listenSeconds = "60"
@@ -123,7 +122,9 @@ func (d *Docker) anyReach(ctx context.Context, tries [][2]probeEnd) (bool, error
 
 // reachAll makes all tries at once, since each that is not reached takes its
 // whole time, and returns those that were.
-func (d *Docker) reachAll(ctx context.Context, tries [][2]probeEnd) (open [][2]probeEnd, err error) {
+func (d *Docker) reachAll(
+	ctx context.Context, tries [][2]probeEnd,
+) (open [][2]probeEnd, err error) {
 	reached := make([]bool, len(tries))
 	var group errgroup.Group
 	for i, t := range tries {
@@ -153,8 +154,9 @@ func (d *Docker) gateEnds(ctx context.Context) (ends []probeEnd, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("list gates: %w", unavailable(err))
 	}
-	rand.Shuffle(len(r.Items), func(i, j int) { r.Items[i], r.Items[j] = r.Items[j], r.Items[i] })
-	for _, c := range r.Items[:min(len(r.Items), probeGates)] {
+	from := int(d.turns.Add(1)-1) * probeGates
+	for i := range min(len(r.Items), probeGates) {
+		c := r.Items[(from+i)%len(r.Items)]
 		end := probeEnd{name: "a deployment's gate", id: c.ID, address: addressOf(c.NetworkSettings)}
 		// One whose deployment is removed in between is no end, and no error.
 		if d.exec(ctx, end, "listen", probePort, listenSeconds) != nil {

@@ -41,7 +41,7 @@ func usageQuery(from, to *time.Time, width *MetricsResolution) usage.Query {
 
 func widths() map[MetricsResolution]time.Duration {
 	return map[MetricsResolution]time.Duration{MetricsResolutionRaw: usage.Raw,
-		MetricsResolutionMinute: usage.Minute, MetricsResolutionHour: usage.Hour}
+		MetricsResolutionMinute: usage.Minutely, MetricsResolutionHour: usage.Hourly}
 }
 
 // metrics makes curves of rows, which come by step and time.

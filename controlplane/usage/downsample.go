@@ -11,9 +11,9 @@ import (
 
 // The widths that are kept.
 const (
-	Raw    time.Duration = 0
-	Minute               = time.Minute
-	Hour                 = time.Hour
+	Raw      time.Duration = 0
+	Minutely               = time.Minute
+	Hourly                 = time.Hour
 )
 
 // key is what a row is about.

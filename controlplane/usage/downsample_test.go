@@ -36,9 +36,9 @@ func TestDownsample_KeepsSumsAndPeaks(t *testing.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "n") {
 			all = append(all, genUse(t, start))
 		}
-		minutes := usage.Downsample(all, usage.Minute)
-		hours := usage.Downsample(all, usage.Hour)
-		if diff := cmp.Diff(hours, usage.Downsample(minutes, usage.Hour), near); diff != "" {
+		minutes := usage.Downsample(all, usage.Minutely)
+		hours := usage.Downsample(all, usage.Hourly)
+		if diff := cmp.Diff(hours, usage.Downsample(minutes, usage.Hourly), near); diff != "" {
 			t.Fatalf("by way of minutes:\n%s", diff)
 		}
 		count, cpu, peak := 0, 0.0, 0.0
@@ -49,7 +49,7 @@ func TestDownsample_KeepsSumsAndPeaks(t *testing.T) {
 		for _, u := range minutes {
 			count, cpu = count-u.Count, cpu-u.CPU
 			k := [3]string{u.Subject, string(u.Step), u.At.String()}
-			if seen[k] || u.At.Second() != 0 || u.Width != usage.Minute || u.CPUMax > peak {
+			if seen[k] || u.At.Second() != 0 || u.Width != usage.Minutely || u.CPUMax > peak {
 				t.Fatalf("minute %+v", u)
 			}
 			seen[k] = true

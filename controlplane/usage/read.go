@@ -114,7 +114,7 @@ func finest(from time.Time, span time.Duration, now time.Time) time.Duration {
 	case span <= time.Hour && kept(rules[0]):
 		return Raw
 	case span <= 12*time.Hour && kept(rules[1]):
-		return Minute
+		return Minutely
 	}
-	return Hour
+	return Hourly
 }

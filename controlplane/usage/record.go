@@ -175,7 +175,7 @@ func rows(items []controlplane.UseItem) []controlplane.Use {
 			raw = append(raw, item.All...)
 		}
 	}
-	return slices.Concat(Downsample(raw, Raw), Downsample(all, Minute), Downsample(all, Hour))
+	return slices.Concat(Downsample(raw, Raw), Downsample(all, Minutely), Downsample(all, Hourly))
 }
 
 // stride is every how manieth measurement can be written when so many are there.

@@ -17,7 +17,7 @@ type Rule struct {
 // Rules are the finest first. Single measurements are kept for longer than an
 // agent keeps what it could not send, which is an hour.
 func Rules() []Rule {
-	return []Rule{{Raw, 2 * time.Hour}, {Minute, 48 * time.Hour}, {Hour, 92 * 24 * time.Hour}}
+	return []Rule{{Raw, 2 * time.Hour}, {Minutely, 48 * time.Hour}, {Hourly, 92 * 24 * time.Hour}}
 }
 
 // Cutoff is when the oldest row that is kept may begin.

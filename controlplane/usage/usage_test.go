@@ -17,7 +17,6 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/usage"
-	"github.com/nullops/nullops/pipeline"
 )
 
 // rig is a database with one node and one deployment on it.
@@ -119,7 +118,7 @@ func TestStore_CountsEachMeasurementOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, width := range []time.Duration{usage.Raw, usage.Minute, usage.Hour} {
+	for _, width := range []time.Duration{usage.Raw, usage.Minutely, usage.Hourly} {
 		for _, subject := range []string{string(r.node), r.deployment} {
 			all := r.read(width, subject)
 			if count(all) != 45 {
@@ -134,7 +133,7 @@ func TestStore_CountsEachMeasurementOnce(t *testing.T) {
 			}
 		}
 	}
-	if hours := r.read(usage.Hour, string(r.node)); len(hours) != 1 || hours[0].DiskFree != 960 {
+	if hours := r.read(usage.Hourly, string(r.node)); len(hours) != 1 || hours[0].DiskFree != 960 {
 		t.Errorf("hours: %+v", hours)
 	}
 	if raw := r.read(usage.Raw, r.deployment); len(raw) != 45 || raw[0].Step != "web" {
@@ -167,7 +166,7 @@ func TestStore_RefusesWhatIsNotTheNodes(t *testing.T) {
 	if got := r.read(usage.Raw, foreign); len(got) != 0 {
 		t.Errorf("of another's deployment: %+v", got)
 	}
-	if got := r.read(usage.Raw, r.deployment); len(got) != 1 || got[0].Step != pipeline.StepKey("web") {
+	if got := r.read(usage.Raw, r.deployment); len(got) != 1 || got[0].Step != "web" {
 		t.Errorf("of its own: %+v", got)
 	}
 	if err := r.put(controlplane.UseBatch{}); err == nil {
@@ -189,7 +188,7 @@ func TestTrim(t *testing.T) {
 	if err != nil || gone != 2*(3+2+1) {
 		t.Errorf("deleted %d rows, %v", gone, err)
 	}
-	for width, want := range map[time.Duration]int{usage.Raw: 1, usage.Minute: 2, usage.Hour: 3} {
+	for width, want := range map[time.Duration]int{usage.Raw: 1, usage.Minutely: 2, usage.Hourly: 3} {
 		var all []controlplane.Use
 		err := r.store.Read(t.Context(), func(tx *postgres.Tx) (err error) {
 			all, err = tx.ListUse(t.Context(), string(r.node), width, time.Time{}, now.Add(time.Hour),
