@@ -201,6 +201,8 @@ func (c DialConfig) bind(conn *tls.Conn) (binding, error) {
 type ProvenConn struct {
 	*tls.Conn
 	peer Peer
+	// limited: the far end is of another release. See PathInventory.
+	limited bool
 	// received counts bytes read: any of them is a sign of life.
 	received atomic.Int64
 	closing  sync.Once

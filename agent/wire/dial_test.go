@@ -351,3 +351,28 @@ func ExampleParseToken() {
 	fmt.Println(err)
 	// Output: invalid agent token: it has 9 characters instead of 92: copy it whole
 }
+
+// A control plane that came to upgrade an agent of another release gets a
+// connection, and on it neither a session nor a log connection.
+func TestDial_MaintainsAnotherRelease(t *testing.T) {
+	agent := newAgent(t)
+	config := agent.DialConfig()
+	config.Build, config.Maintain = "2.0.0", true
+	for _, open := range []func(context.Context, net.Conn) (*wire.Session, error){
+		wire.OpenSession, wire.OpenRunLogs} {
+		conn, err := wire.Dial(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if conn.Peer().Build != "dev" {
+			t.Errorf("the agent is said to run %q", conn.Peer().Build)
+		}
+		if s, err := open(t.Context(), conn); err == nil {
+			_ = s.Close(wire.CodeGone, "the test is over")
+			t.Error("an incompatible control plane got a session")
+		}
+	}
+	if len(agent.Sessions) != 0 {
+		t.Error("the agent took a session of an incompatible control plane")
+	}
+}

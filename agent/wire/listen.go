@@ -161,6 +161,7 @@ func (l *Listener) prove(c net.Conn) (*ProvenConn, error) {
 	if maintainable(err, proven.peer) {
 		// It was told, and hangs up unless it came to upgrade this agent.
 		l.log.warn("control plane of another release", "error", err)
+		proven.limited = true
 		err = nil
 	}
 	if err == nil {

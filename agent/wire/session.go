@@ -127,6 +127,10 @@ func ServeSession(w http.ResponseWriter, r *http.Request) (*AgentSession, error)
 		http.Error(w, "this connection has proven nothing", http.StatusForbidden)
 		return nil, errors.New("serve session: the connection is not a proven one")
 	}
+	if proven.limited {
+		http.Error(w, ErrIncompatible.Error(), http.StatusForbidden)
+		return nil, fmt.Errorf("serve session: %w", ErrIncompatible)
+	}
 	ws, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return nil, fmt.Errorf("serve session: %w", err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,6 +56,7 @@ func ingressCommand() *cobra.Command {
 				return err
 			}
 			defer b.close()
+			b.routed = new(atomic.Bool)
 			return b.run(ctx, b.serveIngress)
 		})
 }
@@ -78,6 +80,8 @@ type base struct {
 	metrics   *metrics
 	// fail is for tests only.
 	fail failpoint.Hook
+	// routed tells whether the ingress has a table; nil where there is none.
+	routed *atomic.Bool
 }
 
 // openBase opens the database, brings its schema up to date, and proves that
@@ -167,6 +171,7 @@ func quietly(err error) error {
 
 // controlPlane serves API and UI, and keeps the links to the nodes.
 func (b *base) controlPlane(ctx context.Context) error {
+	b.metrics.watchState(b.store)
 	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log})
 	if err != nil {
 		return err
@@ -242,7 +247,8 @@ func (b *base) serveIngress(ctx context.Context) error {
 	}
 	b.log.InfoContext(ctx, "ingress", "url", b.settings.Ingress.URL)
 	source := &routeSource{lifecycle: b.lifecycle, listener: b.listener,
-		home: b.settings.HTTP.URL, log: b.log, fail: b.fail}
+		home: b.settings.HTTP.URL, log: b.log, fail: b.fail,
+		read: b.routed}
 	return serveIngress(ctx, l, source, tunnels(b.dialer), b.settings, b.metrics, b.log)
 }
 
@@ -258,6 +264,9 @@ func (b *base) subscribe(
 func (b *base) waiting(ctx context.Context) []api.Waiting {
 	if err := b.store.Ping(ctx); err != nil {
 		return []api.Waiting{{For: "database", Reason: err.Error()}}
+	}
+	if b.routed != nil && !b.routed.Load() {
+		return []api.Waiting{{For: "routes", Reason: "the routing table has not been read yet"}}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -32,6 +33,8 @@ type routeSource struct {
 	log  *slog.Logger
 	// fail is for tests only.
 	fail failpoint.Hook
+	// read, if not nil, is set once a table was handed over.
+	read *atomic.Bool
 }
 
 var _ ingress.Source = (*routeSource)(nil)
@@ -51,6 +54,9 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 		}
 		if err := s.tell(version, s.routes(routes), &told, apply); err != nil {
 			return err
+		}
+		if s.read != nil {
+			s.read.Store(true)
 		}
 		select {
 		case <-ctx.Done():
