@@ -16,11 +16,14 @@ import (
 // sender with more to say splits it.
 const MaxMessage = 1 << 20
 
-// The watch over a silent peer. Both ends ping every pingEvery; a ping that
-// brings no byte back within pongWithin is a miss, and maxMisses close the
-// link: at most 5+5+4 = 14 s after the last sign of life (faults.md, F32: 15 s).
+// The watch over a silent peer. Both ends look every lookEvery; once nothing has
+// come in for quietLooks of them they ping. A ping that brings no byte back
+// within pongWithin is a miss, and maxMisses close the link: at most 2+2+2+4+4 =
+// 14 s after the last sign of life (faults.md, F32: 15 s). Who is spoken to need
+// not ask: of two ends, mostly one pings.
 const (
-	pingEvery  = 5 * time.Second
+	lookEvery  = 2 * time.Second
+	quietLooks = 2
 	pongWithin = 4 * time.Second
 	maxMisses  = 2
 	// writeWithin lets one message of MaxMessage pass a 512 kbit/s link.
@@ -49,21 +52,30 @@ func (e *CloseError) Error() string {
 }
 
 // Conn is a session: messages of type S go out, messages of type R come in.
-// One goroutine reads, one writes, one watches for silence. Send and Receive
-// may be called concurrently. Close it to end its goroutines.
+// One goroutine reads; writing, and asking a silent peer, begin when there is
+// something to do, since a control plane has thousands of idle ones. Send and
+// Receive may be called concurrently. Close it to end its goroutines.
 type Conn[S, R any] struct {
 	ws       *websocket.Conn
 	encode   func(S) ([]byte, error)
 	decode   func([]byte) (R, error)
 	received *atomic.Int64
 	inbox    chan R
-	outbox   chan outgoing
+	// writing is held by the one who writes.
+	writing chan struct{}
+	// seen is what was received at the last look, quiet how many looks ago that
+	// was. Only one look happens at a time.
+	seen  int64
+	quiet int
 	// stalled is set while the program does not take what was read: then
 	// silence is our own fault.
 	stalled atomic.Bool
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	tasks   sync.WaitGroup
+	// mu guards over: nothing may begin any more.
+	mu   sync.Mutex
+	over bool
 	// closing is a flag and no sync.Once: whoever comes second must not wait for
 	// a goodbye that takes seconds, the reader least of all.
 	closing atomic.Bool
@@ -75,11 +87,6 @@ type (
 	AgentSession = Conn[Report, Command]
 )
 
-type outgoing struct {
-	data []byte
-	sent chan error
-}
-
 func newConn[S, R any](
 	ws *websocket.Conn, received *atomic.Int64,
 	encode func(S) ([]byte, error), decode func([]byte) (R, error),
@@ -87,13 +94,23 @@ func newConn[S, R any](
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &Conn[S, R]{
 		ws: ws, encode: encode, decode: decode, received: received,
-		inbox: make(chan R, inboxSize), outbox: make(chan outgoing), ctx: ctx, cancel: cancel,
+		inbox: make(chan R, inboxSize), writing: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
 	ws.SetReadLimit(MaxMessage)
 	c.tasks.Go(c.read)
-	c.tasks.Go(c.write)
-	c.tasks.Go(c.watch)
+	c.lookLater()
 	return c
+}
+
+// begin runs something beside the reader, unless the session is over.
+func (c *Conn[S, R]) begin(do func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return false
+	}
+	c.tasks.Go(do)
+	return true
 }
 
 // Send writes one message and returns when it is handed to the network: not
@@ -107,16 +124,25 @@ func (c *Conn[S, R]) Send(ctx context.Context, message S) error {
 		return fmt.Errorf("send: message of %d bytes is over the limit of %d: split it",
 			len(data), MaxMessage)
 	}
-	out := outgoing{data: data, sent: make(chan error, 1)}
 	select {
-	case c.outbox <- out:
+	case c.writing <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-c.ctx.Done():
 		return c.Err()
 	}
+	sent := make(chan error, 1)
+	began := c.begin(func() {
+		err := c.writeOne(data)
+		<-c.writing
+		sent <- err
+	})
+	if !began {
+		<-c.writing
+		return c.Err()
+	}
 	select {
-	case err := <-out.sent:
+	case err := <-sent:
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -157,6 +183,9 @@ func (c *Conn[S, R]) Err() error { return context.Cause(c.ctx) }
 // when nothing of the session runs any more. Later calls only wait.
 func (c *Conn[S, R]) Close(code Code, reason string) error {
 	c.end(&CloseError{Code: code, Reason: reason})
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
 	c.tasks.Wait()
 	return nil
 }
@@ -224,7 +253,7 @@ func (c *Conn[S, R]) deliver(message R) bool {
 }
 
 // leave is end on a goroutine of the session itself.
-func (c *Conn[S, R]) leave(why *CloseError) { c.tasks.Go(func() { c.end(why) }) }
+func (c *Conn[S, R]) leave(why *CloseError) { c.begin(func() { c.end(why) }) }
 
 func (c *Conn[S, R]) readFailed(err error) {
 	var closed websocket.CloseError
@@ -236,17 +265,6 @@ func (c *Conn[S, R]) readFailed(err error) {
 			Reason: fmt.Sprintf("message over the limit of %d bytes", MaxMessage)})
 	default:
 		c.lose(fmt.Errorf("session lost: %w", err))
-	}
-}
-
-func (c *Conn[S, R]) write() {
-	for {
-		select {
-		case out := <-c.outbox:
-			out.sent <- c.writeOne(out.data)
-		case <-c.ctx.Done():
-			return
-		}
 	}
 }
 
@@ -267,25 +285,44 @@ func (c *Conn[S, R]) writeOne(data []byte) error {
 	return fmt.Errorf("send: %w", err)
 }
 
-// watch pings, and counts any byte that arrives as an answer: on a slow link a
-// large message may be ahead of the pong.
-func (c *Conn[S, R]) watch() {
-	tick := time.NewTicker(pingEvery)
-	defer tick.Stop()
-	for misses := 0; misses < maxMisses; {
-		select {
-		case <-tick.C:
-		case <-c.ctx.Done():
-			return
-		}
+// lookLater has a timer look: it costs no goroutine while it waits.
+func (c *Conn[S, R]) lookLater() {
+	time.AfterFunc(lookEvery, func() { c.begin(c.look) })
+}
+
+// look counts any byte that arrived as a sign of life: on a slow link a large
+// message may be ahead of a pong. It asks who gave none.
+func (c *Conn[S, R]) look() {
+	if c.ctx.Err() != nil {
+		return
+	}
+	if now := c.received.Load(); now != c.seen {
+		c.seen, c.quiet = now, 0
+	} else {
+		c.quiet++
+	}
+	if c.quiet < quietLooks || c.lives() {
+		c.lookLater()
+		return
+	}
+	if c.ctx.Err() == nil {
+		c.lose(&CloseError{Code: CodeSilent, Reason: fmt.Sprintf(
+			"no answer to %d pings: the connection is half-open or the far end hangs", maxMisses)})
+	}
+}
+
+// lives asks until there is an answer, or none came to all pings.
+func (c *Conn[S, R]) lives() bool {
+	for range maxMisses {
 		if c.answered() {
-			misses = 0
-		} else {
-			misses++
+			c.seen, c.quiet = c.received.Load(), 0
+			return true
+		}
+		if c.ctx.Err() != nil {
+			return false
 		}
 	}
-	c.lose(&CloseError{Code: CodeSilent, Reason: fmt.Sprintf(
-		"no answer to %d pings: the connection is half-open or the far end hangs", maxMisses)})
+	return false
 }
 
 func (c *Conn[S, R]) answered() bool {

@@ -76,12 +76,15 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 // onceTransport can dial one time only: conn is all it will ever use.
 func onceTransport(conn net.Conn) *http.Transport {
 	var used atomic.Bool
-	return NewTransport(func(context.Context) (net.Conn, error) {
+	t := NewTransport(func(context.Context) (net.Conn, error) {
 		if used.Swap(true) {
 			return nil, errors.New("the agent dropped the connection during the upgrade")
 		}
 		return conn, nil
 	})
+	// They outlive the upgrade that they are for: one request, and its answer.
+	t.ReadBufferSize, t.WriteBufferSize = 1<<10, 1<<10
+	return t
 }
 
 // NewTransport makes an HTTP transport whose every connection comes from dial,

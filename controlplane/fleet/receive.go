@@ -78,7 +78,7 @@ func (s *session) event(ctx context.Context, e wire.Event) error {
 
 // mayFail logs what is lost without harm.
 func (s *session) mayFail(ctx context.Context, what string, err error) error {
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, what+" was not stored", "node", s.link.Node.Name, "error", err)
 	}
 	return nil
