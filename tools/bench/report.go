@@ -186,7 +186,7 @@ func misses(results []result) string {
 		}
 	}
 	if len(missed) == 0 {
-		return "Every goal was met in this run.\n"
+		return "Every goal was met.\n"
 	}
-	return "Missed in this run: " + strings.Join(missed, ", ") + ".\n"
+	return "Missed: " + strings.Join(missed, ", ") + ".\n"
 }
