@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,8 +46,9 @@ type sshServer struct {
 }
 
 // newSSHServer needs root: for the namespace, and since the user who signs in is
-// the one who runs the server.
-func newSSHServer(t *testing.T) *sshServer {
+// the one who runs the server. With systemd, the machine looks as if that ran: its
+// systemctl starts the unit's very command, and nothing else of systemd is there.
+func newSSHServer(t *testing.T, systemd bool) *sshServer {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("an SSH server with a password of its own needs root")
@@ -60,8 +63,11 @@ func newSSHServer(t *testing.T) *sshServer {
 	}
 	s.keys(t)
 	s.tools(t)
+	if systemd {
+		s.systemctl(t)
+	}
 	s.config(t)
-	s.start(t)
+	s.start(t, systemd)
 	return s
 }
 
@@ -130,6 +136,51 @@ if [ "$1" = install ]; then /bin/ln -s `+docker+` `+s.bin+`/docker; fi
 `, 0o755)
 }
 
+// systemctl stands for systemd's: it runs what the unit says, beyond the session.
+func (s *sshServer) systemctl(t *testing.T) {
+	t.Helper()
+	pid := filepath.Join(s.dir, "agent.pid")
+	writeFile(t, filepath.Join(s.bin, "systemctl"), strings.NewReplacer("PID", pid, "DIR", s.dir).
+		Replace(`#!/bin/sh
+case "$1" in
+restart)
+  if [ -e PID ]; then kill "$(/usr/bin/cat PID)"; fi
+  command=$(/usr/bin/sed -n s/^ExecStart=//p "/etc/systemd/system/$2")
+  /usr/bin/setsid $command >>DIR/agent.log 2>&1 </dev/null &
+  echo $! >PID
+  ;;
+is-active)
+  if kill -0 "$(/usr/bin/cat PID)"; then echo active; else echo failed; exit 3; fi
+  ;;
+esac
+`), 0o755)
+	t.Cleanup(func() {
+		s.stopAgent(t)
+		if t.Failed() {
+			t.Logf("the end of the agent's log:\n%s", lastLines(filepath.Join(s.dir, "agent.log"), 20))
+		}
+	})
+}
+
+// stopAgent ends the agent that systemctl started.
+func (s *sshServer) stopAgent(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "agent.pid"))
+	if err != nil {
+		return // it was not started
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid < 2 {
+		t.Fatalf("process %q: %v", text, err)
+	}
+	eventually(t, "the agent ends", func() string {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err == nil {
+			return "it is there"
+		}
+		return ""
+	})
+}
+
 func (s *sshServer) config(t *testing.T) {
 	t.Helper()
 	writeFile(t, filepath.Join(s.dir, "config"), strings.NewReplacer("DIR", s.dir, "PORT", s.port,
@@ -149,17 +200,24 @@ Match LocalPort BARE
 `), 0o600)
 }
 
-func (s *sshServer) start(t *testing.T) {
+func (s *sshServer) start(t *testing.T, systemd bool) {
 	t.Helper()
+	if err := os.MkdirAll("/run/systemd", 0o755); err != nil {
+		t.Fatal(err)
+	}
 	log := appendTo(t, s.log)
 	defer func() { _ = log.Close() }()
 	c := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-ec", `
 mount --bind "$1/shadow" /etc/shadow
-if [ -d /run/systemd ]; then mount -t tmpfs none /run/systemd; fi
+mount -t tmpfs none /run/systemd
+if [ "$2" = true ]; then
+  mkdir /run/systemd/system
+  mount -t tmpfs none /etc/systemd/system
+fi
 mount -t tmpfs -o size=1m none "$1/full"
 mount -t tmpfs -o ro none "$1/closed"
 exec /usr/sbin/sshd -D -e -f "$1/config"
-`, "sh", s.dir)
+`, "sh", s.dir, strconv.FormatBool(systemd))
 	c.Stdout, c.Stderr = log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
@@ -183,11 +241,12 @@ exec /usr/sbin/sshd -D -e -f "$1/config"
 // provisioning makes machines nodes over SSH: with all that is in the way first,
 // and then to the end.
 func provisioning(t *testing.T, w *world) {
-	s, p := newSSHServer(t), w.product()
+	s, p := newSSHServer(t, false), w.product()
 	s.refused(t, p)
 	s.inTheWay(t, p)
 	s.toTheEnd(t, p)
 	s.lineBreaks(t, p)
+	newSSHServer(t, true).asAUnit(t, p)
 }
 
 // machine is a node without an agent, and what the control plane has to know to
@@ -201,10 +260,7 @@ func (s *sshServer) machine(t *testing.T, p *product, name string) (*node, objec
 }
 
 func with(o object, pairs ...any) object {
-	changed := object{}
-	for key, value := range o {
-		changed[key] = value
-	}
+	changed := maps.Clone(o)
 	for i := 0; i < len(pairs); i += 2 {
 		if changed[pairs[i].(string)] = pairs[i+1]; pairs[i+1] == nil {
 			delete(changed, pairs[i].(string))
@@ -391,7 +447,7 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	n := &node{p: p, name: "ssh-ready", binary: p.w.binary, address: freeAddress(t),
 		docker: p.w.docker, data: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t)}
 	n.subnets = fmt.Sprintf("10.222.%d.0/20", 16*(p.w.ranges.Add(1)%16))
-	t.Cleanup(func() { n.engine(t, "rm", "-f", "nullops-agent-"+n.name) })
+	t.Cleanup(func() { n.stopContainer(t) })
 	key := filepath.Join(shortDir(t), "key")
 	writeFile(t, key, s.key, 0o600)
 	args := []string{"node", "add", n.name, "--env", "qa", "--address", n.address, "--ssh",
@@ -416,6 +472,32 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
 		object{}, "node_online")
 	s.leavesNoTrace(t, p, n, out)
+}
+
+// asAUnit goes to the end where systemd runs, with the password, on a machine that
+// has no Docker at first. Once the agent is gone, a new attempt needs to be told
+// nothing, and finds what is there.
+func (s *sshServer) asAUnit(t *testing.T, p *product) {
+	n, good := s.machine(t, p, "ssh-unit")
+	first := n.attempt(t, with(good, "port", numeric(t, s.bare), "private_key", nil, "password",
+		sshPassword, "install_docker", true))
+	if first.State != apiclient.ProvisionStateReady {
+		t.Fatalf("attempt %d: %s\n%+v", first.Number, text(first.Message), first)
+	}
+	before := n.await(t, apiclient.NodeStatusOnline)
+	s.stopAgent(t)
+	n.await(t, apiclient.NodeStatusOffline)
+	again := n.attempt(t, nil)
+	if again.State != apiclient.ProvisionStateReady || again.Number != first.Number+1 ||
+		!strings.Contains(again.Steps[3].Output, "is there already") {
+		t.Errorf("attempt %d: %s\n%+v", again.Number, text(again.Message), again)
+	}
+	after := n.await(t, apiclient.NodeStatusOnline)
+	if text(after.Thumbprint) != text(before.Thumbprint) ||
+		text(after.TokenKid) == text(before.TokenKid) {
+		t.Errorf("certificate %s, then %s; token %s, then %s", text(before.Thumbprint),
+			text(after.Thumbprint), text(before.TokenKid), text(after.TokenKid))
+	}
 }
 
 // addByCommand lets the command line follow an attempt to its end.
@@ -453,7 +535,11 @@ func (s *sshServer) leavesNoTrace(t *testing.T, p *product, n *node, shown strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := strings.SplitN(strings.SplitN(string(written), `"token":"`, 2)[1], `"`, 2)[0]
+	_, token, _ := strings.Cut(string(written), `"token":"`)
+	token, _, _ = strings.Cut(token, `"`)
+	if !strings.HasPrefix(token, "nopa1_") {
+		t.Fatalf("the agent's settings have no token: %d bytes", len(written))
+	}
 	dump := string(p.dump(t))
 	events := p.admin.ask(t, http.MethodGet, "/nodes/ssh-ready/events", nil).body
 	for what, secret := range map[string]string{"password": sshPassword, "token": token,
@@ -480,10 +566,17 @@ func (s *sshServer) leavesNoTrace(t *testing.T, p *product, n *node, shown strin
 	}
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/ssh-ready/disable", nil, nil)
 	p.admin.want(t, http.StatusOK, http.MethodPost, "/nodes/ssh-ready/enable", nil, nil)
-	n.engine(t, "rm", "-f", "nullops-agent-"+n.name)
+	n.stopContainer(t)
 	n.await(t, apiclient.NodeStatusOffline)
 	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
 		object{}, "no_credential") // it was forgotten after success
+}
+
+// stopContainer lets the agent end what it does before it goes.
+func (n *node) stopContainer(t *testing.T) {
+	t.Helper()
+	n.engine(t, "stop", "-t", "60", "nullops-agent-"+n.name)
+	n.engine(t, "rm", "-f", "nullops-agent-"+n.name)
 }
 
 // engine uses the engine's own command line.

@@ -50,7 +50,8 @@ func nodeAdd() *cobra.Command {
 	ssh.register(c)
 	asJSON := jsonFlag(c)
 	c.Flags().StringVar(&env, "env", "", "environment the node belongs to")
-	c.Flags().StringVar(&addr, "address", "", "host:port where its agent will listen (with --ssh: HOST:5000)")
+	c.Flags().StringVar(&addr, "address", "",
+		"host:port where its agent will listen (with --ssh: HOST:5000)")
 	c.Flags().StringVar(&thumbprint, "thumbprint", "", "expected certificate thumbprint, if known")
 	_ = c.MarkFlagRequired("env")
 	c.MarkFlagsOneRequired("address", "ssh")

@@ -59,7 +59,8 @@ func (s *server) ListProvisions(
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Catalog.Provisions(ctx, actorOf(ctx), r.Name, int(min(before, math.MaxInt32)), p.Fetch())
+	all, err := s.Catalog.Provisions(ctx, actorOf(ctx), r.Name,
+		int(min(before, math.MaxInt32)), p.Fetch())
 	if err != nil {
 		return nil, err
 	}

@@ -63,12 +63,12 @@ func (j *job) do(ctx context.Context) *controlplane.Error {
 			err = context.Cause(ctx)
 		}
 		if err == nil {
-			j.flush(j.status(controlplane.ProvisionStepDone))
+			j.flush(new(controlplane.ProvisionStepDone))
 			continue
 		}
 		why := explain(ctx, step.key, err)
 		j.say(why.Message)
-		j.flush(j.status(controlplane.ProvisionStepFailed))
+		j.flush(new(controlplane.ProvisionStepFailed))
 		return why
 	}
 	return nil
@@ -129,10 +129,6 @@ func (j *job) say(line string) {
 	if due {
 		j.flush(nil)
 	}
-}
-
-func (j *job) status(s controlplane.ProvisionStepStatus) *controlplane.ProvisionStepStatus {
-	return &s
 }
 
 // flush stores what the step said so far. With a status, the step ends.

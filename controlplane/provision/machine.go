@@ -80,8 +80,7 @@ func (m *machine) start(
 	if ctx.Err() != nil {
 		return text, context.Cause(ctx)
 	}
-	var ended *ssh.ExitError
-	if errors.As(err, &ended) {
+	if ended, bad := errors.AsType[*ssh.ExitError](err); bad {
 		return text, &failure{program: program, code: ended.ExitStatus(),
 			output: text + "\n" + errs.text()}
 	}

@@ -129,7 +129,9 @@ func checksum(file string) (string, error) {
 
 // put writes a staged file that only the user can read.
 func (j *job) put(ctx context.Context, name string, content io.Reader) error {
-	files, err := sftp.NewClient(j.machine.client)
+	// Without waiting for each part's answer. What that could leave in a file when
+	// the line breaks is found by its checksum.
+	files, err := sftp.NewClient(j.machine.client, sftp.UseConcurrentWrites(true))
 	if err != nil {
 		return fault("no_sftp", "the machine's SSH server does not offer SFTP: "+last(err),
 			"Switch its sftp subsystem on, and begin a new attempt.", err)
