@@ -27,6 +27,9 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// spoiler may answer itself, and then says so.
+type spoiler func(w http.ResponseWriter, r *http.Request, name string) bool
+
 // fakeRegistry serves one image on loopback, to whom it knows.
 type fakeRegistry struct {
 	image  pipeline.Image
@@ -35,8 +38,7 @@ type fakeRegistry struct {
 	layers atomic.Int64 // how often the layer was asked for
 	// users are their passwords; nil stands for one who is not asked for.
 	users atomic.Pointer[map[string]string]
-	// spoil may answer itself, and then says so.
-	spoil atomic.Pointer[func(w http.ResponseWriter, r *http.Request, name string) bool]
+	spoil atomic.Pointer[spoiler]
 }
 
 func digestOf(data []byte) string {
@@ -76,9 +78,7 @@ func newFakeRegistry(t *testing.T, size int) *fakeRegistry {
 // admit replaces everybody who may pull.
 func (f *fakeRegistry) admit(users map[string]string) { f.users.Store(&users) }
 
-func (f *fakeRegistry) misbehave(how func(w http.ResponseWriter, r *http.Request, name string) bool) {
-	f.spoil.Store(&how)
-}
+func (f *fakeRegistry) misbehave(how spoiler) { f.spoil.Store(&how) }
 
 func (f *fakeRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()
@@ -312,7 +312,7 @@ func TestPull_SilenceEnds(t *testing.T) {
 	auth := &wire.RegistryAuth{Username: "puller", Password: canary}
 	let := make(chan struct{})
 	defer close(let)
-	silent := func(half bool) func(http.ResponseWriter, *http.Request, string) bool {
+	silent := func(half bool) spoiler {
 		return func(w http.ResponseWriter, r *http.Request, name string) bool {
 			if half && name != f.layer {
 				return false

@@ -13,7 +13,9 @@ import (
 // unready plays a run of one service that never gets ready, in virtual time, and
 // returns how long after its start the run gave up, how often it was asked, and
 // with which words.
-func unready(t *testing.T, ready *pipeline.Readiness) (after time.Duration, asked int, says string) {
+func unready(
+	t *testing.T, ready *pipeline.Readiness,
+) (after time.Duration, asked int, says string) {
 	t.Helper()
 	p := pipeline.Pipeline{Steps: []pipeline.Step{{Key: "web",
 		Service: &pipeline.ServiceStep{Name: "web", Ready: ready}}},
