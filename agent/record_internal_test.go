@@ -20,7 +20,8 @@ func TestRecord_IsBounded(t *testing.T) {
 				r.done(wire.Stored{Boot: r.boot, Number: rapid.Int64Range(0, r.last+2).Draw(t, "n")})
 				continue
 			}
-			services := make([]wire.ServiceVitals, rapid.SampledFrom([]int{0, 7, 900, 2500}).Draw(t, "services"))
+			many := rapid.SampledFrom([]int{0, 7, 900, 2500}).Draw(t, "services")
+			services := make([]wire.ServiceVitals, many)
 			for range rapid.SampledFrom([]int{1, 2, 30}).Draw(t, "times") {
 				r.add(start, wire.Vitals{Services: services})
 			}

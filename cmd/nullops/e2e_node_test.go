@@ -64,7 +64,8 @@ func (n *node) start(t *testing.T) {
 		append([]string{"AGENT_TOKEN=" + n.token}, n.env...),
 		append([]string{"agent", "--agent.listen=" + n.address, "--agent.data=" + n.data,
 			"--agent.run=" + n.run, "--agent.docker=" + n.docker,
-			"--agent.subnets=" + n.subnets, "--agent.guard=false", "--agent.probe=0s", "--log.format=json"}, n.more...)...)
+			"--agent.subnets=" + n.subnets, "--agent.guard=false", "--agent.probe=0s",
+			"--log.format=json"}, n.more...)...)
 }
 
 func (n *node) show(t *testing.T) (shown apiclient.Node) {
