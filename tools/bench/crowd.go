@@ -104,7 +104,7 @@ func (l *lab) largestGate(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	largest := 0.0
-	for _, text := range strings.Fields(pids) {
+	for text := range strings.FieldsSeq(pids) {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
 			return 0, fmt.Errorf("a gate's process is %q: %w", text, err)

@@ -49,7 +49,8 @@ func main() {
 		return
 	}
 	var o options
-	flag.StringVar(&o.only, "only", "", "measure only what begins with one of these, with commas between; write no files")
+	flag.StringVar(&o.only, "only", "",
+		"measure only what begins with one of these, with commas between; write no files")
 	flag.BoolVar(&o.publish, "publish", false, "with --only: replace these rows in docs/benchmarks.*")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each, at least 5 for published numbers")
 	flag.StringVar(&o.binary, "binary", "bin/nullops", "the program to measure")
