@@ -24,5 +24,6 @@ export default defineConfig({
     },
   },
   server: { host: "127.0.0.1", proxy: { "/api": api } },
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"] },
+  // A machine that also runs everything else is slow; no test measures time.
+  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"], testTimeout: 60_000 },
 });

@@ -1,11 +1,14 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen, waitFor } from "@testing-library/react";
+import { cleanup, configure, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { client, type Deployment, type Question, type Step } from "@/api/client";
 import { Approval, filled } from "./Approval";
 import { edgeState } from "./Graph";
 import { StepNode } from "./StepNode";
+
+// What a machine under load needs; nothing here is about time.
+configure({ asyncUtilTimeout: 30_000 });
 
 afterEach(() => {
   cleanup();
