@@ -18,6 +18,9 @@ ROWS ?=
 # PKG=./agent/... narrows the Go tests.
 PKG ?= ./...
 
+# How many agents `make bench-fleet` measures with.
+AGENTS ?= 10000
+
 GO_BUILD := go build -trimpath -buildvcs=false
 
 # Everything the UI's bundle is made of.
@@ -84,6 +87,11 @@ test-browser: ## run the browser tests only
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)
 	@tools/setup/install.sh bench
 	@tools/run services -- tools/run bench $(if $(ROWS),--publish --only '$(ROWS)')
+
+.PHONY: bench-fleet
+bench-fleet: build ## measure a control plane with AGENTS=10000 agents; 10000 are written to docs/fleet.*
+	@tools/run services --only postgres,registry -- tools/run fleet --agents $(AGENTS) \
+		$(if $(filter 10000,$(AGENTS)),--publish)
 
 .PHONY: clean
 clean: ## remove what was built; keeps .nullops (data) and the cached tools

@@ -81,12 +81,8 @@ func (m *memory) Admit(_ context.Context, p wire.Peer) error {
 }
 
 // listen serves until the context ends.
-func (a *agent) listen(ctx context.Context) error {
-	inner, err := net.Listen("tcp", a.address)
-	if err != nil {
-		return fmt.Errorf("agent %s: %w", a.name, err)
-	}
-	listener := wire.NewListener(inner, wire.ListenConfig{Identity: a.identity,
+func (a *agent) listen(ctx context.Context, d *door) error {
+	listener := wire.NewListener(d.at(a.address), wire.ListenConfig{Identity: a.identity,
 		Verifier: &a.memory, Build: a.build, Log: slog.New(slog.DiscardHandler)})
 	server := &http.Server{ConnContext: wire.ConnContext, ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,6 +22,7 @@ type measurement struct {
 	plane    *plane
 	counters counters
 	agents   []*agent
+	door     *door
 
 	empty                     use
 	enrolled, online, ready   time.Duration
@@ -30,12 +31,14 @@ type measurement struct {
 	idleKiB, steady, peakKiB  float64
 	reportsPerSecond, atFlood float64
 	lost                      int64
+	load                      string
 }
 
 // busy is how many agents have a deployment that reports.
 const busy = 50
 
 func (m *measurement) all(ctx context.Context) error {
+	m.load = loadNow()
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
@@ -98,6 +101,16 @@ func (m *measurement) enrol(ctx context.Context) error {
 			return errors.Join(errors.New("make an environment"), err)
 		}
 	}
+	if m.door, err = newDoor(); err != nil {
+		return err
+	}
+	// Until an agent listens, whoever dials it is turned away at once.
+	serving := ctx
+	go func() {
+		if err := m.door.serve(serving); err != nil {
+			fmt.Fprintln(os.Stderr, "fleet:", err)
+		}
+	}()
 	m.agents = make([]*agent, m.options.agents)
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
@@ -114,7 +127,7 @@ func environment(i int) string { return fmt.Sprintf("fleet-%d", i) }
 
 func (m *measurement) enrolOne(ctx context.Context, i int, build wire.Build) error {
 	a := &agent{name: fmt.Sprintf("load-%05d", i), build: build, counters: &m.counters,
-		address: fmt.Sprintf("127.%d.%d.%d:5000", 1+i/62500, i/250%250, 1+i%250),
+		address: fmt.Sprintf("127.%d.%d.%d:%d", 1+i/62500, i/250%250, 1+i%250, m.door.port()),
 		vitals:  m.vitals}
 	var err error
 	if a.identity, err = wire.NewIdentity(a.name); err != nil {
@@ -142,7 +155,7 @@ func (m *measurement) firstContact(ctx context.Context) error {
 	m.counters.round.Store(1)
 	for _, a := range m.agents {
 		go func() {
-			if err := a.listen(ctx); err != nil && ctx.Err() == nil {
+			if err := a.listen(ctx, m.door); err != nil && ctx.Err() == nil {
 				fmt.Fprintln(os.Stderr, "fleet:", err)
 			}
 		}()

@@ -2,13 +2,116 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
 )
 
-func (m *measurement) report(context.Context) error {
-	fmt.Printf("%d agents: enrolled in %.1f s; online %.1f s after a restart (ready %.1f s); API p50 %s p99 %s of %d (%d failed); %.1f KiB per idle agent; steady %.1f %% of a core; %d lost; %.0f reports/s at %.0f %% of a core\n",
-		len(m.agents), m.enrolled.Seconds(), m.online.Seconds(), m.ready.Seconds(), m.typical,
-		m.slowest, m.requests, m.failed, m.idleKiB, 100*m.steady, m.lost, m.reportsPerSecond,
-		100*m.atFlood)
-	return nil
+// figure is one row of the table.
+type figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Goal is the most it may be, or the least if AtLeast; zero is none.
+	Goal    float64 `json:"goal,omitempty"`
+	AtLeast bool    `json:"at_least,omitempty"`
 }
+
+func (f figure) met() string {
+	switch {
+	case f.Goal == 0:
+		return "–"
+	case f.AtLeast && f.Value >= f.Goal, !f.AtLeast && f.Value <= f.Goal:
+		return "yes"
+	}
+	return "**no**"
+}
+
+func (f figure) goal() string {
+	switch {
+	case f.Goal == 0:
+		return "–"
+	case f.AtLeast:
+		return fmt.Sprintf("≥ %g", f.Goal)
+	}
+	return fmt.Sprintf("≤ %g", f.Goal)
+}
+
+func (m *measurement) figures() []figure {
+	return []figure{
+		{Name: "enrolled, one by one over the API", Value: m.enrolled.Seconds(), Unit: "s"},
+		{Name: "all online after a restart of the control plane", Value: m.online.Seconds(),
+			Unit: "s", Goal: 60},
+		{Name: "API meanwhile, 99th percentile", Value: milliseconds(m.slowest), Unit: "ms",
+			Goal: 250},
+		{Name: "API meanwhile, median", Value: milliseconds(m.typical), Unit: "ms"},
+		{Name: "API meanwhile, requests", Value: float64(m.requests), Unit: ""},
+		{Name: "API meanwhile, failed", Value: float64(m.failed), Unit: ""},
+		{Name: "resident memory per idle agent", Value: m.idleKiB, Unit: "KiB", Goal: 40},
+		{Name: "steady state", Value: 100 * m.steady, Unit: "% of a core", Goal: 10},
+		{Name: "reports stored", Value: m.reportsPerSecond, Unit: "per second", Goal: 1000,
+			AtLeast: true},
+		{Name: "the control plane meanwhile", Value: 100 * m.atFlood, Unit: "% of a core"},
+		{Name: "sessions lost", Value: float64(m.lost), Unit: ""},
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// report prints the table, and writes it if asked to.
+func (m *measurement) report(ctx context.Context) error {
+	all := m.figures()
+	var b strings.Builder
+	b.WriteString("| measured | value | unit | goal | met |\n|---|---|---|---|---|\n")
+	for _, f := range all {
+		fmt.Fprintf(&b, "| %s | %.3g | %s | %s | %s |\n", f.Name, f.Value, f.Unit, f.goal(), f.met())
+	}
+	fmt.Print(b.String())
+	if !m.publish {
+		return nil
+	}
+	commit, _ := exec.CommandContext(ctx, "git", "rev-parse", "--short", "HEAD").Output()
+	page := fmt.Sprintf(page, len(m.agents), time.Now().UTC().Format("2 January 2006, 15:04 UTC"),
+		strings.TrimSpace(string(commit)), runtime.NumCPU(), m.load, b.String(), m.vitals, m.idle)
+	if err := os.WriteFile("docs/fleet.md", []byte(page), 0o644); err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	text, err := json.MarshalIndent(map[string]any{"agents": len(m.agents), "load": m.load,
+		"figures": all}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	return os.WriteFile("docs/fleet.json", append(text, '\n'), 0o644)
+}
+
+// loadNow is the average of the minute before: the work of others.
+func loadNow() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(text), " ")
+	return load
+}
+
+const page = `# A fleet of agents
+
+<!-- Written by ` + "`make bench-fleet`" + `; edit tools/fleet instead. -->
+
+%d agents, measured on %s at commit %s, on %d cores that the agents, PostgreSQL and the control plane share. The load
+of the machine before, which is others' work: %s.
+
+%s
+## How it is measured
+
+The control plane is the real program with a real PostgreSQL. The agents live in one other process: each has its own loopback
+address, certificate and token, proves itself and speaks the real protocol over real TLS. Each tells its vitals every %s.
+
+- **All online**: the control plane gets SIGTERM and is started again. The clock runs from its start until every agent has the
+  full set of its goals. Every handshake costs both ends, so most of the time is the agents' own.
+- **API meanwhile**: fifty requests a second to lists and single objects, until all are online.
+- **Resident memory** is that of the process with all agents idle, less that of the same process with none, per agent.
+- **Steady state**: the processor time of the control plane over %s, with nothing going on.
+- **Reports**: fifty agents with a deployment each report steps as fast as reports are acknowledged, which is after their commit.
+`
