@@ -18,7 +18,7 @@ import (
 const (
 	digest   = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	password = "correct-horse-battery"
-	patience = 20 * time.Second
+	patience = 60 * time.Second
 )
 
 // plane is a small control plane: it keeps what agents report, acknowledges
@@ -39,7 +39,7 @@ type plane struct {
 	silent  bool
 	welcome wire.Welcome
 	vitals  wire.Vitals
-	// inventory is the last that was told of a change, samples what is stored by
+	// inventory is the last that was told, samples what is stored by
 	// the agent's life; while deaf, nothing is stored and nothing answered.
 	inventory wire.Inventory
 	samples   map[string][]int64
@@ -136,7 +136,7 @@ func (n *node) serve(s *wire.Session) {
 		}
 		switch r := r.(type) {
 		case wire.Welcome:
-			n.update(func() { n.plane.welcome = r })
+			n.update(func() { n.plane.welcome, n.plane.inventory = r, r.Inventory })
 			_ = s.Send(ctx, wire.Ack{Seq: n.committed()})
 			_ = s.Send(ctx, n.full())
 		case wire.Event:
