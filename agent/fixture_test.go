@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nullops/nullops/agent"
@@ -81,7 +82,10 @@ func TestNew_OpensJournalsOfEveryFormat(t *testing.T) {
 			p.want(s, goneGoal("d1"))
 			p.untilPhase("d1", wire.PhaseRemoved)
 			// d2's is undone already: the journal says so.
-			ledger := r.Ledger()
+			// A slow machine has time to start d1's services again; that is no harm.
+			ledger := slices.DeleteFunc(r.Ledger(), func(what string) bool {
+				return strings.HasPrefix(what, "start ")
+			})
 			if slices.Contains(ledger, "create make") || len(ledger) != 2 {
 				t.Errorf("ran %v; the two that were done or started are to be undone", ledger)
 			}
