@@ -8,6 +8,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // pending is an effect that waits for the journal.
@@ -312,6 +313,7 @@ func (a *Agent) answered(s wire.Secrets) string {
 // takeListing feeds a complete list of objects that was begun at a time.
 func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 	lists := map[string]*engine.Listed{}
+	there := map[string][]pipeline.StepKey{}
 	for _, id := range sortedKeys(a.machines) {
 		lists[id] = &engine.Listed{Began: began}
 	}
@@ -326,12 +328,29 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 		if l := lists[o.Deployment]; l != nil {
 			noteObject(l, o)
 		}
+		if o.Kind == KindService {
+			there[o.Deployment] = append(there[o.Deployment], o.Step)
+		}
 	}
 	for _, id := range sortedKeys(lists) {
 		if d := a.machines[id]; d != nil {
+			lists[id].Missing = missing(d.m.Work(), there[id])
 			a.feed(now, d, *lists[id])
 		}
 	}
+}
+
+// missing are the services of a goal that have no container.
+func missing(goal *wire.Goal, there []pipeline.StepKey) (all []pipeline.StepKey) {
+	if goal == nil {
+		return nil
+	}
+	for _, s := range goal.Pipeline.Steps {
+		if s.Service != nil && !slices.Contains(there, s.Key) {
+			all = append(all, s.Key)
+		}
+	}
+	return all
 }
 
 func noteObject(l *engine.Listed, o Object) {

@@ -44,6 +44,9 @@ type Listed struct {
 	Gate    bool
 	// Running are the service steps with a running container.
 	Running []pipeline.StepKey
+	// Missing are the service steps without any container: somebody took it away,
+	// which is no failure of the service.
+	Missing []pipeline.StepKey
 	// Plugins are the steps with a plugin's container, in whatever state.
 	Plugins []pipeline.StepKey
 	// Objects counts all there is of the deployment.

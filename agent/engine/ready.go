@@ -64,11 +64,14 @@ func (m *Machine) listed(l Listed) {
 		if busy || !l.Began.After(s.changed) && !s.changed.IsZero() {
 			continue
 		}
-		m.observe(s, slices.Contains(l.Running, key))
+		taken := !l.Network || slices.Contains(l.Missing, key)
+		m.observe(s, slices.Contains(l.Running, key), taken)
 	}
 }
 
-func (m *Machine) observe(s *service, running bool) {
+// observe notes whether a service runs. One that ended waits longer each time;
+// one that was taken away, or its network, is no worse than before.
+func (m *Machine) observe(s *service, running, taken bool) {
 	if running {
 		s.down = false
 		if m.now.Sub(s.changed) > steady {
@@ -83,6 +86,10 @@ func (m *Machine) observe(s *service, running bool) {
 		s.tries = 0
 	}
 	s.down = true
+	if taken {
+		s.next = m.now.Add(backoff(0))
+		return
+	}
 	s.next = m.now.Add(backoff(s.tries))
 	s.tries++
 }
@@ -175,7 +182,7 @@ func (m *Machine) probedAgain(key pipeline.StepKey, r Result) {
 	switch {
 	case r.Outcome == OK && r.Exited:
 		m.probe = nil
-		m.observe(m.service(key), false)
+		m.observe(m.service(key), false, false)
 	case r.Outcome == OK && r.Health == wire.HealthHealthy, !m.notYet(t):
 		m.probe = nil
 	default:
