@@ -24,12 +24,15 @@ const (
 	// engine that starts puts its rules up one by one.
 	probeTries = 3
 	probePause = time.Second
+	// probeReady is how long a listener may take to listen: long, since a probe
+	// that gives up on a busy machine says nothing.
+	probeReady = 30 * time.Second
 	// probeGates is how many deployments a probe looks at, others each time, and
 	// listenSeconds how long their gates listen for it.
 	probeGates    = 4
 	listenSeconds = "60"
 	// isolationTime bounds a whole probe on a slow machine.
-	isolationTime = 2 * time.Minute
+	isolationTime = 3 * time.Minute
 )
 
 // ProbeIsolation tries whether networks reach each other: two throw-away ones
@@ -243,7 +246,7 @@ func (d *Docker) probeHost(network string) *container.HostConfig {
 
 // awaitReach gives a container that has just been started time to listen.
 func (d *Docker) awaitReach(ctx context.Context, from, to probeEnd) (bool, error) {
-	deadline := time.Now().Add(gateReady)
+	deadline := time.Now().Add(probeReady)
 	for {
 		there, err := d.reach(ctx, from, to)
 		if err != nil || there || time.Now().After(deadline) {
