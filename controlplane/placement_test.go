@@ -17,11 +17,13 @@ func TestPlacement_RefusesBadGrammar(t *testing.T) {
 		"long value": "k=" + strings.Repeat("v", 64), "quotes": `zone="a"`, "two values": "a=b=c",
 		"line break": "a\n", "direction mark": "a\u202eb"}
 	for why, text := range bad {
+		selectors := []controlplane.Selector{controlplane.Selector(text)}
 		for field, p := range map[string]controlplane.Placement{
-			"placement.required[0]":    {Required: []controlplane.Selector{controlplane.Selector(text)}},
-			"placement.forbidden[0]":   {Forbidden: []controlplane.Selector{controlplane.Selector(text)}},
-			"placement.preferred[0]":   {Preferred: []controlplane.Selector{controlplane.Selector(text)}},
-			"placement.tolerations[0]": {Tolerations: []controlplane.Toleration{controlplane.Toleration(text)}},
+			"placement.required[0]":  {Required: selectors},
+			"placement.forbidden[0]": {Forbidden: selectors},
+			"placement.preferred[0]": {Preferred: selectors},
+			"placement.tolerations[0]": {Tolerations: []controlplane.Toleration{
+				controlplane.Toleration(text)}},
 		} {
 			_, err := p.Checked("placement")
 			if err == nil || !strings.HasPrefix(err.Error(), field+": ") {

@@ -9,8 +9,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// AcquireLeases is AcquireLease for many nodes at once. It gives the epochs of
-// those that the holder has now.
+// AcquireLeases takes or renews the right to command nodes. It gives the epochs
+// of those that the holder has now; the others are somebody else's.
 func (t *Tx) AcquireLeases(ctx context.Context, ids []controlplane.NodeID, holder string,
 	d time.Duration) (map[controlplane.NodeID]int64, error) {
 	rows, err := t.q.AcquireLeases(ctx, holder, d.Seconds(), strs(ids))

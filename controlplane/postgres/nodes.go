@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -279,23 +278,6 @@ func (t *Tx) ConfirmRevocation(ctx context.Context, id controlplane.NodeID, kid 
 	}
 	t.Wake(controlplane.TopicNode, string(id))
 	return nil
-}
-
-// AcquireLease takes or renews the right to command a node. ok is false while
-// somebody else has it.
-func (t *Tx) AcquireLease(
-	ctx context.Context, id controlplane.NodeID, holder string, d time.Duration,
-) (l controlplane.Lease, ok bool, err error) {
-	r, err := t.q.AcquireLease(ctx, string(id), holder, d.Seconds())
-	if errors.Is(err, pgx.ErrNoRows) {
-		return l, false, nil
-	}
-	if err != nil {
-		return l, false, fmt.Errorf("acquire lease of node %s: %w", id, translate(err))
-	}
-	return controlplane.Lease{
-		Node: id, Holder: holder, Epoch: r.Epoch, Expires: r.ExpiresAt,
-	}, true, nil
 }
 
 // ReleaseLease lets the next holder in without waiting.

@@ -177,7 +177,8 @@ func (t *Tx) Queue(ctx context.Context, f QueueFilter) ([]controlplane.QueueEntr
 	all := make([]controlplane.QueueEntry, len(rows))
 	for i, r := range rows {
 		e := queueEntry(r.Queue)
-		e.RunNumber, e.Status, e.EndedAt = int(r.Number), controlplane.DeploymentStatus(r.Status), r.EndedAt
+		e.RunNumber, e.EndedAt = int(r.Number), r.EndedAt
+		e.Status = controlplane.DeploymentStatus(r.Status)
 		e.Name, e.Project, e.Environment, e.Node = r.Name, r.Project, r.Environment, r.NodeName
 		all[i] = e
 	}

@@ -227,31 +227,52 @@ func TestLease_OneHolderRisingEpoch(t *testing.T) {
 	run(t, conn, seed)
 	s := pgtest.Open(t, url)
 	const node = controlplane.NodeID("01900000-0000-7000-8000-00000000eee1")
-	take := func(holder string) (l controlplane.Lease, ok bool) {
+	ids := []controlplane.NodeID{node}
+	take := func(holder string) (epoch int64) {
 		t.Helper()
-		err := s.InTx(t.Context(), func(tx *postgres.Tx) (err error) {
-			l, ok, err = tx.AcquireLease(t.Context(), node, holder, time.Minute)
+		err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
+			epochs, err := tx.AcquireLeases(t.Context(), ids, holder, time.Minute)
+			epoch = epochs[node]
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return l, ok
+		return epoch
 	}
-	a, ok := take("a")
-	again, okAgain := take("a")
-	if !ok || !okAgain || a.Epoch != 1 || again.Epoch != 1 {
-		t.Fatalf("first holder: %+v %+v", a, again)
+	renewed := func(holder string) (lost, busy []controlplane.NodeID) {
+		t.Helper()
+		err := s.InTx(t.Context(), func(tx *postgres.Tx) (err error) {
+			lost, busy, err = tx.RenewLeases(t.Context(), ids, holder, time.Minute)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lost, busy
 	}
-	if _, ok := take("b"); ok {
+	if a, again := take("a"), take("a"); a != 1 || again != 1 {
+		t.Fatalf("first holder: %d %d", a, again)
+	}
+	if b := take("b"); b != 0 {
 		t.Error("two holders at once")
 	}
-	run(t, conn, `UPDATE node_leases SET expires_at = now() - interval '1 second'`)
-	if b, ok := take("b"); !ok || b.Epoch != 2 {
-		t.Errorf("second holder: %+v %v", b, ok)
+	if lost, busy := renewed("a"); len(lost)+len(busy) > 0 {
+		t.Errorf("its holder cannot renew: %v %v", lost, busy)
 	}
-	if _, ok := take("a"); ok {
+	run(t, conn, `BEGIN; SELECT FROM node_leases FOR SHARE`)
+	if lost, busy := renewed("a"); len(lost) > 0 || len(busy) != 1 {
+		t.Errorf("a lease that somebody looks at is lost %v, busy %v", lost, busy)
+	}
+	run(t, conn, `COMMIT; UPDATE node_leases SET expires_at = now() - interval '1 second'`)
+	if b := take("b"); b != 2 {
+		t.Errorf("second holder: %d", b)
+	}
+	if a := take("a"); a != 0 {
 		t.Error("the first holder came back over the second")
+	}
+	if lost, _ := renewed("a"); len(lost) != 1 {
+		t.Error("the first holder does not notice that its lease is lost")
 	}
 }
 

@@ -1,7 +1,8 @@
 -- name: AcquireLeases :many
--- AcquireLease for many nodes at once; those that somebody else has are left
--- out. In the order of ids, so that two control planes cannot lock each other
--- out.
+-- Free, expired, or ours already: a new holder gets a higher epoch, which the
+-- agent remembers and holds against the one before. Those that somebody else has
+-- are left out. In the order of ids, so that two control planes cannot lock each
+-- other out.
 INSERT INTO node_leases (node_id, holder, epoch, expires_at)
 SELECT n.id, @holder::text, 1, now() + make_interval(secs => @seconds::double precision)
 FROM nodes n WHERE n.id = ANY(@nodes::uuid[]) ORDER BY n.id

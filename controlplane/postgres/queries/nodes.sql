@@ -104,17 +104,6 @@ ORDER BY created_at, kid;
 -- The agent has stored that it refuses the token.
 UPDATE node_tokens SET revocation_pending = false WHERE kid = @kid AND node_id = @node_id;
 
--- name: AcquireLease :one
--- Free, expired, or ours already: a new holder gets a higher epoch, which the
--- agent remembers and holds against the one before.
-INSERT INTO node_leases (node_id, holder, epoch, expires_at)
-VALUES (@node_id, @holder, 1, now() + make_interval(secs => @seconds::double precision))
-ON CONFLICT (node_id) DO UPDATE SET holder = excluded.holder,
-    epoch = node_leases.epoch + CASE WHEN node_leases.holder = excluded.holder THEN 0 ELSE 1 END,
-    expires_at = excluded.expires_at
-WHERE node_leases.holder = excluded.holder OR node_leases.expires_at < now()
-RETURNING epoch, expires_at;
-
 -- name: ReleaseLease :exec
 -- Gives the node to whoever asks next, without waiting for the end.
 UPDATE node_leases SET expires_at = now() - interval '1 second'

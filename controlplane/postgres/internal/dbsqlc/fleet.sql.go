@@ -25,9 +25,10 @@ type AcquireLeasesRow struct {
 	Epoch  int64
 }
 
-// AcquireLease for many nodes at once; those that somebody else has are left
-// out. In the order of ids, so that two control planes cannot lock each other
-// out.
+// Free, expired, or ours already: a new holder gets a higher epoch, which the
+// agent remembers and holds against the one before. Those that somebody else has
+// are left out. In the order of ids, so that two control planes cannot lock each
+// other out.
 func (q *Queries) AcquireLeases(ctx context.Context, holder string, seconds float64, nodes []string) ([]AcquireLeasesRow, error) {
 	rows, err := q.db.Query(ctx, acquireLeases, holder, seconds, nodes)
 	if err != nil {

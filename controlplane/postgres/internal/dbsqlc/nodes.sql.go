@@ -7,32 +7,7 @@ package dbsqlc
 
 import (
 	"context"
-	"time"
 )
-
-const acquireLease = `-- name: AcquireLease :one
-INSERT INTO node_leases (node_id, holder, epoch, expires_at)
-VALUES ($1, $2, 1, now() + make_interval(secs => $3::double precision))
-ON CONFLICT (node_id) DO UPDATE SET holder = excluded.holder,
-    epoch = node_leases.epoch + CASE WHEN node_leases.holder = excluded.holder THEN 0 ELSE 1 END,
-    expires_at = excluded.expires_at
-WHERE node_leases.holder = excluded.holder OR node_leases.expires_at < now()
-RETURNING epoch, expires_at
-`
-
-type AcquireLeaseRow struct {
-	Epoch     int64
-	ExpiresAt time.Time
-}
-
-// Free, expired, or ours already: a new holder gets a higher epoch, which the
-// agent remembers and holds against the one before.
-func (q *Queries) AcquireLease(ctx context.Context, nodeID string, holder string, seconds float64) (AcquireLeaseRow, error) {
-	row := q.db.QueryRow(ctx, acquireLease, nodeID, holder, seconds)
-	var i AcquireLeaseRow
-	err := row.Scan(&i.Epoch, &i.ExpiresAt)
-	return i, err
-}
 
 const approveNode = `-- name: ApproveNode :execrows
 UPDATE nodes SET thumbprint = pending, pending = '', pending_proof_valid = false
