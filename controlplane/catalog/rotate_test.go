@@ -54,14 +54,14 @@ func TestRotateKeys(t *testing.T) {
 	checkRing(t, w, both, "")
 	checkRing(t, w, second, "master_key_missing")
 	if states := must(w.Keys(ctx, w.admin))(t); len(states) != 2 || !states[0].Primary ||
-		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 7 {
+		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 8 {
 		t.Errorf("before: %+v", states)
 	}
 	done, left, err := w.RotateKeys(ctx, w.admin)
-	if err != nil || done < 7 || left != 0 {
+	if err != nil || done < 8 || left != 0 {
 		t.Fatalf("rotated %d, %d left: %v", done, left, err)
 	}
-	if states := must(w.Keys(ctx, w.admin))(t); states[1].Values != 0 || len(states[0].Uses) != 7 {
+	if states := must(w.Keys(ctx, w.admin))(t); states[1].Values != 0 || len(states[0].Uses) != 8 {
 		t.Errorf("after: %+v", states)
 	}
 	checkRing(t, w, second, "")
@@ -70,6 +70,11 @@ func TestRotateKeys(t *testing.T) {
 	b := must(w.OpenRun(ctx, access.System("fleet"), id, run(w)))(t)
 	if b.Values["API_TOKEN"].Reveal() != canary || len(b.Key) != 32 {
 		t.Errorf("after the rotation: %v", b.Values)
+	}
+	node := must(w.GetNode(ctx, w.admin, "n1"))(t)
+	_, ssh, err := w.OpenSSH(ctx, access.System("provision"), node.ID)
+	if err != nil || ssh.Password.Reveal() != canary {
+		t.Errorf("the SSH credential after the rotation: %v", err)
 	}
 	if key := must(catalog.AuditKey(ctx, setup, w.store, second))(t); key != old {
 		t.Error("rotation broke the audit's chain")
@@ -113,7 +118,7 @@ func (w *world) everythingSealed(t *testing.T) (controlplane.DeploymentID, func(
 	must(w.PutRegistry(ctx, w.admin, catalog.RegistryPut{Name: "private",
 		Host: "registry.example.org", Username: "robot", Password: &password}))(t)
 	must(w.SavePipeline(ctx, w.admin, "shop", graph(), ""))(t)
-	w.addNode(t)
+	w.provisioned(t, w.addNode(t).Node)
 	_, _, err := catalog.Identity(ctx, access.System("setup"), w.store, w.keys,
 		func() ([]byte, []byte, error) { return []byte("c"), []byte(canary), nil })
 	if err != nil {
