@@ -15,6 +15,9 @@ const (
 	dialsAtOnce = 256
 	// begunAtOnce bounds one question to the database.
 	begunAtOnce = 256
+	// settledAtOnce bounds what nodes that come back write at once: it leaves
+	// connections to the database for leases, which cannot wait, and for people.
+	settledAtOnce = 4
 )
 
 // beginning is what a session begins with.
@@ -22,6 +25,17 @@ type beginning struct {
 	Beginning
 	// leased is when the lease was taken.
 	leased time.Time
+}
+
+// settle does something with the database when it is this node's turn to.
+func (f *Fleet) settle(ctx context.Context, do func() error) error {
+	select {
+	case f.settling <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-f.settling }()
+	return do()
 }
 
 // application asks for a beginning.

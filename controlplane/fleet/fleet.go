@@ -151,12 +151,15 @@ type Fleet struct {
 	// dials bounds how many handshakes are under way at once.
 	dials        chan struct{}
 	applications chan application
+	// settling bounds how many nodes that come back use the database at once.
+	settling chan struct{}
 }
 
 // New makes a fleet; nothing is dialed before Run.
 func New(c Config) *Fleet {
 	f := &Fleet{Config: c, actor: access.System("fleet"),
-		dials: make(chan struct{}, dialsAtOnce), applications: make(chan application)}
+		dials: make(chan struct{}, dialsAtOnce), applications: make(chan application),
+		settling: make(chan struct{}, settledAtOnce)}
 	f.roster = newRoster(f)
 	return f
 }

@@ -107,7 +107,9 @@ func (s *session) begin(
 	i := inventory(w.Inventory, w.At, time.Now())
 	known := sameNode(s.link.Node, peer, i)
 	if !known {
-		err := s.Nodes.Met(ctx, id, hex(peer.Thumbprint), string(peer.Build), i)
+		err := s.settle(ctx, func() error {
+			return s.Nodes.Met(ctx, id, hex(peer.Thumbprint), string(peer.Build), i)
+		})
 		if err != nil {
 			return err
 		}
@@ -127,7 +129,7 @@ func (s *session) begin(
 	if known && s.link.Node.Status == controlplane.NodeOnline && len(s.sent) == 0 {
 		return nil
 	}
-	return s.Nodes.Online(ctx, id)
+	return s.settle(ctx, func() error { return s.Nodes.Online(ctx, id) })
 }
 
 // sameNode reports whether the node is what the database says already.
@@ -265,11 +267,14 @@ func (s *session) sync(ctx context.Context, b beginning, w wire.Welcome) error {
 	var orders []controlplane.Order
 	last := b.LastReport
 	if b.Busy || len(w.Deployments) > 0 {
-		if err := s.recognize(ctx, w); err != nil {
+		err := s.settle(ctx, func() (err error) {
+			if err = s.recognize(ctx, w); err != nil {
+				return err
+			}
+			orders, last, err = s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID)
 			return err
-		}
-		var err error
-		if orders, last, err = s.Lifecycle.Orders(ctx, s.actor, s.link.Node.ID); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}
