@@ -43,7 +43,7 @@ func (g *guillotine) hit(string) error {
 // The agent dies at every failpoint of a whole life in turn, and starts again
 // on what it left. Each time the deployment settles, and goes without a trace.
 func TestAgent_SurvivesDeathAtEveryPlace(t *testing.T) {
-	const most = 150
+	const most = 250
 	var end atomic.Int64
 	end.Store(most)
 	t.Run("visits", func(t *testing.T) {

@@ -1,10 +1,12 @@
 package agent
 
 // Failpoints lists every place of the agent where a crash would be worst: each
-// journal write, and before and after each call of the Runtime and each turn of
-// an approval.
+// journal write, once more those that hold a decision and not only that something
+// was heard, and before and after each call of the Runtime and each turn of an
+// approval.
 func Failpoints() []string {
-	names := []string{"journal.append", "journal.sync", "journal.synced", "journal.compact",
+	names := []string{"journal.append", "journal.sync", "journal.synced",
+		"journal.decided", "journal.compact",
 		"journal.compacted",
 		"goals.received", "secrets.received", "report.sent", "report.acked"}
 	for _, kind := range []string{"prepare", "pull", "start", "probe", "create_ahead", "run",

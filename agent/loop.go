@@ -138,6 +138,9 @@ func (a *Agent) write() error {
 	if err := a.store.save(a.batch); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(a.batch, func(e entry) bool { return len(e.Records) > 0 }) {
+		a.config.Failpoint.Pass("journal.decided")
+	}
 	a.report.shout()
 	machines := map[string]*engine.Machine{}
 	for id, d := range a.machines {

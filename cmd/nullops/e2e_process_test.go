@@ -76,8 +76,8 @@ func (p *process) stop(t *testing.T) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
-	case <-time.After(30 * time.Second):
-		t.Errorf("%s did not stop within 30 s of SIGTERM", p.name)
+	case <-time.After(patience):
+		t.Errorf("%s did not stop within %s of SIGTERM", p.name, patience)
 		p.kill()
 	}
 }
