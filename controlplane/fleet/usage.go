@@ -21,6 +21,11 @@ const (
 	// samplesWaiting is how many batches of one agent may wait to be stored. An
 	// honest one sends the next after the answer.
 	samplesWaiting = 2
+	// oldest is more than an honest agent keeps, mostItems and mostServices more
+	// than it sends at once: what one that is not tells must stay small.
+	oldest       = 2 * time.Hour
+	mostItems    = 100
+	mostServices = 2_000
 )
 
 // Usage keeps what nodes measured.
@@ -43,6 +48,7 @@ type batch struct {
 // takeSamples hands a batch on. It never waits: one that finds no room is sent
 // again.
 func (s *session) takeSamples(r wire.Samples) {
+	r.Items = r.Items[:min(len(r.Items), mostItems)]
 	select {
 	case s.samples <- batch{r, time.Now()}:
 		s.start(&s.storing, s.storeSamples, func() bool { return len(s.samples) > 0 })
@@ -82,12 +88,13 @@ func (s *session) storeBatch(ctx context.Context, b batch) error {
 func useBatch(node controlplane.NodeID, b batch) controlplane.UseBatch {
 	out := controlplane.UseBatch{Boot: b.samples.Boot}
 	for _, i := range b.samples.Items {
-		at := b.at.Add(-time.Duration(max(0, i.Age)) * time.Millisecond)
+		age := min(max(0, i.Age), oldest.Milliseconds())
+		at := b.at.Add(-time.Duration(age) * time.Millisecond)
 		item := controlplane.UseItem{Number: i.Number, All: []controlplane.Use{{Node: node,
 			Subject: string(node), At: at, Count: 1, CPU: i.CPU, CPUMax: i.CPU,
 			Memory: float64(i.Memory), MemoryMax: i.Memory, DiskFree: i.DiskFree,
 			Flow: controlplane.Flow(i.Flow)}}}
-		for _, u := range i.Services {
+		for _, u := range i.Services[:min(len(i.Services), mostServices)] {
 			item.All = append(item.All, controlplane.Use{Node: node, Subject: u.Deployment,
 				Step: u.Step, At: at, Count: 1, CPU: u.CPU, CPUMax: u.CPU,
 				Memory: float64(u.Memory), MemoryMax: u.Memory, Flow: controlplane.Flow(u.Flow)})

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,9 @@ func TestUseBatch_IsDatedByAge(t *testing.T) {
 	got := useBatch("n", batch{at: now, samples: wire.Samples{Boot: "b", Items: []wire.Sample{
 		{Number: 7, Age: 90_000, CPU: 1.5, Memory: 10, DiskFree: 5, Flow: wire.Flow{NetIn: 3},
 			Services: []wire.ServiceUse{{Deployment: "d", Step: "web", CPU: .5, Memory: 4}}},
-		{Number: 8, Age: -5},
+		{Number: 8, Age: -5}, {Number: 9, Age: math.MaxInt64},
 	}}})
-	if got.Boot != "b" || len(got.Items) != 2 || got.Items[0].Number != 7 {
+	if got.Boot != "b" || len(got.Items) != 3 || got.Items[0].Number != 7 {
 		t.Fatalf("made %+v", got)
 	}
 	node, web := got.Items[0].All[0], got.Items[0].All[1]
@@ -30,6 +31,9 @@ func TestUseBatch_IsDatedByAge(t *testing.T) {
 	}
 	if late := got.Items[1].All[0]; late.At.After(now) {
 		t.Errorf("from the future: %+v", late)
+	}
+	if old := got.Items[2].All[0]; !old.At.Equal(now.Add(-oldest)) {
+		t.Errorf("from before the flood: %+v", old)
 	}
 }
 
