@@ -328,7 +328,8 @@ func (n *node) start(env string) *process {
 	a.cmd = exec.Command(n.binary, "agent", "--agent.listen="+n.p.address, "--agent.data="+n.dir,
 		"--agent.run="+n.run, "--agent.docker="+n.docker, "--log.format=json",
 		// Sixty-four ranges beside those of the other tests.
-		fmt.Sprintf("--agent.subnets=10.223.%d.0/22", 4*(n.n%64)))
+		fmt.Sprintf("--agent.subnets=10.223.%d.0/22", 4*(n.n%64)),
+		"--agent.guard=false", "--agent.probe=0s")
 	a.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "AGENT_TOKEN=" + n.p.token.Reveal(), env}
 	a.cmd.Stdout, a.cmd.Stderr = log, log
 	if err := a.cmd.Start(); err != nil {
