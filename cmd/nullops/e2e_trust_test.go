@@ -88,7 +88,39 @@ func twoHosts(t *testing.T, w *world) {
 	if len(known.Items) != 2 { // promise: N-231
 		t.Errorf("agents that nobody added made nodes: %+v", known.Items)
 	}
+	copied(t, n)
 	expected(t, p)
+}
+
+// copied adds a node whose data folder is that of another one: neither could be
+// told from the other.
+func copied(t *testing.T, n *node) {
+	t.Helper()
+	second := n.p.addNode(t, "copied", "qa")
+	if err := os.MkdirAll(second.data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"cert.pem", "key.pem"} {
+		text, err := os.ReadFile(filepath.Join(n.data, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(second.data, file), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second.start(t)
+	eventually(t, "the copy is refused", func() string {
+		shown := second.show(t)
+		if shown.Status == apiclient.NodeStatusOnline {
+			t.Fatal("two nodes have one certificate")
+		}
+		if d := text(shown.StatusDetail); !strings.Contains(d, "is that of node "+n.name) {
+			return d
+		}
+		return ""
+	})
+	second.agent.stop(t)
 }
 
 // twin is another machine that was given this node's token.
