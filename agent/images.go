@@ -64,8 +64,8 @@ func ParseFloor(s string) (Floor, error) {
 	percent, relative := strings.CutSuffix(text, "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(percent), 64)
 	switch {
-	case err != nil, math.IsNaN(n), n < 0, relative && (n > 90 || unit > 1), !relative && unit == 1 && n != 0,
-		n > 1<<20:
+	case err != nil, math.IsNaN(n), n < 0, n > 1<<20, relative && (n > 90 || unit > 1),
+		!relative && unit == 1 && n != 0:
 		return Floor{}, wrong
 	case relative:
 		return Floor{Part: n / 100}, nil

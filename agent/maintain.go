@@ -73,7 +73,7 @@ func (a *Agent) serveUpgrade(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	peer, _ := wire.PeerFrom(r.Context())
-	a.log.Info("the control plane replaces this agent", "image", u.Image, "its build", peer.Build)
+	a.log.Info("the control plane replaces this agent", "image", u.Image, "plane", peer.Build)
 	replacer, _ := a.runtime.(Replacer) // replaceable has found one
 	if err := replacer.Replace(ctx, u.Image, u.Auth); err != nil {
 		a.log.Error("this agent could not be replaced", "error", err)

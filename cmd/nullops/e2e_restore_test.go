@@ -115,7 +115,8 @@ func (n *node) namelessStays(t *testing.T, known apiclient.Deployment) {
 		t.Fatal(err)
 	}
 	n.p.answers(t, serviceURL(t, known, "web"))
-	if left := n.look(t).Since(dockertest.World{}); !strings.Contains(strings.Join(left, "\n"), made.ID) {
+	left := n.look(t).Since(dockertest.World{})
+	if !strings.Contains(strings.Join(left, "\n"), made.ID) {
 		t.Errorf("it was removed: %q", left)
 	}
 }

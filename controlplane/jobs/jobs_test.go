@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/jobs"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
@@ -81,12 +79,7 @@ func TestForget_TakesWhatIsOver(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t, os.DirFS("../../migrations"))
 	store := pgtest.Open(t, url)
-	db, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close(context.WithoutCancel(t.Context())) }()
-	_, err = db.Exec(t.Context(), `
+	pgtest.Exec(t, url, `
 		INSERT INTO users (id, name, role, password_hash) VALUES
 			('01900000-0000-7000-8000-00000000000a', 'ada', 'user', '$argon2id$x');
 		INSERT INTO idempotency_keys (user_id, operation, key, request, object_id, created_at)
@@ -104,9 +97,6 @@ func TestForget_TakesWhatIsOver(t *testing.T) {
 		INSERT INTO sessions (id, user_id, hash, created_at, last_used_at, expires_at)
 		VALUES (gen_random_uuid(), '01900000-0000-7000-8000-00000000000a',
 			decode(repeat('ff', 32), 'hex'), now(), now(), now() + interval '1 day')`)
-	if err != nil {
-		t.Fatal(err)
-	}
 	people, err := accounts.New(accounts.Config{Store: store,
 		Log: slog.New(slog.DiscardHandler), MemoryKiB: 8, Iterations: 1, Parallelism: 1})
 	if err != nil {
@@ -117,12 +107,8 @@ func TestForget_TakesWhatIsOver(t *testing.T) {
 			t.Fatalf("%s: %v", job.Name, err)
 		}
 	}
-	var keys, sessions int
-	err = db.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM idempotency_keys),
-		(SELECT count(*) FROM sessions)`).Scan(&keys, &sessions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := pgtest.Value[int](t, url, "SELECT count(*) FROM idempotency_keys")
+	sessions := pgtest.Value[int](t, url, "SELECT count(*) FROM sessions")
 	if keys != 1 || sessions != 1 {
 		t.Errorf("%d keys and %d sessions are left; wanted the one of each that counts",
 			keys, sessions)
