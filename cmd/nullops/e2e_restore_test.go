@@ -31,9 +31,13 @@ func restoredBackup(t *testing.T, w *world) {
 	adopted := p.admin.deployed(t, "stays", "adopted", nil)
 	purged := p.admin.deployed(t, "stays", "purged", nil)
 	for range 2 {
+		last := p.lease(t, n.name)
 		p.controlPlane.stop(t)
 		p.startControlPlane(t)
-		n.await(t, apiclient.NodeStatusOnline)
+		next := p.movedFrom(t, n.name, last)
+		eventually(t, "the agent has met the next control plane", func() string {
+			return logged(n.agent, `"epoch":`+number(int(next.epoch)))
+		})
 	}
 	before := n.containers(t, adopted.Id)["web"].ID
 	url := serviceURL(t, adopted, "web")
