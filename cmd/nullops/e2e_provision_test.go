@@ -487,7 +487,12 @@ func (s *sshServer) asAUnit(t *testing.T, p *product) {
 	before := n.await(t, apiclient.NodeStatusOnline)
 	s.stopAgent(t)
 	n.await(t, apiclient.NodeStatusOffline)
-	again := n.attempt(t, nil)
+	n.addByCommand(t, []string{"node", "provision", n.name})
+	again := attempts(t, p, n.name)[0]
+	listed, errs, code := p.admin.cli(t, "node", "attempts", n.name)
+	if code != 0 || strings.Count(listed, "ready") != 2 {
+		t.Errorf("exit code %d\n%s%s", code, listed, errs)
+	}
 	if again.State != apiclient.ProvisionStateReady || again.Number != first.Number+1 ||
 		!strings.Contains(again.Steps[3].Output, "is there already") {
 		t.Errorf("attempt %d: %s\n%+v", again.Number, text(again.Message), again)
