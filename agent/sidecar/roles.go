@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -23,6 +25,11 @@ const (
 	exitNotFound      = 127
 	exitNotExecutable = 126
 )
+
+// gateGC makes Go collect after 400 KiB instead of 4 MiB: there is a gate for each
+// deployment, all of them together take what one of them leaves lying about, and
+// what a gate keeps is next to nothing, so that collecting costs as little.
+const gateGC = 10
 
 // errUsage is told when the binary is started by hand.
 var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
@@ -56,6 +63,8 @@ func run(args []string) error {
 	defer stop()
 	switch args[0] {
 	case "gate":
+		debug.SetGCPercent(gateGC)
+		runtime.GOMAXPROCS(1)
 		if err := Serve(ctx, args[1]); err != nil {
 			return &exitError{code: exitGate, err: err}
 		}

@@ -37,7 +37,8 @@ func prepareCrowd(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
 	ids := make([]string, crowd)
-	undo := func(ctx context.Context) error { return l.disperse(ctx, ids) }
+	install := ""
+	undo := func(ctx context.Context) error { return l.disperse(ctx, ids, install) }
 	err := eachOf(ctx, func(ctx context.Context, i int) error {
 		d, _, err := l.deploy(ctx, crowdProject, crowdName(i))
 		ids[i] = d.Id
@@ -46,6 +47,11 @@ func prepareCrowd(
 	if err != nil {
 		clean := context.WithoutCancel(ctx)
 		return nil, nil, errors.Join(err, undo(clean))
+	}
+	install, err = l.inspect(ctx, ids[0], "gate", "",
+		`{{index .Config.Labels "nullops.install"}}`)
+	if err != nil {
+		return nil, nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
 	}
 	do := func(ctx context.Context, s *samples) error {
 		if err := eachOf(ctx, l.visitOne); err != nil {
@@ -60,7 +66,7 @@ func prepareCrowd(
 		if err != nil {
 			return err
 		}
-		gate, err := l.largestGate(ctx)
+		gate, err := l.largestGate(ctx, install)
 		s.addOurs("agent_memory_200", agent)
 		s.addOurs("gate_memory_200", gate)
 		return err
@@ -89,8 +95,9 @@ func (l *lab) visitOne(ctx context.Context, i int) error {
 }
 
 // largestGate is the gate that takes the most memory of all.
-func (l *lab) largestGate(ctx context.Context) (float64, error) {
-	ids, err := l.dockerSays(ctx, "ps", "--quiet", "--filter", "label=nullops.kind=gate")
+func (l *lab) largestGate(ctx context.Context, install string) (float64, error) {
+	ids, err := l.dockerSays(ctx, "ps", "--quiet", "--filter", "label=nullops.kind=gate",
+		"--filter", "label=nullops.install="+install)
 	if err != nil {
 		return 0, err
 	}
@@ -118,8 +125,9 @@ func (l *lab) largestGate(ctx context.Context) (float64, error) {
 	return largest, nil
 }
 
-// disperse removes them all and makes sure that the engine has nothing left.
-func (l *lab) disperse(ctx context.Context, ids []string) error {
+// disperse removes them all and makes sure that the engine has nothing left of
+// this installation; others may use the same engine.
+func (l *lab) disperse(ctx context.Context, ids []string, install string) error {
 	err := eachOf(ctx, func(ctx context.Context, i int) error {
 		if ids[i] == "" {
 			return nil
@@ -134,7 +142,8 @@ func (l *lab) disperse(ctx context.Context, ids []string) error {
 		"containers": {"ps", "--all", "--quiet"},
 		"volumes":    {"volume", "ls", "--quiet"},
 	} {
-		left, err := l.dockerSays(ctx, append(list, "--filter", "label=nullops.deployment")...)
+		left, err := l.dockerSays(ctx, append(list, "--filter", "label=nullops.deployment",
+			"--filter", "label=nullops.install="+install)...)
 		if err != nil {
 			return err
 		}
