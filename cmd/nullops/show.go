@@ -57,6 +57,9 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	if d.ExpiresAt != nil {
 		fmt.Fprintf(w, "removed for lack of activity %s\n", expiry(d))
 	}
+	if line := queueLine(d); line != "" {
+		fmt.Fprintln(w, visible(line))
+	}
 	if d.Failure != nil {
 		fmt.Fprintf(w, "failed at %s: %s\n", deref(d.Failure.Step), visible(d.Failure.Message))
 	}
@@ -69,6 +72,9 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		return err
 	}
 	fmt.Fprintf(w, "\nRun %d\n", run.Number)
+	if line := runLine(run.Queue); line != "" {
+		fmt.Fprintln(w, line)
+	}
 	rows := [][]string{{"", "STEP", "STATE", "WHAT", "MESSAGE"}}
 	for _, s := range run.Steps {
 		rows = append(rows, []string{fmt.Sprint(s.Position), s.Key, string(s.Status), s.Title,

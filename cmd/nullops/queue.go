@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// queueOptions say how a new deployment waits.
+type queueOptions struct {
+	wait     bool
+	priority int
+	deadline time.Duration
+}
+
+func (o *queueOptions) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&o.wait, "queue", false, "wait for room instead of being refused without it")
+	f.IntVar(&o.priority, "priority", 128, "in the queue: 0 to 255, lower ones come first")
+	f.DurationVar(&o.deadline, "deadline", 0, "with --queue: fail after waiting so long, as in 30m")
+}
+
+// fill writes them into a request.
+func (o queueOptions) fill(body *apiclient.DeploymentCreate) error {
+	if o.deadline != 0 && !o.wait {
+		return usageError{errors.New("--deadline: only who waits has one; add --queue")}
+	}
+	if o.deadline < 0 || o.deadline > 0 && o.deadline < time.Second {
+		return usageError{fmt.Errorf("--deadline %s: give a second or more", o.deadline)}
+	}
+	body.Wait, body.Priority = given(o.wait), &o.priority
+	body.DeadlineSeconds = given(int(math.Ceil(o.deadline.Seconds())))
+	return nil
+}
+
+func queueCommand() *cobra.Command {
+	var p apiclient.ListQueueParams
+	var env, node string
+	var history bool
+	c := &cobra.Command{
+		Use: "queue [--env ENV] [--node NODE] [--history]", Args: exactArgs(0),
+		Short: "List deployments that wait for room or for their turn",
+		Long: "List deployments that wait for room or for their turn, in the order of turns.\n" +
+			"With --history, list the newest 100 runs: when they were queued, started and ended.",
+	}
+	asJSON := jsonFlag(c)
+	c.Flags().StringVar(&env, "env", "", "only this environment")
+	c.Flags().StringVar(&node, "node", "", "only this node")
+	c.Flags().BoolVar(&history, "history", false, "list runs that are through as well")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		p.Environment, p.Node, p.History = given(env), given(node), given(history)
+		r, err := api.ListQueueWithResponse(c.Context(), &p)
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), r.JSON200.Items)
+		}
+		rows := [][]string{{"PLACE", "DEPLOYMENT", "RUN", "PROJECT", "ENVIRONMENT", "NODE",
+			"PRIORITY", "QUEUED", "WAITED", "RAN", "ATTEMPTS", "STATE", "WAITS FOR"}}
+		for _, q := range r.JSON200.Items {
+			rows = append(rows, queueRow(q))
+		}
+		return table(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func queueRow(q apiclient.QueueItem) []string {
+	place, ran := "-", "-"
+	if q.Position != nil {
+		place = fmt.Sprint(*q.Position)
+	}
+	left := time.Now()
+	if q.LeftAt != nil {
+		left = *q.LeftAt
+	}
+	switch {
+	case q.StartedAt == nil:
+	case q.EndedAt == nil:
+		ran = since(*q.StartedAt) + ", goes on"
+	default:
+		ran = span(q.EndedAt.Sub(*q.StartedAt))
+	}
+	return []string{place, q.Deployment, fmt.Sprint(q.Run), q.Project, q.Environment,
+		deref(q.Node), fmt.Sprint(q.Priority), since(q.QueuedAt) + " ago",
+		span(left.Sub(q.QueuedAt)), ran, fmt.Sprint(q.Attempts), string(q.Status),
+		deref(q.Reason)}
+}
+
+// queueLine is where a deployment stands, in one line; empty for most.
+func queueLine(d apiclient.Deployment) string {
+	if d.Queue == nil || d.Queue.Position == nil {
+		return ""
+	}
+	line := fmt.Sprintf("waits %s, number %d in the queue: %s", since(d.Queue.QueuedAt),
+		*d.Queue.Position, deref(d.Queue.Reason))
+	if d.Queue.Deadline != nil {
+		line += fmt.Sprintf(" Fails %s.", d.Queue.Deadline.Local().Format(time.DateTime))
+	}
+	return line
+}
+
+// runLine is a run's way through the queue, for 'show'.
+func runLine(q *apiclient.QueueEntry) string {
+	if q == nil || q.StartedAt == nil {
+		return ""
+	}
+	line := fmt.Sprintf("queued %s ago, started after %s", since(q.QueuedAt),
+		span(q.StartedAt.Sub(q.QueuedAt)))
+	if q.EndedAt != nil {
+		line += ", ended after " + span(q.EndedAt.Sub(*q.StartedAt))
+	}
+	if q.Attempts > 1 {
+		line += fmt.Sprintf(", %d attempts", q.Attempts)
+	}
+	return line
+}
