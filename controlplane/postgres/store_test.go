@@ -120,3 +120,53 @@ func TestStore_PoolsAndKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Who looks after many keys hears which ones were told, each once; it begins
+// with not knowing what it missed.
+func TestListener_CollectsKeys(t *testing.T) {
+	t.Parallel()
+	s := pgtest.New(t, migrations.FS)
+	l := listening(t, s)
+	many := l.Collect(controlplane.TopicNode)
+	defer many.Close()
+	tell := func(topic controlplane.Topic, keys ...string) {
+		t.Helper()
+		err := s.InTx(t.Context(), func(tx *postgres.Tx) error {
+			for _, key := range keys {
+				tx.Wake(topic, key)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := map[string]bool{}
+	hear := func() (all bool) {
+		<-many.Wake
+		keys, all := many.Heard()
+		for _, key := range keys {
+			heard[key] = true
+		}
+		return all
+	}
+	if !hear() {
+		t.Error("it believes that nothing was missed before it began")
+	}
+	// The listener itself may say once more that it has just connected.
+	for tell(controlplane.TopicNode, "n0"); !heard["n0"]; {
+		hear()
+	}
+	clear(heard)
+	tell(controlplane.TopicDeployment, "d1")
+	// A deployment without a node is nobody's news.
+	tell(controlplane.TopicNode, "n1", "n1", "n2", "")
+	for !heard["n1"] || !heard["n2"] {
+		if hear() {
+			t.Error("nothing was lost, and yet everybody is told")
+		}
+	}
+	if len(heard) != 2 {
+		t.Errorf("heard %v", heard)
+	}
+}
