@@ -315,11 +315,21 @@ func (w *watcher) check(c *teller, end apiclient.DeploymentStatus) {
 	t := c.t
 	t.Helper()
 	late := c.p.admin.follow(t, "/deployments/"+c.id+"/events", "0-0")
-	last := `"status":"` + string(end) + `"`
-	late.awaitData(t, "deployment", last)
-	w.stream.awaitData(t, "deployment", last)
-	if got, want := w.stream.stepMoves(t), late.stepMoves(t); !slices.Equal(got, want) {
-		t.Errorf("who watched saw\n%q\nwho came late\n%q", got, want)
+	// A deployment's event shows what it is by now, perhaps ahead of its steps'.
+	told := pgtest.Value[int](t, c.p.database,
+		"SELECT count(*) FROM deployment_events WHERE kind = 'step'")
+	for _, s := range []*stream{late, &w.stream} {
+		s.awaitData(t, "deployment", `"status":"`+string(end)+`"`)
+		eventually(t, "every step's event came", func() string {
+			if n := len(s.all("step")); n < told {
+				return fmt.Sprintf("%d of %d", n, told)
+			}
+			return ""
+		})
+	}
+	got, want := w.stream.stepMoves(t), late.stepMoves(t)
+	if !slices.Equal(got, want) || len(got) != told {
+		t.Errorf("of %d, who watched saw\n%q\nwho came late\n%q", told, got, want)
 	}
 	ids := w.stream.ids()
 	for i := range ids[1:] {

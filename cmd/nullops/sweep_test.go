@@ -18,7 +18,7 @@ const sweepAtOnce = 18
 
 // settleWithin is generous: the lease takes ten seconds of it, and many more of
 // these share two cores. What it really took is logged.
-const settleWithin = 75 * time.Second
+const settleWithin = 2 * patience
 
 // death is one place where a control plane, or an ingress, dies.
 type death struct {
