@@ -54,7 +54,9 @@ type store struct {
 
 // openStore locks the folder and reads what is there: the machines, by
 // deployment, and a notice when a damaged journal was put aside.
-func openStore(dir string, fail failpoint.Hook) (*store, map[string]*engine.Machine, string, error) {
+func openStore(
+	dir string, fail failpoint.Hook,
+) (*store, map[string]*engine.Machine, string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, "", fmt.Errorf("make the data folder: %w", err)
 	}
