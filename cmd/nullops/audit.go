@@ -27,7 +27,7 @@ type auditFlags struct {
 func (f *auditFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.actor, "actor", "", "only what this user (or system:TASK) did")
 	c.Flags().StringVar(&f.action, "action", "", "only actions that begin so, such as \"put\"")
-	c.Flags().StringVar(&f.object, "object", "", "only what was done to objects with this in their name")
+	c.Flags().StringVar(&f.object, "object", "", "only objects with this in their name")
 	c.Flags().StringVar(&f.result, "result", "", "only ok, refused or failed")
 	c.Flags().DurationVar(&f.since, "since", 0, "only the last so long, such as 24h")
 }
@@ -151,6 +151,7 @@ func printVerification(w io.Writer, v apiclient.AuditVerification) error {
 			len(v.Findings), v.Entries)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "audit: OK, %d entries; the end is %d %s\n", v.Entries, v.Head, v.HeadLink)
+	_, err := fmt.Fprintf(w, "audit: OK, %d entries; the end is %d %s\n",
+		v.Entries, v.Head, v.HeadLink)
 	return err
 }

@@ -90,14 +90,15 @@ func (s *server) ExportAudit(
 		return nil, err
 	}
 	p := r.Params
-	pages := &auditPages{ctx: ctx, write: writeCSV, next: func(before int64) ([]controlplane.AuditEntry, error) {
+	pages := &auditPages{write: writeCSV}
+	pages.next = func(before int64) ([]controlplane.AuditEntry, error) {
 		return s.Audit.List(ctx, actor, audit.Filter{
 			Actor: or(p.Actor, ""), Action: or(p.Action, ""), Object: or(p.Object, ""),
 			Result: controlplane.AuditResult(or(p.Result, "")),
 			Since:  or(p.Since, time.Time{}), Until: or(p.Until, time.Time{}),
 			Before: before, Most: auditPage,
 		})
-	}}
+	}
 	if or(p.Format, ExportAuditParamsFormatCsv) == ExportAuditParamsFormatJsonl {
 		pages.write = writeJSONLines
 		return ExportAudit200ApplicationxNdjsonResponse{Body: pages,
@@ -118,7 +119,6 @@ const auditPage = 500
 // auditPages reads the journal as a file, a page at a time, as fast as it is
 // taken.
 type auditPages struct {
-	ctx    context.Context
 	next   func(before int64) ([]controlplane.AuditEntry, error)
 	write  func(*bytes.Buffer, []AuditEntry) error
 	ready  bytes.Buffer

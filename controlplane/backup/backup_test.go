@@ -2,7 +2,6 @@ package backup_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -141,9 +140,10 @@ func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
 		"only its beginning":  {file[:40], keys, "cut off"},
 		"something behind it": {append(bytes.Clone(file), 'x'), keys, "was changed"},
 		"a bit is changed":    {changed, keys, "was changed"},
-		"a hostile length":    {append(bytes.Clone(file[:33]), 255, 255, 255, 255, 0), keys, "was changed"},
-		"another key":         {file, ring(t, "k2"), "under the key k1"},
-		"another k1":          {file, ring(t, "k1"), "not the one it was made with"},
+		"a hostile length": {append(bytes.Clone(file[:33]), 255, 255, 255, 255, 0), keys,
+			"was changed"},
+		"another key": {file, ring(t, "k2"), "under the key k1"},
+		"another k1":  {file, ring(t, "k1"), "not the one it was made with"},
 	} {
 		err := restore(t, url, c.keys, c.file)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -165,7 +165,7 @@ func TestBackup_NeedsAnAdmin(t *testing.T) {
 	store, _ := filled(t)
 	ada := access.User(controlplane.User{Name: "ada"}, nil)
 	err := backup.Write(t.Context(), ada, store, migrations.FS, ring(t, "k1"), "", &bytes.Buffer{})
-	if said, ok := errors.AsType[*controlplane.Error](err); !ok || said.Kind != controlplane.Forbidden {
+	if controlplane.KindOf(err) != controlplane.Forbidden {
 		t.Errorf("write: %v", err)
 	}
 	if err := backup.Read(t.Context(), ada, store, migrations.FS, ring(t, "k1"), nil); err == nil {

@@ -109,7 +109,9 @@ func checkRing(t *testing.T, w *world, ring *seal.Keyring, code string) {
 }
 
 // everythingSealed puts a value into each place, and gives a run to open.
-func (w *world) everythingSealed(t *testing.T) (controlplane.DeploymentID, func(*world) controlplane.Run) {
+func (w *world) everythingSealed(
+	t *testing.T,
+) (controlplane.DeploymentID, func(*world) controlplane.Run) {
 	t.Helper()
 	w.shop(t)
 	ctx := t.Context()
