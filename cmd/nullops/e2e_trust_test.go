@@ -253,9 +253,12 @@ func revocations(t *testing.T, w *world) {
 	p.admin.want(t, http.StatusOK, http.MethodDelete, "/nodes/away/token", nil, nil)
 	n.start(t)
 	n.revokedOnDisk(t, n.token)
-	if d := text(n.show(t).StatusDetail); !strings.Contains(d, "rotate it") {
-		t.Errorf("a node without a token: %s", d)
-	}
+	eventually(t, "a node without a token says what to do", func() string {
+		if d := text(n.show(t).StatusDetail); !strings.Contains(d, "rotate it") {
+			return "it says " + d
+		}
+		return ""
+	})
 }
 
 // rotate gives the node a new token.

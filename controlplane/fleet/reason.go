@@ -3,7 +3,9 @@ package fleet
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"syscall"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
@@ -40,6 +42,9 @@ func reason(err error) string {
 		return "nothing answers at its address; is the agent running and the port open?"
 	case errors.As(err, &closed):
 		return closeReason(closed)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "the link broke off: did the agent end, or the network break?"
 	}
 	return unwrapped(err)
 }
