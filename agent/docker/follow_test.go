@@ -38,10 +38,11 @@ func newSleepyEngine(t *testing.T, host string) *sleepyEngine {
 	}
 	e := &sleepyEngine{host: "unix://" + socket}
 	dialer := &net.Dialer{}
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dialer.DialContext(ctx, "unix", strings.TrimPrefix(host, "unix://"))
-	}}
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Transport: transport,
+	}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1,
+		Transport: &http.Transport{DialContext: dial},
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "engine"})
 		},
