@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -45,9 +46,7 @@ func (w *world) create(token, name string, more map[string]any) answer {
 	w.t.Helper()
 	body := map[string]any{"name": name, "project": "shop", "environment": "qa",
 		"versions": map[string]string{"api": "1.0"}}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	return w.call("POST", "/api/v1/deployments", token, body)
 }
 

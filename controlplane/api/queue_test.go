@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,9 +39,7 @@ func (w *world) admit() {
 func (w *world) waits(root, name string, more map[string]any) api.Deployment {
 	w.t.Helper()
 	body := map[string]any{"wait": true}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	a := w.create(root, name, body)
 	if a.status != http.StatusCreated {
 		w.t.Fatalf("%s: %d %s", name, a.status, a.body)
@@ -229,7 +228,10 @@ func TestQueue_SurvivesARestart(t *testing.T) {
 	done := make(chan error, 2)
 	go func() { done <- listener.Run(ctx) }()
 	go func() { done <- jobs.Queue(ctx, again, w.store, listener, log) }()
-	t.Cleanup(func() { cancel(); <-done; <-done })
+	t.Cleanup(func() {
+		cancel()
+		_, _ = <-done, <-done
+	})
 	w.becomes(root, first.Id, controlplane.Applying, controlplane.Ready)
 	w.until("the third starts", func() bool { return w.ordered() == "first third" })
 	if got := w.shown(root, second.Id); got.Queue == nil || *got.Queue.Position != 1 {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -202,10 +203,8 @@ func (r *reader) unopened(sealed []byte) error {
 	if err != nil {
 		return errDamaged
 	}
-	for _, have := range r.keys.Kids() {
-		if have == kid {
-			return fmt.Errorf("%w; or the key %s is not the one it was made with", errDamaged, kid)
-		}
+	if slices.Contains(r.keys.Kids(), kid) {
+		return fmt.Errorf("%w; or the key %s is not the one it was made with", errDamaged, kid)
 	}
 	return fmt.Errorf("the backup is sealed under the key %s, which is not in "+
 		"NULLOPS_MASTER_KEYS: add it", kid)

@@ -205,11 +205,11 @@ func TestPlace_SaysWhy(t *testing.T) {
 		"not ours": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
 			n.ForeignMemory = n.Memory - 200<<20
 		}, "not ours"},
-		"disabled":  {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Enabled = false }, "disabled"},
-		"offline":   {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Online = false }, "offline"},
+		"disabled": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Enabled = false }, "disabled"},
+		"offline":  {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Online = false }, "offline"},
 		"untrusted": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Trusted = false },
 			"certificate"},
-		"unknown":   {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.CPU = 0 }, "not told its size"},
+		"unknown": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.CPU = 0 }, "not told its size"},
 		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
 			n.Settings.DiskFloorMiB = 10 << 10
 		}, "10.0 GB"},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -105,7 +107,7 @@ func (t *Tx) load(ctx context.Context, from Loader) error {
 	}
 	// What migrations planted comes from the dump; triggers tell of changes, and
 	// this is none.
-	for _, table := range backwards(tables) {
+	for _, table := range slices.Backward(tables) {
 		name := pgx.Identifier{table.Name}.Sanitize()
 		if _, err := t.tx.Exec(ctx, "ALTER TABLE "+name+" DISABLE TRIGGER USER; "+
 			"DELETE FROM "+name); err != nil {
@@ -216,20 +218,9 @@ func (t *Tx) tables(ctx context.Context) ([]DumpTable, error) {
 }
 
 func columnsOf(t DumpTable) string {
-	out := pgx.Identifier{t.Name}.Sanitize() + " ("
+	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		if i > 0 {
-			out += ", "
-		}
-		out += pgx.Identifier{c}.Sanitize()
+		names[i] = pgx.Identifier{c}.Sanitize()
 	}
-	return out + ")"
-}
-
-func backwards[T any](all []T) []T {
-	out := make([]T, 0, len(all))
-	for i := len(all) - 1; i >= 0; i-- {
-		out = append(out, all[i])
-	}
-	return out
+	return pgx.Identifier{t.Name}.Sanitize() + " (" + strings.Join(names, ", ") + ")"
 }

@@ -159,7 +159,7 @@ func (a *agent) obey(ctx context.Context, session *wire.AgentSession) {
 			a.mu.Unlock()
 			a.counters.acked.Add(fresh)
 		case wire.RefuseToken:
-			_ = session.Send(ctx, wire.TokenRefused{Kid: c.Kid})
+			_ = session.Send(ctx, wire.TokenRefused(c))
 		}
 	}
 }

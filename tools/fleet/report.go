@@ -99,19 +99,23 @@ const page = `# A fleet of agents
 
 <!-- Written by ` + "`make bench-fleet`" + `; edit tools/fleet instead. -->
 
-%d agents, measured on %s at commit %s, on %d cores that the agents, PostgreSQL and the control plane share. The load
-of the machine before, which is others' work: %s.
+%d agents, measured on %s at commit %s, on %d cores that the agents, PostgreSQL and the control
+plane share. The load of the machine before, which is others' work: %s.
 
 %s
 ## How it is measured
 
-The control plane is the real program with a real PostgreSQL. The agents live in one other process: each has its own loopback
-address, certificate and token, proves itself and speaks the real protocol over real TLS. Each tells its vitals every %s.
+The control plane is the real program with a real PostgreSQL. The agents live in one other
+process: each has its own loopback address, certificate and token, proves itself and speaks the
+real protocol over real TLS. Each tells its vitals every %s.
 
-- **All online**: the control plane gets SIGTERM and is started again. The clock runs from its start until every agent has the
-  full set of its goals. Every handshake costs both ends, so most of the time is the agents' own.
+- **All online**: the control plane gets SIGTERM and is started again. The clock runs from its
+  start until every agent has the full set of its goals. Every handshake costs both ends, so
+  most of the time is the agents' own.
 - **API meanwhile**: fifty requests a second to lists and single objects, until all are online.
-- **Resident memory** is that of the process with all agents idle, less that of the same process with none, per agent.
+- **Resident memory** is that of the process with all agents idle, less that of the same process
+  with none, per agent.
 - **Steady state**: the processor time of the control plane over %s, with nothing going on.
-- **Reports**: fifty agents with a deployment each report steps as fast as reports are acknowledged, which is after their commit.
+- **Reports**: fifty agents with a deployment each report steps as fast as reports are
+  acknowledged, which is after their commit.
 `
