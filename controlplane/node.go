@@ -191,12 +191,3 @@ type NodeToken struct {
 	// RevocationPending: the agent has not yet confirmed that it refuses it.
 	RevocationPending bool
 }
-
-// Lease is the right to command a node. Epoch grows with each new holder; the
-// agent refuses a lower one.
-type Lease struct {
-	Node    NodeID
-	Holder  string
-	Epoch   int64
-	Expires time.Time
-}
