@@ -89,7 +89,7 @@ func (p *product) misbehaving(t *testing.T, name, host, code, says string) {
 		}
 	}
 	var list apiclient.DeploymentList
-	p.admin.get(t, "/deployments?removed=true&name="+name, &list)
+	p.admin.get(t, "/deployments?removed=true&project=with-"+name+"&name="+name, &list)
 	if len(list.Items) > 0 {
 		t.Errorf("a refused deployment is there: %+v", list.Items)
 	}
