@@ -332,6 +332,7 @@ func TestPull_SilenceEnds(t *testing.T) {
 	expect := func(when string) {
 		t.Helper()
 		err := d.Pull(t.Context(), f.image, auth, nil)
+		// promise: N-098
 		if err == nil || !strings.Contains(err.Error(), "the registry has sent nothing for 2s") ||
 			errors.Is(err, agent.ErrUnavailable) {
 			t.Errorf("%s: error is %v", when, err)

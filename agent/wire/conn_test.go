@@ -164,6 +164,7 @@ func TestSession_EndsOnHostilePeers(t *testing.T) {
 			}
 			go func() { _, _, _ = ws.Read(context.Background()) }() // lets the goodbye pass
 			<-session.Done()
+			// promise: V-06
 			wantClose(t, session.Err(), tc.code, false, tc.says)
 			if grown := heap() - before; grown > 16<<20 {
 				t.Errorf("the heap grew by %d MiB", grown>>20)

@@ -85,7 +85,7 @@ func TestDial_Refusals(t *testing.T) {
 				_ = conn.Close()
 				t.Fatal("let in")
 			}
-			// promise: N-210
+			// promise: N-210, V-05, V-15
 			if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %v, want %v that says %q", err, tc.want, tc.says)
 			}
@@ -193,6 +193,7 @@ func TestListener_RefusesPlainWebSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(conn)
+	// promise: N-112
 	if strings.Contains(string(answer), "HTTP/") { // promise: N-202
 		t.Errorf("plain HTTP was answered: %q, %v", answer, err)
 	}

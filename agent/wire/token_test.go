@@ -22,6 +22,7 @@ func TestToken_SurvivesItsText(t *testing.T) {
 		if err != nil || again != token || again.Key() != token.Key() {
 			t.Fatalf("%s came back as another token: %v", token, err)
 		}
+		// promise: V-15
 		if !strings.HasPrefix(text, "nopa1_"+token.Kid+"_") || len(token.Kid) != 10 {
 			t.Fatalf("token has another shape than nopa1_<kid>_…: kid %q", token.Kid)
 		}

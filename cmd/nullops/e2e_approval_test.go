@@ -84,6 +84,7 @@ func refusedAnswers(t *testing.T, d apiclient.Deployment, full, reader *person) 
 		q.Deadline.Sub(q.AskedAt).Hours() != 24 {
 		t.Errorf("the question is %+v", q)
 	}
+	// promise: B-12
 	if s := step(t, full.run(t, d), "ask"); s.Status != apiclient.StepStatusWaiting ||
 		s.Kind != apiclient.StepKindApproval || text(s.Message) != q.Prompt {
 		t.Errorf("the step is %+v", s)

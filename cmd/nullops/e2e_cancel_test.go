@@ -109,11 +109,13 @@ func cancelPull(t *testing.T, p *product, n *node) {
 		made[image] = p.admin.deploy(t, "pull-"+image, "pull-"+image, nil)
 	}
 	d := p.admin.await(t, made["gone"].Id, apiclient.DeploymentStatusFailed)
+	// promise: N-098
 	if d.Failure == nil || d.Failure.Code != "image_pull" || text(d.Failure.Step) != "web" {
 		t.Errorf("an image without layers: %+v", d.Failure)
 	}
 	n.nothingLeft(t, d.Id)
 	d = made["never"]
+	// promise: N-099
 	eventually(t, "the image is being pulled", func() string {
 		s := step(t, p.admin.run(t, d), "web")
 		if s.Status != apiclient.StepStatusPulling {

@@ -97,6 +97,7 @@ func drifted(t *testing.T, p *product, n *node, stays apiclient.Deployment, url 
 	}
 	n.mustBeThere(t, orphan, "container")
 	n.start(t)
+	// promise: N-239
 	p.answers(t, url) // promise: N-158, N-159
 	// promise: N-153
 	eventually(t, "what no deployment owns is removed", func() string {
@@ -154,7 +155,7 @@ func controlPlaneDies(t *testing.T, w *world) {
 	live.awaitData(t, "step", `"status":"running"`)
 	seen := live.ids()
 	p.controlPlane.kill()
-	// promise: N-091
+	// promise: N-091, N-270
 	eventually(t, "the agent goes on alone", func() string {
 		if c, ok := n.containers(t, forwards.Id)["web"]; !ok || !c.State.Running {
 			return "web does not run"
@@ -170,8 +171,10 @@ func controlPlaneDies(t *testing.T, w *world) {
 	}
 	p.startControlPlane(t)
 	// Nobody signs in again: tokens, like all else, are in the database.
+	// promise: N-270, N-271
 	p.admin.await(t, forwards.Id, apiclient.DeploymentStatusReady) // promise: N-300
 	d := p.admin.await(t, backwards.Id, apiclient.DeploymentStatusFailed)
+	// promise: N-271, V-09
 	if d.Failure == nil || !strings.Contains(d.Failure.Message, "says no") {
 		t.Errorf("failure %+v", d.Failure)
 	}
@@ -215,6 +218,7 @@ func engineDies(t *testing.T, w *world) {
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
 	dies := p.admin.deploy(t, "dies", "dies", nil)
+	// promise: N-079
 	eventually(t, "the slow plugin runs", func() string {
 		if s := step(t, p.admin.run(t, dies), "slow"); s.Lines == 0 {
 			return string(s.Status)

@@ -282,6 +282,7 @@ func retried(t *testing.T, p *product, id string) {
 	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/deployments/"+id+"/retry", nil,
 		"Only a failed deployment")
 	first := p.admin.runNumber(t, id, before.Run)
+	// promise: G-14
 	if first.Status != apiclient.DeploymentStatusFailed || first.PipelineVersion != saved.Version-1 {
 		t.Errorf("the history of the first run changed: %+v", first)
 	}

@@ -23,7 +23,7 @@ func masking(t *testing.T, w *world) {
 	p.savePipeline(t, "leaky", leaking("log", "leak"), leaking("out", "leak-output", "log"))
 	d := p.admin.deployed(t, "leaky", "leaky", nil)
 	log := strings.Join(p.admin.stepLog(t, d, "log"), "\n")
-	// promise: N-066, N-111
+	// promise: N-066, N-111, N-112
 	for _, line := range []string{"leaking 1 secrets", "leaked"} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the plugin did not get its secret, or its log is not here: %q", log)

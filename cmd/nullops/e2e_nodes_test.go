@@ -79,6 +79,7 @@ func otherRelease(t *testing.T, n *node) {
 	n.start(t)
 	// promise: N-217
 	shown := n.await(t, apiclient.NodeStatusIncompatible)
+	// promise: N-218
 	if detail := text(shown.StatusDetail); !strings.Contains(detail, "other") ||
 		!strings.Contains(detail, "e2e") {
 		t.Errorf("the detail does not name both releases: %q", detail)
@@ -101,6 +102,7 @@ func disabled(t *testing.T, n *node, creation object) {
 		t.Errorf("placed on a disabled node: %d %s", a.status, a.body)
 	}
 	admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/enable", nil, nil)
+	// promise: N-235
 	n.await(t, apiclient.NodeStatusOnline)
 	// Faster than the session may notice, it must not stay offline for ever.
 	for range 5 {
@@ -227,6 +229,7 @@ func twoNodes(t *testing.T, w *world) {
 		return ""
 	})
 	p.answers(t, there)
+	// promise: N-238
 	if now := p.admin.deployment(t, on["left"].Id); now.NodeOfflineSince == nil ||
 		now.Status != apiclient.DeploymentStatusReady {
 		t.Errorf("what is on an offline node is %s, offline since %v", now.Status,
@@ -235,6 +238,7 @@ func twoNodes(t *testing.T, w *world) {
 	// Deleting what cannot be reached waits for its node.
 	p.admin.want(t, http.StatusAccepted, http.MethodDelete, "/deployments/"+on["left"].Id, nil, nil)
 	waiting := p.admin.deployment(t, on["left"].Id)
+	// promise: N-238
 	if waiting.Status != apiclient.DeploymentStatusRemoving ||
 		!strings.Contains(text(waiting.Detail), "waiting for node left") {
 		t.Errorf("it is %s: %s", waiting.Status, text(waiting.Detail))

@@ -299,6 +299,7 @@ func failsWith(t *testing.T, a apiclient.Provision, step, code string, says ...s
 	if len(a.Steps) > 0 {
 		last = a.Steps[len(a.Steps)-1]
 	}
+	// promise: Y-11
 	if a.State != apiclient.ProvisionStateError || text(a.Code) != code || last.Key != step ||
 		last.Status != apiclient.ProvisionStepStatusFailed || text(a.Remedy) == "" {
 		t.Errorf("wanted %s in step %s, not %+v", code, step, a)
@@ -458,6 +459,7 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 		t.Errorf("without a confirmed host key: exit code %d\n%s", code, errs)
 	}
 	out := n.addByCommand(t, append(args, "--host-key", s.fingerprint))
+	// promise: Y-08
 	for _, step := range []string{"connect", "inspect", "docker", "upload", "identity", "enrol",
 		"start", "active", "link"} {
 		if !strings.Contains(out, step+"\n    ") {
@@ -493,6 +495,7 @@ func (s *sshServer) asAUnit(t *testing.T, p *product) {
 	if code != 0 || strings.Count(listed, "ready") != 2 {
 		t.Errorf("exit code %d\n%s%s", code, listed, errs)
 	}
+	// promise: Y-07
 	if again.State != apiclient.ProvisionStateReady || again.Number != first.Number+1 ||
 		!strings.Contains(again.Steps[3].Output, "is there already") {
 		t.Errorf("attempt %d: %s\n%+v", again.Number, text(again.Message), again)
@@ -556,6 +559,7 @@ func (s *sshServer) leavesNoTrace(t *testing.T, p *product, n *node, shown strin
 			}
 		}
 	}
+	// promise: Y-06, Y-12
 	for _, words := range []string{`"provision_step"`, "attempt 1: ready", "the link stands"} {
 		if !strings.Contains(events, words) {
 			t.Errorf("the node's events do not say %q: %s", words, events)

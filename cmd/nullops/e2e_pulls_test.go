@@ -82,6 +82,7 @@ func pulls(t *testing.T, p *product) {
 	f.password.Store(&other)
 	d = p.admin.deploy(t, "front", "refused", nil)
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusFailed)
+	// promise: N-073
 	if d.Failure == nil || d.Failure.Code != "image_pull" ||
 		!strings.Contains(d.Failure.Message, "does not let this deployment have it") ||
 		strings.Contains(d.Failure.Message, password) {

@@ -149,6 +149,7 @@ func refusedRequests(t *testing.T, w *world) {
 	p.savePipeline(t, "huge", huge)
 	full := p.admin.refused(t, anyRefusal, http.MethodPost, "/deployments",
 		with(object{"project": "huge"}), "memory")
+	// promise: N-132
 	if full.Placement == nil || len(*full.Placement) == 0 {
 		t.Errorf("no table of reasons: %+v", full)
 	}
@@ -156,6 +157,7 @@ func refusedRequests(t *testing.T, w *world) {
 	p.admin.refused(t, http.StatusConflict, http.MethodDelete, "/services/shop-web", nil, "shop")
 	var list apiclient.DeploymentList
 	p.admin.get(t, "/deployments?removed=true&name=refused", &list)
+	// promise: N-132
 	if len(list.Items) > 0 {
 		t.Errorf("a refused request made %+v", list.Items)
 	}

@@ -90,6 +90,7 @@ func (s *tale) enrol(t *testing.T) {
 		t.Errorf("a node without an agent is %s", shown.Status)
 	}
 	s.n.start(t)
+	// promise: N-200
 	shown := s.n.await(t, apiclient.NodeStatusOnline)
 	certificates, err := filepath.Glob(filepath.Join(s.n.data, "*.pem"))
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *tale) deploy(t *testing.T) {
 		}
 		return a.String()
 	})
-	// promise: N-250
+	// promise: N-250, V-09
 	s.d = s.p.admin.await(t, s.d.Id, apiclient.DeploymentStatusReady)
 	for _, v := range s.d.Versions {
 		if !strings.HasPrefix(v.Digest, "sha256:") {
@@ -204,6 +205,7 @@ func (s *tale) ordered(t *testing.T) {
 		}
 		ended, done[step.Key] = *step.EndedAt, true
 	}
+	// promise: N-045
 	if len(run.Steps) != 6 {
 		t.Errorf("%d steps", len(run.Steps))
 	}

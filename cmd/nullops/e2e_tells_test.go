@@ -67,7 +67,7 @@ func tellsWhatItIs(t *testing.T, n *node, tools string) {
 		return ""
 	})
 	i := shown.Inventory
-	// promise: V-08, V-12
+	// promise: V-08, V-12, V-27
 	if text(i.RuncVersion) == "" || text(i.CgroupVersion) == "" || text(i.StorageDriver) == "" ||
 		i.Kernel == "" || i.Memory < 1<<28 || len(*i.Disks) == 0 {
 		t.Errorf("the inventory is not whole: %+v", *i)
@@ -85,6 +85,7 @@ func tellsWhatItIs(t *testing.T, n *node, tools string) {
 	if err := os.WriteFile(filepath.Join(tools, "nvidia-smi"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	// promise: B-07
 	eventually(t, "the new card is seen", func() string {
 		gpus := n.show(t).Inventory.Gpus
 		if gpus == nil || len(*gpus) != 1 || (*gpus)[0].Memory != 23034<<20 {
@@ -179,6 +180,7 @@ func keepsMeasuring(t *testing.T, n *node, d apiclient.Deployment) {
 	}
 	paths := []string{"/nodes/" + n.name, "/deployments/" + d.Id}
 	for _, path := range paths {
+		// promise: V-07
 		eventually(t, "something was measured", func() string {
 			all := curve(path)
 			if len(all) == 0 || all[len(all)-1].Memory == 0 {

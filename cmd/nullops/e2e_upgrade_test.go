@@ -38,6 +38,7 @@ func agentUpgrade(t *testing.T, w *world) {
 	// First the right release, so that something runs; then the older one, as if
 	// the control plane had been upgraded meanwhile.
 	n.box(t, engine, "nullops/agent:e2e")
+	// promise: V-19
 	n.await(t, apiclient.NodeStatusOnline)
 	d := p.admin.deployed(t, "stays", "stays", nil)
 	p.answers(t, serviceURL(t, d, "web"))
@@ -50,6 +51,7 @@ func agentUpgrade(t *testing.T, w *world) {
 		t.Errorf("the incompatible node shows %v and says %q", text(shown.Build),
 			text(shown.StatusDetail))
 	}
+	// promise: N-218
 	if out := p.does(t, "node", "list"); !strings.Contains(out, "nullops node upgrade boxed") {
 		t.Errorf("the list of nodes does not say how to upgrade:\n%s", out)
 	}

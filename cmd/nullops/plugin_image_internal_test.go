@@ -49,6 +49,7 @@ func TestPluginScaffold_AsAScriptRunsInAContainer(t *testing.T) {
 			args = append(args, "--conformance")
 		}
 		out, err := plugin(t, args...)
+		// promise: N-080
 		if err != nil || strings.Contains(out, "FAIL") || !strings.Contains(out, "log greeting world") {
 			t.Errorf("%s: %v\n%s", language, err, out)
 		}

@@ -328,6 +328,7 @@ func (w *watcher) check(c *teller, end apiclient.DeploymentStatus) {
 		})
 	}
 	got, want := w.stream.stepMoves(t), late.stepMoves(t)
+	// promise: G-12, G-13
 	if !slices.Equal(got, want) || len(got) != told {
 		t.Errorf("of %d, who watched saw\n%q\nwho came late\n%q", told, got, want)
 	}

@@ -100,6 +100,7 @@ func TestPlacement_RacersNeverOverbook(t *testing.T) {
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}
+	// promise: N-130, N-140
 	if made != 2*each {
 		t.Errorf("%d were placed, %d fit", made, 2*each)
 	}
@@ -158,6 +159,7 @@ func TestPlacement_FollowsSettings(t *testing.T) {
 	if a := put("/api/v1/nodes/node-1", 200, tainted); a.field("changed") != "true" {
 		t.Errorf("first: %s", a.body)
 	}
+	// promise: B-07
 	if a := put("/api/v1/nodes/node-1", 200, tainted); a.field("changed") != "false" {
 		t.Errorf("second: %s", a.body)
 	}
@@ -180,6 +182,7 @@ func TestPlacement_FollowsSettings(t *testing.T) {
 	put("/api/v1/projects/shop", 200, map[string]any{
 		"resources": map[string]any{"cpu": 2, "memory_mib": 1024},
 		"placement": map[string]any{"required": []string{"zone=ber"}}})
+	// promise: B-20
 	if a := w.create(root, "elsewhere", nil); a.status < 400 ||
 		!strings.Contains(string(a.body), "no label zone=ber") {
 		t.Errorf("required label: %d %s", a.status, a.body)

@@ -85,6 +85,7 @@ func TestQueue_WaitsForARunToSpare(t *testing.T) {
 	if first.Queue != nil || first.Node == nil {
 		t.Fatalf("the first has to start at once: %+v", first.Queue)
 	}
+	// promise: B-16
 	if a := w.create(root, "refused", nil); a.status < 400 ||
 		!strings.Contains(string(a.body), "takes 1 run at a time and has 1") {
 		t.Errorf("who does not wait: %d %s", a.status, a.body)
@@ -92,6 +93,7 @@ func TestQueue_WaitsForARunToSpare(t *testing.T) {
 	low := w.waits(root, "low", map[string]any{"priority": 200})
 	usual := w.waits(root, "usual", nil)
 	high := w.waits(root, "high", map[string]any{"priority": 10})
+	// promise: B-16
 	if low.Queue == nil || low.Queue.Position == nil || *low.Queue.Position != 1 {
 		t.Errorf("the only one that waits stands at %+v", low.Queue)
 	}
@@ -102,6 +104,7 @@ func TestQueue_WaitsForARunToSpare(t *testing.T) {
 	for _, q := range list.Items {
 		line = append(line, fmt.Sprint(*q.Position, " ", q.Deployment, " ", q.Priority))
 	}
+	// promise: B-30
 	if got := strings.Join(line, ", "); got != "1 high 10, 2 usual 128, 3 low 200" {
 		t.Errorf("the queue is %s", got)
 	}
@@ -109,6 +112,7 @@ func TestQueue_WaitsForARunToSpare(t *testing.T) {
 		!strings.Contains(*got.Detail, "takes 1 run") || got.Status != "queued" {
 		t.Errorf("low stands at %+v: %v", got.Queue, got.Detail)
 	}
+	// promise: V-22, B-27
 	if got := w.ordered(); got != "first" {
 		t.Errorf("the agent is told of %s", got)
 	}
@@ -152,6 +156,7 @@ func (w *world) queueHistory(root, high string) {
 	var run api.Run
 	w.got("/api/v1/deployments/"+high+"/runs/1", root, &run)
 	q := run.Queue
+	// promise: V-24
 	if q == nil || q.StartedAt == nil || q.EndedAt == nil || q.StartedAt.Before(q.QueuedAt) ||
 		q.EndedAt.Before(*q.StartedAt) || q.Priority != 10 || !q.Wait {
 		w.t.Errorf("the way of a run is %+v", q)
@@ -233,6 +238,7 @@ func TestQueue_SurvivesARestart(t *testing.T) {
 		_, _ = <-done, <-done
 	})
 	w.becomes(root, first.Id, controlplane.Applying, controlplane.Ready)
+	// promise: V-20, V-23
 	w.until("the third starts", func() bool { return w.ordered() == "first third" })
 	if got := w.shown(root, second.Id); got.Queue == nil || *got.Queue.Position != 1 {
 		t.Errorf("second stands at %+v", got.Queue)

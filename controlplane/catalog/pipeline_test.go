@@ -35,7 +35,7 @@ func TestSavePipeline_VersionsAreNewAndImmutable(t *testing.T) {
 		Name: "api", Registry: "local", Image: "shop/other", TagMode: pipeline.Pinned, Tag: "v9",
 	}))(t)
 	after := must(w.PipelineVersion(ctx, w.admin, "shop", 1))(t)
-	// promise: N-053
+	// promise: N-053, N-072
 	if d, _ := pipeline.Digest(after.Pipeline); d != before.Digest || d != after.Digest {
 		t.Error("an old version changed with the catalogue")
 	}
@@ -46,6 +46,7 @@ func TestSavePipeline_VersionsAreNewAndImmutable(t *testing.T) {
 	}
 	current := must(w.CurrentPipeline(ctx, w.admin, "shop"))(t)
 	step, _ := current.Pipeline.Step("db")
+	// promise: N-071
 	if current.Version != 2 || step.Plugin.Image.Digest != moved {
 		t.Errorf("current: version %d, plugin %+v", current.Version, step.Plugin.Image)
 	}

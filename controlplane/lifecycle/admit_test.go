@@ -77,6 +77,7 @@ func TestAdmit_LowerFirst(t *testing.T) {
 			}
 			got = append(got, b.prio[started[0].Run])
 		}
+		// promise: B-30
 		if !slices.IsSorted(got) {
 			t.Fatalf("started in the order %v", got)
 		}
@@ -105,6 +106,7 @@ func TestAdmit_NobodyStarves(t *testing.T) {
 				}
 			}
 		}
+		// promise: B-31
 		t.Fatalf("%d others of priority %d went first", most, storm)
 	})
 }
@@ -130,6 +132,7 @@ func TestAdmit_SharesByPriority(t *testing.T) {
 		}
 	}
 	for p, want := range map[int]float64{64: 4. / 7, 96: 2. / 7, 128: 1. / 7} {
+		// promise: B-31
 		if share := float64(served[p]) / 900; share < want-0.02 || share > want+0.02 {
 			t.Errorf("priority %d got %.3f of the runs, want %.3f", p, share, want)
 		}
@@ -213,6 +216,7 @@ func fits(t *rapid.T, n lifecycle.Candidate, started []lifecycle.Start) {
 	if placed > 0 && (memory < 0 || cpu < 0 || gpus > len(n.GPUs)) {
 		t.Fatalf("%s is overbooked: %d bytes, %.1f CPU, %d GPUs", n.Name, memory, cpu, gpus)
 	}
+	// promise: V-22, B-27
 	if limit := n.Settings.RunLimit; limit > 0 && runs > max(limit, n.Runs) {
 		t.Fatalf("%s takes %d runs and has %d", n.Name, limit, runs)
 	}

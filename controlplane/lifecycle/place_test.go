@@ -150,6 +150,7 @@ func TestPlace_NeverOverbooks(t *testing.T) {
 			}
 			return
 		}
+		// promise: N-130, N-131, B-17, B-21, B-22, B-23, B-24
 		if !may(chosen, ask) {
 			t.Fatalf("placed on %+v, asking %+v", chosen, ask)
 		}
@@ -249,6 +250,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 			}
 			c.change(&n, &ask)
 			_, refused := lifecycle.Place([]lifecycle.Candidate{n}, ask)
+			// promise: N-131
 			if len(refused) != 1 || !strings.Contains(refused[0].Reason, c.says) {
 				t.Fatalf("%+v does not say %q", refused, c.says)
 			}
@@ -266,9 +268,11 @@ func TestPlace_Prefers(t *testing.T) {
 	all := []lifecycle.Candidate{far, near, avoided}
 	ask := small()
 	ask.Placement.Preferred = []controlplane.Selector{"zone=fra"}
+	// promise: B-22
 	if got, _ := lifecycle.Place(all, ask); got.Name != "near" {
 		t.Errorf("preferred label: %s", got.Name)
 	}
+	// promise: B-23
 	if got, _ := lifecycle.Place(all, small()); got.Name != "far" {
 		t.Errorf("soft taint: %s", got.Name)
 	}
@@ -276,6 +280,7 @@ func TestPlace_Prefers(t *testing.T) {
 		t.Errorf("only a softly tainted node: %q", got.Name)
 	}
 	ask.Placement = controlplane.Placement{Tolerations: []controlplane.Toleration{"*"}}
+	// promise: B-23
 	if got, _ := lifecycle.Place(all, ask); got.Name != "avoided" {
 		t.Errorf("tolerated: %s", got.Name)
 	}

@@ -174,6 +174,7 @@ func TestDeployments_TransitionsAgreeWithTheTable(t *testing.T) {
 			run(t, conn, `UPDATE deployments SET status = $1`, string(from))
 			run(t, conn, `ALTER TABLE deployments ENABLE TRIGGER USER`)
 			_, err := conn.Exec(t.Context(), `UPDATE deployments SET status = $1`, string(to))
+			// promise: G-15
 			if got, want := err == nil, from.CanMove(to); got != want {
 				t.Errorf("%s to %s: SQL allows %v, Go %v", from, to, got, want)
 			}

@@ -201,6 +201,7 @@ func TestProvisionState_SQLAgrees(t *testing.T) {
 	for _, from := range controlplane.ProvisionStates() {
 		for _, to := range controlplane.ProvisionStates() {
 			got := pgtest.Value[bool](t, w.url, "SELECT try_move($1, $2)", string(from), string(to))
+			// promise: Y-11
 			if want := from.CanMove(to); got != want {
 				t.Errorf("%s to %s: SQL allows %v, Go %v", from, to, got, want)
 			}

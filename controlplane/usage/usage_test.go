@@ -237,6 +237,7 @@ func TestObserve_WaitsForNobody(t *testing.T) {
 	if err != nil || memory() != 0 {
 		t.Fatalf("while a placement holds the node: %v, memory %d", err, memory())
 	}
+	// promise: V-07, V-27
 	if err := r.Flush(t.Context()); err != nil || memory() != 7 {
 		t.Errorf("afterwards: %v, memory %d", err, memory())
 	}
