@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nullops/nullops/failpoint"
+	"github.com/nullops/nullops/agent/failpoint"
 )
 
 // ErrNewerJournal means that a newer release wrote the journal.

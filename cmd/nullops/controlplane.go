@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -31,7 +32,6 @@ import (
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
-	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/ui"
 )

@@ -16,13 +16,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 

@@ -15,10 +15,10 @@ import (
 	"net"
 	"net/url"
 
+	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
-	"github.com/nullops/nullops/failpoint"
 	"github.com/nullops/nullops/pipeline"
 )
 
