@@ -60,9 +60,11 @@ func read(req stdio.Request) (parameters, error) {
 	}
 	// PostgreSQL cuts longer names short without an error, and two deployments
 	// could then meet in one database.
-	for name, value := range map[string]string{"database": p.Database, "user": p.User} {
-		if len(value) > 63 {
-			return p, fmt.Errorf("parameter %q has %d bytes; PostgreSQL allows 63", name, len(value))
+	for _, one := range []struct{ name, value string }{
+		{"database", p.Database}, {"user", p.User},
+	} {
+		if n := len(one.value); n > 63 {
+			return p, fmt.Errorf("parameter %q has %d bytes; PostgreSQL allows 63", one.name, n)
 		}
 	}
 	if p.User == p.AdminUser || p.Database == p.AdminDatabase {
