@@ -40,12 +40,21 @@ func TestAgent_EndsWhenItsDiskHangs(t *testing.T) {
 	s := n.connect()
 	armed.Store(true)
 	p.want(s, shop("d1"))
-	<-hangs
+	select {
+	case <-hangs:
+	case <-time.After(time.Minute):
+		t.Fatal("the goal never came to the disk")
+	}
 	began := time.Now()
 	p.until("a sign of life while the disk hangs",
 		func() bool { return p.vitals.At.After(began) })
-	if err := <-n.done; !errors.Is(err, agent.ErrDiskHangs) {
-		t.Errorf("the agent ended with: %v", err)
+	select {
+	case err := <-n.done:
+		if !errors.Is(err, agent.ErrDiskHangs) {
+			t.Errorf("the agent ended with: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the agent does not end although its disk hangs")
 	}
 	if p.phase("d1") == wire.PhaseReady {
 		t.Error("something went on without the journal")

@@ -34,6 +34,8 @@ type report struct {
 	// second run must not excuse: a data race, a panic, code that does not build.
 	tests map[string][]string
 	final bool
+	// whole are packages in which a test hung, so that others never ran.
+	whole map[string]bool
 }
 
 type timed struct {
@@ -48,6 +50,7 @@ func newReport(out io.Writer, strict bool) *report {
 		builds: map[string]*strings.Builder{},
 		passed: map[string]int{},
 		tests:  map[string][]string{},
+		whole:  map[string]bool{},
 	}
 }
 
@@ -62,6 +65,9 @@ func (r *report) add(e event) {
 	case "output":
 		builder(r.output, [2]string{e.Package, e.Test}).WriteString(e.Output)
 		r.final = r.final || inexcusable(e.Output)
+		if strings.HasPrefix(e.Output, hung) {
+			r.whole[e.Package] = true
+		}
 	case "build-output":
 		builder(r.builds, e.ImportPath).WriteString(e.Output)
 	case "fail":
@@ -71,7 +77,7 @@ func (r *report) add(e event) {
 			r.tests[e.Package] = append(r.tests[e.Package], e.Test)
 		}
 		// A package that failed though none of its tests did: nothing to run again.
-		r.final = r.final || e.Test == "" && len(r.tests[e.Package]) == 0
+		r.final = r.final || e.Test == "" && len(r.tests[e.Package]) == 0 && !r.whole[e.Package]
 		if b, ok := r.builds[e.FailedBuild]; ok {
 			r.print(b.String())
 		}
