@@ -19,7 +19,7 @@ import (
 const (
 	digest   = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	password = "correct-horse-battery"
-	patience = 90 * time.Second
+	patience = 60 * time.Second
 )
 
 // plane is a small control plane: it keeps what agents report, acknowledges

@@ -15,7 +15,7 @@ part_go() {
   read -ra packages <<<"${PKG:-./...}"
   go vet ./... || return 1
   # Half an hour is for two slow cores; a package that takes ten minutes alone is stuck.
-  # Up to three tests that fail are run once more alone, and listed as FLAKY when
+  # Up to three tests that fail are run again alone, twice at most, and listed as FLAKY when
   # they pass: real servers on two busy cores are not always on time.
   NULLOPS_TEST_RERUN=3 tools/run gotest -race -p 2 -timeout 20m "${packages[@]}" || return 1
   [[ ${packages[*]} == ./... ]] || return 0

@@ -25,7 +25,7 @@ import (
 func main() {
 	r := newReport(os.Stdout, os.Getenv("NULLOPS_TEST_STRICT") == "1")
 	failed := run(r, os.Args[1:])
-	if failed && r.mayRerun(rerunLimit()) {
+	for again := 0; failed && again < 2 && r.mayRerun(rerunLimit()); again++ {
 		failed = rerun(r, os.Args[1:])
 	}
 	if failed {
