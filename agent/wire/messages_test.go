@@ -68,7 +68,7 @@ func TestMessages_SamplesOfVersion1(t *testing.T) {
 			if err := json.Unmarshal(again, &after); err != nil {
 				t.Fatal(err)
 			}
-			// promise: N-090, V-06
+			// promise: V-06
 			for _, lost := range missing(name, before, after) {
 				t.Errorf("%s: %s", kind, lost)
 			}

@@ -81,7 +81,6 @@ func adminsOnly(t *testing.T, who *person) {
 		// promise: N-006
 		who.refused(t, http.StatusForbidden, http.MethodPut, path, body)
 	}
-	// promise: N-133
 	who.refused(t, http.StatusForbidden, http.MethodGet, "/nodes", nil)
 	who.refused(t, http.StatusForbidden, http.MethodPost, "/nodes",
 		object{"name": "theirs", "environment": "qa", "address": "127.0.0.1:1"})

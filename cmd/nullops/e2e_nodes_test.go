@@ -102,7 +102,6 @@ func disabled(t *testing.T, n *node, creation object) {
 		t.Errorf("placed on a disabled node: %d %s", a.status, a.body)
 	}
 	admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/enable", nil, nil)
-	// promise: N-235
 	n.await(t, apiclient.NodeStatusOnline)
 	// Faster than the session may notice, it must not stay offline for ever.
 	for range 5 {

@@ -182,7 +182,6 @@ func TestPlacement_FollowsSettings(t *testing.T) {
 	put("/api/v1/projects/shop", 200, map[string]any{
 		"resources": map[string]any{"cpu": 2, "memory_mib": 1024},
 		"placement": map[string]any{"required": []string{"zone=ber"}}})
-	// promise: B-20
 	if a := w.create(root, "elsewhere", nil); a.status < 400 ||
 		!strings.Contains(string(a.body), "no label zone=ber") {
 		t.Errorf("required label: %d %s", a.status, a.body)

@@ -49,7 +49,6 @@ func TestAddNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	e := w.addNode(t)
-	// promise: V-11
 	if e.Token.Empty() || e.Node.Status != controlplane.NodeEnrolled || e.Node.TokenKid == "" {
 		t.Fatalf("enrolment %+v", e.Node)
 	}
