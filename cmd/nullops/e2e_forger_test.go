@@ -119,12 +119,32 @@ func (f *forger) twist(key string, v any, wild bool) any {
 			v[i] = f.twist(key, v[i], wild)
 		}
 		if wild && len(v) > 0 {
-			v = slices.Repeat(v, 1+f.pick(200))
+			// Lists in lists multiply: without a bound one message takes all memory.
+			v = slices.Repeat(v, min(1+f.pick(200), 1+maxForged/leaves(v)))
 		}
 		return v
 	default:
 		return f.claim(key, v)
 	}
+}
+
+// maxForged is how many values a repeated list may hold, those of its lists included.
+const maxForged = 20_000
+
+// leaves counts the values in v, and v itself.
+func leaves(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, each := range v {
+			n += leaves(each)
+		}
+	case []any:
+		for _, each := range v {
+			n += leaves(each)
+		}
+	}
+	return n
 }
 
 // claim is a value that somebody else owns.

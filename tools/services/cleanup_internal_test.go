@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,6 +54,24 @@ func TestMountsBelow_DeepestFirstAndNoNeighbors(t *testing.T) {
 	got := strings.Join(mountsBelow(table, "/run/a"), " ")
 	if got != "/run/a/docker/netns/default /run/a/docker" {
 		t.Error(got)
+	}
+}
+
+// Who does not refer to a run's lock keeps it all the same: garbage collection once
+// closed its file, and the next run took live servers for stale.
+func TestNewRunDir_StaysLocked(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir, err := newRunDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // finalizers run some time after a collection
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
+	}
+	if unlock, err := tryLock(dir); err == nil {
+		_ = unlock()
+		t.Error("a second run gets the lock of a live one")
 	}
 }
 

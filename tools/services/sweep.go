@@ -35,16 +35,19 @@ func newRunDir() (string, error) {
 	return dir, nil
 }
 
-// tryLock keeps the returned file, and with it the lock, open until the process ends.
-func tryLock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC, 0o600)
+// tryLock takes the lock of a folder until unlock, or until the process ends. It
+// holds a bare descriptor: an *os.File that nobody refers to is closed by the
+// garbage collector, and with it goes the lock, so that the next run takes this
+// one's live servers for stale.
+func tryLock(dir string) (unlock func() error, err error) {
+	fd, err := syscall.Open(filepath.Join(dir, "lock"), syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, syscall.Close(fd))
 	}
-	return f, nil
+	return func() error { return syscall.Close(fd) }, nil
 }
 
 // sweepStale removes what runs left that were killed before they could clean up.
@@ -52,7 +55,7 @@ func tryLock(dir string) (*os.File, error) {
 func sweepStale() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*"))
 	for _, dir := range dirs {
-		lock, err := tryLock(dir)
+		unlock, err := tryLock(dir)
 		if err != nil {
 			continue // in use, or somebody else's
 		}
@@ -60,7 +63,7 @@ func sweepStale() {
 		if before, loadErr := loadNetwork(dir); loadErr == nil {
 			err = errors.Join(err, before.restore(context.Background(), dir))
 		}
-		err = errors.Join(err, removeRunDir(dir), lock.Close())
+		err = errors.Join(err, removeRunDir(dir), unlock())
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "services: sweep %s: %v\n", dir, err)
 		}
