@@ -30,6 +30,10 @@ type plane struct {
 	token    wire.Token
 	key      []byte
 
+	// telling keeps what is told in the order in which it became true: a full list
+	// read before a goal was set must not arrive after that goal.
+	telling sync.Mutex
+
 	mu      sync.Mutex
 	changed chan struct{}
 	goals   map[string]wire.Goal
@@ -151,7 +155,7 @@ func (n *node) serve(s *wire.Session) {
 		case wire.Welcome:
 			n.update(func() { n.plane.welcome, n.plane.inventory = r, r.Inventory })
 			_ = s.Send(ctx, wire.Ack{Seq: n.committed()})
-			_ = s.Send(ctx, n.full())
+			n.tellAll(ctx, s)
 		case wire.Event:
 			n.update(func() { n.commit(r) })
 			_ = s.Send(ctx, wire.Ack{Seq: r.Seq})
@@ -229,8 +233,17 @@ func (p *plane) full() wire.Goals {
 	return g
 }
 
+// tellAll sends every goal there is.
+func (p *plane) tellAll(ctx context.Context, s *wire.Session) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	_ = s.Send(ctx, p.full())
+}
+
 // want sets a goal, and tells it on a session, if there is one.
 func (p *plane) want(s *wire.Session, g wire.Goal) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
 	p.update(func() { p.goals[g.Deployment] = g })
 	if s != nil {
 		_ = s.Send(context.Background(), wire.Goals{Goals: []wire.Goal{g}})
