@@ -30,9 +30,11 @@ type report struct {
 	skipped []string
 	slow    []timed
 
-	// tests are the failed top-level tests by package; final is set by what a
-	// second run must not excuse: a data race, a panic, code that does not build.
+	// tests are the failed top-level tests by package, parts the failed subtests one
+	// level below by package and test; final is set by what a second run must not
+	// excuse: a data race, a panic, code that does not build.
 	tests map[string][]string
+	parts map[[2]string][]string
 	final bool
 	// whole are packages in which a test hung, so that others never ran.
 	whole map[string]bool
@@ -50,6 +52,7 @@ func newReport(out io.Writer, strict bool) *report {
 		builds: map[string]*strings.Builder{},
 		passed: map[string]int{},
 		tests:  map[string][]string{},
+		parts:  map[[2]string][]string{},
 		whole:  map[string]bool{},
 	}
 }
@@ -73,8 +76,12 @@ func (r *report) add(e event) {
 	case "fail":
 		r.failed = append(r.failed, name)
 		r.final = r.final || e.FailedBuild != ""
-		if e.Test != "" && !strings.Contains(e.Test, "/") {
-			r.tests[e.Package] = append(r.tests[e.Package], e.Test)
+		switch test, part, deeper := strings.Cut(e.Test, "/"); {
+		case e.Test == "" || strings.Contains(part, "/"):
+		case deeper:
+			r.parts[[2]string{e.Package, test}] = append(r.parts[[2]string{e.Package, test}], part)
+		default:
+			r.tests[e.Package] = append(r.tests[e.Package], test)
 		}
 		// A package that failed though none of its tests did: nothing to run again.
 		r.final = r.final || e.Test == "" && len(r.tests[e.Package]) == 0 && !r.whole[e.Package]

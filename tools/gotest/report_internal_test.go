@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -82,5 +84,25 @@ func TestReport_RerunsOnlyWhatMayBeTheMachine(t *testing.T) {
 		if got := r.mayRerun(c.limit); got != c.want {
 			t.Errorf("%s: may run again is %v", name, got)
 		}
+	}
+}
+
+// Of a test with subtests the failed ones run again, not the others.
+func TestReport_RerunsTheFailedPartsOnly(t *testing.T) {
+	var in strings.Builder
+	for _, test := range []string{"TestE/Cancel/late", "TestE/Cancel", "TestE/Disk_full", "TestE", "TestB"} {
+		fmt.Fprintf(&in, `{"Action":"fail","Package":"x/a","Test":%q}`+"\n", test)
+	}
+	var out strings.Builder
+	r := newReport(&out, false)
+	if err := read(strings.NewReader(in.String()), r); err != nil {
+		t.Fatal(err)
+	}
+	want := []attempt{{"x/a", "^TestE$/^(Cancel|Disk_full)$"}, {"x/a", "^TestB$"}}
+	if got := r.again(); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+	if r.mayRerun(2) || !r.mayRerun(3) {
+		t.Error("three stories failed, and they count as something else")
 	}
 }

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,8 +22,10 @@ func rerunLimit() int {
 // mayRerun reports whether the failures could be those of a busy machine.
 func (r *report) mayRerun(limit int) bool {
 	n := len(r.whole)
-	for _, tests := range r.tests {
-		n += len(tests)
+	for pkg, tests := range r.tests {
+		for _, test := range tests {
+			n += max(1, len(r.parts[[2]string{pkg, test}]))
+		}
 	}
 	skipped := r.strict && len(r.skipped) > 0
 	return !r.final && !skipped && 0 < n && n <= limit
@@ -39,31 +41,53 @@ func inexcusable(line string) bool {
 // hung begins what a package says in which a test did not end in time.
 const hung = "panic: test timed out after"
 
-// rerun runs the failed tests once more, one package at a time with nothing
-// beside it, and says whether any failed again. What passes now is listed as
-// FLAKY and stays in sight: its first output is above, and it wants mending.
+// rerun runs the failed tests once more, one at a time with nothing beside it, and
+// says whether any failed again. Of a test with failed subtests only these run: all
+// end-to-end stories are subtests of one. What passes now is listed as FLAKY and
+// stays in sight: its first output is above, and it wants mending.
 func rerun(first *report, args []string) (failed bool) {
 	flags := slices.DeleteFunc(slices.Clone(args), isPackage)
-	packages := maps.Clone(first.tests)
-	for pkg := range first.whole {
-		packages[pkg] = []string{"."} // all of them: those behind the hung one never ran
-	}
-	for pkg, tests := range packages {
-		first.print(fmt.Sprintf("== again, alone: %s %s\n", short(pkg), strings.Join(tests, " ")))
-		pattern := "^(" + strings.Join(tests, "|") + ")$"
-		if first.whole[pkg] {
-			pattern = "."
-		}
-		again := newReport(first.out, first.strict)
-		if run(again, append(slices.Clone(flags), "-count=1", "-run", pattern, pkg)) {
+	for _, again := range first.again() {
+		first.print(fmt.Sprintf("== again, alone: %s %s\n", short(again.pkg), again.pattern))
+		second := newReport(first.out, first.strict)
+		if run(second, append(slices.Clone(flags), "-count=1", "-run", again.pattern, again.pkg)) {
 			failed = true
 			continue
 		}
-		for _, test := range tests {
-			first.print(fmt.Sprintf("FLAKY %s %s: failed once, passed alone\n", short(pkg), test))
-		}
+		first.print(fmt.Sprintf("FLAKY %s %s: failed once, passed alone\n", short(again.pkg), again.pattern))
 	}
 	return failed
+}
+
+// attempt is one `go test -run pattern pkg`.
+type attempt struct{ pkg, pattern string }
+
+// again lists what a second run consists of.
+func (r *report) again() (attempts []attempt) {
+	for pkg := range r.whole { // all of it: those behind the hung test never ran
+		attempts = append(attempts, attempt{pkg, "."})
+	}
+	for pkg, tests := range r.tests {
+		if r.whole[pkg] {
+			continue
+		}
+		for _, test := range tests {
+			attempts = append(attempts, attempt{pkg, pattern(test, r.parts[[2]string{pkg, test}])})
+		}
+	}
+	return attempts
+}
+
+// pattern matches a test, or of its subtests just the given ones.
+func pattern(test string, parts []string) string {
+	if len(parts) == 0 {
+		return "^" + test + "$"
+	}
+	quoted := make([]string, len(parts))
+	for i, part := range parts {
+		quoted[i] = regexp.QuoteMeta(part)
+	}
+	return "^" + test + "$/^(" + strings.Join(quoted, "|") + ")$"
 }
 
 func isPackage(arg string) bool {
