@@ -84,6 +84,7 @@ type Agent struct {
 	disk      diskWatch
 	// pluginList holds the newest list that is not stored yet.
 	pluginList chan []wire.PluginImage
+	ahead      *ahead
 
 	mu        sync.Mutex
 	inventory inventory
@@ -158,8 +159,8 @@ func New(c Config, r Runtime) (*Agent, error) {
 	a := &Agent{config: c, runtime: r, log: c.Log, inbox: newInbox(), logs: newLogbook(),
 		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
 		record: newRecord(), lookAgain: make(chan struct{}, 1),
-		pluginList: make(chan []wire.PluginImage, 1),
-		views:      map[string]view{}, wanted: map[string]wish{},
+		pluginList: make(chan []wire.PluginImage, 1), ahead: newAhead(),
+		views: map[string]view{}, wanted: map[string]wish{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
 		pulls: newPulls(), hangs: make(chan struct{})}
 	if err := a.open(); err != nil {
@@ -255,6 +256,7 @@ func (a *Agent) run(ctx context.Context) error {
 	group.Go(func() error { return a.collect(ctx) })
 	group.Go(func() error { return a.watchDisk(ctx) })
 	group.Go(func() error { return a.storePlugins(ctx) })
+	group.Go(func() error { return a.pullAhead(ctx) })
 	group.Go(func() error { return a.watchNode(ctx) })
 	group.Go(func() error { return a.watchIsolation(ctx) })
 	group.Go(func() error { return a.serve(ctx) })

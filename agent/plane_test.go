@@ -41,6 +41,7 @@ type plane struct {
 	last    int64
 	lines   []wire.LogLine
 	asked   int
+	signIns int
 	silent  bool
 	welcome wire.Welcome
 	vitals  wire.Vitals
@@ -161,6 +162,9 @@ func (n *node) serve(s *wire.Session) {
 			_ = s.Send(ctx, wire.Ack{Seq: r.Seq})
 		case wire.SecretsWanted:
 			n.answer(ctx, s, r)
+		case wire.RegistriesWanted:
+			n.update(func() { n.plane.signIns++ })
+			_ = s.Send(ctx, wire.Registries{})
 		case wire.Vitals:
 			n.update(func() { n.plane.vitals = r })
 		case wire.Samples:

@@ -115,6 +115,9 @@ func (a *Agent) command(
 	case wire.Plugins:
 		a.takePlugins(c.Images)
 		return nil
+	case wire.Registries:
+		a.ahead.signIn(c)
+		return nil
 	case wire.Keep:
 		a.images.keep(c)
 		return nil
@@ -143,6 +146,7 @@ func (a *Agent) storePlugins(ctx context.Context) error {
 			if err := a.state.setPlugins(images); err != nil {
 				a.log.Error("the plugin list cannot be stored", "error", err)
 			}
+			a.ahead.again()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -287,7 +291,20 @@ func (o *sender) flush(ctx context.Context) error {
 			}
 		}
 	}
-	return o.askSecrets(ctx)
+	if err := o.askSecrets(ctx); err != nil {
+		return err
+	}
+	return o.askRegistries(ctx)
+}
+
+// askRegistries asks once per wish: without an answer the round is put off, and
+// the next session begins another.
+func (o *sender) askRegistries(ctx context.Context) error {
+	hosts := o.agent.ahead.unasked()
+	if len(hosts) == 0 {
+		return nil
+	}
+	return o.session.Send(ctx, wire.RegistriesWanted{Hosts: hosts})
 }
 
 func (o *sender) askSecrets(ctx context.Context) error {

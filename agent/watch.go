@@ -49,6 +49,7 @@ func (a *Agent) look(ctx context.Context) (wire.Inventory, int64) {
 	if a.inventory.isolation != nil {
 		seen.Checks = append(seen.Checks, *a.inventory.isolation)
 	}
+	seen.Plugins = a.inventory.seen.Plugins
 	if !reflect.DeepEqual(seen, a.inventory.seen) {
 		a.inventory.seen = seen
 		a.inventory.version++

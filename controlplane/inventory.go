@@ -26,6 +26,17 @@ type Inventory struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// GPUs are what the node's own tools list.
 	GPUs []GPU `json:"gpus,omitempty"`
+	// Plugins are those of the catalogue, and whether their images are there.
+	Plugins []HeldPlugin `json:"plugins,omitempty"`
+}
+
+// HeldPlugin is one plugin of the catalogue on a node. State is here, pulling,
+// waiting or failed; a run pulls what is not there.
+type HeldPlugin struct {
+	Name   string `json:"name"`
+	Image  string `json:"image"`
+	State  string `json:"state"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // Disk is one file system that deployments fill.

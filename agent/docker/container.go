@@ -118,7 +118,7 @@ func (d *Docker) adopt(
 }
 
 func (d *Docker) create(ctx context.Context, s containerSpec) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := making(ctx)
 	defer cancel()
 	config := *s.config
 	config.Labels = d.names.labels(s.kind, s.deployment, s.run, s.step, s.digest())

@@ -19,6 +19,16 @@ const (
 	actTime = 60 * time.Second
 )
 
+// making is the context of an order to make something. Whoever gives up meanwhile
+// waits for its end all the same: the engine goes on with what it has begun, and
+// would finish it after everything of the deployment has been removed.
+func making(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), actTime)
+}
+
 // unavailable marks every error as "could not ask". It is used for questions
 // (list, inspect, ping): an engine that answers those with an error of its own
 // has told us nothing either.

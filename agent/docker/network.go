@@ -69,7 +69,7 @@ func (d *Docker) makeNetwork(ctx context.Context, name string, labels map[string
 func (d *Docker) createNetwork(
 	ctx context.Context, name string, labels map[string]string, s netip.Prefix,
 ) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := making(ctx)
 	defer cancel()
 	no := false
 	_, err := d.api.NetworkCreate(ctx, name, client.NetworkCreateOptions{

@@ -105,7 +105,7 @@ func (d *Docker) imageConfig(
 }
 
 func (d *Docker) ensureVolumes(ctx context.Context, s agent.ServiceSpec) error {
-	ctx, cancel := context.WithTimeout(ctx, actTime)
+	ctx, cancel := making(ctx)
 	defer cancel()
 	for _, v := range s.Volumes {
 		_, err := d.api.VolumeCreate(ctx, client.VolumeCreateOptions{

@@ -33,6 +33,8 @@ func DecodeCommand(data []byte) (Command, error) {
 		return payload[Secrets](e)
 	case Plugins{}.command():
 		return payload[Plugins](e)
+	case Registries{}.command():
+		return payload[Registries](e)
 	case Keep{}.command():
 		return payload[Keep](e)
 	case RefuseToken{}.command():
@@ -56,6 +58,8 @@ func DecodeReport(data []byte) (Report, error) {
 		return payload[Event](e)
 	case SecretsWanted{}.report():
 		return payload[SecretsWanted](e)
+	case RegistriesWanted{}.report():
+		return payload[RegistriesWanted](e)
 	case Progress{}.report():
 		return payload[Progress](e)
 	case Vitals{}.report():

@@ -24,6 +24,8 @@ type Inventory struct {
 	GPUs    []GPU   `json:"gpus,omitempty"`
 	Subnets int     `json:"subnets"`
 	Checks  []Check `json:"checks,omitempty"`
+	// Plugins are those of the catalogue, and whether their images are here.
+	Plugins []HeldPlugin `json:"plugins,omitempty"`
 	// Warnings are what could not even be asked.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -44,6 +46,26 @@ type GPU struct {
 	Memory int64  `json:"memory"`
 	Driver string `json:"driver,omitempty"`
 }
+
+// HeldPlugin is one plugin of the catalogue on this node. Image is spelled as
+// registry/repository@digest; Detail says why a pull failed, or is put off.
+type HeldPlugin struct {
+	Name   string      `json:"name"`
+	Image  string      `json:"image"`
+	State  PluginState `json:"state"`
+	Detail string      `json:"detail,omitempty"`
+}
+
+// PluginState is whether a plugin's image is on the node.
+type PluginState string
+
+// The states. A run pulls what is not here, whatever the state says.
+const (
+	PluginHere    PluginState = "here"
+	PluginPulling PluginState = "pulling"
+	PluginWaiting PluginState = "waiting"
+	PluginFailed  PluginState = "failed"
+)
 
 // Check is one thing that a node needs to keep what NullOps promises.
 type Check struct {

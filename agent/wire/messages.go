@@ -103,6 +103,12 @@ type PluginImage struct {
 	Image pipeline.Image `json:"image"`
 }
 
+// Registries answers RegistriesWanted. It is kept in memory for one round of
+// pulls; hosts that need no sign-in are left out.
+type Registries struct {
+	Auth map[string]RegistryAuth `json:"auth,omitempty"`
+}
+
 // Keep lists the images that stay on the node whatever room there is: those of
 // kept pipeline versions and of recent deployments. A long list comes in parts:
 // it is complete with the first one without More.
@@ -209,6 +215,12 @@ type SecretsWanted struct {
 	Run        string `json:"run"`
 }
 
+// RegistriesWanted asks for the sign-ins of the registries that plugins of the
+// catalogue come from, to pull those ahead.
+type RegistriesWanted struct {
+	Hosts []string `json:"hosts"`
+}
+
 // Progress is a sign of life of a running step, once a second at most. It may
 // be lost.
 type Progress struct {
@@ -305,6 +317,7 @@ func (Goals) command() string       { return "goals" }
 func (Ack) command() string         { return "ack" }
 func (Secrets) command() string     { return "secrets" }
 func (Plugins) command() string     { return "plugins" }
+func (Registries) command() string  { return "registries" }
 func (Keep) command() string        { return "keep" }
 func (RefuseToken) command() string { return "refuse_token" }
 func (Stored) command() string      { return "stored" }
@@ -312,6 +325,7 @@ func (Stored) command() string      { return "stored" }
 func (Welcome) report() string          { return "welcome" }
 func (Event) report() string            { return "event" }
 func (SecretsWanted) report() string    { return "secrets_wanted" }
+func (RegistriesWanted) report() string { return "registries_wanted" }
 func (Progress) report() string         { return "progress" }
 func (Vitals) report() string           { return "vitals" }
 func (TokenRefused) report() string     { return "token_refused" }

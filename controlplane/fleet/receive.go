@@ -37,6 +37,8 @@ func (s *session) take(ctx context.Context, r wire.Report) error {
 		return s.event(ctx, r)
 	case wire.SecretsWanted:
 		return s.answerSecrets(ctx, r)
+	case wire.RegistriesWanted:
+		return s.answerRegistries(ctx, r)
 	case wire.Progress:
 		return s.mayFail(ctx, "progress", s.Lifecycle.ObserveProgress(ctx, s.actor, progress(r)))
 	case wire.Vitals:
@@ -101,6 +103,26 @@ func (s *session) answerSecrets(ctx context.Context, w wire.SecretsWanted) error
 		return err
 	}
 	return s.Failpoint.Hit("secrets.sent")
+}
+
+// answerRegistries gives the sign-ins for pulling plugins ahead: those of the
+// catalogue's own registries, whatever else is asked for.
+func (s *session) answerRegistries(ctx context.Context, w wire.RegistriesWanted) error {
+	images, err := s.roster.pluginImages(ctx)
+	if err != nil {
+		return s.mayFail(ctx, "plugins", err)
+	}
+	hosts := map[string]bool{}
+	for _, p := range images {
+		if slices.Contains(w.Hosts, p.Image.Registry) {
+			hosts[p.Image.Registry] = true
+		}
+	}
+	auth, err := s.Secrets.PullCredentials(ctx, slices.Sorted(maps.Keys(hosts)))
+	if err != nil {
+		return s.mayFail(ctx, "request for sign-ins", err)
+	}
+	return s.conn.Send(ctx, wire.Registries{Auth: auth})
 }
 
 func (s *session) bundle(ctx context.Context, w wire.SecretsWanted) (wire.Secrets, error) {

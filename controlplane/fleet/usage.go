@@ -184,6 +184,10 @@ func inventory(i wire.Inventory, told, now time.Time) controlplane.Inventory {
 		out.Checks = append(out.Checks, controlplane.Check{ID: c.ID, Detail: c.Detail,
 			Severity: controlplane.Severity(c.Severity), Remedy: c.Remedy})
 	}
+	for _, p := range i.Plugins {
+		out.Plugins = append(out.Plugins, controlplane.HeldPlugin{Name: p.Name, Image: p.Image,
+			State: string(p.State), Detail: p.Detail})
+	}
 	if !told.IsZero() {
 		out.Checks = append(out.Checks, clockSkew(told, now))
 	}

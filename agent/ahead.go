@@ -1,0 +1,232 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// aheadAgain is how often it is seen to that all plugins are here still, and
+	// how soon one that could not be pulled is tried again.
+	aheadAgain = 15 * time.Minute
+	// signInWithin is how long a control plane may take to answer with sign-ins.
+	signInWithin = time.Minute
+	// mostPlugins bounds what is told of plugins: an inventory is one message.
+	mostPlugins = 2000
+)
+
+// ahead is what pulling the catalogue's plugins before a run needs them takes.
+type ahead struct {
+	wake chan struct{}
+	// answers holds the newest sign-ins; they are never stored.
+	answers chan wire.Registries
+
+	mu sync.Mutex
+	// hosts are the registries whose sign-ins are wanted, and not asked for yet.
+	hosts []string
+}
+
+func newAhead() *ahead {
+	return &ahead{wake: make(chan struct{}, 1), answers: make(chan wire.Registries, 1)}
+}
+
+// again begins another round, soon.
+func (h *ahead) again() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// signIn takes an answer that somebody waits for.
+func (h *ahead) signIn(r wire.Registries) {
+	select {
+	case h.answers <- r:
+	default:
+	}
+}
+
+func (h *ahead) want(hosts []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hosts = hosts
+}
+
+// unasked gives what is to be asked for, once.
+func (h *ahead) unasked() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	hosts := h.hosts
+	h.hosts = nil
+	return hosts
+}
+
+// pullAhead keeps the images of the catalogue's plugins on the node, one pull
+// at a time, so that a run seldom waits for one. A run that needs one meanwhile
+// shares the pull.
+func (a *Agent) pullAhead(ctx context.Context) error {
+	for {
+		a.aheadRound(ctx, a.state.plugins())
+		timer := time.NewTimer(aheadAgain)
+		select {
+		case <-a.ahead.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (a *Agent) aheadRound(ctx context.Context, all []wire.PluginImage) {
+	missing := a.lookForPlugins(ctx, all)
+	if len(missing) == 0 {
+		return
+	}
+	if why := a.noRoom(ctx); why != "" {
+		a.putOff(missing, why)
+		return
+	}
+	auths, err := a.signIns(ctx, missing)
+	if err != nil {
+		a.putOff(missing, err.Error())
+		return
+	}
+	for _, p := range missing {
+		a.holdPlugin(p, wire.PluginPulling, "")
+		if err := a.pullPlugin(ctx, p.Image, auths); err != nil {
+			a.log.Warn("a plugin cannot be pulled ahead", "plugin", p.Name, "error", err)
+			a.holdPlugin(p, wire.PluginFailed, err.Error())
+			continue
+		}
+		a.holdPlugin(p, wire.PluginHere, "")
+	}
+}
+
+// lookForPlugins tells which plugins are here, and returns those that are not.
+func (a *Agent) lookForPlugins(
+	ctx context.Context, all []wire.PluginImage,
+) (missing []wire.PluginImage) {
+	all = all[:min(len(all), mostPlugins)]
+	a.setHeld(func(before []wire.HeldPlugin) (now []wire.HeldPlugin) {
+		for _, p := range all {
+			held := heldPlugin(p, wire.PluginWaiting, "")
+			if slices.Contains(before, heldPlugin(p, wire.PluginHere, "")) {
+				held.State = wire.PluginHere
+			}
+			now = append(now, held)
+		}
+		return now
+	})
+	for _, p := range all {
+		here, err := a.runtime.Present(ctx, p.Image)
+		switch {
+		case err != nil:
+			a.holdPlugin(p, wire.PluginWaiting, "the container engine does not answer")
+		case here:
+			a.holdPlugin(p, wire.PluginHere, "")
+		default:
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+func (a *Agent) putOff(missing []wire.PluginImage, why string) {
+	for _, p := range missing {
+		a.holdPlugin(p, wire.PluginWaiting, why)
+	}
+}
+
+// noRoom says why nothing is pulled ahead, if so: what a run needs goes first.
+func (a *Agent) noRoom(ctx context.Context) string {
+	keeper, ok := a.runtime.(ImageKeeper)
+	if !ok {
+		return ""
+	}
+	store, err := keeper.Images(ctx)
+	if err != nil {
+		return "the container engine does not answer"
+	}
+	if store.Free < a.config.DiskFloor.Of(store.Total) {
+		return "the disk has less room than agent.floor"
+	}
+	return ""
+}
+
+// signIns asks the control plane how to sign in to the plugins' registries.
+func (a *Agent) signIns(
+	ctx context.Context, missing []wire.PluginImage,
+) (map[string]wire.RegistryAuth, error) {
+	hosts := map[string]bool{}
+	for _, p := range missing {
+		hosts[p.Image.Registry] = true
+	}
+	select {
+	case <-a.ahead.answers: // An answer that came too late for the round before.
+	default:
+	}
+	a.ahead.want(slices.Sorted(maps.Keys(hosts)))
+	a.report.shout()
+	timer := time.NewTimer(signInWithin)
+	defer timer.Stop()
+	select {
+	case r := <-a.ahead.answers:
+		return r.Auth, nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return nil, errors.New("the control plane has not said how to sign in to the registry")
+}
+
+func (a *Agent) pullPlugin(
+	ctx context.Context, image pipeline.Image, auths map[string]wire.RegistryAuth,
+) error {
+	if err := a.images.ask(image, time.Now()); err != nil {
+		a.log.Warn("an image was not noted", "error", err)
+	}
+	var auth *wire.RegistryAuth
+	if known, ok := auths[image.Registry]; ok {
+		auth = &known
+	}
+	return a.pulls.pull(ctx, a.runtime, image, auth, func(PullProgress) {})
+}
+
+func heldPlugin(p wire.PluginImage, state wire.PluginState, why string) wire.HeldPlugin {
+	return wire.HeldPlugin{Name: p.Name, State: state, Detail: why,
+		Image: p.Image.Registry + "/" + p.Image.Repository + "@" + p.Image.Digest}
+}
+
+// holdPlugin notes where one plugin stands, for whoever looks at the node.
+func (a *Agent) holdPlugin(p wire.PluginImage, state wire.PluginState, why string) {
+	a.setHeld(func(before []wire.HeldPlugin) []wire.HeldPlugin {
+		now := slices.Clone(before)
+		for i := range now {
+			if now[i].Name == p.Name {
+				now[i] = heldPlugin(p, state, why)
+			}
+		}
+		return now
+	})
+}
+
+// setHeld replaces what is told of plugins; the sessions tell a difference.
+func (a *Agent) setHeld(next func(before []wire.HeldPlugin) []wire.HeldPlugin) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := next(a.inventory.seen.Plugins)
+	if slices.Equal(now, a.inventory.seen.Plugins) {
+		return
+	}
+	a.inventory.seen.Plugins = now
+	a.inventory.version++
+}

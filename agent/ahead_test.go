@@ -1,0 +1,77 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// told is where a plugin stands, as last told. The lock is held.
+func (p *plane) told(name string) (held wire.HeldPlugin) {
+	for _, h := range p.inventory.Plugins {
+		if h.Name == name {
+			held = h
+		}
+	}
+	return held
+}
+
+func tellPlugins(t *testing.T, s *wire.Session, names ...string) {
+	t.Helper()
+	var list wire.Plugins
+	for _, name := range names {
+		list.Images = append(list.Images, wire.PluginImage{Name: name, Image: *image(name)})
+	}
+	if err := s.Send(context.Background(), list); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A list of plugins that is told over the link is a registry on the node: their
+// images are pulled before any run needs them, with the control plane's sign-in,
+// and who asks sees what is there. A restart forgets none of it.
+func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
+	p := newPlane(t)
+	var broken atomic.Bool
+	broken.Store(true)
+	r := dummy.New(dummy.Knobs{Fail: func(op, subject string) error {
+		if op == "pull" && subject == "mailer" && broken.Load() {
+			return errors.New("manifest unknown")
+		}
+		return nil
+	}})
+	dir := t.TempDir()
+	n := p.boot(dir, r, nil)
+	s := n.connect()
+	tellPlugins(t, s, "database", "mailer")
+	p.until("both plugins' states", func() bool {
+		// promise: N-069
+		return p.told("database").State == wire.PluginHere &&
+			p.told("mailer").State == wire.PluginFailed
+	})
+	if here, err := r.Present(t.Context(), *image("database")); err != nil || !here {
+		t.Errorf("the database plugin's image is on the node: %t, %v", here, err)
+	}
+	p.mu.Lock()
+	if why := p.told("mailer").Detail; why == "" || p.signIns == 0 {
+		t.Errorf("the failure says %q, and %d sign-ins were asked for", why, p.signIns)
+	}
+	p.mu.Unlock()
+	// The list changes while the agent runs.
+	broken.Store(false)
+	tellPlugins(t, s, "mailer", "queue")
+	p.until("the new list", func() bool {
+		// promise: N-068
+		return p.told("mailer").State == wire.PluginHere &&
+			p.told("queue").State == wire.PluginHere && p.told("database").Name == ""
+	})
+	n.stop()
+	again := p.boot(dir, r, nil)
+	if all := again.agent.Plugins(); len(all) != 2 {
+		t.Errorf("after a restart the agent knows %v", all)
+	}
+}
