@@ -1,0 +1,137 @@
+import { type ReactNode, useId } from "react";
+import { adminTexts as t } from "@/adminTexts";
+import { Field, Refusal } from "@/components/Field";
+import type { Form } from "./useForm";
+
+// biome-ignore lint/suspicious/noExplicitAny: a field does not care what else its form holds.
+type AnyForm = Form<any>;
+type Common = { form: AnyForm; name: string; label: string; hint?: ReactNode };
+
+type TextProps = Common & {
+  mono?: boolean;
+  type?: "text" | "password" | "number";
+  placeholder?: string;
+  maxLength?: number;
+  /** Said after the label: the field may stay empty. */
+  optional?: boolean;
+  locked?: boolean;
+  after?: ReactNode;
+};
+
+/** One line of text (or a number, kept as text until it is saved). */
+export function TextField({ form, name, label, hint, type, optional, locked, ...more }: TextProps) {
+  return (
+    <Field
+      {...more}
+      label={optional ? `${label} (${t.optional})` : label}
+      type={type === "number" ? "text" : type}
+      inputMode={type === "number" ? "numeric" : undefined}
+      autoComplete={type === "password" ? "new-password" : "off"}
+      spellCheck={false}
+      readOnly={locked}
+      value={String(form.values[name] ?? "")}
+      error={form.errors[name]}
+      hint={hint}
+      onChange={(event) => form.set({ [name]: event.target.value })}
+    />
+  );
+}
+
+/** Several lines: a description, JSON, one pattern a line. */
+export function TextArea({
+  form,
+  name,
+  label,
+  hint,
+  mono,
+  rows = 4,
+  optional,
+}: Common & { mono?: boolean; rows?: number; optional?: boolean }) {
+  const id = useId();
+  const error = form.errors[name];
+  return (
+    <div className="field">
+      <label className="lbl" htmlFor={id}>
+        {optional ? `${label} (${t.optional})` : label}
+      </label>
+      <textarea
+        id={id}
+        className={`area ${mono ? "mono" : ""} ${error ? "err" : ""}`}
+        rows={rows}
+        spellCheck={false}
+        value={String(form.values[name] ?? "")}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={error || hint ? `${id}-more` : undefined}
+        onChange={(event) => form.set({ [name]: event.target.value })}
+      />
+      <div id={`${id}-more`}>
+        {error ? <Refusal>{error}</Refusal> : hint ? <div className="hint">{hint}</div> : null}
+      </div>
+    </div>
+  );
+}
+
+/** Yes or no, with a sentence on what yes means. */
+export function CheckField({ form, name, label, hint }: Common) {
+  const id = useId();
+  return (
+    <div className="field">
+      <div className="ck">
+        <input
+          id={id}
+          type="checkbox"
+          checked={form.values[name] === true}
+          aria-describedby={hint ? `${id}-more` : undefined}
+          onChange={(event) => form.set({ [name]: event.target.checked })}
+        />
+        <label htmlFor={id}>{label}</label>
+      </div>
+      {hint ? (
+        <div className="hint pl-6" id={`${id}-more`}>
+          {hint}
+        </div>
+      ) : null}
+      {form.errors[name] ? <Refusal>{form.errors[name]}</Refusal> : null}
+    </div>
+  );
+}
+
+type Choice = { value: string; label: string };
+
+/** One of a few; a native select, which a phone opens as its own. */
+export function SelectField({
+  form,
+  name,
+  label,
+  hint,
+  options,
+  placeholder,
+}: Common & { options: Choice[]; placeholder?: string }) {
+  const id = useId();
+  const error = form.errors[name];
+  return (
+    <div className="field">
+      <label className="lbl" htmlFor={id}>
+        {label}
+      </label>
+      <select
+        id={id}
+        className={`pick ${error ? "err" : ""}`}
+        value={String(form.values[name] ?? "")}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={error || hint ? `${id}-more` : undefined}
+        onChange={(event) => form.set({ [name]: event.target.value })}
+      >
+        {placeholder ? <option value="">{placeholder}</option> : null}
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+      <div id={`${id}-more`}>
+        {error ? <Refusal>{error}</Refusal> : hint ? <div className="hint">{hint}</div> : null}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,127 @@
+import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { adminTexts as t } from "@/adminTexts";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { Confirm, Sheet } from "@/components/Overlay";
+import { texts } from "@/texts";
+import type { Form, Values } from "./useForm";
+
+type Props<V extends Values> = {
+  title: string;
+  form: Form<V>;
+  onClose: () => void;
+  /** The word on the ink button and the one while it works: "Create", "Creating…". */
+  submit?: string;
+  busy?: string;
+  /** Reads the stored object again after a conflict; call form.restart with it. */
+  reload?: () => void;
+  /** Why nothing can be saved here; all fields stay readable. */
+  reason?: string;
+  /** At the left of the foot: Delete, Test. */
+  extra?: ReactNode;
+  /** A column at the right: previews, live matches. Makes the sheet wide. */
+  side?: ReactNode;
+  children: ReactNode;
+};
+
+/** A sheet with one form. Ctrl Enter saves; leaving with changes asks first. */
+export function FormSheet<V extends Values>(props: Props<V>) {
+  const { title, form, onClose, reason, extra, side, children } = props;
+  const id = useId();
+  const [leaving, setLeaving] = useState(false);
+  const close = () => (form.dirty && !form.busy ? setLeaving(true) : onClose());
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!reason) form.submit();
+  };
+  const foot = (
+    <>
+      {extra}
+      <div className="row end">
+        <Button onClick={close}>{texts.close}</Button>
+        <Button
+          look="ink"
+          type="submit"
+          form={id}
+          reason={reason}
+          busy={form.busy && (props.busy ?? t.saving)}
+        >
+          {props.submit ?? t.save} <kbd>Ctrl Enter</kbd>
+        </Button>
+      </div>
+    </>
+  );
+  const body = (
+    <form
+      id={id}
+      className="form grow"
+      onSubmit={submit}
+      onKeyDown={(event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+      }}
+      noValidate
+    >
+      {children}
+      <Refused form={form} reload={props.reload} />
+    </form>
+  );
+  return (
+    <Sheet open narrow={!side} onClose={close} title={title} foot={foot}>
+      {side ? (
+        <div className="sg">
+          {body}
+          <aside className="side2">{side}</aside>
+        </div>
+      ) : (
+        body
+      )}
+      <Leave open={leaving} stay={() => setLeaving(false)} leave={onClose} />
+    </Sheet>
+  );
+}
+
+function Refused<V extends Values>({ form, reload }: { form: Form<V>; reload?: () => void }) {
+  if (form.conflict)
+    return (
+      <div className="box" data-st="warn" role="alert">
+        <div className="col gap-2">
+          <b>{t.conflict}</b>
+          {reload ? (
+            <span className="row">
+              <Button small onClick={reload}>
+                {t.readAgain}
+              </Button>
+              <span className="s t2">{t.readAgainWarns}</span>
+            </span>
+          ) : null}
+        </div>
+      </div>
+    );
+  if (!form.refused) return null;
+  return (
+    <div className="col gap-1">
+      <Refusal>
+        {t.notSaved} {form.refused.message}
+      </Refusal>
+      {form.refused.request ? (
+        <span className="s t3 mono">{texts.request(form.refused.request)}</span>
+      ) : null}
+    </div>
+  );
+}
+
+function Leave({ open, stay, leave }: { open: boolean; stay: () => void; leave: () => void }) {
+  const acts = (
+    <>
+      <Button onClick={stay}>{t.stay}</Button>
+      <Button look="danger" onClick={leave}>
+        {t.leave}
+      </Button>
+    </>
+  );
+  return (
+    <Confirm open={open} onClose={stay} title={t.leaveTitle} acts={acts}>
+      <p>{t.leaveBody}</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,57 @@
+import {
+  Boxes,
+  Globe,
+  KeyRound,
+  Layers,
+  type LucideIcon,
+  Package,
+  Puzzle,
+  ScrollText,
+  Server,
+  Settings,
+  Workflow,
+} from "lucide-react";
+import { shellTexts } from "@/shellTexts";
+
+const t = shellTexts.nav;
+
+/** One page that can be gone to: from the sidebar, the palette and by keys. */
+export type Place = {
+  to: string;
+  label: string;
+  group: "" | "machines" | "parts" | "people" | "installation";
+  icon?: LucideIcon;
+  /** Whose page it is; "admin" pages are hidden from others, since nothing there is ever theirs. */
+  who: "all" | "admin";
+  /** The letter behind G. */
+  key?: string;
+  /** In the palette and by keys only, not in the sidebar. */
+  unlisted?: boolean;
+};
+
+/** Every page, in the sidebar's order. A new page is one line here and one in routes.tsx. */
+export const places: Place[] = [
+  { to: "/deployments", label: t.deployments, group: "", icon: Layers, who: "all", key: "d" },
+  { to: "/urls", label: t.urls, group: "", icon: Globe, who: "all", key: "u" },
+  { to: "/projects", label: t.projects, group: "", icon: Workflow, who: "all", key: "p" },
+  {
+    to: "/environments",
+    label: t.environments,
+    group: "machines",
+    icon: Boxes,
+    who: "all",
+    key: "e",
+  },
+  { to: "/nodes", label: t.nodes, group: "machines", icon: Server, who: "admin", key: "n" },
+  { to: "/services", label: t.services, group: "parts", icon: Package, who: "all", key: "s" },
+  { to: "/plugins", label: t.plugins, group: "parts", icon: Puzzle, who: "all", key: "l" },
+  { to: "/registries", label: t.registries, group: "parts", icon: Globe, who: "all", key: "r" },
+  { to: "/secrets", label: t.secrets, group: "parts", icon: KeyRound, who: "admin", key: "k" },
+  { to: "/audit", label: t.audit, group: "people", icon: ScrollText, who: "all", key: "a" },
+  { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },
+];
+
+/** The places of the sidebar that a person sees, by group. */
+export function placesFor(admin: boolean): Place[] {
+  return places.filter((place) => admin || place.who === "all");
+}

@@ -1,0 +1,23 @@
+// What the shell says: sidebar, palette, keys. Part of the first load, so it stays short.
+
+export const shellTexts = {
+  nav: {
+    deployments: "Deployments",
+    urls: "URLs",
+    projects: "Projects",
+    environments: "Environments",
+    nodes: "Nodes",
+    services: "Services",
+    plugins: "Plugins",
+    registries: "Registries",
+    secrets: "Secrets",
+    audit: "Audit",
+    settings: "Settings",
+  },
+  groups: {
+    machines: "Machines",
+    parts: "Parts",
+    people: "People",
+    installation: "Installation",
+  },
+};
