@@ -47,7 +47,29 @@ func printFacts(w io.Writer, n apiclient.Node) error {
 		fmt.Fprintln(w, visible(warning))
 	}
 	fmt.Fprintln(w)
+	if err := printNodePlugins(w, deref(i.Plugins)); err != nil {
+		return err
+	}
 	return printNodeChecks(w, deref(i.Checks))
+}
+
+// printNodePlugins shows which plugins' images wait on the node for a run.
+func printNodePlugins(w io.Writer, all []apiclient.NodePlugin) error {
+	if len(all) == 0 {
+		return nil
+	}
+	rows := [][]string{{"PLUGIN", "STATE", "IMAGE"}}
+	for _, p := range all {
+		rows = append(rows, []string{p.Name, string(p.State), p.Image})
+		if p.Detail != nil {
+			rows = append(rows, []string{"", "", "→ " + *p.Detail})
+		}
+	}
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
 }
 
 func printNodeChecks(w io.Writer, all []apiclient.NodeCheck) error {

@@ -183,6 +183,12 @@ func inventory(i controlplane.Inventory) *Inventory {
 		})),
 		Checks: new(each(i.Checks, nodeCheck)),
 	}
+	if len(i.Plugins) > 0 {
+		out.Plugins = new(each(i.Plugins, func(p controlplane.HeldPlugin) NodePlugin {
+			return NodePlugin{Name: p.Name, Image: p.Image, State: NodePluginState(p.State),
+				Detail: some(p.Detail)}
+		}))
+	}
 	if len(i.Warnings) > 0 {
 		out.Warnings = &i.Warnings
 	}

@@ -199,6 +199,30 @@ func (e MetricsResolution) Valid() bool {
 	}
 }
 
+// Defines values for NodePluginState.
+const (
+	NodePluginStateFailed  NodePluginState = "failed"
+	NodePluginStateHere    NodePluginState = "here"
+	NodePluginStatePulling NodePluginState = "pulling"
+	NodePluginStateWaiting NodePluginState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the NodePluginState enum.
+func (e NodePluginState) Valid() bool {
+	switch e {
+	case NodePluginStateFailed:
+		return true
+	case NodePluginStateHere:
+		return true
+	case NodePluginStatePulling:
+		return true
+	case NodePluginStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NodeStatus.
 const (
 	NodeStatusDisabled     NodeStatus = "disabled"
@@ -530,6 +554,9 @@ type AuditVerification struct {
 // CheckSeverity defines model for CheckSeverity.
 type CheckSeverity string
 
+// Comment defines model for Comment.
+type Comment = pipeline.Comment
+
 // Component defines model for Component.
 type Component = pipeline.Component
 
@@ -610,6 +637,25 @@ type DeploymentStatus string
 
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
+
+// Draft defines model for Draft.
+type Draft struct {
+	BaseVersion int                     `json:"base_version"`
+	Content     *map[string]interface{} `json:"content,omitempty"`
+
+	// Revision Never given twice; 0 is no draft.
+	Revision int64      `json:"revision"`
+	SavedAt  *time.Time `json:"saved_at,omitempty"`
+}
+
+// DraftPut defines model for DraftPut.
+type DraftPut struct {
+	// BaseVersion The version it was drawn on; 0 for a project without one.
+	BaseVersion int `json:"base_version"`
+
+	// Content A pipeline that need not be valid.
+	Content map[string]interface{} `json:"content"`
+}
 
 // Drain defines model for Drain.
 type Drain struct {
@@ -756,9 +802,12 @@ type Inventory struct {
 	LogDriver     *string      `json:"log_driver,omitempty"`
 	Memory        int64        `json:"memory"`
 	Os            string       `json:"os"`
-	RuncVersion   *string      `json:"runc_version,omitempty"`
-	StorageDriver *string      `json:"storage_driver,omitempty"`
-	Warnings      *[]string    `json:"warnings,omitempty"`
+
+	// Plugins The plugins of the catalogue, as the agent lists them.
+	Plugins       *[]NodePlugin `json:"plugins,omitempty"`
+	RuncVersion   *string       `json:"runc_version,omitempty"`
+	StorageDriver *string       `json:"storage_driver,omitempty"`
+	Warnings      *[]string     `json:"warnings,omitempty"`
 }
 
 // KeyList defines model for KeyList.
@@ -1007,6 +1056,20 @@ type NodeList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
+// NodePlugin defines model for NodePlugin.
+type NodePlugin struct {
+	// Detail Why it could not be pulled, or is not pulled yet.
+	Detail *string `json:"detail,omitempty"`
+	Image  string  `json:"image"`
+	Name   string  `json:"name"`
+
+	// State Whether the plugin's image is on the node. A run pulls what is not.
+	State NodePluginState `json:"state"`
+}
+
+// NodePluginState Whether the plugin's image is on the node. A run pulls what is not.
+type NodePluginState string
+
 // NodePut defines model for NodePut.
 type NodePut struct {
 	// Address host:port where the agent listens.
@@ -1110,6 +1173,8 @@ type PipelineProblems struct {
 
 // PipelinePut defines model for PipelinePut.
 type PipelinePut struct {
+	// Base The version it was drawn on. When another was published since, it is refused with 409 and the code outdated; without it, the newest counts.
+	Base     *int     `json:"base,omitempty"`
 	Note     *string  `json:"note,omitempty"`
 	Pipeline Pipeline `json:"pipeline"`
 }
@@ -1734,13 +1799,13 @@ type Step struct {
 	// Outputs Secret ones are [secret].
 	Outputs *map[string]interface{} `json:"outputs,omitempty"`
 
-	// Position Place in the order
+	// Position Place in the order, from 1.
 	Position  int        `json:"position"`
 	Run       int        `json:"run"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	Status    StepStatus `json:"status"`
 
-	// Title The service or plugin
+	// Title The service or plugin, with its version.
 	Title        string   `json:"title"`
 	UsualSeconds *float64 `json:"usual_seconds,omitempty"`
 }
@@ -1939,6 +2004,9 @@ type InCursor = string
 // InId defines model for InId.
 type InId = Id
 
+// InIfMatch defines model for InIfMatch.
+type InIfMatch = string
+
 // InLastEventId defines model for InLastEventId.
 type InLastEventId = string
 
@@ -2074,6 +2142,11 @@ type ListEnvironmentsParams struct {
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
+	// Environment Only of this environment.
+	Environment *string `form:"environment,omitempty" json:"environment,omitempty"`
+
+	// Project Only of this project.
+	Project     *string        `form:"project,omitempty" json:"project,omitempty"`
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
 }
 
@@ -2134,6 +2207,18 @@ type ListProjectsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// DeleteDraftParams defines parameters for DeleteDraft.
+type DeleteDraftParams struct {
+	// IfMatch The ETag of what was read.
+	IfMatch *InIfMatch `json:"If-Match,omitempty"`
+}
+
+// PutDraftParams defines parameters for PutDraft.
+type PutDraftParams struct {
+	// IfMatch The ETag of what was read.
+	IfMatch *InIfMatch `json:"If-Match,omitempty"`
 }
 
 // ListPipelineVersionsParams defines parameters for ListPipelineVersions.
@@ -2239,6 +2324,9 @@ type PutPluginJSONRequestBody = PluginPut
 
 // PutProjectJSONRequestBody defines body for PutProject for application/json ContentType.
 type PutProjectJSONRequestBody = ProjectPut
+
+// PutDraftJSONRequestBody defines body for PutDraft for application/json ContentType.
+type PutDraftJSONRequestBody = DraftPut
 
 // PutPipelineJSONRequestBody defines body for PutPipeline for application/json ContentType.
 type PutPipelineJSONRequestBody = PipelinePut
@@ -2458,6 +2546,15 @@ type ServerInterface interface {
 	// PutProject Create or replace one of the projects
 	// (PUT /api/v1/projects/{name})
 	PutProject(w http.ResponseWriter, r *http.Request, name InName)
+	// DeleteDraft Discard the caller's own draft of the pipeline
+	// (DELETE /api/v1/projects/{name}/draft)
+	DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams)
+	// GetDraft The caller's own draft of the pipeline
+	// (GET /api/v1/projects/{name}/draft)
+	GetDraft(w http.ResponseWriter, r *http.Request, name InName)
+	// PutDraft Save the caller's own draft of the pipeline
+	// (PUT /api/v1/projects/{name}/draft)
+	PutDraft(w http.ResponseWriter, r *http.Request, name InName, params PutDraftParams)
 	// GetPipeline The current pipeline version
 	// (GET /api/v1/projects/{name}/pipeline)
 	GetPipeline(w http.ResponseWriter, r *http.Request, name InName)
@@ -3603,6 +3700,32 @@ func (siw *ServerInterfaceWrapper) StreamEvents(w http.ResponseWriter, r *http.R
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params StreamEventsParams
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", r.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "environment"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "environment", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "project" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project", r.URL.Query(), &params.Project, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "project"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "project", Err: err})
+		}
+		return
+	}
 
 	headers := r.Header
 
@@ -4864,6 +4987,132 @@ func (siw *ServerInterfaceWrapper) PutProject(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PutProject(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteDraft operation middleware
+func (siw *ServerInterfaceWrapper) DeleteDraft(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteDraftParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch InIfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteDraft(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDraft operation middleware
+func (siw *ServerInterfaceWrapper) GetDraft(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDraft(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutDraft operation middleware
+func (siw *ServerInterfaceWrapper) PutDraft(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutDraftParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch InIfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutDraft(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -6193,6 +6442,9 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions/{version}", wrapper.GetPipelineVersion)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions/{version}/diff", wrapper.DiffPipelineVersion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions/{version}/restore", wrapper.RestorePipelineVersion)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/projects/{name}/draft", wrapper.DeleteDraft)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/draft", wrapper.GetDraft)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/draft", wrapper.PutDraft)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/secrets", wrapper.ListSecrets)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/projects/{name}/secrets/{secret}", wrapper.DeleteSecret)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/secrets/{secret}", wrapper.PutSecret)
@@ -6258,7 +6510,15 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	return m
 }
 
-type ProblemApplicationProblemPlusJSONResponse Problem
+type ProblemResponseHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+type ProblemApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers ProblemResponseHeaders
+}
 
 type ListAuditRequestObject struct {
 	Params ListAuditParams
@@ -6284,6 +6544,7 @@ func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseW
 
 type ListAuditdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6294,6 +6555,12 @@ func (response ListAuditdefaultApplicationProblemPlusJSONResponse) VisitListAudi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6384,6 +6651,7 @@ func (response ExportAudit200TextcsvResponse) VisitExportAuditResponse(w http.Re
 
 type ExportAuditdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6394,6 +6662,12 @@ func (response ExportAuditdefaultApplicationProblemPlusJSONResponse) VisitExport
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6422,6 +6696,7 @@ func (response VerifyAudit200JSONResponse) VisitVerifyAuditResponse(w http.Respo
 
 type VerifyAuditdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6432,6 +6707,12 @@ func (response VerifyAuditdefaultApplicationProblemPlusJSONResponse) VisitVerify
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6461,6 +6742,7 @@ func (response ListDeployments200JSONResponse) VisitListDeploymentsResponse(w ht
 
 type ListDeploymentsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6471,6 +6753,12 @@ func (response ListDeploymentsdefaultApplicationProblemPlusJSONResponse) VisitLi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6511,6 +6799,7 @@ func (response CreateDeployment201JSONResponse) VisitCreateDeploymentResponse(w 
 
 type CreateDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6521,6 +6810,12 @@ func (response CreateDeploymentdefaultApplicationProblemPlusJSONResponse) VisitC
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6550,6 +6845,7 @@ func (response DeleteDeployment202JSONResponse) VisitDeleteDeploymentResponse(w 
 
 type DeleteDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6560,6 +6856,12 @@ func (response DeleteDeploymentdefaultApplicationProblemPlusJSONResponse) VisitD
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6589,6 +6891,7 @@ func (response GetDeployment200JSONResponse) VisitGetDeploymentResponse(w http.R
 
 type GetDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6599,6 +6902,12 @@ func (response GetDeploymentdefaultApplicationProblemPlusJSONResponse) VisitGetD
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6658,6 +6967,7 @@ func (response StreamDeployment200TexteventStreamResponse) VisitStreamDeployment
 
 type StreamDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6668,6 +6978,12 @@ func (response StreamDeploymentdefaultApplicationProblemPlusJSONResponse) VisitS
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6697,6 +7013,7 @@ func (response ForgetDeployment200JSONResponse) VisitForgetDeploymentResponse(w 
 
 type ForgetDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6707,6 +7024,12 @@ func (response ForgetDeploymentdefaultApplicationProblemPlusJSONResponse) VisitF
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6737,6 +7060,7 @@ func (response GetDeploymentMetrics200JSONResponse) VisitGetDeploymentMetricsRes
 
 type GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6747,6 +7071,12 @@ func (response GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse) Vi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6776,6 +7106,7 @@ func (response RetryDeployment202JSONResponse) VisitRetryDeploymentResponse(w ht
 
 type RetryDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6786,6 +7117,12 @@ func (response RetryDeploymentdefaultApplicationProblemPlusJSONResponse) VisitRe
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6815,6 +7152,7 @@ func (response ListRuns200JSONResponse) VisitListRunsResponse(w http.ResponseWri
 
 type ListRunsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6825,6 +7163,12 @@ func (response ListRunsdefaultApplicationProblemPlusJSONResponse) VisitListRunsR
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6855,6 +7199,7 @@ func (response GetRun200JSONResponse) VisitGetRunResponse(w http.ResponseWriter)
 
 type GetRundefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6865,6 +7210,12 @@ func (response GetRundefaultApplicationProblemPlusJSONResponse) VisitGetRunRespo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6897,6 +7248,7 @@ func (response AnswerStep200JSONResponse) VisitAnswerStepResponse(w http.Respons
 
 type AnswerStepdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6907,6 +7259,12 @@ func (response AnswerStepdefaultApplicationProblemPlusJSONResponse) VisitAnswerS
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -6939,6 +7297,7 @@ func (response ListStepLog200JSONResponse) VisitListStepLogResponse(w http.Respo
 
 type ListStepLogdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -6949,6 +7308,12 @@ func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListSt
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7009,6 +7374,7 @@ func (response StreamServiceLogs200TexteventStreamResponse) VisitStreamServiceLo
 
 type StreamServiceLogsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7019,6 +7385,12 @@ func (response StreamServiceLogsdefaultApplicationProblemPlusJSONResponse) Visit
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7048,6 +7420,7 @@ func (response ListEnvironments200JSONResponse) VisitListEnvironmentsResponse(w 
 
 type ListEnvironmentsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7058,6 +7431,12 @@ func (response ListEnvironmentsdefaultApplicationProblemPlusJSONResponse) VisitL
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7081,6 +7460,7 @@ func (response DeleteEnvironment204Response) VisitDeleteEnvironmentResponse(w ht
 
 type DeleteEnvironmentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7091,6 +7471,12 @@ func (response DeleteEnvironmentdefaultApplicationProblemPlusJSONResponse) Visit
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7120,6 +7506,7 @@ func (response GetEnvironment200JSONResponse) VisitGetEnvironmentResponse(w http
 
 type GetEnvironmentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7130,6 +7517,12 @@ func (response GetEnvironmentdefaultApplicationProblemPlusJSONResponse) VisitGet
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7160,6 +7553,7 @@ func (response PutEnvironment200JSONResponse) VisitPutEnvironmentResponse(w http
 
 type PutEnvironmentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7170,6 +7564,12 @@ func (response PutEnvironmentdefaultApplicationProblemPlusJSONResponse) VisitPut
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7228,6 +7628,7 @@ func (response StreamEvents200TexteventStreamResponse) VisitStreamEventsResponse
 
 type StreamEventsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7238,6 +7639,12 @@ func (response StreamEventsdefaultApplicationProblemPlusJSONResponse) VisitStrea
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7296,6 +7703,7 @@ func (response StreamNodes200TexteventStreamResponse) VisitStreamNodesResponse(w
 
 type StreamNodesdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7306,6 +7714,12 @@ func (response StreamNodesdefaultApplicationProblemPlusJSONResponse) VisitStream
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7335,6 +7749,7 @@ func (response ListForgottenNodes200JSONResponse) VisitListForgottenNodesRespons
 
 type ListForgottenNodesdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7345,6 +7760,12 @@ func (response ListForgottenNodesdefaultApplicationProblemPlusJSONResponse) Visi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7373,6 +7794,7 @@ func (response ListKeys200JSONResponse) VisitListKeysResponse(w http.ResponseWri
 
 type ListKeysdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7383,6 +7805,12 @@ func (response ListKeysdefaultApplicationProblemPlusJSONResponse) VisitListKeysR
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7411,6 +7839,7 @@ func (response RotateKeys200JSONResponse) VisitRotateKeysResponse(w http.Respons
 
 type RotateKeysdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7421,6 +7850,12 @@ func (response RotateKeysdefaultApplicationProblemPlusJSONResponse) VisitRotateK
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7449,6 +7884,7 @@ func (response GetMe200JSONResponse) VisitGetMeResponse(w http.ResponseWriter) e
 
 type GetMedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7459,6 +7895,12 @@ func (response GetMedefaultApplicationProblemPlusJSONResponse) VisitGetMeRespons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7482,6 +7924,7 @@ func (response ChangePassword204Response) VisitChangePasswordResponse(w http.Res
 
 type ChangePassworddefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7492,6 +7935,12 @@ func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitCha
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7521,6 +7970,7 @@ func (response ListNodes200JSONResponse) VisitListNodesResponse(w http.ResponseW
 
 type ListNodesdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7531,6 +7981,12 @@ func (response ListNodesdefaultApplicationProblemPlusJSONResponse) VisitListNode
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7560,6 +8016,7 @@ func (response CreateNode201JSONResponse) VisitCreateNodeResponse(w http.Respons
 
 type CreateNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7570,6 +8027,12 @@ func (response CreateNodedefaultApplicationProblemPlusJSONResponse) VisitCreateN
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7593,6 +8056,7 @@ func (response DeleteNode204Response) VisitDeleteNodeResponse(w http.ResponseWri
 
 type DeleteNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7603,6 +8067,12 @@ func (response DeleteNodedefaultApplicationProblemPlusJSONResponse) VisitDeleteN
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7632,6 +8102,7 @@ func (response GetNode200JSONResponse) VisitGetNodeResponse(w http.ResponseWrite
 
 type GetNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7642,6 +8113,12 @@ func (response GetNodedefaultApplicationProblemPlusJSONResponse) VisitGetNodeRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7672,6 +8149,7 @@ func (response PutNode200JSONResponse) VisitPutNodeResponse(w http.ResponseWrite
 
 type PutNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7682,6 +8160,12 @@ func (response PutNodedefaultApplicationProblemPlusJSONResponse) VisitPutNodeRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7712,6 +8196,7 @@ func (response ApproveNode200JSONResponse) VisitApproveNodeResponse(w http.Respo
 
 type ApproveNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7722,6 +8207,12 @@ func (response ApproveNodedefaultApplicationProblemPlusJSONResponse) VisitApprov
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7751,6 +8242,7 @@ func (response DisableNode200JSONResponse) VisitDisableNodeResponse(w http.Respo
 
 type DisableNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7761,6 +8253,12 @@ func (response DisableNodedefaultApplicationProblemPlusJSONResponse) VisitDisabl
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7790,6 +8288,7 @@ func (response UndrainNode200JSONResponse) VisitUndrainNodeResponse(w http.Respo
 
 type UndrainNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7800,6 +8299,12 @@ func (response UndrainNodedefaultApplicationProblemPlusJSONResponse) VisitUndrai
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7829,6 +8334,7 @@ func (response GetNodeDrain200JSONResponse) VisitGetNodeDrainResponse(w http.Res
 
 type GetNodeDraindefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7839,6 +8345,12 @@ func (response GetNodeDraindefaultApplicationProblemPlusJSONResponse) VisitGetNo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7869,6 +8381,7 @@ func (response DrainNode200JSONResponse) VisitDrainNodeResponse(w http.ResponseW
 
 type DrainNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7879,6 +8392,12 @@ func (response DrainNodedefaultApplicationProblemPlusJSONResponse) VisitDrainNod
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7908,6 +8427,7 @@ func (response EnableNode200JSONResponse) VisitEnableNodeResponse(w http.Respons
 
 type EnableNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7918,6 +8438,12 @@ func (response EnableNodedefaultApplicationProblemPlusJSONResponse) VisitEnableN
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7948,6 +8474,7 @@ func (response ListNodeEvents200JSONResponse) VisitListNodeEventsResponse(w http
 
 type ListNodeEventsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7958,6 +8485,12 @@ func (response ListNodeEventsdefaultApplicationProblemPlusJSONResponse) VisitLis
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -7987,6 +8520,7 @@ func (response ForgetNode200JSONResponse) VisitForgetNodeResponse(w http.Respons
 
 type ForgetNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -7997,6 +8531,12 @@ func (response ForgetNodedefaultApplicationProblemPlusJSONResponse) VisitForgetN
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8027,6 +8567,7 @@ func (response GetNodeMetrics200JSONResponse) VisitGetNodeMetricsResponse(w http
 
 type GetNodeMetricsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8037,6 +8578,12 @@ func (response GetNodeMetricsdefaultApplicationProblemPlusJSONResponse) VisitGet
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8067,6 +8614,7 @@ func (response ListProvisions200JSONResponse) VisitListProvisionsResponse(w http
 
 type ListProvisionsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8077,6 +8625,12 @@ func (response ListProvisionsdefaultApplicationProblemPlusJSONResponse) VisitLis
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8107,6 +8661,7 @@ func (response ProvisionNode202JSONResponse) VisitProvisionNodeResponse(w http.R
 
 type ProvisionNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8117,6 +8672,12 @@ func (response ProvisionNodedefaultApplicationProblemPlusJSONResponse) VisitProv
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8147,6 +8708,7 @@ func (response GetProvision200JSONResponse) VisitGetProvisionResponse(w http.Res
 
 type GetProvisiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8157,6 +8719,12 @@ func (response GetProvisiondefaultApplicationProblemPlusJSONResponse) VisitGetPr
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8216,6 +8784,7 @@ func (response StreamProvision200TexteventStreamResponse) VisitStreamProvisionRe
 
 type StreamProvisiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8226,6 +8795,12 @@ func (response StreamProvisiondefaultApplicationProblemPlusJSONResponse) VisitSt
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8249,6 +8824,7 @@ func (response RecoverNode204Response) VisitRecoverNodeResponse(w http.ResponseW
 
 type RecoverNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8259,6 +8835,12 @@ func (response RecoverNodedefaultApplicationProblemPlusJSONResponse) VisitRecove
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8289,6 +8871,7 @@ func (response RejectNode200JSONResponse) VisitRejectNodeResponse(w http.Respons
 
 type RejectNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8299,6 +8882,12 @@ func (response RejectNodedefaultApplicationProblemPlusJSONResponse) VisitRejectN
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8322,6 +8911,7 @@ func (response ForgetNodeSSH204Response) VisitForgetNodeSSHResponse(w http.Respo
 
 type ForgetNodeSSHdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8332,6 +8922,12 @@ func (response ForgetNodeSSHdefaultApplicationProblemPlusJSONResponse) VisitForg
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8361,6 +8957,7 @@ func (response RevokeNodeToken200JSONResponse) VisitRevokeNodeTokenResponse(w ht
 
 type RevokeNodeTokendefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8371,6 +8968,12 @@ func (response RevokeNodeTokendefaultApplicationProblemPlusJSONResponse) VisitRe
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8400,6 +9003,7 @@ func (response RotateNodeToken201JSONResponse) VisitRotateNodeTokenResponse(w ht
 
 type RotateNodeTokendefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8410,6 +9014,12 @@ func (response RotateNodeTokendefaultApplicationProblemPlusJSONResponse) VisitRo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8439,6 +9049,7 @@ func (response ListUnknownDeployments200JSONResponse) VisitListUnknownDeployment
 
 type ListUnknownDeploymentsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8449,6 +9060,12 @@ func (response ListUnknownDeploymentsdefaultApplicationProblemPlusJSONResponse) 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8479,6 +9096,7 @@ func (response AdoptDeployment200JSONResponse) VisitAdoptDeploymentResponse(w ht
 
 type AdoptDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8489,6 +9107,12 @@ func (response AdoptDeploymentdefaultApplicationProblemPlusJSONResponse) VisitAd
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8513,6 +9137,7 @@ func (response PurgeDeployment204Response) VisitPurgeDeploymentResponse(w http.R
 
 type PurgeDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8523,6 +9148,12 @@ func (response PurgeDeploymentdefaultApplicationProblemPlusJSONResponse) VisitPu
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8552,6 +9183,7 @@ func (response UpgradeNode202JSONResponse) VisitUpgradeNodeResponse(w http.Respo
 
 type UpgradeNodedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8562,6 +9194,12 @@ func (response UpgradeNodedefaultApplicationProblemPlusJSONResponse) VisitUpgrad
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8591,6 +9229,7 @@ func (response ListPlugins200JSONResponse) VisitListPluginsResponse(w http.Respo
 
 type ListPluginsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8601,6 +9240,12 @@ func (response ListPluginsdefaultApplicationProblemPlusJSONResponse) VisitListPl
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8624,6 +9269,7 @@ func (response DeletePlugin204Response) VisitDeletePluginResponse(w http.Respons
 
 type DeletePlugindefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8634,6 +9280,12 @@ func (response DeletePlugindefaultApplicationProblemPlusJSONResponse) VisitDelet
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8663,6 +9315,7 @@ func (response GetPlugin200JSONResponse) VisitGetPluginResponse(w http.ResponseW
 
 type GetPlugindefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8673,6 +9326,12 @@ func (response GetPlugindefaultApplicationProblemPlusJSONResponse) VisitGetPlugi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8703,6 +9362,7 @@ func (response PutPlugin200JSONResponse) VisitPutPluginResponse(w http.ResponseW
 
 type PutPlugindefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8713,6 +9373,12 @@ func (response PutPlugindefaultApplicationProblemPlusJSONResponse) VisitPutPlugi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8742,6 +9408,7 @@ func (response ListProjects200JSONResponse) VisitListProjectsResponse(w http.Res
 
 type ListProjectsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8752,6 +9419,12 @@ func (response ListProjectsdefaultApplicationProblemPlusJSONResponse) VisitListP
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8775,6 +9448,7 @@ func (response DeleteProject204Response) VisitDeleteProjectResponse(w http.Respo
 
 type DeleteProjectdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8785,6 +9459,12 @@ func (response DeleteProjectdefaultApplicationProblemPlusJSONResponse) VisitDele
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8814,6 +9494,7 @@ func (response GetProject200JSONResponse) VisitGetProjectResponse(w http.Respons
 
 type GetProjectdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8824,6 +9505,12 @@ func (response GetProjectdefaultApplicationProblemPlusJSONResponse) VisitGetProj
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8854,6 +9541,7 @@ func (response PutProject200JSONResponse) VisitPutProjectResponse(w http.Respons
 
 type PutProjectdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8864,6 +9552,167 @@ func (response PutProjectdefaultApplicationProblemPlusJSONResponse) VisitPutProj
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDraftRequestObject struct {
+	Name   InName `json:"name"`
+	Params DeleteDraftParams
+}
+
+type DeleteDraftResponseObject interface {
+	VisitDeleteDraftResponse(w http.ResponseWriter) error
+}
+
+type DeleteDraft204Response struct {
+}
+
+func (response DeleteDraft204Response) VisitDeleteDraftResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteDraftdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteDraftdefaultApplicationProblemPlusJSONResponse) VisitDeleteDraftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDraftRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetDraftResponseObject interface {
+	VisitGetDraftResponse(w http.ResponseWriter) error
+}
+
+type GetDraft200ResponseHeaders struct {
+	ETag *string
+}
+
+type GetDraft200JSONResponse struct {
+	Body    Draft
+	Headers GetDraft200ResponseHeaders
+}
+
+func (response GetDraft200JSONResponse) VisitGetDraftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDraftdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDraftdefaultApplicationProblemPlusJSONResponse) VisitGetDraftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDraftRequestObject struct {
+	Name   InName `json:"name"`
+	Params PutDraftParams
+	Body   *PutDraftJSONRequestBody
+}
+
+type PutDraftResponseObject interface {
+	VisitPutDraftResponse(w http.ResponseWriter) error
+}
+
+type PutDraft200ResponseHeaders struct {
+	ETag *string
+}
+
+type PutDraft200JSONResponse struct {
+	Body    Draft
+	Headers PutDraft200ResponseHeaders
+}
+
+func (response PutDraft200JSONResponse) VisitPutDraftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDraftdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutDraftdefaultApplicationProblemPlusJSONResponse) VisitPutDraftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8893,6 +9742,7 @@ func (response GetPipeline200JSONResponse) VisitGetPipelineResponse(w http.Respo
 
 type GetPipelinedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8903,6 +9753,12 @@ func (response GetPipelinedefaultApplicationProblemPlusJSONResponse) VisitGetPip
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8933,6 +9789,7 @@ func (response PutPipeline200JSONResponse) VisitPutPipelineResponse(w http.Respo
 
 type PutPipelinedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8943,6 +9800,12 @@ func (response PutPipelinedefaultApplicationProblemPlusJSONResponse) VisitPutPip
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -8973,6 +9836,7 @@ func (response ValidatePipeline200JSONResponse) VisitValidatePipelineResponse(w 
 
 type ValidatePipelinedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -8983,6 +9847,12 @@ func (response ValidatePipelinedefaultApplicationProblemPlusJSONResponse) VisitV
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9013,6 +9883,7 @@ func (response ListPipelineVersions200JSONResponse) VisitListPipelineVersionsRes
 
 type ListPipelineVersionsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9023,6 +9894,12 @@ func (response ListPipelineVersionsdefaultApplicationProblemPlusJSONResponse) Vi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9053,6 +9930,7 @@ func (response GetPipelineVersion200JSONResponse) VisitGetPipelineVersionRespons
 
 type GetPipelineVersiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9063,6 +9941,12 @@ func (response GetPipelineVersiondefaultApplicationProblemPlusJSONResponse) Visi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9094,6 +9978,7 @@ func (response DiffPipelineVersion200JSONResponse) VisitDiffPipelineVersionRespo
 
 type DiffPipelineVersiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9104,6 +9989,12 @@ func (response DiffPipelineVersiondefaultApplicationProblemPlusJSONResponse) Vis
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9134,6 +10025,7 @@ func (response RestorePipelineVersion200JSONResponse) VisitRestorePipelineVersio
 
 type RestorePipelineVersiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9144,6 +10036,12 @@ func (response RestorePipelineVersiondefaultApplicationProblemPlusJSONResponse) 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9173,6 +10071,7 @@ func (response ListSecrets200JSONResponse) VisitListSecretsResponse(w http.Respo
 
 type ListSecretsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9183,6 +10082,12 @@ func (response ListSecretsdefaultApplicationProblemPlusJSONResponse) VisitListSe
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9207,6 +10112,7 @@ func (response DeleteSecret204Response) VisitDeleteSecretResponse(w http.Respons
 
 type DeleteSecretdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9217,6 +10123,12 @@ func (response DeleteSecretdefaultApplicationProblemPlusJSONResponse) VisitDelet
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9248,6 +10160,7 @@ func (response PutSecret200JSONResponse) VisitPutSecretResponse(w http.ResponseW
 
 type PutSecretdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9258,6 +10171,12 @@ func (response PutSecretdefaultApplicationProblemPlusJSONResponse) VisitPutSecre
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9287,6 +10206,7 @@ func (response ListQueue200JSONResponse) VisitListQueueResponse(w http.ResponseW
 
 type ListQueuedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9297,6 +10217,12 @@ func (response ListQueuedefaultApplicationProblemPlusJSONResponse) VisitListQueu
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9326,6 +10252,7 @@ func (response ListRegistries200JSONResponse) VisitListRegistriesResponse(w http
 
 type ListRegistriesdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9336,6 +10263,12 @@ func (response ListRegistriesdefaultApplicationProblemPlusJSONResponse) VisitLis
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9359,6 +10292,7 @@ func (response DeleteRegistry204Response) VisitDeleteRegistryResponse(w http.Res
 
 type DeleteRegistrydefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9369,6 +10303,12 @@ func (response DeleteRegistrydefaultApplicationProblemPlusJSONResponse) VisitDel
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9398,6 +10338,7 @@ func (response GetRegistry200JSONResponse) VisitGetRegistryResponse(w http.Respo
 
 type GetRegistrydefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9408,6 +10349,12 @@ func (response GetRegistrydefaultApplicationProblemPlusJSONResponse) VisitGetReg
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9438,6 +10385,7 @@ func (response PutRegistry200JSONResponse) VisitPutRegistryResponse(w http.Respo
 
 type PutRegistrydefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9448,6 +10396,12 @@ func (response PutRegistrydefaultApplicationProblemPlusJSONResponse) VisitPutReg
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9477,6 +10431,7 @@ func (response ListServices200JSONResponse) VisitListServicesResponse(w http.Res
 
 type ListServicesdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9487,6 +10442,12 @@ func (response ListServicesdefaultApplicationProblemPlusJSONResponse) VisitListS
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9510,6 +10471,7 @@ func (response DeleteService204Response) VisitDeleteServiceResponse(w http.Respo
 
 type DeleteServicedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9520,6 +10482,12 @@ func (response DeleteServicedefaultApplicationProblemPlusJSONResponse) VisitDele
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9549,6 +10517,7 @@ func (response GetService200JSONResponse) VisitGetServiceResponse(w http.Respons
 
 type GetServicedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9559,6 +10528,12 @@ func (response GetServicedefaultApplicationProblemPlusJSONResponse) VisitGetServ
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9589,6 +10564,7 @@ func (response PutService200JSONResponse) VisitPutServiceResponse(w http.Respons
 
 type PutServicedefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9599,6 +10575,12 @@ func (response PutServicedefaultApplicationProblemPlusJSONResponse) VisitPutServ
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9629,6 +10611,7 @@ func (response ListServiceTags200JSONResponse) VisitListServiceTagsResponse(w ht
 
 type ListServiceTagsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9639,6 +10622,12 @@ func (response ListServiceTagsdefaultApplicationProblemPlusJSONResponse) VisitLi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9667,6 +10656,7 @@ func (response ListSessions200JSONResponse) VisitListSessionsResponse(w http.Res
 
 type ListSessionsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9677,6 +10667,12 @@ func (response ListSessionsdefaultApplicationProblemPlusJSONResponse) VisitListS
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9716,6 +10712,7 @@ func (response CreateSession201JSONResponse) VisitCreateSessionResponse(w http.R
 
 type CreateSessiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9726,6 +10723,12 @@ func (response CreateSessiondefaultApplicationProblemPlusJSONResponse) VisitCrea
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9756,6 +10759,7 @@ func (response DeleteCurrentSession204Response) VisitDeleteCurrentSessionRespons
 
 type DeleteCurrentSessiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9766,6 +10770,12 @@ func (response DeleteCurrentSessiondefaultApplicationProblemPlusJSONResponse) Vi
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9789,6 +10799,7 @@ func (response DeleteSession204Response) VisitDeleteSessionResponse(w http.Respo
 
 type DeleteSessiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9799,6 +10810,12 @@ func (response DeleteSessiondefaultApplicationProblemPlusJSONResponse) VisitDele
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9828,6 +10845,7 @@ func (response ReadSSHHostKey200JSONResponse) VisitReadSSHHostKeyResponse(w http
 
 type ReadSSHHostKeydefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9838,6 +10856,12 @@ func (response ReadSSHHostKeydefaultApplicationProblemPlusJSONResponse) VisitRea
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9867,6 +10891,7 @@ func (response ListTeams200JSONResponse) VisitListTeamsResponse(w http.ResponseW
 
 type ListTeamsdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9877,6 +10902,12 @@ func (response ListTeamsdefaultApplicationProblemPlusJSONResponse) VisitListTeam
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9900,6 +10931,7 @@ func (response DeleteTeam204Response) VisitDeleteTeamResponse(w http.ResponseWri
 
 type DeleteTeamdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9910,6 +10942,12 @@ func (response DeleteTeamdefaultApplicationProblemPlusJSONResponse) VisitDeleteT
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9939,6 +10977,7 @@ func (response GetTeam200JSONResponse) VisitGetTeamResponse(w http.ResponseWrite
 
 type GetTeamdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9949,6 +10988,12 @@ func (response GetTeamdefaultApplicationProblemPlusJSONResponse) VisitGetTeamRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -9979,6 +11024,7 @@ func (response PutTeam200JSONResponse) VisitPutTeamResponse(w http.ResponseWrite
 
 type PutTeamdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -9989,6 +11035,12 @@ func (response PutTeamdefaultApplicationProblemPlusJSONResponse) VisitPutTeamRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10017,6 +11069,7 @@ func (response ListTokens200JSONResponse) VisitListTokensResponse(w http.Respons
 
 type ListTokensdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10027,6 +11080,12 @@ func (response ListTokensdefaultApplicationProblemPlusJSONResponse) VisitListTok
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10056,6 +11115,7 @@ func (response CreateToken201JSONResponse) VisitCreateTokenResponse(w http.Respo
 
 type CreateTokendefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10066,6 +11126,12 @@ func (response CreateTokendefaultApplicationProblemPlusJSONResponse) VisitCreate
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10089,6 +11155,7 @@ func (response DeleteToken204Response) VisitDeleteTokenResponse(w http.ResponseW
 
 type DeleteTokendefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10099,6 +11166,12 @@ func (response DeleteTokendefaultApplicationProblemPlusJSONResponse) VisitDelete
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10128,6 +11201,7 @@ func (response ListUsers200JSONResponse) VisitListUsersResponse(w http.ResponseW
 
 type ListUsersdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10138,6 +11212,12 @@ func (response ListUsersdefaultApplicationProblemPlusJSONResponse) VisitListUser
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10161,6 +11241,7 @@ func (response DeleteUser204Response) VisitDeleteUserResponse(w http.ResponseWri
 
 type DeleteUserdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10171,6 +11252,12 @@ func (response DeleteUserdefaultApplicationProblemPlusJSONResponse) VisitDeleteU
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10200,6 +11287,7 @@ func (response GetUser200JSONResponse) VisitGetUserResponse(w http.ResponseWrite
 
 type GetUserdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10210,6 +11298,12 @@ func (response GetUserdefaultApplicationProblemPlusJSONResponse) VisitGetUserRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10240,6 +11334,7 @@ func (response PutUser200JSONResponse) VisitPutUserResponse(w http.ResponseWrite
 
 type PutUserdefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10250,6 +11345,12 @@ func (response PutUserdefaultApplicationProblemPlusJSONResponse) VisitPutUserRes
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10278,6 +11379,7 @@ func (response GetVersion200JSONResponse) VisitGetVersionResponse(w http.Respons
 
 type GetVersiondefaultApplicationProblemPlusJSONResponse struct {
 	Body       Problem
+	Headers    ProblemResponseHeaders
 	StatusCode int
 }
 
@@ -10288,6 +11390,12 @@ func (response GetVersiondefaultApplicationProblemPlusJSONResponse) VisitGetVers
 		return err
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
 	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
@@ -10481,6 +11589,15 @@ type StrictServerInterface interface {
 	// PutProject Create or replace one of the projects
 	// (PUT /api/v1/projects/{name})
 	PutProject(ctx context.Context, request PutProjectRequestObject) (PutProjectResponseObject, error)
+	// DeleteDraft Discard the caller's own draft of the pipeline
+	// (DELETE /api/v1/projects/{name}/draft)
+	DeleteDraft(ctx context.Context, request DeleteDraftRequestObject) (DeleteDraftResponseObject, error)
+	// GetDraft The caller's own draft of the pipeline
+	// (GET /api/v1/projects/{name}/draft)
+	GetDraft(ctx context.Context, request GetDraftRequestObject) (GetDraftResponseObject, error)
+	// PutDraft Save the caller's own draft of the pipeline
+	// (PUT /api/v1/projects/{name}/draft)
+	PutDraft(ctx context.Context, request PutDraftRequestObject) (PutDraftResponseObject, error)
 	// GetPipeline The current pipeline version
 	// (GET /api/v1/projects/{name}/pipeline)
 	GetPipeline(ctx context.Context, request GetPipelineRequestObject) (GetPipelineResponseObject, error)
@@ -12334,6 +13451,93 @@ func (sh *strictHandler) PutProject(w http.ResponseWriter, r *http.Request, name
 	}
 }
 
+// DeleteDraft operation middleware
+func (sh *strictHandler) DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams) {
+	var request DeleteDraftRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteDraft(ctx, request.(DeleteDraftRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteDraft")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteDraftResponseObject); ok {
+		if err := validResponse.VisitDeleteDraftResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDraft operation middleware
+func (sh *strictHandler) GetDraft(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetDraftRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDraft(ctx, request.(GetDraftRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDraft")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDraftResponseObject); ok {
+		if err := validResponse.VisitGetDraftResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutDraft operation middleware
+func (sh *strictHandler) PutDraft(w http.ResponseWriter, r *http.Request, name InName, params PutDraftParams) {
+	var request PutDraftRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body PutDraftJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutDraft(ctx, request.(PutDraftRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutDraft")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutDraftResponseObject); ok {
+		if err := validResponse.VisitPutDraftResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetPipeline operation middleware
 func (sh *strictHandler) GetPipeline(w http.ResponseWriter, r *http.Request, name InName) {
 	var request GetPipelineRequestObject
@@ -13365,291 +14569,325 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L39cts41jd4KyjtW9XP8y4tO87HTDu1teVJ0p1sp9MZO+mu2k7WgklIwpgCOABoWU8qVXs1e2F7JW/h",
-	"HIAEJZAiZSkfz0z/045I4vPg4Hz+zqdRKheFFEwYPTr7NCqoogtmmIJ/vRLPSqWlsn9nTKeKF4ZLMTob",
-	"TQS7M1cpPJ0QOSVmzkhBZ4xcs6lUbDxKRty++M+SqdUoGQm6YKOzEX4xSkY6nbMFtQ0v6N1rJmZmPjp7",
-	"fHKSjMyqsG9qo7iYjT5/TkavxKvMvgkNFtTM6/Z4NkpGiv2z5IplozOjSha2/T8Um47ORv/bcT3LY3yq",
-	"j19lrvHXVJsXt0yYoJc5oxlTdT/2nSN46ejV87bhP2gb/mu+4KZqe21JcngYNpmxKS1z4xpc0Du+KBdu",
-	"dRZc4L8eVF1xYdiMKdfXG2g1uljwv12XC9p1XZSLaxYhindzRqgxbFGYHzQR8FZFCGtDwSa6BlPN+8EJ",
-	"/Ndj7heliI9KlWLbiFQpuoezrfNLlipmOpZfwws7b0DQvuvQsKKtK/vo3jv9KzOKp/onJReby3ouyFyW",
-	"yp13MjFyQkqRM63JjN8y0cYBpra1cChTqRbUjM5GGTXsyHCg0c1T5AbzTm4O5Y1c9urayHt0/AfP7BmP",
-	"UdeUC6YNMXNqyILeME0oUYxm9DpnJC3VLes1PMW0zEtot+9WubFd1F9+tkNWTBdSaAZM/K2S1zmDHUyl",
-	"MEwAJ6JFkfOU2m+OC3zjf/+HlnB++vXt24Uem4tywaalZllCpCJTynOGrNZ9aRs+Lwolb2n+E2c5cF2a",
-	"Zdx+TfO3ShZMGW5HP6W5ZsmoCH76NErnkqf4JzdsAX+sbVu1j1QpuhrBAB1PXd/A3/DumtqB/KCJ/W5s",
-	"P8jpNcujTQt3xDce1MetengtZc6oqEf0acSE5SJ/+u+Smhf6lxM3xdHHGD3WvfzpOTq8VL8sr//BUsto",
-	"7o5m8sj9WPCC5VywcXPpg5eO+KKQyqAYYGl9NONmXl6PU7k4FmWey0JX//fNwZB8k54jdW5mlDuTJeVG",
-	"k1IYnhNKCqa0FIQKvWRKj4l9S5amKI0mVLF6x3TiXvL/Z9nV9YpQkdX/psaeuCYN4ccNEuqi9eaaRcir",
-	"UHJRRKjrV7oic5lnRLEpU0ykTCfkujRESMGIkYQSvBbGm7wnGRlGcWzNRv+YS7KgKzfDMfmDmzkRjJs5",
-	"UwS+IUIqUmqmNOGGcE2Wc8lumSJzqsm0zHNC09QyJCNhLTNW5HK1YMI8JTRbcKEJzZd0pW0/wK96HzTL",
-	"R2VprjRLpch0Q57565NHDYnm9PGPp1tv9mQEExly3NdOiducoQfkEi/RfZyPMuPmhTBqBR83KJGmuKuf",
-	"RuyOLorc/vrnqCgN0UzdxrlAYr9CsXzziel7t9mjaCjPI3c7SWXGLPemJOfaWAHfshr9lAggI0puaV6y",
-	"KNFOo+ICyIZZpizRcUNSumDEvhltgmebDbwymhQ5TRnhAmjWDiz6tdvdtRV1q0lowaMragmGaXPFsxbe",
-	"rt310ckn7EZf4Kv2wmP/7DGRdE65SMiSm7ksDZnRQtt5VVvIhXnyaBSVOkMqB1WIWqpG4kg8aSU1vbtZ",
-	"bJwET6OvuTabJFodu368sib2CHsI9MbIOq9PCfprHe1FtSdryqlC+WNCltSyQkNonsslyyxF23/e0pxn",
-	"CZmgbDIh10reADH7u1newGJBK3YrUIaJkQ0M5Hem+NRJU5vLx4RR7s/mOF/KJVlQsSL2niLpnKU3LOu1",
-	"9cloykXGxSzS6rkhC6kNoWReikxhi9XONYdW1LLhxswc8Q4lQ/tZUjUc27t1krC6dpxhCLZkeMh7rIht",
-	"5irn4qarLWI3Y/WDJvbFxJ7AObuLc5GbmBi3NlmgE7+/bibhSIJ9iq3EM7vll5ajcrMKZUNotxQ3Qi7t",
-	"+V1SJVBWTBU3PKV5lBaf+cM4UKBGPhEVNKhBy05ezrggcjoFcewcRLZUMWqssiMykrGcGXs/ABVbiWMq",
-	"FSmYLHIGLxgpc50QXaZzYg8lXpO+YeO2uSJTvxDYx8heVbYDEI1ZehOd/qbIH8zlU+yWYYtCeoVoU2AX",
-	"zCyluok/dNJo+0qjxr2x5U0D26BPrX5YKqf5dHHgi+pFOMZWvGyy7wG0sW0Rd1KGYlpMH04RkS0rWdLL",
-	"lt1mml4CYH2O9iL9Pa+E600GnM6pmIGO0l9qwzOx2zfXq+hmtQmCvwkrZwlGpCBLywy4JjPJxcz+IBVZ",
-	"MmHIUkkxi/JQJm65kmLRPGLB87uCK6bdTNZ5DxNOeVFsIW9ZBiwlp+mNFUctz7rlZpWQ6xWxqmOhpN3T",
-	"H7QdV9DxD5qklurKgqgyZ08JvdZ21FyjLNu4XTrX0EoBpWLbTt9P7rVKjt1mhE5GOZuaYeaMnN2idaKr",
-	"8dfwUtchFTJrf3Alp1O7+Veai5T1pzVP/Fe3TOkm3wiua7df0d5BEndfdk3w7/49/KZkPT4oWSWbKkaz",
-	"1aBjpNgt91NqkuvPSi41yPCE0XRO8GA/tQqUXDJFrLrPNZF5tkZy7QKNilmz0fbuPS65vYCNvY3H0Sac",
-	"0tNfeL/ED14ympt5jPC0oabc2kzN8i7xffiSFfoqk4LFCQKfG2loHn+h1CXNQ95f75ksr/Ngw5xF7XMy",
-	"ciQ4eAF+d6S7zbQASpezwnmKbvK9askC6omckcQ5IIJVai5JMJdgXxucvXE1JOHd4hlG7JKt9+oZCltD",
-	"BQSaIZcIDT7rak4uxcxy8wVdganPuw24AQOxflqpv9wkwOg9bx5qLFq7c7Y7Omr22OfdQnHppfU1vR61",
-	"eeBDSX3qNUnlgpEpV9o8RbMf2jqrSZIHp3/101+b8eNgtidJNxftM/rwOMT3uOnQPP0rDKD6d9SG1NC0",
-	"6MxeyJZwyQ1b4VZqlrPUgDfEEy6RIl8FPKsmR7s4m4sLjNtSy9KKBUISe0GBNVNJuUhQsRf4CwXtxEii",
-	"C6pYk7LsDqHZ1HJjSkDHp7n9PWShnZJq20nvPlz7MK0EkuThTCsbvDtQx4C4wc5UFPkKVVK4RUFdzST+",
-	"4swlySilImX4J8hw/gMQ54C/lekNXoYzaQwTUb3uOZ9O436bpSSekeoxeWVlVJ7OiVQZ2CgzmZZ2HmAq",
-	"1CAlAkcF2U+SjE+dTX7TP0CzDFWXXvvy1g0CLMaRnXGcuNHeVn9E8wXBlhFTD4qyyzkLfSJg9XKLDK4s",
-	"mWeDvoXJj1FbRZ+nM6SCExsO8JiJ2/Hb3y7ejba5qKCJPsrdDVttJ1v7UuJXq0+rQAubs/+bNI5OdII8",
-	"BSlDTsm1fWQ5CBeECglOFXhzk0rcpvQX291O7OjHkOCvs51+jJoH8Fjth2jXusbzEJ5dT9N9vSpwivej",
-	"TyvKI2bWVtUW5ZP+Qv5AdaenRGwH7YXhdZOpFxCx58ROJcqZgzYCppzZn5G1ylumshLsZfbHFpv1i6aI",
-	"tGaRoOIqrQTBTcOXU6av6NQwdTWXpdKtzMVe/pWSvSm8bLMtZXLhdrq/2cnKBTquP8CjKyk8NUSkqZym",
-	"rI/k+LZ6Ee1yRvHUtDn+4aP4aEuVX+lyOuV3LcZXKztqcs3mXGReeBrX3lrgUeT9xWt0H6GtVqqYXywu",
-	"ybglboykGnFjan5p19YxCQkmRrQBse1DBApp93AyUNDL23KoOb3XCbkARho43jWB94mW6BOC7yrZ1Zu7",
-	"npKTxHnswaeeNOxYtTH0L08amtJJj+O3JQ4zPI5rdynVjODDp2QutYvR2KTWcSAtj/EDcLpVwkUuU5rb",
-	"FnAufjinbi5dasg+ju4aD8u1JIKxzOoJM0UFuMGtECmXfXQFt1xbyOuSujs7ahduYcGo5ccfDtB/G2dp",
-	"bfR+AHVv25Wdn2oD6dps2syMC6Y1ncWfaRdM1H2Goem6oeiwrLQYRMH1HNvUh6YdYNRTF3vVZ/ReN3rj",
-	"BrqhqCim9b1DQVqkp20W/A3Ldbc9emr+BldZlHW3XelmXi6uC8WjQ4hfa00DnF8jmKWLkYCBb13vfdxY",
-	"zQ083J31s2VRA6PvXtzR1OQrsE7LqfehgMM25NUbis8ORrZhHotBdq21JWo3dTqzdiMIkyqDsvMcHqIl",
-	"o/5bG1kUwP28Oz4mUWPmQHXSyhLsws3XmnpR8O2CztgzinwzIgJy+1wTQ2/ADWcvfyuBPSXXLJdLVN1z",
-	"KcEnMFWMkYzrGyskSM0wJtkqsVzM/GWmWG0d2LB7tHni0NugDUEDpg6b6MthDNO9IkosXywbpz0MfLFz",
-	"7dmMXY6s57uB+tyc/qVVytBwOLMiN5AMTnxLKAzOws/cDz1UonGAMVIFqrhg04EH+iee5yyzasH1CoPL",
-	"pDBK5qTIqWCEGqLpbcTelfEZ03EWz4VmqbvWN8WNghrDlGgJAZhx7YIeIw8LqbmRLY8NnbX9frWIX9l9",
-	"3fuwtPsxRbwSt0z4OaydpIJHHKDB5azSefRBOlOyLK4yxW+Z6nqjq3WIkul/R9mrCYKRotbLouzpbbOc",
-	"p+dxs68OG99z23hkeEzM4s7mejVmRTmsr5/fvo9GqkltWsWUG6ZES8ZAzm/ZldU1ZNsxyuWsa8cXbOGI",
-	"rMfSyrg0qEqRdq6SHR6dsa5xuEC0+wRjV2sIA62WzR2Ije1MGgcJibFaD0dxMf75C1vtQ3j7lWrD1C9s",
-	"td0T3CqY/cJWF9K0BId6AbrPDWUb6XmfrQ3Of9oh9wbC+eaaZcOMcF2xHbsHECzn1NyD8OKu+sr2Cq3H",
-	"F8YJrl5mVBjlOS3zeBjmazl77UyMMeGqZ2i+QrlzQxyxTWtit5HIsvKjmznXVjTrGVoiqgzO/nEo8YiN",
-	"+D6wux66Wh3wECZBgXYGDUQ3A9d2H0fbb1OEzy9a+HT0yLvXY6OtucemP6/97DDt1KoNMRwTfDakOiuO",
-	"O6kUzcDcxOxTELywoGrV3rZgS8zs8CY8aqXJUmRMtTZaatbluATDXHSm2NEu7AzbrFro4wfcvbOKZeC+",
-	"1KtYNerWIEoBbAcPi1bTuD+E6yKnq6t250drMK7Mt0a4XNh3wqSzHfms9yyEg3Uj8I1vdRr8ygzNqCkX",
-	"Aw4ObEZvCxG+3dK34ulbyWOH8FdGhSby1p1DbRQz6RzC8bjLaCITaiZEigTMKAWjN3pMnr19T7i2elkq",
-	"FdMJQQkGFTVjf7DNWRGx+okUTBEMqmrT03vG/vaW39OivFrQuwHS/pXVYOMJFzmjkBTNFHAoDAUC31HP",
-	"SwraVy45pO94lopDIEm/TwbJ1fjyxgJ13LLMXPG+Q7Evy9L0envdOW8qwdjvYCAiB8OuhlR3Fy7z2hK2",
-	"H45LpuoEopDX20MzQLgOTlo01BTFi03Scq6lp4TWcWBSwO+c6TCWbktsCo63faKxSB2X3tg3YLjKzB+e",
-	"yg9xnpwNXVC3O7H8CTkA96Dhr0DQBgBQaMIUYF8dK3jRWIEN09osZ2TBqC4Vc15QxcgNKzB4wCwlOkIT",
-	"suCitFzR/5zRlU6clxR+myvGyEIKM9dhKp+iyxF4D0tIH7IfRKV2D9yxngn7/M0lASwAyDpwuXWPTkg6",
-	"p4qmhind9GGmVJkjxTKm+Uw0/ZiPTgJ72ej/+ZMe/dfJ0Y8f/8P9cfTx00ny8K+f/e//+X/+jxhJ7eAH",
-	"ynOZetWxd+LQdS7Tm5gG8sd8RbgBgzTE0VmhMQhJoLk9fbO5S97AOIEzQl1qGAYHVo5tjNhruMEVgyRN",
-	"TacMr49obsl1yVvcc0Fjcb0l8wFEWwN20L5Er/Oe3tZYhgtLDcuumk6sNZa2KtBmu/SWduBqVSje08qC",
-	"z3INaQRGldpK+9RgYDEoBDSN50Pz0EjZmYxSvdip3DPIaLwqlJTTK0ilbTENuxc7/XeWn/xj+xKdk9TS",
-	"OiTZOq+GXR5TKsEykjU98o18DYlpuVduNC0hOswYb9faZhu89O8eKlQMOgnSJuxfV3WG1jD/qGXaN0xc",
-	"3bTYcG65oXmvIf2Obw70uG7EtvnjFN2ckFc1D3LshrGjQrCGoUkLzSVbh/AKQk2ePNp2NQZNtY0RLesb",
-	"LLtjS2MACOdWx7/OGVlKldWZtFzLHBax5QAsWLZqy+yVJJMemshx65toMzrIUe6ik2ZCc9QCVzVVZR22",
-	"Ltsu6SjBPdic8Vxqc1ZIFYY8o0Mv59owsXaNPzgZn56MH40fPDp7fHJyshaQ9KRJJQ+35z7uOw+li1m+",
-	"cJcOuXx5fnT6+InPFgtZqPsJV4BPCfi2x81ptuDZ9T79bRv73LmJmjs3l3nWloMOckSVGoRp5VFC9QHr",
-	"kaDe/2K7WH9wVInHV4NmWucVD0weKm5kHQmxEFt4VBZkyfOczOktI2xRGG7lB5PYjRTyWmYrUmqrCLm1",
-	"AymqynxdznnOiJYLhkLFHEAyCBMDnPmtiaPa0JW7Znt72y7dN1stSxgt5bvo3IZLQ5XZMZUtYnT35nYj",
-	"MX3NkiHVmNZGdSUO913Azy1DfyGUzFvisuViQUULUAa7o6nBTG0jIXnBRYosaDrnIn5W/B5u255KiIgo",
-	"cHO5tH2lrEfEMe4etpRU82nbRQDbvKcPZdsF28OGc8NF211sSu3ZqHBwSS5AFE48JKWB/J6QBTMJ0SuR",
-	"2n9QFFmyhHjRNyEopDk3XfVPditvwn86VD1o/ooJaNq2BVmlXMyCf11pw4rxgKMb9ZbhloF9CRaic7P2",
-	"4ZSpd/5wgXLewd/i5myBQAENiwumCHqoSUrzXAPX9aLYSXS9axvjRr4o2HmfkhPLo114WU/b6EJm0ViD",
-	"2C7iu9VA2pZkX9t34J0bHo//PYuEuyqm+xQPk0o+fIr3Hlh8kOW5LN5hQuMwaXHvEfL9770eMfHQWOvQ",
-	"g90bEMQHPIcKRGIkGUt5xjSh15AIAgsfC+DTN1cQYHi14Nebm/6Tjwx1YaNod6sjQ5eWB4FfNXMM6QH5",
-	"mf+tkVXy5C8PTv76V6sSdyeWgLm0b475k4dbk8orHgw0x3WYVS6VPiOT/5KCnZGpopMx+YWttHNZT3zQ",
-	"3gSsistmO0azfEqMzDM3y3CMD09j4E2tyf/nCysJgncLrVNTezEEIACAWkpvmPBIALDGOb9h5MHpX4em",
-	"/atSXOUeVLwFVE6VAuA7yTVzy7GkK0INiGvxPCJJoNHGaB6cbM8kshfjAL/PO+o8Pgt69wo/CJa7lv3j",
-	"Z2oj/5FZoRlNSlVSmoOugbBtZywF1GU7Gmo4etUyrtEW9bHFzH5ZKzNrzKcbTinQ4fpJqt9CgFWvcKkG",
-	"2ojrqY37vS9misZ8FRDR3iFqWW7kDBOWgrNWpND1IS/akmgC++W9NIphobCVc/zbcHZjIsFWJ0CVjlC7",
-	"vOMpjLBfoPE0/Del7huF5loHkM2hHvW1FMS1gIkEOSvmQMCF19TMD+yFDycWkkKMNN9SrZdSZc9AuBia",
-	"aloqxSJG7NNH2xMmXb9bvz3dduz8III2oxP1gfPDpui3ISyLUXl3H3yMBkB7zIf+wAyA/rAzdEJ9j4WZ",
-	"s3EjFvbUFzWhWrS9pCv41jyiyroIib92Xhv2nQDkOSILyNjvHfEE0G0XwbjUTd2mA8RYk/MuOxhafUY0",
-	"vbWC7lKWeQZFGpwa4yLL2+Il65775fqFqaY9YMmx9aSaSOcyDFZ8hUT3ydbM7iI4mn3ofnMq/kHXBHZR",
-	"5DrykjrQBVv1tjqPwDXcOd7h1QzW8ildnFLiYW6hLIFDl4/E9LknfYsReO7jgHN6eZgYG1D1oPI1rRc7",
-	"gNlsT7S3b/lBQrKX264BJHwXbG99S68iv67t+d3IvhbbXg+r3w8IEMcfQSHqy8H3V0XA0+V7jbdbZ0ru",
-	"vVWMA6gRUVjErhP4e33E4/rXPiFw2zmN56N74JsQKu7HsGEPBpyys7WKHM6gAJh2c679jUWEXCZop8NE",
-	"X7RIMwU6v2asgafdZ3RAV7HQ+d6MNkjTagBRhkqjW+ek353hKGAftul1ojqcmfptiEUy1O7HNaH6hmVQ",
-	"cwOipcl5ZeuyTyc3bDVBExgVK0zXAF+TffB/wD8nTwklRuZMQWQIMVLiG/9zUsFOrghYbcYfxHmAnUwV",
-	"Q58VMRJcWQ0k5fEHMYrI59c8y2LewddgB0TydZG6i1JDPjq4rhsUug47uelH6TAWQYrnlY90jtk/YW0B",
-	"mffnt+9xGOA9d4OrqoPoGwgnbZjAHj348dHDk0fbsTjZlCkVC5l0YIXr9kF7aCGfnps5WUjl7e4Y5HfN",
-	"jHHl6va0SCEme7+t2vc21UQZkdrBLugGkdnVInOqFvvr/nPXWb1gVEevmqLctONsyygYYvlpDaVQ1Yh6",
-	"Odbd63GG5AW2jZiCumBEZ1xX9WL3TVlZ9obUCegECcCHVwAK1R8nIB6lVHW13rAfODYX3FH1ArUv617u",
-	"JtygQ15JtoMdsMx2opCKDEIHqfNqdNmkQlropZjg5g9CLF5PQq1pokkDfbZ+767JIZpVL/eka7BjCn2U",
-	"3L3SxFbj8wWbDo2GDEq1rMPsgU9TuxAO18APusXe8xWLs7S5SttMl0Gq672romwvxtJmnqxpaD8q7jaU",
-	"to6QaAwNVXKm6EKPB8aDVWBv8TBpPFrxiNNQ2O/J7JsiR7yc5D4Nj2Ec+NDCd7UdIGLr5SZnHUQaQzz1",
-	"tRwjCw0xqyATA9ENqTu5HpRvH/rxBUkIqReVqilHOaMlIhcxtLuvcAjeVU41+J2K0gyyaQDyec8+ijLP",
-	"QQk3Qz/J6Sq6aa/hdx8rBAzeaRCqAVU23heshDQ0HzQB/KIe/zaYlBCRogUO5G3tej8AcHLjvmro3i5i",
-	"BLBek6CI0caLbVjL25Lidi301bPcz674rDvdqgOr3rg9dSbfvggH9eCay7sV3cB1txfFwVHjATUH7KGP",
-	"6rAOVLPwZU4sjS7nMm8WGgYAhXKBaApQnMEXB1nQFRiJCqqBwBebzpI9nqYxec3oLVQXcSH+N4wVvjTy",
-	"Gg7mYSGWv9wp2VCD/JMOGti/utMP5bMi8j4Kj3u3axq1AygWdwl1s0k6lxJTaJirdMmxyF1LKFMsE6kV",
-	"GDFwQfUFEO6HiNgddTf7NRbV6q47P6aGHowNt6xlXQqtj6zussYha4FwQZhSUiXbhfZdXD3QyaAvuiCd",
-	"24vkVShaUTjRNoHbQTUNGp//5rq1ScN6HCPcskt4e3jUS/19j4ohzipZ4XrhEBszWXMTtUTGhMS2pyvT",
-	"Ue5BL023VJcvB16bL+UScrjAVxGmcJF1sGYXbIUwQ4rfUsOubtgK7zUGuAFQyyZA8rKvYgV3PXfJJmsx",
-	"QNTQzbP7nBpKplC7cC0z4PiWquOcX3t1HjMQDZnxW7aeTnoaryrAFbi2Ih7Rnxo9Oi6RkGNZmHv0J9Ob",
-	"WEWgS/u78Z1hjk9CSsHvzo6PYZqqFMf49VjL9GZ411OpZszE5ml/b26o3UjpgYdd3DuBUltx05U3kDcs",
-	"rg+3WlztZ1cugGQzrTCVYsrVgmVkysWMKUgoScjly/PTx0/O/v//9/8bk3NXIckRnstR65ETAsDChub5",
-	"VduOvMLn5Dk8RycZLcyRXStM2MGc9QXXmjcq0DZMeloXc0U1iwY67h4WGfvWGb3qhInHjx8+3lawMDi6",
-	"a50+PP3Lk+0F+KJlQt3R4cIBjSUEyHfnU6PLa+EMlWsithXBABoH03gcQo8zyIJxINCN1vp6HOuq1DFi",
-	"uJDSYEYlymdgZ7B6QqmtFpHJtaafPBrmB3B+IOg8OBbdzH2HHGOt5/3v2cuXLU7L5k0e5ELUQBphXmhQ",
-	"pQ/ErmjCQ/N6j8QXDZWpomwllUKw1CSEC13AH3j8E1IWuaRZQnjGhIHKzpDYkSC0ZYIlcCDLNuciDlOB",
-	"FrQWwR5QMinPfDa8s73D9biAkIsW6It/tpmpdhLj1pJXVCncDrmar6544sdtBGvHlbh6eJV90y1AY3Ax",
-	"Ev57UGC5JQmjLi0c1CulpGBKQ0SJK6MZCWOE3wcuTPVRi4Drc6bj9xR+/bRCnAJrwpKuvA6/ZoQMrgfY",
-	"96thSeVtIAF2JHa5oKAtVBRNKhT+XGLZcjswP5qeVcc3K0P2CQ4Fh0AU25aurnC9tkDMVsFkrbHRi6IN",
-	"0QmKqsZ1wLVANSHjoFW7gA473NL1PiV0hHNOCNVkSgG8wcwZBMqtxduNyR9W0hCM41rYZomQCu4dj5Oz",
-	"nEsQo+e2uTLPCU1TpvUQl0XgC9nRy9EwV7v9CEg6oNWKjGoEVuy8QQ8tnMJXTI8SvD1l9vZ38YkKkN+q",
-	"Oshn+L8s8fjECRoAYoCmhi0K01I+Wk4NEz4wCYC/ZJ45/CJuxuQVCoKIhE0RkcLVU6NwXcBHudSmzTo+",
-	"tEjk8OswZ1PTDuzCTb1Edqy+dC7IPHOaAROGsDwJqCP9GUgYed3s+AHw9OVcosp4ZyqIGP97JgHiz0Dv",
-	"8aULc2I3n+L2D6yx78OeYtGRpr6NhvKN8LpuLVcJOcJORa4LvfQbuS9dvQU2HI9ttW7uu3Ctkvo4tJ7J",
-	"Vwb95DTPf5uOzv7svhaCY/w52QQiq8pKd+MpOh9xZwRH1gcWsW87Iu72bxJpLZ4oKRf2+qditX7nf/nc",
-	"2eayhf9urSDeERT/0e/7PkxgNQEdzgR2wWjGhfOiD4su8jhH/W/SuTFDo5hakcJ20+LbwyQ2MIeV8Xhi",
-	"sXVb9ygEIpdtUt3SPBrp8/DJtkAfOw6jagSGOr//pMfslLkqmOIy6xVnFIcJSAdv0g57EVvvjwPDprYv",
-	"Zt9iU/Ux2EuA1EUQIblW/rrkuWlUSw7T6LY49+dUX4WWr3b74sDyYK1RA1b8bHkY97b7QF3f3dqgk2oB",
-	"4swIl20fzLPagkPyTuxieLzuUIez39ZNYCSQOz1AEqhNVLgYH8hzYFbE1gVDEKyWOr5njx8/frxmX+xh",
-	"lQ5pqjmytznlgrx89+7tU5JLWVxTq1c7FKK49dfTdFSGuGGs0K6Ug1Qs8zV0GqjdPz7ZrOW4VNyw30S+",
-	"wojQNYreYk+N2R676GDvjve+gdY1rfdwvVeNxqcSxCgMEQcQcaO5ec+kYnoNpeY0np+zkZnhsoPqL5/8",
-	"5S9/OX3wpPvy6s/u65igfbB7V7fFWwsBEcqbqWNG3ItyT9mSw/XbaV39uTNS1b02RAvo8LP3iz4D1aqX",
-	"VOx1pD4e993KmA1zusd97VVS5oCGML6jNfsxmrfrnfcbqxwCe7c69Ksxdvn2L8q9ePUt4e9eou/y8uVL",
-	"dxMO4E3xy/MNXTAH/amYrsJjAyTWgbeh5x3Nbk5PY168XaXk1ivIrUy0hlngFI5csJpoPT+6YasZE+Qo",
-	"n9bCQsODHPUcOdDVWqKwTbHs9PHjBz9uhYGCr5PG6KIzA//P5qxmTDDVI5wGv//Zv/05qb5suXQhyBvS",
-	"v4ew1XYJusgGc/X+qdxO6q6nFIJnBF23r+zPwTruDqExyeFkTBL0/yNs4YTmxZxeMzPxAHdwBsh/OIgg",
-	"94IoF0zxdPKfWIpr4kLyJhHrs2uvcdcGTUB58DurZFDNnjwqVbzyY+5OcSheuIQ0/6+oCbUOFVyHnbYP",
-	"oLifyHwk7UKz/JZp8h+TDx8mvv6jXS0syMKNJgtGBRczQpd09Z8Jmfx5fvR/nxz9+BGzv93KQp5xQiaf",
-	"Hpx+nhDFCkZNDRnu2uXmjExev3p2ZJv4+OnR56M/bUPwzQYre7Ld5d5CK/u4Adx5vsclAA34OkA17zl/",
-	"++rq3W+/vHgzapbvsSviVvbq46eT5Mnp52jBHmx3uC63OyOqSuGFARGPHz/cskGbWk37ju2ikuiK4/bZ",
-	"x1aNwzUT38IqsLZTL95H4vI9Kp/vltR8/1DfQXnQ7bG/bpVfMpojt+td12RefdI1fNewE30Gi7hvrbwU",
-	"zYEDUVUP9CtbZr8J6CDylYuI8NARGJ8mCLsrpGYZsWPfjlnpvLduYfyMg8F2bMB+uGZLzsvejFl+sPuo",
-	"ityvsHB3CeGQSjajnHDzBhozvYTes5IsegB8V11jPLj9r+J7gag9l8UxLfj67f64B6RkixxTUDMf/0pN",
-	"Oid6JQy9e2rPTU71nCzsr0yDy84JJsfkiFyRpkVxyqg5/p9rUaVRAJAdMQQ2IxsKLgTLiKEz8MEHYMkY",
-	"8ICYPJB+vGk0jI/tvvw7DlawlVHv3Xw4DEKtl/HQN9k1jZ2gCoY7E5m4vV9C/pTna6x40JCF2YR0PX1y",
-	"+uDRo/4Fj9adYFi9yLfdp2D2rCj1/VS3a2nmkcQ9WYo1n96jbe7HjNn9v+LZlmipBRcO/OdBH+yfg0JS",
-	"bIouA4gA74buW6jvIO7pPw0vrT50g4HGW/0K3iu6c5KvE5Ba4oTmtCiY0HVFzULJlGlNmMj0U0LzJV1p",
-	"cr3yLL0K+sNcVG9WoOQf8jpxVgefgAExWEsXtGXbQ9EvlRnDEjC1BcH2AsWWb1vs9bcyLxe7M4tBtNCL",
-	"U/jtbgtP2J4Y3RsYM+Dqe3GWrFm4I/jGO+BWfWepmmsIVvHbVO8RVLMGIG8LJYZjA3gbJKULpyc1ogkb",
-	"gQodqbn2HF8ruYT8XFd9SbN8GrUhs7uCKzasDINHtY5EmDtjPjfkms2oILSl1m5Pl9YutuCYh6bhb2k0",
-	"2liBxCNuu/WtN66DQnaqv3mf/Cmf+bPuPR+Sx+MSeDqR6N389qM+637utHb1OJptk7blHA/3y7I7bq7W",
-	"2gtkKy6K0mzFu1qLwqhwsgjVxFWhSOq4EE1KAWXibxtJNfWkXWpQu+PH3aA1p3NAZkmNkv3xnng4XSnf",
-	"C2ZoPBW2YkQO0ntJhdGYTZsQjpknUH9gTC6DBKM/0Wj5sTco7684grIlRJNlephSg5lBA/cZZ1AXMApn",
-	"sVkcqTXOHMAq7OIAthMUZ0CGRB6MR2f2Lh+ID3SfxKttzvbaUV+hW21eB97mJxWpCHPDlo73nK5LDMBU",
-	"gc+VzSDOoaVGMIIcc7+qZU+849OjXiGVBJ56PB1tTOi8SgoaUlsvyMvavM3r3KX+NPc7zUumfeKUAGf6",
-	"1Flf0pwqSEZm0ZpdpycbU1u3DPrhti3CZnWpIKOyzHOXTFkl7S0pN7H0vWRUikziE/sXPNM3vCjcQ6in",
-	"F+Vh72ik4NS1oiKNxyuncrHgcbF2F4muQ0ruXUO5JyyrfSm2Ee/oLH43VxVgYiL8oHvbLnI0Oc6kc1fx",
-	"ax2beKZ90rFJ58TZOsGxrBlV6XzcUrGoy4i+zYtEB3O5No7lTYck4xlEjficSRDQOUR3Ys54znWLcA7N",
-	"X7XCEu+g3ziEtpbldjeGYsDjpFqNt9frxt337QY72lCS/Mr6JWuhwl/dXCpeACZh0MC87bflCPPB4O+/",
-	"QCRqCPtPIYO1AsM2HtGdOe1pzWQ0nbqsFj9aIa/sgmdljjXcrHR2Ff74cfPSujuyXx/dUghl1baZN/Ky",
-	"buUttBL89LGW5taKOm4R9qM+6odbY3vgznNzje4ao4vh7t+ZokMKGP5sX4/yD2bv64Gi2aAweN9DNea2",
-	"RdiHdgOLeTjPoG3+8C6uQ+7t8Oo5n1vWYe8+GuMOwvb97eGdgcaiW+jrwu8h4ngHg80hzS2d5TfZlN/F",
-	"ZaRUFtvvP7tql/Bmd9lN6MY32pDnWjdjJ6uNX3surjK6ikK9amO1esNzlwHvitODOU+WTWzEh08eb00p",
-	"84u7YTascH3agIT2Vdgw2cPuHcZolbRY0pt7nLVVsO8RUd9G2caf5zVDwFwuMat+3M8u6SgYm2udx17u",
-	"KOhid/tbsJsb055YOXHi0L+1r5adQJAk86ilAEfkYDIqVBdGIQS5zON2qveo/z1vJF4Pq+c1laXIDsIs",
-	"29ne3MFotZxZCFPViZfbASLuBw3g7HpwKnZRqllUEztvFkbPUETmhswki+L69yps3EzDxpkGi1yPJ0ZD",
-	"G9u5D8LepJHdiTxeMg4RlTpli4GmA13kdHXVSkBwDWs+E/ai2ctNrFyCVKfb2L4TAsTsCLfiaKYxSzeC",
-	"xK9lja+y5a62O7IXKmkp2rYnEd02P1xErwmrstg0ymY0Cnw2aWYrEl17SueFm5GLyxRsCby5AjXBXM+q",
-	"vP2AisexdM/+lLduvJUtBge71ntXA7x4sp2GeqgBa2mH9dBbfe7XJc+z7QSIr32MmW8hE5ib1aUdrMPQ",
-	"qz3YHDHl5A1nnqufjVx0wJV/rz4dBf+FrRpyDqwBrBmjCqQw9y5ASnz+DB6yqdykthe3TK1AHoDL7v0r",
-	"MAW6MjML+3fOBSOZhHspgEbimpy/fTUmVj9Et8rzN5ckhwJsCeEZ/vb+/avnt39JPgjLEvGni5+ekYcP",
-	"H/5o79f3756NyQulpKqf/fjo8V+qiscuHNkXSJmkMmMTzIMBm7odKNjRg/ImH8QH8YKmc2J3ECsHaroC",
-	"O9zk7ggRriYAubKgK/DAE26eVhXsZGmc5J4xwbGEIFQavJbZavxBTIryOufp5IwIaX8ClFpt37JXAuFi",
-	"TCaa5dPJWQWvxTU8A8TohNBrwGevU2CkInpOFcsSqBSXM63JlKZG295ASJicobCgx2TiLvsxCHVn5ILR",
-	"zLbwU5nnvlqFeyUJf6eigQFPJgFUGDb1QcTaql/7QfuG7TutjQGPmZxVjdR5Ogs7n+BNtN3iOi082hYA",
-	"+sHmWjKatsGbPcX2OdTth7fddow/CAeA7jD+PAq/bQN71OTRyaMxOSdwfJDEIHfeis/EScsVbfhUIkp+",
-	"fvEOYay0JST7mp5gLcmcp0ygUIm4j1Nu+dXovKDpnB2djk/qYx38BoikiwVVq9HZ6O/n4ZpqAp5FHxmk",
-	"HcQ4k0XOHFRygDaOLr7RmzLPfyvgYAaJbmejk/ED7E0WTNCCj85GD+EnjJACbnRMC358++CYlhm6YaIY",
-	"v8Au3EFLXAFOh5MHo3IlOfmCOSy1JdUuqw1LI4AveUzOgZpxT/L8KQH0Xfz30rmmwcb/QQTnxHaw9BiY",
-	"GeSKyZDeddJcQft+swAtW1VlZWHfKg7xKoNSD9qcw/SbNbT+3CzYZK+QHzQQHpYk1Stt2OJsgsWxiaEa",
-	"sD2Bsf+zZBDs7AiApkYClDjcW71wFmJgcqCbpHBartnM8ob2/lyu8+4dvqUK4sWXFXpZtQNt3VZhc4O6",
-	"jbWkmLbCV9hSJ3ak3cIL/Ka1Tc0FBGTUTfaLXYq3BhalnVqLTaSmveNX4hkKv73ehVolo88fIay0kEKj",
-	"oHF6crIWkk2LIucpUP7xP5wbbMDigsQPQsVaOtEvGPxWuTdjLVVDO64KfTX44B9zCd49S2qJFX+ZNmTK",
-	"FSR2GToDbw5yqY/JyF/odllZPoW2GqzsmN35QMwoR3t2+TucYEvM/9flb29c1S4EXGTNASREG8XogmVj",
-	"8gyywH3d3QJugzljhixlacUResOcBG9JocwpmTFjb2FaSG2ULOYQSzJVEiuyNFnRCxh0CzOKUaCjt5AE",
-	"q30Ypfo2sOrgv+y251F83n9zu39zu0Nwu2Fs6e5IZJusKZKKze7MsSXpzvc2WNU7UBzA5jFnNHMesWc4",
-	"lqPnXLfHgZ2j6uErQtlWxo3V2Oj8/kwRorVsr9QKom7gOzDDW6b4FDEwoqgff9D8RgeFrtI5tQrNM7ko",
-	"rH42sWt1lXNxM0Gx2R6KlSzJDSuw5JSAs0qNtzLD2VFYwCrD0UPLmyzvdxiaZ3mHvcCgL/d9jDoqpHWw",
-	"nO7hUnurpK/SLiRhwqgV4uOieSIhC3nLQPfKWM6ct7Jjez2CklND6jx3v91rhfLc1bcp7z5vVHzrcdGs",
-	"AX22n8z457WpuvPTSEYWnLo29uusmAPa9Dzeh+clcI/NfI4kWIsQnDfKUCFWqo3dx9ImW1lzBUBUtdTL",
-	"YhrDZFq3+26WIknzMmNEMUdugrXeo+6duEThzKWbLorvT6Bd83YcSqp93tRDQ+x4zVirnBse4xiDT1r4",
-	"OASeXbNULhjBUEidIK4wt0yHpTeujJJimqlby4G83U/JJWF3XJsKPcVUtQnG5AIr4wScHHX3JdcRno4e",
-	"3ucNyOAuxbq65m7YCswGDtTQ/lQvBVy9p48IlEus6Bev8ZqAX2VsUUjDRLo6+gXrS7SKZt1e7o9Vqd2/",
-	"SUwK3DPluWCHz017srfQNyn/wQH6j1H9s8pcHshHr6W7M6PBmYFp79DyEI6OUNKAo95+atbtlKOWO/P4",
-	"E88+4yztdRyp6uSpy4zJH3Oe+2iPa2aFHudrQDM5YuCjOaoUmWT6KYL6L6nKIBcLea1G6xmITZtH6TkM",
-	"pOsobeWmr7IYKz39QgT1XmRMkSX69e67/bCk9q7GpdsHISRxIelnZg6w6CdfaNH3cnf9Jtg9lheCSLqO",
-	"2TG7XRNT19N31C1TR+D8xFcbDocJSalSnNkLqV6MhEy0YcWEUHJpWEH+A9SViSrF5D8TMsm5YPaZg3NJ",
-	"wK0C1dLtr75yevJBTBDSZgL2IA0SYwM3aEws5+MZgLwFg6r7F5nvjmsy+VCenDxMYRrwJzvCX+wb+MPk",
-	"qTOYAygwFx/E5DXV5uiF/ebo1fOJw/lVjC7QKQc2kTkXGdgqnAuLkhktsNIYpuNgbrjzbgVNoDml9oIU",
-	"ViQQEAZjombyS/ju3oeil/xHtYF59ztFYAuAtT3Cye1gFHAf3v/UvOa3rIq5klNQlQ95iuqyjF4kbG4b",
-	"lmf8V+dlP9tdKQvwiBJtyvSm4VSs3Es5m7r40FSqrKGPt+8XauWdu7RgRvG0XSdvXDe/upcPdcBc+z8p",
-	"uRjw+js54OU/eGbmh6Uav0qHc0i4XNmqsDsAJwX6CGhEUP/dmz73e7QV87USoif7wj7+t2QIm3VR2oON",
-	"6YvhFtEZ5YGr35UF9O51UoPC7lmHOFal6LbAXZRCf4O82ANaH+pUYSSBKsUOto9hh6cU+viTKsXnLqZ7",
-	"gdWsDiTHAKz3gXfroOI/hHL4THBEQT/gRh1DD8ef7P8+H9dlHuO2rt9Eys4cg06lyJytKqjjjLYtmWdk",
-	"OZfaR40pDVf9mJwTxf7B0LlYVb1E0qwgkzD7eVMtx3Rzh/5zUPLp8yLC7B/IXhVk1/eyVH0pufDcFV3d",
-	"A6ljU+ilR3wO7+FvFJAdSvvUr9oO1J/LWef1YXfltZx9O9S34XWwCjZBCAiIkjRUGaewtjrxp4apuOvh",
-	"JNlM3O8ueRL3u+TgWoh28QBLifk0sMdbK4sdlLU7E8VBL+PXcgbhLk60tZSXQB794a5lL0wHdD7EBORt",
-	"Ki4+uInOm0DZYjJhIpuMW+wX9Rf6gGenOhLxmJ08l8vBHrZYUwBVHW3ocYOWoUze1ppwew0i+d7MNmtH",
-	"AckkIVCPGINyffXrex+KMFq1k8m/CF8cTq3fmMs1mM1Budp5njcDgjcdr8EWptRQe9luiaMJGzz+ZI9G",
-	"p5/I+0uBTz06+bFys3prss+91FbWzBnRcsEwcqbUzOf5xFxBL5qpfgNJAtP6N3f50eYUnkvB9uIBt6MO",
-	"0gEae7N1I5xtrd1Lc5j1OAjVH1RV22Vxq2CC0rQghdEFI5DtYpY8Zeu5xIgfRFeaaAl5Ni6uKXL7vi33",
-	"t1P713GCob0tzZfWc4LeMYPuUHTi3OfgP4XQvPsey5BBDvXmrfnNGE3nXqx7HpjmDfjZkqZzjKz5xhKi",
-	"mC4XTI/JRDENpZUYFbpmuYtSW+0DMJAJFWzZJiC+uN3xtv3v5LTCfJ7Ajtp5hW6LVtqgkmMrRg2jFYEZ",
-	"gCGVvJEZgwW/P5FAfGbGdH8yeQMz+NeikgY2uZG4ZAnJXeq4owbc223sYirVTBrDxNE6LWyKwT/5d3dd",
-	"9G9MEG7M56CiMCwY0veSqToC9BrK/1j9xtWlC92fmAG6GLylN2zVfqbfBMb+MbECi3EJli7wIIFszUJx",
-	"O3QMS5xTK2mQW8TUdKD2ht4wQWRZRfFqZkw0dMqu7C9spQ8ZVv4LWx10A3+l2jBF7NImdSIk10QzmjMI",
-	"LGNqfbv6Xtm21WMljUNcipvZz8m1tL1k3pbnknrPME0WHWwIrTSx5APxLidj8itulzayKFhGqIEiOYYv",
-	"2FN3vcC+EgncBENOE5KVysuVYAzc3NULGO8X2FfoqCVRwEcK7WGHLxnNPYlTQH3wW+p8FQgaOHRvEY+i",
-	"TWn6lY0O6pk/aJbgWlq9PxRVmm8mG1kUWAqiSyhZsOMQlyOqDb0QmQvUxMBn4uAZPBeyunwkEBpEqrc1",
-	"MtYhlBffPHbWT3k5nL6Po0Cw7KUgASrYkC3ZLhT8N5EFDi4CnOc5Cmr97vO2zIJzB6FQhVIAiEICqGpJ",
-	"YN3C7HxVCg8kEVSOjiUJvPGQtvs/F7bprxNiD5qJUDJvs/r8SrN9nLXzLCN03SbdT1iDt3YxZKK5soH0",
-	"CxV8O0yWbo+/fVvlhY8q77+k7YbJPc96vyznoKbIIavXbXqMWh3H5By6IAuaMcy1WNKV1xYQ3GXFzBkB",
-	"0daKk9wEWUUoVUnBxuQSVQf9QaC7XzGnAZWGzCTaERBrhCtfa0s/XbeWoccIRoQVuNx4Y0HUb8s90MVh",
-	"WOVXMHzablstnu7BHlSoG3+kIU9ZAJYB7pFDp0EquBcPPXbFGbrilfIVoSRlymASslOBsaZDfaeSlAqo",
-	"3uaqPUSCj/DJt0pIbnhfg5gOxtbeqVKjFdRu+g8a8PmCrbwf7WRcAxp/K+28uOMaOFl4794wVhBXzCNy",
-	"9WKb/5q30KWRBSlymto1g5h/OP6ADMV1KoVgqSHc3HPbFOWiKTw19+C9gFf+NffgNTOEElgAB3Fg/7Qb",
-	"AnsBSDkNMXJGudiH0PVcYUPf5nrj6A6atIBQoY7mIXQF01PZojDOtIoGu+WcifuphW+cI5jrytInFaJa",
-	"jMm5vgFjHpgIvRCHeH40s6qiS4j1mWkwXq4hpSIrnVqJ0ZdSRDjcfs7WYS5BGNwl1Hj9CvfgYYnsF3vx",
-	"2Atwo96L3zBHX8aHXStG5vTWSs3NnKodmC4T61flGoSW+Ne99pDl3pu9ti59t4vfam0up+P05AS0qRtW",
-	"mLhjpnLe6p23Kfk+rX0w6wND6VV+WsSxRZpozbjZgRQ2s07XcBKM3rARoXO+LBKnUIsKQniqGEMCTZpo",
-	"n1Yb9z8xxZIwNRNTsJ150T7AIlNlOo/pTJgG+82yhYZL+GCE0bBvObcwB/uwIYAZc03TG+cTrkEp0Lh3",
-	"P3rZzH9dM4gyqkuFnulAy3J7KGYEoQeTClsZjJIxk6MTAnfPoe3LXP6dRdubFzmCa82X3YGgCiVvueZy",
-	"S5bl2/q1f6Frppr1YT1LxliNAkKBFmhk89zYbTjs9eXly11unjaN42+IWwFFzKF/n61XYWKsfGH1Cvli",
-	"ovV8koTuKLxIqL0rCHVhglQbIEy8WGACM6iADLIu2OYica1+qb9FRaQa3ABF5HT/vcco8G9sVor9WXdb",
-	"CG9fPOb4Ewa/dOYS1/M9JKt544oqfxH+cVA3kTu/7QnG+9my4ZHJZw7EpxluGhwmVlimgchfQi5RQp1U",
-	"fU9qL3k4R8TgcdMck1emgcFDc5d0iuoy122Rp98amX1TIaoBXe0YmNogJ6tr3HYlob8CzRqcgNdsBQ5I",
-	"uzRK5qTIqWCuKrGZU1FfMlIAbNyCQSRkvkLlpqplDPWNSSqLFXoWmw1yYeWoSFwcDvXwvnZU8++sxgBm",
-	"dG7VA7xC8ZYf7yOKyFWh8YZ7MCGisRAMiNTQa6qZgxnWRqr72pUQC6B9p+20jSq1QQBVog31MZmY5w2o",
-	"x3juuYZX3Kj1jS9Sgr+A/9pLFPg4Hml+AUP6t5vvC7r5SiVIJpfiYK4+reddHqPaTIHSywHPcWVy2MO6",
-	"4bARR84F/HlE5ULxW2oQ2rUKlPhBe4ntfqsZFPyMr+cF1Hm164mVNv/lTMK4AEF0QdMHOlQXi8ViH2J1",
-	"v79YPB9m4hk7hgnJHG+LEJTGQNDk/Qi/xPKaXbZ4xcC2quWCEQmxJ93XJ3oKKdgAywKU4FUdEkVzOw10",
-	"61Bfw5Rm0ur/UpGiVM65t4jb+zfqgepv8izGa6F+GXTw2lCmSqGrmNpqszKJMXAQxbQX8kFIDtjFbhHX",
-	"F4Dz6XGgo4wJGPdgsN744sJRkiCLAQL53l+8jig057bneyHY9Vdo/huAWL6zLAZMG7SZm+mACg9OKXDK",
-	"212vb+3jr7qdj2LkW+Nzu/S3fSgoL2ntSImAUR94U4qZsrdW65n9SSpUSx1fUaWwiiPqkpQLpsbkjfQo",
-	"J3g7AUATy54Ce59Vc6iGDQ6isgBdD3Lw7EWxeabf49j2rIee7lUecGNss0bg7AOqwTI2472IY5h3H6gX",
-	"2Nv1KszFb6j8P9jdyRnW9B5GNUVezvg2F4l757tPpcGJHDyZxq3pXlBlXFtfFVAGl+07xZIpKuK9J4zM",
-	"3ldh33T9JcBj+q7ml8WN2cfWHMC3BqP6CkkT2PFXBIoZeOZCducK9m5z2eNL3/+FhDM5/I3kVmyXKyks",
-	"Kx7dq697N1Vl477Ly6mm5PveTntfh71T+Re5n/ouaJOqv9hFtY9dOkgUiB3W17iqsOeveVcNPILtDPDY",
-	"Fw3oDAHx73yTB9UN7ndX9OBgZip7C5VKWbW2o9LCPU7u7zTnGVRaq+sRnjl0jgLHZNV3e/3UBvcxORek",
-	"FO4E1yNb0BuGOEM4xPjR3svGHuBsu3F9jcPtuj7s6bat40n2+0V9RF5fkup/tI9vHWG12zg96f2bINq7",
-	"xo08XEyx3wNCa6rwAVaa3mLGf0+y6Kil3E4lSHhb1Jgmt/3Xij9uzv3gCpDfkNY44/vpPps7f/zJ/fW5",
-	"jzTwe8WodqYAAGYvqJnXuOw1+2se8UbB269VveBLyRq/1aJF4mIyl1RbLtCIBzvc/h9nfDptjy01kImb",
-	"ZSxLKvBFq1NUBeCnnOWIx2j/SNAJb+871wFkScELEDumDQKSYIRZLOt/Ov3GyS6J6WEYJumEdrOUT+2M",
-	"HW1gIIVgDiSwtXgIrs/om6J/ux+Hza2x9MeUJtfMLBkTdvEqfvhlToALIOlCr6CpyVf1+UzqAGm+oDOG",
-	"wQ5QmgVecZVdIUYaQg604YA1qRgLK5bCGH/Q/ktQ1lmqmNGxYEoY5b958pcQ2KmAyCfPwyqRXQq2B3Hd",
-	"7XEH1izGSACqZjwc6dI18S3q6Ti2w+ICQ+pt00byg/aHZ39bdPwJ/+hnPgbbsIlZDxQDHmdkh60Yl+2g",
-	"YjZ28dVMy9RtUH97chzKlAOAqTsfCRaLVmUOyI0zJuzS4oVbMBVW97fsOKVCyBoiPR4D8rY0X2M3DlD7",
-	"Drr4Cro0dnxgTg1oEcNIKjjy/yxZyVp58G9Th/RSRziuZOndUpiaSSZzbi/l1SSp058QQY8u1uAKzgCs",
-	"BkF+Acocus8S4sKW7OX/QQC+iAMPl0sip4ZV4E9WL4BikEaSTGKoagShz/Ldv8PUNmg3JnWyRlGT4Jan",
-	"d6+ZmJn56OzRyWZ1rJZaWw458b7NuGVttBQrKfa92RVgXw4MnSERcSghHJNApPKaSamE3q3qhWIzbvds",
-	"C6TxRf3ad+/7dnNZHdz2U6/tXiKy6ua+quPbL9936vlWISXf0/d9gKXYP5l/Ce/3gEX9sgFa+9mh/Utv",
-	"flxfQX7zXX9F1/fwMxiwQV+mtbsGsX/pu7+tfFXYQ19Wfln3clXVpXS/4kXlVu47vad0TcH3vKX2vw57",
-	"p+4vcUf1XtAve0PtZXcOYV6AYX0V+wL0/BWvp6FHr53xHeP3LYaIn3huWIAs5z7+QZOCGsMUwDEUXAiW",
-	"VflQc9riXgtuvXd0di+f/lpBKaqqgmaGztp8XJpRlc7bLAQPTv8aNRG0V2Kze3O9CiOfYr2CChwvMz5C",
-	"G80oGTFRLiAxyf/gfSEfo2P63iSEd3R2UOnAkhOhcAeDRJDOpdQs8AerWsgeLCfo7eEql/6lgzIdffBw",
-	"kHeu7hRWCDviglwrubSSTVID8IAstB4j0lqWqg2J7pK5kHtfCiyV8oazMflDSTEDxz1Cl8I/K1yMGXcR",
-	"bRpf0EumvLEJi57wRWu5JLeEo0PdR9D61ymaFK8ad+krvY2S0ZzRDBjtJ7v2R89guVukB5xJQl4aU/wm",
-	"8tU4ZgytQal2JjyWloqb1ejsz48N2zqfQcYtCNxwqCty6FcRrSivc55Gz/Gxc4914Z6gqPsMXwyJZpuo",
-	"7dZblqb/gr+4K7hijbNwqOVuLjCOckhduWoNP/Hs8/YFrFdu6D3fOz99T7rNC8ChQtZXDXrQyuj50Vxq",
-	"c3TDVu2hHHbZKzQrLhAqc8rFjKlCcWEQCIILIwM8vDcyYxOIwSaUFExp4JViytWiBcT3gtHs8vLlSwkV",
-	"XA/F7bCDLy561/M6mKlB3wSYmFOpQL+/vHxJ7A6TG7ZKiJHEtkgV2wXc2TC66BYo3sEb371lyE7j4GYh",
-	"WM1umxBNU1n2cDVBU1/VImRX7Ds1BxlHs1sWfasxaM9LsF9q/hJmoJ4L+WWNQPfflf3fQXZMX8H8Y7v9",
-	"irafYecs5G7yhm1RZN/hK4dcPNvDF1Fiz9++IsbPZ2c99R0kuMWVkKcBMiDXRM9tt5At16KAeqC/gxwG",
-	"2/bXUT6DrrP9gwS2KIkIGRhsM4hqiP+D8Ld5EyGzn56IFNNTw9kVuPFL6zcOx9KpONWKDVRyQKDpZB/v",
-	"4Y3vXmy10zi42Iri4S5i6yZnh7a+qtxql+w7lVtLR7T3lVv3vAT7JecvIbcOXcgvI7jef1v2f1fbMX0F",
-	"wdV2+xUF12H0EbA37wzryBb9PcgdOtDqfRHkhzXowuuS51mva7opKX0aeTvm2Z8f7bXqsL7//GhJWkPR",
-	"DjwIpcpHZ6NjIHXXS8xsCQCYwpu2fdKgHc2mjxSrVtld1CRjU5TC3Cfe67b5FcgOeCE5Bcf34slk85tf",
-	"0UgX4HRmDYjkIDBcRwcqScaxYl4CIfIY/Q5uQygrEc41s2LHRhsXiNlLUllwzAoKUFPct+GgPn/8/L8C",
-	"AAD//w==",
+	"7L39ktu2lgf4KijtVGVmlq1ufyZp19ZWX9tJvLEdT7eTbG3sbUEkJOE2BfACYMsal6v2afbB9km2cA5A",
+	"ghJIkWrJH3Pv/ePGLVEACByc7/M7H0epXBZSMGH06PzjqKCKLplhCv56IZ6WSktl/50xnSpeGC7F6Hw0",
+	"EeyDuU7h2wmRM2IWjBR0zsiUzaRi41Ey4vbBf5RMrUfJSNAlG52P8BejZKTTBVtSO/CSfnjJxNwsRueP",
+	"zs6SkVkX9kltFBfz0adPyeiFeJHZJ2HAgppFPR7PRslIsX+UXLFsdG5UycKx/02x2eh89L+c1m95it/q",
+	"0xeZH3z2ipp0sf2SbxeMPH9L5/b9VgtqyIpqohjNqrdbMJoxVS/nxewExwoXwT7QZZHbr9+Nvn83GiX2",
+	"HQxTdoD/+93or7OTH99/vJfc++HTu9G/jeIb8JJq8/yWCRPsxObk9pkTeOjkxbO2Lb7XtsUv+ZKbauyN",
+	"Y8vhy3DIjM1omRs34JJ+4Mty6U5wyQX+da+aigvD5ky5uV7DqNEDhf/se6QwrpuiXE6Zip+p3f1lYb7T",
+	"RMBT1XFuLAWH6FpM9d73zuB/Pd79shTxValS7FqRKkX3cnZNfsVSxUzH9mt4YO8DCMZ3ExpWtE1lv7rz",
+	"Sb9iRvFU/6TkcntbLwRZyFI5nkQmRk5IKXKmNZnzWybauNTMjhYuZSbVkprR+Sijhp0YDjS6fYvcYt7K",
+	"7aW8lqteUxt5h4n/5Jlp4WMzLpg2xFg2tqQ3TBMKrIxOc0bSUt2yXstTTMu8hHH7HpVb22X9y092yYrp",
+	"QgrNQNC8UXKaMzjBVArDBHAiWhQ5T6n9zWmBT/yvf9dSNJiq/UUGO0fn17I0mmfs2jPYZJQxQ3mOX5Oc",
+	"GrsJmWSaCGk3wqQLJ7rgB0SxnFHNTv9zlIxmnOXZ6Hx0y5TmUugxLTgQ7JJl69H56OlCSs0IJQZFhB1H",
+	"M3XLU/adJjnXZuzom2lzze1QZ/d+/JHem94/sczi5Hv7fz/Y/zsL/mc31lBT6tH5Q2DW3IDw+BvNyCUO",
+	"VtMAncrSnE9zKm5Gn/qeiN9tOIcmqVyyWalZlhCpyIzynFn5ioIGDuqSGbU+uZiZGG+Fj8lCrsiSijXR",
+	"LJUi07gvdMmI2wqypGuykupmTK6YIStuFuTh/R8JFRl5dPZg3KCsCBv7P0/cNpygMGwu4he5ghlzOYcR",
+	"7b9pmXFDUprn8KdbR3Si6lLB5rgds99fFIWStzT/Cani44hmGbdz0vyNkgVThltantFcs2RUBB99HKUL",
+	"yVP8JzdsqSPz1SeqFF2P4GCchN18w9+Q1IA8v9PE/m5sf5DTKcujQwvH8Le+qJlv9eVUypxRUa/o44gJ",
+	"K1P+8r9LasnoH07cK47ex7hTPctfXr7DQ/XDcvp3llqy/nAylyfuw4IXLOeCjZtbHzx0wpeFVAYVV8v5",
+	"RnNuFuV0nMrlqSjzXBa6+q8fDpbkh/TyqfMwo7KarCg3mpTC8JxQUjClpSBU6BVTekzsU7I0RWk0oYrV",
+	"J6YT95D/L8uup2sg1epvCrTZpCH8cYOEuu54c88i5FUouSwi1PWKrslC5hlRbMYUEynTCZmWhggpGDGS",
+	"UIJKwnhbEiUjwyiurTnonwsJtx7fcEz+tHdeMG4WTBH4DRFSkVIzpQk3hGuyWkh2a9kJ1WRW5jmhaWrF",
+	"k5GwlxkrcrleMmGeEJotudCE5iu61nYekF69L5qVqrI0145fNbTbHx4/bOi39x/9eH+nnpeM4EWGXPeN",
+	"W+IOZ+gFuUKV6hD3w3LM58KoNfy4QYk0xVOthLCGJZfGS78IF0jsr9CQ3P7G9NV0anG+JXqI1QKs1KIg",
+	"ea08tqxGPyECyIiSW5qXLEq0s6jyCJZClilLdCA9lozYJ6ND8IgkemE0KXKaMsIFiiSnEmz92p3uxo66",
+	"3SRW7YjtaKhZRHm7duKjk0/Yg77ER63AY//o8SLpgnKRgOSWpSFzWmj7XtURcmEePxxFbZCQysF4p5aq",
+	"kTgST1pJTe/uLbZugqfRl1ybbRKtrl0/XlkTe4Q9BJ6OmJ6w8UowX+tqL6sz2XCnKNS7JuBisKopzXO5",
+	"YpmlaPvnLc15lpAJ6mQTMlXyBojZy2Z5A5sFo9ijQN0tRjawkD+Y4jOnW29vHxNGuX9uK1eg21k5RdIF",
+	"S29Y1uvorTotMi7mkVEvDFlKbQgli1JkCkesTq65tKK2FLbezBHvUDK0P0uqgWNnt0kSViGOMwzBVk6z",
+	"7LEjdpjrnIubrrGIPYw1GBTiJrE3cME+xLnITUyN23hZoBN/vu5NwpUE5xTbiaf2yK8sR+VmHeqGMG4p",
+	"boRc2fu7okqgrpgqbnhK8ygtPpXLpTf2+qvThdTcE+6An30ItsdpsJ+S0Try6caefRjZx6KEwT6YDQcb",
+	"qgfdXAJ+1le4+z06iFx/6rnfwL1DxhzV7KhBCzov51wQOZuB/nsBOnKqmDW5QbvNWM6MFcjANqyKN5OK",
+	"FEwWOUNLTcpcJ0SX6YJYLojr9wMbd68qvuApD+cAU99OALYIS2+i9LZtYwXv8jEm1tmykN4fsW0hCWas",
+	"IRv/0qn/7TuNDq8tomr64Af9VDEtS+VMzS6Rd1k9CHzT6vNNeTmANnZt4l7WZ8xs7MOaI8p8pbx7Zb7b",
+	"S9r3Urp7dJBr+ayyZrYlXrqgYg5GYX81Ge/Efr+ZrqOH1aZ5/yasYisYkQKDJFyTueRibj+QiqyYMGSl",
+	"pJhHhRYTt1xJsWxeseD7DwVXTLs32eQ9TDhrUbGlvGUZsJScpjdW/7c865abdUKma2Jt9UJJe6bfabuu",
+	"YOLvNEkt1ZUFUWXOnhA61XbVXKPx0BDnnXto1a5SsV237yf3WGU47IpTJaOczcww/1HObtEd1DX4S3io",
+	"65IK8K62fHEtZzN7+Neai5T1pzVP/NfOtxrz9AGb8XbR1ghg+rhfdr3gf/nn8Dcl6/GDklXGgGI0Ww+6",
+	"Rordcv9KTXL9WcmVRncno+mC4MV+Yi1WuWKKSMEsyck82yC5dg1SxYJJGPryHmnn81alGEeHcFZmf2vp",
+	"Cn/wC6O5WcQIz3uvu4epWd4VPg+/ZIW+zqRgcYLA7400NI8/UOqS5iHvr89MltM8OLBaAfTu/aEb8Icj",
+	"3V2+HLByndvTU3ST71VbFlBP5I4kLv4X7FJzS4J3Cc61wdkboiEJZYtnGDEhW5/VU1S2hioINEMuEXrY",
+	"Nu3KXIq55eYQHaDc+KgdNxCJ0E8qfwM3CTB6z5uHeuc2ZM7uOGPNHvs8WyguvXm04UhB9wnwoaS+9Zqk",
+	"csnIjCttnqCfFZ3L1UuSe/d/8K+/8caPgrc9S7q5aJ/Vh9chfsbNfIL7P8ACqr+jTruGaUvnViBbwiU3",
+	"bI1HqVnOUgPBSE+4RIp8HfCsmhzt5mxvLjBuSy0rqxYISayAAvexknKZoCdF4CcUrBMjiS6oYk3KgoAR",
+	"+KktN6YEnCoUIkchC+3UVNtuevflOoQvK9Akj+fL2uLdgTkGxA2OvaLI1+gDACkK/oFM4idVbDGlImX4",
+	"T9Dh/A9AnQP+VqY3KAzn0hgmonbdMz6bxQNlK0k8I9Vj8sLqqDxdEKkycApnMi3te4BvVoOWCBwVdD9J",
+	"Mj5zQZDtgAzNMjRdep3LG7cIcNFHTsZx4sZ4OwNAzQcEW0V8a6jKrhYsDEK5TCbYZIgdyjwb9Ft4+TFa",
+	"q5hyUGc5uQs8ZuJ2/Oa3y7ejXe4QGKKPcXfD1rvJ1j6U+N3qMyrQwvbb/00aRyc6QZ6ClCFnZGq/shyE",
+	"C0KFhCgWPLlNJe5Q+qvt7iT2DBxJCJDaSd9H3QN4rQ5DtBtT430I766n6b6eLrjFh7GnFZ1FWOmU6h0m",
+	"R5h9Mszx0qb1v4bwEyTVELPiKXtCzjx3savsqelrejvInt84nMabB8uNcne7rDflUBfh5uZuO7TdlyCj",
+	"qbavvxJECrshM4jcOaFZiWMpWFPbuffw+4c/PHj88PtdSk/Pc9wMInoiwjwpwVgG0ZcpwwBMRBvp3me/",
+	"jJZt5pHYS6v7BXXo/oboQJO8p9VmF+0Nts04ijdicObEvkrri28rDpn9GMW/vGUqK8Gnaz9sCWQ9b6rx",
+	"G14zKq7TyljZds46h881nRmmrheyVLpVAFrirBxB27S2y/+ZyaU76f6uUau76jiLgq+upfDUENH4c5qy",
+	"PtbNm+pB9B0bxVPTlg0EP4qvtlT5tS5nM/6hJUBg7RtNpmzBReYV/HGdwgFylPx++RJjyhhPkCoWLI9r",
+	"226LGyupVtx4Nb+1G/uYhAQTI9qA2A6hpoe0ezw9PZhlOD/vdUMuQdgH2TiawPNESwwUw+8qhu5dsk/I",
+	"WeLSeCDRJmn4WmuH/fePG9b8WY/rt6OcILyOG/oe1Yzgl0/IQmqXuLVNrePAohvjDyASXynAuUxpbkfA",
+	"dwkigztN5UNc3Q0elmsJkszasnNFBeTGWENHrvrYs267dpDXFXV6ZTR20cKC0RMV/3KAj6ZxlzZW7xdQ",
+	"z7bbIP+pduJvvE2bK3zJtKbz+HfaZRh232EYuh4ouixr0QSJ0j3XNvP5qkdY9cwlZPZZvbffX7uFbhnT",
+	"iml95/ywFu1pV5RpK7rSHTOZmb+BKIuy7jaRbhblclooHl1CXKw1ncR+j+AtXeIULHznfh9CYjUP8Hgy",
+	"62fLogam5D7/QFOTryGCImeVGUFFFob5to3zPRzBw6Jqg3yvG1vU7o53oZdGZjZVBnXnBXyJ3rb639rI",
+	"ogDu53N0Yho15tNXN60sIXbRfKxpuwe/XdI5e0qRb0ZUQG6/18TQGwgVW+FvNbAnZMpyl7I/y6WEuNVM",
+	"MUYyrm+skiC1N8ekWXAx98JMsdqDteWba4sWY0RMg2nZdIIlvTmMYbpXmpnli2XjtofZcPZdew5jtyPr",
+	"+Wzg4mm+/pU1ytC5PbcqN5AMy8a78+PwLfyb+6WHjh5cYIxUgSou2Wzghf6J5znLrFkwXWPGqRRGyZwU",
+	"ORWMUEM0vY34ZDM+ZzrO4rnQLHVifVvdqCoyo2kqc65dJnTkS8hGky1fGzpv+/x6GRfZfVNQYGsP4y57",
+	"IW6Z8O+wcZMKHvGYBcJZYeXsdjrJXMmyuM4Uv2Wq64mu0SGTq7+MsqIJMhSjHvai7BkRtpyn53Wzjw5b",
+	"3zM7eGR5TMzjCRH1bsyLcthcP7/5PZq+KrVpVVNumBItZUQ5v2XX1taQbdcol/OuE1+ypSOyHlsr49og",
+	"pgPquIfRfelzH1JqaC7nJUsI1QHvw2CPWbBlI6Nw13a+gdFjO6pKkXYend0zOmddm+NSZu9SNlIdLOxe",
+	"dZbulm7RWNK43XhDqkNy1yDG1H9l60NolK+oNkz9yta7UyhatcVf2fpSmpY0dq/V9xGbdpCeQnZjcf6n",
+	"Hcp4YDFs71k2zDPYlRS1f+bNakHNHQgvnuNSOYRh9PjGOG3aK7IK89FnZR5PGH8p5y+d3zOm8fUsIlKo",
+	"DG+xEDu0JvYYiSyrBBSz4NqHInqQkqiQB/oncMVTneLn4FLOu+2rOlMoLNcEkzGefF7v7SGutj+mCKtc",
+	"tgiP6JV3j8dWW3OP7UB4+91h2tl6W7YBliJuqZrWRnCqMvqmuYk5zSDrZ0nVun1swVZYg+b9itSquKXI",
+	"mGodtNSsK+IP3sLom+JE+7AzHLMaoU8Aff/JKpaB51LvYjWo24MoBbA9wj5azeJBGq6LnK6v2yMyrVns",
+	"Mt+ZGnZpnwnLY/fksz7cES7WrcAPvjOS8YoZmlFTLgdcHDiM3m4rfLplbsXTN5LHLuErRq3qduvuoTaK",
+	"mXQBuhx3tZdkQs2ESJGAb6dg9EaPydM3vxOurbGYSsV0QlCDQevR2A+w6F+b6iNSMOXwCdqcBz2T5nsb",
+	"FWlRXi/phwEmyLU1q+N6bs4ogHkwBRwKc+ggoNVTSMH4ypWx9V3PSnHIwOr3k0HKPj68tUEdUpaZa953",
+	"KfZhWZpeT29mtZhKMfYnGKjIwbKrJdXThdu8sYXtl+OKqbrUsVH0xoUZoFwHNy2ao43qxTZpuXjXE0Lr",
+	"BEop4HPOdJiEuiOpC9fb/qKxFDdXiN03075ClBkOQQMJ0pwN3VB3OrHCI7lnao4DGwLgnya8Ds7VsYOX",
+	"jR3Y8vfNc0aWjOpSMReaVYzcsAIzGsxKYnQ2IUsuSssV/ccZXevEhW7hs4VijCylMAsdFh0ruhpBSLOE",
+	"ujv7g6jW7gGnNtNtnr2+IoBaAuU6rgr44RlJF1TR1DClm4HVlCpzoljGNJ+LZnD14VkDVu0vevLfZyc/",
+	"vv9394+T9x/Pkgc/fPKf/8f//m8xktojOJXnMvWmY++Ku2ku05uYBfLnYk24AS85pIhZpTHIk6C5vX3z",
+	"hat6wuSFc0JdTSVm1VbRdkx1bcTmFYOEJk1nDMVHtChrWvKWmGEwWNxuyXxW084sInR60WneMwQcKw1j",
+	"qWHZdTOytsHS1gU6klfe/Q9crcphfVKFFViuof7GqFJbbZ8azMgHg4CmceQGHnpOO6u4qgc7jXsGtdfX",
+	"hZJydg05Zy3+avdgZ1DR8pO/796iC5JaWgc4ABdqsdtjSiVYRrJmmkCj0EkigMC1W01L3hAzxvu1dnnY",
+	"rvyzx8pfg0mCeiP7r+u6tHFY0NYy7Rsmrm9afDi33NC815L+wCcHhoG3Eu78dYoeTsirmhc5JmHsqhBW",
+	"Zmi1T3PLNqEng/yXxw931snXQ7WtEd39Wyy740hjUC0X1saf5oyspMrqEnSuZQ6b2HIBEAguXhIvSSY9",
+	"pJ7j1jfRYXSAptBFJ03ohagHrhqqKtdt3bZ96rgCOdh844XU5ryQKqwVqD3tTGyI8Xtn4/tn44fjew/P",
+	"HyHgXZgl9bhJJQ92Fw0fuoCri1k+d0KHXP1ycXL/0eMq1BCwUPcR7gCfEQi4j5uveW83SkTn7W872Gcu",
+	"dtU8uYXMszbwBtAjqpo6xGOIEqqv9IhkGv8328f7g6tKPC4oDNP6XvFs6aHqRtZRSQ4JjydlQVY8z8mC",
+	"3jLCloXhVn8wiT1IIacyW5NSW0PI7R1oUVXJ+GrBc0a0XDJUKhYA50OYGJBh0FpxrQ1dOzHbO2Z15X6z",
+	"07OEKVx+is5juDJUmT1rQCNOd+9uNxLrPqEWQGM9KNWVOtx3Az+1LP25UDJvSRaXyyUVLZA+7ANNDUIc",
+	"GAlVPy59ZUnTBRfxu+LPcNfxVEpExIBbSCiPSFmPNGg8PRwpqd6n7RQBJPqOMZRdAraHD+eGizZZbMoq",
+	"iCscsJvLWoUbD9WcoL8nZMlMQvRapPYPiipLlhCv+iYElTQXpqv+ZLfyJvzT4Z7C8NdMwNB2LKiT4WIe",
+	"/HWtDSvGA65uNFqGRwb+JdiIzsM6RFCmPvnjZe/5rIOWMGcLdhBYWFwwRTBCDVCtGriuV8XOovtd+xi3",
+	"Cq3Bz+tqrVzOW0/f6FJm0QSI2Cnis9VC2rbkUMd35JNzCQ4d2nTUW5HKMq8KpYoyzx2AMEcoO/yErFsg",
+	"QyExcFjIxTII1j9j4woeb1GvuEujwjG7d+bKz9sePcQMlO805js65cqzMQ+LZXek1iCENKFTzeoTVikq",
+	"8xzNNisUG1XT71s8V8NrPL5ljX5fv8IhtfukUu+fuBJGwVZOYjn0gmE6/zBl/+BVF/3Vlh51FjBY69KD",
+	"0xuQGAoigwqE/CUZS3nGNAEUdBewiCWF6ptrSFq9XvLp9qH/5LONXSoyuk3rbOOVvaQQFs+cPLlHfuZ/",
+	"a1QqPf7+3tkPPzx+uKtYCbzdfbE1Hj/YCaZRiVCgOa5DNA2p9DmZ/LcU7JzMFJ2Mya9srV3GwcQngk7A",
+	"KbxqjmM0y2fEyDxzbxmu8cH9GGhdK+jJxdIq8hCcROfizMr1APwE4LHpDRMeAQX2OOc3jNy7/8NQuBNV",
+	"iuvc9zJpQS9VpQCcaCuvcDtWdE2oAW07XpsmCQzaWM29s93VaVavGRC2e0tdwG5JP7zAHwTbXZtu8Tu1",
+	"VVPLrM2DHsGq0NFBdkEpgPN1Q7MHuxpqOAZFM67Rldgma65qW3SD+XTDyAUmeD9D42vIj+uV7dZAWXIz",
+	"tXG/34u5orFQU6UMtV1ztvJ+JUvBWSsk9eaSl22FWYH7+U4G4bD06iq34evIVcDilJ0xnKrEpc5YiJfF",
+	"wnmBwdoIv5W6bxKhGx3QnIcmRGyUtW7kuyTIWbGuBgRe07Fy5CSK8MVCUoiR5huq9Uqq7CkoF0PLl0ul",
+	"WCQGcf/h7iJcN+/O397fde38IoIxoy/qizEGviIiA0fo76fKk/vEYV1ZJVVXSg3qsP2z3z0GcUMw3Q/U",
+	"2coa9aQRdgirbJt776OJ/h5/pz9IDiDx7A1jU7/Co+1X2AK1sDP1RbCpDvIgZTl+NI9utanW4qedosw+",
+	"E3Q4iOgnsqXLTluKCkzbRcSuRFm32SUxdukSFhwGuz4nmt5aOl2BZ2FJb5gzrVyxQlsKbj1zv5rWsKS6",
+	"R08OHD2pXqRzG/YC0BkEnDMmELfwCFT2q6Kc5lwvWEYgJpxU8Ljg3nS9ls5+rDojYdeM0ljRnm3j4DkI",
+	"eqgABJO/W9kVEt0jOzEYioDh9bm524fhv+g6gn3M444Kwg7gqFZruC6ucQN3rnd4M6KNymeXvJd40HTo",
+	"KuSaw0QSXd03fXsJef7pYNh6hV0ZG9C0qArAbvYqqvyS3ZAY6KPDRX49TQJ8V5x+sLK4/gimXV8ZdLgm",
+	"QJ4uf9conzuL5+9suB3BOIuC7HbdwD/qKx63ag8JqN7OaTwfPQDfhPoJv4atIAkUQp5vNNRybhpASF1w",
+	"XUkfIVcJao5Yko9hGqbAk6IZ661NNugqVk/Sm9EGtYsNWOPQFHf7nPSTGY4CDhGw2SSq48Vu3oSoQUO9",
+	"qVwTqm9YBi2zoISAXFQeRPvt5IatJ+hYpGKNNUwQ37Ff/G/w58SaGUbmTEG6FDFS4hP/OalAjNcEfGHj",
+	"d+IiQOKnimEglxgJ8d0GLv/4ndhuhCfVlGdZLGT+EryrSL4ufX1ZakCOgHyOBoVughhvBxc7XHBQjH3t",
+	"0/9jXmXYW8B5//nN77gMSClxi6uae+kbyLFuOBYf3vvx4YOzh7uRndmMKRXLI3bQt5teV3tpAfnC6oFL",
+	"qXw0AzNfp8wY13v4QJsUdvjod1SHPqaaKGMl4+CcxUVkdrfIgqrl4ab/1HVXLxnVUVFTlNvesV1lNkP8",
+	"aa35RapaUa9sE/d4nCHFA8lp2H5oh8PBPdgtKfcIHu+A88AvrwG+rT+iRzy2XE21OXAddrbDBTKq3qD2",
+	"bT2IbGqFMjiYSLIT7IE6uBeFVGQQhp1drKjL0xfSQi/DBA9/EP79ZmV2TRNNGuhz9AcP+A6xrHoFfd2A",
+	"Ha/Qx8g9KE3sdOlfstnQFOGg8dcmICZEirXzrrgBvtMtHqsv2OqrLQDd5nwN6r/v3GNrd2uvNgdrTUOH",
+	"MXF34Sl21AlgvrSSc0WXejwwSbKCZYzXDuDViqdhh8p+T2bfVDni3aAP6ToNiyOG9q2t/QARbzX2wm8l",
+	"0hg2sW/FHNloSOQGnRiIbkjb6M1KFfulX19QmZN6Val65ShntETk8rD2j8AOQabLqYZoXlGaQT4N6KPR",
+	"cw7M+7sesiz3k5yuo4f2Ej73GViYYYcWhGqACo4PhbUiDc0HvQD+ol7/LuygEKalBSPnTZ3QcASI84a8",
+	"atjevk+Btd2ToCXe1oNtqOi7KkX3bRvZs3ncvkjKe0nVgT3U3Jk6l29f2I96cc3t3Qn54aY7iOHgqPGI",
+	"lgPO0Md02ERvWvqmWZZGVwuZh27NJ4gqUi4RYgRa/fhWU0u6xlRlqmtcuL3g0PvcpjF5yegt9KpydS83",
+	"jBX2vxs/Oz4Y+ue7JVtmkP+mgwYOb+70w+OtiLyPweOe7XqNOgAUy2a1aogi6UJKrCtjrm8yx5apLQli",
+	"sfK8VgjTIATVF+q7H3Zpdy7j/FUsV9iJO7+mhh2MA7fsZd1ip4+u7ooToJSHcEGYUlIlu5X2fUI9MMmg",
+	"X3SBr7e3XK2g5aLAv20Kt8MvG7Q+/5vpev8KjOrIXAHG4Lyd+vc9+k85r2QFdodLbLzJRpioJbcnJLYD",
+	"iUxHuUcVmm6rrn4ZKDZ/kSsobIRYRVjXSDZh1V0KG2JvKX5LDbu+YWuUawzANKAzWgBvZx8FmUf0wlVg",
+	"bWQxUUO37+4zaiiZQSfcjXqL01uqTnM+9eY8luUabLA1jjTciMRdFYS21rG0uXBGxyUScioLc4f5ZHoT",
+	"6y93ZT83fjIsfEtIKfiH89NTeE1VilP89VjL9Gb41DOp5sxE0wPnzDQP1B6k9BDhrpqAQOPGuOvKO8gb",
+	"HtcHOz2u9mfXLoFkO9EplWLG1ZJlZMbFnCko00nI1S8X9x89Pv///p//d0wuXLaTIzyX2dSj0gYgwA3N",
+	"8+u2E3mB35Nn8D0GyWhhTuxeYRkUZlMtuda80c+84dLTulgol8u1lT66f7Jp7LfO6VWXoTx69ODRrva3",
+	"wdXdmPTB/e8f727nGm067a4OFw59LyFAvnvfGl1OBYultl5aFQzworA4ysFWOYcsOAcC22hjrkexqUod",
+	"I4ZLKQ2WGaN+Bn4GayeU2loRmdwY+vHDYXEAFweCyYNr0c3c9yi813rRX85e/dIStGxK8qDCpEaXCYul",
+	"g56voHZFy0ia4j2SXzRUp4qylVQKwVKTEC50Af/A65+QssglzRLCMyYMN+uEQLlMgnivCTargtLznIs4",
+	"dgt60FoUe4COpTzzEBHO9w7icQkpFy14MP9oc1PtpcZtlASpUrgTch3EW4tKN9V29o9R4rqrVv5NtwGN",
+	"xcVI+L+Cdv0tpS11o/qg+zUlBVMaMkpcU+ZIGiN8PnBjqh+1KLgeSCAup/DXTyoYNvAmrOja2/AbTshA",
+	"PMC5Xw9DWmhDzrArsdsF7dGhP3VS9cvIrcLgIBP8avrNF+kz3Cc5FAICUcBnur7G/dqBu1wlk7Vmdy+L",
+	"NpgzaNEdtwE3EtVctXWbVBuExO3AfDfnlDARvjN0HphR5RoQQKLcRr7dmPxpNQ3BOO6FHZYIqUDuePCo",
+	"1UKCGr2ww5V5TmiaMq2HhCyCWMieUY6Gu9qdR0DSAa1WZFTDEuPkDXpo4RQley6MalER7S2z0t/lJyqA",
+	"Q6y66p/jf7LEg3Yn6ACIofwatixiGoY1iOTMMOETkwANT+aZA/XiZkxeoCKI8PAUYVpc50MK4gJ+lEtt",
+	"2rzjQ9u5DheHOZuZdrQjbuotsmv1jdhB51nQDJgwpOVJgOLpz0DCzOvmxPeAp68WEk3GD6bCTfKfZ5Ih",
+	"aISdPb51YaXx9rd4/IP2qU57imVHmloaDeUbobhubSy7wk7DYCLXLZn6rdyurAeWPl7bat/c78K9Surr",
+	"0HonXxiMk9M8/202Ov+rWywE1/hTso0n4nnfDpBRFyPuzODI+mCF9h1HxMP+TSKt1RMl5dKKfyrWmzL/",
+	"81ckN7ct/LtRp9wzKf69P/dDuMBqAjqeC+yS0YwLF0UfWEXpwL/6S9KFMUOzmFrh8/az4tvTJLaAuJXx",
+	"IHuxfduMKAQqlx1S3dI8munz4PGuRB+7DqNqXIsaNeGsx9spc10wxWXWK88oDr6QDj6kPc4itt/vB6ZN",
+	"7d7Mvm3h6mtwkASpyyBDcqNcseS5afQ1D8vodgT3F1Rfh56vdv/iwEZ+rVkDVv1s+TIebfeJun66jUUn",
+	"1QbEmRFu2yGYZ3UEx+SdOMXwfN2hAWd/rNtwU6B3etgpMJuocDk+UOfArIqtC4bIcC0dt88fPXr0aMO/",
+	"2MMrHdJUc2VvcsoF+eXt2zdPSC5lMaXWrnbYTnHvr6fpqA5xw1ihXX8TqVjmG0s1oOx/fLzddXWluGG/",
+	"iXyNGaEbFL3DnxrzPXbRwcED730TrWta7xF6rwaNv0qQozBEHUAck+bhPZWK6Q3sn/vx+pytygxXHVT/",
+	"8vH3339//97jbuHVn93XOUGHYPeumZH3FgLOlndTx5y4l+WBqiWH27ezuk97Z6aqe2yIFdARZ++XfQam",
+	"VS+t2NtIfSLu+/X2GxZ0j8faq6LMAQNhfkdr9WO0btcH77d2OUS7bw3oV2vsiu1flgeJ6lvC379v5dXV",
+	"L784STiAN8WF52u6ZA4PVzFdpccG8MQDpaHnHc1p7t+PRfH21ZJbRZDbmWhjvyAoHBGwmmi9OLlh6zkT",
+	"5CSf1cpCI4IcjRw5JOJao7BDsez+o0f3ftwJrgW/Thqri74ZxH+232rOBFM90mnw9z/7pz8l1S9bhC4k",
+	"eUP59xC22q5BF9lgrt6/lNtp3fUrheAZwdTtO/tzsI/7Q2hMcrgZkwTj/wgGOaF5saBTZiYeNhDuAPl3",
+	"B3LkHhDlkimeTv4D+9NNXEreJOJ9duM1ZG0wBDTy/2CNDKrZ44elirdDzd0tDtULV5Dm/4q6UOtUwU0s",
+	"dvsFdLwUmc+kXWqW3zJN/n3y7t3EN0W1u4VdirjRZMmo4GJO6Iqu/yMhk78uTv6vs5Mf32P1t9tZqDNO",
+	"yOTjvfufJkSxglFTo+C6cbk5J5OXL56e2CHef3z46eQvOxD8ZouVPd4dcm+hlUNIAHef7yAEYADfHKvm",
+	"PRdvXly//e3X569HzZ5Wdkfczl6//3iWPL7/KdrFCscdbsvtz4iq/pBhQsSjRw92HNC2VdN+YvuYJLri",
+	"uH3OsdXicMPEj7BKrO20iw9RuNyV4HuUoua7p/oOqoNuz/11u/wLozlyu97NfhbVT7qW7wZ2qs9gFfeN",
+	"1ZeiNXCgquqBcWXL7LcBHUS+dhkRHjoC89MEYR8KqVlG7Np3I4G66K3bGP/GwWI7DuAwXLOl5uVgziy/",
+	"2EO0Cu/Xbbu7r3ZIJdtZTnh4A52ZXkPv2V4ZIwB+qq41Ht3/V/G9QNVeyOKUFnxTuj/qAdTZoscU1CzG",
+	"r6hJF0SvhaEfnth7k1O9IEv7KdMQsnOKySk5Idek6VGcMWpO/3MjqzQKALInhsB2ZkPBhWAZMXQOMfgA",
+	"ghoTHhCTB8qPt52G8bXdlX/HwQp2MuqDuw+HQaj1ch76IbteYy+oguHBRCZu71aQP+P5BisetGRhtoFy",
+	"7z++f+/hw/5dwDaDYNjSy4/dp4v8vCj13Uy3qTSLSOGeLMVGTO/hrvBjxuz5X/NsR7bUkgsH/nOvD/bP",
+	"USEptlWXAUSAsqFbCvVdxB3jp6HQ6kM3mGi8M67go6J7F/k6BaklT2hBi4IJXbeZLZRMmdaEiUw/ITRf",
+	"0bUm07Vn6VXSH9aiercCJX+X08R5HXwBBuRgrVzSlh0PVT/Abj0LW8fgLNCB/LbFX38r83K5P7MYRAu9",
+	"OIU/7rb0hN2F0b2BMQOufpBgyYaHO4LQvAdu1TdWqrmBYBWXpvqAoJo1rHtbKjFcG8DbICldOjupkU3Y",
+	"SFToKM2193iq5Arqc11LMs3yWdSHzD4UXLFhzS08Lnckw9w587khUzangtCW7lk9Q1r7+IJjEZpGvKUx",
+	"aGMHEo8Z7va3PrgOCtmrKe1d6qd85c9m9HxIHY8r4OnE93fvdxjzWfcLp7Wbx9Fqm7St5nh4XJZ94OZ6",
+	"Y7xAt+KiKM1OvKuNLIwKJ4tQTVxvj6TOC9GkFFaq57eNopr6pV1pUHvgx0nQmtM5ILOkRsl+f0c8nK6S",
+	"7yUzNF4KWzEiB+m9osJorKZNCMfKE+igMCZXQYHRX+i0fN8blPcVrqBsSdFkmR5m1GBl0MBzxjeo20KF",
+	"b7Hdcqo1zxzAKuzmALaT3ZwE+uSQe4ORge5ScrUrzF6H6Ctcq21B4L19UjkKSLxA05FuCCFvK5uJm0Ob",
+	"tmDWONZ7VVud+GCnR7pCygii83gj2hjPRVUINKRLYVCLtS3B63ql/nT2B81Lpn2xlIAA+sx5XNKcKihA",
+	"ZtHuZ/fPtl5t0xvol9u2Cdt9uoIqyqrtY12oVzeAbJbsJaNSZBK/sf+C7/QNLwr3JXQmjPKttzTSumuq",
+	"qEjjOcqpXC55XJXdR4vr0Ix7NxPvCcVqH4odxFs6j8vjqm9NTG0fJKvtJkcL4ky6cL3TNvGI59oXGpt0",
+	"QZx/E4LJmlGVLsYtvZ+6HOe7Ikd0MH9r41XeXUgyjv1gfZ0kKOUcMjqxTjznukUhh+GvW6GI97BpHCpb",
+	"y3Y7KaEY8Dip1uPdjevx9P24wYk2DCO/s37LWqjwlXuXiheAGxisLu/vbbnCfDDg+6+QfRpC/VOoWq0A",
+	"sI1HcWfOYtpwE81mrpLFr1bIa7vhWZljNzyrkV2HH77fDvp+OLG/PrmlkL6q7TCv5VU9yhsYJfjofa3B",
+	"bbTH3KHgR+PSD3bm84DMc+8aPTVGl8NDvnNFh7SC/Nk+HuUfzMrrgerYoNR3P0O15rZNOIRFA5t5vGig",
+	"Hf74Ya1jnu3wjjmfWvbh4HEZ4y7C7vPtEZGBwaJHKG/YobKM93DSHNPF0tnIlM34h7iOlMpit/yzu3YF",
+	"T3Y3MIVp/KANfa71MPby1Pi95+I6o+sovKs21pI3PK/6lt3KG9e3TJZNPMQHjx/tLCPzm7vlKqywfNrA",
+	"gw7VIjI5wOkdx1GVtHjPm2ccYRe9s+jbKNv4+7xh/C/kCivpx/18kY6CcbjW9ziIjIIp9ve5Bae59doT",
+	"qydOHOJ31aIzgcRI5pFKAYLIQWNUSC6MQtpxmcd9U7+j/fesUWw9rIfXTJYiOwqzbGd7i2gbxOrOQmqq",
+	"TrzeDrBw32kAZNeDy6+LUs2jlthFs8V8hioyN2QuWRTLv1eL6GbpNb5psMn1emI0tHWchyDsbRrZn8jj",
+	"beIQRalTtxjoOtBFTtfXrQQEYljzubCC5iCSWLmiqM5QsX0mBIXZE2LF0UzjLd0KEr+XNabKDlltT+Qg",
+	"VNLSqO1AKrodfriKXhNW5bFptMpoNPVs0sxO9Ln2Ms5L90YuF1OwFfDmCsgE6zu52dIpdvaOjpV49qe8",
+	"TeetbHE42L0+uBng1ZPdNNTDDNgoNayX3hpnn5Y8z3YTID72Pua+hepfbtZXdrEON6+OWnPEkZM3nHmu",
+	"fj5yGQHX/rn6dhT8V7Zu6DmwB7BnjCrQwtyzACPx6RNExWZym9qe3zK1xpbdVtj9/iJo3AuJZiTngpFM",
+	"glwK4JC4JhdvXoyJtQ8xlPLs9RXJoelaQniGn/3++4tnt98n74RlifjR5U9PyYMHD3608vX3t0/H5LlS",
+	"UtXf/fjw0fdVn2aXguybokxSmbEJ1r6AT90uFPzoQUuTd+KdeE7TBbEniN0CNV2DH27y4QRRrSYAs7Kk",
+	"a4i6E26eVF3rsDux1dwzJji2DYTuglOZrcfvxAQ6IKeTcyKk/QiQabV9yooEwsWYTDTLZ5PzClKLa/gO",
+	"UKITQqeAyV6XvUhF9IIqliXQHS5nWpMZTY22s4GSMDlHZUGPycQJ+zEodefkktHMjvBTmee+Q4V7JAk/",
+	"p6KB+04mATwYDvVOxMaqH/tO+4HtM62DAY+ZnFeD1LU5S/s+wZPou8V9WnqELQDxg8O1ZDRrgzR7guPz",
+	"mT0reNodx/idcKDnDtfPI+/bMXBGTR6ePRyTCwLXB0kM6uWt+kyctlzRhi8fouTn528RukpbQrKP6Qn2",
+	"j8x5ygQqlYj1OOOWX40uCpou2Mn98Vl9rYPPAIV0uaRqPTof/ddFuKcaw4k+G0g7WHHouO/gkQOEcQzu",
+	"jV6Xef5bARczKG47H52N3WyyYIIWfHQ+ejC+B4sqqFkANzqlBT+9vXdKywzDMFFcX2AX7qIlrummw8aD",
+	"Vbk2nHzJHH7aimpXyYbtECB+PCYXQM14Jnn+hADiLv69cuFo8PG/E8E9sROsPO5lBvVhMqR3nTR30D7f",
+	"bDrL1lUrWTi3ikO8yKC9gzYX8PrNvll/bTdpsiLkOw2Eh21I9VobtjyfYENsYqgGPE9g7P8oGSQ4OwKg",
+	"qZEAHw5yqxe2QgxADmyTFG7LlM0tb2ifz9U37z/hG6ogR3xVIZZVJ9A2bZUqN2ja2EiKaat8hSN14kXa",
+	"I7zE37SOCc3rG0P2y1eKjwYepb1Gi71ITXunL8RTVH57PQv9SUaf3kMqaSGFRkXj/tnZRho2LYqcp0D5",
+	"p393YbABmwsaPygVGyVEv2LCWxXejI1ULe20au7V4IN/LiRE9yypJVb9ZdqQGVdQzGXoHKI5yKXeJyMv",
+	"0O22snwGYzVY2Sn74JMvoxzt6dUfcIMtMf8fV7+9dp26EGSRNReQEG0Uo0uWjclTqPz2vXYLkAYLxgxZ",
+	"ydKqI/SGOQ3ekkKZUzJnxkphWkhtlCwWkD8yUxK7sDRZ0XNYdAszilGgo7eQBKtzGKX6NvDq4F/22PMo",
+	"Ju+/uN2/uN0xuN0wtvThRGTbrClSfs0+mFNL0p3PbbGqt2A4gM9jwWjmImJPcS0nz7huz/26QNPDd4Gy",
+	"o4wbu7E1+d2ZIuRp2VmpVUTdwvdghrdM8RniXkSRPv6k+Y0OmlulC2oNmqdyWVj7bGL36jrn4maCarO9",
+	"FGtZkhtWYJspAXeVGu9lhrujsGlVhquHkbdZ3h+wNM/yjivAYC73+xh1VOjq4Dk9gFB7o6TvzC4kYcKo",
+	"NWLionsiIUt5y8D2yljOXLSy43g9apIzQ+radn/cG83xoqLvN8FIQa0iP+O5YYplT4hibiXCGqYiX2NZ",
+	"CPbvdwi121rzs0avuB7iagMitP1+x39eO7w7fxqp5YK728bEnS90wJheUvgkvwSk4dxXV4LPCTctypYh",
+	"46pNaMQKLlsZfAVdVI3Uy+8aQ3Pa9B5vNzFJ8zJjDVJpe0P3TFwvcU7X7UDHt6cWb8RMjqUbP2tasyHq",
+	"vGasVVsOmUFMTCQt0gDS16YslUtGMKFSJ4hIzC3rYumNa8CkmGbq1vIx7z1UckXYB65Nhbtiqq4GY3KJ",
+	"PXUCeYAegBXXEcmAceJnDbDhLvO8EpY3bA3OBweHaD+qtwIE+P2HBBotVvSLykBNwC8ytiykYSJdn/yK",
+	"nSlaFbzuWPn7qknv3ySWEx6Y8lzKxKemV9r7+ZuUf+8I88eo/mnldA+0rJfSSd5oimfgIDy2VoWrI5Q0",
+	"gKx335pNb+eoRfKefuTZJ3xLK9Qj/aA8dZkx+XPBc58zMmVWdXIRC3S2I3o+OrVKkUmmn2A7gBVVGVRx",
+	"Ia/V6IMD5Wv7Kj2DhXRdpZ3c9EUWY6X3PxNB/S4ypsgKo4N3PX7YUiurcesOQQhJXNV6YQDyyrDEl1To",
+	"pO4vldR9Yr0zmiuCACrIUsMmK80T/ZmZIxzn2Wc6zoNIRavH7n9wkOTSdYFP2W2nGn1lRZ86geAsPtoI",
+	"iExISpXizIq6ejMSMtGGFRNCyZVhBfl3OPiJKsXkPxIyyblg9jsHMZNA2Ac6uNtPfTf35J2YIJVMwF+l",
+	"QRdtYBmNieWpPAPguWBR9fwi89NxTSbvyrOzBym8BvyTneAn9gn8YPLEOfQBqJiLd2Lykmpz8tz+5uTF",
+	"s4nDHlaMLjFoCD6bBQcyrkJslMxpgd3PsFwI69Vd9C0YAt09dZSmsMqGMHidYm78K/jdnS9FL82SagPv",
+	"3e8Wga8C9vYEX24Pp4X74d1vzUt+y6qcMDkDU/6Yt6huFdmibDqtEfVNXZkXlooh5ux5oO9lQnlGtKxV",
+	"TrCTXSwQOr24xCoe8a9if8p/dsb5syWBsoDwMNGmTG8aEdYq1pazmUuWTaXKGs6JduJAF0UnSSyZUTxt",
+	"56xPS3WLxPn0ze9J1ffRdWLE+B7XNwnQrlXnocOsk6U7ROUrN/exmIMb/ycllwMefysHPPwnz8ziuETo",
+	"d+l4wR5Xe1wpQABEFVhpYCdCP33vVj4sW1LM956IcqVXgECKaViqFGMCMHmUYIFkuNCUWjFHsCFJ9gTh",
+	"vwAwAiQVphCkUsxynkY40qVdx78Uc6CKy1JEt5jOKQ/yNVw/R58jQWo03wObcKeqFO1cCnKNqorpzdUk",
+	"8CkGdSpVHrKh4q7Uy1Lor1AaeUzzYzECTCxRpdjDiTXsvpdCn35Upfi0I8nFqsf1sTrjrTq82tEFdaQu",
+	"EQlJNip5LrFF2pEUUcCKP/L5H9V+g1yherNZoY959Kcww+lH+59Pp3Xv0LgM+E2k7NxJqVSKzLkxg+bg",
+	"SA0yz6ziqX1aotKgPo3JBVHs7wyj11UrVST2CocLy+u3SQfxDByk1FHJp8+D2LvhSK7MAL6hlxPzc+na",
+	"F66T7wFIHYfCNBAEffEpJI2uxENpn/pd24P6cznfGSG0Whk2lIasGP0Eow8Qg6lsfGxgDya6/UnVFXVb",
+	"xtmDfinnXw9Bb8W4XloJjrAlkNlrqDLOidGaeDIzTMUDXWfJNthEd2ueeJQvh0BWdIp72PLOly4+2tkB",
+	"76jSwrmtjqoxvJRzJEaHXWtYkQD2w/F0B2+kBFdniFvQ+9lcTnsTRTqB9tpkwkQ2Gbf4tOpf6CPenepK",
+	"xPPM8lyuBsdzY0MBpHp0oEcNWoZ2jjt7Fx408elbc+VtXAUkk8RnbSi5rJxnd74UYYb1brkxXbu0CNYw",
+	"kjK5tJac1ZpSSyRlQVQZSwqyHOR5OONwsv/KMgWCtzkqe7zI82Y2/Ha+QEALKTXUKgI7ksjCAU8/2pPt",
+	"DG/6MD+c+8OzHyujyYcqfOGxtnpwzoiWS4ZpY6VmOuq5xQjm82ad60CSQEyL7VN+uP0Kz6RgB0ncsKsO",
+	"amEaZ7PzIJwvtSO4iDcKDdTwSrmiCUQu9ZAHli2lpsVQPc7WHuUCHdUi3eecqnSasiXAATkoUDVmVjxl",
+	"mzX5iMNF15poCfVqLj8wohG8KQ93Uoc35YKlvSnN5zbngtmxEvVYdOISSCCDAFJc73rDQ147NOq8Ed+t",
+	"JW4Yd0bLjWdJM4hLNmK4CXgsl0yPyUQxDW3JGBW65t7LUhv0d9OMUMFWY3IBNaNuQWpN7j1yDhNEE3XV",
+	"EkFoN+e3MTcoKrvPb+MCP9K1Bjac60ZNYouV1pZ42uiO26NEoDGvL8lsmTOWrbp7vn+q4DMSTODq79RW",
+	"duUzbt2iU6v6DrtLAiuNw1v0WmYMNvzulwjywDOmI9eo5Tq8hjcYzua/ZSpp9D0wErcsAbYRUAOe7S52",
+	"OpNqLo1h4qSbFuqk+CDEBP6EuHXykx933wP6yuyTxvsc1UKBDcO7sGKqziefQhsya7+6/phhFgJWpS8H",
+	"H/8NW7ef+esg4jQmlgKMK/p2yUYJVJAXitulY8bJglqtjdwizq9rrmHoDRNEllVNgGbGRBMx7c7+ytb6",
+	"mKUuv7L1UQ/wFdWGKWK3NqmLs7kmmtGcQZoqU5vH1Vf9saOeKmkcClw8MnNBptLOknlfrQMaOMfSfYwX",
+	"I9zbxJIP5LidjckrPC5tZFGwjFAD0XrDl+yJE0VwrkQC58EE9oRkpfI6Ojh7I0F8WO9nOFeYqKV4yWcH",
+	"HuCErxjNPYlTQKLxR+rCWwhkOvRsESMnehWt/Cg1U4lLglUyZwFxOYwSe93kbOaoK2rGvmKjo+bFHLX+",
+	"eQMwJHh7BDDIZKM+DBvbdKlBS3YaIg5F7dPnVlFH6nd5Kwg843mZPZZIcQYocW9qzL9jmJN+eJysnzl5",
+	"PGcOrgKh/1eCBHiHQ46knxrS5kHFnKKa6RoQSF4wFUouuW4Lv/0P0VSOrqBc5DmqnP20jbYqqgsHOlPl",
+	"LQHsTAI4lEngEkU8E1UKD70T9NePFUS99iDgh79vdugvU04ENpZQMm/z772i2SHu8EWWEboZEemnSsJT",
+	"+3i/0cfdwEaHPucdfm53xl+/g/vSV9D039LdpTKIpWTWCeHCmqRSrZuqQE61IakUwiXXaMrjTu0D7+Nh",
+	"mdhR3dhDzqPbbR31WI/JBSblL2nG0Bu2omtvHSHA1pqZcwKqvFWfuQlqMlGLlIKNyRWaSvqdwIwYxZzF",
+	"Vxoyl+hjQbwnrnyPQ5eIEjj1MAIalAm49cYKRd6UB6CL4zDfL+A0t9O2esvdFwcwGW88kwCsCAF4MnhG",
+	"DiEMqeBOXPnUNcjpSumDLO6UKYNAEM7kx746tZT2Wd2+404kPw+/+VoJyS3vSxDT0djaW1Vq5P/20L/T",
+	"kJwfHOXdaCfjGjqitNLO8w9cAycLJfkNYwVxDZUiwhzH/OeUQldGFqTIaWr3DEqN4Pq76h0nvQk3dzw2",
+	"RbnoUsfAvAUQSQWYNk0sBSdxaI79cOdSMKuF4L+2D/R3AaP8cx7oS2YIxW10mDX2n/Z04WAB+qyh5c4p",
+	"F3fSCZu4AMF5WQ0hcJAEsQKzYEvi1MSM0SyPWlJONXymcIVf50Hi6o5agoWg0u5mQsIYQhCwZWGcwxvd",
+	"qKsFE3czh1+7VAeuK/+rVIh/NCYX+gZcrOC49apmeIQO9MDXCMN6uYYCsaz0nkJIo8auhRt8+DCX9jii",
+	"GhZ3BR3Av4C0Pi6R/WrFoxXTW53B/IE5+jK+fkIxsqC3Lo38bqKBiW6B/hbQroVRMrdySjBvUjrWVflo",
+	"KvbW7HAG9wWyd2M091z884p+lBR3lgqtB9udImPP1RWT3T87A3lxwwrT7hRtSznpeUzJt+lDhbc+MqRr",
+	"JZsRTx1porXUbw9S2IUuADmSG543TN4oCx9rEhWU/UwxhgSaNFGnQ32DKZaEVfEIteGctvYLbHZYpouY",
+	"3YgIBF8tW2ikARyNMBpeQ5cKwMHrbgigjk1peuPyAGpYI3SZ3o1edkEPvGJUlwqzEQJL052hmBOEwE0q",
+	"jH9w9cYcuU7F3B9voC9z+RfiQG9e5AiuFVtgD4IqlLzlAOy0M6Y3JheCUGOscl21c3FVrzW7gXify2do",
+	"cWxbpv2mnvefSG5Vb33cACCeEdiTS/RcevbuKAiI5+rql31EWZuB9DcEPKIVjfgq4QpMaW3pheWzGjJp",
+	"ovVikoRRQ5RM1AofQnUdLbGUjpIKXmAO7fxBNQeHZyTR3G/112g3VYsbYDfdP/zsMQr8G5uX4nAu8xbC",
+	"OxTTOv2IGVSfumEuOkERmrG5asGuejoqGesdPCbzeg2v9pk40lGjeV5qtEIlHIYIhhcfnDs8uWbGdHA9",
+	"WWHZEFYgCblCJXpSzT2p0yPCd0Q4OPeaY/LCNODgaJ5XNQXKcry25Omvjcy+qizrgK72zK1ukJM1h267",
+	"4DRegPEPsdopW0OcuOl9wQb+ZkFFLbakAGzUJTMOgsmjDWDbf2swUJLKYo0B4OaAXFhVL4a5BEs9fpIF",
+	"eiI+NHIVOApl1BvGh0hLcw3bfHwFXVfgLQUPKjV0SjVziPzaSHVXxxqimnQ71owqtUGUcAiouFRhlArQ",
+	"IADvPdfwiFu1vvH9vPATSDPwOgp+HS+WuIQl/Ssa+xmjsaUSJJMrcbSIrNaLrsAeMEPMOE8Vg5QhmqMf",
+	"xzVTeAJ1HMpzOQ0t+2CNHru+zTeDGtYROUPlZznASeCyHQIL5qT6RgSF4rfUICJ6lSHznfZK2t3OJ+i2",
+	"3X5CwJOAAfjGylBGCK518KgXVBn7lS+Frbq07zZRLqGJuz0vbKP9T+dnxw0I0laawfW72aNvq1E5FnK6",
+	"Fuo+88vXysjZDJJYN2o9Fbt1eO9QUMNEFk2RwNKJY5zht5ec6rOkPMVjlpvMUYqGsGMGjuJu17fEDt1d",
+	"YRTFgJ1quWTYFGaHWoEhMQru27IAd8O6zuijuX0NvN/Ut0GnmbScWSpSlMpFfZdxl9dWS3H9Vd74eDv1",
+	"z9MapPZxqlLUYIXVYWUSUzghCe8g5IMISXCK3aq/7yHrK1/BdhsT8MvCYr2by2VTJUHREeSh/n75MiKz",
+	"L+zMd8JP7W/o/Q+Afn5rWQw4kWiz7NqnzBybUuCWd5sOaCRut7VA5BhHMim0W7QLnNYlpFyDdgH1U6Fa",
+	"6uD5I5nAas6+KPE8jF2WuhWIe7FDmIm/0DriFul7cWQSKObKysjWc/9JKjx3x8VUKewZokVPuWBqTF5L",
+	"D3Hl4WyoMgi57GgGflotGyKJZQEWNxToWrEUyenDtR3YG3D/oNqHW2ObTwjfPqAa7Ls3PoiKiQAnwW3C",
+	"2abrEPSk4Xj5zp5OzqgerqEUeTnnYv/6OL60Xwa97PE9wQG5LHK2jDMCiKi5qb/5Ajl8kaOXyLmjOgjA",
+	"mBvri2KL4bZ9o7BiRUW8d0UUgxuEwR3s/bZ9m74Dq91tAGJXuQbv0VjPoff10Dflc8CJ9T2fz4skdoij",
+	"OUJwF1b1BUqhcOIvCB028BaHDBStq/6C0xrnHrI84N5Wb0JMoqAOrzUDBaf89gUmvsnxJabbsX1Epsca",
+	"2wJm9YN+WdlZQZ19k8KzpuS7Sk9fxwhbC7jduq71r8FqAK6zVMqqppudQ9oSJg68wQe/Pp9FjPY9qeZ1",
+	"+Wzy9BCndJRsKbusLyFRceYvKVIH3u12znqaKTozXfz1T8tXX8xOXlGTLtBhjs4MhlkoVuYGWStESJ8w",
+	"TphSsSbrrm8rTHxU59QM1vyZGTHXKVVZIA2/04CsAxtdHaBjj71V5yhvhi3E4DCFiCNEKopymnO9YFnY",
+	"nVVkeHQzqaCfoJXQ7sE68ZLiIhMy8YeLGGOY3uTuDnxEp9rhkm53pbvTuR7VEw0ri1/YRk/n52/pPHIR",
+	"LJlXF2FFnc/lqE2d3x6WiqICA/gYUgef+UQVDR9yQ6DpgI99Ak1YiRFsA2TmZk/qnucID+MT4FKZMVz1",
+	"tZMyNb01uQp1ABr4ilzjGjC9FwSaIwIn0/wDGL+NCa7PzWGGyDj2gS4LrOObUs2ufbu38wdJ+FPMiLSr",
+	"vmGWHlZsakkOHcb2AYfKi58rpmWpUrg5nz59eg+01P9qfAFReograXw+2me+m/beHJbNd4jpaqSu+kBX",
+	"dKERWw9wSPGK5FQbV3nkCA1YupAmXkb+pl73V6iZu8X94a7M0aKK2BUqas4cRlX/g+Y8g674VBNq5XLO",
+	"zh1qYYFrCqJ/Lj8CCm5K4ZhpvbIlJB4J2W5xWV3+IAd7BGXeretLaPNu6uOq8xWzqM6L+jywviS1W5f3",
+	"Y5/eOsLqCE3yCiATTULQ6TW9hSxWCENjXk6CZRJT10PSso0ZZzkiG9t/bNOZJ+t/EVv71Egkx6sM9GdA",
+	"aE1xvgbBnXKj6rSL5OxHlo9ptz+9KNCZHn3qByuZ1AA5e+IaYNM1dkD3GmkCsB32/9e+eFlirg1v8+k2",
+	"BcY/V21h892P7g2uTc6WGsK7OYK3Cez0o/vXpx6qUWWVQDww9GfWmSKeGFOqFGe6Uz/6o2LdexMU9Ngo",
+	"qFnULTZqgdBkTI2WG1+qG+Ln0r5+C7tOY7GVtTWBC3wWcjrN+GzWXjSGqnaWsSypMrWgBRzqZcmGlEwq",
+	"YJWa29ElluRDUYg2CPSEpSMx1LXZ7CsnuyR28bD+ydlDZiWf2Dd2tIGZwII5UPrWZqS4P6Oviv7teRy3",
+	"rt/SH1OaTJlZMSbs5lXs9fPcAJcB3YUeSFOTr+v7mXSxWG4qpkpeuJxZbTj0NlCM1T91a/xO+192ZmNc",
+	"4ir/xZM/hwlDBaTuV14Eb8TIHk6O3QaMO+OO3iaY5AtdHFraMbshvkbPBa7tuH1oAPanGSb6TvvLc7gj",
+	"Ov2I/+gXmoe4u4n5UxQDHmdkRxwet+2oWjtO8cXC9tQdUP9YfbzpBYdWF+5+ABoxxcaZRpI5E3ZrUeAW",
+	"TAVp0sCOUyqqxHOataQVvynNlziNI7Tnhym+gAcAJz4ypwakumEkFVz5f5SsbHc0/zZzGJZ1ic5alj7l",
+	"B4M7ZLLgViivJ0mNa4DGPaQ3h7bhOdjzgcsaps8S4jLhrfB/JwA50TWrkisiZ4ZV4LvWLjBWKhlJMgRL",
+	"jSGkW777X/BqW7R72OaKsdEccv1dh3HbGgttNFqUf2tuCjiXI8P2ScRSTXwZjVTeMilVQ6Me0JFRsTm3",
+	"Z8aG5Cj6BkAYuUenF4Tv5QyqPgBNIK7dXNbzffMJiu5d1kf3SdWHdJC0/nq4L5qd6LfvG01PVCEl3yVB",
+	"8c+6Hzh0jarhAjiKhaQJIgD3LerVO8KOHv62fI6ExAFn83lT+w9zQofXJv26voA+6af+gtmIw69ywE1d",
+	"LsshiuPsX2DtzKQidh1tHgI34zcvQd2bHF2A+jM6iPj0g31R4el27huVnbqm4AMWxrlrXEVVebqAW+T7",
+	"AacLqVk8kf/w23nwS/I55Gbvc/m8UvMgp3MMFwws64v4YGDmLygyh97gdv55ir9vEZ4/8dywAPnb/Rhq",
+	"XY1hCrDoCi4EyyoYAqtFR0OQgfB8S+d3SqPYaPLsjF8IEdJ5WxxQM6rSRZsX5d79H6JulPbu6PZspusw",
+	"Xy42K7gJGpNWhDFCP9YoGTFRLgEPwH/g40Xvo2v61hSNt3R+VCXDkhOhIMpB2qQLKTULYuaqVvwHqxu6",
+	"OxHpeUObzJgl74TQLFNMu/Al1cau7UkVr0ZMIn0DcJ1Lqm7auhNf+dmPys300VN73rr20NjI+4QLMlVy",
+	"ZTWvpIY1BV1tM9+ntXt0G0LbFXO1pL5jdyrlDWdj8qeSYg4mACoo8Gdl1s+5S7DU+IBeMeU9fdjxky9b",
+	"uw+7LRwdS9DB6F+mB3G8ufuVb8jezLK/YubkKWx3GzKlxoScX4wpfhP5+lhJ9iwtFTfr0flf7xuBDT6H",
+	"8hO4rsAtKnLo17gcSp7SKIM4dbHJXm33NrrJI4li/k/OqNLBp20myFOcLiS9XQaFOzVZmv7H9vxDwRVr",
+	"rPr4lRH2mHCVQ5rIVyfxkWedduELsFbgoqIP3UMIhs2rKpcAYktrwgRaklwQzVIpMm2Vn+AkrfUIOjfL",
+	"tWchmjw8e9huReo9U01642YdyIZ8DijFyMKrRQ86G704WUhtTqAOqS0fyB58hXXMBdZuzbiYM1UoLgzC",
+	"4XFhZICW/lpmbAKlDYSSgikNPF/MuFq2dKG5ZDS7uvrlF6nNr2x9LK6NE3x226R+r6O5dPRN0INhJhVc",
+	"k6urX4g9YXLD1gkxEpBx7OXaozuRsRduL4/eki2nHn9nrqCOi/y5kK6gGNE1NUN+xhUQNEwWV7/ewjq+",
+	"eT+ffY2jO/lgG7s9fDRNZdkjKgpDfVH/nt2xb9S5ZxzN7tj03a698CrZjcTrZCVjBdlivwryHOLJ7gfe",
+	"y8Nei8/h1ut5Ip/XqXf3Uzm8yLRr+gLuPDvtF/TlDbuwIZuUN6zDMQGpnAnRqSzsfwvFZvyD/RezKv16",
+	"wzUhXGqsAzfHllpxoYjTHvNA7AyfxR9x8eYFMf599nY5vIXS2bg9+SQAom9Cxrf4Ejzi+1EumB37y/gR",
+	"gqmzw6PFt9j7iB0fHDOGdhG2cYmlBY3E834mP1LMTjPz0puYzjvYampaOxKXt48VuW+LgM9tQ7q+DM6M",
+	"rI5koCEJ6tznSZb7Hab65rV/+xpH1/5Ry95H+9+WazDWF1X/7ZZ9o+p/6Yj2Tuq/FY9K5iypFRTf5xly",
+	"5fxEAOWUGn4bhwE58DYe9kp8Ds1/6GF8HtX/7sdyeM3ErukLqP522i+o+g+jj4BFVnBPHSXrDm0eg43N",
+	"HoDQdA4bC2AV5YKq+BX+I6hbPNIZfBYcng0k/mnJ86yX5tHULj+OvPv7/K/3VsC7dl9/vbcXQ0MnULxO",
+	"pcpH56NTuDBulpi3G/o5CB+T8QXLdjXbuQfYrdvSgiYZm6Hm6n7io9nbvwItBkWjMzT9LJ7Ytn/zCn27",
+	"QduJrNFfKChK0dGFSpJxbH/r4TYA+MXqvNCrMnzXzCpAW2NcYsMbksqCY0ViAFrpfhsu6tP7T/9/AAAA",
+	"//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -192,6 +192,30 @@ func (e MetricsResolution) Valid() bool {
 	}
 }
 
+// Defines values for NodePluginState.
+const (
+	NodePluginStateFailed  NodePluginState = "failed"
+	NodePluginStateHere    NodePluginState = "here"
+	NodePluginStatePulling NodePluginState = "pulling"
+	NodePluginStateWaiting NodePluginState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the NodePluginState enum.
+func (e NodePluginState) Valid() bool {
+	switch e {
+	case NodePluginStateFailed:
+		return true
+	case NodePluginStateHere:
+		return true
+	case NodePluginStatePulling:
+		return true
+	case NodePluginStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NodeStatus.
 const (
 	NodeStatusDisabled     NodeStatus = "disabled"
@@ -523,6 +547,9 @@ type AuditVerification struct {
 // CheckSeverity defines model for CheckSeverity.
 type CheckSeverity string
 
+// Comment defines model for Comment.
+type Comment = pipeline.Comment
+
 // Component defines model for Component.
 type Component = pipeline.Component
 
@@ -603,6 +630,25 @@ type DeploymentStatus string
 
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
+
+// Draft defines model for Draft.
+type Draft struct {
+	BaseVersion int                     `json:"base_version"`
+	Content     *map[string]interface{} `json:"content,omitempty"`
+
+	// Revision Never given twice; 0 is no draft.
+	Revision int64      `json:"revision"`
+	SavedAt  *time.Time `json:"saved_at,omitempty"`
+}
+
+// DraftPut defines model for DraftPut.
+type DraftPut struct {
+	// BaseVersion The version it was drawn on; 0 for a project without one.
+	BaseVersion int `json:"base_version"`
+
+	// Content A pipeline that need not be valid.
+	Content map[string]interface{} `json:"content"`
+}
 
 // Drain defines model for Drain.
 type Drain struct {
@@ -749,9 +795,12 @@ type Inventory struct {
 	LogDriver     *string      `json:"log_driver,omitempty"`
 	Memory        int64        `json:"memory"`
 	Os            string       `json:"os"`
-	RuncVersion   *string      `json:"runc_version,omitempty"`
-	StorageDriver *string      `json:"storage_driver,omitempty"`
-	Warnings      *[]string    `json:"warnings,omitempty"`
+
+	// Plugins The plugins of the catalogue, as the agent lists them.
+	Plugins       *[]NodePlugin `json:"plugins,omitempty"`
+	RuncVersion   *string       `json:"runc_version,omitempty"`
+	StorageDriver *string       `json:"storage_driver,omitempty"`
+	Warnings      *[]string     `json:"warnings,omitempty"`
 }
 
 // KeyList defines model for KeyList.
@@ -1000,6 +1049,20 @@ type NodeList struct {
 	NextCursor *string `json:"next_cursor,omitempty"`
 }
 
+// NodePlugin defines model for NodePlugin.
+type NodePlugin struct {
+	// Detail Why it could not be pulled, or is not pulled yet.
+	Detail *string `json:"detail,omitempty"`
+	Image  string  `json:"image"`
+	Name   string  `json:"name"`
+
+	// State Whether the plugin's image is on the node. A run pulls what is not.
+	State NodePluginState `json:"state"`
+}
+
+// NodePluginState Whether the plugin's image is on the node. A run pulls what is not.
+type NodePluginState string
+
 // NodePut defines model for NodePut.
 type NodePut struct {
 	// Address host:port where the agent listens.
@@ -1103,6 +1166,8 @@ type PipelineProblems struct {
 
 // PipelinePut defines model for PipelinePut.
 type PipelinePut struct {
+	// Base The version it was drawn on. When another was published since, it is refused with 409 and the code outdated; without it, the newest counts.
+	Base     *int     `json:"base,omitempty"`
 	Note     *string  `json:"note,omitempty"`
 	Pipeline Pipeline `json:"pipeline"`
 }
@@ -1727,13 +1792,13 @@ type Step struct {
 	// Outputs Secret ones are [secret].
 	Outputs *map[string]interface{} `json:"outputs,omitempty"`
 
-	// Position Place in the order
+	// Position Place in the order, from 1.
 	Position  int        `json:"position"`
 	Run       int        `json:"run"`
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	Status    StepStatus `json:"status"`
 
-	// Title The service or plugin
+	// Title The service or plugin, with its version.
 	Title        string   `json:"title"`
 	UsualSeconds *float64 `json:"usual_seconds,omitempty"`
 }
@@ -1932,6 +1997,9 @@ type InCursor = string
 // InId defines model for InId.
 type InId = Id
 
+// InIfMatch defines model for InIfMatch.
+type InIfMatch = string
+
 // InLastEventId defines model for InLastEventId.
 type InLastEventId = string
 
@@ -2067,6 +2135,11 @@ type ListEnvironmentsParams struct {
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
+	// Environment Only of this environment.
+	Environment *string `form:"environment,omitempty" json:"environment,omitempty"`
+
+	// Project Only of this project.
+	Project     *string        `form:"project,omitempty" json:"project,omitempty"`
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
 }
 
@@ -2127,6 +2200,18 @@ type ListProjectsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// DeleteDraftParams defines parameters for DeleteDraft.
+type DeleteDraftParams struct {
+	// IfMatch The ETag of what was read.
+	IfMatch *InIfMatch `json:"If-Match,omitempty"`
+}
+
+// PutDraftParams defines parameters for PutDraft.
+type PutDraftParams struct {
+	// IfMatch The ETag of what was read.
+	IfMatch *InIfMatch `json:"If-Match,omitempty"`
 }
 
 // ListPipelineVersionsParams defines parameters for ListPipelineVersions.
@@ -2232,6 +2317,9 @@ type PutPluginJSONRequestBody = PluginPut
 
 // PutProjectJSONRequestBody defines body for PutProject for application/json ContentType.
 type PutProjectJSONRequestBody = ProjectPut
+
+// PutDraftJSONRequestBody defines body for PutDraft for application/json ContentType.
+type PutDraftJSONRequestBody = DraftPut
 
 // PutPipelineJSONRequestBody defines body for PutPipeline for application/json ContentType.
 type PutPipelineJSONRequestBody = PipelinePut
@@ -2361,6 +2449,8 @@ type ClientInterface interface {
 
 	// ListDeployments Deployments the caller may see, newest first
 	//
+	// One page, filtered; removed ones only when asked for.
+	//
 	// Corresponds with GET /api/v1/deployments (the `ListDeployments` operationId).
 	ListDeployments(ctx context.Context, params *ListDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2391,6 +2481,8 @@ type ClientInterface interface {
 
 	// GetDeployment One deployment
 	//
+	// Its state, versions, addresses, services with their health, and its node.
+	//
 	// Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
 	GetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2405,25 +2497,35 @@ type ClientInterface interface {
 
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	//
+	// The row becomes removed although its node never said so, and the audit names who decided it.
+	//
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDeploymentMetrics What the services of a deployment used over time
+	//
+	// Curves of CPU, memory, network and disk, one for each service.
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 	GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryDeployment Run a failed deployment again with the latest pipeline version
 	//
+	// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+	//
 	// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
 	RetryDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRuns Every run, newest first
 	//
+	// Each with its pipeline version, its result and its times.
+	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs (the `ListRuns` operationId).
 	ListRuns(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRun One run with its steps
+	//
+	// Every step with its state, its times and the reason if it failed.
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 	GetRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2448,6 +2550,8 @@ type ClientInterface interface {
 
 	// ListStepLog Log lines of a step, oldest first
 	//
+	// One page of masked lines; the cursor goes on where the page ended.
+	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2460,6 +2564,8 @@ type ClientInterface interface {
 
 	// ListEnvironments All environments the caller may see
 	//
+	// One page by name, each with its domain and cleanup rule.
+	//
 	// Corresponds with GET /api/v1/environments (the `ListEnvironments` operationId).
 	ListEnvironments(ctx context.Context, params *ListEnvironmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2471,6 +2577,8 @@ type ClientInterface interface {
 	DeleteEnvironment(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetEnvironment One of the environments
+	//
+	// Its domain, its cleanup rule and whether it is restricted.
 	//
 	// Corresponds with GET /api/v1/environments/{name} (the `GetEnvironment` operationId).
 	GetEnvironment(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2495,7 +2603,7 @@ type ClientInterface interface {
 
 	// StreamEvents Live changes of every deployment the caller may see
 	//
-	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew.
+	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
 	//
 	// Corresponds with GET /api/v1/events (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2508,6 +2616,8 @@ type ClientInterface interface {
 	StreamNodes(ctx context.Context, params *StreamNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListForgottenNodes Nodes that were removed by force, with what was left on them
+	//
+	// One page, the latest first.
 	//
 	// Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
 	ListForgottenNodes(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2527,6 +2637,8 @@ type ClientInterface interface {
 	RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Who is signed in, and what they may do
+	//
+	// The user, their role, and what the UI may offer them.
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2550,6 +2662,8 @@ type ClientInterface interface {
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListNodes All nodes
+	//
+	// One page by name, each with its state and what it has and has promised.
 	//
 	// Corresponds with GET /api/v1/nodes (the `ListNodes` operationId).
 	ListNodes(ctx context.Context, params *ListNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2580,6 +2694,8 @@ type ClientInterface interface {
 	DeleteNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetNode One node
+	//
+	// Its state, identity, inventory and what the last connection said.
 	//
 	// Corresponds with GET /api/v1/nodes/{name} (the `GetNode` operationId).
 	GetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2631,10 +2747,14 @@ type ClientInterface interface {
 
 	// UndrainNode Let a drained or draining node take deployments again
 	//
+	// Ends the drain. Deployments that are already gone stay gone.
+	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
 	UndrainNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetNodeDrain What keeps a node from being empty, and until when
+	//
+	// The deployments that are left, and what happens to them at the deadline.
 	//
 	// Corresponds with GET /api/v1/nodes/{name}/drain (the `GetNodeDrain` operationId).
 	GetNodeDrain(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2658,6 +2778,8 @@ type ClientInterface interface {
 	DrainNode(ctx context.Context, name InName, body DrainNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// EnableNode Let a node take deployments again
+	//
+	// The control plane connects again and the node takes deployments from then on.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/enable (the `EnableNode` operationId).
 	EnableNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2685,6 +2807,8 @@ type ClientInterface interface {
 
 	// ListProvisions Attempts to make a machine a node over SSH, newest first
 	//
+	// One page. An attempt keeps its steps and what each of them said.
+	//
 	// Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
 	ListProvisions(ctx context.Context, name InName, params *ListProvisionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2707,6 +2831,8 @@ type ClientInterface interface {
 	ProvisionNode(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetProvision One attempt with its steps
+	//
+	// Each step with its state, its time and what the machine answered.
 	//
 	// Corresponds with GET /api/v1/nodes/{name}/provisions/{number} (the `GetProvision` operationId).
 	GetProvision(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2745,15 +2871,21 @@ type ClientInterface interface {
 
 	// ForgetNodeSSH Forget the password or the private key of a node's machine
 	//
+	// The sealed credentials are deleted; later attempts need new ones.
+	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
 	ForgetNodeSSH(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevokeNodeToken Revoke the token and disconnect
 	//
+	// The node stays in the list and takes part in nothing until it gets a new token.
+	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
 	RevokeNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RotateNodeToken Make a new token; the old one is refused at once
+	//
+	// The token is shown once. A node that is offline shows that the revocation is pending.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 	RotateNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2774,6 +2906,8 @@ type ClientInterface interface {
 
 	// PurgeDeployment Have a node remove a deployment that the database does not know
 	//
+	// The agent removes everything of it. What could not be removed is listed in the node's events.
+	//
 	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 	PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2786,6 +2920,8 @@ type ClientInterface interface {
 
 	// ListPlugins All plugins the caller may see
 	//
+	// One page by name, each with its image and the component it implements.
+	//
 	// Corresponds with GET /api/v1/plugins (the `ListPlugins` operationId).
 	ListPlugins(ctx context.Context, params *ListPluginsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2797,6 +2933,8 @@ type ClientInterface interface {
 	DeletePlugin(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPlugin One of the plugins
+	//
+	// Its image, its digest and the component's parameters and secrets.
 	//
 	// Corresponds with GET /api/v1/plugins/{name} (the `GetPlugin` operationId).
 	GetPlugin(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2821,6 +2959,8 @@ type ClientInterface interface {
 
 	// ListProjects All projects the caller may see
 	//
+	// One page by name. Those the caller may not read are left out.
+	//
 	// Corresponds with GET /api/v1/projects (the `ListProjects` operationId).
 	ListProjects(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2832,6 +2972,8 @@ type ClientInterface interface {
 	DeleteProject(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetProject One of the projects
+	//
+	// Its settings and limits, and the number of its current pipeline version.
 	//
 	// Corresponds with GET /api/v1/projects/{name} (the `GetProject` operationId).
 	GetProject(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2854,7 +2996,41 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name} (the `PutProject` operationId).
 	PutProject(ctx context.Context, name InName, body PutProjectJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteDraft Discard the caller's own draft of the pipeline
+	//
+	// With If-Match only that revision. That there is none is no error.
+	//
+	// Corresponds with DELETE /api/v1/projects/{name}/draft (the `DeleteDraft` operationId).
+	DeleteDraft(ctx context.Context, name InName, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDraft The caller's own draft of the pipeline
+	//
+	// Drafts are apart from published versions, and only for who may publish. Without a draft, `revision` is 0 and `content` is absent.
+	//
+	// Corresponds with GET /api/v1/projects/{name}/draft (the `GetDraft` operationId).
+	GetDraft(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDraftWithBody Save the caller's own draft of the pipeline
+	//
+	// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+	PutDraftWithBody(ctx context.Context, name InName, params *PutDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDraft Save the caller's own draft of the pipeline
+	//
+	// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+	PutDraft(ctx context.Context, name InName, params *PutDraftParams, body PutDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetPipeline The current pipeline version
+	//
+	// The steps as they were saved last, with version and note.
 	//
 	// Corresponds with GET /api/v1/projects/{name}/pipeline (the `GetPipeline` operationId).
 	GetPipeline(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2879,12 +3055,16 @@ type ClientInterface interface {
 
 	// ValidatePipelineWithBody Validate a pipeline without saving it
 	//
+	// Finds everything that saving would refuse, step by step and field by field.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/projects/{name}/pipeline/validate (the `ValidatePipeline` operationId).
 	ValidatePipelineWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ValidatePipeline Validate a pipeline without saving it
+	//
+	// Finds everything that saving would refuse, step by step and field by field.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2893,10 +3073,14 @@ type ClientInterface interface {
 
 	// ListPipelineVersions All versions, newest first
 	//
+	// One page. A version never changes; each says who saved it, when, why, and who runs it.
+	//
 	// Corresponds with GET /api/v1/projects/{name}/pipeline/versions (the `ListPipelineVersions` operationId).
 	ListPipelineVersions(ctx context.Context, name InName, params *ListPipelineVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPipelineVersion One version, as it was saved
+	//
+	// The steps with the images and limits that the version carries.
 	//
 	// Corresponds with GET /api/v1/projects/{name}/pipeline/versions/{version} (the `GetPipelineVersion` operationId).
 	GetPipelineVersion(ctx context.Context, name InName, version int, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2957,6 +3141,8 @@ type ClientInterface interface {
 
 	// ListRegistries All registries the caller may see
 	//
+	// One page by name. Passwords are never part of an answer.
+	//
 	// Corresponds with GET /api/v1/registries (the `ListRegistries` operationId).
 	ListRegistries(ctx context.Context, params *ListRegistriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -2968,6 +3154,8 @@ type ClientInterface interface {
 	DeleteRegistry(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRegistry One of the registries
+	//
+	// Whether it has a password is told, the password never.
 	//
 	// Corresponds with GET /api/v1/registries/{name} (the `GetRegistry` operationId).
 	GetRegistry(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2992,6 +3180,8 @@ type ClientInterface interface {
 
 	// ListServices All services the caller may see
 	//
+	// One page by name, each with its image and its rule for tags.
+	//
 	// Corresponds with GET /api/v1/services (the `ListServices` operationId).
 	ListServices(ctx context.Context, params *ListServicesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3003,6 +3193,8 @@ type ClientInterface interface {
 	DeleteService(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetService One of the services
+	//
+	// Its image, its registry, and which tags may be chosen.
 	//
 	// Corresponds with GET /api/v1/services/{name} (the `GetService` operationId).
 	GetService(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3034,6 +3226,8 @@ type ClientInterface interface {
 
 	// ListSessions The own signed-in browsers, the last used first
 	//
+	// Each with its device, address and last use; the one that asks is marked.
+	//
 	// Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
 	ListSessions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3057,10 +3251,14 @@ type ClientInterface interface {
 
 	// DeleteCurrentSession Sign out
 	//
+	// Ends the session of the cookie and clears the cookie.
+	//
 	// Corresponds with DELETE /api/v1/sessions/current (the `DeleteCurrentSession` operationId).
 	DeleteCurrentSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteSession End an own session
+	//
+	// Its requests are refused from then on and its streams end within seconds. A session of somebody else answers 404.
 	//
 	// Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 	DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3085,6 +3283,8 @@ type ClientInterface interface {
 
 	// ListTeams All teams the caller may see
 	//
+	// One page by name, each with members and grants. Who is no admin sees their own teams.
+	//
 	// Corresponds with GET /api/v1/teams (the `ListTeams` operationId).
 	ListTeams(ctx context.Context, params *ListTeamsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3096,6 +3296,8 @@ type ClientInterface interface {
 	DeleteTeam(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTeam One of the teams
+	//
+	// Its members and its grants on projects and environments.
 	//
 	// Corresponds with GET /api/v1/teams/{name} (the `GetTeam` operationId).
 	GetTeam(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3120,6 +3322,8 @@ type ClientInterface interface {
 
 	// ListTokens The own API tokens
 	//
+	// Names, scopes, prefixes, expiry and last use; never a token itself.
+	//
 	// Corresponds with GET /api/v1/tokens (the `ListTokens` operationId).
 	ListTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3143,10 +3347,14 @@ type ClientInterface interface {
 
 	// DeleteToken Revoke an own API token
 	//
+	// Requests with it are refused from then on. A token of somebody else answers 404.
+	//
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 	DeleteToken(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers All users the caller may see
+	//
+	// One page by name. Passwords are never part of an answer.
 	//
 	// Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 	ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3159,6 +3367,8 @@ type ClientInterface interface {
 	DeleteUser(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetUser One of the users
+	//
+	// The role, the teams and whether the user is active.
 	//
 	// Corresponds with GET /api/v1/users/{name} (the `GetUser` operationId).
 	GetUser(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3182,6 +3392,8 @@ type ClientInterface interface {
 	PutUser(ctx context.Context, name InName, body PutUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetVersion The control plane's build
+	//
+	// The release that control plane and agents must share.
 	//
 	// Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 	GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3240,6 +3452,8 @@ func (c *Client) VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn)
 }
 
 // ListDeployments Deployments the caller may see, newest first
+//
+// One page, filtered; removed ones only when asked for.
 //
 // Corresponds with GET /api/v1/deployments (the `ListDeployments` operationId).
 func (c *Client) ListDeployments(ctx context.Context, params *ListDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3311,6 +3525,8 @@ func (c *Client) DeleteDeployment(ctx context.Context, id InId, reqEditors ...Re
 
 // GetDeployment One deployment
 //
+// Its state, versions, addresses, services with their health, and its node.
+//
 // Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
 func (c *Client) GetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetDeploymentRequest(c.Server, id)
@@ -3345,6 +3561,8 @@ func (c *Client) StreamDeployment(ctx context.Context, id InId, params *StreamDe
 
 // ForgetDeployment Give up on a stuck deployment; what was left is recorded
 //
+// The row becomes removed although its node never said so, and the audit names who decided it.
+//
 // Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 func (c *Client) ForgetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForgetDeploymentRequest(c.Server, id)
@@ -3359,6 +3577,8 @@ func (c *Client) ForgetDeployment(ctx context.Context, id InId, reqEditors ...Re
 }
 
 // GetDeploymentMetrics What the services of a deployment used over time
+//
+// Curves of CPU, memory, network and disk, one for each service.
 //
 // Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 func (c *Client) GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3375,6 +3595,8 @@ func (c *Client) GetDeploymentMetrics(ctx context.Context, id InId, params *GetD
 
 // RetryDeployment Run a failed deployment again with the latest pipeline version
 //
+// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+//
 // Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
 func (c *Client) RetryDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRetryDeploymentRequest(c.Server, id)
@@ -3390,6 +3612,8 @@ func (c *Client) RetryDeployment(ctx context.Context, id InId, reqEditors ...Req
 
 // ListRuns Every run, newest first
 //
+// Each with its pipeline version, its result and its times.
+//
 // Corresponds with GET /api/v1/deployments/{id}/runs (the `ListRuns` operationId).
 func (c *Client) ListRuns(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListRunsRequest(c.Server, id)
@@ -3404,6 +3628,8 @@ func (c *Client) ListRuns(ctx context.Context, id InId, reqEditors ...RequestEdi
 }
 
 // GetRun One run with its steps
+//
+// Every step with its state, its times and the reason if it failed.
 //
 // Corresponds with GET /api/v1/deployments/{id}/runs/{run} (the `GetRun` operationId).
 func (c *Client) GetRun(ctx context.Context, id InId, run InRun, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3458,6 +3684,8 @@ func (c *Client) AnswerStep(ctx context.Context, id InId, run InRun, step InStep
 
 // ListStepLog Log lines of a step, oldest first
 //
+// One page of masked lines; the cursor goes on where the page ended.
+//
 // Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 func (c *Client) ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListStepLogRequest(c.Server, id, run, step, params)
@@ -3490,6 +3718,8 @@ func (c *Client) StreamServiceLogs(ctx context.Context, id InId, step InStep, pa
 
 // ListEnvironments All environments the caller may see
 //
+// One page by name, each with its domain and cleanup rule.
+//
 // Corresponds with GET /api/v1/environments (the `ListEnvironments` operationId).
 func (c *Client) ListEnvironments(ctx context.Context, params *ListEnvironmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListEnvironmentsRequest(c.Server, params)
@@ -3521,6 +3751,8 @@ func (c *Client) DeleteEnvironment(ctx context.Context, name InName, reqEditors 
 }
 
 // GetEnvironment One of the environments
+//
+// Its domain, its cleanup rule and whether it is restricted.
 //
 // Corresponds with GET /api/v1/environments/{name} (the `GetEnvironment` operationId).
 func (c *Client) GetEnvironment(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3575,7 +3807,7 @@ func (c *Client) PutEnvironment(ctx context.Context, name InName, body PutEnviro
 
 // StreamEvents Live changes of every deployment the caller may see
 //
-// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew.
+// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
 //
 // Corresponds with GET /api/v1/events (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3608,6 +3840,8 @@ func (c *Client) StreamNodes(ctx context.Context, params *StreamNodesParams, req
 }
 
 // ListForgottenNodes Nodes that were removed by force, with what was left on them
+//
+// One page, the latest first.
 //
 // Corresponds with GET /api/v1/forgotten-nodes (the `ListForgottenNodes` operationId).
 func (c *Client) ListForgottenNodes(ctx context.Context, params *ListForgottenNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3657,6 +3891,8 @@ func (c *Client) RotateKeys(ctx context.Context, reqEditors ...RequestEditorFn) 
 }
 
 // GetMe Who is signed in, and what they may do
+//
+// The user, their role, and what the UI may offer them.
 //
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
 func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3710,6 +3946,8 @@ func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequ
 }
 
 // ListNodes All nodes
+//
+// One page by name, each with its state and what it has and has promised.
 //
 // Corresponds with GET /api/v1/nodes (the `ListNodes` operationId).
 func (c *Client) ListNodes(ctx context.Context, params *ListNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3780,6 +4018,8 @@ func (c *Client) DeleteNode(ctx context.Context, name InName, reqEditors ...Requ
 }
 
 // GetNode One node
+//
+// Its state, identity, inventory and what the last connection said.
 //
 // Corresponds with GET /api/v1/nodes/{name} (the `GetNode` operationId).
 func (c *Client) GetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3891,6 +4131,8 @@ func (c *Client) DisableNode(ctx context.Context, name InName, reqEditors ...Req
 
 // UndrainNode Let a drained or draining node take deployments again
 //
+// Ends the drain. Deployments that are already gone stay gone.
+//
 // Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
 func (c *Client) UndrainNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUndrainNodeRequest(c.Server, name)
@@ -3905,6 +4147,8 @@ func (c *Client) UndrainNode(ctx context.Context, name InName, reqEditors ...Req
 }
 
 // GetNodeDrain What keeps a node from being empty, and until when
+//
+// The deployments that are left, and what happens to them at the deadline.
 //
 // Corresponds with GET /api/v1/nodes/{name}/drain (the `GetNodeDrain` operationId).
 func (c *Client) GetNodeDrain(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3958,6 +4202,8 @@ func (c *Client) DrainNode(ctx context.Context, name InName, body DrainNodeJSONR
 }
 
 // EnableNode Let a node take deployments again
+//
+// The control plane connects again and the node takes deployments from then on.
 //
 // Corresponds with POST /api/v1/nodes/{name}/enable (the `EnableNode` operationId).
 func (c *Client) EnableNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4025,6 +4271,8 @@ func (c *Client) GetNodeMetrics(ctx context.Context, name InName, params *GetNod
 
 // ListProvisions Attempts to make a machine a node over SSH, newest first
 //
+// One page. An attempt keeps its steps and what each of them said.
+//
 // Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
 func (c *Client) ListProvisions(ctx context.Context, name InName, params *ListProvisionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListProvisionsRequest(c.Server, name, params)
@@ -4077,6 +4325,8 @@ func (c *Client) ProvisionNode(ctx context.Context, name InName, body ProvisionN
 }
 
 // GetProvision One attempt with its steps
+//
+// Each step with its state, its time and what the machine answered.
 //
 // Corresponds with GET /api/v1/nodes/{name}/provisions/{number} (the `GetProvision` operationId).
 func (c *Client) GetProvision(ctx context.Context, name InName, number InNumber, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4165,6 +4415,8 @@ func (c *Client) RejectNode(ctx context.Context, name InName, body RejectNodeJSO
 
 // ForgetNodeSSH Forget the password or the private key of a node's machine
 //
+// The sealed credentials are deleted; later attempts need new ones.
+//
 // Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
 func (c *Client) ForgetNodeSSH(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForgetNodeSSHRequest(c.Server, name)
@@ -4180,6 +4432,8 @@ func (c *Client) ForgetNodeSSH(ctx context.Context, name InName, reqEditors ...R
 
 // RevokeNodeToken Revoke the token and disconnect
 //
+// The node stays in the list and takes part in nothing until it gets a new token.
+//
 // Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
 func (c *Client) RevokeNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRevokeNodeTokenRequest(c.Server, name)
@@ -4194,6 +4448,8 @@ func (c *Client) RevokeNodeToken(ctx context.Context, name InName, reqEditors ..
 }
 
 // RotateNodeToken Make a new token; the old one is refused at once
+//
+// The token is shown once. A node that is offline shows that the revocation is pending.
 //
 // Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 func (c *Client) RotateNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4244,6 +4500,8 @@ func (c *Client) AdoptDeployment(ctx context.Context, name InName, id InId, reqE
 
 // PurgeDeployment Have a node remove a deployment that the database does not know
 //
+// The agent removes everything of it. What could not be removed is listed in the node's events.
+//
 // Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
 func (c *Client) PurgeDeployment(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPurgeDeploymentRequest(c.Server, name, id)
@@ -4276,6 +4534,8 @@ func (c *Client) UpgradeNode(ctx context.Context, name InName, reqEditors ...Req
 
 // ListPlugins All plugins the caller may see
 //
+// One page by name, each with its image and the component it implements.
+//
 // Corresponds with GET /api/v1/plugins (the `ListPlugins` operationId).
 func (c *Client) ListPlugins(ctx context.Context, params *ListPluginsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListPluginsRequest(c.Server, params)
@@ -4307,6 +4567,8 @@ func (c *Client) DeletePlugin(ctx context.Context, name InName, reqEditors ...Re
 }
 
 // GetPlugin One of the plugins
+//
+// Its image, its digest and the component's parameters and secrets.
 //
 // Corresponds with GET /api/v1/plugins/{name} (the `GetPlugin` operationId).
 func (c *Client) GetPlugin(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4361,6 +4623,8 @@ func (c *Client) PutPlugin(ctx context.Context, name InName, body PutPluginJSONR
 
 // ListProjects All projects the caller may see
 //
+// One page by name. Those the caller may not read are left out.
+//
 // Corresponds with GET /api/v1/projects (the `ListProjects` operationId).
 func (c *Client) ListProjects(ctx context.Context, params *ListProjectsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListProjectsRequest(c.Server, params)
@@ -4392,6 +4656,8 @@ func (c *Client) DeleteProject(ctx context.Context, name InName, reqEditors ...R
 }
 
 // GetProject One of the projects
+//
+// Its settings and limits, and the number of its current pipeline version.
 //
 // Corresponds with GET /api/v1/projects/{name} (the `GetProject` operationId).
 func (c *Client) GetProject(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4444,7 +4710,81 @@ func (c *Client) PutProject(ctx context.Context, name InName, body PutProjectJSO
 	return c.Client.Do(req)
 }
 
+// DeleteDraft Discard the caller's own draft of the pipeline
+//
+// With If-Match only that revision. That there is none is no error.
+//
+// Corresponds with DELETE /api/v1/projects/{name}/draft (the `DeleteDraft` operationId).
+func (c *Client) DeleteDraft(ctx context.Context, name InName, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDraftRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDraft The caller's own draft of the pipeline
+//
+// Drafts are apart from published versions, and only for who may publish. Without a draft, `revision` is 0 and `content` is absent.
+//
+// Corresponds with GET /api/v1/projects/{name}/draft (the `GetDraft` operationId).
+func (c *Client) GetDraft(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDraftRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDraftWithBody Save the caller's own draft of the pipeline
+//
+// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+func (c *Client) PutDraftWithBody(ctx context.Context, name InName, params *PutDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDraftRequestWithBody(c.Server, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDraft Save the caller's own draft of the pipeline
+//
+// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+func (c *Client) PutDraft(ctx context.Context, name InName, params *PutDraftParams, body PutDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDraftRequest(c.Server, name, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetPipeline The current pipeline version
+//
+// The steps as they were saved last, with version and note.
 //
 // Corresponds with GET /api/v1/projects/{name}/pipeline (the `GetPipeline` operationId).
 func (c *Client) GetPipeline(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4499,6 +4839,8 @@ func (c *Client) PutPipeline(ctx context.Context, name InName, body PutPipelineJ
 
 // ValidatePipelineWithBody Validate a pipeline without saving it
 //
+// Finds everything that saving would refuse, step by step and field by field.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/projects/{name}/pipeline/validate (the `ValidatePipeline` operationId).
@@ -4515,6 +4857,8 @@ func (c *Client) ValidatePipelineWithBody(ctx context.Context, name InName, cont
 }
 
 // ValidatePipeline Validate a pipeline without saving it
+//
+// Finds everything that saving would refuse, step by step and field by field.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4533,6 +4877,8 @@ func (c *Client) ValidatePipeline(ctx context.Context, name InName, body Validat
 
 // ListPipelineVersions All versions, newest first
 //
+// One page. A version never changes; each says who saved it, when, why, and who runs it.
+//
 // Corresponds with GET /api/v1/projects/{name}/pipeline/versions (the `ListPipelineVersions` operationId).
 func (c *Client) ListPipelineVersions(ctx context.Context, name InName, params *ListPipelineVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListPipelineVersionsRequest(c.Server, name, params)
@@ -4547,6 +4893,8 @@ func (c *Client) ListPipelineVersions(ctx context.Context, name InName, params *
 }
 
 // GetPipelineVersion One version, as it was saved
+//
+// The steps with the images and limits that the version carries.
 //
 // Corresponds with GET /api/v1/projects/{name}/pipeline/versions/{version} (the `GetPipelineVersion` operationId).
 func (c *Client) GetPipelineVersion(ctx context.Context, name InName, version int, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4687,6 +5035,8 @@ func (c *Client) ListQueue(ctx context.Context, params *ListQueueParams, reqEdit
 
 // ListRegistries All registries the caller may see
 //
+// One page by name. Passwords are never part of an answer.
+//
 // Corresponds with GET /api/v1/registries (the `ListRegistries` operationId).
 func (c *Client) ListRegistries(ctx context.Context, params *ListRegistriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListRegistriesRequest(c.Server, params)
@@ -4718,6 +5068,8 @@ func (c *Client) DeleteRegistry(ctx context.Context, name InName, reqEditors ...
 }
 
 // GetRegistry One of the registries
+//
+// Whether it has a password is told, the password never.
 //
 // Corresponds with GET /api/v1/registries/{name} (the `GetRegistry` operationId).
 func (c *Client) GetRegistry(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4772,6 +5124,8 @@ func (c *Client) PutRegistry(ctx context.Context, name InName, body PutRegistryJ
 
 // ListServices All services the caller may see
 //
+// One page by name, each with its image and its rule for tags.
+//
 // Corresponds with GET /api/v1/services (the `ListServices` operationId).
 func (c *Client) ListServices(ctx context.Context, params *ListServicesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListServicesRequest(c.Server, params)
@@ -4803,6 +5157,8 @@ func (c *Client) DeleteService(ctx context.Context, name InName, reqEditors ...R
 }
 
 // GetService One of the services
+//
+// Its image, its registry, and which tags may be chosen.
 //
 // Corresponds with GET /api/v1/services/{name} (the `GetService` operationId).
 func (c *Client) GetService(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4874,6 +5230,8 @@ func (c *Client) ListServiceTags(ctx context.Context, name InName, params *ListS
 
 // ListSessions The own signed-in browsers, the last used first
 //
+// Each with its device, address and last use; the one that asks is marked.
+//
 // Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
 func (c *Client) ListSessions(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSessionsRequest(c.Server)
@@ -4927,6 +5285,8 @@ func (c *Client) CreateSession(ctx context.Context, body CreateSessionJSONReques
 
 // DeleteCurrentSession Sign out
 //
+// Ends the session of the cookie and clears the cookie.
+//
 // Corresponds with DELETE /api/v1/sessions/current (the `DeleteCurrentSession` operationId).
 func (c *Client) DeleteCurrentSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteCurrentSessionRequest(c.Server)
@@ -4941,6 +5301,8 @@ func (c *Client) DeleteCurrentSession(ctx context.Context, reqEditors ...Request
 }
 
 // DeleteSession End an own session
+//
+// Its requests are refused from then on and its streams end within seconds. A session of somebody else answers 404.
 //
 // Corresponds with DELETE /api/v1/sessions/{id} (the `DeleteSession` operationId).
 func (c *Client) DeleteSession(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4995,6 +5357,8 @@ func (c *Client) ReadSSHHostKey(ctx context.Context, body ReadSSHHostKeyJSONRequ
 
 // ListTeams All teams the caller may see
 //
+// One page by name, each with members and grants. Who is no admin sees their own teams.
+//
 // Corresponds with GET /api/v1/teams (the `ListTeams` operationId).
 func (c *Client) ListTeams(ctx context.Context, params *ListTeamsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTeamsRequest(c.Server, params)
@@ -5026,6 +5390,8 @@ func (c *Client) DeleteTeam(ctx context.Context, name InName, reqEditors ...Requ
 }
 
 // GetTeam One of the teams
+//
+// Its members and its grants on projects and environments.
 //
 // Corresponds with GET /api/v1/teams/{name} (the `GetTeam` operationId).
 func (c *Client) GetTeam(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5080,6 +5446,8 @@ func (c *Client) PutTeam(ctx context.Context, name InName, body PutTeamJSONReque
 
 // ListTokens The own API tokens
 //
+// Names, scopes, prefixes, expiry and last use; never a token itself.
+//
 // Corresponds with GET /api/v1/tokens (the `ListTokens` operationId).
 func (c *Client) ListTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTokensRequest(c.Server)
@@ -5133,6 +5501,8 @@ func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBod
 
 // DeleteToken Revoke an own API token
 //
+// Requests with it are refused from then on. A token of somebody else answers 404.
+//
 // Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 func (c *Client) DeleteToken(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteTokenRequest(c.Server, id)
@@ -5147,6 +5517,8 @@ func (c *Client) DeleteToken(ctx context.Context, id InId, reqEditors ...Request
 }
 
 // ListUsers All users the caller may see
+//
+// One page by name. Passwords are never part of an answer.
 //
 // Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5179,6 +5551,8 @@ func (c *Client) DeleteUser(ctx context.Context, name InName, reqEditors ...Requ
 }
 
 // GetUser One of the users
+//
+// The role, the teams and whether the user is active.
 //
 // Corresponds with GET /api/v1/users/{name} (the `GetUser` operationId).
 func (c *Client) GetUser(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5232,6 +5606,8 @@ func (c *Client) PutUser(ctx context.Context, name InName, body PutUserJSONReque
 }
 
 // GetVersion The control plane's build
+//
+// The release that control plane and agents must share.
 //
 // Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 func (c *Client) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6513,6 +6889,45 @@ func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Re
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Environment != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "environment", *params.Environment, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Project != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "project", *params.Project, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -8307,6 +8722,151 @@ func NewPutProjectRequestWithBody(server string, name InName, contentType string
 	return req, nil
 }
 
+// NewDeleteDraftRequest constructs an http.Request for the DeleteDraft method
+func NewDeleteDraftRequest(server string, name InName, params *DeleteDraftParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/draft", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetDraftRequest constructs an http.Request for the GetDraft method
+func NewGetDraftRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/draft", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutDraftRequest calls the generic PutDraft builder with application/json body
+func NewPutDraftRequest(server string, name InName, params *PutDraftParams, body PutDraftJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutDraftRequestWithBody(server, name, params, "application/json", bodyReader)
+}
+
+// NewPutDraftRequestWithBody constructs an http.Request for the PutDraft method, with any body, and a specified content type
+func NewPutDraftRequestWithBody(server string, name InName, params *PutDraftParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/draft", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetPipelineRequest constructs an http.Request for the GetPipeline method
 func NewGetPipelineRequest(server string, name InName) (*http.Request, error) {
 	var err error
@@ -10080,6 +10640,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListDeploymentsWithResponse Deployments the caller may see, newest first
 	//
+	// One page, filtered; removed ones only when asked for.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/deployments (the `ListDeployments` operationId).
@@ -10114,6 +10676,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetDeploymentWithResponse One deployment
 	//
+	// Its state, versions, addresses, services with their health, and its node.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
@@ -10132,12 +10696,16 @@ type ClientWithResponsesInterface interface {
 
 	// ForgetDeploymentWithResponse Give up on a stuck deployment; what was left is recorded
 	//
+	// The row becomes removed although its node never said so, and the audit names who decided it.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ForgetDeploymentResponse, error)
 
 	// GetDeploymentMetricsWithResponse What the services of a deployment used over time
+	//
+	// Curves of CPU, memory, network and disk, one for each service.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10146,6 +10714,8 @@ type ClientWithResponsesInterface interface {
 
 	// RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
 	//
+	// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
@@ -10153,12 +10723,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListRunsWithResponse Every run, newest first
 	//
+	// Each with its pipeline version, its result and its times.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs (the `ListRuns` operationId).
 	ListRunsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListRunsResponse, error)
 
 	// GetRunWithResponse One run with its steps
+	//
+	// Every step with its state, its times and the reason if it failed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10185,6 +10759,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListStepLogWithResponse Log lines of a step, oldest first
 	//
+	// One page of masked lines; the cursor goes on where the page ended.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
@@ -10201,6 +10777,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListEnvironmentsWithResponse All environments the caller may see
 	//
+	// One page by name, each with its domain and cleanup rule.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/environments (the `ListEnvironments` operationId).
@@ -10216,6 +10794,8 @@ type ClientWithResponsesInterface interface {
 	DeleteEnvironmentWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteEnvironmentResponse, error)
 
 	// GetEnvironmentWithResponse One of the environments
+	//
+	// Its domain, its cleanup rule and whether it is restricted.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10242,7 +10822,7 @@ type ClientWithResponsesInterface interface {
 
 	// StreamEventsWithResponse Live changes of every deployment the caller may see
 	//
-	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew.
+	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10259,6 +10839,8 @@ type ClientWithResponsesInterface interface {
 	StreamNodesWithResponse(ctx context.Context, params *StreamNodesParams, reqEditors ...RequestEditorFn) (*StreamNodesResponse, error)
 
 	// ListForgottenNodesWithResponse Nodes that were removed by force, with what was left on them
+	//
+	// One page, the latest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10285,6 +10867,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetMeWithResponse Who is signed in, and what they may do
 	//
+	// The user, their role, and what the UI may offer them.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
@@ -10309,6 +10893,8 @@ type ClientWithResponsesInterface interface {
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
 
 	// ListNodesWithResponse All nodes
+	//
+	// One page by name, each with its state and what it has and has promised.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10343,6 +10929,8 @@ type ClientWithResponsesInterface interface {
 	DeleteNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteNodeResponse, error)
 
 	// GetNodeWithResponse One node
+	//
+	// Its state, identity, inventory and what the last connection said.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10398,12 +10986,16 @@ type ClientWithResponsesInterface interface {
 
 	// UndrainNodeWithResponse Let a drained or draining node take deployments again
 	//
+	// Ends the drain. Deployments that are already gone stay gone.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
 	UndrainNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*UndrainNodeResponse, error)
 
 	// GetNodeDrainWithResponse What keeps a node from being empty, and until when
+	//
+	// The deployments that are left, and what happens to them at the deadline.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10429,6 +11021,8 @@ type ClientWithResponsesInterface interface {
 	DrainNodeWithResponse(ctx context.Context, name InName, body DrainNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*DrainNodeResponse, error)
 
 	// EnableNodeWithResponse Let a node take deployments again
+	//
+	// The control plane connects again and the node takes deployments from then on.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10464,6 +11058,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListProvisionsWithResponse Attempts to make a machine a node over SSH, newest first
 	//
+	// One page. An attempt keeps its steps and what each of them said.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
@@ -10488,6 +11084,8 @@ type ClientWithResponsesInterface interface {
 	ProvisionNodeWithResponse(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error)
 
 	// GetProvisionWithResponse One attempt with its steps
+	//
+	// Each step with its state, its time and what the machine answered.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10532,6 +11130,8 @@ type ClientWithResponsesInterface interface {
 
 	// ForgetNodeSSHWithResponse Forget the password or the private key of a node's machine
 	//
+	// The sealed credentials are deleted; later attempts need new ones.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
@@ -10539,12 +11139,16 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeNodeTokenWithResponse Revoke the token and disconnect
 	//
+	// The node stays in the list and takes part in nothing until it gets a new token.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
 	RevokeNodeTokenWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RevokeNodeTokenResponse, error)
 
 	// RotateNodeTokenWithResponse Make a new token; the old one is refused at once
+	//
+	// The token is shown once. A node that is offline shows that the revocation is pending.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10571,6 +11175,8 @@ type ClientWithResponsesInterface interface {
 
 	// PurgeDeploymentWithResponse Have a node remove a deployment that the database does not know
 	//
+	// The agent removes everything of it. What could not be removed is listed in the node's events.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
@@ -10587,6 +11193,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListPluginsWithResponse All plugins the caller may see
 	//
+	// One page by name, each with its image and the component it implements.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/plugins (the `ListPlugins` operationId).
@@ -10602,6 +11210,8 @@ type ClientWithResponsesInterface interface {
 	DeletePluginWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeletePluginResponse, error)
 
 	// GetPluginWithResponse One of the plugins
+	//
+	// Its image, its digest and the component's parameters and secrets.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10628,6 +11238,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListProjectsWithResponse All projects the caller may see
 	//
+	// One page by name. Those the caller may not read are left out.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/projects (the `ListProjects` operationId).
@@ -10643,6 +11255,8 @@ type ClientWithResponsesInterface interface {
 	DeleteProjectWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteProjectResponse, error)
 
 	// GetProjectWithResponse One of the projects
+	//
+	// Its settings and limits, and the number of its current pipeline version.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10667,7 +11281,45 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name} (the `PutProject` operationId).
 	PutProjectWithResponse(ctx context.Context, name InName, body PutProjectJSONRequestBody, reqEditors ...RequestEditorFn) (*PutProjectResponse, error)
 
+	// DeleteDraftWithResponse Discard the caller's own draft of the pipeline
+	//
+	// With If-Match only that revision. That there is none is no error.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/projects/{name}/draft (the `DeleteDraft` operationId).
+	DeleteDraftWithResponse(ctx context.Context, name InName, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*DeleteDraftResponse, error)
+
+	// GetDraftWithResponse The caller's own draft of the pipeline
+	//
+	// Drafts are apart from published versions, and only for who may publish. Without a draft, `revision` is 0 and `content` is absent.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/projects/{name}/draft (the `GetDraft` operationId).
+	GetDraftWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetDraftResponse, error)
+
+	// PutDraftWithBodyWithResponse Save the caller's own draft of the pipeline
+	//
+	// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+	PutDraftWithBodyWithResponse(ctx context.Context, name InName, params *PutDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDraftResponse, error)
+
+	// PutDraftWithResponse Save the caller's own draft of the pipeline
+	//
+	// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+	PutDraftWithResponse(ctx context.Context, name InName, params *PutDraftParams, body PutDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDraftResponse, error)
+
 	// GetPipelineWithResponse The current pipeline version
+	//
+	// The steps as they were saved last, with version and note.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10694,12 +11346,16 @@ type ClientWithResponsesInterface interface {
 
 	// ValidatePipelineWithBodyWithResponse Validate a pipeline without saving it
 	//
+	// Finds everything that saving would refuse, step by step and field by field.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/projects/{name}/pipeline/validate (the `ValidatePipeline` operationId).
 	ValidatePipelineWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidatePipelineResponse, error)
 
 	// ValidatePipelineWithResponse Validate a pipeline without saving it
+	//
+	// Finds everything that saving would refuse, step by step and field by field.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10708,12 +11364,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListPipelineVersionsWithResponse All versions, newest first
 	//
+	// One page. A version never changes; each says who saved it, when, why, and who runs it.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/projects/{name}/pipeline/versions (the `ListPipelineVersions` operationId).
 	ListPipelineVersionsWithResponse(ctx context.Context, name InName, params *ListPipelineVersionsParams, reqEditors ...RequestEditorFn) (*ListPipelineVersionsResponse, error)
 
 	// GetPipelineVersionWithResponse One version, as it was saved
+	//
+	// The steps with the images and limits that the version carries.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10786,6 +11446,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListRegistriesWithResponse All registries the caller may see
 	//
+	// One page by name. Passwords are never part of an answer.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/registries (the `ListRegistries` operationId).
@@ -10801,6 +11463,8 @@ type ClientWithResponsesInterface interface {
 	DeleteRegistryWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteRegistryResponse, error)
 
 	// GetRegistryWithResponse One of the registries
+	//
+	// Whether it has a password is told, the password never.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10827,6 +11491,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListServicesWithResponse All services the caller may see
 	//
+	// One page by name, each with its image and its rule for tags.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/services (the `ListServices` operationId).
@@ -10842,6 +11508,8 @@ type ClientWithResponsesInterface interface {
 	DeleteServiceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteServiceResponse, error)
 
 	// GetServiceWithResponse One of the services
+	//
+	// Its image, its registry, and which tags may be chosen.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10877,6 +11545,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListSessionsWithResponse The own signed-in browsers, the last used first
 	//
+	// Each with its device, address and last use; the one that asks is marked.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
@@ -10902,12 +11572,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteCurrentSessionWithResponse Sign out
 	//
+	// Ends the session of the cookie and clears the cookie.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/sessions/current (the `DeleteCurrentSession` operationId).
 	DeleteCurrentSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DeleteCurrentSessionResponse, error)
 
 	// DeleteSessionWithResponse End an own session
+	//
+	// Its requests are refused from then on and its streams end within seconds. A session of somebody else answers 404.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10934,6 +11608,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListTeamsWithResponse All teams the caller may see
 	//
+	// One page by name, each with members and grants. Who is no admin sees their own teams.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/teams (the `ListTeams` operationId).
@@ -10949,6 +11625,8 @@ type ClientWithResponsesInterface interface {
 	DeleteTeamWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteTeamResponse, error)
 
 	// GetTeamWithResponse One of the teams
+	//
+	// Its members and its grants on projects and environments.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10975,6 +11653,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListTokensWithResponse The own API tokens
 	//
+	// Names, scopes, prefixes, expiry and last use; never a token itself.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/tokens (the `ListTokens` operationId).
@@ -11000,12 +11680,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteTokenWithResponse Revoke an own API token
 	//
+	// Requests with it are refused from then on. A token of somebody else answers 404.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
 	DeleteTokenWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteTokenResponse, error)
 
 	// ListUsersWithResponse All users the caller may see
+	//
+	// One page by name. Passwords are never part of an answer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11022,6 +11706,8 @@ type ClientWithResponsesInterface interface {
 	DeleteUserWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteUserResponse, error)
 
 	// GetUserWithResponse One of the users
+	//
+	// The role, the teams and whether the user is active.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11048,10 +11734,18 @@ type ClientWithResponsesInterface interface {
 
 	// GetVersionWithResponse The control plane's build
 	//
+	// The release that control plane and agents must share.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 	GetVersionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVersionResponse, error)
+}
+
+// ListAuditResponseDefaultHeaders the declared response headers of an HTTP default response for ListAudit
+type ListAuditResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
 }
 
 type ListAuditResponse struct {
@@ -11061,6 +11755,8 @@ type ListAuditResponse struct {
 	JSON200 *AuditList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListAuditResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11107,6 +11803,12 @@ type ExportAuditResponse200Headers struct {
 	ContentDisposition *string
 }
 
+// ExportAuditResponseDefaultHeaders the declared response headers of an HTTP default response for ExportAudit
+type ExportAuditResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ExportAuditResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11114,6 +11816,8 @@ type ExportAuditResponse struct {
 	ApplicationproblemJSONDefault *Problem
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ExportAuditResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ExportAuditResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -11150,6 +11854,12 @@ func (r ExportAuditResponse) ContentType() string {
 	return ""
 }
 
+// VerifyAuditResponseDefaultHeaders the declared response headers of an HTTP default response for VerifyAudit
+type VerifyAuditResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type VerifyAuditResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11157,6 +11867,8 @@ type VerifyAuditResponse struct {
 	JSON200 *AuditVerification
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *VerifyAuditResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11198,6 +11910,12 @@ func (r VerifyAuditResponse) ContentType() string {
 	return ""
 }
 
+// ListDeploymentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListDeployments
+type ListDeploymentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListDeploymentsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11205,6 +11923,8 @@ type ListDeploymentsResponse struct {
 	JSON200 *DeploymentList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListDeploymentsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11251,6 +11971,12 @@ type CreateDeploymentResponse201Headers struct {
 	Location *string
 }
 
+// CreateDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for CreateDeployment
+type CreateDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type CreateDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11260,6 +11986,8 @@ type CreateDeploymentResponse struct {
 	ApplicationproblemJSONDefault *Problem
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *CreateDeploymentResponse201Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateDeploymentResponseDefaultHeaders
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -11301,6 +12029,12 @@ func (r CreateDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// DeleteDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteDeployment
+type DeleteDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11308,6 +12042,8 @@ type DeleteDeploymentResponse struct {
 	JSON202 *Deployment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteDeploymentResponseDefaultHeaders
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
@@ -11349,6 +12085,12 @@ func (r DeleteDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// GetDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for GetDeployment
+type GetDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11356,6 +12098,8 @@ type GetDeploymentResponse struct {
 	JSON200 *Deployment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDeploymentResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11397,11 +12141,19 @@ func (r GetDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// StreamDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for StreamDeployment
+type StreamDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type StreamDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamDeploymentResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -11438,6 +12190,12 @@ func (r StreamDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// ForgetDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for ForgetDeployment
+type ForgetDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ForgetDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11445,6 +12203,8 @@ type ForgetDeploymentResponse struct {
 	JSON200 *Deployment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ForgetDeploymentResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11486,6 +12246,12 @@ func (r ForgetDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// GetDeploymentMetricsResponseDefaultHeaders the declared response headers of an HTTP default response for GetDeploymentMetrics
+type GetDeploymentMetricsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetDeploymentMetricsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11493,6 +12259,8 @@ type GetDeploymentMetricsResponse struct {
 	JSON200 *Metrics
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDeploymentMetricsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11534,6 +12302,12 @@ func (r GetDeploymentMetricsResponse) ContentType() string {
 	return ""
 }
 
+// RetryDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for RetryDeployment
+type RetryDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type RetryDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11541,6 +12315,8 @@ type RetryDeploymentResponse struct {
 	JSON202 *Deployment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RetryDeploymentResponseDefaultHeaders
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
@@ -11582,6 +12358,12 @@ func (r RetryDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// ListRunsResponseDefaultHeaders the declared response headers of an HTTP default response for ListRuns
+type ListRunsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListRunsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11589,6 +12371,8 @@ type ListRunsResponse struct {
 	JSON200 *RunList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListRunsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11630,6 +12414,12 @@ func (r ListRunsResponse) ContentType() string {
 	return ""
 }
 
+// GetRunResponseDefaultHeaders the declared response headers of an HTTP default response for GetRun
+type GetRunResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetRunResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11637,6 +12427,8 @@ type GetRunResponse struct {
 	JSON200 *Run
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetRunResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11678,6 +12470,12 @@ func (r GetRunResponse) ContentType() string {
 	return ""
 }
 
+// AnswerStepResponseDefaultHeaders the declared response headers of an HTTP default response for AnswerStep
+type AnswerStepResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type AnswerStepResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11685,6 +12483,8 @@ type AnswerStepResponse struct {
 	JSON200 *Deployment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AnswerStepResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11726,6 +12526,12 @@ func (r AnswerStepResponse) ContentType() string {
 	return ""
 }
 
+// ListStepLogResponseDefaultHeaders the declared response headers of an HTTP default response for ListStepLog
+type ListStepLogResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListStepLogResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11733,6 +12539,8 @@ type ListStepLogResponse struct {
 	JSON200 *LogLineList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListStepLogResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11774,11 +12582,19 @@ func (r ListStepLogResponse) ContentType() string {
 	return ""
 }
 
+// StreamServiceLogsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamServiceLogs
+type StreamServiceLogsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type StreamServiceLogsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamServiceLogsResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -11815,6 +12631,12 @@ func (r StreamServiceLogsResponse) ContentType() string {
 	return ""
 }
 
+// ListEnvironmentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListEnvironments
+type ListEnvironmentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListEnvironmentsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11822,6 +12644,8 @@ type ListEnvironmentsResponse struct {
 	JSON200 *EnvironmentList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListEnvironmentsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11863,11 +12687,19 @@ func (r ListEnvironmentsResponse) ContentType() string {
 	return ""
 }
 
+// DeleteEnvironmentResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteEnvironment
+type DeleteEnvironmentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteEnvironmentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteEnvironmentResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -11904,6 +12736,12 @@ func (r DeleteEnvironmentResponse) ContentType() string {
 	return ""
 }
 
+// GetEnvironmentResponseDefaultHeaders the declared response headers of an HTTP default response for GetEnvironment
+type GetEnvironmentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetEnvironmentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11911,6 +12749,8 @@ type GetEnvironmentResponse struct {
 	JSON200 *Environment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetEnvironmentResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -11952,6 +12792,12 @@ func (r GetEnvironmentResponse) ContentType() string {
 	return ""
 }
 
+// PutEnvironmentResponseDefaultHeaders the declared response headers of an HTTP default response for PutEnvironment
+type PutEnvironmentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutEnvironmentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -11959,6 +12805,8 @@ type PutEnvironmentResponse struct {
 	JSON200 *EnvironmentSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutEnvironmentResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12000,11 +12848,19 @@ func (r PutEnvironmentResponse) ContentType() string {
 	return ""
 }
 
+// StreamEventsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamEvents
+type StreamEventsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type StreamEventsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamEventsResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -12041,11 +12897,19 @@ func (r StreamEventsResponse) ContentType() string {
 	return ""
 }
 
+// StreamNodesResponseDefaultHeaders the declared response headers of an HTTP default response for StreamNodes
+type StreamNodesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type StreamNodesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamNodesResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -12082,6 +12946,12 @@ func (r StreamNodesResponse) ContentType() string {
 	return ""
 }
 
+// ListForgottenNodesResponseDefaultHeaders the declared response headers of an HTTP default response for ListForgottenNodes
+type ListForgottenNodesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListForgottenNodesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12089,6 +12959,8 @@ type ListForgottenNodesResponse struct {
 	JSON200 *ForgottenNodeList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListForgottenNodesResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12130,6 +13002,12 @@ func (r ListForgottenNodesResponse) ContentType() string {
 	return ""
 }
 
+// ListKeysResponseDefaultHeaders the declared response headers of an HTTP default response for ListKeys
+type ListKeysResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListKeysResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12137,6 +13015,8 @@ type ListKeysResponse struct {
 	JSON200 *KeyList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListKeysResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12178,6 +13058,12 @@ func (r ListKeysResponse) ContentType() string {
 	return ""
 }
 
+// RotateKeysResponseDefaultHeaders the declared response headers of an HTTP default response for RotateKeys
+type RotateKeysResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type RotateKeysResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12185,6 +13071,8 @@ type RotateKeysResponse struct {
 	JSON200 *KeyRotation
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RotateKeysResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12226,6 +13114,12 @@ func (r RotateKeysResponse) ContentType() string {
 	return ""
 }
 
+// GetMeResponseDefaultHeaders the declared response headers of an HTTP default response for GetMe
+type GetMeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetMeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12233,6 +13127,8 @@ type GetMeResponse struct {
 	JSON200 *Me
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetMeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12274,11 +13170,19 @@ func (r GetMeResponse) ContentType() string {
 	return ""
 }
 
+// ChangePasswordResponseDefaultHeaders the declared response headers of an HTTP default response for ChangePassword
+type ChangePasswordResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ChangePasswordResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ChangePasswordResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -12315,6 +13219,12 @@ func (r ChangePasswordResponse) ContentType() string {
 	return ""
 }
 
+// ListNodesResponseDefaultHeaders the declared response headers of an HTTP default response for ListNodes
+type ListNodesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListNodesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12322,6 +13232,8 @@ type ListNodesResponse struct {
 	JSON200 *NodeList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListNodesResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12363,6 +13275,12 @@ func (r ListNodesResponse) ContentType() string {
 	return ""
 }
 
+// CreateNodeResponseDefaultHeaders the declared response headers of an HTTP default response for CreateNode
+type CreateNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type CreateNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12370,6 +13288,8 @@ type CreateNodeResponse struct {
 	JSON201 *NodeEnrolment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateNodeResponseDefaultHeaders
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -12411,11 +13331,19 @@ func (r CreateNodeResponse) ContentType() string {
 	return ""
 }
 
+// DeleteNodeResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteNode
+type DeleteNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteNodeResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -12452,6 +13380,12 @@ func (r DeleteNodeResponse) ContentType() string {
 	return ""
 }
 
+// GetNodeResponseDefaultHeaders the declared response headers of an HTTP default response for GetNode
+type GetNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12459,6 +13393,8 @@ type GetNodeResponse struct {
 	JSON200 *Node
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12500,6 +13436,12 @@ func (r GetNodeResponse) ContentType() string {
 	return ""
 }
 
+// PutNodeResponseDefaultHeaders the declared response headers of an HTTP default response for PutNode
+type PutNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12507,6 +13449,8 @@ type PutNodeResponse struct {
 	JSON200 *NodeSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12548,6 +13492,12 @@ func (r PutNodeResponse) ContentType() string {
 	return ""
 }
 
+// ApproveNodeResponseDefaultHeaders the declared response headers of an HTTP default response for ApproveNode
+type ApproveNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ApproveNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12555,6 +13505,8 @@ type ApproveNodeResponse struct {
 	JSON200 *Node
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ApproveNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12596,6 +13548,12 @@ func (r ApproveNodeResponse) ContentType() string {
 	return ""
 }
 
+// DisableNodeResponseDefaultHeaders the declared response headers of an HTTP default response for DisableNode
+type DisableNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DisableNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12603,6 +13561,8 @@ type DisableNodeResponse struct {
 	JSON200 *Node
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DisableNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12644,6 +13604,12 @@ func (r DisableNodeResponse) ContentType() string {
 	return ""
 }
 
+// UndrainNodeResponseDefaultHeaders the declared response headers of an HTTP default response for UndrainNode
+type UndrainNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type UndrainNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12651,6 +13617,8 @@ type UndrainNodeResponse struct {
 	JSON200 *Node
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *UndrainNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12692,6 +13660,12 @@ func (r UndrainNodeResponse) ContentType() string {
 	return ""
 }
 
+// GetNodeDrainResponseDefaultHeaders the declared response headers of an HTTP default response for GetNodeDrain
+type GetNodeDrainResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetNodeDrainResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12699,6 +13673,8 @@ type GetNodeDrainResponse struct {
 	JSON200 *NodeDrain
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetNodeDrainResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12740,6 +13716,12 @@ func (r GetNodeDrainResponse) ContentType() string {
 	return ""
 }
 
+// DrainNodeResponseDefaultHeaders the declared response headers of an HTTP default response for DrainNode
+type DrainNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DrainNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12747,6 +13729,8 @@ type DrainNodeResponse struct {
 	JSON200 *NodeDrain
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DrainNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12788,6 +13772,12 @@ func (r DrainNodeResponse) ContentType() string {
 	return ""
 }
 
+// EnableNodeResponseDefaultHeaders the declared response headers of an HTTP default response for EnableNode
+type EnableNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type EnableNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12795,6 +13785,8 @@ type EnableNodeResponse struct {
 	JSON200 *Node
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EnableNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12836,6 +13828,12 @@ func (r EnableNodeResponse) ContentType() string {
 	return ""
 }
 
+// ListNodeEventsResponseDefaultHeaders the declared response headers of an HTTP default response for ListNodeEvents
+type ListNodeEventsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListNodeEventsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12843,6 +13841,8 @@ type ListNodeEventsResponse struct {
 	JSON200 *NodeEventList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListNodeEventsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12884,6 +13884,12 @@ func (r ListNodeEventsResponse) ContentType() string {
 	return ""
 }
 
+// ForgetNodeResponseDefaultHeaders the declared response headers of an HTTP default response for ForgetNode
+type ForgetNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ForgetNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12891,6 +13897,8 @@ type ForgetNodeResponse struct {
 	JSON200 *ForgottenNode
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ForgetNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12932,6 +13940,12 @@ func (r ForgetNodeResponse) ContentType() string {
 	return ""
 }
 
+// GetNodeMetricsResponseDefaultHeaders the declared response headers of an HTTP default response for GetNodeMetrics
+type GetNodeMetricsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetNodeMetricsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12939,6 +13953,8 @@ type GetNodeMetricsResponse struct {
 	JSON200 *Metrics
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetNodeMetricsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -12980,6 +13996,12 @@ func (r GetNodeMetricsResponse) ContentType() string {
 	return ""
 }
 
+// ListProvisionsResponseDefaultHeaders the declared response headers of an HTTP default response for ListProvisions
+type ListProvisionsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListProvisionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -12987,6 +14009,8 @@ type ListProvisionsResponse struct {
 	JSON200 *ProvisionList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListProvisionsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13028,6 +14052,12 @@ func (r ListProvisionsResponse) ContentType() string {
 	return ""
 }
 
+// ProvisionNodeResponseDefaultHeaders the declared response headers of an HTTP default response for ProvisionNode
+type ProvisionNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ProvisionNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13035,6 +14065,8 @@ type ProvisionNodeResponse struct {
 	JSON202 *Provision
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ProvisionNodeResponseDefaultHeaders
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
@@ -13076,6 +14108,12 @@ func (r ProvisionNodeResponse) ContentType() string {
 	return ""
 }
 
+// GetProvisionResponseDefaultHeaders the declared response headers of an HTTP default response for GetProvision
+type GetProvisionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetProvisionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13083,6 +14121,8 @@ type GetProvisionResponse struct {
 	JSON200 *Provision
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetProvisionResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13124,11 +14164,19 @@ func (r GetProvisionResponse) ContentType() string {
 	return ""
 }
 
+// StreamProvisionResponseDefaultHeaders the declared response headers of an HTTP default response for StreamProvision
+type StreamProvisionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type StreamProvisionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamProvisionResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -13165,11 +14213,19 @@ func (r StreamProvisionResponse) ContentType() string {
 	return ""
 }
 
+// RecoverNodeResponseDefaultHeaders the declared response headers of an HTTP default response for RecoverNode
+type RecoverNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type RecoverNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RecoverNodeResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -13206,6 +14262,12 @@ func (r RecoverNodeResponse) ContentType() string {
 	return ""
 }
 
+// RejectNodeResponseDefaultHeaders the declared response headers of an HTTP default response for RejectNode
+type RejectNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type RejectNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13213,6 +14275,8 @@ type RejectNodeResponse struct {
 	JSON200 *Node
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RejectNodeResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13254,11 +14318,19 @@ func (r RejectNodeResponse) ContentType() string {
 	return ""
 }
 
+// ForgetNodeSSHResponseDefaultHeaders the declared response headers of an HTTP default response for ForgetNodeSSH
+type ForgetNodeSSHResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ForgetNodeSSHResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ForgetNodeSSHResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -13295,6 +14367,12 @@ func (r ForgetNodeSSHResponse) ContentType() string {
 	return ""
 }
 
+// RevokeNodeTokenResponseDefaultHeaders the declared response headers of an HTTP default response for RevokeNodeToken
+type RevokeNodeTokenResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type RevokeNodeTokenResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13302,6 +14380,8 @@ type RevokeNodeTokenResponse struct {
 	JSON200 *Node
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RevokeNodeTokenResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13343,6 +14423,12 @@ func (r RevokeNodeTokenResponse) ContentType() string {
 	return ""
 }
 
+// RotateNodeTokenResponseDefaultHeaders the declared response headers of an HTTP default response for RotateNodeToken
+type RotateNodeTokenResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type RotateNodeTokenResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13350,6 +14436,8 @@ type RotateNodeTokenResponse struct {
 	JSON201 *NodeEnrolment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RotateNodeTokenResponseDefaultHeaders
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -13391,6 +14479,12 @@ func (r RotateNodeTokenResponse) ContentType() string {
 	return ""
 }
 
+// ListUnknownDeploymentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListUnknownDeployments
+type ListUnknownDeploymentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListUnknownDeploymentsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13398,6 +14492,8 @@ type ListUnknownDeploymentsResponse struct {
 	JSON200 *UnknownDeploymentList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListUnknownDeploymentsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13439,6 +14535,12 @@ func (r ListUnknownDeploymentsResponse) ContentType() string {
 	return ""
 }
 
+// AdoptDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for AdoptDeployment
+type AdoptDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type AdoptDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13446,6 +14548,8 @@ type AdoptDeploymentResponse struct {
 	JSON200 *Deployment
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *AdoptDeploymentResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13487,11 +14591,19 @@ func (r AdoptDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// PurgeDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for PurgeDeployment
+type PurgeDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PurgeDeploymentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PurgeDeploymentResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -13528,6 +14640,12 @@ func (r PurgeDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// UpgradeNodeResponseDefaultHeaders the declared response headers of an HTTP default response for UpgradeNode
+type UpgradeNodeResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type UpgradeNodeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13535,6 +14653,8 @@ type UpgradeNodeResponse struct {
 	JSON202 *NodeUpgrade
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *UpgradeNodeResponseDefaultHeaders
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
@@ -13576,6 +14696,12 @@ func (r UpgradeNodeResponse) ContentType() string {
 	return ""
 }
 
+// ListPluginsResponseDefaultHeaders the declared response headers of an HTTP default response for ListPlugins
+type ListPluginsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListPluginsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13583,6 +14709,8 @@ type ListPluginsResponse struct {
 	JSON200 *PluginList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListPluginsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13624,11 +14752,19 @@ func (r ListPluginsResponse) ContentType() string {
 	return ""
 }
 
+// DeletePluginResponseDefaultHeaders the declared response headers of an HTTP default response for DeletePlugin
+type DeletePluginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeletePluginResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeletePluginResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -13665,6 +14801,12 @@ func (r DeletePluginResponse) ContentType() string {
 	return ""
 }
 
+// GetPluginResponseDefaultHeaders the declared response headers of an HTTP default response for GetPlugin
+type GetPluginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetPluginResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13672,6 +14814,8 @@ type GetPluginResponse struct {
 	JSON200 *Plugin
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPluginResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13713,6 +14857,12 @@ func (r GetPluginResponse) ContentType() string {
 	return ""
 }
 
+// PutPluginResponseDefaultHeaders the declared response headers of an HTTP default response for PutPlugin
+type PutPluginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutPluginResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13720,6 +14870,8 @@ type PutPluginResponse struct {
 	JSON200 *PluginSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutPluginResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13761,6 +14913,12 @@ func (r PutPluginResponse) ContentType() string {
 	return ""
 }
 
+// ListProjectsResponseDefaultHeaders the declared response headers of an HTTP default response for ListProjects
+type ListProjectsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListProjectsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13768,6 +14926,8 @@ type ListProjectsResponse struct {
 	JSON200 *ProjectList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListProjectsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13809,11 +14969,19 @@ func (r ListProjectsResponse) ContentType() string {
 	return ""
 }
 
+// DeleteProjectResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteProject
+type DeleteProjectResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteProjectResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteProjectResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -13850,6 +15018,12 @@ func (r DeleteProjectResponse) ContentType() string {
 	return ""
 }
 
+// GetProjectResponseDefaultHeaders the declared response headers of an HTTP default response for GetProject
+type GetProjectResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetProjectResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13857,6 +15031,8 @@ type GetProjectResponse struct {
 	JSON200 *Project
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetProjectResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13898,6 +15074,12 @@ func (r GetProjectResponse) ContentType() string {
 	return ""
 }
 
+// PutProjectResponseDefaultHeaders the declared response headers of an HTTP default response for PutProject
+type PutProjectResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutProjectResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13905,6 +15087,8 @@ type PutProjectResponse struct {
 	JSON200 *ProjectSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutProjectResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13946,6 +15130,187 @@ func (r PutProjectResponse) ContentType() string {
 	return ""
 }
 
+// DeleteDraftResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteDraft
+type DeleteDraftResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteDraftResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteDraftResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteDraftResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteDraftResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteDraftResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteDraftResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteDraftResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDraftResponse200Headers the declared response headers of an HTTP 200 response for GetDraft
+type GetDraftResponse200Headers struct {
+	ETag *string
+}
+
+// GetDraftResponseDefaultHeaders the declared response headers of an HTTP default response for GetDraft
+type GetDraftResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetDraftResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Draft
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetDraftResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDraftResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDraftResponse) GetJSON200() *Draft {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDraftResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDraftResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDraftResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDraftResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDraftResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutDraftResponse200Headers the declared response headers of an HTTP 200 response for PutDraft
+type PutDraftResponse200Headers struct {
+	ETag *string
+}
+
+// PutDraftResponseDefaultHeaders the declared response headers of an HTTP default response for PutDraft
+type PutDraftResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutDraftResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Draft
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutDraftResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutDraftResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutDraftResponse) GetJSON200() *Draft {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutDraftResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutDraftResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutDraftResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutDraftResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutDraftResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPipelineResponseDefaultHeaders the declared response headers of an HTTP default response for GetPipeline
+type GetPipelineResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetPipelineResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13953,6 +15318,8 @@ type GetPipelineResponse struct {
 	JSON200 *PipelineVersion
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPipelineResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -13994,6 +15361,12 @@ func (r GetPipelineResponse) ContentType() string {
 	return ""
 }
 
+// PutPipelineResponseDefaultHeaders the declared response headers of an HTTP default response for PutPipeline
+type PutPipelineResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutPipelineResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14001,6 +15374,8 @@ type PutPipelineResponse struct {
 	JSON200 *PipelineSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutPipelineResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14042,6 +15417,12 @@ func (r PutPipelineResponse) ContentType() string {
 	return ""
 }
 
+// ValidatePipelineResponseDefaultHeaders the declared response headers of an HTTP default response for ValidatePipeline
+type ValidatePipelineResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ValidatePipelineResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14049,6 +15430,8 @@ type ValidatePipelineResponse struct {
 	JSON200 *PipelineProblems
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ValidatePipelineResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14090,6 +15473,12 @@ func (r ValidatePipelineResponse) ContentType() string {
 	return ""
 }
 
+// ListPipelineVersionsResponseDefaultHeaders the declared response headers of an HTTP default response for ListPipelineVersions
+type ListPipelineVersionsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListPipelineVersionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14097,6 +15486,8 @@ type ListPipelineVersionsResponse struct {
 	JSON200 *PipelineVersionList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListPipelineVersionsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14138,6 +15529,12 @@ func (r ListPipelineVersionsResponse) ContentType() string {
 	return ""
 }
 
+// GetPipelineVersionResponseDefaultHeaders the declared response headers of an HTTP default response for GetPipelineVersion
+type GetPipelineVersionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetPipelineVersionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14145,6 +15542,8 @@ type GetPipelineVersionResponse struct {
 	JSON200 *PipelineVersion
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetPipelineVersionResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14186,6 +15585,12 @@ func (r GetPipelineVersionResponse) ContentType() string {
 	return ""
 }
 
+// DiffPipelineVersionResponseDefaultHeaders the declared response headers of an HTTP default response for DiffPipelineVersion
+type DiffPipelineVersionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DiffPipelineVersionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14193,6 +15598,8 @@ type DiffPipelineVersionResponse struct {
 	JSON200 *PipelineDiff
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DiffPipelineVersionResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14234,6 +15641,12 @@ func (r DiffPipelineVersionResponse) ContentType() string {
 	return ""
 }
 
+// RestorePipelineVersionResponseDefaultHeaders the declared response headers of an HTTP default response for RestorePipelineVersion
+type RestorePipelineVersionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type RestorePipelineVersionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14241,6 +15654,8 @@ type RestorePipelineVersionResponse struct {
 	JSON200 *PipelineSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RestorePipelineVersionResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14282,6 +15697,12 @@ func (r RestorePipelineVersionResponse) ContentType() string {
 	return ""
 }
 
+// ListSecretsResponseDefaultHeaders the declared response headers of an HTTP default response for ListSecrets
+type ListSecretsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListSecretsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14289,6 +15710,8 @@ type ListSecretsResponse struct {
 	JSON200 *SecretList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListSecretsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14330,11 +15753,19 @@ func (r ListSecretsResponse) ContentType() string {
 	return ""
 }
 
+// DeleteSecretResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteSecret
+type DeleteSecretResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteSecretResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteSecretResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -14371,6 +15802,12 @@ func (r DeleteSecretResponse) ContentType() string {
 	return ""
 }
 
+// PutSecretResponseDefaultHeaders the declared response headers of an HTTP default response for PutSecret
+type PutSecretResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutSecretResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14378,6 +15815,8 @@ type PutSecretResponse struct {
 	JSON200 *SecretSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutSecretResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14419,6 +15858,12 @@ func (r PutSecretResponse) ContentType() string {
 	return ""
 }
 
+// ListQueueResponseDefaultHeaders the declared response headers of an HTTP default response for ListQueue
+type ListQueueResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListQueueResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14426,6 +15871,8 @@ type ListQueueResponse struct {
 	JSON200 *QueueList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListQueueResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14467,6 +15914,12 @@ func (r ListQueueResponse) ContentType() string {
 	return ""
 }
 
+// ListRegistriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListRegistries
+type ListRegistriesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListRegistriesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14474,6 +15927,8 @@ type ListRegistriesResponse struct {
 	JSON200 *RegistryList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListRegistriesResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14515,11 +15970,19 @@ func (r ListRegistriesResponse) ContentType() string {
 	return ""
 }
 
+// DeleteRegistryResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteRegistry
+type DeleteRegistryResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteRegistryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteRegistryResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -14556,6 +16019,12 @@ func (r DeleteRegistryResponse) ContentType() string {
 	return ""
 }
 
+// GetRegistryResponseDefaultHeaders the declared response headers of an HTTP default response for GetRegistry
+type GetRegistryResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetRegistryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14563,6 +16032,8 @@ type GetRegistryResponse struct {
 	JSON200 *Registry
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetRegistryResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14604,6 +16075,12 @@ func (r GetRegistryResponse) ContentType() string {
 	return ""
 }
 
+// PutRegistryResponseDefaultHeaders the declared response headers of an HTTP default response for PutRegistry
+type PutRegistryResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutRegistryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14611,6 +16088,8 @@ type PutRegistryResponse struct {
 	JSON200 *RegistrySaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutRegistryResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14652,6 +16131,12 @@ func (r PutRegistryResponse) ContentType() string {
 	return ""
 }
 
+// ListServicesResponseDefaultHeaders the declared response headers of an HTTP default response for ListServices
+type ListServicesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListServicesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14659,6 +16144,8 @@ type ListServicesResponse struct {
 	JSON200 *ServiceList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListServicesResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14700,11 +16187,19 @@ func (r ListServicesResponse) ContentType() string {
 	return ""
 }
 
+// DeleteServiceResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteService
+type DeleteServiceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteServiceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteServiceResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -14741,6 +16236,12 @@ func (r DeleteServiceResponse) ContentType() string {
 	return ""
 }
 
+// GetServiceResponseDefaultHeaders the declared response headers of an HTTP default response for GetService
+type GetServiceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetServiceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14748,6 +16249,8 @@ type GetServiceResponse struct {
 	JSON200 *Service
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetServiceResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14789,6 +16292,12 @@ func (r GetServiceResponse) ContentType() string {
 	return ""
 }
 
+// PutServiceResponseDefaultHeaders the declared response headers of an HTTP default response for PutService
+type PutServiceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutServiceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14796,6 +16305,8 @@ type PutServiceResponse struct {
 	JSON200 *ServiceSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutServiceResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14837,6 +16348,12 @@ func (r PutServiceResponse) ContentType() string {
 	return ""
 }
 
+// ListServiceTagsResponseDefaultHeaders the declared response headers of an HTTP default response for ListServiceTags
+type ListServiceTagsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListServiceTagsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14844,6 +16361,8 @@ type ListServiceTagsResponse struct {
 	JSON200 *TagList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListServiceTagsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14885,6 +16404,12 @@ func (r ListServiceTagsResponse) ContentType() string {
 	return ""
 }
 
+// ListSessionsResponseDefaultHeaders the declared response headers of an HTTP default response for ListSessions
+type ListSessionsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListSessionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14892,6 +16417,8 @@ type ListSessionsResponse struct {
 	JSON200 *SessionList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListSessionsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -14938,6 +16465,12 @@ type CreateSessionResponse201Headers struct {
 	SetCookie *string
 }
 
+// CreateSessionResponseDefaultHeaders the declared response headers of an HTTP default response for CreateSession
+type CreateSessionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type CreateSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14947,6 +16480,8 @@ type CreateSessionResponse struct {
 	ApplicationproblemJSONDefault *Problem
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *CreateSessionResponse201Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateSessionResponseDefaultHeaders
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -14993,6 +16528,12 @@ type DeleteCurrentSessionResponse204Headers struct {
 	SetCookie *string
 }
 
+// DeleteCurrentSessionResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteCurrentSession
+type DeleteCurrentSessionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteCurrentSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15000,6 +16541,8 @@ type DeleteCurrentSessionResponse struct {
 	ApplicationproblemJSONDefault *Problem
 	// Headers204 the parsed response headers for an HTTP 204 response
 	Headers204 *DeleteCurrentSessionResponse204Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteCurrentSessionResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -15036,11 +16579,19 @@ func (r DeleteCurrentSessionResponse) ContentType() string {
 	return ""
 }
 
+// DeleteSessionResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteSession
+type DeleteSessionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteSessionResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -15077,6 +16628,12 @@ func (r DeleteSessionResponse) ContentType() string {
 	return ""
 }
 
+// ReadSSHHostKeyResponseDefaultHeaders the declared response headers of an HTTP default response for ReadSSHHostKey
+type ReadSSHHostKeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ReadSSHHostKeyResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15084,6 +16641,8 @@ type ReadSSHHostKeyResponse struct {
 	JSON200 *SSHHostKey
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReadSSHHostKeyResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15125,6 +16684,12 @@ func (r ReadSSHHostKeyResponse) ContentType() string {
 	return ""
 }
 
+// ListTeamsResponseDefaultHeaders the declared response headers of an HTTP default response for ListTeams
+type ListTeamsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListTeamsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15132,6 +16697,8 @@ type ListTeamsResponse struct {
 	JSON200 *TeamList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListTeamsResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15173,11 +16740,19 @@ func (r ListTeamsResponse) ContentType() string {
 	return ""
 }
 
+// DeleteTeamResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteTeam
+type DeleteTeamResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteTeamResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteTeamResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -15214,6 +16789,12 @@ func (r DeleteTeamResponse) ContentType() string {
 	return ""
 }
 
+// GetTeamResponseDefaultHeaders the declared response headers of an HTTP default response for GetTeam
+type GetTeamResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetTeamResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15221,6 +16802,8 @@ type GetTeamResponse struct {
 	JSON200 *Team
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetTeamResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15262,6 +16845,12 @@ func (r GetTeamResponse) ContentType() string {
 	return ""
 }
 
+// PutTeamResponseDefaultHeaders the declared response headers of an HTTP default response for PutTeam
+type PutTeamResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutTeamResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15269,6 +16858,8 @@ type PutTeamResponse struct {
 	JSON200 *TeamSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutTeamResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15310,6 +16901,12 @@ func (r PutTeamResponse) ContentType() string {
 	return ""
 }
 
+// ListTokensResponseDefaultHeaders the declared response headers of an HTTP default response for ListTokens
+type ListTokensResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListTokensResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15317,6 +16914,8 @@ type ListTokensResponse struct {
 	JSON200 *TokenList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListTokensResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15358,6 +16957,12 @@ func (r ListTokensResponse) ContentType() string {
 	return ""
 }
 
+// CreateTokenResponseDefaultHeaders the declared response headers of an HTTP default response for CreateToken
+type CreateTokenResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type CreateTokenResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15365,6 +16970,8 @@ type CreateTokenResponse struct {
 	JSON201 *TokenCreated
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateTokenResponseDefaultHeaders
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -15406,11 +17013,19 @@ func (r CreateTokenResponse) ContentType() string {
 	return ""
 }
 
+// DeleteTokenResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteToken
+type DeleteTokenResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteTokenResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteTokenResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -15447,6 +17062,12 @@ func (r DeleteTokenResponse) ContentType() string {
 	return ""
 }
 
+// ListUsersResponseDefaultHeaders the declared response headers of an HTTP default response for ListUsers
+type ListUsersResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type ListUsersResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15454,6 +17075,8 @@ type ListUsersResponse struct {
 	JSON200 *UserList
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListUsersResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15495,11 +17118,19 @@ func (r ListUsersResponse) ContentType() string {
 	return ""
 }
 
+// DeleteUserResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteUser
+type DeleteUserResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type DeleteUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteUserResponseDefaultHeaders
 }
 
 // GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -15536,6 +17167,12 @@ func (r DeleteUserResponse) ContentType() string {
 	return ""
 }
 
+// GetUserResponseDefaultHeaders the declared response headers of an HTTP default response for GetUser
+type GetUserResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15543,6 +17180,8 @@ type GetUserResponse struct {
 	JSON200 *User
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetUserResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15584,6 +17223,12 @@ func (r GetUserResponse) ContentType() string {
 	return ""
 }
 
+// PutUserResponseDefaultHeaders the declared response headers of an HTTP default response for PutUser
+type PutUserResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type PutUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15591,6 +17236,8 @@ type PutUserResponse struct {
 	JSON200 *UserSaved
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutUserResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15632,6 +17279,12 @@ func (r PutUserResponse) ContentType() string {
 	return ""
 }
 
+// GetVersionResponseDefaultHeaders the declared response headers of an HTTP default response for GetVersion
+type GetVersionResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
 type GetVersionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15639,6 +17292,8 @@ type GetVersionResponse struct {
 	JSON200 *Version
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetVersionResponseDefaultHeaders
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -15728,6 +17383,8 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, reqEd
 
 // ListDeploymentsWithResponse Deployments the caller may see, newest first
 //
+// One page, filtered; removed ones only when asked for.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/deployments (the `ListDeployments` operationId).
@@ -15786,6 +17443,8 @@ func (c *ClientWithResponses) DeleteDeploymentWithResponse(ctx context.Context, 
 
 // GetDeploymentWithResponse One deployment
 //
+// Its state, versions, addresses, services with their health, and its node.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
@@ -15816,6 +17475,8 @@ func (c *ClientWithResponses) StreamDeploymentWithResponse(ctx context.Context, 
 
 // ForgetDeploymentWithResponse Give up on a stuck deployment; what was left is recorded
 //
+// The row becomes removed although its node never said so, and the audit names who decided it.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
@@ -15828,6 +17489,8 @@ func (c *ClientWithResponses) ForgetDeploymentWithResponse(ctx context.Context, 
 }
 
 // GetDeploymentMetricsWithResponse What the services of a deployment used over time
+//
+// Curves of CPU, memory, network and disk, one for each service.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -15842,6 +17505,8 @@ func (c *ClientWithResponses) GetDeploymentMetricsWithResponse(ctx context.Conte
 
 // RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
 //
+// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
@@ -15855,6 +17520,8 @@ func (c *ClientWithResponses) RetryDeploymentWithResponse(ctx context.Context, i
 
 // ListRunsWithResponse Every run, newest first
 //
+// Each with its pipeline version, its result and its times.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/deployments/{id}/runs (the `ListRuns` operationId).
@@ -15867,6 +17534,8 @@ func (c *ClientWithResponses) ListRunsWithResponse(ctx context.Context, id InId,
 }
 
 // GetRunWithResponse One run with its steps
+//
+// Every step with its state, its times and the reason if it failed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -15911,6 +17580,8 @@ func (c *ClientWithResponses) AnswerStepWithResponse(ctx context.Context, id InI
 
 // ListStepLogWithResponse Log lines of a step, oldest first
 //
+// One page of masked lines; the cursor goes on where the page ended.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
@@ -15939,6 +17610,8 @@ func (c *ClientWithResponses) StreamServiceLogsWithResponse(ctx context.Context,
 
 // ListEnvironmentsWithResponse All environments the caller may see
 //
+// One page by name, each with its domain and cleanup rule.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/environments (the `ListEnvironments` operationId).
@@ -15966,6 +17639,8 @@ func (c *ClientWithResponses) DeleteEnvironmentWithResponse(ctx context.Context,
 }
 
 // GetEnvironmentWithResponse One of the environments
+//
+// Its domain, its cleanup rule and whether it is restricted.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16010,7 +17685,7 @@ func (c *ClientWithResponses) PutEnvironmentWithResponse(ctx context.Context, na
 
 // StreamEventsWithResponse Live changes of every deployment the caller may see
 //
-// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew.
+// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16039,6 +17714,8 @@ func (c *ClientWithResponses) StreamNodesWithResponse(ctx context.Context, param
 }
 
 // ListForgottenNodesWithResponse Nodes that were removed by force, with what was left on them
+//
+// One page, the latest first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16083,6 +17760,8 @@ func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, reqEdi
 
 // GetMeWithResponse Who is signed in, and what they may do
 //
+// The user, their role, and what the UI may offer them.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
@@ -16125,6 +17804,8 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 }
 
 // ListNodesWithResponse All nodes
+//
+// One page by name, each with its state and what it has and has promised.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16183,6 +17864,8 @@ func (c *ClientWithResponses) DeleteNodeWithResponse(ctx context.Context, name I
 }
 
 // GetNodeWithResponse One node
+//
+// Its state, identity, inventory and what the last connection said.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16274,6 +17957,8 @@ func (c *ClientWithResponses) DisableNodeWithResponse(ctx context.Context, name 
 
 // UndrainNodeWithResponse Let a drained or draining node take deployments again
 //
+// Ends the drain. Deployments that are already gone stay gone.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/nodes/{name}/drain (the `UndrainNode` operationId).
@@ -16286,6 +17971,8 @@ func (c *ClientWithResponses) UndrainNodeWithResponse(ctx context.Context, name 
 }
 
 // GetNodeDrainWithResponse What keeps a node from being empty, and until when
+//
+// The deployments that are left, and what happens to them at the deadline.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16329,6 +18016,8 @@ func (c *ClientWithResponses) DrainNodeWithResponse(ctx context.Context, name In
 }
 
 // EnableNodeWithResponse Let a node take deployments again
+//
+// The control plane connects again and the node takes deployments from then on.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16388,6 +18077,8 @@ func (c *ClientWithResponses) GetNodeMetricsWithResponse(ctx context.Context, na
 
 // ListProvisionsWithResponse Attempts to make a machine a node over SSH, newest first
 //
+// One page. An attempt keeps its steps and what each of them said.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/nodes/{name}/provisions (the `ListProvisions` operationId).
@@ -16430,6 +18121,8 @@ func (c *ClientWithResponses) ProvisionNodeWithResponse(ctx context.Context, nam
 }
 
 // GetProvisionWithResponse One attempt with its steps
+//
+// Each step with its state, its time and what the machine answered.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16504,6 +18197,8 @@ func (c *ClientWithResponses) RejectNodeWithResponse(ctx context.Context, name I
 
 // ForgetNodeSSHWithResponse Forget the password or the private key of a node's machine
 //
+// The sealed credentials are deleted; later attempts need new ones.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/nodes/{name}/ssh (the `ForgetNodeSSH` operationId).
@@ -16517,6 +18212,8 @@ func (c *ClientWithResponses) ForgetNodeSSHWithResponse(ctx context.Context, nam
 
 // RevokeNodeTokenWithResponse Revoke the token and disconnect
 //
+// The node stays in the list and takes part in nothing until it gets a new token.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
@@ -16529,6 +18226,8 @@ func (c *ClientWithResponses) RevokeNodeTokenWithResponse(ctx context.Context, n
 }
 
 // RotateNodeTokenWithResponse Make a new token; the old one is refused at once
+//
+// The token is shown once. A node that is offline shows that the revocation is pending.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16573,6 +18272,8 @@ func (c *ClientWithResponses) AdoptDeploymentWithResponse(ctx context.Context, n
 
 // PurgeDeploymentWithResponse Have a node remove a deployment that the database does not know
 //
+// The agent removes everything of it. What could not be removed is listed in the node's events.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes/{name}/unknown/{id}/purge (the `PurgeDeployment` operationId).
@@ -16601,6 +18302,8 @@ func (c *ClientWithResponses) UpgradeNodeWithResponse(ctx context.Context, name 
 
 // ListPluginsWithResponse All plugins the caller may see
 //
+// One page by name, each with its image and the component it implements.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/plugins (the `ListPlugins` operationId).
@@ -16628,6 +18331,8 @@ func (c *ClientWithResponses) DeletePluginWithResponse(ctx context.Context, name
 }
 
 // GetPluginWithResponse One of the plugins
+//
+// Its image, its digest and the component's parameters and secrets.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16672,6 +18377,8 @@ func (c *ClientWithResponses) PutPluginWithResponse(ctx context.Context, name In
 
 // ListProjectsWithResponse All projects the caller may see
 //
+// One page by name. Those the caller may not read are left out.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/projects (the `ListProjects` operationId).
@@ -16699,6 +18406,8 @@ func (c *ClientWithResponses) DeleteProjectWithResponse(ctx context.Context, nam
 }
 
 // GetProjectWithResponse One of the projects
+//
+// Its settings and limits, and the number of its current pipeline version.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16741,7 +18450,69 @@ func (c *ClientWithResponses) PutProjectWithResponse(ctx context.Context, name I
 	return ParsePutProjectResponse(rsp)
 }
 
+// DeleteDraftWithResponse Discard the caller's own draft of the pipeline
+//
+// With If-Match only that revision. That there is none is no error.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/projects/{name}/draft (the `DeleteDraft` operationId).
+func (c *ClientWithResponses) DeleteDraftWithResponse(ctx context.Context, name InName, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*DeleteDraftResponse, error) {
+	rsp, err := c.DeleteDraft(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteDraftResponse(rsp)
+}
+
+// GetDraftWithResponse The caller's own draft of the pipeline
+//
+// Drafts are apart from published versions, and only for who may publish. Without a draft, `revision` is 0 and `content` is absent.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/projects/{name}/draft (the `GetDraft` operationId).
+func (c *ClientWithResponses) GetDraftWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetDraftResponse, error) {
+	rsp, err := c.GetDraft(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDraftResponse(rsp)
+}
+
+// PutDraftWithBodyWithResponse Save the caller's own draft of the pipeline
+//
+// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+func (c *ClientWithResponses) PutDraftWithBodyWithResponse(ctx context.Context, name InName, params *PutDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDraftResponse, error) {
+	rsp, err := c.PutDraftWithBody(ctx, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDraftResponse(rsp)
+}
+
+// PutDraftWithResponse Save the caller's own draft of the pipeline
+//
+// Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/projects/{name}/draft (the `PutDraft` operationId).
+func (c *ClientWithResponses) PutDraftWithResponse(ctx context.Context, name InName, params *PutDraftParams, body PutDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDraftResponse, error) {
+	rsp, err := c.PutDraft(ctx, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDraftResponse(rsp)
+}
+
 // GetPipelineWithResponse The current pipeline version
+//
+// The steps as they were saved last, with version and note.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16786,6 +18557,8 @@ func (c *ClientWithResponses) PutPipelineWithResponse(ctx context.Context, name 
 
 // ValidatePipelineWithBodyWithResponse Validate a pipeline without saving it
 //
+// Finds everything that saving would refuse, step by step and field by field.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/projects/{name}/pipeline/validate (the `ValidatePipeline` operationId).
@@ -16798,6 +18571,8 @@ func (c *ClientWithResponses) ValidatePipelineWithBodyWithResponse(ctx context.C
 }
 
 // ValidatePipelineWithResponse Validate a pipeline without saving it
+//
+// Finds everything that saving would refuse, step by step and field by field.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16812,6 +18587,8 @@ func (c *ClientWithResponses) ValidatePipelineWithResponse(ctx context.Context, 
 
 // ListPipelineVersionsWithResponse All versions, newest first
 //
+// One page. A version never changes; each says who saved it, when, why, and who runs it.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/projects/{name}/pipeline/versions (the `ListPipelineVersions` operationId).
@@ -16824,6 +18601,8 @@ func (c *ClientWithResponses) ListPipelineVersionsWithResponse(ctx context.Conte
 }
 
 // GetPipelineVersionWithResponse One version, as it was saved
+//
+// The steps with the images and limits that the version carries.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -16944,6 +18723,8 @@ func (c *ClientWithResponses) ListQueueWithResponse(ctx context.Context, params 
 
 // ListRegistriesWithResponse All registries the caller may see
 //
+// One page by name. Passwords are never part of an answer.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/registries (the `ListRegistries` operationId).
@@ -16971,6 +18752,8 @@ func (c *ClientWithResponses) DeleteRegistryWithResponse(ctx context.Context, na
 }
 
 // GetRegistryWithResponse One of the registries
+//
+// Whether it has a password is told, the password never.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -17015,6 +18798,8 @@ func (c *ClientWithResponses) PutRegistryWithResponse(ctx context.Context, name 
 
 // ListServicesWithResponse All services the caller may see
 //
+// One page by name, each with its image and its rule for tags.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/services (the `ListServices` operationId).
@@ -17042,6 +18827,8 @@ func (c *ClientWithResponses) DeleteServiceWithResponse(ctx context.Context, nam
 }
 
 // GetServiceWithResponse One of the services
+//
+// Its image, its registry, and which tags may be chosen.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -17101,6 +18888,8 @@ func (c *ClientWithResponses) ListServiceTagsWithResponse(ctx context.Context, n
 
 // ListSessionsWithResponse The own signed-in browsers, the last used first
 //
+// Each with its device, address and last use; the one that asks is marked.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/sessions (the `ListSessions` operationId).
@@ -17144,6 +18933,8 @@ func (c *ClientWithResponses) CreateSessionWithResponse(ctx context.Context, bod
 
 // DeleteCurrentSessionWithResponse Sign out
 //
+// Ends the session of the cookie and clears the cookie.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/sessions/current (the `DeleteCurrentSession` operationId).
@@ -17156,6 +18947,8 @@ func (c *ClientWithResponses) DeleteCurrentSessionWithResponse(ctx context.Conte
 }
 
 // DeleteSessionWithResponse End an own session
+//
+// Its requests are refused from then on and its streams end within seconds. A session of somebody else answers 404.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -17200,6 +18993,8 @@ func (c *ClientWithResponses) ReadSSHHostKeyWithResponse(ctx context.Context, bo
 
 // ListTeamsWithResponse All teams the caller may see
 //
+// One page by name, each with members and grants. Who is no admin sees their own teams.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/teams (the `ListTeams` operationId).
@@ -17227,6 +19022,8 @@ func (c *ClientWithResponses) DeleteTeamWithResponse(ctx context.Context, name I
 }
 
 // GetTeamWithResponse One of the teams
+//
+// Its members and its grants on projects and environments.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -17271,6 +19068,8 @@ func (c *ClientWithResponses) PutTeamWithResponse(ctx context.Context, name InNa
 
 // ListTokensWithResponse The own API tokens
 //
+// Names, scopes, prefixes, expiry and last use; never a token itself.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/tokens (the `ListTokens` operationId).
@@ -17314,6 +19113,8 @@ func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body 
 
 // DeleteTokenWithResponse Revoke an own API token
 //
+// Requests with it are refused from then on. A token of somebody else answers 404.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/tokens/{id} (the `DeleteToken` operationId).
@@ -17326,6 +19127,8 @@ func (c *ClientWithResponses) DeleteTokenWithResponse(ctx context.Context, id In
 }
 
 // ListUsersWithResponse All users the caller may see
+//
+// One page by name. Passwords are never part of an answer.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -17354,6 +19157,8 @@ func (c *ClientWithResponses) DeleteUserWithResponse(ctx context.Context, name I
 }
 
 // GetUserWithResponse One of the users
+//
+// The role, the teams and whether the user is active.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -17398,6 +19203,8 @@ func (c *ClientWithResponses) PutUserWithResponse(ctx context.Context, name InNa
 
 // GetVersionWithResponse The control plane's build
 //
+// The release that control plane and agents must share.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/version (the `GetVersion` operationId).
@@ -17439,6 +19246,26 @@ func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers ListAuditResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17476,6 +19303,23 @@ func ParseExportAuditResponse(rsp *http.Response) (*ExportAuditResponse, error) 
 			headers.ContentDisposition = &value
 		}
 		response.Headers200 = &headers
+	case true:
+		var headers ExportAuditResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17511,6 +19355,26 @@ func ParseVerifyAuditResponse(rsp *http.Response) (*VerifyAuditResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers VerifyAuditResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17542,6 +19406,26 @@ func ParseListDeploymentsResponse(rsp *http.Response) (*ListDeploymentsResponse,
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ListDeploymentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17588,6 +19472,23 @@ func ParseCreateDeploymentResponse(rsp *http.Response) (*CreateDeploymentRespons
 			headers.Location = &value
 		}
 		response.Headers201 = &headers
+	case true:
+		var headers CreateDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17623,6 +19524,26 @@ func ParseDeleteDeploymentResponse(rsp *http.Response) (*DeleteDeploymentRespons
 
 	}
 
+	switch {
+	case true:
+		var headers DeleteDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17656,6 +19577,26 @@ func ParseGetDeploymentResponse(rsp *http.Response) (*GetDeploymentResponse, err
 
 	}
 
+	switch {
+	case true:
+		var headers GetDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17680,6 +19621,26 @@ func ParseStreamDeploymentResponse(rsp *http.Response) (*StreamDeploymentRespons
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers StreamDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17715,6 +19676,26 @@ func ParseForgetDeploymentResponse(rsp *http.Response) (*ForgetDeploymentRespons
 
 	}
 
+	switch {
+	case true:
+		var headers ForgetDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17746,6 +19727,26 @@ func ParseGetDeploymentMetricsResponse(rsp *http.Response) (*GetDeploymentMetric
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers GetDeploymentMetricsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17781,6 +19782,26 @@ func ParseRetryDeploymentResponse(rsp *http.Response) (*RetryDeploymentResponse,
 
 	}
 
+	switch {
+	case true:
+		var headers RetryDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17812,6 +19833,26 @@ func ParseListRunsResponse(rsp *http.Response) (*ListRunsResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ListRunsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17847,6 +19888,26 @@ func ParseGetRunResponse(rsp *http.Response) (*GetRunResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetRunResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17878,6 +19939,26 @@ func ParseAnswerStepResponse(rsp *http.Response) (*AnswerStepResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers AnswerStepResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17913,6 +19994,26 @@ func ParseListStepLogResponse(rsp *http.Response) (*ListStepLogResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers ListStepLogResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17937,6 +20038,26 @@ func ParseStreamServiceLogsResponse(rsp *http.Response) (*StreamServiceLogsRespo
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers StreamServiceLogsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -17972,6 +20093,26 @@ func ParseListEnvironmentsResponse(rsp *http.Response) (*ListEnvironmentsRespons
 
 	}
 
+	switch {
+	case true:
+		var headers ListEnvironmentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -17999,6 +20140,26 @@ func ParseDeleteEnvironmentResponse(rsp *http.Response) (*DeleteEnvironmentRespo
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteEnvironmentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18034,6 +20195,26 @@ func ParseGetEnvironmentResponse(rsp *http.Response) (*GetEnvironmentResponse, e
 
 	}
 
+	switch {
+	case true:
+		var headers GetEnvironmentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18067,6 +20248,26 @@ func ParsePutEnvironmentResponse(rsp *http.Response) (*PutEnvironmentResponse, e
 
 	}
 
+	switch {
+	case true:
+		var headers PutEnvironmentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18093,6 +20294,26 @@ func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error
 
 	}
 
+	switch {
+	case true:
+		var headers StreamEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18117,6 +20338,26 @@ func ParseStreamNodesResponse(rsp *http.Response) (*StreamNodesResponse, error) 
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers StreamNodesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18152,6 +20393,26 @@ func ParseListForgottenNodesResponse(rsp *http.Response) (*ListForgottenNodesRes
 
 	}
 
+	switch {
+	case true:
+		var headers ListForgottenNodesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18183,6 +20444,26 @@ func ParseListKeysResponse(rsp *http.Response) (*ListKeysResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ListKeysResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18218,6 +20499,26 @@ func ParseRotateKeysResponse(rsp *http.Response) (*RotateKeysResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers RotateKeysResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18251,6 +20552,26 @@ func ParseGetMeResponse(rsp *http.Response) (*GetMeResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetMeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18278,6 +20599,26 @@ func ParseChangePasswordResponse(rsp *http.Response) (*ChangePasswordResponse, e
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ChangePasswordResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18313,6 +20654,26 @@ func ParseListNodesResponse(rsp *http.Response) (*ListNodesResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers ListNodesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18346,6 +20707,26 @@ func ParseCreateNodeResponse(rsp *http.Response) (*CreateNodeResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers CreateNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18373,6 +20754,26 @@ func ParseDeleteNodeResponse(rsp *http.Response) (*DeleteNodeResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18408,6 +20809,26 @@ func ParseGetNodeResponse(rsp *http.Response) (*GetNodeResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18439,6 +20860,26 @@ func ParsePutNodeResponse(rsp *http.Response) (*PutNodeResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PutNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18474,6 +20915,26 @@ func ParseApproveNodeResponse(rsp *http.Response) (*ApproveNodeResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers ApproveNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18505,6 +20966,26 @@ func ParseDisableNodeResponse(rsp *http.Response) (*DisableNodeResponse, error) 
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DisableNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18540,6 +21021,26 @@ func ParseUndrainNodeResponse(rsp *http.Response) (*UndrainNodeResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers UndrainNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18571,6 +21072,26 @@ func ParseGetNodeDrainResponse(rsp *http.Response) (*GetNodeDrainResponse, error
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers GetNodeDrainResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18606,6 +21127,26 @@ func ParseDrainNodeResponse(rsp *http.Response) (*DrainNodeResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers DrainNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18637,6 +21178,26 @@ func ParseEnableNodeResponse(rsp *http.Response) (*EnableNodeResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers EnableNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18672,6 +21233,26 @@ func ParseListNodeEventsResponse(rsp *http.Response) (*ListNodeEventsResponse, e
 
 	}
 
+	switch {
+	case true:
+		var headers ListNodeEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18703,6 +21284,26 @@ func ParseForgetNodeResponse(rsp *http.Response) (*ForgetNodeResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ForgetNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18738,6 +21339,26 @@ func ParseGetNodeMetricsResponse(rsp *http.Response) (*GetNodeMetricsResponse, e
 
 	}
 
+	switch {
+	case true:
+		var headers GetNodeMetricsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18769,6 +21390,26 @@ func ParseListProvisionsResponse(rsp *http.Response) (*ListProvisionsResponse, e
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ListProvisionsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18804,6 +21445,26 @@ func ParseProvisionNodeResponse(rsp *http.Response) (*ProvisionNodeResponse, err
 
 	}
 
+	switch {
+	case true:
+		var headers ProvisionNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18837,6 +21498,26 @@ func ParseGetProvisionResponse(rsp *http.Response) (*GetProvisionResponse, error
 
 	}
 
+	switch {
+	case true:
+		var headers GetProvisionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18861,6 +21542,26 @@ func ParseStreamProvisionResponse(rsp *http.Response) (*StreamProvisionResponse,
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers StreamProvisionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18890,6 +21591,26 @@ func ParseRecoverNodeResponse(rsp *http.Response) (*RecoverNodeResponse, error) 
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers RecoverNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18925,6 +21646,26 @@ func ParseRejectNodeResponse(rsp *http.Response) (*RejectNodeResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers RejectNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -18952,6 +21693,26 @@ func ParseForgetNodeSSHResponse(rsp *http.Response) (*ForgetNodeSSHResponse, err
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ForgetNodeSSHResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -18987,6 +21748,26 @@ func ParseRevokeNodeTokenResponse(rsp *http.Response) (*RevokeNodeTokenResponse,
 
 	}
 
+	switch {
+	case true:
+		var headers RevokeNodeTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19018,6 +21799,26 @@ func ParseRotateNodeTokenResponse(rsp *http.Response) (*RotateNodeTokenResponse,
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers RotateNodeTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19053,6 +21854,26 @@ func ParseListUnknownDeploymentsResponse(rsp *http.Response) (*ListUnknownDeploy
 
 	}
 
+	switch {
+	case true:
+		var headers ListUnknownDeploymentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19086,6 +21907,26 @@ func ParseAdoptDeploymentResponse(rsp *http.Response) (*AdoptDeploymentResponse,
 
 	}
 
+	switch {
+	case true:
+		var headers AdoptDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19113,6 +21954,26 @@ func ParsePurgeDeploymentResponse(rsp *http.Response) (*PurgeDeploymentResponse,
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PurgeDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19148,6 +22009,26 @@ func ParseUpgradeNodeResponse(rsp *http.Response) (*UpgradeNodeResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers UpgradeNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19181,6 +22062,26 @@ func ParseListPluginsResponse(rsp *http.Response) (*ListPluginsResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers ListPluginsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19208,6 +22109,26 @@ func ParseDeletePluginResponse(rsp *http.Response) (*DeletePluginResponse, error
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeletePluginResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19243,6 +22164,26 @@ func ParseGetPluginResponse(rsp *http.Response) (*GetPluginResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetPluginResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19274,6 +22215,26 @@ func ParsePutPluginResponse(rsp *http.Response) (*PutPluginResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PutPluginResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19309,6 +22270,26 @@ func ParseListProjectsResponse(rsp *http.Response) (*ListProjectsResponse, error
 
 	}
 
+	switch {
+	case true:
+		var headers ListProjectsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19336,6 +22317,26 @@ func ParseDeleteProjectResponse(rsp *http.Response) (*DeleteProjectResponse, err
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteProjectResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19371,6 +22372,26 @@ func ParseGetProjectResponse(rsp *http.Response) (*GetProjectResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetProjectResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19402,6 +22423,201 @@ func ParsePutProjectResponse(rsp *http.Response) (*PutProjectResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PutProjectResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteDraftResponse parses an HTTP response from a DeleteDraftWithResponse call
+func ParseDeleteDraftResponse(rsp *http.Response) (*DeleteDraftResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteDraftResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteDraftResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetDraftResponse parses an HTTP response from a GetDraftWithResponse call
+func ParseGetDraftResponse(rsp *http.Response) (*GetDraftResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDraftResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Draft
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetDraftResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers GetDraftResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutDraftResponse parses an HTTP response from a PutDraftWithResponse call
+func ParsePutDraftResponse(rsp *http.Response) (*PutDraftResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutDraftResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Draft
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutDraftResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers PutDraftResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19437,6 +22653,26 @@ func ParseGetPipelineResponse(rsp *http.Response) (*GetPipelineResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers GetPipelineResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19468,6 +22704,26 @@ func ParsePutPipelineResponse(rsp *http.Response) (*PutPipelineResponse, error) 
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PutPipelineResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19503,6 +22759,26 @@ func ParseValidatePipelineResponse(rsp *http.Response) (*ValidatePipelineRespons
 
 	}
 
+	switch {
+	case true:
+		var headers ValidatePipelineResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19534,6 +22810,26 @@ func ParseListPipelineVersionsResponse(rsp *http.Response) (*ListPipelineVersion
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ListPipelineVersionsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19569,6 +22865,26 @@ func ParseGetPipelineVersionResponse(rsp *http.Response) (*GetPipelineVersionRes
 
 	}
 
+	switch {
+	case true:
+		var headers GetPipelineVersionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19600,6 +22916,26 @@ func ParseDiffPipelineVersionResponse(rsp *http.Response) (*DiffPipelineVersionR
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DiffPipelineVersionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19635,6 +22971,26 @@ func ParseRestorePipelineVersionResponse(rsp *http.Response) (*RestorePipelineVe
 
 	}
 
+	switch {
+	case true:
+		var headers RestorePipelineVersionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19668,6 +23024,26 @@ func ParseListSecretsResponse(rsp *http.Response) (*ListSecretsResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers ListSecretsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19695,6 +23071,26 @@ func ParseDeleteSecretResponse(rsp *http.Response) (*DeleteSecretResponse, error
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteSecretResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19730,6 +23126,26 @@ func ParsePutSecretResponse(rsp *http.Response) (*PutSecretResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers PutSecretResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19761,6 +23177,26 @@ func ParseListQueueResponse(rsp *http.Response) (*ListQueueResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ListQueueResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19796,6 +23232,26 @@ func ParseListRegistriesResponse(rsp *http.Response) (*ListRegistriesResponse, e
 
 	}
 
+	switch {
+	case true:
+		var headers ListRegistriesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19823,6 +23279,26 @@ func ParseDeleteRegistryResponse(rsp *http.Response) (*DeleteRegistryResponse, e
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteRegistryResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19858,6 +23334,26 @@ func ParseGetRegistryResponse(rsp *http.Response) (*GetRegistryResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers GetRegistryResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19889,6 +23385,26 @@ func ParsePutRegistryResponse(rsp *http.Response) (*PutRegistryResponse, error) 
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PutRegistryResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19924,6 +23440,26 @@ func ParseListServicesResponse(rsp *http.Response) (*ListServicesResponse, error
 
 	}
 
+	switch {
+	case true:
+		var headers ListServicesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -19951,6 +23487,26 @@ func ParseDeleteServiceResponse(rsp *http.Response) (*DeleteServiceResponse, err
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteServiceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -19986,6 +23542,26 @@ func ParseGetServiceResponse(rsp *http.Response) (*GetServiceResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetServiceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20017,6 +23593,26 @@ func ParsePutServiceResponse(rsp *http.Response) (*PutServiceResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PutServiceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20052,6 +23648,26 @@ func ParseListServiceTagsResponse(rsp *http.Response) (*ListServiceTagsResponse,
 
 	}
 
+	switch {
+	case true:
+		var headers ListServiceTagsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20083,6 +23699,26 @@ func ParseListSessionsResponse(rsp *http.Response) (*ListSessionsResponse, error
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers ListSessionsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20129,6 +23765,23 @@ func ParseCreateSessionResponse(rsp *http.Response) (*CreateSessionResponse, err
 			headers.SetCookie = &value
 		}
 		response.Headers201 = &headers
+	case true:
+		var headers CreateSessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20171,6 +23824,23 @@ func ParseDeleteCurrentSessionResponse(rsp *http.Response) (*DeleteCurrentSessio
 			headers.SetCookie = &value
 		}
 		response.Headers204 = &headers
+	case true:
+		var headers DeleteCurrentSessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20200,6 +23870,26 @@ func ParseDeleteSessionResponse(rsp *http.Response) (*DeleteSessionResponse, err
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteSessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20235,6 +23925,26 @@ func ParseReadSSHHostKeyResponse(rsp *http.Response) (*ReadSSHHostKeyResponse, e
 
 	}
 
+	switch {
+	case true:
+		var headers ReadSSHHostKeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20268,6 +23978,26 @@ func ParseListTeamsResponse(rsp *http.Response) (*ListTeamsResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers ListTeamsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20295,6 +24025,26 @@ func ParseDeleteTeamResponse(rsp *http.Response) (*DeleteTeamResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteTeamResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20330,6 +24080,26 @@ func ParseGetTeamResponse(rsp *http.Response) (*GetTeamResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetTeamResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20361,6 +24131,26 @@ func ParsePutTeamResponse(rsp *http.Response) (*PutTeamResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers PutTeamResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20396,6 +24186,26 @@ func ParseListTokensResponse(rsp *http.Response) (*ListTokensResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers ListTokensResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20429,6 +24239,26 @@ func ParseCreateTokenResponse(rsp *http.Response) (*CreateTokenResponse, error) 
 
 	}
 
+	switch {
+	case true:
+		var headers CreateTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20456,6 +24286,26 @@ func ParseDeleteTokenResponse(rsp *http.Response) (*DeleteTokenResponse, error) 
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20491,6 +24341,26 @@ func ParseListUsersResponse(rsp *http.Response) (*ListUsersResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers ListUsersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20518,6 +24388,26 @@ func ParseDeleteUserResponse(rsp *http.Response) (*DeleteUserResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers DeleteUserResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
@@ -20553,6 +24443,26 @@ func ParseGetUserResponse(rsp *http.Response) (*GetUserResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers GetUserResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20586,6 +24496,26 @@ func ParsePutUserResponse(rsp *http.Response) (*PutUserResponse, error) {
 
 	}
 
+	switch {
+	case true:
+		var headers PutUserResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
 	return response, nil
 }
 
@@ -20617,6 +24547,26 @@ func ParseGetVersionResponse(rsp *http.Response) (*GetVersionResponse, error) {
 		}
 		response.ApplicationproblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case true:
+		var headers GetVersionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil

@@ -11,7 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The own signed-in browsers, the last used first */
+        /**
+         * The own signed-in browsers, the last used first
+         * @description Each with its device, address and last use; the one that asks is marked.
+         */
         get: operations["listSessions"];
         put?: never;
         /**
@@ -35,7 +38,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** End an own session */
+        /**
+         * End an own session
+         * @description Its requests are refused from then on and its streams end within seconds. A session of somebody else answers 404.
+         */
         delete: operations["deleteSession"];
         options?: never;
         head?: never;
@@ -52,7 +58,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Sign out */
+        /**
+         * Sign out
+         * @description Ends the session of the cookie and clears the cookie.
+         */
         delete: operations["deleteCurrentSession"];
         options?: never;
         head?: never;
@@ -66,7 +75,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is signed in, and what they may do */
+        /**
+         * Who is signed in, and what they may do
+         * @description The user, their role, and what the UI may offer them.
+         */
         get: operations["getMe"];
         put?: never;
         post?: never;
@@ -103,7 +115,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The own API tokens */
+        /**
+         * The own API tokens
+         * @description Names, scopes, prefixes, expiry and last use; never a token itself.
+         */
         get: operations["listTokens"];
         put?: never;
         /**
@@ -127,7 +142,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Revoke an own API token */
+        /**
+         * Revoke an own API token
+         * @description Requests with it are refused from then on. A token of somebody else answers 404.
+         */
         delete: operations["deleteToken"];
         options?: never;
         head?: never;
@@ -141,7 +159,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The control plane's build */
+        /**
+         * The control plane's build
+         * @description The release that control plane and agents must share.
+         */
         get: operations["getVersion"];
         put?: never;
         post?: never;
@@ -158,7 +179,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All registries the caller may see */
+        /**
+         * All registries the caller may see
+         * @description One page by name. Passwords are never part of an answer.
+         */
         get: operations["listRegistries"];
         put?: never;
         post?: never;
@@ -175,7 +199,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the registries */
+        /**
+         * One of the registries
+         * @description Whether it has a password is told, the password never.
+         */
         get: operations["getRegistry"];
         /**
          * Create or replace one of the registries
@@ -200,7 +227,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All services the caller may see */
+        /**
+         * All services the caller may see
+         * @description One page by name, each with its image and its rule for tags.
+         */
         get: operations["listServices"];
         put?: never;
         post?: never;
@@ -217,7 +247,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the services */
+        /**
+         * One of the services
+         * @description Its image, its registry, and which tags may be chosen.
+         */
         get: operations["getService"];
         /**
          * Create or replace one of the services
@@ -262,7 +295,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All plugins the caller may see */
+        /**
+         * All plugins the caller may see
+         * @description One page by name, each with its image and the component it implements.
+         */
         get: operations["listPlugins"];
         put?: never;
         post?: never;
@@ -279,7 +315,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the plugins */
+        /**
+         * One of the plugins
+         * @description Its image, its digest and the component's parameters and secrets.
+         */
         get: operations["getPlugin"];
         /**
          * Create or replace one of the plugins
@@ -304,7 +343,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All environments the caller may see */
+        /**
+         * All environments the caller may see
+         * @description One page by name, each with its domain and cleanup rule.
+         */
         get: operations["listEnvironments"];
         put?: never;
         post?: never;
@@ -321,7 +363,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the environments */
+        /**
+         * One of the environments
+         * @description Its domain, its cleanup rule and whether it is restricted.
+         */
         get: operations["getEnvironment"];
         /**
          * Create or replace one of the environments
@@ -346,7 +391,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All projects the caller may see */
+        /**
+         * All projects the caller may see
+         * @description One page by name. Those the caller may not read are left out.
+         */
         get: operations["listProjects"];
         put?: never;
         post?: never;
@@ -363,7 +411,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the projects */
+        /**
+         * One of the projects
+         * @description Its settings and limits, and the number of its current pipeline version.
+         */
         get: operations["getProject"];
         /**
          * Create or replace one of the projects
@@ -388,7 +439,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The current pipeline version */
+        /**
+         * The current pipeline version
+         * @description The steps as they were saved last, with version and note.
+         */
         get: operations["getPipeline"];
         /**
          * Save the pipeline as a new version
@@ -411,7 +465,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Validate a pipeline without saving it */
+        /**
+         * Validate a pipeline without saving it
+         * @description Finds everything that saving would refuse, step by step and field by field.
+         */
         post: operations["validatePipeline"];
         delete?: never;
         options?: never;
@@ -426,7 +483,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All versions, newest first */
+        /**
+         * All versions, newest first
+         * @description One page. A version never changes; each says who saved it, when, why, and who runs it.
+         */
         get: operations["listPipelineVersions"];
         put?: never;
         post?: never;
@@ -443,7 +503,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One version, as it was saved */
+        /**
+         * One version, as it was saved
+         * @description The steps with the images and limits that the version carries.
+         */
         get: operations["getPipelineVersion"];
         put?: never;
         post?: never;
@@ -488,6 +551,34 @@ export interface paths {
          */
         post: operations["restorePipelineVersion"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{name}/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The caller's own draft of the pipeline
+         * @description Drafts are apart from published versions, and only for who may publish. Without a draft, `revision` is 0 and `content` is absent.
+         */
+        get: operations["getDraft"];
+        /**
+         * Save the caller's own draft of the pipeline
+         * @description Saved only if nobody saved it since the revision in If-Match was read; otherwise 409 with the code draft_changed. Without If-Match only a first draft is saved. The same content twice is saved once.
+         */
+        put: operations["putDraft"];
+        post?: never;
+        /**
+         * Discard the caller's own draft of the pipeline
+         * @description With If-Match only that revision. That there is none is no error.
+         */
+        delete: operations["deleteDraft"];
         options?: never;
         head?: never;
         patch?: never;
@@ -544,7 +635,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All teams the caller may see */
+        /**
+         * All teams the caller may see
+         * @description One page by name, each with members and grants. Who is no admin sees their own teams.
+         */
         get: operations["listTeams"];
         put?: never;
         post?: never;
@@ -561,7 +655,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the teams */
+        /**
+         * One of the teams
+         * @description Its members and its grants on projects and environments.
+         */
         get: operations["getTeam"];
         /**
          * Create or replace one of the teams
@@ -586,7 +683,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All users the caller may see */
+        /**
+         * All users the caller may see
+         * @description One page by name. Passwords are never part of an answer.
+         */
         get: operations["listUsers"];
         put?: never;
         post?: never;
@@ -603,7 +703,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One of the users */
+        /**
+         * One of the users
+         * @description The role, the teams and whether the user is active.
+         */
         get: operations["getUser"];
         /**
          * Create or replace one of the users
@@ -628,7 +731,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All nodes */
+        /**
+         * All nodes
+         * @description One page by name, each with its state and what it has and has promised.
+         */
         get: operations["listNodes"];
         put?: never;
         /**
@@ -649,7 +755,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One node */
+        /**
+         * One node
+         * @description Its state, identity, inventory and what the last connection said.
+         */
         get: operations["getNode"];
         /**
          * Make a node known, or change its settings
@@ -697,7 +806,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a node take deployments again */
+        /**
+         * Let a node take deployments again
+         * @description The control plane connects again and the node takes deployments from then on.
+         */
         post: operations["enableNode"];
         delete?: never;
         options?: never;
@@ -772,7 +884,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What keeps a node from being empty, and until when */
+        /**
+         * What keeps a node from being empty, and until when
+         * @description The deployments that are left, and what happens to them at the deadline.
+         */
         get: operations["getNodeDrain"];
         put?: never;
         /**
@@ -780,7 +895,10 @@ export interface paths {
          * @description Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
          */
         post: operations["drainNode"];
-        /** Let a drained or draining node take deployments again */
+        /**
+         * Let a drained or draining node take deployments again
+         * @description Ends the drain. Deployments that are already gone stay gone.
+         */
         delete: operations["undrainNode"];
         options?: never;
         head?: never;
@@ -856,7 +974,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a node remove a deployment that the database does not know */
+        /**
+         * Have a node remove a deployment that the database does not know
+         * @description The agent removes everything of it. What could not be removed is listed in the node's events.
+         */
         post: operations["purgeDeployment"];
         delete?: never;
         options?: never;
@@ -931,7 +1052,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Attempts to make a machine a node over SSH, newest first */
+        /**
+         * Attempts to make a machine a node over SSH, newest first
+         * @description One page. An attempt keeps its steps and what each of them said.
+         */
         get: operations["listProvisions"];
         put?: never;
         /**
@@ -952,7 +1076,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One attempt with its steps */
+        /**
+         * One attempt with its steps
+         * @description Each step with its state, its time and what the machine answered.
+         */
         get: operations["getProvision"];
         put?: never;
         post?: never;
@@ -992,7 +1119,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Forget the password or the private key of a node's machine */
+        /**
+         * Forget the password or the private key of a node's machine
+         * @description The sealed credentials are deleted; later attempts need new ones.
+         */
         delete: operations["forgetNodeSSH"];
         options?: never;
         head?: never;
@@ -1026,7 +1156,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Nodes that were removed by force, with what was left on them */
+        /**
+         * Nodes that were removed by force, with what was left on them
+         * @description One page, the latest first.
+         */
         get: operations["listForgottenNodes"];
         put?: never;
         post?: never;
@@ -1045,9 +1178,15 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a new token; the old one is refused at once */
+        /**
+         * Make a new token; the old one is refused at once
+         * @description The token is shown once. A node that is offline shows that the revocation is pending.
+         */
         post: operations["rotateNodeToken"];
-        /** Revoke the token and disconnect */
+        /**
+         * Revoke the token and disconnect
+         * @description The node stays in the list and takes part in nothing until it gets a new token.
+         */
         delete: operations["revokeNodeToken"];
         options?: never;
         head?: never;
@@ -1162,7 +1301,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Deployments the caller may see, newest first */
+        /**
+         * Deployments the caller may see, newest first
+         * @description One page, filtered; removed ones only when asked for.
+         */
         get: operations["listDeployments"];
         put?: never;
         /**
@@ -1204,7 +1346,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One deployment */
+        /**
+         * One deployment
+         * @description Its state, versions, addresses, services with their health, and its node.
+         */
         get: operations["getDeployment"];
         put?: never;
         post?: never;
@@ -1227,7 +1372,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run a failed deployment again with the latest pipeline version */
+        /**
+         * Run a failed deployment again with the latest pipeline version
+         * @description Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+         */
         post: operations["retryDeployment"];
         delete?: never;
         options?: never;
@@ -1244,7 +1392,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give up on a stuck deployment; what was left is recorded */
+        /**
+         * Give up on a stuck deployment; what was left is recorded
+         * @description The row becomes removed although its node never said so, and the audit names who decided it.
+         */
         post: operations["forgetDeployment"];
         delete?: never;
         options?: never;
@@ -1259,7 +1410,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every run, newest first */
+        /**
+         * Every run, newest first
+         * @description Each with its pipeline version, its result and its times.
+         */
         get: operations["listRuns"];
         put?: never;
         post?: never;
@@ -1276,7 +1430,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One run with its steps */
+        /**
+         * One run with its steps
+         * @description Every step with its state, its times and the reason if it failed.
+         */
         get: operations["getRun"];
         put?: never;
         post?: never;
@@ -1293,7 +1450,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Log lines of a step, oldest first */
+        /**
+         * Log lines of a step, oldest first
+         * @description One page of masked lines; the cursor goes on where the page ended.
+         */
         get: operations["listStepLog"];
         put?: never;
         post?: never;
@@ -1350,7 +1510,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the services of a deployment used over time */
+        /**
+         * What the services of a deployment used over time
+         * @description Curves of CPU, memory, network and disk, one for each service.
+         */
         get: operations["getDeploymentMetrics"];
         put?: never;
         post?: never;
@@ -1735,6 +1898,29 @@ export interface components {
         PipelinePut: {
             pipeline: components["schemas"]["Pipeline"];
             note?: string;
+            /** @description The version it was drawn on. When another was published since, it is refused with 409 and the code outdated; without it, the newest counts. */
+            base?: number;
+        };
+        DraftPut: {
+            /** @description The version it was drawn on; 0 for a project without one. */
+            base_version: number;
+            /** @description A pipeline that need not be valid. */
+            content: {
+                [key: string]: unknown;
+            };
+        };
+        Draft: {
+            base_version: number;
+            /**
+             * Format: int64
+             * @description Never given twice; 0 is no draft.
+             */
+            revision: number;
+            /** Format: date-time */
+            saved_at?: string;
+            content?: {
+                [key: string]: unknown;
+            };
         };
         PipelineVersion: {
             version: number;
@@ -2174,7 +2360,21 @@ export interface components {
             disks?: components["schemas"]["NodeDisk"][];
             gpus?: components["schemas"]["NodeGPU"][];
             checks?: components["schemas"]["NodeCheck"][];
+            /** @description The plugins of the catalogue, as the agent lists them. */
+            plugins?: components["schemas"]["NodePlugin"][];
         };
+        NodePlugin: {
+            name: string;
+            image: string;
+            state: components["schemas"]["NodePluginState"];
+            /** @description Why it could not be pulled, or is not pulled yet. */
+            detail?: string;
+        };
+        /**
+         * @description Whether the plugin's image is on the node. A run pulls what is not.
+         * @enum {string}
+         */
+        NodePluginState: "here" | "pulling" | "waiting" | "failed";
         NodeDisk: {
             /** @description What is on it, for people. */
             holds: string;
@@ -2556,11 +2756,11 @@ export interface components {
         Step: {
             run: number;
             key: string;
-            /** @description Place in the order */
+            /** @description Place in the order, from 1. */
             position: number;
             /** @enum {string} */
             kind: "service" | "plugin" | "approval";
-            /** @description The service or plugin */
+            /** @description The service or plugin, with its version. */
             title: string;
             needs: string[];
             status: components["schemas"]["StepStatus"];
@@ -2640,6 +2840,15 @@ export interface components {
             format: 1;
             steps: components["schemas"]["PipelineStep"][];
             order?: string[];
+            /** @description For people; a run knows nothing of them. */
+            comments?: components["schemas"]["Comment"][];
+        };
+        Comment: {
+            text: string;
+            position?: {
+                x: number;
+                y: number;
+            };
         };
         /** @description Exactly one of service, plugin and approval. */
         PipelineStep: {
@@ -2778,9 +2987,25 @@ export interface components {
         /** @description Refused, or failed */
         Problem: {
             headers: {
+                /** @description How the log and the audit call the request. */
+                "X-Request-Id"?: string;
+                /** @description After how many seconds the same request may work. Set with 429 and 503. */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "type": "about:blank",
+                 *       "title": "Bad Request",
+                 *       "status": 400,
+                 *       "code": "tag_outside_pattern",
+                 *       "detail": "tag latest does not match the pattern release/*",
+                 *       "field": "versions.api",
+                 *       "remedy": "Choose a tag of the service's list.",
+                 *       "request_id": "0199a1b2-0000-7000-8000-000000000000"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -2793,6 +3018,8 @@ export interface components {
         /** @description The finest that makes a readable curve unless given. */
         MetricsWidth: components["schemas"]["MetricsResolution"];
         InName: components["schemas"]["Name"];
+        /** @description The ETag of what was read. */
+        InIfMatch: string;
         /** @description The attempt's number. */
         InNumber: number;
         InId: components["schemas"]["Id"];
@@ -3719,6 +3946,103 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PipelineSaved"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description What If-Match wants. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putDraft: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was read. */
+                "If-Match"?: components["parameters"]["InIfMatch"];
+            };
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "base_version": 3,
+                 *       "content": {
+                 *         "steps": [
+                 *           {
+                 *             "key": "web",
+                 *             "service": {
+                 *               "name": "web",
+                 *               "resources": {}
+                 *             }
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftPut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description What the next If-Match wants. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteDraft: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of what was read. */
+                "If-Match"?: components["parameters"]["InIfMatch"];
+            };
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
