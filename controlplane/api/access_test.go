@@ -54,6 +54,7 @@ func visits() map[string]visit {
 			body: object{"host": "localhost:5000", "insecure": true, "username": "puller",
 				"password": registrySecret}},
 		"deleteRegistry": {path: "/registries/unused"},
+		"testRegistry":   {path: "/registries/local/test", body: object{"image": "shop/api"}},
 		"listServices":   {path: "/services", stranger: shown, reader: shown},
 		"getService":     {path: "/services/api", stranger: 404, reader: shown},
 		"putService": {path: "/services/web",
@@ -85,6 +86,10 @@ func visits() map[string]visit {
 		"diffPipelineVersion": {path: "/projects/shop/pipeline/versions/1/diff",
 			stranger: 404, reader: shown},
 		"restorePipelineVersion": {path: "/projects/shop/pipeline/versions/1/restore"},
+		"getDraft":               {path: "/projects/shop/draft", stranger: 403, reader: 403},
+		"putDraft": {path: "/projects/shop/draft", stranger: 403, reader: 403,
+			body: object{"base_version": 1, "content": object{"steps": []any{}}}},
+		"deleteDraft": {path: "/projects/shop/draft", stranger: 403, reader: 403},
 		"listSecrets":            {path: "/projects/shop/secrets"},
 		"putSecret": {path: "/projects/shop/secrets/SPARE",
 			body: object{"value": projectSecret}},
@@ -147,6 +152,9 @@ func visits() map[string]visit {
 		"listDeployments": {path: "/deployments", stranger: shown, reader: shown},
 		"createDeployment": {path: "/deployments", body: object{"name": "second", "project": "shop",
 			"environment": "qa", "versions": object{"api": "1.1"}}},
+		"preflightDeployment": {path: "/deployments/preflight", stranger: shown, reader: shown,
+			body: object{"name": "second", "project": "shop", "environment": "qa",
+				"versions": object{"api": "1.1"}}},
 		"getDeployment":        {path: deployment},
 		"deleteDeployment":     {path: deployment},
 		"retryDeployment":      {path: deployment + "/retry"},
@@ -158,6 +166,8 @@ func visits() map[string]visit {
 		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",
 			body: object{"approved": true}},
 		"streamServiceLogs": {path: deployment + "/services/api/logs"},
+		"streamLogs":        {path: deployment + "/logs?source=api&source=seed"},
+		"downloadLogs":      {path: deployment + "/logs/download?search=x"},
 		"streamDeployment":  {path: deployment + "/events"},
 		"streamEvents":      {path: "/events", stranger: shown, reader: shown},
 	}
@@ -468,7 +478,7 @@ func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
 		return
 	}
 	switch media {
-	case "text/event-stream", "text/csv", "application/x-ndjson":
+	case "text/event-stream", "text/csv", "application/x-ndjson", "text/plain":
 		return
 	}
 	var v any

@@ -253,6 +253,27 @@ func (e NodeStatus) Valid() bool {
 	}
 }
 
+// Defines values for PreflightCheckState.
+const (
+	PreflightCheckStateFailed  PreflightCheckState = "failed"
+	PreflightCheckStateOk      PreflightCheckState = "ok"
+	PreflightCheckStateUnknown PreflightCheckState = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the PreflightCheckState enum.
+func (e PreflightCheckState) Valid() bool {
+	switch e {
+	case PreflightCheckStateFailed:
+		return true
+	case PreflightCheckStateOk:
+		return true
+	case PreflightCheckStateUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProvisionState.
 const (
 	ProvisionStateError        ProvisionState = "error"
@@ -292,6 +313,24 @@ func (e ProvisionStepStatus) Valid() bool {
 	case ProvisionStepStatusFailed:
 		return true
 	case ProvisionStepStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RegistryTestOrder.
+const (
+	RegistryTestOrderNewest  RegistryTestOrder = "newest"
+	RegistryTestOrderVersion RegistryTestOrder = "version"
+)
+
+// Valid indicates whether the value is a known member of the RegistryTestOrder enum.
+func (e RegistryTestOrder) Valid() bool {
+	switch e {
+	case RegistryTestOrderNewest:
+		return true
+	case RegistryTestOrderVersion:
 		return true
 	default:
 		return false
@@ -632,6 +671,18 @@ type DeploymentList struct {
 	NextCursor *string      `json:"next_cursor,omitempty"`
 }
 
+// DeploymentLogLine defines model for DeploymentLogLine.
+type DeploymentLogLine struct {
+	At time.Time `json:"at"`
+
+	// Dropped Lines left out before this one.
+	Dropped *int64 `json:"dropped,omitempty"`
+
+	// Source The key of the service or step.
+	Source string `json:"source"`
+	Text   string `json:"text"`
+}
+
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
@@ -849,6 +900,15 @@ type LogLine struct {
 type LogLineList struct {
 	Items []LogLine `json:"items"`
 	More  bool      `json:"more"`
+}
+
+// LogTrouble defines model for LogTrouble.
+type LogTrouble struct {
+	Code string `json:"code"`
+
+	// Detail Why lines of the source may be missing.
+	Detail string `json:"detail"`
+	Source string `json:"source"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -1280,6 +1340,52 @@ type PluginSaved struct {
 // PluginStep defines model for PluginStep.
 type PluginStep = pipeline.PluginStep
 
+// Preflight defines model for Preflight.
+type Preflight struct {
+	Checks []PreflightCheck `json:"checks"`
+
+	// Nodes Each node of the environment; empty when no node was asked.
+	Nodes []PreflightNode `json:"nodes"`
+
+	// Ok No check failed.
+	Ok       bool             `json:"ok"`
+	Versions []ServiceVersion `json:"versions"`
+}
+
+// PreflightCheck defines model for PreflightCheck.
+type PreflightCheck struct {
+	// Code The code that creating would answer with.
+	Code *string `json:"code,omitempty"`
+
+	// Field Examples: versions.web
+	Field *string `json:"field,omitempty"`
+
+	// Id Which check.
+	//
+	// Examples: tag, capacity
+	Id      string  `json:"id"`
+	Message string  `json:"message"`
+	Remedy  *string `json:"remedy,omitempty"`
+
+	// State Unknown keeps nobody from creating.
+	State PreflightCheckState `json:"state"`
+
+	// Subject What was looked at: a step, a registry, a secret.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// PreflightCheckState Unknown keeps nobody from creating.
+type PreflightCheckState string
+
+// PreflightNode defines model for PreflightNode.
+type PreflightNode struct {
+	CpuFree    *float64 `json:"cpu_free,omitempty"`
+	Fits       bool     `json:"fits"`
+	MemoryFree *int64   `json:"memory_free,omitempty"`
+	Node       string   `json:"node"`
+	Reason     *string  `json:"reason,omitempty"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code A stable word for programs.
@@ -1582,6 +1688,42 @@ type RegistrySaved struct {
 	Changed  bool     `json:"changed"`
 	Created  bool     `json:"created"`
 	Registry Registry `json:"registry"`
+}
+
+// RegistryTest defines model for RegistryTest.
+type RegistryTest struct {
+	// Image A repository, without host and tag.
+	Image *string            `json:"image,omitempty"`
+	Limit *int               `json:"limit,omitempty"`
+	Order *RegistryTestOrder `json:"order,omitempty"`
+
+	// Pattern As a service has it.
+	Pattern *string `json:"pattern,omitempty"`
+
+	// Search Part of the tag.
+	Search *string `json:"search,omitempty"`
+}
+
+// RegistryTestOrder defines model for RegistryTest.Order.
+type RegistryTestOrder string
+
+// RegistryTested defines model for RegistryTested.
+type RegistryTested struct {
+	// Detail Why it is not well.
+	Detail *string `json:"detail,omitempty"`
+	Items  *[]Tag  `json:"items,omitempty"`
+
+	// Matching Tags that match pattern and search.
+	Matching *int    `json:"matching,omitempty"`
+	Ok       bool    `json:"ok"`
+	Remedy   *string `json:"remedy,omitempty"`
+
+	// Stale The registry did not answer; this is an older list.
+	Stale  *bool `json:"stale,omitempty"`
+	TookMs int64 `json:"took_ms"`
+
+	// Total Tags in the repository.
+	Total *int `json:"total,omitempty"`
 }
 
 // Resources defines model for Resources.
@@ -2028,6 +2170,21 @@ type InSecretName = SecretName
 // InStep A DNS label of at most 40 characters.
 type InStep = Name
 
+// LogRun defines model for LogRun.
+type LogRun = int
+
+// LogSearch defines model for LogSearch.
+type LogSearch = string
+
+// LogSince defines model for LogSince.
+type LogSince = time.Time
+
+// LogSource defines model for LogSource.
+type LogSource = []string
+
+// LogUntil defines model for LogUntil.
+type LogUntil = time.Time
+
 // MetricsFrom defines model for MetricsFrom.
 type MetricsFrom = time.Time
 
@@ -2105,6 +2262,53 @@ type CreateDeploymentParams struct {
 // StreamDeploymentParams defines parameters for StreamDeployment.
 type StreamDeploymentParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
+}
+
+// StreamLogsParams defines parameters for StreamLogs.
+type StreamLogsParams struct {
+	// Source Services or steps by their key; all of the run if left out.
+	Source *LogSource `form:"source,omitempty" json:"source,omitempty"`
+
+	// Run The run whose steps are read; the latest if left out.
+	Run *LogRun `form:"run,omitempty" json:"run,omitempty"`
+
+	// Follow Go on with lines as they come.
+	Follow *bool `form:"follow,omitempty" json:"follow,omitempty"`
+
+	// Tail How many lines back to begin, for each source.
+	Tail *int `form:"tail,omitempty" json:"tail,omitempty"`
+
+	// Since Nothing older than this.
+	Since *LogSince `form:"since,omitempty" json:"since,omitempty"`
+
+	// Until Nothing newer than this.
+	Until *LogUntil `form:"until,omitempty" json:"until,omitempty"`
+
+	// Search Only lines with this text, in upper or lower case.
+	Search      *LogSearch     `form:"search,omitempty" json:"search,omitempty"`
+	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
+}
+
+// DownloadLogsParams defines parameters for DownloadLogs.
+type DownloadLogsParams struct {
+	// Source Services or steps by their key; all of the run if left out.
+	Source *LogSource `form:"source,omitempty" json:"source,omitempty"`
+
+	// Run The run whose steps are read; the latest if left out.
+	Run *LogRun `form:"run,omitempty" json:"run,omitempty"`
+
+	// Tail Only so many of the last lines, for each source.
+	Tail *int `form:"tail,omitempty" json:"tail,omitempty"`
+
+	// Since Nothing older than this.
+	Since *LogSince `form:"since,omitempty" json:"since,omitempty"`
+
+	// Until Nothing newer than this.
+	Until *LogUntil `form:"until,omitempty" json:"until,omitempty"`
+
+	// Search Only lines with this text, in upper or lower case.
+	Search     *LogSearch `form:"search,omitempty" json:"search,omitempty"`
+	Timestamps *bool      `form:"timestamps,omitempty" json:"timestamps,omitempty"`
 }
 
 // GetDeploymentMetricsParams defines parameters for GetDeploymentMetrics.
@@ -2292,6 +2496,9 @@ type ListUsersParams struct {
 // CreateDeploymentJSONRequestBody defines body for CreateDeployment for application/json ContentType.
 type CreateDeploymentJSONRequestBody = DeploymentCreate
 
+// PreflightDeploymentJSONRequestBody defines body for PreflightDeployment for application/json ContentType.
+type PreflightDeploymentJSONRequestBody = DeploymentCreate
+
 // AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
 type AnswerStepJSONRequestBody = StepAnswer
 
@@ -2340,6 +2547,9 @@ type PutSecretJSONRequestBody = SecretPut
 // PutRegistryJSONRequestBody defines body for PutRegistry for application/json ContentType.
 type PutRegistryJSONRequestBody = RegistryPut
 
+// TestRegistryJSONRequestBody defines body for TestRegistry for application/json ContentType.
+type TestRegistryJSONRequestBody = RegistryTest
+
 // PutServiceJSONRequestBody defines body for PutService for application/json ContentType.
 type PutServiceJSONRequestBody = ServicePut
 
@@ -2375,6 +2585,9 @@ type ServerInterface interface {
 	// CreateDeployment Create a deployment
 	// (POST /api/v1/deployments)
 	CreateDeployment(w http.ResponseWriter, r *http.Request, params CreateDeploymentParams)
+	// PreflightDeployment Check what creating a deployment would meet, and create nothing
+	// (POST /api/v1/deployments/preflight)
+	PreflightDeployment(w http.ResponseWriter, r *http.Request)
 	// DeleteDeployment Cancel or remove a deployment
 	// (DELETE /api/v1/deployments/{id})
 	DeleteDeployment(w http.ResponseWriter, r *http.Request, id InId)
@@ -2387,6 +2600,12 @@ type ServerInterface interface {
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// StreamLogs Logs of several services and steps of a deployment, merged by time
+	// (GET /api/v1/deployments/{id}/logs)
+	StreamLogs(w http.ResponseWriter, r *http.Request, id InId, params StreamLogsParams)
+	// DownloadLogs The same lines as one text file, without colours
+	// (GET /api/v1/deployments/{id}/logs/download)
+	DownloadLogs(w http.ResponseWriter, r *http.Request, id InId, params DownloadLogsParams)
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams)
@@ -2600,6 +2819,9 @@ type ServerInterface interface {
 	// PutRegistry Create or replace one of the registries
 	// (PUT /api/v1/registries/{name})
 	PutRegistry(w http.ResponseWriter, r *http.Request, name InName)
+	// TestRegistry Ask a registry whether it answers
+	// (POST /api/v1/registries/{name}/test)
+	TestRegistry(w http.ResponseWriter, r *http.Request, name InName)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams)
@@ -3091,6 +3313,20 @@ func (siw *ServerInterfaceWrapper) CreateDeployment(w http.ResponseWriter, r *ht
 	handler.ServeHTTP(w, r)
 }
 
+// PreflightDeployment operation middleware
+func (siw *ServerInterfaceWrapper) PreflightDeployment(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PreflightDeployment(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // DeleteDeployment operation middleware
 func (siw *ServerInterfaceWrapper) DeleteDeployment(w http.ResponseWriter, r *http.Request) {
 
@@ -3210,6 +3446,267 @@ func (siw *ServerInterfaceWrapper) ForgetDeployment(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ForgetDeployment(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StreamLogs operation middleware
+func (siw *ServerInterfaceWrapper) StreamLogs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamLogsParams
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", r.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "source"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "source", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "run", r.URL.Query(), &params.Run, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "run"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "run", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "follow" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "follow", r.URL.Query(), &params.Follow, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "follow"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "follow", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "tail" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tail", r.URL.Query(), &params.Tail, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tail"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tail", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", r.URL.Query(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "since"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "since", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "until" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "until", r.URL.Query(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "until"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "until", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", r.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "search"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "search", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID InLastEventId
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamLogs(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DownloadLogs operation middleware
+func (siw *ServerInterfaceWrapper) DownloadLogs(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DownloadLogsParams
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", r.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "source"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "source", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "run", r.URL.Query(), &params.Run, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "run"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "run", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "tail" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tail", r.URL.Query(), &params.Tail, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tail"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tail", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "since" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "since", r.URL.Query(), &params.Since, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "since"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "since", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "until" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "until", r.URL.Query(), &params.Until, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "until"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "until", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", r.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "search"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "search", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "timestamps" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "timestamps", r.URL.Query(), &params.Timestamps, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "timestamps"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "timestamps", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DownloadLogs(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5681,6 +6178,32 @@ func (siw *ServerInterfaceWrapper) PutRegistry(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// TestRegistry operation middleware
+func (siw *ServerInterfaceWrapper) TestRegistry(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestRegistry(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListServices operation middleware
 func (siw *ServerInterfaceWrapper) ListServices(w http.ResponseWriter, r *http.Request) {
 
@@ -6418,6 +6941,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.DeleteRegistry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.GetRegistry)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.PutRegistry)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/registries/{name}/test", wrapper.TestRegistry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services", wrapper.ListServices)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.DeleteService)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/services/{name}", wrapper.GetService)
@@ -6492,6 +7016,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/audit/verify", wrapper.VerifyAudit)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments", wrapper.ListDeployments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments", wrapper.CreateDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/preflight", wrapper.PreflightDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/queue", wrapper.ListQueue)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.DeleteDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.GetDeployment)
@@ -6502,6 +7027,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer", wrapper.AnswerStep)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/logs", wrapper.StreamServiceLogs)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs", wrapper.StreamLogs)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs/download", wrapper.DownloadLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/metrics", wrapper.GetDeploymentMetrics)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events/nodes", wrapper.StreamNodes)
@@ -6821,6 +7348,52 @@ func (response CreateDeploymentdefaultApplicationProblemPlusJSONResponse) VisitC
 	return err
 }
 
+type PreflightDeploymentRequestObject struct {
+	Body *PreflightDeploymentJSONRequestBody
+}
+
+type PreflightDeploymentResponseObject interface {
+	VisitPreflightDeploymentResponse(w http.ResponseWriter) error
+}
+
+type PreflightDeployment200JSONResponse Preflight
+
+func (response PreflightDeployment200JSONResponse) VisitPreflightDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreflightDeploymentdefaultApplicationProblemPlusJSONResponse) VisitPreflightDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDeploymentRequestObject struct {
 	Id InId `json:"id"`
 }
@@ -7018,6 +7591,126 @@ type ForgetDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ForgetDeploymentdefaultApplicationProblemPlusJSONResponse) VisitForgetDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamLogsRequestObject struct {
+	Id     InId `json:"id"`
+	Params StreamLogsParams
+}
+
+type StreamLogsResponseObject interface {
+	VisitStreamLogsResponse(w http.ResponseWriter) error
+}
+
+type StreamLogs200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamLogs200TexteventStreamResponse) VisitStreamLogsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StreamLogsdefaultApplicationProblemPlusJSONResponse) VisitStreamLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DownloadLogsRequestObject struct {
+	Id     InId `json:"id"`
+	Params DownloadLogsParams
+}
+
+type DownloadLogsResponseObject interface {
+	VisitDownloadLogsResponse(w http.ResponseWriter) error
+}
+
+type DownloadLogs200TextResponse string
+
+func (response DownloadLogs200TextResponse) VisitDownloadLogsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(200)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type DownloadLogsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DownloadLogsdefaultApplicationProblemPlusJSONResponse) VisitDownloadLogsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10407,6 +11100,53 @@ func (response PutRegistrydefaultApplicationProblemPlusJSONResponse) VisitPutReg
 	return err
 }
 
+type TestRegistryRequestObject struct {
+	Name InName `json:"name"`
+	Body *TestRegistryJSONRequestBody
+}
+
+type TestRegistryResponseObject interface {
+	VisitTestRegistryResponse(w http.ResponseWriter) error
+}
+
+type TestRegistry200JSONResponse RegistryTested
+
+func (response TestRegistry200JSONResponse) VisitTestRegistryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestRegistrydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestRegistrydefaultApplicationProblemPlusJSONResponse) VisitTestRegistryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListServicesRequestObject struct {
 	Params ListServicesParams
 }
@@ -11418,6 +12158,9 @@ type StrictServerInterface interface {
 	// CreateDeployment Create a deployment
 	// (POST /api/v1/deployments)
 	CreateDeployment(ctx context.Context, request CreateDeploymentRequestObject) (CreateDeploymentResponseObject, error)
+	// PreflightDeployment Check what creating a deployment would meet, and create nothing
+	// (POST /api/v1/deployments/preflight)
+	PreflightDeployment(ctx context.Context, request PreflightDeploymentRequestObject) (PreflightDeploymentResponseObject, error)
 	// DeleteDeployment Cancel or remove a deployment
 	// (DELETE /api/v1/deployments/{id})
 	DeleteDeployment(ctx context.Context, request DeleteDeploymentRequestObject) (DeleteDeploymentResponseObject, error)
@@ -11430,6 +12173,12 @@ type StrictServerInterface interface {
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(ctx context.Context, request ForgetDeploymentRequestObject) (ForgetDeploymentResponseObject, error)
+	// StreamLogs Logs of several services and steps of a deployment, merged by time
+	// (GET /api/v1/deployments/{id}/logs)
+	StreamLogs(ctx context.Context, request StreamLogsRequestObject) (StreamLogsResponseObject, error)
+	// DownloadLogs The same lines as one text file, without colours
+	// (GET /api/v1/deployments/{id}/logs/download)
+	DownloadLogs(ctx context.Context, request DownloadLogsRequestObject) (DownloadLogsResponseObject, error)
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(ctx context.Context, request GetDeploymentMetricsRequestObject) (GetDeploymentMetricsResponseObject, error)
@@ -11643,6 +12392,9 @@ type StrictServerInterface interface {
 	// PutRegistry Create or replace one of the registries
 	// (PUT /api/v1/registries/{name})
 	PutRegistry(ctx context.Context, request PutRegistryRequestObject) (PutRegistryResponseObject, error)
+	// TestRegistry Ask a registry whether it answers
+	// (POST /api/v1/registries/{name}/test)
+	TestRegistry(ctx context.Context, request TestRegistryRequestObject) (TestRegistryResponseObject, error)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(ctx context.Context, request ListServicesRequestObject) (ListServicesResponseObject, error)
@@ -11885,6 +12637,37 @@ func (sh *strictHandler) CreateDeployment(w http.ResponseWriter, r *http.Request
 	}
 }
 
+// PreflightDeployment operation middleware
+func (sh *strictHandler) PreflightDeployment(w http.ResponseWriter, r *http.Request) {
+	var request PreflightDeploymentRequestObject
+
+	var body PreflightDeploymentJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PreflightDeployment(ctx, request.(PreflightDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreflightDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PreflightDeploymentResponseObject); ok {
+		if err := validResponse.VisitPreflightDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteDeployment operation middleware
 func (sh *strictHandler) DeleteDeployment(w http.ResponseWriter, r *http.Request, id InId) {
 	var request DeleteDeploymentRequestObject
@@ -11983,6 +12766,60 @@ func (sh *strictHandler) ForgetDeployment(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ForgetDeploymentResponseObject); ok {
 		if err := validResponse.VisitForgetDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamLogs operation middleware
+func (sh *strictHandler) StreamLogs(w http.ResponseWriter, r *http.Request, id InId, params StreamLogsParams) {
+	var request StreamLogsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamLogs(ctx, request.(StreamLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamLogs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamLogsResponseObject); ok {
+		if err := validResponse.VisitStreamLogsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DownloadLogs operation middleware
+func (sh *strictHandler) DownloadLogs(w http.ResponseWriter, r *http.Request, id InId, params DownloadLogsParams) {
+	var request DownloadLogsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DownloadLogs(ctx, request.(DownloadLogsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DownloadLogs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DownloadLogsResponseObject); ok {
+		if err := validResponse.VisitDownloadLogsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -13963,6 +14800,39 @@ func (sh *strictHandler) PutRegistry(w http.ResponseWriter, r *http.Request, nam
 	}
 }
 
+// TestRegistry operation middleware
+func (sh *strictHandler) TestRegistry(w http.ResponseWriter, r *http.Request, name InName) {
+	var request TestRegistryRequestObject
+
+	request.Name = name
+
+	var body TestRegistryJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestRegistry(ctx, request.(TestRegistryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestRegistry")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestRegistryResponseObject); ok {
+		if err := validResponse.VisitTestRegistryResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListServices operation middleware
 func (sh *strictHandler) ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams) {
 	var request ListServicesRequestObject
@@ -14569,325 +15439,347 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L39ktu2lgf4KijtVGVmlq1ufyZp19ZWX9tJvLEdT7eTbG3sbUEkJOE2BfACYMsal6v2afbB9km2cA5A",
-	"ghJIkWrJH3Pv/ePGLVEACByc7/M7H0epXBZSMGH06PzjqKCKLplhCv56IZ6WSktl/50xnSpeGC7F6Hw0",
-	"EeyDuU7h2wmRM2IWjBR0zsiUzaRi41Ey4vbBf5RMrUfJSNAlG52P8BejZKTTBVtSO/CSfnjJxNwsRueP",
-	"zs6SkVkX9kltFBfz0adPyeiFeJHZJ2HAgppFPR7PRslIsX+UXLFsdG5UycKx/02x2eh89L+c1m95it/q",
-	"0xeZH3z2ipp0sf2SbxeMPH9L5/b9VgtqyIpqohjNqrdbMJoxVS/nxewExwoXwT7QZZHbr9+Nvn83GiX2",
-	"HQxTdoD/+93or7OTH99/vJfc++HTu9G/jeIb8JJq8/yWCRPsxObk9pkTeOjkxbO2Lb7XtsUv+ZKbauyN",
-	"Y8vhy3DIjM1omRs34JJ+4Mty6U5wyQX+da+aigvD5ky5uV7DqNEDhf/se6QwrpuiXE6Zip+p3f1lYb7T",
-	"RMBT1XFuLAWH6FpM9d73zuB/Pd79shTxValS7FqRKkX3cnZNfsVSxUzH9mt4YO8DCMZ3ExpWtE1lv7rz",
-	"Sb9iRvFU/6TkcntbLwRZyFI5nkQmRk5IKXKmNZnzWybauNTMjhYuZSbVkprR+Sijhp0YDjS6fYvcYt7K",
-	"7aW8lqteUxt5h4n/5Jlp4WMzLpg2xFg2tqQ3TBMKrIxOc0bSUt2yXstTTMu8hHH7HpVb22X9y092yYrp",
-	"QgrNQNC8UXKaMzjBVArDBHAiWhQ5T6n9zWmBT/yvf9dSNJiq/UUGO0fn17I0mmfs2jPYZJQxQ3mOX5Oc",
-	"GrsJmWSaCGk3wqQLJ7rgB0SxnFHNTv9zlIxmnOXZ6Hx0y5TmUugxLTgQ7JJl69H56OlCSs0IJQZFhB1H",
-	"M3XLU/adJjnXZuzom2lzze1QZ/d+/JHem94/sczi5Hv7fz/Y/zsL/mc31lBT6tH5Q2DW3IDw+BvNyCUO",
-	"VtMAncrSnE9zKm5Gn/qeiN9tOIcmqVyyWalZlhCpyIzynFn5ioIGDuqSGbU+uZiZGG+Fj8lCrsiSijXR",
-	"LJUi07gvdMmI2wqypGuykupmTK6YIStuFuTh/R8JFRl5dPZg3KCsCBv7P0/cNpygMGwu4he5ghlzOYcR",
-	"7b9pmXFDUprn8KdbR3Si6lLB5rgds99fFIWStzT/Cani44hmGbdz0vyNkgVThltantFcs2RUBB99HKUL",
-	"yVP8JzdsqSPz1SeqFF2P4GCchN18w9+Q1IA8v9PE/m5sf5DTKcujQwvH8Le+qJlv9eVUypxRUa/o44gJ",
-	"K1P+8r9LasnoH07cK47ex7hTPctfXr7DQ/XDcvp3llqy/nAylyfuw4IXLOeCjZtbHzx0wpeFVAYVV8v5",
-	"RnNuFuV0nMrlqSjzXBa6+q8fDpbkh/TyqfMwo7KarCg3mpTC8JxQUjClpSBU6BVTekzsU7I0RWk0oYrV",
-	"J6YT95D/L8uup2sg1epvCrTZpCH8cYOEuu54c88i5FUouSwi1PWKrslC5hlRbMYUEynTCZmWhggpGDGS",
-	"UIJKwnhbEiUjwyiurTnonwsJtx7fcEz+tHdeMG4WTBH4DRFSkVIzpQk3hGuyWkh2a9kJ1WRW5jmhaWrF",
-	"k5GwlxkrcrleMmGeEJotudCE5iu61nYekF69L5qVqrI0145fNbTbHx4/bOi39x/9eH+nnpeM4EWGXPeN",
-	"W+IOZ+gFuUKV6hD3w3LM58KoNfy4QYk0xVOthLCGJZfGS78IF0jsr9CQ3P7G9NV0anG+JXqI1QKs1KIg",
-	"ea08tqxGPyECyIiSW5qXLEq0s6jyCJZClilLdCA9lozYJ6ND8IgkemE0KXKaMsIFiiSnEmz92p3uxo66",
-	"3SRW7YjtaKhZRHm7duKjk0/Yg77ER63AY//o8SLpgnKRgOSWpSFzWmj7XtURcmEePxxFbZCQysF4p5aq",
-	"kTgST1pJTe/uLbZugqfRl1ybbRKtrl0/XlkTe4Q9BJ6OmJ6w8UowX+tqL6sz2XCnKNS7JuBisKopzXO5",
-	"YpmlaPvnLc15lpAJ6mQTMlXyBojZy2Z5A5sFo9ijQN0tRjawkD+Y4jOnW29vHxNGuX9uK1eg21k5RdIF",
-	"S29Y1uvorTotMi7mkVEvDFlKbQgli1JkCkesTq65tKK2FLbezBHvUDK0P0uqgWNnt0kSViGOMwzBVk6z",
-	"7LEjdpjrnIubrrGIPYw1GBTiJrE3cME+xLnITUyN23hZoBN/vu5NwpUE5xTbiaf2yK8sR+VmHeqGMG4p",
-	"boRc2fu7okqgrpgqbnhK8ygtPpXLpTf2+qvThdTcE+6An30ItsdpsJ+S0Try6caefRjZx6KEwT6YDQcb",
-	"qgfdXAJ+1le4+z06iFx/6rnfwL1DxhzV7KhBCzov51wQOZuB/nsBOnKqmDW5QbvNWM6MFcjANqyKN5OK",
-	"FEwWOUNLTcpcJ0SX6YJYLojr9wMbd68qvuApD+cAU99OALYIS2+i9LZtYwXv8jEm1tmykN4fsW0hCWas",
-	"IRv/0qn/7TuNDq8tomr64Af9VDEtS+VMzS6Rd1k9CHzT6vNNeTmANnZt4l7WZ8xs7MOaI8p8pbx7Zb7b",
-	"S9r3Urp7dJBr+ayyZrYlXrqgYg5GYX81Ge/Efr+ZrqOH1aZ5/yasYisYkQKDJFyTueRibj+QiqyYMGSl",
-	"pJhHhRYTt1xJsWxeseD7DwVXTLs32eQ9TDhrUbGlvGUZsJScpjdW/7c865abdUKma2Jt9UJJe6bfabuu",
-	"YOLvNEkt1ZUFUWXOnhA61XbVXKPx0BDnnXto1a5SsV237yf3WGU47IpTJaOczcww/1HObtEd1DX4S3io",
-	"65IK8K62fHEtZzN7+Neai5T1pzVP/NfOtxrz9AGb8XbR1ghg+rhfdr3gf/nn8Dcl6/GDklXGgGI0Ww+6",
-	"Rordcv9KTXL9WcmVRncno+mC4MV+Yi1WuWKKSMEsyck82yC5dg1SxYJJGPryHmnn81alGEeHcFZmf2vp",
-	"Cn/wC6O5WcQIz3uvu4epWd4VPg+/ZIW+zqRgcYLA7400NI8/UOqS5iHvr89MltM8OLBaAfTu/aEb8Icj",
-	"3V2+HLByndvTU3ST71VbFlBP5I4kLv4X7FJzS4J3Cc61wdkboiEJZYtnGDEhW5/VU1S2hioINEMuEXrY",
-	"Nu3KXIq55eYQHaDc+KgdNxCJ0E8qfwM3CTB6z5uHeuc2ZM7uOGPNHvs8WyguvXm04UhB9wnwoaS+9Zqk",
-	"csnIjCttnqCfFZ3L1UuSe/d/8K+/8caPgrc9S7q5aJ/Vh9chfsbNfIL7P8ACqr+jTruGaUvnViBbwiU3",
-	"bI1HqVnOUgPBSE+4RIp8HfCsmhzt5mxvLjBuSy0rqxYISayAAvexknKZoCdF4CcUrBMjiS6oYk3KgoAR",
-	"+KktN6YEnCoUIkchC+3UVNtuevflOoQvK9Akj+fL2uLdgTkGxA2OvaLI1+gDACkK/oFM4idVbDGlImX4",
-	"T9Dh/A9AnQP+VqY3KAzn0hgmonbdMz6bxQNlK0k8I9Vj8sLqqDxdEKkycApnMi3te4BvVoOWCBwVdD9J",
-	"Mj5zQZDtgAzNMjRdep3LG7cIcNFHTsZx4sZ4OwNAzQcEW0V8a6jKrhYsDEK5TCbYZIgdyjwb9Ft4+TFa",
-	"q5hyUGc5uQs8ZuJ2/Oa3y7ejXe4QGKKPcXfD1rvJ1j6U+N3qMyrQwvbb/00aRyc6QZ6ClCFnZGq/shyE",
-	"C0KFhCgWPLlNJe5Q+qvt7iT2DBxJCJDaSd9H3QN4rQ5DtBtT430I766n6b6eLrjFh7GnFZ1FWOmU6h0m",
-	"R5h9Mszx0qb1v4bwEyTVELPiKXtCzjx3savsqelrejvInt84nMabB8uNcne7rDflUBfh5uZuO7TdlyCj",
-	"qbavvxJECrshM4jcOaFZiWMpWFPbuffw+4c/PHj88PtdSk/Pc9wMInoiwjwpwVgG0ZcpwwBMRBvp3me/",
-	"jJZt5pHYS6v7BXXo/oboQJO8p9VmF+0Nts04ijdicObEvkrri28rDpn9GMW/vGUqK8Gnaz9sCWQ9b6rx",
-	"G14zKq7TyljZds46h881nRmmrheyVLpVAFrirBxB27S2y/+ZyaU76f6uUau76jiLgq+upfDUENH4c5qy",
-	"PtbNm+pB9B0bxVPTlg0EP4qvtlT5tS5nM/6hJUBg7RtNpmzBReYV/HGdwgFylPx++RJjyhhPkCoWLI9r",
-	"226LGyupVtx4Nb+1G/uYhAQTI9qA2A6hpoe0ezw9PZhlOD/vdUMuQdgH2TiawPNESwwUw+8qhu5dsk/I",
-	"WeLSeCDRJmn4WmuH/fePG9b8WY/rt6OcILyOG/oe1Yzgl0/IQmqXuLVNrePAohvjDyASXynAuUxpbkfA",
-	"dwkigztN5UNc3Q0elmsJkszasnNFBeTGWENHrvrYs267dpDXFXV6ZTR20cKC0RMV/3KAj6ZxlzZW7xdQ",
-	"z7bbIP+pduJvvE2bK3zJtKbz+HfaZRh232EYuh4ouixr0QSJ0j3XNvP5qkdY9cwlZPZZvbffX7uFbhnT",
-	"iml95/ywFu1pV5RpK7rSHTOZmb+BKIuy7jaRbhblclooHl1CXKw1ncR+j+AtXeIULHznfh9CYjUP8Hgy",
-	"62fLogam5D7/QFOTryGCImeVGUFFFob5to3zPRzBw6Jqg3yvG1vU7o53oZdGZjZVBnXnBXyJ3rb639rI",
-	"ogDu53N0Yho15tNXN60sIXbRfKxpuwe/XdI5e0qRb0ZUQG6/18TQGwgVW+FvNbAnZMpyl7I/y6WEuNVM",
-	"MUYyrm+skiC1N8ekWXAx98JMsdqDteWba4sWY0RMg2nZdIIlvTmMYbpXmpnli2XjtofZcPZdew5jtyPr",
-	"+Wzg4mm+/pU1ytC5PbcqN5AMy8a78+PwLfyb+6WHjh5cYIxUgSou2Wzghf6J5znLrFkwXWPGqRRGyZwU",
-	"ORWMUEM0vY34ZDM+ZzrO4rnQLHVifVvdqCoyo2kqc65dJnTkS8hGky1fGzpv+/x6GRfZfVNQYGsP4y57",
-	"IW6Z8O+wcZMKHvGYBcJZYeXsdjrJXMmyuM4Uv2Wq64mu0SGTq7+MsqIJMhSjHvai7BkRtpyn53Wzjw5b",
-	"3zM7eGR5TMzjCRH1bsyLcthcP7/5PZq+KrVpVVNumBItZUQ5v2XX1taQbdcol/OuE1+ypSOyHlsr49og",
-	"pgPquIfRfelzH1JqaC7nJUsI1QHvw2CPWbBlI6Nw13a+gdFjO6pKkXYend0zOmddm+NSZu9SNlIdLOxe",
-	"dZbulm7RWNK43XhDqkNy1yDG1H9l60NolK+oNkz9yta7UyhatcVf2fpSmpY0dq/V9xGbdpCeQnZjcf6n",
-	"Hcp4YDFs71k2zDPYlRS1f+bNakHNHQgvnuNSOYRh9PjGOG3aK7IK89FnZR5PGH8p5y+d3zOm8fUsIlKo",
-	"DG+xEDu0JvYYiSyrBBSz4NqHInqQkqiQB/oncMVTneLn4FLOu+2rOlMoLNcEkzGefF7v7SGutj+mCKtc",
-	"tgiP6JV3j8dWW3OP7UB4+91h2tl6W7YBliJuqZrWRnCqMvqmuYk5zSDrZ0nVun1swVZYg+b9itSquKXI",
-	"mGodtNSsK+IP3sLom+JE+7AzHLMaoU8Aff/JKpaB51LvYjWo24MoBbA9wj5azeJBGq6LnK6v2yMyrVns",
-	"Mt+ZGnZpnwnLY/fksz7cES7WrcAPvjOS8YoZmlFTLgdcHDiM3m4rfLplbsXTN5LHLuErRq3qduvuoTaK",
-	"mXQBuhx3tZdkQs2ESJGAb6dg9EaPydM3vxOurbGYSsV0QlCDQevR2A+w6F+b6iNSMOXwCdqcBz2T5nsb",
-	"FWlRXi/phwEmyLU1q+N6bs4ogHkwBRwKc+ggoNVTSMH4ypWx9V3PSnHIwOr3k0HKPj68tUEdUpaZa953",
-	"KfZhWZpeT29mtZhKMfYnGKjIwbKrJdXThdu8sYXtl+OKqbrUsVH0xoUZoFwHNy2ao43qxTZpuXjXE0Lr",
-	"BEop4HPOdJiEuiOpC9fb/qKxFDdXiN03075ClBkOQQMJ0pwN3VB3OrHCI7lnao4DGwLgnya8Ds7VsYOX",
-	"jR3Y8vfNc0aWjOpSMReaVYzcsAIzGsxKYnQ2IUsuSssV/ccZXevEhW7hs4VijCylMAsdFh0ruhpBSLOE",
-	"ujv7g6jW7gGnNtNtnr2+IoBaAuU6rgr44RlJF1TR1DClm4HVlCpzoljGNJ+LZnD14VkDVu0vevLfZyc/",
-	"vv9394+T9x/Pkgc/fPKf/8f//m8xktojOJXnMvWmY++Ku2ku05uYBfLnYk24AS85pIhZpTHIk6C5vX3z",
-	"hat6wuSFc0JdTSVm1VbRdkx1bcTmFYOEJk1nDMVHtChrWvKWmGEwWNxuyXxW084sInR60WneMwQcKw1j",
-	"qWHZdTOytsHS1gU6klfe/Q9crcphfVKFFViuof7GqFJbbZ8azMgHg4CmceQGHnpOO6u4qgc7jXsGtdfX",
-	"hZJydg05Zy3+avdgZ1DR8pO/796iC5JaWgc4ABdqsdtjSiVYRrJmmkCj0EkigMC1W01L3hAzxvu1dnnY",
-	"rvyzx8pfg0mCeiP7r+u6tHFY0NYy7Rsmrm9afDi33NC815L+wCcHhoG3Eu78dYoeTsirmhc5JmHsqhBW",
-	"Zmi1T3PLNqEng/yXxw931snXQ7WtEd39Wyy740hjUC0X1saf5oyspMrqEnSuZQ6b2HIBEAguXhIvSSY9",
-	"pJ7j1jfRYXSAptBFJ03ohagHrhqqKtdt3bZ96rgCOdh844XU5ryQKqwVqD3tTGyI8Xtn4/tn44fjew/P",
-	"HyHgXZgl9bhJJQ92Fw0fuoCri1k+d0KHXP1ycXL/0eMq1BCwUPcR7gCfEQi4j5uveW83SkTn7W872Gcu",
-	"dtU8uYXMszbwBtAjqpo6xGOIEqqv9IhkGv8328f7g6tKPC4oDNP6XvFs6aHqRtZRSQ4JjydlQVY8z8mC",
-	"3jLCloXhVn8wiT1IIacyW5NSW0PI7R1oUVXJ+GrBc0a0XDJUKhYA50OYGJBh0FpxrQ1dOzHbO2Z15X6z",
-	"07OEKVx+is5juDJUmT1rQCNOd+9uNxLrPqEWQGM9KNWVOtx3Az+1LP25UDJvSRaXyyUVLZA+7ANNDUIc",
-	"GAlVPy59ZUnTBRfxu+LPcNfxVEpExIBbSCiPSFmPNGg8PRwpqd6n7RQBJPqOMZRdAraHD+eGizZZbMoq",
-	"iCscsJvLWoUbD9WcoL8nZMlMQvRapPYPiipLlhCv+iYElTQXpqv+ZLfyJvzT4Z7C8NdMwNB2LKiT4WIe",
-	"/HWtDSvGA65uNFqGRwb+JdiIzsM6RFCmPvnjZe/5rIOWMGcLdhBYWFwwRTBCDVCtGriuV8XOovtd+xi3",
-	"Cq3Bz+tqrVzOW0/f6FJm0QSI2Cnis9VC2rbkUMd35JNzCQ4d2nTUW5HKMq8KpYoyzx2AMEcoO/yErFsg",
-	"QyExcFjIxTII1j9j4woeb1GvuEujwjG7d+bKz9sePcQMlO805js65cqzMQ+LZXek1iCENKFTzeoTVikq",
-	"8xzNNisUG1XT71s8V8NrPL5ljX5fv8IhtfukUu+fuBJGwVZOYjn0gmE6/zBl/+BVF/3Vlh51FjBY69KD",
-	"0xuQGAoigwqE/CUZS3nGNAEUdBewiCWF6ptrSFq9XvLp9qH/5LONXSoyuk3rbOOVvaQQFs+cPLlHfuZ/",
-	"a1QqPf7+3tkPPzx+uKtYCbzdfbE1Hj/YCaZRiVCgOa5DNA2p9DmZ/LcU7JzMFJ2Mya9srV3GwcQngk7A",
-	"KbxqjmM0y2fEyDxzbxmu8cH9GGhdK+jJxdIq8hCcROfizMr1APwE4LHpDRMeAQX2OOc3jNy7/8NQuBNV",
-	"iuvc9zJpQS9VpQCcaCuvcDtWdE2oAW07XpsmCQzaWM29s93VaVavGRC2e0tdwG5JP7zAHwTbXZtu8Tu1",
-	"VVPLrM2DHsGq0NFBdkEpgPN1Q7MHuxpqOAZFM67Rldgma65qW3SD+XTDyAUmeD9D42vIj+uV7dZAWXIz",
-	"tXG/34u5orFQU6UMtV1ztvJ+JUvBWSsk9eaSl22FWYH7+U4G4bD06iq34evIVcDilJ0xnKrEpc5YiJfF",
-	"wnmBwdoIv5W6bxKhGx3QnIcmRGyUtW7kuyTIWbGuBgRe07Fy5CSK8MVCUoiR5huq9Uqq7CkoF0PLl0ul",
-	"WCQGcf/h7iJcN+/O397fde38IoIxoy/qizEGviIiA0fo76fKk/vEYV1ZJVVXSg3qsP2z3z0GcUMw3Q/U",
-	"2coa9aQRdgirbJt776OJ/h5/pz9IDiDx7A1jU7/Co+1X2AK1sDP1RbCpDvIgZTl+NI9utanW4qedosw+",
-	"E3Q4iOgnsqXLTluKCkzbRcSuRFm32SUxdukSFhwGuz4nmt5aOl2BZ2FJb5gzrVyxQlsKbj1zv5rWsKS6",
-	"R08OHD2pXqRzG/YC0BkEnDMmELfwCFT2q6Kc5lwvWEYgJpxU8Ljg3nS9ls5+rDojYdeM0ljRnm3j4DkI",
-	"eqgABJO/W9kVEt0jOzEYioDh9bm524fhv+g6gn3M444Kwg7gqFZruC6ucQN3rnd4M6KNymeXvJd40HTo",
-	"KuSaw0QSXd03fXsJef7pYNh6hV0ZG9C0qArAbvYqqvyS3ZAY6KPDRX49TQJ8V5x+sLK4/gimXV8ZdLgm",
-	"QJ4uf9conzuL5+9suB3BOIuC7HbdwD/qKx63ag8JqN7OaTwfPQDfhPoJv4atIAkUQp5vNNRybhpASF1w",
-	"XUkfIVcJao5Yko9hGqbAk6IZ661NNugqVk/Sm9EGtYsNWOPQFHf7nPSTGY4CDhGw2SSq48Vu3oSoQUO9",
-	"qVwTqm9YBi2zoISAXFQeRPvt5IatJ+hYpGKNNUwQ37Ff/G/w58SaGUbmTEG6FDFS4hP/OalAjNcEfGHj",
-	"d+IiQOKnimEglxgJ8d0GLv/4ndhuhCfVlGdZLGT+EryrSL4ufX1ZakCOgHyOBoVughhvBxc7XHBQjH3t",
-	"0/9jXmXYW8B5//nN77gMSClxi6uae+kbyLFuOBYf3vvx4YOzh7uRndmMKRXLI3bQt5teV3tpAfnC6oFL",
-	"qXw0AzNfp8wY13v4QJsUdvjod1SHPqaaKGMl4+CcxUVkdrfIgqrl4ab/1HVXLxnVUVFTlNvesV1lNkP8",
-	"aa35RapaUa9sE/d4nCHFA8lp2H5oh8PBPdgtKfcIHu+A88AvrwG+rT+iRzy2XE21OXAddrbDBTKq3qD2",
-	"bT2IbGqFMjiYSLIT7IE6uBeFVGQQhp1drKjL0xfSQi/DBA9/EP79ZmV2TRNNGuhz9AcP+A6xrHoFfd2A",
-	"Ha/Qx8g9KE3sdOlfstnQFOGg8dcmICZEirXzrrgBvtMtHqsv2OqrLQDd5nwN6r/v3GNrd2uvNgdrTUOH",
-	"MXF34Sl21AlgvrSSc0WXejwwSbKCZYzXDuDViqdhh8p+T2bfVDni3aAP6ToNiyOG9q2t/QARbzX2wm8l",
-	"0hg2sW/FHNloSOQGnRiIbkjb6M1KFfulX19QmZN6Val65ShntETk8rD2j8AOQabLqYZoXlGaQT4N6KPR",
-	"cw7M+7sesiz3k5yuo4f2Ej73GViYYYcWhGqACo4PhbUiDc0HvQD+ol7/LuygEKalBSPnTZ3QcASI84a8",
-	"atjevk+Btd2ToCXe1oNtqOi7KkX3bRvZs3ncvkjKe0nVgT3U3Jk6l29f2I96cc3t3Qn54aY7iOHgqPGI",
-	"lgPO0Md02ERvWvqmWZZGVwuZh27NJ4gqUi4RYgRa/fhWU0u6xlRlqmtcuL3g0PvcpjF5yegt9KpydS83",
-	"jBX2vxs/Oz4Y+ue7JVtmkP+mgwYOb+70w+OtiLyPweOe7XqNOgAUy2a1aogi6UJKrCtjrm8yx5apLQli",
-	"sfK8VgjTIATVF+q7H3Zpdy7j/FUsV9iJO7+mhh2MA7fsZd1ip4+u7ooToJSHcEGYUlIlu5X2fUI9MMmg",
-	"X3SBr7e3XK2g5aLAv20Kt8MvG7Q+/5vpev8KjOrIXAHG4Lyd+vc9+k85r2QFdodLbLzJRpioJbcnJLYD",
-	"iUxHuUcVmm6rrn4ZKDZ/kSsobIRYRVjXSDZh1V0KG2JvKX5LDbu+YWuUawzANKAzWgBvZx8FmUf0wlVg",
-	"bWQxUUO37+4zaiiZQSfcjXqL01uqTnM+9eY8luUabLA1jjTciMRdFYS21rG0uXBGxyUScioLc4f5ZHoT",
-	"6y93ZT83fjIsfEtIKfiH89NTeE1VilP89VjL9Gb41DOp5sxE0wPnzDQP1B6k9BDhrpqAQOPGuOvKO8gb",
-	"HtcHOz2u9mfXLoFkO9EplWLG1ZJlZMbFnCko00nI1S8X9x89Pv///p//d0wuXLaTIzyX2dSj0gYgwA3N",
-	"8+u2E3mB35Nn8D0GyWhhTuxeYRkUZlMtuda80c+84dLTulgol8u1lT66f7Jp7LfO6VWXoTx69ODRrva3",
-	"wdXdmPTB/e8f727nGm067a4OFw59LyFAvnvfGl1OBYultl5aFQzworA4ysFWOYcsOAcC22hjrkexqUod",
-	"I4ZLKQ2WGaN+Bn4GayeU2loRmdwY+vHDYXEAFweCyYNr0c3c9yi813rRX85e/dIStGxK8qDCpEaXCYul",
-	"g56voHZFy0ia4j2SXzRUp4qylVQKwVKTEC50Af/A65+QssglzRLCMyYMN+uEQLlMgnivCTargtLznIs4",
-	"dgt60FoUe4COpTzzEBHO9w7icQkpFy14MP9oc1PtpcZtlASpUrgTch3EW4tKN9V29o9R4rqrVv5NtwGN",
-	"xcVI+L+Cdv0tpS11o/qg+zUlBVMaMkpcU+ZIGiN8PnBjqh+1KLgeSCAup/DXTyoYNvAmrOja2/AbTshA",
-	"PMC5Xw9DWmhDzrArsdsF7dGhP3VS9cvIrcLgIBP8avrNF+kz3Cc5FAICUcBnur7G/dqBu1wlk7Vmdy+L",
-	"NpgzaNEdtwE3EtVctXWbVBuExO3AfDfnlDARvjN0HphR5RoQQKLcRr7dmPxpNQ3BOO6FHZYIqUDuePCo",
-	"1UKCGr2ww5V5TmiaMq2HhCyCWMieUY6Gu9qdR0DSAa1WZFTDEuPkDXpo4RQley6MalER7S2z0t/lJyqA",
-	"Q6y66p/jf7LEg3Yn6ACIofwatixiGoY1iOTMMOETkwANT+aZA/XiZkxeoCKI8PAUYVpc50MK4gJ+lEtt",
-	"2rzjQ9u5DheHOZuZdrQjbuotsmv1jdhB51nQDJgwpOVJgOLpz0DCzOvmxPeAp68WEk3GD6bCTfKfZ5Ih",
-	"aISdPb51YaXx9rd4/IP2qU57imVHmloaDeUbobhubSy7wk7DYCLXLZn6rdyurAeWPl7bat/c78K9Surr",
-	"0HonXxiMk9M8/202Ov+rWywE1/hTso0n4nnfDpBRFyPuzODI+mCF9h1HxMP+TSKt1RMl5dKKfyrWmzL/",
-	"81ckN7ct/LtRp9wzKf69P/dDuMBqAjqeC+yS0YwLF0UfWEXpwL/6S9KFMUOzmFrh8/az4tvTJLaAuJXx",
-	"IHuxfduMKAQqlx1S3dI8munz4PGuRB+7DqNqXIsaNeGsx9spc10wxWXWK88oDr6QDj6kPc4itt/vB6ZN",
-	"7d7Mvm3h6mtwkASpyyBDcqNcseS5afQ1D8vodgT3F1Rfh56vdv/iwEZ+rVkDVv1s+TIebfeJun66jUUn",
-	"1QbEmRFu2yGYZ3UEx+SdOMXwfN2hAWd/rNtwU6B3etgpMJuocDk+UOfArIqtC4bIcC0dt88fPXr0aMO/",
-	"2MMrHdJUc2VvcsoF+eXt2zdPSC5lMaXWrnbYTnHvr6fpqA5xw1ihXX8TqVjmG0s1oOx/fLzddXWluGG/",
-	"iXyNGaEbFL3DnxrzPXbRwcED730TrWta7xF6rwaNv0qQozBEHUAck+bhPZWK6Q3sn/vx+pytygxXHVT/",
-	"8vH3339//97jbuHVn93XOUGHYPeumZH3FgLOlndTx5y4l+WBqiWH27ezuk97Z6aqe2yIFdARZ++XfQam",
-	"VS+t2NtIfSLu+/X2GxZ0j8faq6LMAQNhfkdr9WO0btcH77d2OUS7bw3oV2vsiu1flgeJ6lvC379v5dXV",
-	"L784STiAN8WF52u6ZA4PVzFdpccG8MQDpaHnHc1p7t+PRfH21ZJbRZDbmWhjvyAoHBGwmmi9OLlh6zkT",
-	"5CSf1cpCI4IcjRw5JOJao7BDsez+o0f3ftwJrgW/Thqri74ZxH+232rOBFM90mnw9z/7pz8l1S9bhC4k",
-	"eUP59xC22q5BF9lgrt6/lNtp3fUrheAZwdTtO/tzsI/7Q2hMcrgZkwTj/wgGOaF5saBTZiYeNhDuAPl3",
-	"B3LkHhDlkimeTv4D+9NNXEreJOJ9duM1ZG0wBDTy/2CNDKrZ44elirdDzd0tDtULV5Dm/4q6UOtUwU0s",
-	"dvsFdLwUmc+kXWqW3zJN/n3y7t3EN0W1u4VdirjRZMmo4GJO6Iqu/yMhk78uTv6vs5Mf32P1t9tZqDNO",
-	"yOTjvfufJkSxglFTo+C6cbk5J5OXL56e2CHef3z46eQvOxD8ZouVPd4dcm+hlUNIAHef7yAEYADfHKvm",
-	"PRdvXly//e3X569HzZ5Wdkfczl6//3iWPL7/KdrFCscdbsvtz4iq/pBhQsSjRw92HNC2VdN+YvuYJLri",
-	"uH3OsdXicMPEj7BKrO20iw9RuNyV4HuUoua7p/oOqoNuz/11u/wLozlyu97NfhbVT7qW7wZ2qs9gFfeN",
-	"1ZeiNXCgquqBcWXL7LcBHUS+dhkRHjoC89MEYR8KqVlG7Np3I4G66K3bGP/GwWI7DuAwXLOl5uVgziy/",
-	"2EO0Cu/Xbbu7r3ZIJdtZTnh4A52ZXkPv2V4ZIwB+qq41Ht3/V/G9QNVeyOKUFnxTuj/qAdTZoscU1CzG",
-	"r6hJF0SvhaEfnth7k1O9IEv7KdMQsnOKySk5Idek6VGcMWpO/3MjqzQKALInhsB2ZkPBhWAZMXQOMfgA",
-	"ghoTHhCTB8qPt52G8bXdlX/HwQp2MuqDuw+HQaj1ch76IbteYy+oguHBRCZu71aQP+P5BisetGRhtoFy",
-	"7z++f+/hw/5dwDaDYNjSy4/dp4v8vCj13Uy3qTSLSOGeLMVGTO/hrvBjxuz5X/NsR7bUkgsH/nOvD/bP",
-	"USEptlWXAUSAsqFbCvVdxB3jp6HQ6kM3mGi8M67go6J7F/k6BaklT2hBi4IJXbeZLZRMmdaEiUw/ITRf",
-	"0bUm07Vn6VXSH9aiercCJX+X08R5HXwBBuRgrVzSlh0PVT/Abj0LW8fgLNCB/LbFX38r83K5P7MYRAu9",
-	"OIU/7rb0hN2F0b2BMQOufpBgyYaHO4LQvAdu1TdWqrmBYBWXpvqAoJo1rHtbKjFcG8DbICldOjupkU3Y",
-	"SFToKM2193iq5Arqc11LMs3yWdSHzD4UXLFhzS08Lnckw9w587khUzangtCW7lk9Q1r7+IJjEZpGvKUx",
-	"aGMHEo8Z7va3PrgOCtmrKe1d6qd85c9m9HxIHY8r4OnE93fvdxjzWfcLp7Wbx9Fqm7St5nh4XJZ94OZ6",
-	"Y7xAt+KiKM1OvKuNLIwKJ4tQTVxvj6TOC9GkFFaq57eNopr6pV1pUHvgx0nQmtM5ILOkRsl+f0c8nK6S",
-	"7yUzNF4KWzEiB+m9osJorKZNCMfKE+igMCZXQYHRX+i0fN8blPcVrqBsSdFkmR5m1GBl0MBzxjeo20KF",
-	"b7Hdcqo1zxzAKuzmALaT3ZwE+uSQe4ORge5ScrUrzF6H6Ctcq21B4L19UjkKSLxA05FuCCFvK5uJm0Ob",
-	"tmDWONZ7VVud+GCnR7pCygii83gj2hjPRVUINKRLYVCLtS3B63ql/nT2B81Lpn2xlIAA+sx5XNKcKihA",
-	"ZtHuZ/fPtl5t0xvol9u2Cdt9uoIqyqrtY12oVzeAbJbsJaNSZBK/sf+C7/QNLwr3JXQmjPKttzTSumuq",
-	"qEjjOcqpXC55XJXdR4vr0Ix7NxPvCcVqH4odxFs6j8vjqm9NTG0fJKvtJkcL4ky6cL3TNvGI59oXGpt0",
-	"QZx/E4LJmlGVLsYtvZ+6HOe7Ikd0MH9r41XeXUgyjv1gfZ0kKOUcMjqxTjznukUhh+GvW6GI97BpHCpb",
-	"y3Y7KaEY8Dip1uPdjevx9P24wYk2DCO/s37LWqjwlXuXiheAGxisLu/vbbnCfDDg+6+QfRpC/VOoWq0A",
-	"sI1HcWfOYtpwE81mrpLFr1bIa7vhWZljNzyrkV2HH77fDvp+OLG/PrmlkL6q7TCv5VU9yhsYJfjofa3B",
-	"bbTH3KHgR+PSD3bm84DMc+8aPTVGl8NDvnNFh7SC/Nk+HuUfzMrrgerYoNR3P0O15rZNOIRFA5t5vGig",
-	"Hf74Ya1jnu3wjjmfWvbh4HEZ4y7C7vPtEZGBwaJHKG/YobKM93DSHNPF0tnIlM34h7iOlMpit/yzu3YF",
-	"T3Y3MIVp/KANfa71MPby1Pi95+I6o+sovKs21pI3PK/6lt3KG9e3TJZNPMQHjx/tLCPzm7vlKqywfNrA",
-	"gw7VIjI5wOkdx1GVtHjPm2ccYRe9s+jbKNv4+7xh/C/kCivpx/18kY6CcbjW9ziIjIIp9ve5Bae59doT",
-	"qydOHOJ31aIzgcRI5pFKAYLIQWNUSC6MQtpxmcd9U7+j/fesUWw9rIfXTJYiOwqzbGd7i2gbxOrOQmqq",
-	"TrzeDrBw32kAZNeDy6+LUs2jlthFs8V8hioyN2QuWRTLv1eL6GbpNb5psMn1emI0tHWchyDsbRrZn8jj",
-	"beIQRalTtxjoOtBFTtfXrQQEYljzubCC5iCSWLmiqM5QsX0mBIXZE2LF0UzjLd0KEr+XNabKDlltT+Qg",
-	"VNLSqO1AKrodfriKXhNW5bFptMpoNPVs0sxO9Ln2Ms5L90YuF1OwFfDmCsgE6zu52dIpdvaOjpV49qe8",
-	"TeetbHE42L0+uBng1ZPdNNTDDNgoNayX3hpnn5Y8z3YTID72Pua+hepfbtZXdrEON6+OWnPEkZM3nHmu",
-	"fj5yGQHX/rn6dhT8V7Zu6DmwB7BnjCrQwtyzACPx6RNExWZym9qe3zK1xpbdVtj9/iJo3AuJZiTngpFM",
-	"glwK4JC4JhdvXoyJtQ8xlPLs9RXJoelaQniGn/3++4tnt98n74RlifjR5U9PyYMHD3608vX3t0/H5LlS",
-	"UtXf/fjw0fdVn2aXguybokxSmbEJ1r6AT90uFPzoQUuTd+KdeE7TBbEniN0CNV2DH27y4QRRrSYAs7Kk",
-	"a4i6E26eVF3rsDux1dwzJji2DYTuglOZrcfvxAQ6IKeTcyKk/QiQabV9yooEwsWYTDTLZ5PzClKLa/gO",
-	"UKITQqeAyV6XvUhF9IIqliXQHS5nWpMZTY22s4GSMDlHZUGPycQJ+zEodefkktHMjvBTmee+Q4V7JAk/",
-	"p6KB+04mATwYDvVOxMaqH/tO+4HtM62DAY+ZnFeD1LU5S/s+wZPou8V9WnqELQDxg8O1ZDRrgzR7guPz",
-	"mT0reNodx/idcKDnDtfPI+/bMXBGTR6ePRyTCwLXB0kM6uWt+kyctlzRhi8fouTn528RukpbQrKP6Qn2",
-	"j8x5ygQqlYj1OOOWX40uCpou2Mn98Vl9rYPPAIV0uaRqPTof/ddFuKcaw4k+G0g7WHHouO/gkQOEcQzu",
-	"jV6Xef5bARczKG47H52N3WyyYIIWfHQ+ejC+B4sqqFkANzqlBT+9vXdKywzDMFFcX2AX7qIlrummw8aD",
-	"Vbk2nHzJHH7aimpXyYbtECB+PCYXQM14Jnn+hADiLv69cuFo8PG/E8E9sROsPO5lBvVhMqR3nTR30D7f",
-	"bDrL1lUrWTi3ikO8yKC9gzYX8PrNvll/bTdpsiLkOw2Eh21I9VobtjyfYENsYqgGPE9g7P8oGSQ4OwKg",
-	"qZEAHw5yqxe2QgxADmyTFG7LlM0tb2ifz9U37z/hG6ogR3xVIZZVJ9A2bZUqN2ja2EiKaat8hSN14kXa",
-	"I7zE37SOCc3rG0P2y1eKjwYepb1Gi71ITXunL8RTVH57PQv9SUaf3kMqaSGFRkXj/tnZRho2LYqcp0D5",
-	"p393YbABmwsaPygVGyVEv2LCWxXejI1ULe20au7V4IN/LiRE9yypJVb9ZdqQGVdQzGXoHKI5yKXeJyMv",
-	"0O22snwGYzVY2Sn74JMvoxzt6dUfcIMtMf8fV7+9dp26EGSRNReQEG0Uo0uWjclTqPz2vXYLkAYLxgxZ",
-	"ydKqI/SGOQ3ekkKZUzJnxkphWkhtlCwWkD8yUxK7sDRZ0XNYdAszilGgo7eQBKtzGKX6NvDq4F/22PMo",
-	"Ju+/uN2/uN0xuN0wtvThRGTbrClSfs0+mFNL0p3PbbGqt2A4gM9jwWjmImJPcS0nz7huz/26QNPDd4Gy",
-	"o4wbu7E1+d2ZIuRp2VmpVUTdwvdghrdM8RniXkSRPv6k+Y0OmlulC2oNmqdyWVj7bGL36jrn4maCarO9",
-	"FGtZkhtWYJspAXeVGu9lhrujsGlVhquHkbdZ3h+wNM/yjivAYC73+xh1VOjq4Dk9gFB7o6TvzC4kYcKo",
-	"NWLionsiIUt5y8D2yljOXLSy43g9apIzQ+radn/cG83xoqLvN8FIQa0iP+O5YYplT4hibiXCGqYiX2NZ",
-	"CPbvdwi121rzs0avuB7iagMitP1+x39eO7w7fxqp5YK728bEnS90wJheUvgkvwSk4dxXV4LPCTctypYh",
-	"46pNaMQKLlsZfAVdVI3Uy+8aQ3Pa9B5vNzFJ8zJjDVJpe0P3TFwvcU7X7UDHt6cWb8RMjqUbP2tasyHq",
-	"vGasVVsOmUFMTCQt0gDS16YslUtGMKFSJ4hIzC3rYumNa8CkmGbq1vIx7z1UckXYB65Nhbtiqq4GY3KJ",
-	"PXUCeYAegBXXEcmAceJnDbDhLvO8EpY3bA3OBweHaD+qtwIE+P2HBBotVvSLykBNwC8ytiykYSJdn/yK",
-	"nSlaFbzuWPn7qknv3ySWEx6Y8lzKxKemV9r7+ZuUf+8I88eo/mnldA+0rJfSSd5oimfgIDy2VoWrI5Q0",
-	"gKx335pNb+eoRfKefuTZJ3xLK9Qj/aA8dZkx+XPBc58zMmVWdXIRC3S2I3o+OrVKkUmmn2A7gBVVGVRx",
-	"Ia/V6IMD5Wv7Kj2DhXRdpZ3c9EUWY6X3PxNB/S4ypsgKo4N3PX7YUiurcesOQQhJXNV6YQDyyrDEl1To",
-	"pO4vldR9Yr0zmiuCACrIUsMmK80T/ZmZIxzn2Wc6zoNIRavH7n9wkOTSdYFP2W2nGn1lRZ86geAsPtoI",
-	"iExISpXizIq6ejMSMtGGFRNCyZVhBfl3OPiJKsXkPxIyyblg9jsHMZNA2Ac6uNtPfTf35J2YIJVMwF+l",
-	"QRdtYBmNieWpPAPguWBR9fwi89NxTSbvyrOzBym8BvyTneAn9gn8YPLEOfQBqJiLd2Lykmpz8tz+5uTF",
-	"s4nDHlaMLjFoCD6bBQcyrkJslMxpgd3PsFwI69Vd9C0YAt09dZSmsMqGMHidYm78K/jdnS9FL82SagPv",
-	"3e8Wga8C9vYEX24Pp4X74d1vzUt+y6qcMDkDU/6Yt6huFdmibDqtEfVNXZkXlooh5ux5oO9lQnlGtKxV",
-	"TrCTXSwQOr24xCoe8a9if8p/dsb5syWBsoDwMNGmTG8aEdYq1pazmUuWTaXKGs6JduJAF0UnSSyZUTxt",
-	"56xPS3WLxPn0ze9J1ffRdWLE+B7XNwnQrlXnocOsk6U7ROUrN/exmIMb/ycllwMefysHPPwnz8ziuETo",
-	"d+l4wR5Xe1wpQABEFVhpYCdCP33vVj4sW1LM956IcqVXgECKaViqFGMCMHmUYIFkuNCUWjFHsCFJ9gTh",
-	"vwAwAiQVphCkUsxynkY40qVdx78Uc6CKy1JEt5jOKQ/yNVw/R58jQWo03wObcKeqFO1cCnKNqorpzdUk",
-	"8CkGdSpVHrKh4q7Uy1Lor1AaeUzzYzECTCxRpdjDiTXsvpdCn35Upfi0I8nFqsf1sTrjrTq82tEFdaQu",
-	"EQlJNip5LrFF2pEUUcCKP/L5H9V+g1yherNZoY959Kcww+lH+59Pp3Xv0LgM+E2k7NxJqVSKzLkxg+bg",
-	"SA0yz6ziqX1aotKgPo3JBVHs7wyj11UrVST2CocLy+u3SQfxDByk1FHJp8+D2LvhSK7MAL6hlxPzc+na",
-	"F66T7wFIHYfCNBAEffEpJI2uxENpn/pd24P6cznfGSG0Whk2lIasGP0Eow8Qg6lsfGxgDya6/UnVFXVb",
-	"xtmDfinnXw9Bb8W4XloJjrAlkNlrqDLOidGaeDIzTMUDXWfJNthEd2ueeJQvh0BWdIp72PLOly4+2tkB",
-	"76jSwrmtjqoxvJRzJEaHXWtYkQD2w/F0B2+kBFdniFvQ+9lcTnsTRTqB9tpkwkQ2Gbf4tOpf6CPenepK",
-	"xPPM8lyuBsdzY0MBpHp0oEcNWoZ2jjt7Fx408elbc+VtXAUkk8RnbSi5rJxnd74UYYb1brkxXbu0CNYw",
-	"kjK5tJac1ZpSSyRlQVQZSwqyHOR5OONwsv/KMgWCtzkqe7zI82Y2/Ha+QEALKTXUKgI7ksjCAU8/2pPt",
-	"DG/6MD+c+8OzHyujyYcqfOGxtnpwzoiWS4ZpY6VmOuq5xQjm82ad60CSQEyL7VN+uP0Kz6RgB0ncsKsO",
-	"amEaZ7PzIJwvtSO4iDcKDdTwSrmiCUQu9ZAHli2lpsVQPc7WHuUCHdUi3eecqnSasiXAATkoUDVmVjxl",
-	"mzX5iMNF15poCfVqLj8wohG8KQ93Uoc35YKlvSnN5zbngtmxEvVYdOISSCCDAFJc73rDQ147NOq8Ed+t",
-	"JW4Yd0bLjWdJM4hLNmK4CXgsl0yPyUQxDW3JGBW65t7LUhv0d9OMUMFWY3IBNaNuQWpN7j1yDhNEE3XV",
-	"EkFoN+e3MTcoKrvPb+MCP9K1Bjac60ZNYouV1pZ42uiO26NEoDGvL8lsmTOWrbp7vn+q4DMSTODq79RW",
-	"duUzbt2iU6v6DrtLAiuNw1v0WmYMNvzulwjywDOmI9eo5Tq8hjcYzua/ZSpp9D0wErcsAbYRUAOe7S52",
-	"OpNqLo1h4qSbFuqk+CDEBP6EuHXykx933wP6yuyTxvsc1UKBDcO7sGKqziefQhsya7+6/phhFgJWpS8H",
-	"H/8NW7ef+esg4jQmlgKMK/p2yUYJVJAXitulY8bJglqtjdwizq9rrmHoDRNEllVNgGbGRBMx7c7+ytb6",
-	"mKUuv7L1UQ/wFdWGKWK3NqmLs7kmmtGcQZoqU5vH1Vf9saOeKmkcClw8MnNBptLOknlfrQMaOMfSfYwX",
-	"I9zbxJIP5LidjckrPC5tZFGwjFAD0XrDl+yJE0VwrkQC58EE9oRkpfI6Ojh7I0F8WO9nOFeYqKV4yWcH",
-	"HuCErxjNPYlTQKLxR+rCWwhkOvRsESMnehWt/Cg1U4lLglUyZwFxOYwSe93kbOaoK2rGvmKjo+bFHLX+",
-	"eQMwJHh7BDDIZKM+DBvbdKlBS3YaIg5F7dPnVlFH6nd5Kwg843mZPZZIcQYocW9qzL9jmJN+eJysnzl5",
-	"PGcOrgKh/1eCBHiHQ46knxrS5kHFnKKa6RoQSF4wFUouuW4Lv/0P0VSOrqBc5DmqnP20jbYqqgsHOlPl",
-	"LQHsTAI4lEngEkU8E1UKD70T9NePFUS99iDgh79vdugvU04ENpZQMm/z772i2SHu8EWWEboZEemnSsJT",
-	"+3i/0cfdwEaHPucdfm53xl+/g/vSV9D039LdpTKIpWTWCeHCmqRSrZuqQE61IakUwiXXaMrjTu0D7+Nh",
-	"mdhR3dhDzqPbbR31WI/JBSblL2nG0Bu2omtvHSHA1pqZcwKqvFWfuQlqMlGLlIKNyRWaSvqdwIwYxZzF",
-	"Vxoyl+hjQbwnrnyPQ5eIEjj1MAIalAm49cYKRd6UB6CL4zDfL+A0t9O2esvdFwcwGW88kwCsCAF4MnhG",
-	"DiEMqeBOXPnUNcjpSumDLO6UKYNAEM7kx746tZT2Wd2+404kPw+/+VoJyS3vSxDT0djaW1Vq5P/20L/T",
-	"kJwfHOXdaCfjGjqitNLO8w9cAycLJfkNYwVxDZUiwhzH/OeUQldGFqTIaWr3DEqN4Pq76h0nvQk3dzw2",
-	"RbnoUsfAvAUQSQWYNk0sBSdxaI79cOdSMKuF4L+2D/R3AaP8cx7oS2YIxW10mDX2n/Z04WAB+qyh5c4p",
-	"F3fSCZu4AMF5WQ0hcJAEsQKzYEvi1MSM0SyPWlJONXymcIVf50Hi6o5agoWg0u5mQsIYQhCwZWGcwxvd",
-	"qKsFE3czh1+7VAeuK/+rVIh/NCYX+gZcrOC49apmeIQO9MDXCMN6uYYCsaz0nkJIo8auhRt8+DCX9jii",
-	"GhZ3BR3Av4C0Pi6R/WrFoxXTW53B/IE5+jK+fkIxsqC3Lo38bqKBiW6B/hbQroVRMrdySjBvUjrWVflo",
-	"KvbW7HAG9wWyd2M091z884p+lBR3lgqtB9udImPP1RWT3T87A3lxwwrT7hRtSznpeUzJt+lDhbc+MqRr",
-	"JZsRTx1porXUbw9S2IUuADmSG543TN4oCx9rEhWU/UwxhgSaNFGnQ32DKZaEVfEIteGctvYLbHZYpouY",
-	"3YgIBF8tW2ikARyNMBpeQ5cKwMHrbgigjk1peuPyAGpYI3SZ3o1edkEPvGJUlwqzEQJL052hmBOEwE0q",
-	"jH9w9cYcuU7F3B9voC9z+RfiQG9e5AiuFVtgD4IqlLzlAOy0M6Y3JheCUGOscl21c3FVrzW7gXify2do",
-	"cWxbpv2mnvefSG5Vb33cACCeEdiTS/RcevbuKAiI5+rql31EWZuB9DcEPKIVjfgq4QpMaW3pheWzGjJp",
-	"ovVikoRRQ5RM1AofQnUdLbGUjpIKXmAO7fxBNQeHZyTR3G/112g3VYsbYDfdP/zsMQr8G5uX4nAu8xbC",
-	"OxTTOv2IGVSfumEuOkERmrG5asGuejoqGesdPCbzeg2v9pk40lGjeV5qtEIlHIYIhhcfnDs8uWbGdHA9",
-	"WWHZEFYgCblCJXpSzT2p0yPCd0Q4OPeaY/LCNODgaJ5XNQXKcry25Omvjcy+qizrgK72zK1ukJM1h267",
-	"4DRegPEPsdopW0OcuOl9wQb+ZkFFLbakAGzUJTMOgsmjDWDbf2swUJLKYo0B4OaAXFhVL4a5BEs9fpIF",
-	"eiI+NHIVOApl1BvGh0hLcw3bfHwFXVfgLQUPKjV0SjVziPzaSHVXxxqimnQ71owqtUGUcAiouFRhlArQ",
-	"IADvPdfwiFu1vvH9vPATSDPwOgp+HS+WuIQl/Ssa+xmjsaUSJJMrcbSIrNaLrsAeMEPMOE8Vg5QhmqMf",
-	"xzVTeAJ1HMpzOQ0t+2CNHru+zTeDGtYROUPlZznASeCyHQIL5qT6RgSF4rfUICJ6lSHznfZK2t3OJ+i2",
-	"3X5CwJOAAfjGylBGCK518KgXVBn7lS+Frbq07zZRLqGJuz0vbKP9T+dnxw0I0laawfW72aNvq1E5FnK6",
-	"Fuo+88vXysjZDJJYN2o9Fbt1eO9QUMNEFk2RwNKJY5zht5ec6rOkPMVjlpvMUYqGsGMGjuJu17fEDt1d",
-	"YRTFgJ1quWTYFGaHWoEhMQru27IAd8O6zuijuX0NvN/Ut0GnmbScWSpSlMpFfZdxl9dWS3H9Vd74eDv1",
-	"z9MapPZxqlLUYIXVYWUSUzghCe8g5IMISXCK3aq/7yHrK1/BdhsT8MvCYr2by2VTJUHREeSh/n75MiKz",
-	"L+zMd8JP7W/o/Q+Afn5rWQw4kWiz7NqnzBybUuCWd5sOaCRut7VA5BhHMim0W7QLnNYlpFyDdgH1U6Fa",
-	"6uD5I5nAas6+KPE8jF2WuhWIe7FDmIm/0DriFul7cWQSKObKysjWc/9JKjx3x8VUKewZokVPuWBqTF5L",
-	"D3Hl4WyoMgi57GgGflotGyKJZQEWNxToWrEUyenDtR3YG3D/oNqHW2ObTwjfPqAa7Ls3PoiKiQAnwW3C",
-	"2abrEPSk4Xj5zp5OzqgerqEUeTnnYv/6OL60Xwa97PE9wQG5LHK2jDMCiKi5qb/5Ajl8kaOXyLmjOgjA",
-	"mBvri2KL4bZ9o7BiRUW8d0UUgxuEwR3s/bZ9m74Dq91tAGJXuQbv0VjPoff10Dflc8CJ9T2fz4skdoij",
-	"OUJwF1b1BUqhcOIvCB028BaHDBStq/6C0xrnHrI84N5Wb0JMoqAOrzUDBaf89gUmvsnxJabbsX1Epsca",
-	"2wJm9YN+WdlZQZ19k8KzpuS7Sk9fxwhbC7jduq71r8FqAK6zVMqqppudQ9oSJg68wQe/Pp9FjPY9qeZ1",
-	"+Wzy9BCndJRsKbusLyFRceYvKVIH3u12znqaKTozXfz1T8tXX8xOXlGTLtBhjs4MhlkoVuYGWStESJ8w",
-	"TphSsSbrrm8rTHxU59QM1vyZGTHXKVVZIA2/04CsAxtdHaBjj71V5yhvhi3E4DCFiCNEKopymnO9YFnY",
-	"nVVkeHQzqaCfoJXQ7sE68ZLiIhMy8YeLGGOY3uTuDnxEp9rhkm53pbvTuR7VEw0ri1/YRk/n52/pPHIR",
-	"LJlXF2FFnc/lqE2d3x6WiqICA/gYUgef+UQVDR9yQ6DpgI99Ak1YiRFsA2TmZk/qnucID+MT4FKZMVz1",
-	"tZMyNb01uQp1ABr4ilzjGjC9FwSaIwIn0/wDGL+NCa7PzWGGyDj2gS4LrOObUs2ufbu38wdJ+FPMiLSr",
-	"vmGWHlZsakkOHcb2AYfKi58rpmWpUrg5nz59eg+01P9qfAFReograXw+2me+m/beHJbNd4jpaqSu+kBX",
-	"dKERWw9wSPGK5FQbV3nkCA1YupAmXkb+pl73V6iZu8X94a7M0aKK2BUqas4cRlX/g+Y8g674VBNq5XLO",
-	"zh1qYYFrCqJ/Lj8CCm5K4ZhpvbIlJB4J2W5xWV3+IAd7BGXeretLaPNu6uOq8xWzqM6L+jywviS1W5f3",
-	"Y5/eOsLqCE3yCiATTULQ6TW9hSxWCENjXk6CZRJT10PSso0ZZzkiG9t/bNOZJ+t/EVv71Egkx6sM9GdA",
-	"aE1xvgbBnXKj6rSL5OxHlo9ptz+9KNCZHn3qByuZ1AA5e+IaYNM1dkD3GmkCsB32/9e+eFlirg1v8+k2",
-	"BcY/V21h892P7g2uTc6WGsK7OYK3Cez0o/vXpx6qUWWVQDww9GfWmSKeGFOqFGe6Uz/6o2LdexMU9Ngo",
-	"qFnULTZqgdBkTI2WG1+qG+Ln0r5+C7tOY7GVtTWBC3wWcjrN+GzWXjSGqnaWsSypMrWgBRzqZcmGlEwq",
-	"YJWa29ElluRDUYg2CPSEpSMx1LXZ7CsnuyR28bD+ydlDZiWf2Dd2tIGZwII5UPrWZqS4P6Oviv7teRy3",
-	"rt/SH1OaTJlZMSbs5lXs9fPcAJcB3YUeSFOTr+v7mXSxWG4qpkpeuJxZbTj0NlCM1T91a/xO+192ZmNc",
-	"4ir/xZM/hwlDBaTuV14Eb8TIHk6O3QaMO+OO3iaY5AtdHFraMbshvkbPBa7tuH1oAPanGSb6TvvLc7gj",
-	"Ov2I/+gXmoe4u4n5UxQDHmdkRxwet+2oWjtO8cXC9tQdUP9YfbzpBYdWF+5+ABoxxcaZRpI5E3ZrUeAW",
-	"TAVp0sCOUyqqxHOataQVvynNlziNI7Tnhym+gAcAJz4ypwakumEkFVz5f5SsbHc0/zZzGJZ1ic5alj7l",
-	"B4M7ZLLgViivJ0mNa4DGPaQ3h7bhOdjzgcsaps8S4jLhrfB/JwA50TWrkisiZ4ZV4LvWLjBWKhlJMgRL",
-	"jSGkW777X/BqW7R72OaKsdEccv1dh3HbGgttNFqUf2tuCjiXI8P2ScRSTXwZjVTeMilVQ6Me0JFRsTm3",
-	"Z8aG5Cj6BkAYuUenF4Tv5QyqPgBNIK7dXNbzffMJiu5d1kf3SdWHdJC0/nq4L5qd6LfvG01PVCEl3yVB",
-	"8c+6Hzh0jarhAjiKhaQJIgD3LerVO8KOHv62fI6ExAFn83lT+w9zQofXJv26voA+6af+gtmIw69ywE1d",
-	"LsshiuPsX2DtzKQidh1tHgI34zcvQd2bHF2A+jM6iPj0g31R4el27huVnbqm4AMWxrlrXEVVebqAW+T7",
-	"AacLqVk8kf/w23nwS/I55Gbvc/m8UvMgp3MMFwws64v4YGDmLygyh97gdv55ir9vEZ4/8dywAPnb/Rhq",
-	"XY1hCrDoCi4EyyoYAqtFR0OQgfB8S+d3SqPYaPLsjF8IEdJ5WxxQM6rSRZsX5d79H6JulPbu6PZspusw",
-	"Xy42K7gJGpNWhDFCP9YoGTFRLgEPwH/g40Xvo2v61hSNt3R+VCXDkhOhIMpB2qQLKTULYuaqVvwHqxu6",
-	"OxHpeUObzJgl74TQLFNMu/Al1cau7UkVr0ZMIn0DcJ1Lqm7auhNf+dmPys300VN73rr20NjI+4QLMlVy",
-	"ZTWvpIY1BV1tM9+ntXt0G0LbFXO1pL5jdyrlDWdj8qeSYg4mACoo8Gdl1s+5S7DU+IBeMeU9fdjxky9b",
-	"uw+7LRwdS9DB6F+mB3G8ufuVb8jezLK/YubkKWx3GzKlxoScX4wpfhP5+lhJ9iwtFTfr0flf7xuBDT6H",
-	"8hO4rsAtKnLo17gcSp7SKIM4dbHJXm33NrrJI4li/k/OqNLBp20myFOcLiS9XQaFOzVZmv7H9vxDwRVr",
-	"rPr4lRH2mHCVQ5rIVyfxkWedduELsFbgoqIP3UMIhs2rKpcAYktrwgRaklwQzVIpMm2Vn+AkrfUIOjfL",
-	"tWchmjw8e9huReo9U01642YdyIZ8DijFyMKrRQ86G704WUhtTqAOqS0fyB58hXXMBdZuzbiYM1UoLgzC",
-	"4XFhZICW/lpmbAKlDYSSgikNPF/MuFq2dKG5ZDS7uvrlF6nNr2x9LK6NE3x226R+r6O5dPRN0INhJhVc",
-	"k6urX4g9YXLD1gkxEpBx7OXaozuRsRduL4/eki2nHn9nrqCOi/y5kK6gGNE1NUN+xhUQNEwWV7/ewjq+",
-	"eT+ffY2jO/lgG7s9fDRNZdkjKgpDfVH/nt2xb9S5ZxzN7tj03a698CrZjcTrZCVjBdlivwryHOLJ7gfe",
-	"y8Nei8/h1ut5Ip/XqXf3Uzm8yLRr+gLuPDvtF/TlDbuwIZuUN6zDMQGpnAnRqSzsfwvFZvyD/RezKv16",
-	"wzUhXGqsAzfHllpxoYjTHvNA7AyfxR9x8eYFMf599nY5vIXS2bg9+SQAom9Cxrf4Ejzi+1EumB37y/gR",
-	"gqmzw6PFt9j7iB0fHDOGdhG2cYmlBY3E834mP1LMTjPz0puYzjvYampaOxKXt48VuW+LgM9tQ7q+DM6M",
-	"rI5koCEJ6tznSZb7Hab65rV/+xpH1/5Ry95H+9+WazDWF1X/7ZZ9o+p/6Yj2Tuq/FY9K5iypFRTf5xly",
-	"5fxEAOWUGn4bhwE58DYe9kp8Ds1/6GF8HtX/7sdyeM3ErukLqP522i+o+g+jj4BFVnBPHSXrDm0eg43N",
-	"HoDQdA4bC2AV5YKq+BX+I6hbPNIZfBYcng0k/mnJ86yX5tHULj+OvPv7/K/3VsC7dl9/vbcXQ0MnULxO",
-	"pcpH56NTuDBulpi3G/o5CB+T8QXLdjXbuQfYrdvSgiYZm6Hm6n7io9nbvwItBkWjMzT9LJ7Ytn/zCn27",
-	"QduJrNFfKChK0dGFSpJxbH/r4TYA+MXqvNCrMnzXzCpAW2NcYsMbksqCY0ViAFrpfhsu6tP7T/9/AAAA",
-	"//8=",
+	"7L19c9s4tjf4VVB6nqrce5eWndfutmtry5Oku7OdpHPtpHtrO1kLJiEJYwrgAKAV3Wyq9tPsB9tPsoVz",
+	"ABKUQIqUpbzcmflj2pEoAAQOzvv5nU+jVC4KKZgwenT6aVRQRRfMMAX/eiGelkpLZf/OmE4VLwyXYnQ6",
+	"mgj20Vyl8O2EyCkxc0YKOmPkmk2lYuNRMuL2wX+UTK1GyUjQBRudjvAXo2Sk0zlbUDvwgn58ycTMzEen",
+	"j09OkpFZFfZJbRQXs9Hnz8nohXiR2SdhwIKaeT0ez0bJSLF/lFyxbHRqVMnCsf+nYtPR6eh/HNdveYzf",
+	"6uMXmR98+oqadL75km/njDx/S2f2/ZZzasiSaqIYzaq3mzOaMVUv58X0CMcKF8E+0kWR26/fj354Pxol",
+	"9h0MU3aA/+v96K+To58+fLqf3P/x8/vR/xzFN+Al1eb5LRMm2In1ye0zR/DQ0YtnbVt8v22LX/IFN9XY",
+	"a8eWw5fhkBmb0jI3bsAF/cgX5cKd4IIL/Nf9aiouDJsx5eZ6DaNGDxT+s+uRwrhuinJxzVT8TO3uLwpz",
+	"TxMBT1XHubYUHKJrMdV73z+B//V494tSxFelSrFtRaoU3cvZNvklSxUzHduv4YGdDyAY301oWNE2lf3q",
+	"zif9Us66dpQs51IzYufShCoG1/cMuFVODdOG8CnJ2dQQWZo2poXb3nubX8rZJaMqxlF+F/mK5FwwTZbc",
+	"zImZc00M+2gSwgUpi4IpIhXJ5ZIpklLdykc1TtByyR/EL7ldGBcp21zXa2nmXMyIzDOmiJlTAUtrnR1G",
+	"CSefSrWgZnQ6yqhhR4bDJY6vQJYqtoRLpm55yrR9fzyu65U9J67IDVudEZrnXs7Yc+1xbBpnCpfJDVvo",
+	"tc16tLlXwNBe4LOP66+pUnTl3+OdMDxv30nBln12soRRdtjJV8wonuqflVxsLuJckLkslZPFZGLkhJQi",
+	"Z1qTGb9lom01Uzva7ot5K2P7sew1tZF3mPhPnpkW+T21l83YgzBkQW+YJhR4AL3OGUlLdct6LU8xLfMS",
+	"xu3LotzaLupffrZLVkwXUmgGZPhGyeucwQmmUhgmQALTosh5Su1vjgt84n/5u5aioUzYX2Swc3R2JUuj",
+	"ecauvGKRjDJmqKVP+7VndZlkmghpN8Kkc6eywQ+IYjmjmh3/xygZTTnLs9Hp6JYpzaXQY1pwYNQLlq1G",
+	"p6Onc2l5KiUGVSM7jsbbe0+TnGu4kZavM22uuB3q5P5PP9H71w+OrJA8+sH+34/2/06C/9mNNdSU2l5J",
+	"e+m4AaXpbzQjFzhYTQP0Wpbm9Dqn4sZe134n4ncbzqFJKhdsWmqWJZb7TCnPmdUrUcGCg7pgRq2Ozqcm",
+	"plPAx2Qul2RBxYpolkqRadwXurAyB1ZPFnRFllLdjMklMygAHj34iVCRkccnD8cNyorIlf/jyG3DESqB",
+	"zUX8Kpco1uQMRrR/0zLjhqSWdQLfxJ9HJ6ouFWyO2zH7/XlRKHlL85+RKj6NaJZxOyfN3yhZMGW4peUp",
+	"zTVLRkXw0adROpeWpTc47warbTLXpNYsN4QnkhqQ5z1N7O/G9gc5vWZ5dGjhFJ2NL2qlo/ryWsqcUVGv",
+	"6NOICSvk//K/S2qN0D+cuFccfYhxp3qWv7xeCw/VD8vrv7PUkvXHo5k8ch8WvGBWRxg3tz546IgvCqkM",
+	"GmyW841m3MzL63EqF8eizHNZ6Oq/fjhYkh/S62Wdh9miUVFuNAHBRSgpmNJSECr0kik9JvYpWZqiNKhv",
+	"VSemE/eQ/y/Lrq5XQKrVvynQZpOG8McNEuq64809i5BXoeSiiFDXK7oic5lnRLEpU0ykTCfkujRESMGI",
+	"kYQSVI7Ho4i+YBjFtTUH/XMu4dbjG47Jn/bOC8bN3CoH9jdESEVKzZQm3BCurcLKbi07oZpMyzwnNE2t",
+	"eDIS9jJjRS5XCybMGaHZggtNaL6kK23nAenV+6JZqSpLc+X4VcOq+/HJo4Zd9+DxTw+22jfJCF5kyHVf",
+	"uyXucIZekEs0JfZxPyzHfC6MWsGPG5RIUzzVSghrWHJpvPSLcIHE/godKJvfmL6aTi3ON0QPsVqAlVoU",
+	"JK+Vx5bV6DMigIwouaV5yaJEO40qj2AhZ5myRAfSY8GIfTI6BI9IohdGkyKnKbM2DYgkpxJs/Nqd7tqO",
+	"ut0kVu2I7WioWUR5u3bio5NP2IO+wEetwGP/6PEi6ZxykYDklqUhM1qAYl8dIRfmyaNR1CgMqRycVtRS",
+	"NRJH4kkrqendvcXGTfA0+pJrs0mi1bXrxytrYo+wh8DDF9MT1l4J5mtd7UV1JmtuRIV61wRca1Y1pbk1",
+	"fjNL0faftzTnWUImqJNNyLWSN0DMXjbLG9gsGMUeBepuMbKBhfzBFJ863Xpz+5gwyv25qVyBbmflFEnn",
+	"LL1hWa+jt+q0yLiYRUY9N2QhtSGUzEuRKRyxOrnm0oraUth4M0e8Q8nQ/iypBo6d3TpJWIU4zjCsuYuX",
+	"vMeO2GGuci5uusYi9jBWYFCIG3CPzNnHOBe5ialxay8LdOLP171JuJLgnGI78dQe+aXlqNysQt0Qxi3F",
+	"jZBLe3+XVAnUFVPFDU9pHqXFp3Kx8MZef3W6kJp7wh3ws4/B9jgN9nMyWkU+XduzjyP7WJQw2Eez6XM6",
+	"2aYEw8/6Cne/R3uR60899xu4d8iYo5odNWhB5+WMCyKnU9B/z0FHThWzJjdotxnLmbECGdiGVfGmUpGC",
+	"ySJnaKlJmeuE6DKdE8sFcf1+YOPuVcUXPOXhHGDq2wnAFmHpTZTeNm2s4F0+xcQ6WxTS+yM2LSTBjDVk",
+	"41869b99p9HRu0FUzdjToJ8qhs6+rSLvonoQ+KbV55vycgBtbNvEnazPmNnYhzVHlPlKeffKfLfbuu+l",
+	"dPdoL9fyWWXNbEq8dE7FDIzC/moy3ondfnO9ih5Wm+b9u2DgySdSYHCQazKT4EQXVntZMmHIUkkxiwot",
+	"Jm65kmLRvGLB9x8Lrph2b7LOe5hw1qJiC3nLMmApOU1vrP5vedYtN6uEXK+ItdULJe2Z3gPfejDxPU1S",
+	"S3VlQVSZszNCr7VdNddoPDTEeeceWrWrVGzb7fvZPVYZDtvis8koZ1MzzH+Us1t0B3UN/hIe6rqkAryr",
+	"LV9cyenUHv6V9vGUfvvkif/K+VZjnj5gM94u2hgBTB/3y64X/E//HP6mZD1+ULLKGFCMZqtB10ixW+5f",
+	"qUmuvyi5dPEuRtM5wYt9Zi1WiHNJwSzJQeyppwapYiE/DPl6j7TzeatSjKNDOCuzv7XkAlS/MpqbeYzw",
+	"vPe6e5ia5V3i8/BLVuirTAoWJwj83khD8/gDpS5pHvL++sxkeZ0HB1YrgN69P3QD/nCku82XA1auc3t6",
+	"im7yvWrLAuqJ3JHEB2DrXWpuSfAuwbk2OHtDNCShbPEMIyZk67N6isrWUAWBZsglQg/bul2ZSzGz3Byi",
+	"A5QbH7XjBiIR+qzyN3CTAKP3vHmod25N5myPr9fssc+zheLSm0drjhR0nwAfSupbr0kqF4xMudLmDP2s",
+	"6FyuXpLcf/Cjf/21N34cvO1J0s1F+6w+vA7xM27m0Tz4ERZQ/TvqtGuYtnRmBbIlXHLDVniUmuUsNRCM",
+	"1FUAXOSrgGfV5Gg3Z3NzgXFballatUBIYgUUuI+VlIsEPSkCP6FgnRhJdEEVa1IWBIzAT225MSXgVKEQ",
+	"OQpZaKem2nbTuy/XPnxZgSZ5OF9WsGQ5e8mRXa8ZjEOcukoWBYt4VF5ChojPb/AMAZJFpGA9ZaRuSbR4",
+	"O2eW/tYitz7toiW68dFs3zdgplXSRdzWb2ziZSUwvU0LHAK8o0WRr9CRAqoIOFkyiZ9UAdqUipThn6AI",
+	"+x+ATgxCokxvcLdm0hgmosbxMz6dxqONS0m8NNJj8sIq+jydE6ky8KxnMi3te4CDW4OqjZkrVoGWJONT",
+	"F0najGrRLMOD70Xcb9wiIM4RIW8nzhrjbY2iNR8QbBlxUKI9sJyzMJLn0iBhkyEAK/Ns0G/h5cdo8mPe",
+	"Rp0i6chxzMTt+M3vF29H23xKMEQfC/mGrbbTsH0o8bvVZ1Sghc23/5s0jk50gowZKUNOybX9ClKYBKFC",
+	"QigQntykEnco/W0fdxI7Rt8kRJntpB+iPha8Vvsh2nXeAfchvLuepvu6C+EW78cpoeg0Io+uqd5it4Up",
+	"PMO8V22m02uI4UFmEjFLnrIzcuK5i11lX1FAbwc5RdYOp/HmwXKj3N0u60051M+6vrmbIst9CYoO1fb1",
+	"l4JIYTdkCuFPp3lUOo2TlLXKeP/RD49+fPjk0Q/bNMee57geifVEhMlmgrEMQljXDKNYEZWue5/9Mlq2",
+	"mUcCWK0+LDRE+qsmA/0aPU1fu2hv9a4Ho7wl6HNLr1ftL76pOGT2YxT/8paprATHuP2wJRr4vGkLrbke",
+	"qbhKK4tv08PtvGZXdGqYuprLUulWAWiJs/KmbdLaNidyJhfupPv7l60BoOMsCr66ksJTQ8RsymnK+piI",
+	"b6oH0QFvFE9NW0oV/Ci+2lLlV7qcTvnHliiLNRI1uWZzLjKvro7rPBiQo+TdxcvE51QzYjn/eNQzJ8tt",
+	"cWMl1Yobr+a3dm0fk5BgYkQbENs+bJ2Qdg9n7ASzDOfnvW7IBQj7IKVJE3ieaInRdvhdxdC9X/uMnCQu",
+	"FwqylZKGw7qOevzwpOESOelx/bbUIoXXcU3fo5oR/PKMzKV22W+b1DoOzOIx/gDSGSoFOJcpze0I+C6N",
+	"lP4t/oZ9XN01HpZrCZJME0pmigpIMLKGjlz2cQq47dpCXpfU6ZXRAFALC0Z3XvzLAY6uxl1aW71fQD3b",
+	"dq/Gz3UkZO1t2uIJC6Y1ncW/0y5Ns/sOw9D1QNFlWYsmyDbvubapT/o9wKqnLqu1z+q9/f7aLXTDmFZM",
+	"6zsn2bVoT9tCdRshqu7A09T8DURZlHW3iXQzLxfXheKihx/GibWmp93vEbylyz6DhW/d731IrOYBHk5m",
+	"/WJZ1MC85ucfaWryFYSh5LQyI6jIwljppnG+gzd9WGhykAN7bYvaYxouftVIb6fKoO48hy/R21b/rQ36",
+	"KetEp5hGjUUJ1U0rSwgANR9r2u7Bbxd0xp5SxVpUQG6/18TQG4i3W+FvNbAzcs1yV/cwzaWE4N9UMUYy",
+	"rm+skiC1N8equiwQZlAJ6DxYSdSFGwm5Y1hRg2nZdIIlvTmMYbpXrp7li2XjtocphfZdew5jtyPr+Wzg",
+	"4lkrzrNGGUYIZlblBpJh2Xh7kiG+hX9zv/TQ0YMLjJEqUMUFmw680D/zPGeZNQuwgpBYQ1rJnBQ5FYxQ",
+	"QzS9jfhkMz5jOs7iudAsdWJ9U92oyrmjuT4zrl06eeRLSOmTLV8bOmv7/GoRF9l983hga/fjLnshbpnw",
+	"77B2kwoe8ZgFwtkVyW7m5MyULIurTPFbprqe6Bod0uH6yygrmiDNM+phL8qeYXXLeXpeN/vosPU9s4NH",
+	"lsfELJ5VUu/GrCiHzfXLm3fRHGCpTauacsOUaKnFyvktu7K2hmy7RrmcdZ34gi0ckfXYWhnXBjGnUsc9",
+	"jO5LHxhLqaG5nJUsIVQHvA+DPWbOFo20zG3b+QZGj+2oKkXaeXR2z+iMdW2Oyzu+S+1NdbCwe9VZulu6",
+	"QWNJ43bjDakOyV2DGFP/ja32oVG+otow9Rtbbc9DadUWf2OrC2laagG8Vt9HbNpBegrZtcX5n3Yo44HF",
+	"sLln2TDPYFdm2e7pS8s5NXcgvHiiUOUQhtHjG+O0aa/IKkzqn5Z5POv+Owjaiwq2pH8WXDxfLH4OvQL5",
+	"dbpVWPMKJmNrVN/t7T6utj+mCKtctAiP6JV3j7es9q1CEd7fGdKWCfzn3GN6+JQKyIGAhK5rRhZca96S",
+	"BVznaHSfSJVV4ZwlbimxV6sZ42aMv50tMO3M2A2zB0tVN7Roa/44KwDd7tzE/IGQFbagatU+tmBLrFH0",
+	"LlNqtfdSZEy1Dlpq1pXMAI7Q6JviRLtwahyzGqFPbsDuk1XcEM+l3sVqULcHUQpgO0S0tJrGiZ7rIqer",
+	"q/ZgU2uVg8y3pg5e2GfC8ukdRYiP5ISLdSvwg28N0rxihmbUlIsBFwcOo7dHDp9umVvx9I3ksUv4ilGr",
+	"ld66e6iNYiadA7PhrjaXTKiZECkScFsVjN7oMXn65h3h2trBqVRMJwSVMzSMjf0AQSG0qT4iBVMOv6LN",
+	"L9KzqKK3vZQW5dWCfhxgXV1NFWvJa8sZBbAXpoBDYY4lxOp6yl8YX7kyx77rWSoOyWX9fjLIjsGHNzao",
+	"Q4Fg5or3XYp9WJam19OxZD/U+f0JBtp/sOxqSfV04TavbWH75bhkqi6FbRRFcmEG2A3BTYvm8KPmtEla",
+	"LpR3RmidYCsFfM6ZDpOUt+Sr4XrbXzSWvecK9ftWYlSIQ8MhiiCBnrOhG+pOJ1aYJnfMOnJgVAAM1YRf",
+	"wrk6dvCisQMbrsxZzsiCUV0q5qLOipEbVmCyhllKDDwnZMFFabmi/zijK524qDR8NleMkYUUZq7DonRF",
+	"lyOI1pZQl2l/EDVIPBDfeibRs9eXBFBtoJzLVYk/OiHpnCqaGqZ0M2acUmWOFMuY5jPRjBs/OmnATf5F",
+	"j/7r5OinD//m/jj68OkkefjjZ//5v/9v/zNGUjvE3fJcpt4q7l2ReZ3L9CZmXFkdmxsIAED2m1UagxQQ",
+	"mtvbN5u7qjjMyzgl1NXcYsJwlUiAWbyNtAPFIFdL0ylD8RFV169L3hIODQaLm2SZT9jamiCF/jx6nfeM",
+	"bsdKB1lqWHbVDBqusbRVgT7ypY9sAFer0nPPqogJyzXUZxlVaqvtU4MVG2AQ0DSO7MFDp3BnlV/1YKff",
+	"gkFt/lWhpJxeQTpdiyvePdgZL7X85O/bt+icpJbWAS7CRZHs9phSCZaRrJkB0SiEkwgwceVW05ISxYzx",
+	"LrttzsNL/+yhUvNgkqAezf51VRu8w+LRlmnfMHF10+KeuuWG5r2W9Ac+OTDCvZFL6K9T9HBCXtW8yDEJ",
+	"Y1eFsENDq8GaW7YOyRuk9jx5tBVHoR6qbY0Yydhg2R1HGoPyObc2/nXOyFKqrIYo4FrmsIktFwCBAuOQ",
+	"CZJk0kMuOm59E/eNBGgbXXTShOaIOheroTo9J7Btu9T5BXKw+cZzqc1pIVVYBlEHEZhYE+P3T8YPTsaP",
+	"xvcfnT5GQMQwAexJk0oebi8q33eBXxezfO6EDrn89fzoweMnVRQlYKHuI9wBPiWQSzBuvub97Sginbe/",
+	"7WCfubBc8+TmMs/awD1Aj6hqLhGvI0qovoglkkT9X2wX7w+uKvF4yTBM63vFE8GHqhtZB9IA5HIelQVZ",
+	"8jwnc3rLCFsUhlv9wST2IIW8ltmKlNoaQm7vQIuqIAWWc54zouWCoVIxB7gnwsSA5InWinxt6MqJ2d7h",
+	"uEv3m62eJXS4+ik6j+HSUGV2rBGOxBN8JMFIrAuGMgeN9cJUV+pw3w383LL050LJvCUPXi4WVLRAPrGP",
+	"NDUIgWEkFDS5zJwFTedcxO+KP8Ntx1MpEREDbi6h8iNlPTK88fRwpKR6n7ZTBPD8O4aHtgnYHj6cGy7a",
+	"ZLEpqyiDcMB/LiEXbjxU+4L+npAFMwnRK5Haf1BUWbKEeNU3IaikuQhk9U92K2/CfzpcXBj+igkY2o4F",
+	"JUBczIJ/XbUWkIrWbJXNQCAeGfiXYCM6D2sf8ab65A+XmOgTKloiuC3YUmBhccEUweA7QPlq4LpeFTuJ",
+	"7nftY9woxAc/rysjc+l8PX2jC5lFcztip4jPVgtp25J9Hd+BT87lbnRo01FvRSrLvKoBK8o8dwDTHKEO",
+	"8ROyaoGUhZzHYSEXyyBY/2SUS3i8Rb3iLkMMx+zemUs/b3v0EJNr7mlM5XTKlWdjHjbN7kitQQhpQqea",
+	"1SesUlTmOZptVig2CsI/tHiuhpevfM8a/a5+hX1q90ml3p+56kzBlk5iOXSLYTr/MGV/7wUl/dWWHiUk",
+	"MFjr0oPTG5DzCiKDCoSEJhlLecY0AZR8F7CI5bvqmyvIx71a8OvNQ//ZJ1K7LGt0m9aJ1Et7SSEsnjl5",
+	"cp/8wv/WKMJ68sP9kx9/fPJoWx0WeLv7Yq88ebgVbKUSoUBzXIdoK1LpUzL5LynYKZkqOhmT39hKu4yD",
+	"ic9xnYBTeNkcx2iWT4mReebeMlzjwwcxUMNWUJzzhVXkITiJzsWplesBOA7Ap9MbJjxCDuxxzm8Yuf/g",
+	"x6FwOKoUV7nv8dSCbqtKoX3aCm7Hkq4INaBtx8vuJIFBG6u5f7K98M7qNQPCdm+pC9jVjVmC7a5Nt/id",
+	"2igXZtbmQY9gVcPpIN2gysH5uqEZiF0NNRyDohnX6EpskzWXtS26xny6YQYDE7yfofEtpP71SuRroHC5",
+	"mdq437tipmgs1FQpQ23XnC29X8lScNYKWb6+5EVbzVngfr6TQTgsc7zKbfg2chWw7mZrDKeq3qkzFuIV",
+	"v3BeYLA2wm+l7psf6UYHtO+hCRFrFbtr+S4JclYsGQKB13SsHDiJInyxkBRipPmGar2UKnsKysXQyuxS",
+	"KRaJQTx4tL2+2M279bcPtl07v4hgzOiL+jqTga+IyNER+vu58uSeOSw0q6TqSqlBHbZ/Yr/HqG4IprD7",
+	"WmWNetIIOydWts39D9EaBg8t1B//B0CGdkboCZuenWzxi+JMfcF5qoPcS8WRH80Dd62rtfhppyizzwQd",
+	"MCL6iWzpwtSWogLTdhGxq77WbXZJjF26hAWH0a9Piaa3lk6X4FlY0BvmTCtXh9GWglvP3K9cN6wW79Gz",
+	"BUdPqhfp3IadsIEGYQKNCcQtPLiW/aoor3Ou5ywjEBNOKvhkcG+6XlwnP1Wds7CrSmmsaM82cRJdiwIo",
+	"bgSTv1vZFRLdI1vhJYqA4fW5uZuH4b/oOoJdzOOO4sgOTKxWa7iuG3IDd653eLOqtaJul7yXeFB96Drl",
+	"mgdFEl3dN317TXn+6RDmeoVdGRvQ1KoKwK73sqr8kt1oH+ijw0V+O00kfNekfrDDuP4IXF9fGbS/JlGe",
+	"Lt9plM+duAB3NtwOYJxFQZi7buAf9RWPW7X7BNxv5zSej+6Bb0L9hF/DRpAEajxP1xquOTcNIOjOua6k",
+	"j5DLBDVHRBvAMA1T4EnRjPXWJht0Fasn6c1og7LMBux1aIq7fU76yQxHAfsI2KwT1eFiN29CQKSh3lSu",
+	"CdU3LIOWalBCQM4rD6L9dnLDVhN0LFKxwhomiO/YL/5X+OfEmhlG5kxBuhQxUuIT/zGpQK5XBHxh4/fi",
+	"POjUQBXDQC4xEuK7jb4N4/dis1GiVNc8y2Ih85fgXUXydenri1IDKAbkczQodB3kuqM38qYLDurMr3z6",
+	"f8yrDHsLfQB+efMOlwEpJW5xVfM3fQM51g3H4qP7Pz16ePJoO/I3mzKlYnnEDtV33etqLy2Aelg9cCGV",
+	"j2Zg5us1M8b1ZN/TJoUdYPod1b6PqSbKWDU8OGdxEZndLTKnarG/6T933dULRnVU1BTlpndsW5nNEH9a",
+	"a36RqlbUK9vEPR5nSPFAchq2p9ricHAPdkvKHYLHW5BK8MsrQKbrD1YSjy1XU60PXIed7XCBjKo3qH1b",
+	"9yKbWlEa9iaS7AQ7ACruRCEVGYRhZxcr6vL0hbTQyzDBwx/UH2G96LymiSYN9Dn6vQd8h1hWvYK+bsCO",
+	"V+hj5O6VJra69C/YdGiKcNAYbh3rEyLF2nlX3AD3dIvH6iu2gmsLQLc5X4P67zv3YNve+q3NwVrT0H5M",
+	"XMWmOZ/No33ZBsEqVSO1YitVcMVrLhwK2QZZlVkSaMBnkIG8arY8gdolfbPWRrXX2tpyyGSEkl/LRlVZ",
+	"nIAP3VwJ2o66k6hRiatZo2ymeRCtuBebblZwhoIyCPysdkC7djFWa443mPbwoWF7Z7/I8ZJdR8Po8ZRI",
+	"Dp3DWHoTZFjBeE5K0IKm3KyiI3aBldbVKu3pdM21vMOsSXLDWKF97jtU4fvt2WhQXHUs6QJQ1GXVDjti",
+	"Mi0h9VveQAXeqbWUDCsS6NODgjPp6lAfrYox2D+0C3m1eUPuqpNPeaM8MrgvX09bhzXFX30LWm5HqRSW",
+	"jCg5U3ShxwPzxKtbEy+fQu0iXokS+jt66rtNqyvmZN5v9Kjzxm1p7V67QiMBO25y1iGnY8jzmrUmKUAt",
+	"C7gFgCAaImUYNgl86dcXFCem3lqsXrmFCmc+FXX3JJQhuKM51ZDQUJRmkFsXIJB6zoGpz1dDluV+ktNV",
+	"9NBewudeVcAkY3SiqAZk7HhfSFrS0HzQC+Av6vVvQ4YLQbhaENDe1DldB2hg0VDZG+5H34WG3TKVBF1j",
+	"Nx5s63mxrVh+187KPfur7oqTv5NhMbDNqDtTpw/2RT6qF9fc3q2oR266vfhOHDUe0HmCM/Txnqxj8y18",
+	"X0lLo8u5zMPIzhkCK5ULRFmCRm6+G+OCrrBag+oa9XOnZhd9btOYvGT0Fto5utI/q2Xa/6797PCtLr7c",
+	"LdnwBPlvOmhg/x6ffmjrFZH38fm4Z7teo46BxxL6rRqiSDqXEktrmWjYGC05srEK5VaA6iAK37eRQz9k",
+	"6u507tmrWLmEE3d+TQ1XIA7cspd1A7U+urqrz4JqRsIFYUpJlWxX2neJdsMkg37RZa22dyWvgEOjsO4d",
+	"Jq4a+kb+N9er3YvQqiNzNWiDUxfr3/foLuhMvQrK1Fu+wZusRcpb0htDYtuTyHSUe1Ch6bbq8teBYvNX",
+	"uYTabgjXhqXdZL1phsviRfhBxW+pYVc3bIVyjQGeEPS9DBA+7aMg84ieuyLUtUROaujm3X1GDSVTaBa/",
+	"VnJ2fEvVcc6vvUcTkQkMtk8cR9opRVJPFET3V7HM4XBGxyUSciwLc4f5ZHoT6x56aT83td9zxgVLSCn4",
+	"x9PjY3hNVYpj/PVYy/Rm+NRTqWbMRDOkZ8w0DxS6BfsGEK6gikBb3rjz08cIG0Gnh1uDTvZnVy6HLuaE",
+	"FFOuFiwjUy5mTEGlYkIufz1/8PjJ6f/3//y/Y3LuEj4d4bnkzh7FhtDgwdA8v2o7kRf4PXkG32OeAC3M",
+	"kd0rrATFhNJNsN9GVEPrYq5cOutGBv3u+fax3zq/f12J9/jxw8fbOsQHV3dt0ocPfniyveO5s6OjV4cL",
+	"B0CaECDfnW+NLq8Fi2X3X1gVDCDzsD7UIfe5mBQ4BwLbaG2ux7GpSh0jhgspDSItoH4GfgZrJ5TaWhGZ",
+	"XBv6yaNhoVAXCofJg2vRzdx3wB7Ret5fzl7+2pK30ZTkQZFdDbAV4kUEHb1B7Yq6wpviPZJiOVSnirKV",
+	"VArBUpMQLnQBf+D1T0hZ5JJmCeEZE4abVUKgYjBByOsEWxEC+kbORRy+Cj1oHc58TXnmUXJc+BHE46KK",
+	"YUV09X+0ual2UuPWqiJVKdwJZRJqNVrr6tfVdvaPUeJ6Z1f+TbcBjcXFSPg/S6bjUJ1VdV9ODdOYebmk",
+	"3pCnpGBKQ1KdC0RFMrnh84EbU/2oRcH1WCpxOYW/PquQKMGbsKQrb8OvOSED8QDnfjUMbKYNPMiuxG6X",
+	"PUFwOYik6oaUW4XBocb41fSbL9JFvk9+PAQEonD+dHWF+7UFer7Kp20tcFkUbUiP01LTFoyOtVxdBzjR",
+	"JtUG9VlweObrc0qYCN8Z+spMqXLtZSBXeC3leEz+tJqGYBz3wg5LhFQgdzx+3nIuQY2e2+HKPCc0TZnW",
+	"Q0IWQSxkxyhHw13tziMg6YBWKzKqkdlx8gY9tHCKkj0XRrWoiPaWWenvUrQVIMLaDf2H/eEp/idLfN+C",
+	"BB0AMaBzwxZFTMOwBpGcGiZ8biYAgso8c7iG3IzJC1QEsfkHRaQq19eWgrhwoVxt2rzjQ5t1DxeHOZua",
+	"dsA3buotsmtNqUiZB6+Z0wyYMGQmS0Aj689AwuKT5sT3gacv5xJNxo+mgo7zn2eSIW6OnT2+dSHYwua3",
+	"ePyD9qmOJccSxE0tjYbyjVBct7YNX2IfeTCR64Z7/VZuV9ajUwpe22rf3O/CvUrq69B6J18YjJPTPP99",
+	"Ojr9q1ssBNf4c7IJqeR53xacZRcj7kxiy/rAJfcdR8TD/k0irdUTJeXCin8qVusy/8uDMjS3Lfx3A6qh",
+	"Z13QB3/u+3CB1QR0OBfYBaMZFy6KPrCQ3OEf9pekc2OGJnK2IojuZsW3p0ls9CJQxuOMxvZtPaIQqFx2",
+	"SHVL82iy48Mn23Id7TqMqqF9auCYkx5vp8xVwRSXWa9Uyzj+TDr4kHY4i9h+fxiYObp9M/s2/ayvwV5y",
+	"RC+CJPG1iu2S54aLlkriLcH9OdVXoeer3b84sE1ra9aAVT9bvoxH232tgp9ubdFJtQFxZoTbtg/mWR3B",
+	"IXknTjG8ZGFowNkf6ybiHuidHnkPzCYqXI4PlHoxq2LrgiE4ZhOCL5cpzeHHjx8/frzmX+zhlQ5pqrmy",
+	"Nznlgvz69u2bM5JLWVxTa1c7eLu499fTdFSHwHxSbPEkFct828BGN4+fnmz21F4qbtjvIl9hUvwaRW/x",
+	"p8Z8j110sPfAe99ak5rWe4Teq0G7XuWtq54aQNMtOFTnpG7lnFRoEUC6gChBZ+ue7cePoyl0FT6bw4h5",
+	"fBKkeTzeLhwrzJhqhKAW2Pv5EL0iQGH4kHTmDKy9qw7KNOfU37itBYGa+XbPa9eIqirUtblRsbE+bznT",
+	"GH1ugWp1kKxLludxMNZBbPktncXdXSadO3C49YLLmfZhBJPOidt8IB7ct7jBi/UJsTvVFfHP2xyGbg9J",
+	"xhG21vsyodydA9fFWE7OdUtnRiPlzdViUE5ky3Zw4frT+YvVo9s8JNv7JcSvfpCeNMQSQBS35jKfSsX0",
+	"GvLhg3h18kZdqquNrn/55Icffnhw/0m33tpf06vTAfeh6blWjp6BAMqoj1DFmMdFuSesiOGurSnluRPX",
+	"nUnq7rEhDoCOFJt+iafgVellEHv3SJ9km92aNg/Lt4mn2Ry+zglRS3zezsYuh71+WnN5qjV2pfVclHtJ",
+	"6LGEv3tD8svLX3+Vg3WSuN78mi6Y6wagmK4y44PmDAMVYc87mtM8eBAL4O9qILdqn25nom2Ng3yQqLai",
+	"9fzohq1mTJCjfFrbCY3kkWjQ2PVhqI0JOxTLHjx+fP+nrTVW8Ouksbrom0Hod/OtZkww1SOTDn//i3/6",
+	"c1L9skXfhvoOAL8ZwlbbjeciG8zV+wPZOIO7fqUQOiyYun1nfwn2cXcAsUkON2OCyr2Dwp7QvJjTa2Ym",
+	"HjQZ7gD5N6d8uwdEuWCKp5N/x+68E6fcTSKBJzdeQ9YGQ4yS0Zx9HCUAiffkUanife5zd4tD9cKV4/t/",
+	"RaMnbRr/S8A/gX7fIvNJ9AvN8lumyb9N3r+f+G73drewRyM3miwYFVzMCF3S1b8nZPLX+dH/eXL00wfE",
+	"vnE7CygrCZl8uv/g88Rqe4yaugeAG5ebUzJ5+eLpkR3iw6dHn4/+sgPBbzZY2ZPt2TYttLIPCeDu8x2E",
+	"AAzgW4PWvOf8zYurt7//9vz1qNnR0+6I29mrD59OkicPPkd7eOK4w904uzOiqjt2mAv1+PHDLQe06dBo",
+	"P7FdvBG64rh9zrHV2eCGiR9hlVPf6RLbB2xLV27/QSBd7p7lPwgFpj3t3+3yr4zmyO16tzqcVz/pWr4b",
+	"2Kk+g1XcN1Zfipa/gqqqB6aUWGa/CWcl8pVLhvIeGUxNFYR9LKRmGbFr314Q7hI33Mb4Nw4W23EA++Ga",
+	"LeVue/Nj+8XK2UuXXLF7Oa1hH832tYDxAY92rOeNt8ibCY54eAPjGF5D76dTueCfn6prjQd3/Vd8L1C1",
+	"57I4pgWP+E23wpS36DEFNfPxK3Cw6ZUw9OOZvTc51XN0uzEN0XqnmByTI3JFmsGEKaPm+D/6eDt3RFDa",
+	"dMoVXAgGLmRIvwkacGCuEyISAvLAZrwgvra78u84VNNWRr33yMEwANlecQM/ZNdr7ATUNDyPgInbu8ER",
+	"TXm+xooHLVmYzTYBD548uP/oUf8eqOvxb2xo6seORsI34ST13Uy3a4noNOvvV4q1cP6jbcGVjNnzv+LZ",
+	"lkTJBRcO+vB+H+TDgwJybaouA4gAZUO3FOq7iDumToRCqw/dYI3B1pCiT4jYub7fKUgtKYJzWhRM6LrJ",
+	"fqFkyrQmTGT6jNB8SVeaXK88S6/yfbEM3bsVKPm7vE6c18HXXkH65dLla9rxUPUDsKaTEIEIZxlZTeq2",
+	"xV9/K/NysTuzGEQLvTiFP+62zKTtmAi9YcEDrr6XYMmahzvSn2IH1M7vrEp7Db8zLk31HiHF66Y2bVUE",
+	"cG0AaoekdOHsJN4SxURO31GRcq3kEkrzXUNWzfJp1IfMPhZcsWGtvXxXkkhxiXPmc0Ou2YwKQlt6h/YM",
+	"ae3iC45FaBrxlsagjR1IfMcUt7/1wXVQyE4t+e9SOumL/tYTZ4aU8Lnavc7uRu799mM+637htHbzOFpo",
+	"l7bBDQyPy7KP3FytjRfoVlwUpdmK9rmROeJQQgnVxHU2S+qUME1KYaV6ftuop6tf2lUFtgd+nAStOZ2D",
+	"cU3qHiEf7giF1YX2sGCGxqvgK0bkGposqTAaC+kTwrHoDHKBxuQyqC38C52WH3ojZL7CFZQt2dks08OM",
+	"GiwKHHjO+AZ1U8zwLTYbbraWmABOjU8rgc1JELbx/mBQsLtUW24Ls9ch+grSblMQeG+fVI4CEi/QdKQX",
+	"VMjbymbO9tCWdVgwgqWe1VYnPtjpQe6QMoLoPN6INsZzXtUADunRHJRhbkrwulSxP539QfOSaV8nKSCA",
+	"PnUelzSnCrAHWLT364OTjVdb9wb65bZtwmaX0qCAump6Xdfo1u2vm9W6yagUmcRv7F/wnb7hRbEVgfQt",
+	"jTQuvVZUpPHyhFQuFjyuyu6ixXVoxpr/V19g0F5A9Pah2EG8pbO4PK7yKT99N8mB3Y7zbZEjOpi/HTKt",
+	"EIa/aoV23cGm2X/yIZ6+Hzc40YZh5HfWb1kLFb5y71LxAnADg9Xl/b0tV5gPbnfzGySeh42OKBSsV+0/",
+	"jO9hw5zFtOYmmk5dEVuVYSyv7IZnZY69gK1GdhV++GEz6PvxyP766JZC5jpAO7+Wl/Uob2CU4KMPtQa3",
+	"1hx8i4IfjUs/3JrPAzLPvWv01BhdDA/5zhQd0gj7F/t4lH8wK68HqmODql78DNWa2zZhHxYNbObhooF2",
+	"+MOHtQ55tsP7BX5u2Ye9x2WMuwjbz7dHRAYGix6hvGH7yjLewUlzSBdLZxt3NuUf4zpSKovt8s/u2iU8",
+	"2d2+Habxgzb0udbD2MlT4/eei6uMrqLIztpYS97wvOraegs4+K7OppFz+vDJ461FMn5zN1yFFYxXG27Y",
+	"vhpkJ3s4vcM4qpIW73nzjCPsoncWfRtlG3+f14z/uVwiiEbPtgaOgnG41vfYi4yCKXb3uQWnufHaE6sn",
+	"ThzYf9WgPIHESOZBigF9zKHiVCBOjELacZnHfVOue8WzBs7CsA6mU1mK7CDMsp3tzaNNoKs7C6mpOvF6",
+	"OyBC3tPQi0EPRl4oSjWLWmLngkDpC8lYyqE3o8MBmUkW7WTUyWHjqAv4psEm1+uJ0dDGce6DsDdpZHci",
+	"jzfJRQC1Tt1ioOtAFzldXbUSEIhhzWfCCpq9SGLliqI6Q8X2mRAPakd0JUczjbd0K0j8XtZwSltktT2R",
+	"vVBJS5vaPanodvjhKnpNWJXHptEorNHSvEkzW4En2yu4L9wbuVxMwZbAmysMIyzt3iyU3VAMHvSp7u5P",
+	"eevOW9nicLB7vXczwKsn22mohxmwVmpYL701zn5d8jzbToD42IeY+xYK/7lZXdrFOsjMOmrNEUJS3nDm",
+	"ufrpyGUEXPnn6ttR8N/YqqHnwB7AnjGqQAtzzwKCzOfPEBWbykhntFumVqAPgLB79wKLzLGx3sL+nXPB",
+	"SCZBLgVIaFyT8zcvxsTahxhKefb6kuTQcjYhPMPP3r178ez2h+S9sCwRP7r4+Sl5+PDhT1a+vnv7dEye",
+	"KyVV/d1Pjx7/QHyjIJeC7PshTVKZsQnWvoBP3S4U/OhBN6P34r2Ahm/2BLFXsqYr8MNNPh4hoN0EEJYW",
+	"dAVRd8LNWdWzV5bGae4ZExybJkNv5WuZrcbvxaQor3OeTk59uy4IUNinrEggXIzJRLN8Ojmt0PS4hu8A",
+	"ID4h9BraMdRlL1IRPaeKZQn0xs2Z1mRKU6PtbKAkTE5RWdBjMnHCfgxK3Sm5YDSzI/xc5rlvTuMeScLP",
+	"qWi0fCCTABkQh3ovYmPVj93TfmD7TOtgwGMmp9UgdW3Owr5P8CT6bnGfFh5cD/A74XAtGU3b0AzPcHw+",
+	"tWcFT7vjGL8Xrt+Bg/T0TTfsGDijJo9OHo3JOYHrgyQGUBlWfSZOW65ow5cPUfLL87eIWqctIdnH9AS7",
+	"Z+c8ZQKVSoR5nXLLr0bnBU3n7OjB+KS+1sFnAEC8WFC1Gp2O/vM83FON4USfDaRdRwEmi5w5ZPSguQAG",
+	"90avyzz/vYCLGRS3nY5Oxm42WTBBCz46HT0c34dFFdTMgRsd04If394/pmWGYZgopDewC3fREtdy3MFi",
+	"wqpcE3K+YA46cUm1q2TDTigQPx6Tc6BmPJM8PyMAto3/XrpwNPj434vgntgJlh7yNoP6MBnSu06aO2if",
+	"b7bcZ6uqkT6cW8UhXmTQ2UWbc3j9ZtfQvzYhOqwIuaeB8LAJu15pwxanE5iUEkM1QPkCY/9HySDB2REA",
+	"TY2EzgEgt3rBqsSwI8E2SeG2XLOZ5Q3t87n65t0n9MAaywqssDqBtmmrVLlB08ZGUkxb5SscqRMq1h7h",
+	"Bf6mdUzNBSRh1EP2y1eKjwYepZ1Gi71ITXvHL8RTVH57PQutiUafP0AqaSGFRkXjwcnJWho2LYqcp0D5",
+	"x393YbABmwsaPygVayVEv2HCWxXejI1ULe246uvX4IN/ziVE9yypJQTxZciUKyjmMnQG0RzkUh+SkRfo",
+	"dltZPoWxGqzsmH30yZdRjvb08g+4wZaY//fL31+7Jn2Ir8qaC0iINorRBcvG5ClUfrve+roAaTBnzLh2",
+	"pobeMKfBW1Ioc0pmzFgpTAupjZLFHPJHpkpiA6YmK3oOi25hRjEKdPQWkmAN25Pq28Crg/+yx55H4bj/",
+	"xe3+xe0Owe2GsaWPRyLbZE2R8mv20Rxbku58boNVvQXDAXwec0YzFxF7ims5esZ1e+7XOZoevgGcHWXc",
+	"2I2Nye/OFCFPy85KrSLqFr4DM7xlik8R9yKK9PEnzW900NcunVNr0DyVi8LaZxO7V1c5FzcTVJvtpVjJ",
+	"ktywAjvMCbir1HgvM9wdhf3qMlw9jLzJ8v6ApXmWd1gBBnO538eoo2qsAJ7TPQi1N0reMr8xhAmjVgiH",
+	"je6JhCzkLQPbK2M5c9HKjuP1qEnODKlr2/1xr/XFjIq+3wUjBbWK/JTnhimWnRHF3EqENUxF7vqiA/i6",
+	"B6fe1JqfNdpE9hBXa+jA7fc7/vPa4d3500gtF9zdNibufKEDxgwB51A8Wmk489WV4HPCTYuyZYSxaxEa",
+	"cbi6FgZfQRdVI/Xyu8bQnNa9x5v9i9K8zFiDVNre0D0T10uc03Uz0PH9qcVrMZND6cbPmtZs2HBCM9aq",
+	"LYfMICYmkhZpAOlr1yyVC0YwoVInCEbONTbQd73XFNNM3Vo+5r2HSi4J+8i1qXBXTNXQZEwusJ1WIA/Q",
+	"A7DkOiIZME78rIEz3mWeV8Lyhq3A+eCQUO1H9VaAAH/wiECP1Yp+URmoCfhFxhaFNEykq6PfsClNq4LX",
+	"HSv/UPXn/pvEcsI9U55Lmfjc9Ep7P3+T8u8fYP4Y1T+tnO6BlvVSOskbTfEMHISH1qpwdYSSBob99luz",
+	"7u0ctUje40Kxac5nc9OucVXECvcJqk98W1ZoU3HqWrAkqHWCweVbkiUEuynS2T3tLqj3DdqfSJX4hFlu",
+	"H3b1HVBhp5P3wnnjEuLOMix3wXueVFViCnMHwKXG9c2YPPWL9D7Vyo0K3Ad1HUwjj/na3vidaVzrb+eC",
+	"7E80VG/6RRTNp5aK0HCtyCikb+eeWDBmkFljWMyr6wOERgvJf+LZZ6Ryq8dGuh96hmrG5M85z32a1DWz",
+	"S3VBOowvYa8YJLpS2Mtwhs1vllRlULiI6oVGtzO8wKb0eAYL6ZIeWxWIF1lMe3jwhXjoO5ExRZYYEL8r",
+	"ecCWWvUUt24fvC+JWxcvDKC8GZb4KiKdhKyr6oruGQdXBDGDkDDDlmLNE/2FmQMc58kXOs69KILWdNv9",
+	"4CCvq+sCH7PbTsvx0mp76gjyEfDRRgxwQlKqrMwhlNSbkZCJNqyYEEouDSvIv8HBT1QpJv+ekEnOBbPf",
+	"OVSlBCKdMwXBWkreuL+T92KCVDIBF60G86sB3zUmVqbyDLAWg0XV84vMT8c1mbwvT04epvAa8Cc7wk/s",
+	"E/jB5MzFsACWn4v3YvKSanP03P7m6MWziUPaV4wuME4Obso5BzKuosqUzGiBvT6xQg4hGlzAORgCPZy1",
+	"RC2sfi0MXqeYNL2E3935UvQypqg28N79bhG452Bvj/DldvDTuR/e/da85LesSoOUU/BeHfIW1Y2R23U/",
+	"ayihiaUri9pSMaRZeB7oO3dRnhEtaysLXEMu/A19zVwuIY+EFLAb8z874/zFkkBZQEYE0aZMbxpJBVV4",
+	"OWdTlx+eSpU1/HHtxIFeuU6SyOVsCFs99YzK5cEEfoaKTRoFzKR65qWcvcWPnO+OIMaM1aeENOSaAehL",
+	"Aq08yYSJbDJ+L869QL6nSS5nBCkSkhAqKlx6fW0Ohrs9c8oFU27f0L7QZKmklfqeSHOqDQTT4M5VYh9D",
+	"Z4q9FzNp34Mqhm5k31tUCqNkToqcCtbg6bgjDY5M1hnyGheGyQCjpZV7vrQncyi++VLOLuEQej6M2N/r",
+	"9PGLtK8Ex4z76bt92sNqc8FNZZ7L5WAP3GYIbkHFys0Lu24kCipMTQFLFAmtbSWAoRldB3YjabTu2tqn",
+	"qteeQ9yr37PvIKrVc1x03P73F5hy5i7tLVM0ry8v1AsbVmgEDswCJW/B1IxlcItdHHC/QtVy0ONMLkUu",
+	"adYZ24DMRUuXlknyBfN88P8mdpMnY3LuPwH20GSPmPIFQ8C3oU42+R+TiJ3plvQd8BGAetUSb7SLXtRc",
+	"evf7/H3e4Oir8QXThi4KHWdY8Tzwvte7yCkXO9xrRL7YYzS5kiKQ3MA+Gggt112nUpnLEsp093yJF8wo",
+	"nrZrQk9LdYv6wtM37yxPWUA3LMHMUqqbyg2ZwMJrckX2tMVj8MrNfag76sb/WcnFgMffygEP/8kzMz+s",
+	"Lu536XBpXg51qJIpa5IECieJtHbPYQSJYr7hZNQ4ewW9B7AAQ5ViTIBrUufTDheaUoFSwyjOsjME/gWo",
+	"ODDYUZKkUkxznkYMswu7jn/5J4EqLkoR3WI6ozzI1M6pYdpU2dGk7uOxx+ANEkkp2rkUVBlUWEnrq0ng",
+	"U0znqjyaIFjiSRQXpdDfoFHuuxkdihFgSrkqxQ7h62H3vRT6+JMqxect6e1Wsa2P1fmwq8OrQ9yAIONK",
+	"EFykKyZ5LrAv+oH8caDhHfj8D+rGhiqBerNZoQ959Mcww/En+5/Px7QCC4vLgN9Fyk6dlEqlyFywEx1D",
+	"LoXBUoPMM7KcS82CAOiSamthKPZ3hnmrlkQwEwGIvULgRWCtTdJBJDMHJntQ8unzIHZtO1ASQwDc9oWj",
+	"s92iDdfE9hGYxaEwARzhHn3yOJbJuF7/Q2mf+l3bgfpzOduaG2i1sgVm/4GxcIa+Oci+qpxsSyidh0iF",
+	"/QkAesZlnD3ol3L27RD0hm380kpwBCyEmj5DlXFexNaU86lhKm4nniSbMHPdTTnj9ih2841Ocf/kZK2x",
+	"7zbD+5DSwrmlD6oxvJSz2p9MQWYkgPp2ON3BGynB1Rnixl/z4jf7xzQc8S3O6foX+oB3p7oSe/QjfwlH",
+	"8B5LHr4/B23jKiCZJD5fO4ze3PlShLWV2+XG9colRLOGkZTJhbXkIPPIEklZEFXGygEsB3kezjic7L+x",
+	"HOHgbQ7KHs/zvFkHu5kpHNBCSg21isCWFK9wwONP9mQ7s7x8gi+c+6OTn+pgoMvY8JBD2gUVtVwwLBgp",
+	"NdPRADYmcj1vItwMJAlEs9s85Uebr/BMCraXlG276qAKvnE2Ww/ChZQ7cqzwRqGBGl4pVy6NPQs82Jll",
+	"S6lpMVQPs7UHuUAHtUh3Oacqkb7syvEFvAiz5ClbR+PCiBpdaaIlxLNdZVBEI3hT7u+k9m/KBUt7U5ov",
+	"bc4FsyMGzaHoxKWOQyIlFLfd9YaHvHZo8t1amlstccOEEbTceJZ0Z04k4LFcMD0mE8U0NCRmVOiaey9K",
+	"XUdJqWDLMTkHtBi3ILUi9x87hwn2EXDJHkGGW85vY25QVHaf38YFfiSICRvOdQONpMVKays5C6o4HvUp",
+	"Dm7M68FYWuaM1altn++fKgcPCSZw9XdqKwOS0vFqHFvVd9hdEogxFN6i1zJjsOF3v0RQAZoxHblGLdfh",
+	"NbzBcDb/PVNJo+OZkbhlCbCNgBrwbLex06lUM2kME0fdtFCXwwYhJvAnxK2Tn/24ux7QN2afNN7noBYK",
+	"bBjehSVTdSXpNTQgTlnVGT9MxkQ8qsXg479hq/Yzfx1EnMbkd5/sA5wdcq4TwI4qFLdLx5zGObVaG7nF",
+	"Dh+urZ6hN0wQWVbVwJoZE61HsTv7G1vpQxa5/8ZWBz3AV1Qbpojd2qSGZeKaaEZzBtU6TK0fV1/1x456",
+	"rKRx+M/xyMw5uZZ2lsz7ah3E2CmCdmG8GIGeJ5Z8INX/ZExe4XFpI4uCZYQaiNYbvmBnThTBuRIJnAdL",
+	"VxOSlcrr6ODsjQTxYb1f4FxhohbYAl8ksYcTvmQ09yROAYPSH6kLb2ELg6Fni+iY0ato5UepmUpcLZCS",
+	"OQuIy6ET2usmp1NHXVEz9hUbHTQv5qDIR2tQgcHbI3RZJhvIENjSsksNWrDjEGs0ap8+t4o6Ur/LW0HI",
+	"Sc/L7LFEyrJBiXtTo30fwpz0w+Nk/czJwzlzcBXY9GspSIB0PuRI+qkhbR5UzCmqma7LxneCqVBywXVb",
+	"+O2/iaZycAXlPM9R5eynbbThJ5yvl0YD4GQCCPRBfQRHJENVCg+6uaDpnItWKITXvv3P/u+bHfrrAAmA",
+	"jSWUzNv8e69oto87fJ5lhK5HRPqpkvDULt5v9HE3uiIpZg+73c/tzvjbd3Bf+ELi/lu6vWIYUVTNKiFc",
+	"WJNUqlVTFYB09VQK4ZJrNOVxp/ae93G/TOygbuwh59Htto56rMfkHKvCFjRj6A1b0pW3jhBad8XMKQFV",
+	"3qrP3ARoLKhFSsHG5BJNJf1e+JowZ/GVhsxkVWyEaqHbGJeIEjj1MAIaVEu69UbRJ8o90MVhmO9XcJrb",
+	"aVu95e6LPZiMN55JAEqcACRJPCOHDYxUcCeufOxaY3al9EEWd8qUQQg4Z/JjR81aSvusbt9rM5Kfh998",
+	"q4Tklvc1iOlgbO2tKjXyf3vo9zQk5wdHeTfaybiGXoittPP8I9cIzBNI8hvGCuJaqUaEOY75zymFLo0s",
+	"SJHT1O4ZVFzD9XfVO056E27ueGzKVVO1qWNg3gJ8vAI0yyaKmpM4NFeMZisyk4JZLQT/2jzQdwJG+ec8",
+	"0JfMEIrb6NAq7Z/2dOFgAfS4oeXOKBd30gmbiGDBeVkNIXCQBLECM2cL4tTEjNEsj1pSTjV8pnCF3+ZB",
+	"4uoOWoKF7WTczYSEMURiYovCOIc3ulGXcybuZg6/dqkOXFf+V6kQ+XRMzvUNuFjBcetVzfAIHfaTh0qB",
+	"9XINBWJZ6T2FkEaN/crX+PB+Lu1hRDUs7tJQ9VVUv8MS2W9WPFoxvdET2B+Yoy/j6ycUI3N669LI7yYa",
+	"mOgW6G/XcSa8SelYV+Wjqdhbs7cx3BfI3o3R3HPxzyv6UVLcWSq0Hmx3iow9V1dM9uDkpIIWaXeKtqWc",
+	"9Dym5Pv0ocJbH7iZQyWbsZMS0kRrqd8OpLANZAlyJNc8b5i8URY+1iSqJlZTxRgSaNLsNxPqG0yxJAQH",
+	"QnQa57S1X2Cb8zKdx+xGBGL6ZtlCIw3gYITR8Bq6VAAOXncDaDbg9XF5ADW6I7pM70Yv26AHXjGqS+UQ",
+	"TGpL052hmBFsfpFU3b3A1Rtz5DoVc3e8gb7M5V+IA715kSO4VmyBHQiqUPKWA77l1pjemJwLQo2xynXV",
+	"yNFVvdbsBuJ9Lp+hxbFtmfabet5/IrlVvfVhA4B4RmBPLtBz6dm7oyAgnsvLX3cRZW0G0t8QY4hWNOKr",
+	"hCs0s5WlF5ZPa+TIidbzSRJGDVEyUSt8HEAYRksspaOkgheYMePhLcDhGUk091v9LdpN1eIG2E0P9j97",
+	"jAL/xmal2J/LvIXw9sW0jj9hBtXnbpiLTlCEZmyuWrCrno5KxnoHD8m8XsOrfSGOdNBonpcarVAJ+yGC",
+	"4cUHpw5Wt5kxHVxPVlg2hBVIQi5RiZ5Uc0/q9IjwHREV173mmLxoIrDRPK9qCpTleG3J098amX1TWdYB",
+	"Xe2YW90gJ2sO3XbBabwA4x9itddsBXHipvdF5phkSEUttqQAyNEFMw6CyaMNcO1NLUpSWawwANwckAur",
+	"6sUwl2Cph0+yQE/Ex0auAkehjHrDeB9paa5Vs4+voOsKvKXgQaWGXlPNXC8ubaS6q2MNUU26HWtGldpg",
+	"fyAIqLhUYZQK0BoM7z1H+Dm3an3jO/niJ5Bm4HUU/DpeLHEBS/pXNPYLRmNLJUgml+JgEVmt512BPWCG",
+	"mHGeKgYpQzRHP45ro3YGdRzKczkNzbphjb5rVZtvBjWsA3KGys+yh5PAZTsEFsxJ9S3ICsVvqcFeSFWG",
+	"zD3tlbS7nU/Vf77rhIAnAQOw7LgqIwTXOnjUC6qM/cqXwmI8gJseJsoFu5U34GJ/C0v5p/Oz4wYEaSvN",
+	"4Prd7NG31agcCzkFpK5WmV++VkZOp5DEulbrqdit6/QEBTVMZNEUCSydOMQZfn/JqT5LylM8ZrnJHKVo",
+	"CDtm4Cjudn1LAZlYXWEUxYCdarlg2A5yi1qBITEK7tuyAHfDqs7oo7l9DbzfVBBYHqGZtJxZKlKUykV9",
+	"F3GX1ztccGe7yW/gxm8s8ws2Bax9nKoUNVhhdViZxBROSMLbC/kgQhKcYrfq76qhq8pXsN3GBPyysFjv",
+	"5nLZVElQdAR5qO8uXkZk9rmd+U74qf0Nvf8GHTDeWhYDTiTaLLv2KTOHphS45d2mAxqJm929EDnGkUwK",
+	"ncwqyHYsIeUatAuonwrVUtelKJIJrGbsqxLPo9hlqTuiuRfbh5n4K60jbpH2XwcmgWKmrIxsPfefpcJz",
+	"d1xMlcKeYdBmZExeSw9x5eFsqDIIuexoBn5aLRsiiWUBFjcU6FqxFMnpw7Xt2RvwYK/ah1tjm08I3z6g",
+	"Guy4Pd6LiokAJ8FtwtmuVyHoScPxcs+eTs6oHq6huC4yO9fHQXvLSu5V7wkOyEWRs0WcEUBEzU393RfI",
+	"4YscvETON/zZB8CYG+urYovhtn2nsGJFRbx3RRSDG4TBnaCpbOM23QOr3W0AYldhM9l4rGff+7rvm/Il",
+	"4MT6ns+XRRLbx9EcILgLq/oKpVA48VeEDht4i0MGitZVf8FpjXMPWR5wb6s3ISZRUIfXmoGCU37/AhPf",
+	"5PAS0+3YLiLTY41tALP6Qb+u7Kygzr5L4VlT8l2lp69jhK0F3G5d1/rXYDUA11kqZVXT9c4hbQkTe97g",
+	"vV+fLyJG+55U87p8MXm6j1M6SLaUXdbXkKg489cUqQPvdjtnPc4UnZou/vqn5asvpkevqEnn6DBHZwbD",
+	"LBQrc4OsFSKkTxgnTCmpWtvXw8QHdU5NYc1fmBFznVKVBdLwngZkHdjo6gAde+ytOkd5M2whBocpRBwh",
+	"UlGU1znXc5aFTepFhkc3lQraKlsJ7R6sEy8pLjIhE3+4iDGG6U3u7sBH9Fo7XNLNrnR3OteDeqJhZfEL",
+	"m4zmjGaw2E+j52/pLHIRLJlXF2FJnc+lI9NpP20N90hFUYEBfAypg099ooqGD7kh0HTAxz6BJqzECLYB",
+	"MnOzM4TZWnLNEB7GJ8ClMmO46isnZWp6a3IV6gA08BW5xjVgei8INEcETqb5BzB+GxNcX5rDDJFx7CNd",
+	"FFjHd001u/Lt3k4fJuFPMSPSrvqGWXpYsmtLcugwtg84VF78XDHsbmqJ+PPnzx+Alvpfja8gSvdxJY3P",
+	"R/vCd9Pem/2y+Q4xXY3UVR/oii5cB23AIcUrklNtXOWRIzRg6UKaeBn5m3rd36Bm7hb3h7syB4sqYleo",
+	"qDmzH1X9D5rzjBosaqBWLufs1KEWFrimIPrn8iOg4KYUjpnWK1tA4pGQ7RaX1eX3crAHUObdur6GNu+m",
+	"Pqw6XzGL6ryozwPrS1LbdXk/9vGtI6yO0CSvADLRJASdXtNbyGKFMDTm5SRYJnHtekhatjHlLEdkY/vH",
+	"Jp15sv4XsbVPjURyuMpAfwaE1hTnaxDcKTeqTrtIzn5k+Zh2+9OLAp3p0ad+sJJJDZCzM9cAm640WCxe",
+	"I00AtsP+/8oXL0vMteFtPt2mwPjnqi1svvvBvcG1ydlSQ3g3R/AmgR1/cn997qEaVVYJxANDf2adKeKJ",
+	"MaVKcaY79aM/Kta9M0FBj42CmnndYqMWCE3G1Gi58bW6IX4p7ev3sOs0FltZWxO4wBchp+OMT6ftRWOo",
+	"amcZy5IqUwtawKFelqxJyaQCVqm5HV1gST4UhWiDQE9YOhJDXZtOv3GyS2IXD+ufnD1klvLMvrGjDcwE",
+	"FsyB0rc2I8X9GX1T9G/P47B1/Zb+mNLkmpklY8JuXsVev8wNcBnQXeiBNDX5qr6fSReL5aZiquSFy5nV",
+	"hkNvA8VY/VO3xnva/7IzG+MCV/kvnvwlTBgqIHW/8iJ4I0b2cHJsN2DcGXf0NsEkX+ji0NKO2Q3xLXou",
+	"cG2H7UMDsD/NMNE97S/P/o7o+BP+0S80D3F3E/OnKAY8zsiOODxu20G1dpziq4XtqTug/rH6eNMLDq0u",
+	"3P0ANGKKjTONJDMm7NaiwC2YCtKkgR2nVFSJ5zRrSSt+U5qvcRoHaM8PU3wFDwBOfGBODUh1w0gquPL/",
+	"KFnZ7mj+feowLOsSnZUsfcoPBnfIZM6tUF5NkhrXAI17SG8ObcNTsOcDlzVMnyXEZcJb4f9eAHKia1Yl",
+	"l0RODavAd61dYKxUMpJkCJYaQ0i3fPc/4dU2aHe/zRVjoznk+rsO47Y1FtpotCj/3twUcC4Hhu2TiKWa",
+	"+DIaqbxlUqqGRj2gI6NiM27PjA3JUfQNgDByj04vCN/LKVR9AJpAXLu5qOf77hMU3busDu6Tqg9pL2n9",
+	"9XBfNTvRb993mp6oQkq+S4Lin3U/cOgaVcMFcBQLSRNEAO5b1Kt3gB3d/235EgmJA87my6b27+eE9q9N",
+	"+nV9BX3ST/0VsxGHX+UubnpsmO6oun46Z+mNc9dz44SlDqA3sCU3FO4HCCpOL6XCFdNxAxzYF2ayQmpu",
+	"Nat7mtg38JElns7fC49baVmLMUwJFyDNmSEFk0VuqVpK7Qu/gz1ZIW3zCifE3oSzivgRNl6xLKavvmX6",
+	"KxB8kJgEO2Xv+FwW9rhgEbABo9PRlFFz/B+j3hlG/k3sW+3vjoSrNWyBW2PozC3wKKXKHD2+n52wH65h",
+	"MxbUpHbrR6cP7z9IRvLGu/GMlDdXdoAfH9l/GJqPTu8/OHm00wvGb+KfDZrdSwuic31jTXxPbMtaFrqL",
+	"cfcQr0s220f1qv0XuCOmUsE1a3PhuRm/exXXvcnBNVx/RnvRb/1gX1W7dTv3nSq3uqbgPVau+mseCCe4",
+	"Rb5hdzqXmsUrbfa/nXu/JF9Cse19Ll9Wrd3L6RzCRwrL+ipOUpj5K+q0Q29wO/88xt+3CM+feW5YAM3v",
+	"fgzF6KBqjck5KbgQLKtwQqyZG80RCITnWzq7U57TWhd2552CGD6dtQXqNaMqnbe5Oe8/+DHq51wP8dWu",
+	"YXs216swoTU2K/jxGpNWhDFCR/MoGTFRLgCww3/gA7ofomv63hSNt3R2UCXDkhOhIMpB2qC9EyS1qNpQ",
+	"Gaxu6O5MwecNbTJjlrwTQrNMMe3yC6g2dm1nVUIJgobpGzC9FlTdtLUPv/SzH5Sb6YPn3r11/dux0/4R",
+	"F+RayaXVvJIadxh0tfWEvNb27m0QipfMFXv7lvqplDfcGr9KihmYAKigwD8rv9uMuwxojQ9Y88RbxdiS",
+	"ly9a24O7LRwdStDB6F+nSfirqOZzCedIwDQLymAumTl6CtvdBh2rMWPuV2OK30W+OlQVDEtLxc1qdPrX",
+	"h0bkkc+gPgyuK3CLihw8IXSTHtQkplEGceySB3r1xfS0WSE52T3DBL2cUaWDT9tMkKc4XUh62wwKd2qy",
+	"NP2P7fnHgivWWPXhS5fsMeEqt7KB2El84lmnXfgCrBW4qBjk8hifYXe5yiWA4O+aMIGWJBdEs1SKTFvl",
+	"JzhJaz2Czs1yzSrX36OTR+1WpN4xF6w3sN2ebMjnACOOLLxa9KCz0fOjudTmCAoF27yn9uArMHIusLhy",
+	"ysWMqUJxYRCvkgsjg3YGr2XGJlB7RCgpmNLA88WUq0VLm6gLRrPLy19/ldr8xlaH4to4wRe3Ter3OphL",
+	"B7x6vufIVCq4JpeXvxJ7wuSGrRJiJEBX2cu1Q/swYy/cTh69BVtce4f7TEGhJflzLl3FP8Lfaob8jCsg",
+	"aJgsrn69hXV8934++xoHd/LBNnZ7+GiayrJH2gIM9VX9e3bHvlPnnnE0u2XTt7v2wqtkNxKvk5WMFaaS",
+	"/SpIRIpXo+x5L/d7Lb6EW6/niXxZp97dT2X/ItOu6Su48+y0X9GXN+zChmxS3rAOxwTkWidEp7Kw/y0U",
+	"m/KP9i9mVfrVmmtCuNx1130Ae97FhSJOe8gDsTN8EX/E+ZsXxPj32dnl8BYi+3F78izoFNHs6dDiS/At",
+	"GQ5ywezYX8ePEEyd7b+dQ4u9j80dgmPG0C7iqi6w9qdRGdLP5EeK2WpmXngT03kHW01Na0fi8naxInft",
+	"4fGlbUjXOMWZkdWRDDQkQZ37Mtms7zRmKHzn2r99jYNr/6hl76L9b8o1GOurqv92y75T9b/UzbSandR/",
+	"Kx6VzFlSKyi+ETsk8PiJAGstNfw2jtOz523c75X4Epr/0MP4Mqr/3Y9l/5qJXdNXUP3ttF9R9R9GHwGL",
+	"rPDYOjAlXDsIDDY2m3RCV0js/IFlznOq4lf4j6Cw+EBn8EWAstZaZVyXPM96aR5N7fLTyLu/T//6YAW8",
+	"68f31wd7MTS06sXrVKp8dDo6hgvjZol5u6HhivAxGY8oYFezmXuA7fQtLWiSsSlqru4nPpq9+SvQYlA0",
+	"OkPTz+KJbfM3r9C3G/SFyRoNwIKqMR1dqCQZx/7UHg8HkJmszgvNZMN3zawCtDHGBXakIqksOJYMB6iy",
+	"7rfhoj5/+Pz/BwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

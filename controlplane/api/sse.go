@@ -47,6 +47,7 @@ type stream struct {
 func (s stream) VisitStreamDeploymentResponse(w http.ResponseWriter) error  { return s.visit(w) }
 func (s stream) VisitStreamEventsResponse(w http.ResponseWriter) error      { return s.visit(w) }
 func (s stream) VisitStreamServiceLogsResponse(w http.ResponseWriter) error { return s.visit(w) }
+func (s stream) VisitStreamLogsResponse(w http.ResponseWriter) error        { return s.visit(w) }
 func (s stream) VisitStreamNodesResponse(w http.ResponseWriter) error       { return s.visit(w) }
 func (s stream) VisitStreamProvisionResponse(w http.ResponseWriter) error   { return s.visit(w) }
 

@@ -246,6 +246,27 @@ func (e NodeStatus) Valid() bool {
 	}
 }
 
+// Defines values for PreflightCheckState.
+const (
+	PreflightCheckStateFailed  PreflightCheckState = "failed"
+	PreflightCheckStateOk      PreflightCheckState = "ok"
+	PreflightCheckStateUnknown PreflightCheckState = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the PreflightCheckState enum.
+func (e PreflightCheckState) Valid() bool {
+	switch e {
+	case PreflightCheckStateFailed:
+		return true
+	case PreflightCheckStateOk:
+		return true
+	case PreflightCheckStateUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProvisionState.
 const (
 	ProvisionStateError        ProvisionState = "error"
@@ -285,6 +306,24 @@ func (e ProvisionStepStatus) Valid() bool {
 	case ProvisionStepStatusFailed:
 		return true
 	case ProvisionStepStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RegistryTestOrder.
+const (
+	RegistryTestOrderNewest  RegistryTestOrder = "newest"
+	RegistryTestOrderVersion RegistryTestOrder = "version"
+)
+
+// Valid indicates whether the value is a known member of the RegistryTestOrder enum.
+func (e RegistryTestOrder) Valid() bool {
+	switch e {
+	case RegistryTestOrderNewest:
+		return true
+	case RegistryTestOrderVersion:
 		return true
 	default:
 		return false
@@ -625,6 +664,18 @@ type DeploymentList struct {
 	NextCursor *string      `json:"next_cursor,omitempty"`
 }
 
+// DeploymentLogLine defines model for DeploymentLogLine.
+type DeploymentLogLine struct {
+	At time.Time `json:"at"`
+
+	// Dropped Lines left out before this one.
+	Dropped *int64 `json:"dropped,omitempty"`
+
+	// Source The key of the service or step.
+	Source string `json:"source"`
+	Text   string `json:"text"`
+}
+
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
@@ -842,6 +893,15 @@ type LogLine struct {
 type LogLineList struct {
 	Items []LogLine `json:"items"`
 	More  bool      `json:"more"`
+}
+
+// LogTrouble defines model for LogTrouble.
+type LogTrouble struct {
+	Code string `json:"code"`
+
+	// Detail Why lines of the source may be missing.
+	Detail string `json:"detail"`
+	Source string `json:"source"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -1273,6 +1333,52 @@ type PluginSaved struct {
 // PluginStep defines model for PluginStep.
 type PluginStep = pipeline.PluginStep
 
+// Preflight defines model for Preflight.
+type Preflight struct {
+	Checks []PreflightCheck `json:"checks"`
+
+	// Nodes Each node of the environment; empty when no node was asked.
+	Nodes []PreflightNode `json:"nodes"`
+
+	// Ok No check failed.
+	Ok       bool             `json:"ok"`
+	Versions []ServiceVersion `json:"versions"`
+}
+
+// PreflightCheck defines model for PreflightCheck.
+type PreflightCheck struct {
+	// Code The code that creating would answer with.
+	Code *string `json:"code,omitempty"`
+
+	// Field Examples: versions.web
+	Field *string `json:"field,omitempty"`
+
+	// Id Which check.
+	//
+	// Examples: tag, capacity
+	Id      string  `json:"id"`
+	Message string  `json:"message"`
+	Remedy  *string `json:"remedy,omitempty"`
+
+	// State Unknown keeps nobody from creating.
+	State PreflightCheckState `json:"state"`
+
+	// Subject What was looked at: a step, a registry, a secret.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// PreflightCheckState Unknown keeps nobody from creating.
+type PreflightCheckState string
+
+// PreflightNode defines model for PreflightNode.
+type PreflightNode struct {
+	CpuFree    *float64 `json:"cpu_free,omitempty"`
+	Fits       bool     `json:"fits"`
+	MemoryFree *int64   `json:"memory_free,omitempty"`
+	Node       string   `json:"node"`
+	Reason     *string  `json:"reason,omitempty"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code A stable word for programs.
@@ -1575,6 +1681,42 @@ type RegistrySaved struct {
 	Changed  bool     `json:"changed"`
 	Created  bool     `json:"created"`
 	Registry Registry `json:"registry"`
+}
+
+// RegistryTest defines model for RegistryTest.
+type RegistryTest struct {
+	// Image A repository, without host and tag.
+	Image *string            `json:"image,omitempty"`
+	Limit *int               `json:"limit,omitempty"`
+	Order *RegistryTestOrder `json:"order,omitempty"`
+
+	// Pattern As a service has it.
+	Pattern *string `json:"pattern,omitempty"`
+
+	// Search Part of the tag.
+	Search *string `json:"search,omitempty"`
+}
+
+// RegistryTestOrder defines model for RegistryTest.Order.
+type RegistryTestOrder string
+
+// RegistryTested defines model for RegistryTested.
+type RegistryTested struct {
+	// Detail Why it is not well.
+	Detail *string `json:"detail,omitempty"`
+	Items  *[]Tag  `json:"items,omitempty"`
+
+	// Matching Tags that match pattern and search.
+	Matching *int    `json:"matching,omitempty"`
+	Ok       bool    `json:"ok"`
+	Remedy   *string `json:"remedy,omitempty"`
+
+	// Stale The registry did not answer; this is an older list.
+	Stale  *bool `json:"stale,omitempty"`
+	TookMs int64 `json:"took_ms"`
+
+	// Total Tags in the repository.
+	Total *int `json:"total,omitempty"`
 }
 
 // Resources defines model for Resources.
@@ -2021,6 +2163,21 @@ type InSecretName = SecretName
 // InStep A DNS label of at most 40 characters.
 type InStep = Name
 
+// LogRun defines model for LogRun.
+type LogRun = int
+
+// LogSearch defines model for LogSearch.
+type LogSearch = string
+
+// LogSince defines model for LogSince.
+type LogSince = time.Time
+
+// LogSource defines model for LogSource.
+type LogSource = []string
+
+// LogUntil defines model for LogUntil.
+type LogUntil = time.Time
+
 // MetricsFrom defines model for MetricsFrom.
 type MetricsFrom = time.Time
 
@@ -2098,6 +2255,53 @@ type CreateDeploymentParams struct {
 // StreamDeploymentParams defines parameters for StreamDeployment.
 type StreamDeploymentParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
+}
+
+// StreamLogsParams defines parameters for StreamLogs.
+type StreamLogsParams struct {
+	// Source Services or steps by their key; all of the run if left out.
+	Source *LogSource `form:"source,omitempty" json:"source,omitempty"`
+
+	// Run The run whose steps are read; the latest if left out.
+	Run *LogRun `form:"run,omitempty" json:"run,omitempty"`
+
+	// Follow Go on with lines as they come.
+	Follow *bool `form:"follow,omitempty" json:"follow,omitempty"`
+
+	// Tail How many lines back to begin, for each source.
+	Tail *int `form:"tail,omitempty" json:"tail,omitempty"`
+
+	// Since Nothing older than this.
+	Since *LogSince `form:"since,omitempty" json:"since,omitempty"`
+
+	// Until Nothing newer than this.
+	Until *LogUntil `form:"until,omitempty" json:"until,omitempty"`
+
+	// Search Only lines with this text, in upper or lower case.
+	Search      *LogSearch     `form:"search,omitempty" json:"search,omitempty"`
+	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
+}
+
+// DownloadLogsParams defines parameters for DownloadLogs.
+type DownloadLogsParams struct {
+	// Source Services or steps by their key; all of the run if left out.
+	Source *LogSource `form:"source,omitempty" json:"source,omitempty"`
+
+	// Run The run whose steps are read; the latest if left out.
+	Run *LogRun `form:"run,omitempty" json:"run,omitempty"`
+
+	// Tail Only so many of the last lines, for each source.
+	Tail *int `form:"tail,omitempty" json:"tail,omitempty"`
+
+	// Since Nothing older than this.
+	Since *LogSince `form:"since,omitempty" json:"since,omitempty"`
+
+	// Until Nothing newer than this.
+	Until *LogUntil `form:"until,omitempty" json:"until,omitempty"`
+
+	// Search Only lines with this text, in upper or lower case.
+	Search     *LogSearch `form:"search,omitempty" json:"search,omitempty"`
+	Timestamps *bool      `form:"timestamps,omitempty" json:"timestamps,omitempty"`
 }
 
 // GetDeploymentMetricsParams defines parameters for GetDeploymentMetrics.
@@ -2285,6 +2489,9 @@ type ListUsersParams struct {
 // CreateDeploymentJSONRequestBody defines body for CreateDeployment for application/json ContentType.
 type CreateDeploymentJSONRequestBody = DeploymentCreate
 
+// PreflightDeploymentJSONRequestBody defines body for PreflightDeployment for application/json ContentType.
+type PreflightDeploymentJSONRequestBody = DeploymentCreate
+
 // AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
 type AnswerStepJSONRequestBody = StepAnswer
 
@@ -2332,6 +2539,9 @@ type PutSecretJSONRequestBody = SecretPut
 
 // PutRegistryJSONRequestBody defines body for PutRegistry for application/json ContentType.
 type PutRegistryJSONRequestBody = RegistryPut
+
+// TestRegistryJSONRequestBody defines body for TestRegistry for application/json ContentType.
+type TestRegistryJSONRequestBody = RegistryTest
 
 // PutServiceJSONRequestBody defines body for PutService for application/json ContentType.
 type PutServiceJSONRequestBody = ServicePut
@@ -2472,6 +2682,26 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/deployments (the `CreateDeployment` operationId).
 	CreateDeployment(ctx context.Context, params *CreateDeploymentParams, body CreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PreflightDeploymentWithBody Check what creating a deployment would meet, and create nothing
+	//
+	// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+	// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+	PreflightDeploymentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreflightDeployment Check what creating a deployment would meet, and create nothing
+	//
+	// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+	// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+	PreflightDeployment(ctx context.Context, body PreflightDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteDeployment Cancel or remove a deployment
 	//
 	// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
@@ -2501,6 +2731,22 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamLogs Logs of several services and steps of a deployment, merged by time
+	//
+	// Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
+	// A service's log comes from its node while it has a container; what plugins wrote, and the last lines of services that are
+	// gone, are kept by the control plane. The id of `line` given back in `Last-Event-ID` goes on behind that line.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/logs (the `StreamLogs` operationId).
+	StreamLogs(ctx context.Context, id InId, params *StreamLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DownloadLogs The same lines as one text file, without colours
+	//
+	// One line each, `time source | text`. A source that cannot be read is a line that begins with `#`.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/logs/download (the `DownloadLogs` operationId).
+	DownloadLogs(ctx context.Context, id InId, params *DownloadLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDeploymentMetrics What the services of a deployment used over time
 	//
@@ -3178,6 +3424,26 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/registries/{name} (the `PutRegistry` operationId).
 	PutRegistry(ctx context.Context, name InName, body PutRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// TestRegistryWithBody Ask a registry whether it answers
+	//
+	// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+	// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+	TestRegistryWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestRegistry Ask a registry whether it answers
+	//
+	// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+	// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+	TestRegistry(ctx context.Context, name InName, body TestRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListServices All services the caller may see
 	//
 	// One page by name, each with its image and its rule for tags.
@@ -3506,6 +3772,46 @@ func (c *Client) CreateDeployment(ctx context.Context, params *CreateDeploymentP
 	return c.Client.Do(req)
 }
 
+// PreflightDeploymentWithBody Check what creating a deployment would meet, and create nothing
+//
+// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+func (c *Client) PreflightDeploymentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreflightDeploymentRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreflightDeployment Check what creating a deployment would meet, and create nothing
+//
+// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+func (c *Client) PreflightDeployment(ctx context.Context, body PreflightDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreflightDeploymentRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteDeployment Cancel or remove a deployment
 //
 // Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
@@ -3566,6 +3872,42 @@ func (c *Client) StreamDeployment(ctx context.Context, id InId, params *StreamDe
 // Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 func (c *Client) ForgetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForgetDeploymentRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamLogs Logs of several services and steps of a deployment, merged by time
+//
+// Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
+// A service's log comes from its node while it has a container; what plugins wrote, and the last lines of services that are
+// gone, are kept by the control plane. The id of `line` given back in `Last-Event-ID` goes on behind that line.
+//
+// Corresponds with GET /api/v1/deployments/{id}/logs (the `StreamLogs` operationId).
+func (c *Client) StreamLogs(ctx context.Context, id InId, params *StreamLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamLogsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DownloadLogs The same lines as one text file, without colours
+//
+// One line each, `time source | text`. A source that cannot be read is a line that begins with `#`.
+//
+// Corresponds with GET /api/v1/deployments/{id}/logs/download (the `DownloadLogs` operationId).
+func (c *Client) DownloadLogs(ctx context.Context, id InId, params *DownloadLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadLogsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5122,6 +5464,46 @@ func (c *Client) PutRegistry(ctx context.Context, name InName, body PutRegistryJ
 	return c.Client.Do(req)
 }
 
+// TestRegistryWithBody Ask a registry whether it answers
+//
+// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+func (c *Client) TestRegistryWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestRegistryRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestRegistry Ask a registry whether it answers
+//
+// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+func (c *Client) TestRegistry(ctx context.Context, name InName, body TestRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestRegistryRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListServices All services the caller may see
 //
 // One page by name, each with its image and its rule for tags.
@@ -6106,6 +6488,46 @@ func NewCreateDeploymentRequestWithBody(server string, params *CreateDeploymentP
 	return req, nil
 }
 
+// NewPreflightDeploymentRequest calls the generic PreflightDeployment builder with application/json body
+func NewPreflightDeploymentRequest(server string, body PreflightDeploymentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreflightDeploymentRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPreflightDeploymentRequestWithBody constructs an http.Request for the PreflightDeployment method, with any body, and a specified content type
+func NewPreflightDeploymentRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/preflight")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewDeleteDeploymentRequest constructs an http.Request for the DeleteDeployment method
 func NewDeleteDeploymentRequest(server string, id InId) (*http.Request, error) {
 	var err error
@@ -6250,6 +6672,287 @@ func NewForgetDeploymentRequest(server string, id InId) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamLogsRequest constructs an http.Request for the StreamLogs method
+func NewStreamLogsRequest(server string, id InId, params *StreamLogsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/logs", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Run != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "run", *params.Run, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Follow != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "follow", *params.Follow, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tail != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tail", *params.Tail, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Search != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "search", *params.Search, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.LastEventID != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDownloadLogsRequest constructs an http.Request for the DownloadLogs method
+func NewDownloadLogsRequest(server string, id InId, params *DownloadLogsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/logs/download", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Source != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", *params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Run != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "run", *params.Run, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tail != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tail", *params.Tail, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Search != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "search", *params.Search, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Timestamps != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timestamps", *params.Timestamps, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -9630,6 +10333,53 @@ func NewPutRegistryRequestWithBody(server string, name InName, contentType strin
 	return req, nil
 }
 
+// NewTestRegistryRequest calls the generic TestRegistry builder with application/json body
+func NewTestRegistryRequest(server string, name InName, body TestRegistryJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTestRegistryRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewTestRegistryRequestWithBody constructs an http.Request for the TestRegistry method, with any body, and a specified content type
+func NewTestRegistryRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/registries/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListServicesRequest constructs an http.Request for the ListServices method
 func NewListServicesRequest(server string, params *ListServicesParams) (*http.Request, error) {
 	var err error
@@ -10665,6 +11415,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/deployments (the `CreateDeployment` operationId).
 	CreateDeploymentWithResponse(ctx context.Context, params *CreateDeploymentParams, body CreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateDeploymentResponse, error)
 
+	// PreflightDeploymentWithBodyWithResponse Check what creating a deployment would meet, and create nothing
+	//
+	// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+	// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+	PreflightDeploymentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreflightDeploymentResponse, error)
+
+	// PreflightDeploymentWithResponse Check what creating a deployment would meet, and create nothing
+	//
+	// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+	// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+	PreflightDeploymentWithResponse(ctx context.Context, body PreflightDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*PreflightDeploymentResponse, error)
+
 	// DeleteDeploymentWithResponse Cancel or remove a deployment
 	//
 	// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
@@ -10702,6 +11472,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ForgetDeploymentResponse, error)
+
+	// StreamLogsWithResponse Logs of several services and steps of a deployment, merged by time
+	//
+	// Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
+	// A service's log comes from its node while it has a container; what plugins wrote, and the last lines of services that are
+	// gone, are kept by the control plane. The id of `line` given back in `Last-Event-ID` goes on behind that line.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/logs (the `StreamLogs` operationId).
+	StreamLogsWithResponse(ctx context.Context, id InId, params *StreamLogsParams, reqEditors ...RequestEditorFn) (*StreamLogsResponse, error)
+
+	// DownloadLogsWithResponse The same lines as one text file, without colours
+	//
+	// One line each, `time source | text`. A source that cannot be read is a line that begins with `#`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/logs/download (the `DownloadLogs` operationId).
+	DownloadLogsWithResponse(ctx context.Context, id InId, params *DownloadLogsParams, reqEditors ...RequestEditorFn) (*DownloadLogsResponse, error)
 
 	// GetDeploymentMetricsWithResponse What the services of a deployment used over time
 	//
@@ -11489,6 +12279,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/registries/{name} (the `PutRegistry` operationId).
 	PutRegistryWithResponse(ctx context.Context, name InName, body PutRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRegistryResponse, error)
 
+	// TestRegistryWithBodyWithResponse Ask a registry whether it answers
+	//
+	// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+	// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+	TestRegistryWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestRegistryResponse, error)
+
+	// TestRegistryWithResponse Ask a registry whether it answers
+	//
+	// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+	// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+	TestRegistryWithResponse(ctx context.Context, name InName, body TestRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*TestRegistryResponse, error)
+
 	// ListServicesWithResponse All services the caller may see
 	//
 	// One page by name, each with its image and its rule for tags.
@@ -12029,6 +12839,62 @@ func (r CreateDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// PreflightDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for PreflightDeployment
+type PreflightDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PreflightDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Preflight
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreflightDeploymentResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreflightDeploymentResponse) GetJSON200() *Preflight {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreflightDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreflightDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreflightDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreflightDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreflightDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // DeleteDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteDeployment
 type DeleteDeploymentResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -12240,6 +13106,104 @@ func (r ForgetDeploymentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ForgetDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StreamLogsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamLogs
+type StreamLogsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type StreamLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamLogsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StreamLogsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DownloadLogsResponseDefaultHeaders the declared response headers of an HTTP default response for DownloadLogs
+type DownloadLogsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DownloadLogsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DownloadLogsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DownloadLogsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DownloadLogsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DownloadLogsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DownloadLogsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DownloadLogsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16131,6 +17095,62 @@ func (r PutRegistryResponse) ContentType() string {
 	return ""
 }
 
+// TestRegistryResponseDefaultHeaders the declared response headers of an HTTP default response for TestRegistry
+type TestRegistryResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type TestRegistryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RegistryTested
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *TestRegistryResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestRegistryResponse) GetJSON200() *RegistryTested {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestRegistryResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestRegistryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestRegistryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestRegistryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestRegistryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListServicesResponseDefaultHeaders the declared response headers of an HTTP default response for ListServices
 type ListServicesResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -17426,6 +18446,38 @@ func (c *ClientWithResponses) CreateDeploymentWithResponse(ctx context.Context, 
 	return ParseCreateDeploymentResponse(rsp)
 }
 
+// PreflightDeploymentWithBodyWithResponse Check what creating a deployment would meet, and create nothing
+//
+// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+func (c *ClientWithResponses) PreflightDeploymentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreflightDeploymentResponse, error) {
+	rsp, err := c.PreflightDeploymentWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreflightDeploymentResponse(rsp)
+}
+
+// PreflightDeploymentWithResponse Check what creating a deployment would meet, and create nothing
+//
+// The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+// secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/preflight (the `PreflightDeployment` operationId).
+func (c *ClientWithResponses) PreflightDeploymentWithResponse(ctx context.Context, body PreflightDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*PreflightDeploymentResponse, error) {
+	rsp, err := c.PreflightDeployment(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreflightDeploymentResponse(rsp)
+}
+
 // DeleteDeploymentWithResponse Cancel or remove a deployment
 //
 // Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
@@ -17486,6 +18538,38 @@ func (c *ClientWithResponses) ForgetDeploymentWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseForgetDeploymentResponse(rsp)
+}
+
+// StreamLogsWithResponse Logs of several services and steps of a deployment, merged by time
+//
+// Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
+// A service's log comes from its node while it has a container; what plugins wrote, and the last lines of services that are
+// gone, are kept by the control plane. The id of `line` given back in `Last-Event-ID` goes on behind that line.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/logs (the `StreamLogs` operationId).
+func (c *ClientWithResponses) StreamLogsWithResponse(ctx context.Context, id InId, params *StreamLogsParams, reqEditors ...RequestEditorFn) (*StreamLogsResponse, error) {
+	rsp, err := c.StreamLogs(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamLogsResponse(rsp)
+}
+
+// DownloadLogsWithResponse The same lines as one text file, without colours
+//
+// One line each, `time source | text`. A source that cannot be read is a line that begins with `#`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/logs/download (the `DownloadLogs` operationId).
+func (c *ClientWithResponses) DownloadLogsWithResponse(ctx context.Context, id InId, params *DownloadLogsParams, reqEditors ...RequestEditorFn) (*DownloadLogsResponse, error) {
+	rsp, err := c.DownloadLogs(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDownloadLogsResponse(rsp)
 }
 
 // GetDeploymentMetricsWithResponse What the services of a deployment used over time
@@ -18796,6 +19880,38 @@ func (c *ClientWithResponses) PutRegistryWithResponse(ctx context.Context, name 
 	return ParsePutRegistryResponse(rsp)
 }
 
+// TestRegistryWithBodyWithResponse Ask a registry whether it answers
+//
+// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+func (c *ClientWithResponses) TestRegistryWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TestRegistryResponse, error) {
+	rsp, err := c.TestRegistryWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestRegistryResponse(rsp)
+}
+
+// TestRegistryWithResponse Ask a registry whether it answers
+//
+// Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+// of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
+func (c *ClientWithResponses) TestRegistryWithResponse(ctx context.Context, name InName, body TestRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*TestRegistryResponse, error) {
+	rsp, err := c.TestRegistry(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestRegistryResponse(rsp)
+}
+
 // ListServicesWithResponse All services the caller may see
 //
 // One page by name, each with its image and its rule for tags.
@@ -19494,6 +20610,59 @@ func ParseCreateDeploymentResponse(rsp *http.Response) (*CreateDeploymentRespons
 	return response, nil
 }
 
+// ParsePreflightDeploymentResponse parses an HTTP response from a PreflightDeploymentWithResponse call
+func ParsePreflightDeploymentResponse(rsp *http.Response) (*PreflightDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreflightDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Preflight
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PreflightDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDeleteDeploymentResponse parses an HTTP response from a DeleteDeploymentWithResponse call
 func ParseDeleteDeploymentResponse(rsp *http.Response) (*DeleteDeploymentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -19679,6 +20848,98 @@ func ParseForgetDeploymentResponse(rsp *http.Response) (*ForgetDeploymentRespons
 	switch {
 	case true:
 		var headers ForgetDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamLogsResponse parses an HTTP response from a StreamLogsWithResponse call
+func ParseStreamLogsResponse(rsp *http.Response) (*StreamLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StreamLogsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDownloadLogsResponse parses an HTTP response from a DownloadLogsWithResponse call
+func ParseDownloadLogsResponse(rsp *http.Response) (*DownloadLogsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadLogsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DownloadLogsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -23390,6 +24651,59 @@ func ParsePutRegistryResponse(rsp *http.Response) (*PutRegistryResponse, error) 
 	switch {
 	case true:
 		var headers PutRegistryResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestRegistryResponse parses an HTTP response from a TestRegistryWithResponse call
+func ParseTestRegistryResponse(rsp *http.Response) (*TestRegistryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestRegistryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RegistryTested
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers TestRegistryResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -1,0 +1,204 @@
+package logbook
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Line is one line of a service or a step, whoever kept it.
+type Line struct {
+	At     time.Time
+	Source pipeline.StepKey
+	Text   string
+	// Dropped counts lines that were left out before this one.
+	Dropped int64
+}
+
+// Choice says which lines are wanted. Its zero value takes all of them.
+type Choice struct {
+	// Since and Until are inclusive; the zero time is no limit.
+	Since, Until time.Time
+	// Search is looked for without regard to case.
+	Search string
+}
+
+// Takes reports whether a line is wanted.
+func (c Choice) Takes(l Line) bool {
+	switch {
+	case !c.Since.IsZero() && l.At.Before(c.Since), c.Past(l):
+		return false
+	case c.Search == "":
+		return true
+	}
+	return strings.Contains(strings.ToLower(l.Text), strings.ToLower(c.Search))
+}
+
+// Past reports whether the line, and so whatever its source says later, is
+// behind what is wanted.
+func (c Choice) Past(l Line) bool { return !c.Until.IsZero() && l.At.After(c.Until) }
+
+const (
+	// opening is how long a source may take to say something at all, before the
+	// others go on without it: its node may have to be reached first.
+	opening = 2 * time.Second
+	// lag is how late a line may be to still be put in its place.
+	lag = 200 * time.Millisecond
+)
+
+// Merge passes the lines of several sources on, in the order of their times,
+// until all sources are closed or ctx ends. Each source is in order by itself.
+//
+// A source that is live may be silent for hours: the others wait for it a moment
+// only, and then no more until it speaks again, so that what comes late comes
+// out of order instead of holding everything up. When not live, order is kept
+// whatever it takes.
+func Merge(ctx context.Context, sources []<-chan Line, live bool, out chan<- Line) {
+	m := merger{ctx: ctx, live: live, out: out}
+	for _, s := range sources {
+		m.inputs = append(m.inputs, &input{lines: s, patience: opening})
+	}
+	for m.fill() {
+		if !m.emit() {
+			return
+		}
+	}
+}
+
+type merger struct {
+	ctx    context.Context
+	live   bool
+	inputs []*input
+	out    chan<- Line
+}
+
+type input struct {
+	lines <-chan Line
+	head  *Line
+	// patience is how long the others wait for it; zero while it is quiet.
+	patience time.Duration
+}
+
+// fill waits until it is clear which line is next. It is false at the end.
+func (m *merger) fill() bool {
+	m.poll()
+	var until <-chan time.Time
+	for {
+		wait, have := m.missing()
+		switch {
+		case m.ctx.Err() != nil || len(m.inputs) == 0:
+			return false
+		case have && wait == 0:
+			return true
+		case have && m.live && until == nil:
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			until = timer.C
+		}
+		if m.receive(until) {
+			m.quieten()
+			return true
+		}
+	}
+}
+
+// poll takes what is there without waiting.
+func (m *merger) poll() {
+	for i := 0; i < len(m.inputs); i++ {
+		if m.inputs[i].head != nil {
+			continue
+		}
+		select {
+		case l, more := <-m.inputs[i].lines:
+			if !m.got(i, l, more) {
+				i--
+			}
+		default:
+		}
+	}
+}
+
+// got notes what a source said; it is false when that was its end.
+func (m *merger) got(i int, l Line, more bool) bool {
+	if !more {
+		m.inputs = append(m.inputs[:i], m.inputs[i+1:]...)
+		return false
+	}
+	m.inputs[i].head, m.inputs[i].patience = &l, lag
+	return true
+}
+
+// missing says how long to wait for sources without a head, and whether any
+// has one.
+func (m *merger) missing() (wait time.Duration, have bool) {
+	for _, in := range m.inputs {
+		switch {
+		case in.head != nil:
+			have = true
+		case !m.live:
+			wait = opening
+		default:
+			wait = max(wait, in.patience)
+		}
+	}
+	return wait, have
+}
+
+// quieten stops waiting for those who let us wait.
+func (m *merger) quieten() {
+	for _, in := range m.inputs {
+		if in.head == nil {
+			in.patience = 0
+		}
+	}
+}
+
+// receive takes one line of a source without a head; it reports whether time
+// was up instead.
+func (m *merger) receive(until <-chan time.Time) bool {
+	cases := []reflect.SelectCase{
+		{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(m.ctx.Done())},
+		{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(until)},
+	}
+	var of []int
+	for i, in := range m.inputs {
+		if in.head == nil {
+			cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv,
+				Chan: reflect.ValueOf(in.lines)})
+			of = append(of, i)
+		}
+	}
+	chosen, value, more := reflect.Select(cases)
+	if chosen < 2 {
+		return chosen == 1
+	}
+	var l Line
+	if more {
+		l, _ = value.Interface().(Line)
+	}
+	m.got(of[chosen-2], l, more)
+	return false
+}
+
+// emit passes the earliest head on.
+func (m *merger) emit() bool {
+	var first *input
+	for _, in := range m.inputs {
+		if in.head != nil && (first == nil || in.head.At.Before(first.head.At)) {
+			first = in
+		}
+	}
+	if first == nil {
+		return true
+	}
+	select {
+	case m.out <- *first.head:
+		first.head = nil
+		return true
+	case <-m.ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,112 @@
+package logbook_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/pipeline"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func line(source string, second int) logbook.Line {
+	return logbook.Line{At: noon.Add(time.Duration(second) * time.Second),
+		Source: pipeline.StepKey(source), Text: source}
+}
+
+// spoken is a source that said everything.
+func spoken(all ...logbook.Line) <-chan logbook.Line {
+	c := make(chan logbook.Line, len(all))
+	for _, l := range all {
+		c <- l
+	}
+	close(c)
+	return c
+}
+
+func collect(out <-chan logbook.Line) string {
+	var order string
+	for l := range out {
+		order += l.Text
+	}
+	return order
+}
+
+// Lines of several sources come in the order of their times, however long one of
+// them takes.
+func TestMerge_OrdersByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := make(chan logbook.Line)
+		go func() {
+			time.Sleep(time.Hour)
+			late <- line("b", 2)
+			close(late)
+		}()
+		out := make(chan logbook.Line)
+		go func() {
+			defer close(out)
+			logbook.Merge(t.Context(), []<-chan logbook.Line{
+				spoken(line("a", 1), line("c", 3)), late, spoken(),
+			}, false, out)
+		}()
+		if got := collect(out); got != "abc" {
+			t.Errorf("order %q, want abc", got)
+		}
+	})
+}
+
+// A source that is silent does not hold up the others for longer than a moment,
+// and none of their lines waits for it twice.
+func TestMerge_LiveDoesNotWaitForTheSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent := make(chan logbook.Line)
+		loud := make(chan logbook.Line, 1000)
+		for i := range 1000 {
+			loud <- line("a", i)
+		}
+		out := make(chan logbook.Line)
+		go func() {
+			defer close(out)
+			logbook.Merge(t.Context(), []<-chan logbook.Line{loud, silent}, true, out)
+		}()
+		began := time.Now()
+		for range 1000 {
+			<-out
+		}
+		if waited := time.Since(began); waited > 5*time.Second {
+			t.Errorf("1000 lines waited %s for a silent source", waited)
+		}
+		silent <- line("b", 2000)
+		if l := <-out; l.Text != "b" {
+			t.Errorf("the silent source said something, and %q came", l.Text)
+		}
+		close(loud)
+		close(silent)
+		if rest := collect(out); rest != "" {
+			t.Errorf("more came: %q", rest)
+		}
+	})
+}
+
+func TestChoice_Takes(t *testing.T) {
+	l := logbook.Line{At: noon, Text: "GET /Orders 200"}
+	for _, c := range []struct {
+		name string
+		logbook.Choice
+		want bool
+	}{
+		{"everything", logbook.Choice{}, true},
+		{"since then", logbook.Choice{Since: noon}, true},
+		{"since later", logbook.Choice{Since: noon.Add(1)}, false},
+		{"until then", logbook.Choice{Until: noon}, true},
+		{"until earlier", logbook.Choice{Until: noon.Add(-1)}, false},
+		{"found in another case", logbook.Choice{Search: "orders"}, true},
+		{"not found", logbook.Choice{Search: "POST"}, false},
+	} {
+		if got := c.Takes(l); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
