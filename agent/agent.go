@@ -85,6 +85,7 @@ type Agent struct {
 	// pluginList holds the newest list that is not stored yet.
 	pluginList chan []wire.PluginImage
 	ahead      *ahead
+	checks     checks
 
 	mu        sync.Mutex
 	inventory inventory
@@ -160,7 +161,8 @@ func New(c Config, r Runtime) (*Agent, error) {
 		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
 		record: newRecord(), lookAgain: make(chan struct{}, 1),
 		pluginList: make(chan []wire.PluginImage, 1), ahead: newAhead(),
-		views: map[string]view{}, wanted: map[string]wish{},
+		checks: checks{ended: map[string]time.Time{}},
+		views:  map[string]view{}, wanted: map[string]wish{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
 		pulls: newPulls(), hangs: make(chan struct{})}
 	if err := a.open(); err != nil {

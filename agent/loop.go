@@ -172,6 +172,7 @@ func (a *Agent) perform(ctx context.Context, d *deployment, effect engine.Effect
 		delete(a.machines, d.id)
 		a.setWanted(d.id, wire.SecretsWanted{})
 		a.pulls.forget(d.id)
+		a.checks.forget(d.id)
 	}
 }
 
@@ -328,7 +329,8 @@ func (a *Agent) takeListing(now, began time.Time, objects []Object) {
 			a.feed(now, a.machine(o.Deployment), engine.GoalMissing{})
 			lists[o.Deployment] = &engine.Listed{Began: began}
 		}
-		if l := lists[o.Deployment]; l != nil {
+		checking := o.Kind == KindPlugin && a.checks.during(o.Deployment, began)
+		if l := lists[o.Deployment]; l != nil && !checking {
 			noteObject(l, o)
 		}
 		if o.Kind == KindService {

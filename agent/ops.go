@@ -242,6 +242,8 @@ func (o operation) runPlugin(ctx context.Context) finished {
 func (o operation) remove(ctx context.Context) finished {
 	if o.why != "" {
 		o.lastWords(ctx, o.why)
+	} else {
+		o.keepLog(ctx)
 	}
 	objects, err := o.agent.runtime.List(ctx)
 	if err != nil {

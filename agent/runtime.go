@@ -134,7 +134,7 @@ type PluginSpec struct {
 	Deployment string
 	Run        string
 	Step       pipeline.StepKey
-	// Action is create or delete; it is part of the container's name.
+	// Action is create, delete or check; it is part of the container's name.
 	Action    string
 	Image     pipeline.Image
 	Resources pipeline.Resources

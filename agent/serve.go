@@ -29,6 +29,7 @@ func (a *Agent) handler(ctx context.Context) http.Handler {
 	})
 	mux.HandleFunc("GET "+wire.PathServiceLogs, a.serveServiceLogs)
 	mux.HandleFunc("GET "+wire.PathDeployment, a.serveDeployment)
+	mux.HandleFunc("POST "+wire.PathChecks, a.serveChecks)
 	maintenance := a.maintenance()
 	mux.Handle(wire.PathInventory, maintenance)
 	mux.Handle(wire.PathUpgrade, maintenance)

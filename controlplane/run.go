@@ -6,6 +6,18 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// StepCheck is what a plugin said when it was asked whether what it made is
+// there still.
+type StepCheck struct {
+	Step    pipeline.StepKey
+	OK      bool
+	Code    string
+	Message string
+	Took    time.Duration
+	// Log is the end of what it wrote.
+	Log []string
+}
+
 // Run is one attempt to create a deployment.
 type Run struct {
 	ID         RunID

@@ -14,8 +14,8 @@ type Action string
 // A plugin that does not list ActionDelete in its component is never called
 // with it: there is then nothing to undo. ActionCheck asks whether what create
 // made is still there, with create's outputs, and changes nothing: success means
-// that it is. It is for people and tools, such as 'nullops plugin test': a run
-// creates and deletes, and never calls it.
+// that it is. It is for people and tools, such as 'nullops check' and
+// 'nullops plugin test': a run creates and deletes, and never calls it.
 const (
 	ActionCreate Action = "create"
 	ActionDelete Action = "delete"

@@ -1,0 +1,171 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// checkLines and checkBytes bound what is kept of one check's log: with the
+	// most steps there can be, all logs together fit into one answer.
+	checkLines = 20
+	checkBytes = 2 << 10
+	// checkMessage bounds its sentence.
+	checkMessage = 1 << 10
+)
+
+const actionCheck = "check"
+
+// checks are the deployments that somebody checks now, or did lately. While one
+// is checked, its plugins' containers are no leftovers of a run.
+type checks struct {
+	mu sync.Mutex
+	// ended is zero while a check runs.
+	ended map[string]time.Time
+}
+
+// begin is false when somebody else checks the deployment.
+func (c *checks) begin(deployment string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, known := c.ended[deployment]; known && at.IsZero() {
+		return false
+	}
+	c.ended[deployment] = time.Time{}
+	return true
+}
+
+func (c *checks) end(deployment string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended[deployment] = time.Now()
+}
+
+func (c *checks) forget(deployment string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended[deployment].IsZero() {
+		delete(c.ended, deployment)
+	}
+}
+
+// during reports whether a listing that was begun then may show a check.
+func (c *checks) during(deployment string, began time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at, known := c.ended[deployment]
+	return known && (at.IsZero() || !began.After(at))
+}
+
+// serveChecks has the plugins of a ready deployment say whether what they made
+// is there still. Whoever asks waits; hanging up ends it.
+func (a *Agent) serveChecks(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	v, ok := a.view(id)
+	switch {
+	case !ok || v.goal == nil:
+		http.Error(w, "no such deployment on this node", http.StatusNotFound)
+		return
+	case v.state.Phase != wire.PhaseReady:
+		http.Error(w, "the deployment is not ready", http.StatusConflict)
+		return
+	case v.bundle == nil:
+		http.Error(w, "the agent waits for the deployment's secrets; try again in a moment",
+			http.StatusServiceUnavailable)
+		return
+	}
+	if !a.checks.begin(id) {
+		http.Error(w, "somebody checks the deployment already", http.StatusConflict)
+		return
+	}
+	defer a.checks.end(id)
+	w.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(w).Encode(a.checkSteps(r.Context(), v)); err != nil {
+		a.log.Debug("checks were not told", "deployment", id, "error", err)
+	}
+}
+
+// checkSteps calls one plugin after the other, in the order of the steps.
+func (a *Agent) checkSteps(ctx context.Context, v view) wire.StepChecks {
+	all := wire.StepChecks{Steps: []wire.StepCheck{}}
+	for _, key := range v.goal.Pipeline.Order {
+		step, _ := v.goal.Pipeline.Step(key)
+		if ctx.Err() == nil && checkable(step) {
+			all.Steps = append(all.Steps, a.checkStep(ctx, v, key))
+		}
+	}
+	return all
+}
+
+func checkable(s pipeline.Step) bool {
+	return s.Plugin != nil && s.Plugin.Component != nil &&
+		slices.Contains(s.Plugin.Component.Actions, actionCheck)
+}
+
+func (a *Agent) checkStep(ctx context.Context, v view, key pipeline.StepKey) wire.StepCheck {
+	o := operation{agent: a, goal: v.goal, bundle: v.bundle, held: true,
+		do: engine.Do{Kind: engine.Run, Step: key, Action: actionCheck, Attempt: 1}}
+	began := time.Now()
+	said := &tail{stream: v.bundle.masker.Stream()}
+	f := o.pull(ctx)
+	if f.result.Outcome == engine.OK {
+		f = o.checkPlugin(ctx, said)
+	}
+	message := v.bundle.masker.Mask(f.result.Message)
+	return wire.StepCheck{Step: key, OK: f.result.Outcome == engine.OK, Code: f.result.Code,
+		Message: clipped(message, checkMessage), Millis: time.Since(began).Milliseconds(),
+		Log: said.end()}
+}
+
+func (o operation) checkPlugin(ctx context.Context, said *tail) finished {
+	input, err := pluginInput(o.goal, o.bundle, o.do.Step, actionCheck, 1)
+	if err != nil {
+		return o.simple(ctx, err, CodeUnresolved)
+	}
+	spec := pluginSpec(o.goal, o.do.Step, actionCheck)
+	result, err := o.agent.runtime.RunPlugin(ctx, spec, input, said.add)
+	if err != nil {
+		return finished{result: o.classify(ctx, err, engine.CodeUnknownOutcome)}
+	}
+	return judge(spec, result)
+}
+
+// tail keeps the last lines that a check wrote, with secrets hidden.
+type tail struct {
+	stream *Stream
+	lines  []string
+	bytes  int
+}
+
+func (t *tail) add(text string) {
+	shown := t.stream.Write(text)
+	if len(text) < lineCut {
+		shown += t.stream.Flush()
+	}
+	t.put(shown)
+}
+
+func (t *tail) put(shown string) {
+	shown = clipped(shown, checkBytes/2)
+	t.lines = append(t.lines, shown)
+	t.bytes += len(shown)
+	for len(t.lines) > checkLines || t.bytes > checkBytes {
+		t.bytes -= len(t.lines[0])
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) end() []string {
+	if rest := t.stream.Flush(); rest != "" {
+		t.put(rest)
+	}
+	return t.lines
+}
