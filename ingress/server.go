@@ -25,12 +25,17 @@ const (
 // its limits a slow or a boundless client holds memory for ever. There is no
 // limit on the time of a body: uploads and event streams last as long as they
 // last.
+//
+// With a TLS listener it speaks HTTP/2 too; give it Certificates.TLS as
+// TLSConfig then.
 func NewServer(handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    readHeader,
+		// Streams opened and reset in one go must not be a flood of requests.
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
 		// "OPTIONS *" would be answered by net/http past our handler.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug),

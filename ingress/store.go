@@ -14,6 +14,7 @@ import (
 type stored struct {
 	Version uint64  `json:"version"`
 	Routes  []Route `json:"routes"`
+	Zones   []Zone  `json:"zones,omitempty"`
 }
 
 // load hands on the table of the last time. A file that cannot be read is
@@ -38,7 +39,7 @@ func readTable(file string) (*Table, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("decode route table %s: %w", file, err)
 	}
-	return NewTable(s.Version, s.Routes), nil
+	return NewTable(s.Version, s.Routes).Within(s.Zones), nil
 }
 
 // save writes the newest table whenever there is one.
@@ -72,7 +73,7 @@ func (w *Watcher) write() {
 // writeTable replaces the file in one step: after a crash there is the old
 // table or the new one, never half of one.
 func writeTable(file string, t *Table) (err error) {
-	data, err := json.Marshal(stored{t.Version(), t.Routes()})
+	data, err := json.Marshal(stored{t.Version(), t.Routes(), t.Zones()})
 	if err != nil {
 		return fmt.Errorf("encode route table: %w", err)
 	}

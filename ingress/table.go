@@ -64,6 +64,11 @@ type Route struct {
 	Target string `json:"target"`
 	NodeID string `json:"node_id"`
 
+	// Gate is who may pass; it is never more open than the zone's.
+	Gate Gate `json:"gate,omitempty"`
+	// Steps are shown while the deployment is on its way.
+	Steps []Step `json:"steps,omitempty"`
+
 	State State `json:"state"`
 	// Detail is one line that anybody who can reach the ingress may read:
 	// why it failed, which step runs.
@@ -73,6 +78,12 @@ type Route struct {
 	// Permalink is the deployment's page in the UI, absolute (http or https);
 	// anything else is left out of the page.
 	Permalink string `json:"permalink,omitempty"`
+}
+
+// Step is one line of a page that waits.
+type Step struct {
+	Title  string `json:"title"`
+	Status string `json:"status"`
 }
 
 // Rejected is a route that could not enter a table, and why.
@@ -87,6 +98,7 @@ type Table struct {
 	version  uint64
 	routes   map[string]*Route
 	rejected []Rejected
+	zones    map[string]*Zone
 }
 
 // NewTable builds a table of the routes that are sound. The others are left

@@ -129,6 +129,10 @@ func placeOf(v postgres.SealedValue) (seal.Place, error) {
 		return auditKeyPlace(), nil
 	case "node_ssh":
 		return credentialPlace(controlplane.NodeID(v.ID)), nil
+	case "certificates":
+		return certificatePlace(controlplane.CertificateID(v.ID)), nil
+	case "certificate_authority":
+		return authorityPlace(controlplane.CertificateID(v.ID)), nil
 	default:
 		return seal.Place{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
 	}

@@ -66,6 +66,10 @@ func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Seal
 		_, err = t.q.ResealAuditKey(ctx, sealed, v.Value)
 	case "node_ssh":
 		_, err = t.q.ResealNodeSSH(ctx, sealed, v.ID, v.Value)
+	case "certificates":
+		_, err = t.q.ResealCertificate(ctx, sealed, v.ID, v.Value)
+	case "certificate_authority":
+		_, err = t.q.ResealAuthority(ctx, sealed, v.Value)
 	default:
 		err = fmt.Errorf("no such place")
 	}

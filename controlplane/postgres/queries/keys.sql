@@ -13,6 +13,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
         WHERE sealed_key IS NOT NULL
     UNION ALL SELECT sealed_kid(credential), 'node_ssh' FROM node_ssh
         WHERE credential IS NOT NULL
+    UNION ALL SELECT sealed_kid(key), 'certificates' FROM certificates
+    UNION ALL SELECT sealed_kid(key), 'certificate_authority' FROM certificate_authority
 ) AS every GROUP BY kid, place ORDER BY kid, place;
 
 -- name: ListSealedElsewhere :many
@@ -35,6 +37,10 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM audit_head WHERE sealed_key IS NOT NULL AND sealed_kid(sealed_key) <> @kid::text
     UNION ALL SELECT 'node_ssh', node_id::text, '', 0, credential
         FROM node_ssh WHERE credential IS NOT NULL AND sealed_kid(credential) <> @kid::text
+    UNION ALL SELECT 'certificates', id::text, '', 0, key
+        FROM certificates WHERE sealed_kid(key) <> @kid::text
+    UNION ALL SELECT 'certificate_authority', id::text, '', 0, key
+        FROM certificate_authority WHERE sealed_kid(key) <> @kid::text
 ) AS every LIMIT @most;
 
 -- Each of these replaces a sealed value unless somebody replaced it meanwhile.
@@ -71,3 +77,11 @@ UPDATE audit_head SET sealed_key = @new WHERE sealed_key = @old;
 -- name: ResealNodeSSH :execrows
 -- See above.
 UPDATE node_ssh SET credential = @new WHERE node_id = @id AND credential = @old;
+
+-- name: ResealCertificate :execrows
+-- See above.
+UPDATE certificates SET key = @new WHERE id = @id AND key = @old;
+
+-- name: ResealAuthority :execrows
+-- See above.
+UPDATE certificate_authority SET key = @new WHERE key = @old;

@@ -28,6 +28,10 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM audit_head WHERE sealed_key IS NOT NULL AND sealed_kid(sealed_key) <> $1::text
     UNION ALL SELECT 'node_ssh', node_id::text, '', 0, credential
         FROM node_ssh WHERE credential IS NOT NULL AND sealed_kid(credential) <> $1::text
+    UNION ALL SELECT 'certificates', id::text, '', 0, key
+        FROM certificates WHERE sealed_kid(key) <> $1::text
+    UNION ALL SELECT 'certificate_authority', id::text, '', 0, key
+        FROM certificate_authority WHERE sealed_kid(key) <> $1::text
 ) AS every LIMIT $2
 `
 
@@ -79,6 +83,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
         WHERE sealed_key IS NOT NULL
     UNION ALL SELECT sealed_kid(credential), 'node_ssh' FROM node_ssh
         WHERE credential IS NOT NULL
+    UNION ALL SELECT sealed_kid(key), 'certificates' FROM certificates
+    UNION ALL SELECT sealed_kid(key), 'certificate_authority' FROM certificate_authority
 ) AS every GROUP BY kid, place ORDER BY kid, place
 `
 
@@ -117,6 +123,32 @@ UPDATE audit_head SET sealed_key = $1 WHERE sealed_key = $2
 // See above.
 func (q *Queries) ResealAuditKey(ctx context.Context, new []byte, old []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, resealAuditKey, new, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealAuthority = `-- name: ResealAuthority :execrows
+UPDATE certificate_authority SET key = $1 WHERE key = $2
+`
+
+// See above.
+func (q *Queries) ResealAuthority(ctx context.Context, new []byte, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealAuthority, new, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealCertificate = `-- name: ResealCertificate :execrows
+UPDATE certificates SET key = $1 WHERE id = $2 AND key = $3
+`
+
+// See above.
+func (q *Queries) ResealCertificate(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealCertificate, new, iD, old)
 	if err != nil {
 		return 0, err
 	}

@@ -66,6 +66,24 @@ type AuditHead struct {
 	SealedKey []byte
 }
 
+type Certificate struct {
+	ID        string
+	Name      string
+	Chain     string
+	Key       []byte
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+type CertificateAuthority struct {
+	One         bool
+	ID          string
+	Certificate string
+	Key         []byte
+	CreatedBy   string
+	CreatedAt   time.Time
+}
+
 type Deployment struct {
 	ID            string
 	Name          string
@@ -99,6 +117,11 @@ type DeploymentEvent struct {
 	Kind         string
 	Data         []byte
 	Xact         int64
+}
+
+type DeploymentGate struct {
+	DeploymentID string
+	Gate         string
 }
 
 type DeploymentHost struct {
@@ -155,6 +178,15 @@ type DeploymentSecret struct {
 	CreatedAt    time.Time
 }
 
+type Draft struct {
+	ProjectID   string
+	UserID      string
+	BaseVersion int32
+	Revision    int64
+	Content     []byte
+	SavedAt     time.Time
+}
+
 type Environment struct {
 	ID                string
 	Name              string
@@ -163,6 +195,12 @@ type Environment struct {
 	Restricted        bool
 	CleanupAfterHours int32
 	Placement         []byte
+}
+
+type EnvironmentGate struct {
+	EnvironmentID string
+	Gate          string
+	RedirectHttps bool
 }
 
 type ForgottenNode struct {
@@ -174,6 +212,22 @@ type ForgottenNode struct {
 	ForgottenBy string
 	ForgottenAt time.Time
 	LeftBehind  []byte
+}
+
+type GatePass struct {
+	ID            string
+	Kind          string
+	Hash          []byte
+	EnvironmentID string
+	DeploymentID  *string
+	Host          string
+	SessionID     *string
+	UserID        *string
+	Label         string
+	CreatedBy     string
+	CreatedAt     time.Time
+	ExpiresAt     time.Time
+	LastUsedAt    *time.Time
 }
 
 type Grant struct {
@@ -209,6 +263,19 @@ type KeyCheck struct {
 	Kid       string
 	Sealed    []byte
 	CreatedAt time.Time
+}
+
+type Link struct {
+	ID        string
+	Kind      string
+	Hash      []byte
+	UserID    *string
+	Address   string
+	Role      string
+	Teams     []string
+	CreatedBy string
+	CreatedAt time.Time
+	ExpiresAt time.Time
 }
 
 type LogLine struct {
@@ -519,7 +586,11 @@ type User struct {
 	DisplayName  string
 	Role         string
 	Active       bool
-	PasswordHash string
+	PasswordHash *string
 	CreatedAt    time.Time
 	LastSignInAt *time.Time
+	Kind         string
+	Address      string
+	Issuer       *string
+	Subject      *string
 }

@@ -1,0 +1,160 @@
+package catalog
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// CertificatePut is a certificate as an admin uploads it: chain and key in PEM.
+type CertificatePut struct {
+	Name  string
+	Chain string
+	Key   controlplane.Plain
+}
+
+// ListCertificates lists what the ingress serves.
+func (c *Catalog) ListCertificates(
+	ctx context.Context, actor access.Actor,
+) (all []controlplane.Certificate, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.Certificates(ctx)
+		return err
+	})
+	return all, err
+}
+
+// PutCertificate stores a certificate, in place of the one of that name.
+func (c *Catalog) PutCertificate(
+	ctx context.Context, actor access.Actor, p CertificatePut,
+) (out controlplane.Certificate, err error) {
+	object := "certificate " + p.Name
+	err = c.change(ctx, actor, "put certificate", object, func(tx *postgres.Tx) error {
+		if err := controlplane.ValidName("name", p.Name); err != nil {
+			return err
+		}
+		leaf, err := c.checkCertificate(p)
+		if err != nil {
+			return err
+		}
+		old, err := tx.CertificateByName(ctx, p.Name)
+		exists, err := found(err)
+		if err != nil {
+			return err
+		}
+		out = controlplane.Certificate{ID: old.ID, Name: p.Name, Chain: p.Chain,
+			CreatedBy: actor.Name(), CreatedAt: c.now(), CertificateFacts: controlplane.FactsOf(leaf)}
+		if !exists {
+			out.ID = controlplane.NewID[controlplane.CertificateID]()
+		}
+		out.Key, err = c.keys.Seal(certificatePlace(out.ID), []byte(p.Key.Reveal()))
+		if err != nil {
+			return err
+		}
+		return tx.PutCertificate(ctx, out)
+	})
+	return out, err
+}
+
+// checkCertificate refuses what browsers would refuse, while somebody looks.
+func (c *Catalog) checkCertificate(p CertificatePut) (*x509.Certificate, error) {
+	chain, err := controlplane.ReadCertificates(p.Chain)
+	if err != nil || len(chain) > 10 || len(p.Chain) > 65536 {
+		reason := "it is longer than a chain is"
+		if err != nil {
+			reason = err.Error()
+		}
+		return nil, invalid("chain", "certificate_unreadable", "the chain is not usable: "+reason,
+			"Give certificates in PEM, the host's own first, without the root.")
+	}
+	pair, err := tls.X509KeyPair([]byte(p.Chain), []byte(p.Key.Reveal()))
+	if err != nil || weakKey(pair) {
+		// The library's text might repeat what it read.
+		return nil, invalid("key", "certificate_key",
+			"the key is not the first certificate's private key, or is too weak",
+			"Give the key in PEM, without a passphrase: RSA of 2048 bits or more, or ECDSA.")
+	}
+	if err := c.checkLeaf(chain[0]); err != nil {
+		return nil, err
+	}
+	return chain[0], checkOrder(chain)
+}
+
+func (c *Catalog) checkLeaf(leaf *x509.Certificate) error {
+	switch {
+	case len(leaf.DNSNames) == 0:
+		return invalid("chain", "certificate_hosts", "the certificate names no host",
+			"Have it made with subject alternative names: browsers read nothing else.")
+	case c.now().After(leaf.NotAfter):
+		return invalid("chain", "certificate_expired", "the certificate expired on "+
+			leaf.NotAfter.UTC().Format("2 Jan 2006"), "Upload its successor.")
+	}
+	return nil
+}
+
+func weakKey(pair tls.Certificate) bool {
+	switch key := pair.PrivateKey.(type) {
+	case *rsa.PrivateKey:
+		return key.N.BitLen() < 2048
+	case *ecdsa.PrivateKey:
+		return false
+	default:
+		return true // browsers take no other
+	}
+}
+
+// checkOrder wants each certificate signed by the one behind it.
+func checkOrder(chain []*x509.Certificate) error {
+	for i, cert := range chain[:len(chain)-1] {
+		if err := cert.CheckSignatureFrom(chain[i+1]); err != nil {
+			return invalid("chain", "certificate_order",
+				fmt.Sprintf("certificate %d is not signed by the one behind it", i+1),
+				"Put the host's certificate first, then each one's issuer.")
+		}
+	}
+	return nil
+}
+
+// DeleteCertificate takes a certificate away; its hosts fall back to another
+// one that names them, or to the internal authority.
+func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, name string) error {
+	object := "certificate " + name
+	return c.change(ctx, actor, "delete certificate", object, func(tx *postgres.Tx) error {
+		return tx.DeleteCertificate(ctx, name)
+	})
+}
+
+// OpenCertificates opens every key for the ingress, and writes that down.
+func (c *Catalog) OpenCertificates(
+	ctx context.Context, actor access.Actor,
+) (out []controlplane.ServedCertificate, err error) {
+	err = c.change(ctx, actor, "open certificate keys", "ingress", func(tx *postgres.Tx) error {
+		all, err := tx.Certificates(ctx)
+		out = make([]controlplane.ServedCertificate, len(all))
+		for i, one := range all {
+			key, failed := c.keys.Open(certificatePlace(one.ID), one.Key)
+			if failed != nil {
+				return fmt.Errorf("open key of certificate %s: %w", one.Name, failed)
+			}
+			out[i] = controlplane.ServedCertificate{Name: one.Name, Chain: one.Chain,
+				Key: controlplane.NewPlain(string(key))}
+		}
+		return err
+	})
+	return out, err
+}
+
+func certificatePlace(id controlplane.CertificateID) seal.Place {
+	return seal.Place{Table: "certificates", Row: string(id), Column: "key"}
+}

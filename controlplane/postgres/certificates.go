@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// Certificates lists what the ingress serves.
+func (t *Tx) Certificates(ctx context.Context) ([]controlplane.Certificate, error) {
+	rows, err := t.q.ListCertificates(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list certificates: %w", err)
+	}
+	all := make([]controlplane.Certificate, len(rows))
+	for i, r := range rows {
+		if all[i], err = certificate(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// CertificateByName loads one.
+func (t *Tx) CertificateByName(
+	ctx context.Context, name string,
+) (c controlplane.Certificate, err error) {
+	r, err := t.q.GetCertificate(ctx, name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, controlplane.Missing("certificate", name)
+	}
+	if err != nil {
+		return c, fmt.Errorf("load certificate %s: %w", name, err)
+	}
+	return certificate(r)
+}
+
+func certificate(r dbsqlc.Certificate) (controlplane.Certificate, error) {
+	c := controlplane.Certificate{ID: controlplane.CertificateID(r.ID), Name: r.Name,
+		Chain: r.Chain, Key: r.Key, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+	all, err := controlplane.ReadCertificates(r.Chain)
+	if err != nil {
+		return c, fmt.Errorf("certificate %s: %w", r.Name, err)
+	}
+	c.CertificateFacts = controlplane.FactsOf(all[0])
+	return c, nil
+}
+
+// PutCertificate stores one as a whole.
+func (t *Tx) PutCertificate(ctx context.Context, c controlplane.Certificate) error {
+	err := t.q.PutCertificate(ctx, dbsqlc.PutCertificateParams{ID: string(c.ID), Name: c.Name,
+		Chain: c.Chain, Key: c.Key, CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt})
+	if err != nil {
+		return fmt.Errorf("store certificate %s: %w", c.Name, translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// DeleteCertificate removes one.
+func (t *Tx) DeleteCertificate(ctx context.Context, name string) error {
+	n, err := t.q.DeleteCertificate(ctx, name)
+	if err != nil {
+		return fmt.Errorf("delete certificate %s: %w", name, translate(err))
+	}
+	if n == 0 {
+		return controlplane.Missing("certificate", name)
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// Authority loads the internal certificate authority; ok is false without one.
+func (t *Tx) Authority(ctx context.Context) (a controlplane.Authority, ok bool, err error) {
+	r, err := t.q.GetAuthority(ctx)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, false, nil
+	}
+	if err != nil {
+		return a, false, fmt.Errorf("load certificate authority: %w", err)
+	}
+	a = controlplane.Authority{ID: controlplane.CertificateID(r.ID), Certificate: r.Certificate,
+		Key: r.Key, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+	all, err := controlplane.ReadCertificates(r.Certificate)
+	if err != nil {
+		return a, false, fmt.Errorf("certificate authority: %w", err)
+	}
+	a.CertificateFacts = controlplane.FactsOf(all[0])
+	return a, true, nil
+}
+
+// InsertAuthority stores the only one there may be; made is false if there is
+// one already.
+func (t *Tx) InsertAuthority(
+	ctx context.Context, a controlplane.Authority,
+) (made bool, err error) {
+	n, err := t.q.InsertAuthority(ctx, dbsqlc.InsertAuthorityParams{ID: string(a.ID),
+		Certificate: a.Certificate, Key: a.Key, CreatedBy: a.CreatedBy, CreatedAt: a.CreatedAt})
+	if err != nil {
+		return false, fmt.Errorf("store certificate authority: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return n == 1, nil
+}
+
+// DeleteAuthority forgets the authority's key; gone is false if there is none.
+func (t *Tx) DeleteAuthority(ctx context.Context) (gone bool, err error) {
+	n, err := t.q.DeleteAuthority(ctx)
+	if err != nil {
+		return false, fmt.Errorf("delete certificate authority: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return n == 1, nil
+}

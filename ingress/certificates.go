@@ -1,0 +1,108 @@
+package ingress
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// errNoCertificate ends a handshake; the client is told no more than that.
+var errNoCertificate = errors.New("there is no certificate for this name")
+
+// Certificates chooses what a client is shown: a given certificate that names
+// the host, exactly or with a wildcard, or else one that the internal authority
+// signs. It may be changed at any time; handshakes under way end as they began.
+type Certificates struct {
+	// Issues says for which hosts the authority may sign: for any name below
+	// an environment, whether something is there or not, so that a handshake
+	// tells a stranger nothing.
+	Issues func(host string) bool
+	// Now is the clock. The default is time.Now.
+	Now func() time.Time
+
+	current atomic.Pointer[certificates]
+}
+
+type certificates struct {
+	named  map[string]*tls.Certificate // "a.b" or "*.b"
+	issuer *Issuer
+}
+
+// Pair makes a certificate of PEM texts.
+func Pair(chain, key string) (tls.Certificate, error) {
+	c, err := tls.X509KeyPair([]byte(chain), []byte(key))
+	if err != nil {
+		return c, errors.New("the key does not belong to the certificate") // nothing of the key
+	}
+	return c, nil
+}
+
+// Set puts other certificates in place of those before. Of two that name one
+// host the one that lasts longer is shown. issuer may be nil.
+func (c *Certificates) Set(given []tls.Certificate, issuer *Issuer) {
+	next := &certificates{named: make(map[string]*tls.Certificate), issuer: issuer}
+	for i := range given {
+		for _, name := range given[i].Leaf.DNSNames {
+			name = strings.ToLower(name)
+			if old := next.named[name]; old == nil ||
+				old.Leaf.NotAfter.Before(given[i].Leaf.NotAfter) {
+				next.named[name] = &given[i]
+			}
+		}
+	}
+	c.current.Store(next)
+}
+
+// Get is tls.Config.GetCertificate.
+func (c *Certificates) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	host, ok := Canonical(hello.ServerName)
+	all := c.current.Load()
+	if !ok || all == nil {
+		return nil, errNoCertificate
+	}
+	given := all.find(host)
+	if given != nil && c.now().Before(given.Leaf.NotAfter) {
+		return given, nil
+	}
+	if all.issuer != nil && c.Issues != nil && c.Issues(host) {
+		return all.issuer.Issue(host, c.now())
+	}
+	if given != nil {
+		return given, nil // a browser says best that it has expired
+	}
+	return nil, errNoCertificate
+}
+
+func (c *Certificates) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+// find prefers the host's own certificate to one of a wildcard.
+func (c *certificates) find(host string) *tls.Certificate {
+	if own := c.named[host]; own != nil {
+		return own
+	}
+	_, parent, _ := strings.Cut(host, ".")
+	return c.named["*."+parent]
+}
+
+// TLS is how the ingress speaks TLS: HTTP/2 and HTTP/1.1 over 1.2 or newer.
+func (c *Certificates) TLS() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.Get,
+		NextProtos: []string{"h2", "http/1.1"}}
+}
+
+// Count says how many names have a given certificate, for logs.
+func (c *Certificates) Count() string {
+	all := c.current.Load()
+	if all == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d names, authority %v", len(all.named), all.issuer != nil)
+}

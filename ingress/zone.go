@@ -1,0 +1,76 @@
+package ingress
+
+import "strings"
+
+// Gate says who may pass to the services behind a host.
+type Gate string
+
+// The gates, from open to strict.
+const (
+	GateOpen    Gate = ""
+	GateGuests  Gate = "guests"
+	GateMembers Gate = "members"
+)
+
+// Zone is an environment's part of the name space. What holds for it holds for
+// every name below, whether there is something or not: strangers cannot tell.
+type Zone struct {
+	// Suffix is "environment.domain".
+	Suffix      string `json:"suffix"`
+	Environment string `json:"environment"`
+	// EnvironmentID is what a pass for the whole environment names.
+	EnvironmentID string `json:"environment_id"`
+	Gate          Gate   `json:"gate,omitempty"`
+	// RedirectHTTPS sends plain HTTP to HTTPS.
+	RedirectHTTPS bool `json:"redirect_https,omitempty"`
+}
+
+// Within gives a table with zones; t is not changed. A zone with a suffix
+// nobody can write is left out.
+func (t *Table) Within(zones []Zone) *Table {
+	next := *t
+	next.zones = make(map[string]*Zone, len(zones))
+	for i := range zones {
+		z := zones[i]
+		if suffix, ok := Canonical(z.Suffix); ok {
+			z.Suffix = suffix
+			next.zones[suffix] = &z
+		}
+	}
+	return &next
+}
+
+// Zones lists them, in no order.
+func (t *Table) Zones() []Zone {
+	all := make([]Zone, 0, len(t.zones))
+	for _, z := range t.zones {
+		all = append(all, *z)
+	}
+	return all
+}
+
+// InZone reports whether a host is below an environment.
+func (t *Table) InZone(host string) bool {
+	name, ok := Canonical(host)
+	return ok && t.zone(name) != nil
+}
+
+// zone finds the zone of a canonical host: a.b.env.domain, the flat
+// a--b--env.domain, or env.domain itself.
+func (t *Table) zone(host string) *Zone {
+	if len(t.zones) == 0 {
+		return nil
+	}
+	first, rest, _ := strings.Cut(host, ".")
+	if i := strings.LastIndex(first, "--"); i >= 0 {
+		if z := t.zones[first[i+2:]+"."+rest]; z != nil {
+			return z
+		}
+	}
+	for name := host; name != ""; _, name, _ = strings.Cut(name, ".") {
+		if z := t.zones[name]; z != nil {
+			return z
+		}
+	}
+	return nil
+}
