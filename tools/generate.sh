@@ -2,7 +2,9 @@
 # Regenerates everything in this repository that is made from something else.
 #
 #   tools/generate.sh            writes the files
-#   tools/generate.sh --verify   writes them, then fails if git sees a difference
+#   tools/generate.sh --verify   writes them, then fails if git sees a difference,
+#                                if the API's description has a fault, or if it
+#                                breaks programs written for the last release
 #
 #   migrations/*.sql, queries/*.sql  -> controlplane/postgres/internal/dbsqlc   (sqlc)
 #   controlplane/api/openapi.yaml    -> controlplane/api, controlplane/apiclient (oapi-codegen)
@@ -33,6 +35,22 @@ done
 tools/run promises
 
 [[ ${1:-} == --verify ]] || exit 0
+
+# The linter asks nobody at home, and its packages change with its lock file only.
+redocly=tools/redocly
+sum=$(sha256sum <"$redocly/package-lock.json")
+if [[ $(cat "$redocly/node_modules/.nullops-installed" 2>/dev/null) != "$sum" ]]; then
+  (cd "$redocly" && npm ci --ignore-scripts --no-audit --no-fund >&2)
+  printf '%s\n' "$sum" >"$redocly/node_modules/.nullops-installed"
+fi
+if ! said=$(REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
+  "$redocly/node_modules/.bin/redocly" lint --config "$redocly/redocly.yaml" \
+  controlplane/api/openapi.yaml 2>&1); then
+  printf '%s\n' "$said" >&2
+  echo "verify: FAILED: controlplane/api/openapi.yaml has faults" >&2
+  exit 1
+fi
+tools/run contract docs/api/released.yaml controlplane/api/openapi.yaml >&2
 
 generated=(
   controlplane/postgres/internal/dbsqlc

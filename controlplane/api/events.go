@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -218,7 +219,8 @@ func (s *server) StreamEvents(
 	if err != nil {
 		return nil, err
 	}
-	l := &lister{server: s, told: map[controlplane.DeploymentID]int64{}}
+	l := &lister{server: s, told: map[controlplane.DeploymentID]int64{},
+		project: or(r.Params.Project, ""), environment: or(r.Params.Environment, "")}
 	from, err := strconv.ParseUint(or(r.Params.LastEventID, ""), 10, 62)
 	// A mark may be of another database, or so old that reading anew is less.
 	if mark := int64(from); err == nil && mark > 0 && mark <= now && now-mark < oldest {
@@ -250,6 +252,13 @@ type lister struct {
 	scope *access.Scope
 	// told are the revisions sent, so that none is sent twice.
 	told map[controlplane.DeploymentID]int64
+	// project and environment narrow what is told; empty means all.
+	project, environment string
+}
+
+func (l *lister) wants(v lifecycle.View) bool {
+	return (l.project == "" || l.project == v.Project) &&
+		(l.environment == "" || l.environment == v.Environment)
 }
 
 func (l *lister) look(ctx context.Context, actor access.Actor, out *sse) error {
@@ -272,10 +281,10 @@ func (l *lister) look(ctx context.Context, actor access.Actor, out *sse) error {
 	if err != nil {
 		return err
 	}
+	changed = slices.DeleteFunc(changed, func(v lifecycle.View) bool {
+		return !l.wants(v) || v.Revision <= l.told[v.ID]
+	})
 	for i, v := range changed {
-		if v.Revision <= l.told[v.ID] {
-			continue
-		}
 		l.told[v.ID] = v.Revision
 		// Only behind the last one nothing of this look is missing.
 		id := ""

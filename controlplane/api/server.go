@@ -114,7 +114,11 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := parts{api: s.sameOrigin(doors), probes: Probes(c.Ready), pages: newPages(c.UI)}
+	described, err := newReference()
+	if err != nil {
+		return nil, err
+	}
+	all := parts{api: s.sameOrigin(described.before(doors)), probes: Probes(c.Ready), pages: newPages(c.UI)}
 	return s.named(s.logged(s.recovered(s.hardened(all)))), nil
 }
 
