@@ -159,6 +159,7 @@ func visits() map[string]visit {
 		"deleteDeployment":     {path: deployment},
 		"retryDeployment":      {path: deployment + "/retry"},
 		"forgetDeployment":     {path: deployment + "/forget"},
+		"checkDeployment":      {path: deployment + "/check"},
 		"getDeploymentMetrics": {path: deployment + "/metrics"},
 		"listRuns":             {path: deployment + "/runs"},
 		"getRun":               {path: deployment + "/runs/1"},

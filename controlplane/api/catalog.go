@@ -136,18 +136,24 @@ func (s *server) ListServiceTags(
 		return nil, err
 	}
 	out := ListServiceTags200JSONResponse{
-		Items: make([]Tag, len(found.Items)), NextCursor: some(found.Next), Total: found.Total,
+		Items: tagsOf(found), NextCursor: some(found.Next), Total: found.Total,
 		Matching: found.Matching, Pattern: some(found.Service.Pattern),
 		TagMode: TagMode(found.Service.TagMode), Default: some(found.Service.Tag),
 		ReadAt: found.ReadAt, Stale: found.Stale, StaleReason: some(found.Reason),
 	}
-	for i, v := range found.Items {
-		out.Items[i] = Tag{
+	return out, nil
+}
+
+// tagsOf is a page of tags as the contract has them.
+func tagsOf(page catalog.TagPage) []Tag {
+	items := make([]Tag, len(page.Items))
+	for i, v := range page.Items {
+		items[i] = Tag{
 			Tag: v.Tag, Digest: some(v.Digest), CreatedAt: some(v.CreatedAt), Size: some(v.Size),
 			Commit: some(v.Commit), Branch: some(v.Branch),
 		}
 	}
-	return out, nil
+	return items
 }
 
 func (s *server) ListPlugins(

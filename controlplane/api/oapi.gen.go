@@ -641,6 +641,13 @@ type Deployment struct {
 	Versions     []ServiceVersion `json:"versions"`
 }
 
+// DeploymentChecks defines model for DeploymentChecks.
+type DeploymentChecks struct {
+	// Ok Every step that was checked is as it was made.
+	Ok    bool        `json:"ok"`
+	Steps []StepCheck `json:"steps"`
+}
+
 // DeploymentCreate defines model for DeploymentCreate.
 type DeploymentCreate struct {
 	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
@@ -1963,6 +1970,19 @@ type StepAnswer struct {
 	Fields *map[string]interface{} `json:"fields,omitempty"`
 }
 
+// StepCheck defines model for StepCheck.
+type StepCheck struct {
+	// Code Why not, as of a failed step.
+	Code *string `json:"code,omitempty"`
+
+	// Log The end of what the plugin wrote.
+	Log     *[]string `json:"log,omitempty"`
+	Message *string   `json:"message,omitempty"`
+	Ok      bool      `json:"ok"`
+	Seconds float64   `json:"seconds"`
+	Step    string    `json:"step"`
+}
+
 // StepStatus defines model for StepStatus.
 type StepStatus string
 
@@ -2594,6 +2614,9 @@ type ServerInterface interface {
 	// GetDeployment One deployment
 	// (GET /api/v1/deployments/{id})
 	GetDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// CheckDeployment Have the plugins of a deployment say whether what they made is there still
+	// (POST /api/v1/deployments/{id}/check)
+	CheckDeployment(w http.ResponseWriter, r *http.Request, id InId)
 	// StreamDeployment Live changes of one deployment
 	// (GET /api/v1/deployments/{id}/events)
 	StreamDeployment(w http.ResponseWriter, r *http.Request, id InId, params StreamDeploymentParams)
@@ -3370,6 +3393,32 @@ func (siw *ServerInterfaceWrapper) GetDeployment(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetDeployment(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CheckDeployment operation middleware
+func (siw *ServerInterfaceWrapper) CheckDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CheckDeployment(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -7021,6 +7070,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.DeleteDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.GetDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/retry", wrapper.RetryDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/check", wrapper.CheckDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/forget", wrapper.ForgetDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs", wrapper.ListRuns)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}", wrapper.GetRun)
@@ -7469,6 +7519,52 @@ type GetDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetDeploymentdefaultApplicationProblemPlusJSONResponse) VisitGetDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckDeploymentRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type CheckDeploymentResponseObject interface {
+	VisitCheckDeploymentResponse(w http.ResponseWriter) error
+}
+
+type CheckDeployment200JSONResponse DeploymentChecks
+
+func (response CheckDeployment200JSONResponse) VisitCheckDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CheckDeploymentdefaultApplicationProblemPlusJSONResponse) VisitCheckDeploymentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12167,6 +12263,9 @@ type StrictServerInterface interface {
 	// GetDeployment One deployment
 	// (GET /api/v1/deployments/{id})
 	GetDeployment(ctx context.Context, request GetDeploymentRequestObject) (GetDeploymentResponseObject, error)
+	// CheckDeployment Have the plugins of a deployment say whether what they made is there still
+	// (POST /api/v1/deployments/{id}/check)
+	CheckDeployment(ctx context.Context, request CheckDeploymentRequestObject) (CheckDeploymentResponseObject, error)
 	// StreamDeployment Live changes of one deployment
 	// (GET /api/v1/deployments/{id}/events)
 	StreamDeployment(ctx context.Context, request StreamDeploymentRequestObject) (StreamDeploymentResponseObject, error)
@@ -12713,6 +12812,32 @@ func (sh *strictHandler) GetDeployment(w http.ResponseWriter, r *http.Request, i
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetDeploymentResponseObject); ok {
 		if err := validResponse.VisitGetDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CheckDeployment operation middleware
+func (sh *strictHandler) CheckDeployment(w http.ResponseWriter, r *http.Request, id InId) {
+	var request CheckDeploymentRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckDeployment(ctx, request.(CheckDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CheckDeploymentResponseObject); ok {
+		if err := validResponse.VisitCheckDeploymentResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -15481,305 +15606,310 @@ var swaggerSpec = []string{
 	"LV9cyenUHv6V9vGUfvvkif/K+VZjnj5gM94u2hgBTB/3y64X/E//HP6mZD1+ULLKGFCMZqtB10ixW+5f",
 	"qUmuvyi5dPEuRtM5wYt9Zi1WiHNJwSzJQeyppwapYiE/DPl6j7TzeatSjKNDOCuzv7XkAlS/MpqbeYzw",
 	"vPe6e5ia5V3i8/BLVuirTAoWJwj83khD8/gDpS5pHvL++sxkeZ0HB1YrgN69P3QD/nCku82XA1auc3t6",
-	"im7yvWrLAuqJ3JHEB2DrXWpuSfAuwbk2OHtDNCShbPEMIyZk67N6isrWUAWBZsglQg/bul2ZSzGz3Byi",
-	"A5QbH7XjBiIR+qzyN3CTAKP3vHmod25N5myPr9fssc+zheLSm0drjhR0nwAfSupbr0kqF4xMudLmDP2s",
-	"6FyuXpLcf/Cjf/21N34cvO1J0s1F+6w+vA7xM27m0Tz4ERZQ/TvqtGuYtnRmBbIlXHLDVniUmuUsNRCM",
-	"1FUAXOSrgGfV5Gg3Z3NzgXFballatUBIYgUUuI+VlIsEPSkCP6FgnRhJdEEVa1IWBIzAT225MSXgVKEQ",
-	"OQpZaKem2nbTuy/XPnxZgSZ5OF9WsGQ5e8mRXa8ZjEOcukoWBYt4VF5ChojPb/AMAZJFpGA9ZaRuSbR4",
-	"O2eW/tYitz7toiW68dFs3zdgplXSRdzWb2ziZSUwvU0LHAK8o0WRr9CRAqoIOFkyiZ9UAdqUipThn6AI",
-	"+x+ATgxCokxvcLdm0hgmosbxMz6dxqONS0m8NNJj8sIq+jydE6ky8KxnMi3te4CDW4OqjZkrVoGWJONT",
-	"F0najGrRLMOD70Xcb9wiIM4RIW8nzhrjbY2iNR8QbBlxUKI9sJyzMJLn0iBhkyEAK/Ns0G/h5cdo8mPe",
-	"Rp0i6chxzMTt+M3vF29H23xKMEQfC/mGrbbTsH0o8bvVZ1Sghc23/5s0jk50gowZKUNOybX9ClKYBKFC",
-	"QigQntykEnco/W0fdxI7Rt8kRJntpB+iPha8Vvsh2nXeAfchvLuepvu6C+EW78cpoeg0Io+uqd5it4Up",
-	"PMO8V22m02uI4UFmEjFLnrIzcuK5i11lX1FAbwc5RdYOp/HmwXKj3N0u60051M+6vrmbIst9CYoO1fb1",
-	"l4JIYTdkCuFPp3lUOo2TlLXKeP/RD49+fPjk0Q/bNMee57geifVEhMlmgrEMQljXDKNYEZWue5/9Mlq2",
-	"mUcCWK0+LDRE+qsmA/0aPU1fu2hv9a4Ho7wl6HNLr1ftL76pOGT2YxT/8paprATHuP2wJRr4vGkLrbke",
-	"qbhKK4tv08PtvGZXdGqYuprLUulWAWiJs/KmbdLaNidyJhfupPv7l60BoOMsCr66ksJTQ8RsymnK+piI",
-	"b6oH0QFvFE9NW0oV/Ci+2lLlV7qcTvnHliiLNRI1uWZzLjKvro7rPBiQo+TdxcvE51QzYjn/eNQzJ8tt",
-	"cWMl1Yobr+a3dm0fk5BgYkQbENs+bJ2Qdg9n7ASzDOfnvW7IBQj7IKVJE3ieaInRdvhdxdC9X/uMnCQu",
-	"FwqylZKGw7qOevzwpOESOelx/bbUIoXXcU3fo5oR/PKMzKV22W+b1DoOzOIx/gDSGSoFOJcpze0I+C6N",
-	"lP4t/oZ9XN01HpZrCZJME0pmigpIMLKGjlz2cQq47dpCXpfU6ZXRAFALC0Z3XvzLAY6uxl1aW71fQD3b",
-	"dq/Gz3UkZO1t2uIJC6Y1ncW/0y5Ns/sOw9D1QNFlWYsmyDbvubapT/o9wKqnLqu1z+q9/f7aLXTDmFZM",
-	"6zsn2bVoT9tCdRshqu7A09T8DURZlHW3iXQzLxfXheKihx/GibWmp93vEbylyz6DhW/d731IrOYBHk5m",
-	"/WJZ1MC85ucfaWryFYSh5LQyI6jIwljppnG+gzd9WGhykAN7bYvaYxouftVIb6fKoO48hy/R21b/rQ36",
-	"KetEp5hGjUUJ1U0rSwgANR9r2u7Bbxd0xp5SxVpUQG6/18TQG4i3W+FvNbAzcs1yV/cwzaWE4N9UMUYy",
-	"rm+skiC1N8equiwQZlAJ6DxYSdSFGwm5Y1hRg2nZdIIlvTmMYbpXrp7li2XjtocphfZdew5jtyPr+Wzg",
-	"4lkrzrNGGUYIZlblBpJh2Xh7kiG+hX9zv/TQ0YMLjJEqUMUFmw680D/zPGeZNQuwgpBYQ1rJnBQ5FYxQ",
-	"QzS9jfhkMz5jOs7iudAsdWJ9U92oyrmjuT4zrl06eeRLSOmTLV8bOmv7/GoRF9l983hga/fjLnshbpnw",
-	"77B2kwoe8ZgFwtkVyW7m5MyULIurTPFbprqe6Bod0uH6yygrmiDNM+phL8qeYXXLeXpeN/vosPU9s4NH",
-	"lsfELJ5VUu/GrCiHzfXLm3fRHGCpTauacsOUaKnFyvktu7K2hmy7RrmcdZ34gi0ckfXYWhnXBjGnUsc9",
-	"jO5LHxhLqaG5nJUsIVQHvA+DPWbOFo20zG3b+QZGj+2oKkXaeXR2z+iMdW2Oyzu+S+1NdbCwe9VZulu6",
-	"QWNJ43bjDakOyV2DGFP/ja32oVG+otow9Rtbbc9DadUWf2OrC2laagG8Vt9HbNpBegrZtcX5n3Yo44HF",
-	"sLln2TDPYFdm2e7pS8s5NXcgvHiiUOUQhtHjG+O0aa/IKkzqn5Z5POv+Owjaiwq2pH8WXDxfLH4OvQL5",
-	"dbpVWPMKJmNrVN/t7T6utj+mCKtctAiP6JV3j7es9q1CEd7fGdKWCfzn3GN6+JQKyIGAhK5rRhZca96S",
-	"BVznaHSfSJVV4ZwlbimxV6sZ42aMv50tMO3M2A2zB0tVN7Roa/44KwDd7tzE/IGQFbagatU+tmBLrFH0",
-	"LlNqtfdSZEy1Dlpq1pXMAI7Q6JviRLtwahyzGqFPbsDuk1XcEM+l3sVqULcHUQpgO0S0tJrGiZ7rIqer",
-	"q/ZgU2uVg8y3pg5e2GfC8ukdRYiP5ISLdSvwg28N0rxihmbUlIsBFwcOo7dHDp9umVvx9I3ksUv4ilGr",
-	"ld66e6iNYiadA7PhrjaXTKiZECkScFsVjN7oMXn65h3h2trBqVRMJwSVMzSMjf0AQSG0qT4iBVMOv6LN",
-	"L9KzqKK3vZQW5dWCfhxgXV1NFWvJa8sZBbAXpoBDYY4lxOp6yl8YX7kyx77rWSoOyWX9fjLIjsGHNzao",
-	"Q4Fg5or3XYp9WJam19OxZD/U+f0JBtp/sOxqSfV04TavbWH75bhkqi6FbRRFcmEG2A3BTYvm8KPmtEla",
-	"LpR3RmidYCsFfM6ZDpOUt+Sr4XrbXzSWvecK9ftWYlSIQ8MhiiCBnrOhG+pOJ1aYJnfMOnJgVAAM1YRf",
-	"wrk6dvCisQMbrsxZzsiCUV0q5qLOipEbVmCyhllKDDwnZMFFabmi/zijK524qDR8NleMkYUUZq7DonRF",
-	"lyOI1pZQl2l/EDVIPBDfeibRs9eXBFBtoJzLVYk/OiHpnCqaGqZ0M2acUmWOFMuY5jPRjBs/OmnATf5F",
-	"j/7r5OinD//m/jj68OkkefjjZ//5v/9v/zNGUjvE3fJcpt4q7l2ReZ3L9CZmXFkdmxsIAED2m1UagxQQ",
-	"mtvbN5u7qjjMyzgl1NXcYsJwlUiAWbyNtAPFIFdL0ylD8RFV169L3hIODQaLm2SZT9jamiCF/jx6nfeM",
-	"bsdKB1lqWHbVDBqusbRVgT7ypY9sAFer0nPPqogJyzXUZxlVaqvtU4MVG2AQ0DSO7MFDp3BnlV/1YKff",
-	"gkFt/lWhpJxeQTpdiyvePdgZL7X85O/bt+icpJbWAS7CRZHs9phSCZaRrJkB0SiEkwgwceVW05ISxYzx",
-	"LrttzsNL/+yhUvNgkqAezf51VRu8w+LRlmnfMHF10+KeuuWG5r2W9Ac+OTDCvZFL6K9T9HBCXtW8yDEJ",
-	"Y1eFsENDq8GaW7YOyRuk9jx5tBVHoR6qbY0Yydhg2R1HGoPyObc2/nXOyFKqrIYo4FrmsIktFwCBAuOQ",
-	"CZJk0kMuOm59E/eNBGgbXXTShOaIOheroTo9J7Btu9T5BXKw+cZzqc1pIVVYBlEHEZhYE+P3T8YPTsaP",
-	"xvcfnT5GQMQwAexJk0oebi8q33eBXxezfO6EDrn89fzoweMnVRQlYKHuI9wBPiWQSzBuvub97Sginbe/",
-	"7WCfubBc8+TmMs/awD1Aj6hqLhGvI0qovoglkkT9X2wX7w+uKvF4yTBM63vFE8GHqhtZB9IA5HIelQVZ",
-	"8jwnc3rLCFsUhlv9wST2IIW8ltmKlNoaQm7vQIuqIAWWc54zouWCoVIxB7gnwsSA5InWinxt6MqJ2d7h",
-	"uEv3m62eJXS4+ik6j+HSUGV2rBGOxBN8JMFIrAuGMgeN9cJUV+pw3w383LL050LJvCUPXi4WVLRAPrGP",
-	"NDUIgWEkFDS5zJwFTedcxO+KP8Ntx1MpEREDbi6h8iNlPTK88fRwpKR6n7ZTBPD8O4aHtgnYHj6cGy7a",
-	"ZLEpqyiDcMB/LiEXbjxU+4L+npAFMwnRK5Haf1BUWbKEeNU3IaikuQhk9U92K2/CfzpcXBj+igkY2o4F",
-	"JUBczIJ/XbUWkIrWbJXNQCAeGfiXYCM6D2sf8ab65A+XmOgTKloiuC3YUmBhccEUweA7QPlq4LpeFTuJ",
-	"7nftY9woxAc/rysjc+l8PX2jC5lFcztip4jPVgtp25J9Hd+BT87lbnRo01FvRSrLvKoBK8o8dwDTHKEO",
-	"8ROyaoGUhZzHYSEXyyBY/2SUS3i8Rb3iLkMMx+zemUs/b3v0EJNr7mlM5XTKlWdjHjbN7kitQQhpQqea",
-	"1SesUlTmOZptVig2CsI/tHiuhpevfM8a/a5+hX1q90ml3p+56kzBlk5iOXSLYTr/MGV/7wUl/dWWHiUk",
-	"MFjr0oPTG5DzCiKDCoSEJhlLecY0AZR8F7CI5bvqmyvIx71a8OvNQ//ZJ1K7LGt0m9aJ1Et7SSEsnjl5",
-	"cp/8wv/WKMJ68sP9kx9/fPJoWx0WeLv7Yq88ebgVbKUSoUBzXIdoK1LpUzL5LynYKZkqOhmT39hKu4yD",
-	"ic9xnYBTeNkcx2iWT4mReebeMlzjwwcxUMNWUJzzhVXkITiJzsWplesBOA7Ap9MbJjxCDuxxzm8Yuf/g",
-	"x6FwOKoUV7nv8dSCbqtKoX3aCm7Hkq4INaBtx8vuJIFBG6u5f7K98M7qNQPCdm+pC9jVjVmC7a5Nt/id",
-	"2igXZtbmQY9gVcPpIN2gysH5uqEZiF0NNRyDohnX6EpskzWXtS26xny6YQYDE7yfofEtpP71SuRroHC5",
-	"mdq437tipmgs1FQpQ23XnC29X8lScNYKWb6+5EVbzVngfr6TQTgsc7zKbfg2chWw7mZrDKeq3qkzFuIV",
-	"v3BeYLA2wm+l7psf6UYHtO+hCRFrFbtr+S4JclYsGQKB13SsHDiJInyxkBRipPmGar2UKnsKysXQyuxS",
-	"KRaJQTx4tL2+2M279bcPtl07v4hgzOiL+jqTga+IyNER+vu58uSeOSw0q6TqSqlBHbZ/Yr/HqG4IprD7",
-	"WmWNetIIOydWts39D9EaBg8t1B//B0CGdkboCZuenWzxi+JMfcF5qoPcS8WRH80Dd62rtfhppyizzwQd",
-	"MCL6iWzpwtSWogLTdhGxq77WbXZJjF26hAWH0a9Piaa3lk6X4FlY0BvmTCtXh9GWglvP3K9cN6wW79Gz",
-	"BUdPqhfp3IadsIEGYQKNCcQtPLiW/aoor3Ou5ywjEBNOKvhkcG+6XlwnP1Wds7CrSmmsaM82cRJdiwIo",
-	"bgSTv1vZFRLdI1vhJYqA4fW5uZuH4b/oOoJdzOOO4sgOTKxWa7iuG3IDd653eLOqtaJul7yXeFB96Drl",
-	"mgdFEl3dN317TXn+6RDmeoVdGRvQ1KoKwK73sqr8kt1oH+ijw0V+O00kfNekfrDDuP4IXF9fGbS/JlGe",
-	"Lt9plM+duAB3NtwOYJxFQZi7buAf9RWPW7X7BNxv5zSej+6Bb0L9hF/DRpAEajxP1xquOTcNIOjOua6k",
-	"j5DLBDVHRBvAMA1T4EnRjPXWJht0Fasn6c1og7LMBux1aIq7fU76yQxHAfsI2KwT1eFiN29CQKSh3lSu",
-	"CdU3LIOWalBCQM4rD6L9dnLDVhN0LFKxwhomiO/YL/5X+OfEmhlG5kxBuhQxUuIT/zGpQK5XBHxh4/fi",
-	"POjUQBXDQC4xEuK7jb4N4/dis1GiVNc8y2Ih85fgXUXydenri1IDKAbkczQodB3kuqM38qYLDurMr3z6",
-	"f8yrDHsLfQB+efMOlwEpJW5xVfM3fQM51g3H4qP7Pz16ePJoO/I3mzKlYnnEDtV33etqLy2Aelg9cCGV",
-	"j2Zg5us1M8b1ZN/TJoUdYPod1b6PqSbKWDU8OGdxEZndLTKnarG/6T933dULRnVU1BTlpndsW5nNEH9a",
-	"a36RqlbUK9vEPR5nSPFAchq2p9ricHAPdkvKHYLHW5BK8MsrQKbrD1YSjy1XU60PXIed7XCBjKo3qH1b",
-	"9yKbWlEa9iaS7AQ7ACruRCEVGYRhZxcr6vL0hbTQyzDBwx/UH2G96LymiSYN9Dn6vQd8h1hWvYK+bsCO",
-	"V+hj5O6VJra69C/YdGiKcNAYbh3rEyLF2nlX3AD3dIvH6iu2gmsLQLc5X4P67zv3YNve+q3NwVrT0H5M",
-	"XMWmOZ/No33ZBsEqVSO1YitVcMVrLhwK2QZZlVkSaMBnkIG8arY8gdolfbPWRrXX2tpyyGSEkl/LRlVZ",
-	"nIAP3VwJ2o66k6hRiatZo2ymeRCtuBebblZwhoIyCPysdkC7djFWa443mPbwoWF7Z7/I8ZJdR8Po8ZRI",
-	"Dp3DWHoTZFjBeE5K0IKm3KyiI3aBldbVKu3pdM21vMOsSXLDWKF97jtU4fvt2WhQXHUs6QJQ1GXVDjti",
-	"Mi0h9VveQAXeqbWUDCsS6NODgjPp6lAfrYox2D+0C3m1eUPuqpNPeaM8MrgvX09bhzXFX30LWm5HqRSW",
-	"jCg5U3ShxwPzxKtbEy+fQu0iXokS+jt66rtNqyvmZN5v9Kjzxm1p7V67QiMBO25y1iGnY8jzmrUmKUAt",
-	"C7gFgCAaImUYNgl86dcXFCem3lqsXrmFCmc+FXX3JJQhuKM51ZDQUJRmkFsXIJB6zoGpz1dDluV+ktNV",
-	"9NBewudeVcAkY3SiqAZk7HhfSFrS0HzQC+Av6vVvQ4YLQbhaENDe1DldB2hg0VDZG+5H34WG3TKVBF1j",
-	"Nx5s63mxrVh+187KPfur7oqTv5NhMbDNqDtTpw/2RT6qF9fc3q2oR266vfhOHDUe0HmCM/Txnqxj8y18",
-	"X0lLo8u5zMPIzhkCK5ULRFmCRm6+G+OCrrBag+oa9XOnZhd9btOYvGT0Fto5utI/q2Xa/6797PCtLr7c",
-	"LdnwBPlvOmhg/x6ffmjrFZH38fm4Z7teo46BxxL6rRqiSDqXEktrmWjYGC05srEK5VaA6iAK37eRQz9k",
-	"6u507tmrWLmEE3d+TQ1XIA7cspd1A7U+urqrz4JqRsIFYUpJlWxX2neJdsMkg37RZa22dyWvgEOjsO4d",
-	"Jq4a+kb+N9er3YvQqiNzNWiDUxfr3/foLuhMvQrK1Fu+wZusRcpb0htDYtuTyHSUe1Ch6bbq8teBYvNX",
-	"uYTabgjXhqXdZL1phsviRfhBxW+pYVc3bIVyjQGeEPS9DBA+7aMg84ieuyLUtUROaujm3X1GDSVTaBa/",
-	"VnJ2fEvVcc6vvUcTkQkMtk8cR9opRVJPFET3V7HM4XBGxyUSciwLc4f5ZHoT6x56aT83td9zxgVLSCn4",
-	"x9PjY3hNVYpj/PVYy/Rm+NRTqWbMRDOkZ8w0DxS6BfsGEK6gikBb3rjz08cIG0Gnh1uDTvZnVy6HLuaE",
-	"FFOuFiwjUy5mTEGlYkIufz1/8PjJ6f/3//y/Y3LuEj4d4bnkzh7FhtDgwdA8v2o7kRf4PXkG32OeAC3M",
-	"kd0rrATFhNJNsN9GVEPrYq5cOutGBv3u+fax3zq/f12J9/jxw8fbOsQHV3dt0ocPfniyveO5s6OjV4cL",
-	"B0CaECDfnW+NLq8Fi2X3X1gVDCDzsD7UIfe5mBQ4BwLbaG2ux7GpSh0jhgspDSItoH4GfgZrJ5TaWhGZ",
-	"XBv6yaNhoVAXCofJg2vRzdx3wB7Ret5fzl7+2pK30ZTkQZFdDbAV4kUEHb1B7Yq6wpviPZJiOVSnirKV",
-	"VArBUpMQLnQBf+D1T0hZ5JJmCeEZE4abVUKgYjBByOsEWxEC+kbORRy+Cj1oHc58TXnmUXJc+BHE46KK",
-	"YUV09X+0ual2UuPWqiJVKdwJZRJqNVrr6tfVdvaPUeJ6Z1f+TbcBjcXFSPg/S6bjUJ1VdV9ODdOYebmk",
-	"3pCnpGBKQ1KdC0RFMrnh84EbU/2oRcH1WCpxOYW/PquQKMGbsKQrb8OvOSED8QDnfjUMbKYNPMiuxG6X",
-	"PUFwOYik6oaUW4XBocb41fSbL9JFvk9+PAQEonD+dHWF+7UFer7Kp20tcFkUbUiP01LTFoyOtVxdBzjR",
-	"JtUG9VlweObrc0qYCN8Z+spMqXLtZSBXeC3leEz+tJqGYBz3wg5LhFQgdzx+3nIuQY2e2+HKPCc0TZnW",
-	"Q0IWQSxkxyhHw13tziMg6YBWKzKqkdlx8gY9tHCKkj0XRrWoiPaWWenvUrQVIMLaDf2H/eEp/idLfN+C",
-	"BB0AMaBzwxZFTMOwBpGcGiZ8biYAgso8c7iG3IzJC1QEsfkHRaQq19eWgrhwoVxt2rzjQ5t1DxeHOZua",
-	"dsA3buotsmtNqUiZB6+Z0wyYMGQmS0Aj689AwuKT5sT3gacv5xJNxo+mgo7zn2eSIW6OnT2+dSHYwua3",
-	"ePyD9qmOJccSxE0tjYbyjVBct7YNX2IfeTCR64Z7/VZuV9ajUwpe22rf3O/CvUrq69B6J18YjJPTPP99",
-	"Ojr9q1ssBNf4c7IJqeR53xacZRcj7kxiy/rAJfcdR8TD/k0irdUTJeXCin8qVusy/8uDMjS3Lfx3A6qh",
-	"Z13QB3/u+3CB1QR0OBfYBaMZFy6KPrCQ3OEf9pekc2OGJnK2IojuZsW3p0ls9CJQxuOMxvZtPaIQqFx2",
-	"SHVL82iy48Mn23Id7TqMqqF9auCYkx5vp8xVwRSXWa9Uyzj+TDr4kHY4i9h+fxiYObp9M/s2/ayvwV5y",
-	"RC+CJPG1iu2S54aLlkriLcH9OdVXoeer3b84sE1ra9aAVT9bvoxH232tgp9ubdFJtQFxZoTbtg/mWR3B",
-	"IXknTjG8ZGFowNkf6ybiHuidHnkPzCYqXI4PlHoxq2LrgiE4ZhOCL5cpzeHHjx8/frzmX+zhlQ5pqrmy",
-	"Nznlgvz69u2bM5JLWVxTa1c7eLu499fTdFSHwHxSbPEkFct828BGN4+fnmz21F4qbtjvIl9hUvwaRW/x",
-	"p8Z8j110sPfAe99ak5rWe4Teq0G7XuWtq54aQNMtOFTnpG7lnFRoEUC6gChBZ+ue7cePoyl0FT6bw4h5",
-	"fBKkeTzeLhwrzJhqhKAW2Pv5EL0iQGH4kHTmDKy9qw7KNOfU37itBYGa+XbPa9eIqirUtblRsbE+bznT",
-	"GH1ugWp1kKxLludxMNZBbPktncXdXSadO3C49YLLmfZhBJPOidt8IB7ct7jBi/UJsTvVFfHP2xyGbg9J",
-	"xhG21vsyodydA9fFWE7OdUtnRiPlzdViUE5ky3Zw4frT+YvVo9s8JNv7JcSvfpCeNMQSQBS35jKfSsX0",
-	"GvLhg3h18kZdqquNrn/55Icffnhw/0m33tpf06vTAfeh6blWjp6BAMqoj1DFmMdFuSesiOGurSnluRPX",
-	"nUnq7rEhDoCOFJt+iafgVellEHv3SJ9km92aNg/Lt4mn2Ry+zglRS3zezsYuh71+WnN5qjV2pfVclHtJ",
-	"6LGEv3tD8svLX3+Vg3WSuN78mi6Y6wagmK4y44PmDAMVYc87mtM8eBAL4O9qILdqn25nom2Ng3yQqLai",
-	"9fzohq1mTJCjfFrbCY3kkWjQ2PVhqI0JOxTLHjx+fP+nrTVW8Ouksbrom0Hod/OtZkww1SOTDn//i3/6",
-	"c1L9skXfhvoOAL8ZwlbbjeciG8zV+wPZOIO7fqUQOiyYun1nfwn2cXcAsUkON2OCyr2Dwp7QvJjTa2Ym",
-	"HjQZ7gD5N6d8uwdEuWCKp5N/x+68E6fcTSKBJzdeQ9YGQ4yS0Zx9HCUAiffkUanife5zd4tD9cKV4/t/",
-	"RaMnbRr/S8A/gX7fIvNJ9AvN8lumyb9N3r+f+G73drewRyM3miwYFVzMCF3S1b8nZPLX+dH/eXL00wfE",
-	"vnE7CygrCZl8uv/g88Rqe4yaugeAG5ebUzJ5+eLpkR3iw6dHn4/+sgPBbzZY2ZPt2TYttLIPCeDu8x2E",
-	"AAzgW4PWvOf8zYurt7//9vz1qNnR0+6I29mrD59OkicPPkd7eOK4w904uzOiqjt2mAv1+PHDLQe06dBo",
-	"P7FdvBG64rh9zrHV2eCGiR9hlVPf6RLbB2xLV27/QSBd7p7lPwgFpj3t3+3yr4zmyO16tzqcVz/pWr4b",
-	"2Kk+g1XcN1Zfipa/gqqqB6aUWGa/CWcl8pVLhvIeGUxNFYR9LKRmGbFr314Q7hI33Mb4Nw4W23EA++Ga",
-	"LeVue/Nj+8XK2UuXXLF7Oa1hH832tYDxAY92rOeNt8ibCY54eAPjGF5D76dTueCfn6prjQd3/Vd8L1C1",
-	"57I4pgWP+E23wpS36DEFNfPxK3Cw6ZUw9OOZvTc51XN0uzEN0XqnmByTI3JFmsGEKaPm+D/6eDt3RFDa",
-	"dMoVXAgGLmRIvwkacGCuEyISAvLAZrwgvra78u84VNNWRr33yMEwANlecQM/ZNdr7ATUNDyPgInbu8ER",
-	"TXm+xooHLVmYzTYBD548uP/oUf8eqOvxb2xo6seORsI34ST13Uy3a4noNOvvV4q1cP6jbcGVjNnzv+LZ",
-	"lkTJBRcO+vB+H+TDgwJybaouA4gAZUO3FOq7iDumToRCqw/dYI3B1pCiT4jYub7fKUgtKYJzWhRM6LrJ",
-	"fqFkyrQmTGT6jNB8SVeaXK88S6/yfbEM3bsVKPm7vE6c18HXXkH65dLla9rxUPUDsKaTEIEIZxlZTeq2",
-	"xV9/K/NysTuzGEQLvTiFP+62zKTtmAi9YcEDrr6XYMmahzvSn2IH1M7vrEp7Db8zLk31HiHF66Y2bVUE",
-	"cG0AaoekdOHsJN4SxURO31GRcq3kEkrzXUNWzfJp1IfMPhZcsWGtvXxXkkhxiXPmc0Ou2YwKQlt6h/YM",
-	"ae3iC45FaBrxlsagjR1IfMcUt7/1wXVQyE4t+e9SOumL/tYTZ4aU8Lnavc7uRu799mM+637htHbzOFpo",
-	"l7bBDQyPy7KP3FytjRfoVlwUpdmK9rmROeJQQgnVxHU2S+qUME1KYaV6ftuop6tf2lUFtgd+nAStOZ2D",
-	"cU3qHiEf7giF1YX2sGCGxqvgK0bkGposqTAaC+kTwrHoDHKBxuQyqC38C52WH3ojZL7CFZQt2dks08OM",
-	"GiwKHHjO+AZ1U8zwLTYbbraWmABOjU8rgc1JELbx/mBQsLtUW24Ls9ch+grSblMQeG+fVI4CEi/QdKQX",
-	"VMjbymbO9tCWdVgwgqWe1VYnPtjpQe6QMoLoPN6INsZzXtUADunRHJRhbkrwulSxP539QfOSaV8nKSCA",
-	"PnUelzSnCrAHWLT364OTjVdb9wb65bZtwmaX0qCAump6Xdfo1u2vm9W6yagUmcRv7F/wnb7hRbEVgfQt",
-	"jTQuvVZUpPHyhFQuFjyuyu6ixXVoxpr/V19g0F5A9Pah2EG8pbO4PK7yKT99N8mB3Y7zbZEjOpi/HTKt",
-	"EIa/aoV23cGm2X/yIZ6+Hzc40YZh5HfWb1kLFb5y71LxAnADg9Xl/b0tV5gPbnfzGySeh42OKBSsV+0/",
-	"jO9hw5zFtOYmmk5dEVuVYSyv7IZnZY69gK1GdhV++GEz6PvxyP766JZC5jpAO7+Wl/Uob2CU4KMPtQa3",
-	"1hx8i4IfjUs/3JrPAzLPvWv01BhdDA/5zhQd0gj7F/t4lH8wK68HqmODql78DNWa2zZhHxYNbObhooF2",
-	"+MOHtQ55tsP7BX5u2Ye9x2WMuwjbz7dHRAYGix6hvGH7yjLewUlzSBdLZxt3NuUf4zpSKovt8s/u2iU8",
-	"2d2+Habxgzb0udbD2MlT4/eei6uMrqLIztpYS97wvOraegs4+K7OppFz+vDJ461FMn5zN1yFFYxXG27Y",
-	"vhpkJ3s4vcM4qpIW73nzjCPsoncWfRtlG3+f14z/uVwiiEbPtgaOgnG41vfYi4yCKXb3uQWnufHaE6sn",
-	"ThzYf9WgPIHESOZBigF9zKHiVCBOjELacZnHfVOue8WzBs7CsA6mU1mK7CDMsp3tzaNNoKs7C6mpOvF6",
-	"OyBC3tPQi0EPRl4oSjWLWmLngkDpC8lYyqE3o8MBmUkW7WTUyWHjqAv4psEm1+uJ0dDGce6DsDdpZHci",
-	"jzfJRQC1Tt1ioOtAFzldXbUSEIhhzWfCCpq9SGLliqI6Q8X2mRAPakd0JUczjbd0K0j8XtZwSltktT2R",
-	"vVBJS5vaPanodvjhKnpNWJXHptEorNHSvEkzW4En2yu4L9wbuVxMwZbAmysMIyzt3iyU3VAMHvSp7u5P",
-	"eevOW9nicLB7vXczwKsn22mohxmwVmpYL701zn5d8jzbToD42IeY+xYK/7lZXdrFOsjMOmrNEUJS3nDm",
-	"ufrpyGUEXPnn6ttR8N/YqqHnwB7AnjGqQAtzzwKCzOfPEBWbykhntFumVqAPgLB79wKLzLGx3sL+nXPB",
-	"SCZBLgVIaFyT8zcvxsTahxhKefb6kuTQcjYhPMPP3r178ez2h+S9sCwRP7r4+Sl5+PDhT1a+vnv7dEye",
-	"KyVV/d1Pjx7/QHyjIJeC7PshTVKZsQnWvoBP3S4U/OhBN6P34r2Ahm/2BLFXsqYr8MNNPh4hoN0EEJYW",
-	"dAVRd8LNWdWzV5bGae4ZExybJkNv5WuZrcbvxaQor3OeTk59uy4IUNinrEggXIzJRLN8Ojmt0PS4hu8A",
-	"ID4h9BraMdRlL1IRPaeKZQn0xs2Z1mRKU6PtbKAkTE5RWdBjMnHCfgxK3Sm5YDSzI/xc5rlvTuMeScLP",
-	"qWi0fCCTABkQh3ovYmPVj93TfmD7TOtgwGMmp9UgdW3Owr5P8CT6bnGfFh5cD/A74XAtGU3b0AzPcHw+",
-	"tWcFT7vjGL8Xrt+Bg/T0TTfsGDijJo9OHo3JOYHrgyQGUBlWfSZOW65ow5cPUfLL87eIWqctIdnH9AS7",
-	"Z+c8ZQKVSoR5nXLLr0bnBU3n7OjB+KS+1sFnAEC8WFC1Gp2O/vM83FON4USfDaRdRwEmi5w5ZPSguQAG",
-	"90avyzz/vYCLGRS3nY5Oxm42WTBBCz46HT0c34dFFdTMgRsd04If394/pmWGYZgopDewC3fREtdy3MFi",
-	"wqpcE3K+YA46cUm1q2TDTigQPx6Tc6BmPJM8PyMAto3/XrpwNPj434vgntgJlh7yNoP6MBnSu06aO2if",
-	"b7bcZ6uqkT6cW8UhXmTQ2UWbc3j9ZtfQvzYhOqwIuaeB8LAJu15pwxanE5iUEkM1QPkCY/9HySDB2REA",
-	"TY2EzgEgt3rBqsSwI8E2SeG2XLOZ5Q3t87n65t0n9MAaywqssDqBtmmrVLlB08ZGUkxb5SscqRMq1h7h",
-	"Bf6mdUzNBSRh1EP2y1eKjwYepZ1Gi71ITXvHL8RTVH57PQutiUafP0AqaSGFRkXjwcnJWho2LYqcp0D5",
-	"x393YbABmwsaPygVayVEv2HCWxXejI1ULe246uvX4IN/ziVE9yypJQTxZciUKyjmMnQG0RzkUh+SkRfo",
-	"dltZPoWxGqzsmH30yZdRjvb08g+4wZaY//fL31+7Jn2Ir8qaC0iINorRBcvG5ClUfrve+roAaTBnzLh2",
-	"pobeMKfBW1Ioc0pmzFgpTAupjZLFHPJHpkpiA6YmK3oOi25hRjEKdPQWkmAN25Pq28Crg/+yx55H4bj/",
-	"xe3+xe0Owe2GsaWPRyLbZE2R8mv20Rxbku58boNVvQXDAXwec0YzFxF7ims5esZ1e+7XOZoevgGcHWXc",
-	"2I2Nye/OFCFPy85KrSLqFr4DM7xlik8R9yKK9PEnzW900NcunVNr0DyVi8LaZxO7V1c5FzcTVJvtpVjJ",
-	"ktywAjvMCbir1HgvM9wdhf3qMlw9jLzJ8v6ApXmWd1gBBnO538eoo2qsAJ7TPQi1N0reMr8xhAmjVgiH",
-	"je6JhCzkLQPbK2M5c9HKjuP1qEnODKlr2/1xr/XFjIq+3wUjBbWK/JTnhimWnRHF3EqENUxF7vqiA/i6",
-	"B6fe1JqfNdpE9hBXa+jA7fc7/vPa4d3500gtF9zdNibufKEDxgwB51A8Wmk489WV4HPCTYuyZYSxaxEa",
-	"cbi6FgZfQRdVI/Xyu8bQnNa9x5v9i9K8zFiDVNre0D0T10uc03Uz0PH9qcVrMZND6cbPmtZs2HBCM9aq",
-	"LYfMICYmkhZpAOlr1yyVC0YwoVInCEbONTbQd73XFNNM3Vo+5r2HSi4J+8i1qXBXTNXQZEwusJ1WIA/Q",
-	"A7DkOiIZME78rIEz3mWeV8Lyhq3A+eCQUO1H9VaAAH/wiECP1Yp+URmoCfhFxhaFNEykq6PfsClNq4LX",
-	"HSv/UPXn/pvEcsI9U55Lmfjc9Ep7P3+T8u8fYP4Y1T+tnO6BlvVSOskbTfEMHISH1qpwdYSSBob99luz",
-	"7u0ctUje40Kxac5nc9OucVXECvcJqk98W1ZoU3HqWrAkqHWCweVbkiUEuynS2T3tLqj3DdqfSJX4hFlu",
-	"H3b1HVBhp5P3wnnjEuLOMix3wXueVFViCnMHwKXG9c2YPPWL9D7Vyo0K3Ad1HUwjj/na3vidaVzrb+eC",
-	"7E80VG/6RRTNp5aK0HCtyCikb+eeWDBmkFljWMyr6wOERgvJf+LZZ6Ryq8dGuh96hmrG5M85z32a1DWz",
-	"S3VBOowvYa8YJLpS2Mtwhs1vllRlULiI6oVGtzO8wKb0eAYL6ZIeWxWIF1lMe3jwhXjoO5ExRZYYEL8r",
-	"ecCWWvUUt24fvC+JWxcvDKC8GZb4KiKdhKyr6oruGQdXBDGDkDDDlmLNE/2FmQMc58kXOs69KILWdNv9",
-	"4CCvq+sCH7PbTsvx0mp76gjyEfDRRgxwQlKqrMwhlNSbkZCJNqyYEEouDSvIv8HBT1QpJv+ekEnOBbPf",
-	"OVSlBCKdMwXBWkreuL+T92KCVDIBF60G86sB3zUmVqbyDLAWg0XV84vMT8c1mbwvT04epvAa8Cc7wk/s",
-	"E/jB5MzFsACWn4v3YvKSanP03P7m6MWziUPaV4wuME4Obso5BzKuosqUzGiBvT6xQg4hGlzAORgCPZy1",
-	"RC2sfi0MXqeYNL2E3935UvQypqg28N79bhG452Bvj/DldvDTuR/e/da85LesSoOUU/BeHfIW1Y2R23U/",
-	"ayihiaUri9pSMaRZeB7oO3dRnhEtaysLXEMu/A19zVwuIY+EFLAb8z874/zFkkBZQEYE0aZMbxpJBVV4",
-	"OWdTlx+eSpU1/HHtxIFeuU6SyOVsCFs99YzK5cEEfoaKTRoFzKR65qWcvcWPnO+OIMaM1aeENOSaAehL",
-	"Aq08yYSJbDJ+L869QL6nSS5nBCkSkhAqKlx6fW0Ohrs9c8oFU27f0L7QZKmklfqeSHOqDQTT4M5VYh9D",
-	"Z4q9FzNp34Mqhm5k31tUCqNkToqcCtbg6bgjDY5M1hnyGheGyQCjpZV7vrQncyi++VLOLuEQej6M2N/r",
-	"9PGLtK8Ex4z76bt92sNqc8FNZZ7L5WAP3GYIbkHFys0Lu24kCipMTQFLFAmtbSWAoRldB3YjabTu2tqn",
-	"qteeQ9yr37PvIKrVc1x03P73F5hy5i7tLVM0ry8v1AsbVmgEDswCJW/B1IxlcItdHHC/QtVy0ONMLkUu",
-	"adYZ24DMRUuXlknyBfN88P8mdpMnY3LuPwH20GSPmPIFQ8C3oU42+R+TiJ3plvQd8BGAetUSb7SLXtRc",
-	"evf7/H3e4Oir8QXThi4KHWdY8Tzwvte7yCkXO9xrRL7YYzS5kiKQ3MA+Gggt112nUpnLEsp093yJF8wo",
-	"nrZrQk9LdYv6wtM37yxPWUA3LMHMUqqbyg2ZwMJrckX2tMVj8MrNfag76sb/WcnFgMffygEP/8kzMz+s",
-	"Lu536XBpXg51qJIpa5IECieJtHbPYQSJYr7hZNQ4ewW9B7AAQ5ViTIBrUufTDheaUoFSwyjOsjME/gWo",
-	"ODDYUZKkUkxznkYMswu7jn/5J4EqLkoR3WI6ozzI1M6pYdpU2dGk7uOxx+ANEkkp2rkUVBlUWEnrq0ng",
-	"U0znqjyaIFjiSRQXpdDfoFHuuxkdihFgSrkqxQ7h62H3vRT6+JMqxect6e1Wsa2P1fmwq8OrQ9yAIONK",
-	"EFykKyZ5LrAv+oH8caDhHfj8D+rGhiqBerNZoQ959Mcww/En+5/Px7QCC4vLgN9Fyk6dlEqlyFywEx1D",
-	"LoXBUoPMM7KcS82CAOiSamthKPZ3hnmrlkQwEwGIvULgRWCtTdJBJDMHJntQ8unzIHZtO1ASQwDc9oWj",
-	"s92iDdfE9hGYxaEwARzhHn3yOJbJuF7/Q2mf+l3bgfpzOduaG2i1sgVm/4GxcIa+Oci+qpxsSyidh0iF",
-	"/QkAesZlnD3ol3L27RD0hm380kpwBCyEmj5DlXFexNaU86lhKm4nniSbMHPdTTnj9ih2841Ocf/kZK2x",
-	"7zbD+5DSwrmlD6oxvJSz2p9MQWYkgPp2ON3BGynB1Rnixl/z4jf7xzQc8S3O6foX+oB3p7oSe/QjfwlH",
-	"8B5LHr4/B23jKiCZJD5fO4ze3PlShLWV2+XG9colRLOGkZTJhbXkIPPIEklZEFXGygEsB3kezjic7L+x",
-	"HOHgbQ7KHs/zvFkHu5kpHNBCSg21isCWFK9wwONP9mQ7s7x8gi+c+6OTn+pgoMvY8JBD2gUVtVwwLBgp",
-	"NdPRADYmcj1vItwMJAlEs9s85Uebr/BMCraXlG276qAKvnE2Ww/ChZQ7cqzwRqGBGl4pVy6NPQs82Jll",
-	"S6lpMVQPs7UHuUAHtUh3Oacqkb7syvEFvAiz5ClbR+PCiBpdaaIlxLNdZVBEI3hT7u+k9m/KBUt7U5ov",
-	"bc4FsyMGzaHoxKWOQyIlFLfd9YaHvHZo8t1amlstccOEEbTceJZ0Z04k4LFcMD0mE8U0NCRmVOiaey9K",
-	"XUdJqWDLMTkHtBi3ILUi9x87hwn2EXDJHkGGW85vY25QVHaf38YFfiSICRvOdQONpMVKays5C6o4HvUp",
-	"Dm7M68FYWuaM1altn++fKgcPCSZw9XdqKwOS0vFqHFvVd9hdEogxFN6i1zJjsOF3v0RQAZoxHblGLdfh",
-	"NbzBcDb/PVNJo+OZkbhlCbCNgBrwbLex06lUM2kME0fdtFCXwwYhJvAnxK2Tn/24ux7QN2afNN7noBYK",
-	"bBjehSVTdSXpNTQgTlnVGT9MxkQ8qsXg479hq/Yzfx1EnMbkd5/sA5wdcq4TwI4qFLdLx5zGObVaG7nF",
-	"Dh+urZ6hN0wQWVbVwJoZE61HsTv7G1vpQxa5/8ZWBz3AV1Qbpojd2qSGZeKaaEZzBtU6TK0fV1/1x456",
-	"rKRx+M/xyMw5uZZ2lsz7ah3E2CmCdmG8GIGeJ5Z8INX/ZExe4XFpI4uCZYQaiNYbvmBnThTBuRIJnAdL",
-	"VxOSlcrr6ODsjQTxYb1f4FxhohbYAl8ksYcTvmQ09yROAYPSH6kLb2ELg6Fni+iY0ato5UepmUpcLZCS",
-	"OQuIy6ET2usmp1NHXVEz9hUbHTQv5qDIR2tQgcHbI3RZJhvIENjSsksNWrDjEGs0ap8+t4o6Ur/LW0HI",
-	"Sc/L7LFEyrJBiXtTo30fwpz0w+Nk/czJwzlzcBXY9GspSIB0PuRI+qkhbR5UzCmqma7LxneCqVBywXVb",
-	"+O2/iaZycAXlPM9R5eynbbThJ5yvl0YD4GQCCPRBfQRHJENVCg+6uaDpnItWKITXvv3P/u+bHfrrAAmA",
-	"jSWUzNv8e69oto87fJ5lhK5HRPqpkvDULt5v9HE3uiIpZg+73c/tzvjbd3Bf+ELi/lu6vWIYUVTNKiFc",
-	"WJNUqlVTFYB09VQK4ZJrNOVxp/ae93G/TOygbuwh59Htto56rMfkHKvCFjRj6A1b0pW3jhBad8XMKQFV",
-	"3qrP3ARoLKhFSsHG5BJNJf1e+JowZ/GVhsxkVWyEaqHbGJeIEjj1MAIaVEu69UbRJ8o90MVhmO9XcJrb",
-	"aVu95e6LPZiMN55JAEqcACRJPCOHDYxUcCeufOxaY3al9EEWd8qUQQg4Z/JjR81aSvusbt9rM5Kfh998",
-	"q4Tklvc1iOlgbO2tKjXyf3vo9zQk5wdHeTfaybiGXoittPP8I9cIzBNI8hvGCuJaqUaEOY75zymFLo0s",
-	"SJHT1O4ZVFzD9XfVO056E27ueGzKVVO1qWNg3gJ8vAI0yyaKmpM4NFeMZisyk4JZLQT/2jzQdwJG+ec8",
-	"0JfMEIrb6NAq7Z/2dOFgAfS4oeXOKBd30gmbiGDBeVkNIXCQBLECM2cL4tTEjNEsj1pSTjV8pnCF3+ZB",
-	"4uoOWoKF7WTczYSEMURiYovCOIc3ulGXcybuZg6/dqkOXFf+V6kQ+XRMzvUNuFjBcetVzfAIHfaTh0qB",
-	"9XINBWJZ6T2FkEaN/crX+PB+Lu1hRDUs7tJQ9VVUv8MS2W9WPFoxvdET2B+Yoy/j6ycUI3N669LI7yYa",
-	"mOgW6G/XcSa8SelYV+Wjqdhbs7cx3BfI3o3R3HPxzyv6UVLcWSq0Hmx3iow9V1dM9uDkpIIWaXeKtqWc",
-	"9Dym5Pv0ocJbH7iZQyWbsZMS0kRrqd8OpLANZAlyJNc8b5i8URY+1iSqJlZTxRgSaNLsNxPqG0yxJAQH",
-	"QnQa57S1X2Cb8zKdx+xGBGL6ZtlCIw3gYITR8Bq6VAAOXncDaDbg9XF5ADW6I7pM70Yv26AHXjGqS+UQ",
-	"TGpL052hmBFsfpFU3b3A1Rtz5DoVc3e8gb7M5V+IA715kSO4VmyBHQiqUPKWA77l1pjemJwLQo2xynXV",
-	"yNFVvdbsBuJ9Lp+hxbFtmfabet5/IrlVvfVhA4B4RmBPLtBz6dm7oyAgnsvLX3cRZW0G0t8QY4hWNOKr",
-	"hCs0s5WlF5ZPa+TIidbzSRJGDVEyUSt8HEAYRksspaOkgheYMePhLcDhGUk091v9LdpN1eIG2E0P9j97",
-	"jAL/xmal2J/LvIXw9sW0jj9hBtXnbpiLTlCEZmyuWrCrno5KxnoHD8m8XsOrfSGOdNBonpcarVAJ+yGC",
-	"4cUHpw5Wt5kxHVxPVlg2hBVIQi5RiZ5Uc0/q9IjwHREV173mmLxoIrDRPK9qCpTleG3J098amX1TWdYB",
-	"Xe2YW90gJ2sO3XbBabwA4x9itddsBXHipvdF5phkSEUttqQAyNEFMw6CyaMNcO1NLUpSWawwANwckAur",
-	"6sUwl2Cph0+yQE/Ex0auAkehjHrDeB9paa5Vs4+voOsKvKXgQaWGXlPNXC8ubaS6q2MNUU26HWtGldpg",
-	"fyAIqLhUYZQK0BoM7z1H+Dm3an3jO/niJ5Bm4HUU/DpeLHEBS/pXNPYLRmNLJUgml+JgEVmt512BPWCG",
-	"mHGeKgYpQzRHP45ro3YGdRzKczkNzbphjb5rVZtvBjWsA3KGys+yh5PAZTsEFsxJ9S3ICsVvqcFeSFWG",
-	"zD3tlbS7nU/Vf77rhIAnAQOw7LgqIwTXOnjUC6qM/cqXwmI8gJseJsoFu5U34GJ/C0v5p/Oz4wYEaSvN",
-	"4Prd7NG31agcCzkFpK5WmV++VkZOp5DEulbrqdit6/QEBTVMZNEUCSydOMQZfn/JqT5LylM8ZrnJHKVo",
-	"CDtm4Cjudn1LAZlYXWEUxYCdarlg2A5yi1qBITEK7tuyAHfDqs7oo7l9DbzfVBBYHqGZtJxZKlKUykV9",
-	"F3GX1ztccGe7yW/gxm8s8ws2Bax9nKoUNVhhdViZxBROSMLbC/kgQhKcYrfq76qhq8pXsN3GBPyysFjv",
-	"5nLZVElQdAR5qO8uXkZk9rmd+U74qf0Nvf8GHTDeWhYDTiTaLLv2KTOHphS45d2mAxqJm929EDnGkUwK",
-	"ncwqyHYsIeUatAuonwrVUtelKJIJrGbsqxLPo9hlqTuiuRfbh5n4K60jbpH2XwcmgWKmrIxsPfefpcJz",
-	"d1xMlcKeYdBmZExeSw9x5eFsqDIIuexoBn5aLRsiiWUBFjcU6FqxFMnpw7Xt2RvwYK/ah1tjm08I3z6g",
-	"Guy4Pd6LiokAJ8FtwtmuVyHoScPxcs+eTs6oHq6huC4yO9fHQXvLSu5V7wkOyEWRs0WcEUBEzU393RfI",
-	"4YscvETON/zZB8CYG+urYovhtn2nsGJFRbx3RRSDG4TBnaCpbOM23QOr3W0AYldhM9l4rGff+7rvm/Il",
-	"4MT6ns+XRRLbx9EcILgLq/oKpVA48VeEDht4i0MGitZVf8FpjXMPWR5wb6s3ISZRUIfXmoGCU37/AhPf",
-	"5PAS0+3YLiLTY41tALP6Qb+u7Kygzr5L4VlT8l2lp69jhK0F3G5d1/rXYDUA11kqZVXT9c4hbQkTe97g",
-	"vV+fLyJG+55U87p8MXm6j1M6SLaUXdbXkKg489cUqQPvdjtnPc4UnZou/vqn5asvpkevqEnn6DBHZwbD",
-	"LBQrc4OsFSKkTxgnTCmpWtvXw8QHdU5NYc1fmBFznVKVBdLwngZkHdjo6gAde+ytOkd5M2whBocpRBwh",
-	"UlGU1znXc5aFTepFhkc3lQraKlsJ7R6sEy8pLjIhE3+4iDGG6U3u7sBH9Fo7XNLNrnR3OteDeqJhZfEL",
-	"m4zmjGaw2E+j52/pLHIRLJlXF2FJnc+lI9NpP20N90hFUYEBfAypg099ooqGD7kh0HTAxz6BJqzECLYB",
-	"MnOzM4TZWnLNEB7GJ8ClMmO46isnZWp6a3IV6gA08BW5xjVgei8INEcETqb5BzB+GxNcX5rDDJFx7CNd",
-	"FFjHd001u/Lt3k4fJuFPMSPSrvqGWXpYsmtLcugwtg84VF78XDHsbmqJ+PPnzx+Alvpfja8gSvdxJY3P",
-	"R/vCd9Pem/2y+Q4xXY3UVR/oii5cB23AIcUrklNtXOWRIzRg6UKaeBn5m3rd36Bm7hb3h7syB4sqYleo",
-	"qDmzH1X9D5rzjBosaqBWLufs1KEWFrimIPrn8iOg4KYUjpnWK1tA4pGQ7RaX1eX3crAHUObdur6GNu+m",
-	"Pqw6XzGL6ryozwPrS1LbdXk/9vGtI6yO0CSvADLRJASdXtNbyGKFMDTm5SRYJnHtekhatjHlLEdkY/vH",
-	"Jp15sv4XsbVPjURyuMpAfwaE1hTnaxDcKTeqTrtIzn5k+Zh2+9OLAp3p0ad+sJJJDZCzM9cAm640WCxe",
-	"I00AtsP+/8oXL0vMteFtPt2mwPjnqi1svvvBvcG1ydlSQ3g3R/AmgR1/cn997qEaVVYJxANDf2adKeKJ",
-	"MaVKcaY79aM/Kta9M0FBj42CmnndYqMWCE3G1Gi58bW6IX4p7ev3sOs0FltZWxO4wBchp+OMT6ftRWOo",
-	"amcZy5IqUwtawKFelqxJyaQCVqm5HV1gST4UhWiDQE9YOhJDXZtOv3GyS2IXD+ufnD1klvLMvrGjDcwE",
-	"FsyB0rc2I8X9GX1T9G/P47B1/Zb+mNLkmpklY8JuXsVev8wNcBnQXeiBNDX5qr6fSReL5aZiquSFy5nV",
-	"hkNvA8VY/VO3xnva/7IzG+MCV/kvnvwlTBgqIHW/8iJ4I0b2cHJsN2DcGXf0NsEkX+ji0NKO2Q3xLXou",
-	"cG2H7UMDsD/NMNE97S/P/o7o+BP+0S80D3F3E/OnKAY8zsiOODxu20G1dpziq4XtqTug/rH6eNMLDq0u",
-	"3P0ANGKKjTONJDMm7NaiwC2YCtKkgR2nVFSJ5zRrSSt+U5qvcRoHaM8PU3wFDwBOfGBODUh1w0gquPL/",
-	"KFnZ7mj+feowLOsSnZUsfcoPBnfIZM6tUF5NkhrXAI17SG8ObcNTsOcDlzVMnyXEZcJb4f9eAHKia1Yl",
-	"l0RODavAd61dYKxUMpJkCJYaQ0i3fPc/4dU2aHe/zRVjoznk+rsO47Y1FtpotCj/3twUcC4Hhu2TiKWa",
-	"+DIaqbxlUqqGRj2gI6NiM27PjA3JUfQNgDByj04vCN/LKVR9AJpAXLu5qOf77hMU3busDu6Tqg9pL2n9",
-	"9XBfNTvRb993mp6oQkq+S4Lin3U/cOgaVcMFcBQLSRNEAO5b1Kt3gB3d/235EgmJA87my6b27+eE9q9N",
-	"+nV9BX3ST/0VsxGHX+UubnpsmO6oun46Z+mNc9dz44SlDqA3sCU3FO4HCCpOL6XCFdNxAxzYF2ayQmpu",
-	"Nat7mtg38JElns7fC49baVmLMUwJFyDNmSEFk0VuqVpK7Qu/gz1ZIW3zCifE3oSzivgRNl6xLKavvmX6",
-	"KxB8kJgEO2Xv+FwW9rhgEbABo9PRlFFz/B+j3hlG/k3sW+3vjoSrNWyBW2PozC3wKKXKHD2+n52wH65h",
-	"MxbUpHbrR6cP7z9IRvLGu/GMlDdXdoAfH9l/GJqPTu8/OHm00wvGb+KfDZrdSwuic31jTXxPbMtaFrqL",
-	"cfcQr0s220f1qv0XuCOmUsE1a3PhuRm/exXXvcnBNVx/RnvRb/1gX1W7dTv3nSq3uqbgPVau+mseCCe4",
-	"Rb5hdzqXmsUrbfa/nXu/JF9Cse19Ll9Wrd3L6RzCRwrL+ipOUpj5K+q0Q29wO/88xt+3CM+feW5YAM3v",
-	"fgzF6KBqjck5KbgQLKtwQqyZG80RCITnWzq7U57TWhd2552CGD6dtQXqNaMqnbe5Oe8/+DHq51wP8dWu",
-	"YXs216swoTU2K/jxGpNWhDFCR/MoGTFRLgCww3/gA7ofomv63hSNt3R2UCXDkhOhIMpB2qC9EyS1qNpQ",
-	"Gaxu6O5MwecNbTJjlrwTQrNMMe3yC6g2dm1nVUIJgobpGzC9FlTdtLUPv/SzH5Sb6YPn3r11/dux0/4R",
-	"F+RayaXVvJIadxh0tfWEvNb27m0QipfMFXv7lvqplDfcGr9KihmYAKigwD8rv9uMuwxojQ9Y88RbxdiS",
-	"ly9a24O7LRwdStDB6F+nSfirqOZzCedIwDQLymAumTl6CtvdBh2rMWPuV2OK30W+OlQVDEtLxc1qdPrX",
-	"h0bkkc+gPgyuK3CLihw8IXSTHtQkplEGceySB3r1xfS0WSE52T3DBL2cUaWDT9tMkKc4XUh62wwKd2qy",
-	"NP2P7fnHgivWWPXhS5fsMeEqt7KB2El84lmnXfgCrBW4qBjk8hifYXe5yiWA4O+aMIGWJBdEs1SKTFvl",
-	"JzhJaz2Czs1yzSrX36OTR+1WpN4xF6w3sN2ebMjnACOOLLxa9KCz0fOjudTmCAoF27yn9uArMHIusLhy",
-	"ysWMqUJxYRCvkgsjg3YGr2XGJlB7RCgpmNLA88WUq0VLm6gLRrPLy19/ldr8xlaH4to4wRe3Ter3OphL",
-	"B7x6vufIVCq4JpeXvxJ7wuSGrRJiJEBX2cu1Q/swYy/cTh69BVtce4f7TEGhJflzLl3FP8Lfaob8jCsg",
-	"aJgsrn69hXV8934++xoHd/LBNnZ7+GiayrJH2gIM9VX9e3bHvlPnnnE0u2XTt7v2wqtkNxKvk5WMFaaS",
-	"/SpIRIpXo+x5L/d7Lb6EW6/niXxZp97dT2X/ItOu6Su48+y0X9GXN+zChmxS3rAOxwTkWidEp7Kw/y0U",
-	"m/KP9i9mVfrVmmtCuNx1130Ae97FhSJOe8gDsTN8EX/E+ZsXxPj32dnl8BYi+3F78izoFNHs6dDiS/At",
-	"GQ5ywezYX8ePEEyd7b+dQ4u9j80dgmPG0C7iqi6w9qdRGdLP5EeK2WpmXngT03kHW01Na0fi8naxInft",
-	"4fGlbUjXOMWZkdWRDDQkQZ37Mtms7zRmKHzn2r99jYNr/6hl76L9b8o1GOurqv92y75T9b/UzbSandR/",
-	"Kx6VzFlSKyi+ETsk8PiJAGstNfw2jtOz523c75X4Epr/0MP4Mqr/3Y9l/5qJXdNXUP3ttF9R9R9GHwGL",
-	"rPDYOjAlXDsIDDY2m3RCV0js/IFlznOq4lf4j6Cw+EBn8EWAstZaZVyXPM96aR5N7fLTyLu/T//6YAW8",
-	"68f31wd7MTS06sXrVKp8dDo6hgvjZol5u6HhivAxGY8oYFezmXuA7fQtLWiSsSlqru4nPpq9+SvQYlA0",
-	"OkPTz+KJbfM3r9C3G/SFyRoNwIKqMR1dqCQZx/7UHg8HkJmszgvNZMN3zawCtDHGBXakIqksOJYMB6iy",
-	"7rfhoj5/+Pz/BwAA//8=",
+	"im7yvWrLAuqJ3JHEB2DrXWpuSfAuwbk2OHtDNCShbPEMIyZk67MC/T9ilsmIDfP8lqkVxDAx7GRNW2cy",
+	"Wjqn4FaxHy5oFjpmAhUK3q7/wRhWwAK3nglYKzj4lvdF5XKoQkQz5IqhR3Hdjs6lmNkdgGgI5cZHKbmB",
+	"yIs+q/wr3CQg2LwsGuqNXJOx2/MJanHQ59lCcenNwTXHEbqLgO8mNZfTJJULRqZcaXOGfmV0plcvSe4/",
+	"+NG//tobPw7e9iTplhp9Vh9e//gZN/OGHvwIC6j+HXVSNkx5OrMKCNyDG7bCo9QsZ6mB4KuuAv4iXwXX",
+	"oCZHuzmbmwuCCq6QVYOEJFYgg7tcSblI0HMk8BMK1piRRBdUsSZlQYAM/PJwKwk4kShEykTsVsYDOnHO",
+	"1n259uG7CzTnw/nugiXL2UuO4mnNQB7ixFayKFjEg/QSMmJ8PodnCJAcIwXrqRPolsSSt3Nm6W8tUu3T",
+	"TFqiOR/N9n0D4VElmcR9G41NvKwUBG/DA4cAb3BR5Ct0HIHqBU6lTOInVUA6pSJl+Cco/v4HYAMAZy/T",
+	"G9ytmTSGiagz4BmfTuPR1aUkXvrqMXlhDRuezolUGUQSMpmW9j3Aoa/BtMBMHWswSJLxqYucbUbxaJbh",
+	"wfci7jduERDXiZC3E9+N8bZGDZsPCLaMOGTR/lnOWRi5dGmfsMkQcJZ5Nui38PJjdHFgnkqdEurIcczE",
+	"7fjN7xdvR9t8aDBEH4/ADVttp2H7UOJ3q8+oQAubb/83aRyd6AQZM1KGnJJr+xWkbAlChYTQJzy5SSXu",
+	"UPrbeu4kdow2Soiq20k/RH1KeK32Q7TrvAPuQ3h3PU33dY/CLd6PE0bRaUQeXVO9xU4NU5aGeevaTMXX",
+	"ELOETCxiljxlZ+TEcxe7yr6igN4OcgKtHU7jzYPlRrm7XdabcqhfeX1zN0WW+9LbCpmiS0GksBsyhXCv",
+	"0zwqncZJylplvP/oh0c/Pnzy6IdtmmPPc1yPPHsiQitHMJZByO6aYdQuotJ177NfRss280jArtVnh4ZI",
+	"f9VkoB+np6lvF+2t/PXgm7d8fS7t9ar9xTcVh8x+jOJf3jKVlRAIsB+2RD+fN22hNVcrFVdpZfFtmqPO",
+	"S3hFp4apq7kslW4VgJY4K+/hJq1tc5pncuFOur8/3RoAOs6i4KsrKTw1RMymnKasj4n4pnoQAw5G8dS0",
+	"pZDBj+KrLVV+pcvplH9siSpZI1GTazbnIvPq6rjO+wE5St5dvEx8DjkjlvOPRz1z0NwWN1ZSrbjxan5r",
+	"1/YxCQkmRrQBse3D1glp93DGTjDLcH7e64ZcgLAPUrg0geeJlphdAL+rGLr345+Rk8TlfkF2VtJw0NdR",
+	"nh+eNFwiJz2u35baq/A6rul7VDOCX56RudQu22+TWseBWTzGH0D6RqUA5zKluR0B36VRwrDF37CPq7vG",
+	"w3ItQZJpQslMUQEJVdbQkcs+TgG3XVvI65I6vTIa8Gphwei+jH85wNHVuEtrq/cLqGfb7tX4uY78rL1N",
+	"W/xkwbSms/h32qWldt9hGLoeKLosa9EE2fU91zb1Sc4HWPXUZfH2Wb2331+7hW4Y04ppfeekwhbtaVto",
+	"ciMk1x1om5q/gSiLsu42kW7m5eK6UFz08MM4sdaMLPg9grd02Xaw8K37vQ+J1TzAw8msXyyLGpjH/fwj",
+	"TU2+grCbnFZmBBVZGBveNM538KYPC8UOcmCvbVF7DMfF6xrp/FQZ1J3n8CV62+q/tUE/ZZ3YFdOosQij",
+	"umllCQGv5mNN2z347YLO2FOqWIsKyO33mhh6A/kFVvhbDeyMXLPc1XlMcykh2DlVjJGM6xurJEjtzbGq",
+	"Dg2EGVQ+Og9WEnXhRlIMMIyqwbRsOsGS3hzGMN0rN9HyxbJx28MUSvuuPYex25H1fDZw8awVI1qjDCME",
+	"M6tyA8mwbLw9qRLfwr+5X3ro6MEFxkgVqOKCTQde6J95nrPMmgVYMUmsIa1kToqcCkaoIZreRnyyGZ8x",
+	"HWfxXGiWOrG+qW5U5evR3KYZ1y59PvIlpDDKlq8NnbV9frWIi+y+eUuwtftxl70Qt0z4d1i7SQWPeMwC",
+	"4eyKgjdzkGZKlsVVpvgtU11PdI2eVjHqXjLKiqaWqHEySouyZxqB5Tw9r5t9dNj6ntnBI8tjYhbPoql3",
+	"Y1aUw+b65c27aM6z1KZVTblhSrTUnuX8ll1ZW0O2XaNczrpOfMEWjsh6bK2Ma4OYQ6rjHkb3pQ+MpdTQ",
+	"XM5KlhCqA96HwR4zZ4tGGuq27XwDo8d2VJUi7Tw6u2d0xro2x+VZ36XWqDpY2L3qLN0t3aCxpHG78YZU",
+	"h+SuQYyp/8ZW+9AoX1FtmPqNrbbn3bRqi7+x1YU0LbUPXqvvIzbtID2F7Nri/E87lPHAYtjcs2yYZ7Ar",
+	"k273dK3lnJo7EF48MapyCMPo8Y1x2rRXZBUWMUzLPF5l8B0E7UUF09I/6y+eHxc/h16B/Dq9LKzxBZOx",
+	"Narv9nYfV9sfU4RVLlqER/TKu8dbVvtWoQjv7wxpy3z+c+4xTHxKBeRAQELXNSMLrjVvyXquczS6T6TK",
+	"qnDOEreU2KvVjHEzxt/OFph2ZuyG2YOluRtatDV/nBWAbndu4ql7heILqlbtYwu2xJpM7zKlVnsvRcZU",
+	"66ClZl3JDOAIjb4pTrQLp8YxqxH65AbsPlnFDfFc6l2sBnV7EKUAtkNES6tpnOi5LnK6umoPNrVWdch8",
+	"a+rghX0mLBffUYT4SE64WLcCP/jWIM0rZmhGTbkYcHHgMHp75PDplrkVT99IHruErxi1Wumtu4faKGbS",
+	"OTAb7mqRyYSaCZEiAbdVweiNHpOnb94Rrq0dnErFdEJQOUPD2NgPEARDm+ojUjDl8Dra/CI9i0h620tp",
+	"UV4t6McB1tXVVLGWvLacUQC3YQo4FOZYQqyup/yF8ZUr6+y7nqXikFzW7yeD7Bh8eGODOhQIZq5436XY",
+	"h2Vpej0dS/ZDnd+fYKD9B8uullRPF27z2ha2X45LpurS30YRKBdmgN0Q3LRozQJqTpuk5UJ5Z4TWCbZS",
+	"wOec6TBJeUu+Gq63/UVj2XsOmKBv5UmFsDQckgkKBjgbuqHudGKFeHLHrCMHvgVAWE24KZyrYwcvGjuw",
+	"4cqc5YwsGNWlYi7qrBi5YQUma5ilxMBzQhZclJYr+o8zutKJi0rDZ3PFGFlIYeY6LMJXdDmCaG0Jdaj2",
+	"B1GDxAMPrmcSPXt9SQDFB8rXXFX8oxOSzqmiqWFKN2PGKVXmSLGMaT4Tzbjxo5MGvOZf9Oi/To5++vBv",
+	"7o+jD59Okoc/fvaf//v/9j9jJLVD3C3PZeqt4t4VqNe5TG9ixpXVsbmBAABkv1mlMUgBobm9fbO5qwLE",
+	"vIxTQl2NMSYMV4kEmMXbSDtQDHK1NJ0yFB9Rdf265C3h0GCwuEmW+YStrQlS6M+j13nP6HasVJKlhmVX",
+	"zaDhGktbFegjX/rIBnC1Kj33rIqYsFxDPZpRpbbaPjVYsQEGAU3jSCY8dAp3VjVWD3b6LRhgEVwVSsrp",
+	"FaTTtbji3YOd8VLLT/6+fYvOSWppHeAxWF26ZEolWEayZgZEo/BPIqDGlVtNS0oUM8a77LY5Dy/9s4dK",
+	"zYNJgvo7+9dVbfAOi0dbpn3DxNVNi3vqlhua91rSH/jkwAj3Ri6hv07Rwwl5VfMixySMXRXCLA2tBmtu",
+	"2ToEcZDa8+TRVtyIeqi2NWIkY4NldxxpDLro3Nr41zkjS6myGpKBa5nDJrZcAARGjENESJJJDzHpuPVN",
+	"3DcSoIt00UkTiiTqXKyG6vScwLbtUucXyMHmG8+lNqeFVGEZRB1EYGJNjN8/GT84GT8a3390+hgBIMME",
+	"sCdNKnm4vYh+3wV+XczyuRM65PLX86MHj59UUZSAhbqPcAf4lEAuwbj5mve3o6Z03v62g33mwnLNk5vL",
+	"PGsDMwE9oqq5RHySKKH6IpZIEvV/sV28P7iqxONDwzCt7xVPBB+qbmQdyAqQy3lUFmTJ85zM6S0jbFEY",
+	"bvUHk9iDFPJaZitSamsIub0DLaqCUFjOec6IlguGSsUc4K0IEwOSJ1oRCLShKydme4fjLt1vtnqW0OHq",
+	"p+g8hktDldmxRjgST/CRBCOxLhjKHDTWC2PRNKjDfTfwc8vSnwsl85Y8eLlYUNECccU+0tQg5IeRUNDk",
+	"MnMWNJ1zEb8r/gy3HU+lREQMuLmEyo+U9cjwxtPDkZLqfdpOEZoF3DE8tE3A9vDh3HDRJotNWUUZhAM6",
+	"dAm5cOOh2hf094QsmEmIXonU/oOiypIlxKu+CUElzUUgq3+yW3kT/tPhAMPwV0zA0HYsKAHiYhb866q1",
+	"gFS0ZqtsBgLxyMC/BBvReVj7iDfVJ3+4xESfUNESwW3B0gILiwumCAbfAbpYA9f1qthJdL9rH+NGIT74",
+	"eV0ZmUvn6+kbXcgsmtsRO0V8tlpI25bs6/gOfHIud6NDm456K1JZ5lUNWFHmuQPU5gjtiJ+QVQuELuQ8",
+	"Dgu5WAbB+iejXMLjLeoVdxliOGb3zlz6edujh5hcc09jKqdTrjwb8zBxdkdqDUJIEzrVrD5hlaIyz9Fs",
+	"s0KxURD+ocVzNbx85XvW6Hf1K+xTu08q9f7MVWcKtnQSy6FbDNP5hyn7ey8o6a+29CghgcFalx6c3oCc",
+	"VxAZVCAENslYyjOmCXQFcAGLWL6rvrmCfNyrBb/ePPSffSK1y7JGt2mdSL20lxTC4pmTJ/fJL/xvjSKs",
+	"Jz/cP/nxxyePttVhgbe7L/bKk4dbwVYqEQo0x3WItiKVPiWT/5KCnZKpopMx+Y2ttMs4mPgc1wk4hZfN",
+	"cYxm+ZQYmWfuLcM1PnwQA3FsBcU5X1hFHoKT6FycWrkegOMAXDy9YcIj5MAe5/yGkfsPfhwKh6NKcZX7",
+	"nlYtaL6qFNqnreB2LOmKUAPadrzsThIYtLGa+yfbC++sXjMgbPeWuoBd3Ygm2O7adIvfqY1yYWZtHvQI",
+	"VjWcDsIOqhycrxuan9jVUMMxKJpxja7ENllzWduia8ynG1YxMMH7GRrfQupfr0S+BuqYm6mN+70rZorG",
+	"Qk2VMtR2zdnS+5UQR6wNon19yYu2mrPA/Xwng3BY5niV2/Bt5Cpg3c3WGE5VvVNnLMQrfuG8wGBthN9K",
+	"3Tc/0o0O6OZDEyLWKnbX8l0S5KxYMgQCr+lYOXASRfhiISnESPMN1XopVfYUlIuhldmlUiwSg3jwaHt9",
+	"sZt3628fbLt2fhHBmNEX9XUmA18RkbIj9Pdz5ck9c1hoVknVlVKDOmz/xH6Pyd0QTGG3ucoa9aQRdoqs",
+	"bJv7H6I1DB5aqD/+zzCcxHWEnrDJ28kWv2gLaGJLuVF1kHupOPKjeeCudbUWP+0UZfaZoONHRD+RLV2n",
+	"2lJUYNouInbV17rNLomxS5ew4HoS6FOi6a2l0yV4Fhb0hjnTytVhtKXg1jP3K9cNq8V79KjB0ZPqRTq3",
+	"YSdsoEGYQGMCcQsPrmW/KsrrnOs5ywjEhJMKLhrcm6732MlPVacw7CJTGivas02cRNeSAYobweTvVnaF",
+	"RPfIVniJImB4fW7u5mH4L7qOYBfzuKM4sgMTq9UaruuG3MCd6x3enGutqNsl7yW+iQB02XLNkiKJru6b",
+	"vr21PP90CHO9wq6MDWjiVQVg13t3VX7JbrQP9NHhIr+dphm+S1Q/mGVcfwSur68M2l9TLE+X7zTK505c",
+	"gDsbbgcwzqKg01038I/6iset2n02GGjnNJ6P7oFvQv2EX8NGkARqPE/XGsw5Nw0g6M65rqSPkMsENUdE",
+	"G8AwDVPgSdGM9dYmG3QVqyfpzWiDsswGzHdoirt9TvrJDEcB+wjYrBPV4WI3b0JApKHeVIAmv2EZtJCD",
+	"EgJyXnkQ7beTG7aaoGORihXWMEF8x37xv8I/J9bMMDJnCtKliJESn/iPSQVyvSLgCxu/F+dBZwqqGAZy",
+	"iZEQ3230qRi/F5uNIaW65lkWC5m/BO8qkq9LX1+UGkAxIJ+jQaHrINcdvaA3XXBQZ37l0/9jXmXYW+h7",
+	"8Mubd7gMSClxi6ua3ekbyLFuOBYf3f/p0cOTR9uRv9mUKRXLI3aovuteV3tpAdTD6oELqXw0AzNfr5kx",
+	"rgf9njYp7HjT76j2fUw1Ucaq4cE5i4vI7G6ROVWL/U3/ueuuXjCqo6KmKDe9Y9vKbIb401rzi1S1ol7Z",
+	"Ju7xOEOKB5LTsB3XFoeDe7BbUu4QPN6CVIJfXgEyXX+wknhsuZpqfeA67GyHC2RUvUHt27oX2dSK0rA3",
+	"kWQn2AFQcScKqcggDDu7WFGXpy+khV6GCR7+oP4I60XnNU00aaDP0e894DvEsuoV9HUDdrxCHyN3rzSx",
+	"1aV/waZDU4SDRnjrWJ8QKdbOu+IGuKdbPFZfsfVdWwC6zfka1H/fuefc9lZ3bQ7Wmob2Y+IqNs35bB7t",
+	"QzcIVqkaqRVbqYIrXnPhUMg2yKrMkkADPoMM5FWz5QnULumbtbaxvdbWlkMWa2f0WjaqyuIEfOhmUtC4",
+	"yJ1EjUpczRplM82DaMW92HSzgjMUlEHgZ7UD2rWLsVpzvKG2hw8N21n7RY6X7DoaRo+nRHLolMbSmyDD",
+	"CsZzUoIWNOVmFR2xC6y0rlZpT6drruUdZk2SG8YK7XPfoQrfb89GQ+aqY0kXgKIuq/bfEZNpCanf8gYq",
+	"8E6tpWRYkUCfHhScSVdH/mhVjMF+qV3Iq80bcledfMob5ZHBffl62jqsKf7qW9ByO0qlsGREyZmiCz0e",
+	"mCde3Zp4+RRqF/FKlNDf0VPfbVpdMSfzfqNHnTduSyv72hUaCdhxk7MOOR1DntesNUkBalnALQAE0RAp",
+	"w7BJ4Eu/vqA4MfXWYvXKLVQ486mouyehDMEdzamGhIaiNIPcugCB1HMOTH2+GrIs95OcrqKH9hI+96oC",
+	"JhmjE0U1IGPH+0LSkobmg14Af1GvfxsyXAjC1YKA9qbO6TpAA4uGyt5wP/ouNOyWqSTokrvxYFvPi23F",
+	"8rt2ku7ZT3ZXnPydDIuBbVXdmTp9sC/yUb245vZuRT1y0+3Fd+Ko8YDOE5yhj/dkHZtv4ftKWhpdzmUe",
+	"RnbOEFipXCDKEjRy890YF3SF1RpU16ifOzW76HObxuQlo7fQztGV/lkt0/537WeHb3Xx5W7JhifIf9NB",
+	"A/v3+PRDW6+IvI/Pxz3b9Rp1DDyW0G/VEEXSuZRYWstEw8ZoyZGNVSi3AlQHUfi+jRz6IVN3p3PPXsXK",
+	"JZy482tquAJx4Ja9rBuo9dHVXX0WVDMSLghTSqpku9K+S7QbJhn0iy5rtb0LewUcGoV17zBx1dA38r+5",
+	"Xu1ehFYdmatBG5y6WP++R3dBZ+pVUKbe8g3eZC1S3t4Tupp5TyLTUe5BhabbqstfB4rNX+USarshXBuW",
+	"dpP1phkuixfhBxW/pYZd3bAVyjUGeELQ9zJA+LSPgswjeu6KUNcSOamhm3f3GTWUTKE5/lrJ2fEtVcc5",
+	"v/YeTUQmMNg+cRxppxRJPVEQ3V/FMofDGR2XSMixLMwd5pPpTax76KX93NR+zxkXLCGl4B9Pj4/hNVUp",
+	"jvHXYy3Tm+FTT6WaMRPNkJ4x0zxQ6BbsG0C4gioCbXnjzk8fI2wEnR5uDTrZn125HLqYE1JMuVqwjEy5",
+	"mDEFlYoJufz1/MHjJ6f/3//z/47JuUv4dITnkjt7FBtCgwdD8/yq7URe4PfkGXyPeQK0MEd2r7ASFBNK",
+	"N8F+G1ENrYu5cumsGxn0u+fbx37r/P51Jd7jxw8fb+sQH1zdtUkfPvjhyfaO586Ojl4dLhwAaUKAfHe+",
+	"Nbq8FiyW3X9hVTCAzMP6UIfc52JS4BwIbKO1uR7Hpip1jBgupDSItID6GfgZrJ1QamtFZHJt6CePhoVC",
+	"XSgcJg+uRTdz3wF7ROt5fzl7+WtL3kZTkgdFdjXAVogXEXT0BrUr6gpvivdIiuVQnSrKVlIpBEtNQrjQ",
+	"BfyB1z8hZZFLmiWEZ0wYblYJgYrBBCGvE2xFCOgbORdx+Cr0oHU48zXlmUfJceFHEI+LKoYV0dX/0eam",
+	"2kmNW6uKVKVwJ5RJqNVoratfV9vZP0aJ651d+TfdBjQWFyPh/yyZjkN1VtV9OTVMY+blknpDnpKCKQ1J",
+	"dS4QFcnkhs8Hbkz1oxYF12OpxOUU/vqsQqIEb8KSrrwNv+aEDMQDnPvVMLCZNvAguxK7XfYEweUgkqob",
+	"Um4VBoca41fTb75IF/k++fEQEIjC+dPVFe7XFuj5Kp+2tcBlUbQhPU5LTVswOtZydR3gRJtUG9RnweGZ",
+	"r88pYSJ8Z+grM6XKtZeBXOG1lOMx+dNqGoJx3As7LBFSgdzx+HnLuQQ1em6HK/Oc0DRlWg8JWQSxkB2j",
+	"HA13tTuPgKQDWq3IqEZmx8kb9NDCKUr2XBjVoiLaW2alv0vRVoAIazf0H/aHp/ifLPF9CxJ0AMSAzg1b",
+	"FDENwxpEcmqY8LmZAAgq88zhGnIzJi9QEcTmHxSRqlxfWwriwoVytWnzjg9t1j1cHOZsatoB37ipt8iu",
+	"NaUiZR68Zk4zYMKQmSwBjaw/AwmLT5oT3weevpxLNBk/mgo6zn+eSYa4OXb2+NaFYAub3+LxD9qnOpYc",
+	"SxA3tTQayjdCcd3aNnyJfeTBRK4b7vVbuV1Zj04peG2rfXO/C/cqqa9D6518YTBOTvP89+no9K9usRBc",
+	"48/JJqSS531bcJZdjLgziS3rA5fcdxwRD/s3ibRWT5SUCyv+qVity/wvD8rQ3Lbw3w2ohp51QR/8ue/D",
+	"BVYT0OFcYBeMZly4KPrAQnKHf9hfks6NGZrI2YogupsV354msdGLQBmPMxrbt/WIQqBy2SHVLc2jyY4P",
+	"n2zLdbTrMKqG9qmBY056vJ0yVwVTXGa9Ui3j+DPp4EPa4Sxi+/1hYObo9s3s2/SzvgZ7yRG9CJLE1yq2",
+	"S54bLloqibcE9+dUX4Wer3b/4sA2ra1ZA1b9bPkyHm33tQp+urVFJ9UGxJkRbts+mGd1BIfknTjF8JKF",
+	"oQFnf6ybiHugd3rkPTCbqHA5PlDqxayKrQuG4JhNCL5cpjSHHz9+/Pjxmn+xh1c6pKnmyt7klAvy69u3",
+	"b85ILmVxTa1d7eDt4t5fT9NRHQLzSbHFk1Qs820DG908fnqy2VN7qbhhv4t8hUnxaxS9xZ8a8z120cHe",
+	"A+99a01qWu8Req8G7XqVt656agBNt+BQnZO6lXNSoUUA6QKiBJ2te7YfP46m0FX4bA4j5vFJkObxeLtw",
+	"rDBjqhGCWmDv50P0igCF4UPSmTOw9q46KNOcU3/jthYEaubbPa9dI6qqUNfmRsXG+rzlTGP0uQWq1UGy",
+	"Llmex8FYB7Hlt3QWd3eZdO7A4dYLLmfahxFMOidu84F4cN/iBi/WJ8TuVFfEP29zGLo9JBlH2Frvy4Ry",
+	"dw5cF2M5OdctnRmNlDdXi0E5kS3bwYXrT+cvVo9u85Bs75cQv/pBetIQSwBR3JrLfCoV02vIhw/i1ckb",
+	"damuNrr+5ZMffvjhwf0n3Xprf02vTgfch6bnWjl6BgIooz5CFWMeF+WesCKGu7amlOdOXHcmqbvHhjgA",
+	"OlJs+iWeglell0Hs3SN9km12a9o8LN8mnmZz+DonRC3xeTsbuxz2+mnN5anW2JXWc1HuJaHHEv7uDckv",
+	"L3/9VQ7WSeJ682u6YK4bgGK6yowPmjMMVIQ972hO8+BBLIC/q4Hcqn26nYm2NQ7yQaLaitbzoxu2mjFB",
+	"jvJpbSc0kkeiQWPXh6E2JuxQLHvw+PH9n7bWWMGvk8bqom8God/Nt5oxwVSPTDr8/S/+6c9J9csWfRvq",
+	"OwD8ZghbbTeei2wwV+8PZOMM7vqVQuiwYOr2nf0l2MfdAcQmOdyMCSr3Dgp7QvNiTq+ZmXjQZLgD5N+c",
+	"8u0eEOWCKZ5O/h27806ccjeJBJ7ceA1ZGwwxSkZz9nGUACTek0elive5z90tDtULV47v/xWNnrRp/C8B",
+	"/wT6fYvMJ9EvNMtvmSb/Nnn/fuK73dvdwh6N3GiyYFRwMSN0SVf/npDJX+dH/+fJ0U8fEPvG7SygrCRk",
+	"8un+g88Tq+0xauoeAG5cbk7J5OWLp0d2iA+fHn0++ssOBL/ZYGVPtmfbtNDKPiSAu893EAIwgG8NWvOe",
+	"8zcvrt7+/tvz16NmR0+7I25nrz58OkmePPgc7eGJ4w534+zOiKru2GEu1OPHD7cc0KZDo/3EdvFG6Irj",
+	"9jnHVmeDGyZ+hFVOfadLbB+wLV25/QeBdLl7lv8gFJj2tH+3y78ymiO3693qcF79pGv5bmCn+gxWcd9Y",
+	"fSla/gqqqh6YUmKZ/SaclchXLhnKe2QwNVUQ9rGQmmXErn17QbhL3HAb4984WGzHAeyHa7aUu+3Nj+0X",
+	"K2cvXXLF7uW0hn0029cCxgc82rGeN94ibyY44uENjGN4Db2fTuWCf36qrjUe3PVf8b1A1Z7L4pgWPOI3",
+	"3QpT3qLHFNTMx6/AwaZXwtCPZ/be5FTP0e3GNETrnWJyTI7IFWkGE6aMmuP/6OPt3BFBadMpV3AhGLiQ",
+	"If0maMCBuU6ISAjIA5vxgvja7sq/41BNWxn13iMHwwBke8UN/JBdr7ETUNPwPAImbu8GRzTl+RorHrRk",
+	"YTbbBDx48uD+o0f9e6Cux7+xoakfOxoJ34ST1Hcz3a4lotOsv18p1sL5j7YFVzJmz/+KZ1sSJRdcOOjD",
+	"+32QDw8KyLWpugwgApQN3VKo7yLumDoRCq0+dIM1BltDij4hYuf6fqcgtaQIzmlRMKHrJvuFkinTmjCR",
+	"6TNC8yVdaXK98iy9yvfFMnTvVqDk7/I6cV4HX3sF6ZdLl69px0PVD8CaTkIEIpxlZDWp2xZ//a3My8Xu",
+	"zGIQLfTiFP642zKTtmMi9IYFD7j6XoIlax7uSH+KHVA7v7Mq7TX8zrg01XuEFK+b2rRVEcC1AagdktKF",
+	"s5N4SxQTOX1HRcq1kksozXcNWTXLp1EfMvtYcMWGtfbyXUkixSXOmc8NuWYzKght6R3aM6S1iy84FqFp",
+	"xFsagzZ2IPEdU9z+1gfXQSE7teS/S+mkL/pbT5wZUsLnavc6uxu599uP+az7hdPazeNooV3aBjcwPC7L",
+	"PnJztTZeoFtxUZRmK9rnRuaIQwklVBPX2SypU8I0KYWV6vlto56ufmlXFdge+HEStOZ0DsY1qXuEfLgj",
+	"FFYX2sOCGRqvgq8YkWtosqTCaCykTwjHojPIBRqTy6C28C90Wn7ojZD5CldQtmRns0wPM2qwKHDgOeMb",
+	"1E0xw7fYbLjZWmICODU+rQQ2J0HYxvuDQcHuUm25Lcxeh+grSLtNQeC9fVI5Cki8QNORXlAhbyubOdtD",
+	"W9ZhwQiWelZbnfhgpwe5Q8oIovN4I9oYz3lVAzikR3NQhrkpwetSxf509gfNS6Z9naSAAPrUeVzSnCrA",
+	"HmDR3q8PTjZebd0b6JfbtgmDYFn/nEO5IuTCghsIS3VJawf+XLb4l5iADhfLdYaipGHDSgi7OFlbotoQ",
+	"SmzVdOPqKeSC+fHbNn2zNWxQtV51Gq8Lo+ue480S6WRUikziN/Yv+E7f8KLYCvv6lka6xV4rKtJ4TUgq",
+	"Fwsetx92UZ07zBHN/6svGmsv9H/7UOwg3tJZXAmqklg/fTcZmd3Rim3hOjpYqBwylxOGv2rF093BkNx/",
+	"xieevh83ONGGNep31m9ZCxW+cu9S8QLwvQMb8U72livMB/cY+g2y/cPuUhRQAqqeK8Y3DmLOTF3zzU2n",
+	"rnKwSuuWV3bDszLHBsxWDb4KP/ywGWn/eGR/fXRLoVwA8LRfy8t6lDcwSvDRh1ptXuvIvsWqiiYDPNya",
+	"RAWKhnvX6KkxuhgeZ58pOqT7+C/28bjIs6JpoA48qNTIz1CtuW0T9mFGwmYeLgRrhz98LPGQZzu8SePn",
+	"ln3YezDMuIuw/Xx7hMFgsOgRyhu2r9TuHTxjh/RrdfbOZ1P+Ma4jpbLYLv/srl3Ck90982EaP2hDn2s9",
+	"jJ3cY37vubjK6CoKp62NJqUwPK9a5d5C8wFX3NRI9H345PHWyiS/uRv+2Qo7rQ2sbV9dyZM9nN5hvINJ",
+	"S8iiecYRdtG7dKGNso2/z2sel7lcInJJz14SjoJxuNb32IuMgil2d3QGp7nx2hOrJ05ch4WqK3wCxjHz",
+	"yNAA+eagiCrkLEYh17vM4w5B1zLkWQPcYljb2KksRXYQZtnO9ubRztvVnYV8YJ14vR1gOO9paIChB8Nd",
+	"FKWaRS2xc0Gg3ohkLOXQENOBr8wki7aP6uSwcagLfNNgk+v1xGho4zj3QdibNLI7kcc7EyNqXaduMdB1",
+	"oIucrq5aCQjEsOYzYQXNXiSxcpVonfF5+0wIwrUjpJWjmcZbuhUkfi9rDKststqeyF6opKU38J5UdDv8",
+	"cBW9JqzKY9PoztboI9+kma1on+1l8xfujVwCrGBL4M0VcBTW029WJ28oBg/6lNT3p7x1j7lscTjYvd67",
+	"GeDVk+001MMMWKvvrJfemtxwXfI8206A+NiHmM8c0Ba4WV3axTqc0jpVgCNup7zhzHP105FLw7jyz9W3",
+	"o+C/sVVDz4E9gD1jVIEW5p4F2J7PnyEUOZWRdnS3TK1AHwBh9+4FVvZjN8OF/TvngpFMglwK4Oe4Judv",
+	"XoyJtQ8xfvXs9SXJoc9vQniGn7179+LZ7Q/Je2FZIn508fNT8vDhw5+sfH339umYPFdKqvq7nx49/oH4",
+	"7kwu79s3oZqkMmMTLDiCQIZdKAQvghZS78V7AV327Alig2pNV+CHm3w8QhTBCcBaLegKUh0IN2dVo2RZ",
+	"Gqe5Z0xw7FQNDa2vZbYavxeTorzOeTo59T3SICpkn7IigXAxJhPN8unktIIw5Bq+A1T+hNBr6IFR1xpJ",
+	"RfScKpYl0JA4Z1qTKU2NtrOBkjA5RWVBj8nECfsxKHWn5ILRzI7wc5nnviOQeyQJP6ei0WeDTAI4Rhzq",
+	"vYiNVT92T/uB7TOtgwGPmZxWg9QFUQv7PsGT6LvFfVp4REMATYXDtWQ0bYOQPMPx+dSeFTztjmP8Xrgm",
+	"Ew5H1Xc6sWPgjJo8Onk0JucErg+SGOCTWPWZOG25og1fs0XJL8/fIlSgtoRkH9MTbFme85QJVCoRW3fK",
+	"Lb8anRc0nbOjB+OT+loHnwHq82JB1Wp0OvrP83BPNcZwfQqWdm0cmCxy5uDog44OGFEdvS7z/PcCLmZQ",
+	"UXg6Ohm72WTBBC346HT0cHwfFlVQMwdudEwLfnx7/5iWGYZhojjqwC7cRUtcn3eHRQqrcp3f+YI5vMol",
+	"1a58ENvPQNB+TM6BmvFM8vyMAMI5/tuH7MDH/14E98ROsPQ4wxkU5cmQ3nXS3EH7fOiJhkHtuWrG8Nwq",
+	"DvEig3Y62pzD6zdbtf61iYtiRcg9DYSHne/1Shu2OJ3ApJQYqgE/GRj7P0oGWeWOAGhqJLRrALnVC8sm",
+	"BtgJtkkKt+WazSxvaJ/PFZXvPqFHM1lWCJHVCbRNW+UnDpo2NpJi2ipf4Uid+Lz2CC/wN61jai4g86Ue",
+	"sl+SWHw08CjtNFrsRWraO34hnqLy2+tZ6Ac1+vwB8ncLKTQqGg9OTtZy32lR5DwFyj/+uwuDDdhc0PhB",
+	"qVir2/oNswyr8GZspGppx1UzxQYf/HMuIbpnSS0hCOpDplxBBZ2hM4jmIJf6kIy8QLfbyvIpjNVgZcfs",
+	"o894jXK0p5d/wA22xPy/X/7+2nVGRFBb1lxAQrRRjC5YNiZPodwee/ERXYA0mDNmXA9ZQ2+Y0+AtKZQ5",
+	"JTNmrBSmhdRGyWIOSTtTJbHrVZMVPYdFtzCjGAU6egtJsMZKSvVt4NXBf9ljz6MY6P/idv/idofgdsPY",
+	"0scjkW2ypkjNO/toji1Jdz63wareguEAPo85o5mLiD3FtRw947o94e4cTQ/fdc+OMm7sxsbkd2eKkBxn",
+	"Z6VWEXUL34EZ3jLFpwg2EoVX+ZPmNzpoJpjOqTVonspFYe2zid2rq5yLmwmqzfZSrGRJbliBbf0E3FVq",
+	"vJcZ7o7CJoEZrh5G3mR5f8DSPMs7rACDudzvY9RRdbMAz+kehNobJW+Z3xjChFErxCBH90RCFvKWge2V",
+	"sZy5aGXH8XqoKmeG1IAC/rjXmpFGRd/vgpGCWkV+ynPDFMvOiGJuJcIapiJ3zegB8d4jgm9qzc8avTl7",
+	"iKs1SOb2+x3/ee3w7vxppIAO7m4bE3e+0AFjhih/KB6tNJz5klbwOeGmRdkyYge2CI04RmALg6/woqqR",
+	"evldYxBa697jzaZRaV5mrEEqbW/ononrJc7puhno+P7U4rWYyaF042dNazbs8qEZa9WWQ2YQExNJizSA",
+	"9LVrlsoFI5hQqRNEgOeWdbH0xjW8U0wzdWv5mPceKrkk7CPXpgK7MVUXmTG5wB5mgTxAD8CS64hkwDjx",
+	"swa4e5d5XgnLG7YC54ODn7Uf1VsBAvzBIwKNbSv6RWWgJuAXGVsU0jCRro5+w05ArQped6z8Q9UU/W8S",
+	"azj3THkuZeJz0yvt/fxNyr9/gPljVP+0croHWtZL6SRvNMUzcBAeWqvC1RFKGo0Dtt+adW/nqEXyHheK",
+	"TXM+m5t2jasiVrhPUPLje+FCb5BT1/cmQa0TDC7fBy4h2MKSzu5pd0G9b9D+RKrEJ8xy+7DLgYeyRp28",
+	"F84blxB3lmGNEd7zpCrNU5g7AC41rm/G5KlfpPepVm5U4D6o62AaeczX9sbvTONafzsXZH+ioXrTL6Jo",
+	"QrkFGq4VGYX07dwTC8YMMmsMi3l1fYDQaCH5Tzz7jFRu9dhIy0nPUM2Y/DnnuU+TumZ2qS5Ih/ElbNCD",
+	"RFcKexnOsOPQkqoMqkVRvdDodoYX2JQez2AhXdJjqwLxIotpDw++EA99JzKmyBID4nclD9hSq57i1u2D",
+	"9yVx6+KFAWg9wxJfuqWTkHVVreg94+CKIFATEmbYx615or8wc4DjPPlCx7kXRdCabrsfHOR1dV3g47Sq",
+	"2ooKracUnZ9OannPnJy6AJCTNJj1j0VmCE0qhW8aBtWKVufD066kiIeUyKk2EGrDbmbktfMn8MpoHhPA",
+	"CaMONyLgcSkV5Jp5DTWiUNovvhIJVahLn6B6zNlADrb4L18Y5ypyr6o6rKoKbRRUsylWSGXZpUOHPiVC",
+	"kowaek01I3oui6tHD7BmrJrIV6adjH/0lWej7Bq7Hw0WqKCyHIzIf6W3LCjecyWBwTlrCu4JgEKow4YL",
+	"iq2coQkp0Ybn+X61Orgh7LbTt3Jp7SF1BBk7+GgjSj4hKVVWKyOU1PuZkIk9kQmh5NKwgvwbsMaJKsXk",
+	"3xMyyblg9jsH9pZALsBMQToDJW/c38l7MUE+OoEghgYHRQNVcEys1smhQjJcVD2/yPx0XJPJ+/Lk5GEK",
+	"rwF/siP8xD6BH0zOXJQXuoVw8V5MXlJtjp7b3xy9eDZxDUAUowvMJAFH/pwDo6/yLiiZ0QJbEGO5JCLH",
+	"uJSMYAiMAdQ6Z2EtUGFQ4MT0zUv43Z3vfC93A9UG3rsfkwAHNuztEb7cDp5s98O7X7mX/JZVicJyCvz6",
+	"kHKm7tfebh0puXROCF35nCwVQyKS1xJ8Q0HKM6Jl7YcA56lLEIF2iy7blkeCbtgk/p9dtfjFkkBZQM4Q",
+	"0aZMbxppN1UCRs6mroIilSpreKzbiQP91p0kkcvZELZ66hmVyxQLPHEVmzQKmEn1zEs5e4sfOe82Qegr",
+	"qzgIaazuYEk3gQ7DZMJENhm/F+deZb2nSS5nBCkS0nQqKlx6i2YOri175pQLpty+eUEGZeg1kYKuA2k+",
+	"9s5VijEGlxV7L2bSvgdVDAMtvuWxFEbJnBQ5FazB03FHGhyZrDPkNS4MkwF0VCv3fGlP5lB886WcXcIh",
+	"9HwYWxKs08cv0r4SHDPup29CbA+rzUk9lXkul4N91JtB6gUVKzcv7LqRKKgweQt8NUhobSsBaN/oOrBJ",
+	"UqOj4Nb2eb32HCLD/Z59B3HfnuNiaOO/v8CUM3dpb5mieX15oaLeavXrWmtCFkzNWAa32EXK9ytULQc9",
+	"zuRS5JJmndE/yO21dGmZJF8wzwf/b2I3eTIm5/4TYA9N9ohJkTAEfBvqZJP/MYl4YtySvgM+Apallnij",
+	"XXyv5tK73+fv8wZHX40vmDZ0Ueg4w4pXSvS93kVOudjhXiMgzx7zLSopAuk/7KOB5Iu6GV4qc1lCIfue",
+	"L/GCGcXTdk3oaaluUV94+uad5SkLaNInmFlKdVM56tHlUpMrsqctPrVXbu5D3VE3/s9KLgY8/lYOePhP",
+	"npn5YXVxv0uHS4R02EWVTFn3f0AMVVq75zCCRDHfBzdqnL2ClihYoqRKUfnjHGjTpkMOmyNnZ4hHDm4b",
+	"MNhRkqRSTHOeRgyzC7uOf3nwgSouShHdYjqjPKhlyKlh2lT1A6RuL7RvR5gqRTuXgjqcCsJtfTUJfIoJ",
+	"j5XPHwRLPM3oohT6GzTKfZO1QzECLLpQpdghwWPYfS+FPv6kSvF5SwGIVWzrY3VRnurw6iQQwFhyRTou",
+	"FhyTPBeAvncofxxoeAc+/4MGeqCOpt5sVuhDHv0xzHD8yf7n8zGtMAzjMuB3kbJTJ6VSWQVy0DHkknws",
+	"Ncg8I8u51CxIEVhSbS0Mxf7OMH5kSQTDSkDsFTA4Qs9tkg4CLDqM64OST58HsZnkgdJ8AjzJL5y/0C3a",
+	"cE1sH6kLOBSWSCAKrS+vwEIyS/1TqCUYRPvU79oO1O/gJTuzZ61WtsD8WDAWztA3B/mJlZNtCbEoiFTY",
+	"n2BMMyrj7EG/lLNvh6A3bOOXVoIjeiVUvRqqjPMithZlTA1TcTvxJNkEYuzuFRy3R7HJeHSK+ycna/3G",
+	"txneh5QWzi19UI3hpZzV/mQKMiMBXMTD6Q7eSAmuzhA3/poXv9nWquGIb3FO17/QB7w71ZXYox/5SziC",
+	"91gU9P05aBtXAckk8RUNYfTmzpcirD7eLjeuV65kgDWMpEwurCUHuXmWSMqCqDJWMGM5yPNwxuFk/41l",
+	"0Qdvc1D2eJ7nzUrxzVz6gBZSaqhVBLYkQYYDHn+yJ9uZB+lT4OHcH538VAcDXcaGB+XSLqio5YJhClSp",
+	"mY4GsDHV8XkTA2ogSSDe4+YpP9p8hWdSsL0UNdhVBzgRjbPZehAupNyRhYg3Cg3U8Eo5QAHMH/JwgJYt",
+	"pabFUD3M1h7kAh3UIt3lnKpSk7IrCx4QVcySp2wdrw4janSliZYQz3ZpgBGN4E25v5PavykXLO1Nab60",
+	"ORfMjihNh6ITV1wBqcZQ/nnXGx7y2qHJd2tpbrXEDRNG0HLjWdKdOZGAx3LB9JhMFNPQJ51RoWvuvSh1",
+	"HSWlgi3H5BzwlNyC1Ircf+wcJtjexCV7BBluOb+NuUFR2X1+Gxf4kSAmbDjXDbyeFiutrSgzqHN61Kd8",
+	"vjGvhytqmTNWybl9vn+qHDwkmMDV36mtDCjbwKtxbFXfYXdJIApXeItey4zBht/9EkGNdMZ05Bq1XIfX",
+	"8AbD2fz3TCWNRoxG4pYlwDYCasCz3cZOp1LNpDFMHHXTQl0wHoSYwJ8Qt05+9uPuekDfmH3SeJ+DWiiw",
+	"YXgXlkzVtdbX0Bc9dQkIa8mYiNi2GHz8N2zVfuavg4jTmPzuk32As0POdQLoaoXidumY0zinVmsjt9h4",
+	"yHX7NPSGCSLLql5eM2OiFVt2Z39jK31IGIjf2OqgB/iKasMUsVub1MBlXBPNaM6gng2LYBY7qD921GMl",
+	"jUNIj0dmzsm1tLNk3lfrQPhOEdYO48UIhT6x5AOp/idj8gqPSxtZFCwj1EC03vAFO3OiCM6VSOA8WNyd",
+	"kKxUXkcHZ28kiA/r/QLnChO1AHv4Iok9nPAlo7kncQoorf5IXXgLm3wMPVvEj41eRSs/Ss1U4qrllMxZ",
+	"QFwOv9NeNzmdOuqKmrGv2OigeTEHxQZbA9MM3h7B/TLZwE7BTrtdatCCHYdovFH79LlV1JH6Xd4KgrJ6",
+	"XmaPJVZnZpW4NzUe/iHMST88TtbPnDycMwdXgdV9S0GCXgBDjqSfGtLmQcWcoprpumx8J5gKJRdct4Xf",
+	"/ptoKgdXUM7zHFXOftpGG8LI+Tp4AECyJtCjIaiP4Ij1qUrhYWkXNJ1z0QoW8to3yNr/fbNDfx2oDbCx",
+	"hJJ5m3/vFc32cYfPs4zQ9YhIP1USntrF+40+7kbfMMXsYbf7ud0Zf/sO7gtfat9/S7fX1CPOsFklhAtr",
+	"kkq1aqoCkK6eSiFcco2mPO7U3vM+7peJHdSNPeQ8ut3WUY/1mJxjVRhUJIM3bElX3jpC8OkVM6cEVHko",
+	"bjcBXhFqkVKwMblEU0m/F74mzFl8pSEzWRUboVroNsYlogROPYyABtWSbr1RfJZyD3RxGOb7FZzmdtpW",
+	"b7n7Yg8m441nEoCjKABrFc/IoWcjFdyJKx+7jr1dKX2QxZ0yZRAk0Zn82Oi3ltI+q9u3AI7k5+E33yoh",
+	"ueV9DWI6GFt7q0qN/N8e+j0NyfnBUd6NdjKuoVtoK+08/8g1QlcFkvyGsYK4ZsMRYY5j/nNKoUsjC1Lk",
+	"NLV7BhXXcP1d9Y6T3oSbOx6bctVUbeoYmLfQYEEB3msTZ9BJHJoj0MpMCma1EPxr80DfCRjln/NAXzJD",
+	"KG6jw3O1f9rThYMFWPCGljujXNxJJ2xi5gXnZTWEwEESxArMnC2IUxMzRrM8akk51fCZwhV+mweJqzto",
+	"CRY2XHI3ExLGEKuMLQrjHN7oRl3OmbibORyAHHn/q1SIDTwm5/oGXKzguPWqZniEDh3NQ6XAermGArGs",
+	"9J5CSKOWIsKH93NpDyOqYXGXhqqvovodlsh+s+LRiumNrtn+wBx9GV8/oRiZ01uXRn430cBEt0B/u44z",
+	"4U1Kx7oqH03F3prdv+G+QPZujOaei39e0Y+S4s5SofVgu1Nk7Lm6YrIHJycVtEi7U7Qt5aTnMSXfpw8V",
+	"3vrA7U4q2Yy9xpAmWkv9diCFbSBLkCO55nnD5I2y8LEmUbV5myrGkECTZkemUN9giiUhOBCi0zinrf1C",
+	"SEOMLNN5zG5EIKZvli000gAORhgNr6FLBeDgdTeAZgNeH5cHUOOfosv0bvSyDXrgFaO6VA7BpLY03RmK",
+	"GcH2MEnV/w5cvTFHrlMxd8cb6Mtc/oU40JsXOYJrxRbYgaAKJW85IMBujemNybkg1BirXFetTl3Va81u",
+	"IN7n8hlaHNuWab+p5/0nklvVWx82AIhnBPbkAj2Xnr07CgLiubz8dRdR1mYg/Q0xhmhFI75KuEIzW1l6",
+	"Yfm0Ro6caD2fJGHUECUTtcLHAYRhtMRSOkoqeIEZMx7eAhyekURzv9Xfot1ULW6A3fRg/7PHKPBvbFaK",
+	"/bnMWwhvX0zr+BNmUH3uhrnoBEVoxuaqBbvq6ahkrHfwkMzrNbzaF+JIB43meanRCpWwHyIYXnxw6mB1",
+	"mxnTwfVkhWVDWIEk5BKV6Ek196ROjwjfEVFx3WuOyYsmAhvN86qmQFmO15Y8/a2R2TeVZR3Q1Y651Q1y",
+	"subQbRecxgsw/iFWe81WECduel9kjkmGNEBJlwIgRxfMOAgmjzbAtTe1KEllscIAcHNALqyqF8NcgqUe",
+	"PskCPREfG7kKiN7t9IbxPtLSXDNzH19B11UFRF9hpmO3Om2kuqtjDVFNuh1rRpXaYActCKjoEAsfmufh",
+	"vecIP+dWrW98r2v8BNIMvI6CX8eLJS5gSf+Kxn7BaGypBMnkUhwsIqv1vCuwB8wQM85TxSBliObox3GN",
+	"Bs+gjkN5LqehnT2s0fd1a/PNoIZ1QM5Q+Vn2cBK4bIfAgjmpvklfofgtNdgtrMqQuae9kna384FLue2E",
+	"gCcBAyBc1GWE4FoHj3pBlbFf+VJYjAdw08NEuWC38gZc7G9hKf90fnbcgCBtpRlcv5s9+rYalWMhp4DU",
+	"1Srzy9fKyOkUkljXaj0Vu3W90KCghoksmiKBpROHOMPvLznVZ0l5iscsN5mjFA1hxwwcxd2ubykgE6sr",
+	"jKIYsFMtFwwbpm5RKzAkRsF9WxbgbljVGX00t6+B95sKAssjNJOWM0tFilK5qO8i7vJ6hwvubMj6Ddz4",
+	"jWV+wbaZtY9TlaIGK6wOK5OYwglJeHshH0RIglPsVv1dNXRV+Qq225iAXxYW691cLpsqCYqOIA/13cXL",
+	"iMw+tzPfCT+1v6H336ADxlvLYsCJRJtl1z5l5tCUAre823RAI3Gz/x0ixziSSaHXXwXZjiWkXIN2AfVT",
+	"oVrquhRFMoHVjH1V4nkUuyx1z0D3YuN9dZzyzGGzQd6BSaCYKSsjW8/9Z6nw3B0XU6WwZxi0GRmT19JD",
+	"XHk4G6oMQi47msGmbH7ZEEksC7C4oUDXiqVITh+ubc/egAd71T7cGtt8Qvj2AdVgT/rxXlRMBDgJbhPO",
+	"dr0KQU8ajpd79nRyRvVwDcV1kdm5Pg4awFZyr3pPcEAuipwt4owAImpu6u++QA5f5OAlcr7hzz4AxtxY",
+	"XxVbDLftO4UVKyrivSuiGNwgDO4EbZcbt+keWO1uAxC7Ctstx2M9+97Xfd+ULwEn1vd8viyS2D6O5gDB",
+	"XVjVVyiFwom/InTYwFscMlC0rvoLTmuce8jygHtbvQkxiYI6vNYMFJzy+xeY+CaHl5hux3YRmR5rbAOY",
+	"1Q/6dWVnBXX2XQrPmpLvKj19HSNsLeB267rWvwarAbjOUimrmq53DmlLmNjzBu/9+nwRMdr3pJrX5YvJ",
+	"032c0kGypeyyvoZExZm/pkgdeLfbOetxpujUdPHXPy1ffTE9ekVNOkeHOTozGGahWJkbZK0QIX3COGFK",
+	"SdXGXZ/BxAd1Tk1hzV+YEXOdUpUF0vCeBmQd2OjqAB177K06R3kzbCEGhylEHCFSUZTXOddzlnne65g1",
+	"HN1UKmirbCW0e7BOvKS4yIRM/OEixhimN7m7Ax/Ra+1wSTe70t3pXA/qiYaVxS9sMpozmsFiP42ev6Wz",
+	"yEWwZF5dhCV1PpeOTKf9tDXcIxVFBQbwMaQOPvWJKho+5IZA0wEf+wSasBIj2AbIzM3OEGZryTVDeBif",
+	"AJfKjOGqr5yUqemtyVWoA9DAV+Qa14DpvSDQHBE4meYfwPhtTHB9aQ4zRMaxj3RRYB3fNdXsyrd7O32Y",
+	"hD/FjEi76htm6WHJri3JocPYPuBQefFzxbC7qSXiz58/fwBa6n81voIo3ceVND4f7QvfTXtv9svmO8R0",
+	"NVJXfaArunAdtAGHFK9ITrVxlUeO0IClC2niZeRv6nV/g5q5W9wf7socLKqIXaGi5sx+VPU/aM4zarCo",
+	"gVq5nLNTh1pY4JqC6J/Lj4CCm1I4ZlqvbAGJR0K2W1xWl9/LwR5AmXfr+hravJv6sOp8xSyq86I+D6wv",
+	"SW3X5f3Yx7eOsDpCk7wCyESTEHR6TW8hixXC0JiXk2CZxLXrIWnZxpSzHJGN7R+bdObJ+l/E1j41Esnh",
+	"KgP9GRBaU5yvQXCn3Kg67SI5+5HlY9rtTy8KdKZHn/rBSiY1QM7OXANsutJgsXiNNAHYDvv/K1+8LDHX",
+	"hrf5dJsC45+rtrD57gf3BtcmZ0sN4d0cwZsEdvzJ/fW5h2pUWSUQDwz9mXWmiCfGlCrFme7Uj/6oWPfO",
+	"BAU9Ngpq5nWLjVogNBlTo+XG1+qG+KW0r9/DrtNYbGVtTeACX4ScjjM+nbYXjaGqnWUsS6pMLWgBh3pZ",
+	"siYlkwpYpeZ2dIEl+VAUog0CPWHpSAx1bTr9xskuiV08rH9y9pBZyjP7xo42MBNYMAdK39qMFPdn9E3R",
+	"vz2Pw9b1W/pjSpNrZpaMCbt5FXv9MjfAZUB3oQfS1OSr+n4mXSyWm4qpkhcuZ1YbDr0NFGP1T90a72n/",
+	"y85sjAtc5b948pcwYaiA1P3Ki+CNGNnDybHdgHFn3NHbBJN8oYtDSztmN8S36LnAtR22Dw3A/jTDRPe0",
+	"vzz7O6LjT/hHv9A8xN1NzJ+iGPA4Izvi8LhtB9XacYqvFran7oD6x+rjTS84tLpw9wPQiCk2zjSSzJiw",
+	"W4sCt2AqSJMGdpxSUSWe06wlrfhNab7GaRygPT9M8RU8ADjxgTk1INUNI6ngyv+jZGW7o/n3qcOwrEt0",
+	"VrL0KT8Y3CGTObdCeTVJalwDNO4hvTm0DU/Bng9c1jB9lhCXCW+F/3sByImuWZVcEjk1rALftXaBsVLJ",
+	"SJIhWGoMId3y3f+EV9ug3f02V4yN5pDr7zqM29ZYaKPRovx7c1PAuRwYtk8ilmriy2ik8pZJqRoa9YCO",
+	"jIrNuD0zNiRH0TcAwsg9Or0gfC+nUPUBaAJx7eainu+7T1B077I6uE+qPqS9pPXXw33V7ES/fd9peqIK",
+	"KfkuCYp/1v3AoWtUDRfAUSwkTRABuG9Rr94BdnT/t+VLJCQOOJsvm9q/nxPavzbp1/UV9Ek/9VfMRhx+",
+	"lbu46bFhuqPq+umcpTfOXc+NE5Y6gN7AltxQuB8gqDi9lApXTMcNcGBfmMkKqbnVrO5pYt/AR5Z4On8v",
+	"PG6lZS3GMCVcgDRnhhRMFrmlaim1L/wO9mSFtM0rnBB7E84q4kfYeMWymL76lumvQPBBYhLslL3jc1nY",
+	"44JFwAaMTkdTRs3xf4x6Zxj5N7Fvtb87Eq7WsAVujaEzt8CjlCpz9Ph+dsJ+uIbNWFCT2q0fnT68/yAZ",
+	"yRvvxjNS3lzZAX58ZP9haD46vf/g5NFOLxi/iX82aHYvLYjO9Y018T2xLWtZ6C7G3UO8LtlsH9Wr9l/g",
+	"jphKBdeszYXnZvzuVVz3JgfXcP0Z7UW/9YN9Ve3W7dx3qtzqmoL3WLnqr3kgnOAW+Ybd6VxqFq+02f92",
+	"7v2SfAnFtve5fFm1di+ncwgfKSzrqzhJYeavqNMOvcHt/PMYf98iPH/muWEBNL/7MRSjg6o1Juek4EKw",
+	"rMIJsWZuNEcgEJ5v6exOeU5rXdiddwpi+HTWFqjXjKp03ubmvP/gx6ifcz3EV7uG7dlcr8KE1tis4Mdr",
+	"TFoRxggdzaNkxES5AMAO/4EP6H6Irul7UzTe0tlBlQxLToSCKAdpg/ZOkNSiakNlsLqhuzMFnze0yYxZ",
+	"8k4IzTLFtMsvoNrYtZ1VCSUIGqZvwPRaUHXT1j780s9+UG6mD55799b1b8dO+0dckGsll1bzSmrcYdDV",
+	"1hPyWtu7t0EoXjJX7O1b6qdS3nBr/CopZmACoIIC/6z8bjPuMqA1PmDNE28VY0tevmhtD+62cHQoQQej",
+	"f50m4a+ims8lnCMB0ywog7lk5ugpbHcbdKzGjLlfjSl+F/nqUFUwLC0VN6vR6V8fGpFHPoP6MLiuwC0q",
+	"cvCE0E16UJOYRhnEsUse6NUX09NmheRk9wwT9HJGlQ4+bTNBnuJ0IeltMyjcqcnS9D+25x8Lrlhj1Ycv",
+	"XbLHhKvcygZiJ/GJZ5124QuwVuCiYpDLY3yG3eUqlwCCv2vCBFqSXBDNUikybZWf4CSt9Qg6N8s1q1x/",
+	"j04etVuResdcsN7AdnuyIZ8DjDiy8GrRg85Gz4/mUpsjKBRs857ag6/AyLnA4sopFzOmCsWFQbxKLowM",
+	"2hm8lhmbQO0RoaRgSgPPF1OuFi1toi4YzS4vf/1VavMbWx2Ka+MEX9w2qd/rYC4d8Or5niNTqeCaXF7+",
+	"SuwJkxu2SoiRAF1lL9cO7cOMvXA7efQWbHHtHe4zBYWW5M+5dBX/CH+rGfIzroCgYbK4+vUW1vHd+/ns",
+	"axzcyQfb2O3ho2kqyx5pCzDUV/Xv2R37Tp17xtHslk3f7toLr5LdSLxOVjJWmEr2qyARKV6Nsue93O+1",
+	"+BJuvZ4n8mWdenc/lf2LTLumr+DOs9N+RV/esAsbskl5wzocE5BrnRCdysL+t1Bsyj/av5hV6Vdrrgnh",
+	"ctdd9wHseRcXijjtIQ/EzvBF/BHnb14Q499nZ5fDW4jsx+3Js6BTRLOnQ4svwbdkOMgFs2N/HT9CMHW2",
+	"/3YOLfY+NncIjhlDu4irusDan0ZlSD+THylmq5l54U1M5x1sNTWtHYnL28WK3LWHx5e2IV3jFGdGVkcy",
+	"0JAEde7LZLO+05ih8J1r//Y1Dq79o5a9i/a/KddgrK+q/tst+07V/1I302p2Uv+teFQyZ0mtoPhG7JDA",
+	"4ycCrLXU8Ns4Ts+et3G/V+JLaP5DD+PLqP53P5b9ayZ2TV9B9bfTfkXVfxh9BCyywmPrwJRw7SAw2Nhs",
+	"0gldIbHzB5Y5z6mKX+E/gsLiA53BFwHKWmuVcV3yPOuleTS1y08j7/4+/euDFfCuH99fH+zF0NCqF69T",
+	"qfLR6egYLoybJebthoYrwsdkPKKAXc1m7gG207e0oEnGpqi5up/4aPbmr0CLQdHoDE0/iye2zd+8Qt9u",
+	"0BcmazQAC6rGdHShkmQc+1N7PBxAZrI6LzSTDd81swrQxhgX2JGKpLLgWDIcoMq634aL+vzh8/8fAAD/",
+	"/w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -55,6 +55,42 @@ func (images) Resolve(_ context.Context, _ registry.Source, tag string) (string,
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
+// misfortune is what happens to images with telling names.
+func misfortune(repository, reference string) error {
+	refused := func(kind controlplane.Kind, code, message string) error {
+		return &controlplane.Error{Kind: kind, Code: code, Message: message, Remedy: "Mend it."}
+	}
+	byDigest := strings.HasPrefix(reference, "sha256:")
+	switch {
+	case strings.HasPrefix(repository, "denied/"):
+		return refused(controlplane.Unavailable, "registry_denied", "it does not let us read")
+	case strings.HasPrefix(repository, "down/"):
+		return refused(controlplane.Unavailable, "registry_down", "it cannot be reached")
+	case strings.HasPrefix(repository, "lost/") && byDigest:
+		return refused(controlplane.Invalid, "image_gone", "it no longer has the image")
+	case reference == "gone":
+		return refused(controlplane.Invalid, "tag_unknown", "it has no tag gone")
+	}
+	return nil
+}
+
+func (i images) Inspect(
+	ctx context.Context, s registry.Source, reference string,
+) (facts controlplane.ImageFacts, err error) {
+	if err := misfortune(s.Repository, reference); err != nil {
+		return facts, err
+	}
+	if facts.Digest = reference; !strings.HasPrefix(reference, "sha256:") {
+		facts.Digest, err = i.Resolve(ctx, s, reference)
+	}
+	if reference == "for-arm" {
+		facts.Arches = []string{"arm64"}
+	}
+	return facts, err
+}
+
+func (images) Ping(context.Context, registry.Source) error { return nil }
+
 func (images) Describe(
 	context.Context, registry.Source, []string, time.Duration,
 ) map[string]registry.Image {

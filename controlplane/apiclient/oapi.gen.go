@@ -634,6 +634,13 @@ type Deployment struct {
 	Versions     []ServiceVersion `json:"versions"`
 }
 
+// DeploymentChecks defines model for DeploymentChecks.
+type DeploymentChecks struct {
+	// Ok Every step that was checked is as it was made.
+	Ok    bool        `json:"ok"`
+	Steps []StepCheck `json:"steps"`
+}
+
 // DeploymentCreate defines model for DeploymentCreate.
 type DeploymentCreate struct {
 	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
@@ -1956,6 +1963,19 @@ type StepAnswer struct {
 	Fields *map[string]interface{} `json:"fields,omitempty"`
 }
 
+// StepCheck defines model for StepCheck.
+type StepCheck struct {
+	// Code Why not, as of a failed step.
+	Code *string `json:"code,omitempty"`
+
+	// Log The end of what the plugin wrote.
+	Log     *[]string `json:"log,omitempty"`
+	Message *string   `json:"message,omitempty"`
+	Ok      bool      `json:"ok"`
+	Seconds float64   `json:"seconds"`
+	Step    string    `json:"step"`
+}
+
 // StepStatus defines model for StepStatus.
 type StepStatus string
 
@@ -2715,6 +2735,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
 	GetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckDeployment Have the plugins of a deployment say whether what they made is there still
+	//
+	// Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/check (the `CheckDeployment` operationId).
+	CheckDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StreamDeployment Live changes of one deployment
 	//
@@ -3836,6 +3863,23 @@ func (c *Client) DeleteDeployment(ctx context.Context, id InId, reqEditors ...Re
 // Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
 func (c *Client) GetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetDeploymentRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckDeployment Have the plugins of a deployment say whether what they made is there still
+//
+// Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
+//
+// Corresponds with POST /api/v1/deployments/{id}/check (the `CheckDeployment` operationId).
+func (c *Client) CheckDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckDeploymentRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6589,6 +6633,40 @@ func NewGetDeploymentRequest(server string, id InId) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCheckDeploymentRequest constructs an http.Request for the CheckDeployment method
+func NewCheckDeploymentRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/check", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -11453,6 +11531,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
 	GetDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetDeploymentResponse, error)
 
+	// CheckDeploymentWithResponse Have the plugins of a deployment say whether what they made is there still
+	//
+	// Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/check (the `CheckDeployment` operationId).
+	CheckDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*CheckDeploymentResponse, error)
+
 	// StreamDeploymentWithResponse Live changes of one deployment
 	//
 	// Server-sent events. `deployment` carries a Deployment, `step` a Step (with `run`), `line` a LogLine, `progress` a Progress,
@@ -13001,6 +13088,62 @@ func (r GetDeploymentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CheckDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for CheckDeployment
+type CheckDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CheckDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeploymentChecks
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CheckDeploymentResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckDeploymentResponse) GetJSON200() *DeploymentChecks {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CheckDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckDeploymentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18508,6 +18651,21 @@ func (c *ClientWithResponses) GetDeploymentWithResponse(ctx context.Context, id 
 	return ParseGetDeploymentResponse(rsp)
 }
 
+// CheckDeploymentWithResponse Have the plugins of a deployment say whether what they made is there still
+//
+// Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/check (the `CheckDeployment` operationId).
+func (c *ClientWithResponses) CheckDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*CheckDeploymentResponse, error) {
+	rsp, err := c.CheckDeployment(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckDeploymentResponse(rsp)
+}
+
 // StreamDeploymentWithResponse Live changes of one deployment
 //
 // Server-sent events. `deployment` carries a Deployment, `step` a Step (with `run`), `line` a LogLine, `progress` a Progress,
@@ -20749,6 +20907,59 @@ func ParseGetDeploymentResponse(rsp *http.Response) (*GetDeploymentResponse, err
 	switch {
 	case true:
 		var headers GetDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCheckDeploymentResponse parses an HTTP response from a CheckDeploymentWithResponse call
+func ParseCheckDeploymentResponse(rsp *http.Response) (*CheckDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeploymentChecks
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CheckDeploymentResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -25,10 +25,15 @@ import (
 // method asks at most one registry, ends with the context, and fails with a
 // *controlplane.Error that names the registry. Concurrent use is fine.
 type Images interface {
+	// Ping asks whether the registry answers and takes the credentials.
+	Ping(ctx context.Context, s registry.Source) error
 	// ListTags gives all tags; an old list is marked stale.
 	ListTags(ctx context.Context, s registry.Source) (registry.TagList, error)
 	// Resolve gives the digest that a tag means now.
 	Resolve(ctx context.Context, s registry.Source, tag string) (digest string, err error)
+	// Inspect gives what a tag or a digest means now.
+	Inspect(ctx context.Context, s registry.Source,
+		reference string) (controlplane.ImageFacts, error)
 	// Describe tells what it can about tags within the time.
 	Describe(ctx context.Context, s registry.Source, tags []string,
 		within time.Duration) map[string]registry.Image

@@ -89,6 +89,36 @@ func ping(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// A registry is tried without naming a repository: what it says of itself and
+// of the credentials counts, whichever way it wants them.
+func TestPing_ProvesTheCredentials(t *testing.T) {
+	t.Parallel()
+	wanted := func(w http.ResponseWriter, r *http.Request) {
+		if user, password, ok := r.BasicAuth(); ok && user == "robot" &&
+			password == "robot-canary-password" {
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="here"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}
+	good, c := source(serve(t, wanted).host()), client(t, registry.Config{})
+	if err := c.Ping(t.Context(), good); err != nil {
+		t.Errorf("good credentials: %v", err)
+	}
+	bad := good
+	bad.Credentials.Password = controlplane.NewPlain("wrong")
+	if err := c.Ping(t.Context(), bad); controlplane.CodeOf(err) != "registry_denied" {
+		t.Errorf("bad credentials: %v", err)
+	}
+	page := source(serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+	}).host())
+	if err := c.Ping(t.Context(), page); controlplane.CodeOf(err) != "registry_garbage" {
+		t.Errorf("no registry: %v", err)
+	}
+}
+
 // Every way a registry can fail is one clear sentence of its own.
 func TestListTags_HostileAnswers(t *testing.T) {
 	t.Parallel()

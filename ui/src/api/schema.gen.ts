@@ -220,6 +220,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/registries/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a registry whether it answers
+         * @description Checks that it answers and takes the stored credentials. With an image it lists that repository's tags, and which
+         *     of them a pattern would let people choose. What the registry says is in the body; nothing is stored.
+         */
+        post: operations["testRegistry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/services": {
         parameters: {
             query?: never;
@@ -1318,6 +1339,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check what creating a deployment would meet, and create nothing
+         * @description The same checks as creating does: access, name and addresses, each tag's digest and processor, registries, plugin images,
+         *     secrets, schemas, references, room, address ranges and disk. Creating answers with the first that failed.
+         */
+        post: operations["preflightDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queue": {
         parameters: {
             query?: never;
@@ -1377,6 +1419,26 @@ export interface paths {
          * @description Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
          */
         post: operations["retryDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have the plugins of a deployment say whether what they made is there still
+         * @description Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
+         */
+        post: operations["checkDeployment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1503,6 +1565,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Logs of several services and steps of a deployment, merged by time
+         * @description Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
+         *     A service's log comes from its node while it has a container; what plugins wrote, and the last lines of services that are
+         *     gone, are kept by the control plane. The id of `line` given back in `Last-Event-ID` goes on behind that line.
+         */
+        get: operations["streamLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/logs/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same lines as one text file, without colours
+         * @description One line each, `time source | text`. A source that cannot be read is a line that begins with `#`.
+         */
+        get: operations["downloadLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/metrics": {
         parameters: {
             query?: never;
@@ -1574,7 +1678,7 @@ export interface paths {
         };
         /**
          * Live changes of every deployment the caller may see
-         * @description Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew.
+         * @description Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -1734,6 +1838,36 @@ export interface components {
         RegistryList: {
             items: components["schemas"]["Registry"][];
             next_cursor?: string;
+        };
+        RegistryTest: {
+            /** @description A repository, without host and tag. */
+            image?: string;
+            /** @description As a service has it. */
+            pattern?: string;
+            /** @description Part of the tag. */
+            search?: string;
+            /**
+             * @default version
+             * @enum {string}
+             */
+            order: "newest" | "version";
+            /** @default 50 */
+            limit: number;
+        };
+        RegistryTested: {
+            ok: boolean;
+            /** @description Why it is not well. */
+            detail?: string;
+            remedy?: string;
+            /** Format: int64 */
+            took_ms: number;
+            /** @description Tags in the repository. */
+            total?: number;
+            /** @description Tags that match pattern and search. */
+            matching?: number;
+            items?: components["schemas"]["Tag"][];
+            /** @description The registry did not answer; this is an older list. */
+            stale?: boolean;
         };
         /** @enum {string} */
         TagMode: "pinned" | "selectable";
@@ -2363,6 +2497,22 @@ export interface components {
             /** @description The plugins of the catalogue, as the agent lists them. */
             plugins?: components["schemas"]["NodePlugin"][];
         };
+        DeploymentChecks: {
+            /** @description Every step that was checked is as it was made. */
+            ok: boolean;
+            steps: components["schemas"]["StepCheck"][];
+        };
+        StepCheck: {
+            step: string;
+            ok: boolean;
+            /** @description Why not, as of a failed step. */
+            code?: string;
+            message?: string;
+            /** Format: double */
+            seconds: number;
+            /** @description The end of what the plugin wrote. */
+            log?: string[];
+        };
         NodePlugin: {
             name: string;
             image: string;
@@ -2510,6 +2660,44 @@ export interface components {
             priority?: number;
             /** @description How long it may wait before it fails; without it, for ever. */
             deadline_seconds?: number;
+        };
+        Preflight: {
+            /** @description No check failed. */
+            ok: boolean;
+            checks: components["schemas"]["PreflightCheck"][];
+            /** @description Each node of the environment; empty when no node was asked. */
+            nodes: components["schemas"]["PreflightNode"][];
+            versions: components["schemas"]["ServiceVersion"][];
+        };
+        PreflightCheck: {
+            /**
+             * @description Which check.
+             * @example tag
+             * @example capacity
+             */
+            id: string;
+            /** @description What was looked at: a step, a registry, a secret. */
+            subject?: string;
+            /**
+             * @description Unknown keeps nobody from creating.
+             * @enum {string}
+             */
+            state: "ok" | "failed" | "unknown";
+            /** @description The code that creating would answer with. */
+            code?: string;
+            message: string;
+            remedy?: string;
+            /** @example versions.web */
+            field?: string;
+        };
+        PreflightNode: {
+            node: string;
+            fits: boolean;
+            reason?: string;
+            /** Format: double */
+            cpu_free?: number;
+            /** Format: int64 */
+            memory_free?: number;
         };
         /** @description The way of a run through the queue: queued, started, ended. */
         QueueEntry: {
@@ -2808,6 +2996,24 @@ export interface components {
             items: components["schemas"]["LogLine"][];
             more: boolean;
         };
+        DeploymentLogLine: {
+            /** Format: date-time */
+            at: string;
+            /** @description The key of the service or step. */
+            source: string;
+            text: string;
+            /**
+             * Format: int64
+             * @description Lines left out before this one.
+             */
+            dropped?: number;
+        };
+        LogTrouble: {
+            source: string;
+            code: string;
+            /** @description Why lines of the source may be missing. */
+            detail: string;
+        };
         ServiceLogLine: {
             /** Format: date-time */
             at: string;
@@ -3030,6 +3236,16 @@ export interface components {
         /** @description `next_cursor` of the page before. */
         InCursor: string;
         InLimit: number;
+        /** @description Services or steps by their key; all of the run if left out. */
+        LogSource: string[];
+        /** @description The run whose steps are read; the latest if left out. */
+        LogRun: number;
+        /** @description Nothing older than this. */
+        LogSince: string;
+        /** @description Nothing newer than this. */
+        LogUntil: string;
+        /** @description Only lines with this text, in upper or lower case. */
+        LogSearch: string;
         InLastEventId: string;
     };
     requestBodies: never;
@@ -3352,6 +3568,52 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testRegistry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "image": "shop/api",
+                 *       "pattern": "feat/*"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegistryTest"];
+            };
+        };
+        responses: {
+            /** @description What it answered */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true,
+                     *       "took_ms": 84,
+                     *       "total": 1204,
+                     *       "matching": 312,
+                     *       "items": [
+                     *         {
+                     *           "tag": "feat-cart-51d0e7b"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RegistryTested"];
+                };
             };
             default: components["responses"]["Problem"];
         };
@@ -5216,6 +5478,31 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    preflightDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeploymentCreate"];
+            };
+        };
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preflight"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listQueue: {
         parameters: {
             query?: {
@@ -5308,6 +5595,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    checkDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": false,
+                     *       "steps": [
+                     *         {
+                     *           "step": "db",
+                     *           "ok": false,
+                     *           "code": "plugin_failed",
+                     *           "message": "the plugin reported failure: no database shop_42",
+                     *           "seconds": 0.8
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeploymentChecks"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -5472,6 +5796,83 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    streamLogs: {
+        parameters: {
+            query?: {
+                /** @description Services or steps by their key; all of the run if left out. */
+                source?: components["parameters"]["LogSource"];
+                /** @description The run whose steps are read; the latest if left out. */
+                run?: components["parameters"]["LogRun"];
+                /** @description Go on with lines as they come. */
+                follow?: boolean;
+                /** @description How many lines back to begin, for each source. */
+                tail?: number;
+                /** @description Nothing older than this. */
+                since?: components["parameters"]["LogSince"];
+                /** @description Nothing newer than this. */
+                until?: components["parameters"]["LogUntil"];
+                /** @description Only lines with this text, in upper or lower case. */
+                search?: components["parameters"]["LogSearch"];
+            };
+            header?: {
+                "Last-Event-ID"?: components["parameters"]["InLastEventId"];
+            };
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadLogs: {
+        parameters: {
+            query?: {
+                /** @description Services or steps by their key; all of the run if left out. */
+                source?: components["parameters"]["LogSource"];
+                /** @description The run whose steps are read; the latest if left out. */
+                run?: components["parameters"]["LogRun"];
+                /** @description Only so many of the last lines, for each source. */
+                tail?: number;
+                /** @description Nothing older than this. */
+                since?: components["parameters"]["LogSince"];
+                /** @description Nothing newer than this. */
+                until?: components["parameters"]["LogUntil"];
+                /** @description Only lines with this text, in upper or lower case. */
+                search?: components["parameters"]["LogSearch"];
+                timestamps?: boolean;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     getDeploymentMetrics: {
         parameters: {
             query?: {
@@ -5552,7 +5953,12 @@ export interface operations {
     };
     streamEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only of this environment. */
+                environment?: string;
+                /** @description Only of this project. */
+                project?: string;
+            };
             header?: {
                 "Last-Event-ID"?: components["parameters"]["InLastEventId"];
             };

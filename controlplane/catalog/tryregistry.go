@@ -1,0 +1,74 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// RegistryTry is what an admin wants to know of a registry: whether it answers
+// and takes the credentials and, with an image, which of its tags a pattern
+// would let people choose.
+type RegistryTry struct {
+	Name    string
+	Image   string
+	Pattern string
+	TagQuery
+}
+
+// RegistryTried is what came of it. A registry that says no is an answer, not
+// a failure: Refused has its sentence.
+type RegistryTried struct {
+	Refused *controlplane.Error
+	Took    time.Duration
+	Page    TagPage
+}
+
+// TryRegistry asks a stored registry, for the forms of registries and services.
+func (c *Catalog) TryRegistry(
+	ctx context.Context, actor access.Actor, t RegistryTry,
+) (tried RegistryTried, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return tried, err
+	}
+	if _, err := pipeline.MatchTag(t.Pattern, "probe"); err != nil {
+		return tried, invalid("pattern", "pattern_invalid", err.Error(),
+			"A star stands for any letters: feat/*.")
+	}
+	var r controlplane.Registry
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		r, err = tx.RegistryByName(ctx, t.Name)
+		return err
+	})
+	if err != nil {
+		return tried, err
+	}
+	begun := c.now()
+	tried.Page, err = c.tryRegistry(ctx, r, t)
+	tried.Took = c.now().Sub(begun)
+	if errors.As(err, &tried.Refused) {
+		return tried, nil
+	}
+	return tried, err
+}
+
+func (c *Catalog) tryRegistry(
+	ctx context.Context, r controlplane.Registry, t RegistryTry,
+) (page TagPage, err error) {
+	source, err := c.source(r, t.Image)
+	if err != nil {
+		return page, err
+	}
+	if t.Image == "" {
+		return page, c.images.Ping(ctx, source)
+	}
+	page.Service = controlplane.Service{
+		Registry: r.Name, Image: t.Image, TagMode: pipeline.Selectable, Pattern: t.Pattern,
+	}
+	return c.listTags(ctx, source, page, t.TagQuery)
+}
