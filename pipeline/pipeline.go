@@ -17,6 +17,14 @@ type Pipeline struct {
 	Steps  []Step `json:"steps"`
 	// Order is the stable topological order of the steps, computed at save.
 	Order []StepKey `json:"order,omitempty"`
+	// Comments are for people; a run knows nothing of them.
+	Comments []Comment `json:"comments,omitempty"`
+}
+
+// Comment is a piece of text on the editor's canvas.
+type Comment struct {
+	Text     string    `json:"text"`
+	Position *Position `json:"position,omitempty"`
 }
 
 // Step is one node of the graph. Exactly one of Service, Plugin and Approval is

@@ -18,7 +18,7 @@ type Version struct {
 // a digest, or the same deployment could be two different things.
 func WithVersions(p Pipeline, versions map[StepKey]Version) (Pipeline, []Problem) {
 	out := p
-	out.Steps = slices.Clone(p.Steps)
+	out.Steps, out.Comments = slices.Clone(p.Steps), nil
 	var problems []Problem
 	for i, s := range out.Steps {
 		if s.Service == nil || s.Service.Image == nil {

@@ -32,6 +32,7 @@ type Settings struct {
 const (
 	MaxSteps       = 500
 	MaxKey         = 40
+	MaxComment     = 8 << 10
 	MaxFileContent = 256 << 10
 	maxSeconds     = 86400
 	maxCPU         = 1024
@@ -74,6 +75,12 @@ func (v *validator) graph() {
 	}
 	if len(v.p.Steps) > MaxSteps {
 		v.fail("steps", "too_many", "%d steps; %d are the most", len(v.p.Steps), MaxSteps)
+	}
+	for i, c := range v.p.Comments {
+		if len(c.Text) > MaxComment {
+			v.fail(fmt.Sprintf("comments[%d].text", i), "too_long", "a comment of %d bytes; %d are "+
+				"the most", len(c.Text), MaxComment)
+		}
 	}
 	seen := map[StepKey]bool{}
 	for _, s := range v.p.Steps {

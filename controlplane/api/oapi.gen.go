@@ -25,6 +25,27 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for AccessLevel.
+const (
+	AccessLevelFull AccessLevel = "full"
+	AccessLevelNone AccessLevel = "none"
+	AccessLevelRead AccessLevel = "read"
+)
+
+// Valid indicates whether the value is a known member of the AccessLevel enum.
+func (e AccessLevel) Valid() bool {
+	switch e {
+	case AccessLevelFull:
+		return true
+	case AccessLevelNone:
+		return true
+	case AccessLevelRead:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditResult.
 const (
 	AuditResultFailed  AuditResult = "failed"
@@ -493,6 +514,24 @@ func (e TokenScope) Valid() bool {
 	}
 }
 
+// Defines values for UserKind.
+const (
+	UserKindPerson  UserKind = "person"
+	UserKindService UserKind = "service"
+)
+
+// Valid indicates whether the value is a known member of the UserKind enum.
+func (e UserKind) Valid() bool {
+	switch e {
+	case UserKindPerson:
+		return true
+	case UserKindService:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportAuditParamsFormat.
 const (
 	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
@@ -528,6 +567,23 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 		return false
 	}
 }
+
+// AccessExplained defines model for AccessExplained.
+type AccessExplained struct {
+	// Ask Who can give it.
+	Ask []string `json:"ask"`
+
+	// Because What gives it, one sentence each.
+	Because []string    `json:"because"`
+	Level   AccessLevel `json:"level"`
+
+	// Missing What full access would take.
+	Missing *string `json:"missing,omitempty"`
+	Object  string  `json:"object"`
+}
+
+// AccessLevel defines model for AccessLevel.
+type AccessLevel string
 
 // ApprovalField defines model for ApprovalField.
 type ApprovalField = pipeline.ApprovalField
@@ -868,6 +924,43 @@ type Inventory struct {
 	Warnings      *[]string     `json:"warnings,omitempty"`
 }
 
+// Invitation defines model for Invitation.
+type Invitation struct {
+	Address   string    `json:"address"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Id        Id        `json:"id"`
+	Role      Role      `json:"role"`
+	Teams     []string  `json:"teams"`
+}
+
+// InvitationAccept defines model for InvitationAccept.
+type InvitationAccept struct {
+	Address     string  `json:"address"`
+	DisplayName *string `json:"display_name,omitempty"`
+
+	// Link What stands behind the # of the link.
+	Link string `json:"link"`
+
+	// Name A DNS label of at most 40 characters.
+	Name     Name   `json:"name"`
+	Password string `json:"password"`
+}
+
+// InvitationCreate defines model for InvitationCreate.
+type InvitationCreate struct {
+	// Address E-mail address
+	Address string  `json:"address"`
+	Role    Role    `json:"role"`
+	Teams   *[]Name `json:"teams,omitempty"`
+}
+
+// InvitationList defines model for InvitationList.
+type InvitationList struct {
+	Items []Invitation `json:"items"`
+}
+
 // KeyList defines model for KeyList.
 type KeyList struct {
 	Items []MasterKey `json:"items"`
@@ -890,6 +983,15 @@ type LeftBehind struct {
 
 // Level defines model for Level.
 type Level string
+
+// LinkCreated defines model for LinkCreated.
+type LinkCreated struct {
+	ExpiresAt time.Time `json:"expires_at"`
+	Id        Id        `json:"id"`
+
+	// Url Shown once. What opens it stands behind the #, which browsers keep to themselves.
+	Url string `json:"url"`
+}
 
 // LogLine defines model for LogLine.
 type LogLine struct {
@@ -936,12 +1038,18 @@ type MasterKey struct {
 
 // Me defines model for Me.
 type Me struct {
-	CanCreate   bool     `json:"can_create"`
-	Csrf        *string  `json:"csrf,omitempty"`
-	DisplayName string   `json:"display_name"`
-	Name        string   `json:"name"`
-	Role        Role     `json:"role"`
-	Teams       []string `json:"teams"`
+	CanCreate   bool    `json:"can_create"`
+	Csrf        *string `json:"csrf,omitempty"`
+	DisplayName string  `json:"display_name"`
+	Name        string  `json:"name"`
+
+	// Password Whether there is a password to change.
+	Password bool     `json:"password"`
+	Role     Role     `json:"role"`
+	Teams    []string `json:"teams"`
+
+	// ViewedBy The admin who looks through this person's eyes, if any.
+	ViewedBy *string `json:"viewed_by,omitempty"`
 }
 
 // Metadatum defines model for Metadatum.
@@ -1214,9 +1322,27 @@ type NodeVitals struct {
 	NetOut *float64 `json:"net_out,omitempty"`
 }
 
+// OwnTokenCreate defines model for OwnTokenCreate.
+type OwnTokenCreate struct {
+	// ExpiresInDays Lasts until it is revoked without.
+	ExpiresInDays *int `json:"expires_in_days,omitempty"`
+
+	// Name Where it is used.
+	Name string `json:"name"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope *TokenScope `json:"scope,omitempty"`
+}
+
 // PasswordChange defines model for PasswordChange.
 type PasswordChange struct {
 	Current  string `json:"current"`
+	Password string `json:"password"`
+}
+
+// PasswordReset defines model for PasswordReset.
+type PasswordReset struct {
+	Link     string `json:"link"`
 	Password string `json:"password"`
 }
 
@@ -1928,6 +2054,20 @@ type SessionList struct {
 	Items []Session `json:"items"`
 }
 
+// SignInMethods defines model for SignInMethods.
+type SignInMethods struct {
+	Password  bool             `json:"password"`
+	Providers []SignInProvider `json:"providers"`
+}
+
+// SignInProvider defines model for SignInProvider.
+type SignInProvider struct {
+	Name string `json:"name"`
+
+	// Url Where the browser goes, on this host.
+	Url string `json:"url"`
+}
+
 // Step defines model for Step.
 type Step struct {
 	Code     *string    `json:"code,omitempty"`
@@ -2123,14 +2263,21 @@ type UnknownDeploymentList struct {
 
 // User defines model for User.
 type User struct {
-	Active       bool       `json:"active"`
-	CreatedAt    time.Time  `json:"created_at"`
-	DisplayName  string     `json:"display_name"`
+	Active      bool      `json:"active"`
+	Address     *string   `json:"address,omitempty"`
+	CreatedAt   time.Time `json:"created_at"`
+	DisplayName string    `json:"display_name"`
+
+	// Kind `service` is a program: tokens, no password, no session.
+	Kind         UserKind   `json:"kind"`
 	LastSignInAt *time.Time `json:"last_sign_in_at,omitempty"`
 	Name         string     `json:"name"`
 	Role         Role       `json:"role"`
 	Teams        []string   `json:"teams"`
 }
+
+// UserKind `service` is a program: tokens, no password, no session.
+type UserKind string
 
 // UserList defines model for UserList.
 type UserList struct {
@@ -2140,8 +2287,14 @@ type UserList struct {
 
 // UserPut defines model for UserPut.
 type UserPut struct {
-	Active      *bool   `json:"active,omitempty"`
+	Active *bool `json:"active,omitempty"`
+
+	// Address E-mail address.
+	Address     *string `json:"address,omitempty"`
 	DisplayName *string `json:"display_name,omitempty"`
+
+	// Kind `service` is a program: tokens, no password, no session.
+	Kind *UserKind `json:"kind,omitempty"`
 
 	// Password Required for a new user; absent keeps it.
 	Password *string `json:"password,omitempty"`
@@ -2386,6 +2539,24 @@ type ListForgottenNodesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// CreateInvitationParams defines parameters for CreateInvitation.
+type CreateInvitationParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// ExplainAccessParams defines parameters for ExplainAccess.
+type ExplainAccessParams struct {
+	// Object project/NAME, environment/NAME or deployment/ID.
+	Object string `form:"object" json:"object"`
+}
+
+// CreateOwnTokenParams defines parameters for CreateOwnToken.
+type CreateOwnTokenParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -2513,6 +2684,12 @@ type ListUsersParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// CreateUserTokenParams defines parameters for CreateUserToken.
+type CreateUserTokenParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // CreateDeploymentJSONRequestBody defines body for CreateDeployment for application/json ContentType.
 type CreateDeploymentJSONRequestBody = DeploymentCreate
 
@@ -2525,8 +2702,17 @@ type AnswerStepJSONRequestBody = StepAnswer
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
+// CreateInvitationJSONRequestBody defines body for CreateInvitation for application/json ContentType.
+type CreateInvitationJSONRequestBody = InvitationCreate
+
+// AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
+type AcceptInvitationJSONRequestBody = InvitationAccept
+
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = PasswordChange
+
+// CreateOwnTokenJSONRequestBody defines body for CreateOwnToken for application/json ContentType.
+type CreateOwnTokenJSONRequestBody = OwnTokenCreate
 
 // CreateNodeJSONRequestBody defines body for CreateNode for application/json ContentType.
 type CreateNodeJSONRequestBody = NodeCreate
@@ -2545,6 +2731,9 @@ type ProvisionNodeJSONRequestBody = ProvisionStart
 
 // RejectNodeJSONRequestBody defines body for RejectNode for application/json ContentType.
 type RejectNodeJSONRequestBody = NodeApprove
+
+// ResetPasswordJSONRequestBody defines body for ResetPassword for application/json ContentType.
+type ResetPasswordJSONRequestBody = PasswordReset
 
 // PutPluginJSONRequestBody defines body for PutPlugin for application/json ContentType.
 type PutPluginJSONRequestBody = PluginPut
@@ -2587,6 +2776,9 @@ type CreateTokenJSONRequestBody = TokenCreate
 
 // PutUserJSONRequestBody defines body for PutUser for application/json ContentType.
 type PutUserJSONRequestBody = UserPut
+
+// CreateUserTokenJSONRequestBody defines body for CreateUserToken for application/json ContentType.
+type CreateUserTokenJSONRequestBody = OwnTokenCreate
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -2671,6 +2863,18 @@ type ServerInterface interface {
 	// ListForgottenNodes Nodes that were removed by force, with what was left on them
 	// (GET /api/v1/forgotten-nodes)
 	ListForgottenNodes(w http.ResponseWriter, r *http.Request, params ListForgottenNodesParams)
+	// ListInvitations Invitations that nobody used yet
+	// (GET /api/v1/invitations)
+	ListInvitations(w http.ResponseWriter, r *http.Request)
+	// CreateInvitation Invite somebody
+	// (POST /api/v1/invitations)
+	CreateInvitation(w http.ResponseWriter, r *http.Request, params CreateInvitationParams)
+	// AcceptInvitation Come in by an invitation
+	// (POST /api/v1/invitations/accept)
+	AcceptInvitation(w http.ResponseWriter, r *http.Request)
+	// DeleteInvitation Take an invitation back
+	// (DELETE /api/v1/invitations/{id})
+	DeleteInvitation(w http.ResponseWriter, r *http.Request, id InId)
 	// ListKeys Master keys, and what is sealed under them
 	// (GET /api/v1/keys)
 	ListKeys(w http.ResponseWriter, r *http.Request)
@@ -2680,9 +2884,15 @@ type ServerInterface interface {
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(w http.ResponseWriter, r *http.Request)
+	// ExplainAccess Why one may do something, or may not
+	// (GET /api/v1/me/access)
+	ExplainAccess(w http.ResponseWriter, r *http.Request, params ExplainAccessParams)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(w http.ResponseWriter, r *http.Request)
+	// CreateOwnToken Make an API token for oneself
+	// (POST /api/v1/me/tokens)
+	CreateOwnToken(w http.ResponseWriter, r *http.Request, params CreateOwnTokenParams)
 	// ListNodes All nodes
 	// (GET /api/v1/nodes)
 	ListNodes(w http.ResponseWriter, r *http.Request, params ListNodesParams)
@@ -2764,6 +2974,9 @@ type ServerInterface interface {
 	// UpgradeNode Replace the node's agent by one of the control plane's release
 	// (POST /api/v1/nodes/{name}/upgrade)
 	UpgradeNode(w http.ResponseWriter, r *http.Request, name InName)
+	// ResetPassword Set a password with a one-time link
+	// (POST /api/v1/password-resets)
+	ResetPassword(w http.ResponseWriter, r *http.Request)
 	// ListPlugins All plugins the caller may see
 	// (GET /api/v1/plugins)
 	ListPlugins(w http.ResponseWriter, r *http.Request, params ListPluginsParams)
@@ -2872,6 +3085,9 @@ type ServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(w http.ResponseWriter, r *http.Request, id InId)
+	// GetSignIn How people can sign in here
+	// (GET /api/v1/sign-in)
+	GetSignIn(w http.ResponseWriter, r *http.Request)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
@@ -2908,6 +3124,18 @@ type ServerInterface interface {
 	// PutUser Create or replace one of the users
 	// (PUT /api/v1/users/{name})
 	PutUser(w http.ResponseWriter, r *http.Request, name InName)
+	// CreateResetLink Make a link that sets a user's password once
+	// (POST /api/v1/users/{name}/reset)
+	CreateResetLink(w http.ResponseWriter, r *http.Request, name InName)
+	// ListUserTokens A user's API tokens
+	// (GET /api/v1/users/{name}/tokens)
+	ListUserTokens(w http.ResponseWriter, r *http.Request, name InName)
+	// CreateUserToken Make a token for a service user
+	// (POST /api/v1/users/{name}/tokens)
+	CreateUserToken(w http.ResponseWriter, r *http.Request, name InName, params CreateUserTokenParams)
+	// DeleteUserToken Revoke a user's API token
+	// (DELETE /api/v1/users/{name}/tokens/{id})
+	DeleteUserToken(w http.ResponseWriter, r *http.Request, name InName, id InId)
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(w http.ResponseWriter, r *http.Request)
@@ -4392,6 +4620,101 @@ func (siw *ServerInterfaceWrapper) ListForgottenNodes(w http.ResponseWriter, r *
 	handler.ServeHTTP(w, r)
 }
 
+// ListInvitations operation middleware
+func (siw *ServerInterfaceWrapper) ListInvitations(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListInvitations(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateInvitation operation middleware
+func (siw *ServerInterfaceWrapper) CreateInvitation(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateInvitationParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateInvitation(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// AcceptInvitation operation middleware
+func (siw *ServerInterfaceWrapper) AcceptInvitation(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.AcceptInvitation(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteInvitation operation middleware
+func (siw *ServerInterfaceWrapper) DeleteInvitation(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteInvitation(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListKeys operation middleware
 func (siw *ServerInterfaceWrapper) ListKeys(w http.ResponseWriter, r *http.Request) {
 
@@ -4434,11 +4757,85 @@ func (siw *ServerInterfaceWrapper) GetMe(w http.ResponseWriter, r *http.Request)
 	handler.ServeHTTP(w, r)
 }
 
+// ExplainAccess operation middleware
+func (siw *ServerInterfaceWrapper) ExplainAccess(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExplainAccessParams
+
+	// ------------- Required query parameter "object" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "object", r.URL.Query(), &params.Object, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "object"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "object", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ExplainAccess(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ChangePassword operation middleware
 func (siw *ServerInterfaceWrapper) ChangePassword(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ChangePassword(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateOwnToken operation middleware
+func (siw *ServerInterfaceWrapper) CreateOwnToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateOwnTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateOwnToken(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5285,6 +5682,20 @@ func (siw *ServerInterfaceWrapper) UpgradeNode(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.UpgradeNode(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ResetPassword operation middleware
+func (siw *ServerInterfaceWrapper) ResetPassword(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ResetPassword(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -6526,6 +6937,20 @@ func (siw *ServerInterfaceWrapper) DeleteSession(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// GetSignIn operation middleware
+func (siw *ServerInterfaceWrapper) GetSignIn(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSignIn(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ReadSSHHostKey operation middleware
 func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 
@@ -6842,6 +7267,143 @@ func (siw *ServerInterfaceWrapper) PutUser(w http.ResponseWriter, r *http.Reques
 	handler.ServeHTTP(w, r)
 }
 
+// CreateResetLink operation middleware
+func (siw *ServerInterfaceWrapper) CreateResetLink(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateResetLink(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListUserTokens operation middleware
+func (siw *ServerInterfaceWrapper) ListUserTokens(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListUserTokens(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateUserToken operation middleware
+func (siw *ServerInterfaceWrapper) CreateUserToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateUserTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateUserToken(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteUserToken operation middleware
+func (siw *ServerInterfaceWrapper) DeleteUserToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteUserToken(w, r, name, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetVersion operation middleware
 func (siw *ServerInterfaceWrapper) GetVersion(w http.ResponseWriter, r *http.Request) {
 
@@ -6982,6 +7544,14 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/sessions/current", wrapper.DeleteCurrentSession)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me", wrapper.GetMe)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/password", wrapper.ChangePassword)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sign-in", wrapper.GetSignIn)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/invitations", wrapper.ListInvitations)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/invitations", wrapper.CreateInvitation)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/invitations/{id}", wrapper.DeleteInvitation)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/invitations/accept", wrapper.AcceptInvitation)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/password-resets", wrapper.ResetPassword)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/tokens", wrapper.CreateOwnToken)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/access", wrapper.ExplainAccess)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/tokens", wrapper.ListTokens)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/tokens", wrapper.CreateToken)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/tokens/{id}", wrapper.DeleteToken)
@@ -7029,6 +7599,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/users/{name}", wrapper.DeleteUser)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/users/{name}", wrapper.GetUser)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/users/{name}", wrapper.PutUser)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/users/{name}/reset", wrapper.CreateResetLink)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/users/{name}/tokens", wrapper.ListUserTokens)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/users/{name}/tokens", wrapper.CreateUserToken)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/users/{name}/tokens/{id}", wrapper.DeleteUserToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/nodes", wrapper.ListNodes)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/nodes", wrapper.CreateNode)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/nodes/{name}", wrapper.DeleteNode)
@@ -8560,6 +9134,194 @@ func (response ListForgottenNodesdefaultApplicationProblemPlusJSONResponse) Visi
 	return err
 }
 
+type ListInvitationsRequestObject struct {
+}
+
+type ListInvitationsResponseObject interface {
+	VisitListInvitationsResponse(w http.ResponseWriter) error
+}
+
+type ListInvitations200JSONResponse InvitationList
+
+func (response ListInvitations200JSONResponse) VisitListInvitationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListInvitationsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListInvitationsdefaultApplicationProblemPlusJSONResponse) VisitListInvitationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInvitationRequestObject struct {
+	Params CreateInvitationParams
+	Body   *CreateInvitationJSONRequestBody
+}
+
+type CreateInvitationResponseObject interface {
+	VisitCreateInvitationResponse(w http.ResponseWriter) error
+}
+
+type CreateInvitation201JSONResponse LinkCreated
+
+func (response CreateInvitation201JSONResponse) VisitCreateInvitationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateInvitationdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateInvitationdefaultApplicationProblemPlusJSONResponse) VisitCreateInvitationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcceptInvitationRequestObject struct {
+	Body *AcceptInvitationJSONRequestBody
+}
+
+type AcceptInvitationResponseObject interface {
+	VisitAcceptInvitationResponse(w http.ResponseWriter) error
+}
+
+type AcceptInvitation201ResponseHeaders struct {
+	SetCookie *string
+}
+
+type AcceptInvitation201JSONResponse struct {
+	Body    Me
+	Headers AcceptInvitation201ResponseHeaders
+}
+
+func (response AcceptInvitation201JSONResponse) VisitAcceptInvitationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AcceptInvitationdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response AcceptInvitationdefaultApplicationProblemPlusJSONResponse) VisitAcceptInvitationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteInvitationRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type DeleteInvitationResponseObject interface {
+	VisitDeleteInvitationResponse(w http.ResponseWriter) error
+}
+
+type DeleteInvitation204Response struct {
+}
+
+func (response DeleteInvitation204Response) VisitDeleteInvitationResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteInvitationdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteInvitationdefaultApplicationProblemPlusJSONResponse) VisitDeleteInvitationResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListKeysRequestObject struct {
 }
 
@@ -8695,6 +9457,52 @@ func (response GetMedefaultApplicationProblemPlusJSONResponse) VisitGetMeRespons
 	return err
 }
 
+type ExplainAccessRequestObject struct {
+	Params ExplainAccessParams
+}
+
+type ExplainAccessResponseObject interface {
+	VisitExplainAccessResponse(w http.ResponseWriter) error
+}
+
+type ExplainAccess200JSONResponse AccessExplained
+
+func (response ExplainAccess200JSONResponse) VisitExplainAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExplainAccessdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ExplainAccessdefaultApplicationProblemPlusJSONResponse) VisitExplainAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ChangePasswordRequestObject struct {
 	Body *ChangePasswordJSONRequestBody
 }
@@ -8703,10 +9511,18 @@ type ChangePasswordResponseObject interface {
 	VisitChangePasswordResponse(w http.ResponseWriter) error
 }
 
+type ChangePassword204ResponseHeaders struct {
+	SetCookie *string
+}
+
 type ChangePassword204Response struct {
+	Headers ChangePassword204ResponseHeaders
 }
 
 func (response ChangePassword204Response) VisitChangePasswordResponse(w http.ResponseWriter) error {
+	if response.Headers.SetCookie != nil {
+		w.Header().Set("Set-Cookie", fmt.Sprint(*response.Headers.SetCookie))
+	}
 	w.WriteHeader(204)
 	return nil
 }
@@ -8718,6 +9534,53 @@ type ChangePassworddefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ChangePassworddefaultApplicationProblemPlusJSONResponse) VisitChangePasswordResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateOwnTokenRequestObject struct {
+	Params CreateOwnTokenParams
+	Body   *CreateOwnTokenJSONRequestBody
+}
+
+type CreateOwnTokenResponseObject interface {
+	VisitCreateOwnTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateOwnToken201JSONResponse TokenCreated
+
+func (response CreateOwnToken201JSONResponse) VisitCreateOwnTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateOwnTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateOwnTokendefaultApplicationProblemPlusJSONResponse) VisitCreateOwnTokenResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9977,6 +10840,46 @@ type UpgradeNodedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpgradeNodedefaultApplicationProblemPlusJSONResponse) VisitUpgradeNodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetPasswordRequestObject struct {
+	Body *ResetPasswordJSONRequestBody
+}
+
+type ResetPasswordResponseObject interface {
+	VisitResetPasswordResponse(w http.ResponseWriter) error
+}
+
+type ResetPassword204Response struct {
+}
+
+func (response ResetPassword204Response) VisitResetPasswordResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ResetPassworddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ResetPassworddefaultApplicationProblemPlusJSONResponse) VisitResetPasswordResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -11657,6 +12560,51 @@ func (response DeleteSessiondefaultApplicationProblemPlusJSONResponse) VisitDele
 	return err
 }
 
+type GetSignInRequestObject struct {
+}
+
+type GetSignInResponseObject interface {
+	VisitGetSignInResponse(w http.ResponseWriter) error
+}
+
+type GetSignIn200JSONResponse SignInMethods
+
+func (response GetSignIn200JSONResponse) VisitGetSignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSignIndefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetSignIndefaultApplicationProblemPlusJSONResponse) VisitGetSignInResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReadSSHHostKeyRequestObject struct {
 	Body *ReadSSHHostKeyJSONRequestBody
 }
@@ -12192,6 +13140,187 @@ func (response PutUserdefaultApplicationProblemPlusJSONResponse) VisitPutUserRes
 	return err
 }
 
+type CreateResetLinkRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type CreateResetLinkResponseObject interface {
+	VisitCreateResetLinkResponse(w http.ResponseWriter) error
+}
+
+type CreateResetLink201JSONResponse LinkCreated
+
+func (response CreateResetLink201JSONResponse) VisitCreateResetLinkResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateResetLinkdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateResetLinkdefaultApplicationProblemPlusJSONResponse) VisitCreateResetLinkResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUserTokensRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ListUserTokensResponseObject interface {
+	VisitListUserTokensResponse(w http.ResponseWriter) error
+}
+
+type ListUserTokens200JSONResponse TokenList
+
+func (response ListUserTokens200JSONResponse) VisitListUserTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUserTokensdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListUserTokensdefaultApplicationProblemPlusJSONResponse) VisitListUserTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateUserTokenRequestObject struct {
+	Name   InName `json:"name"`
+	Params CreateUserTokenParams
+	Body   *CreateUserTokenJSONRequestBody
+}
+
+type CreateUserTokenResponseObject interface {
+	VisitCreateUserTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateUserToken201JSONResponse TokenCreated
+
+func (response CreateUserToken201JSONResponse) VisitCreateUserTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateUserTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateUserTokendefaultApplicationProblemPlusJSONResponse) VisitCreateUserTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteUserTokenRequestObject struct {
+	Name InName `json:"name"`
+	Id   InId   `json:"id"`
+}
+
+type DeleteUserTokenResponseObject interface {
+	VisitDeleteUserTokenResponse(w http.ResponseWriter) error
+}
+
+type DeleteUserToken204Response struct {
+}
+
+func (response DeleteUserToken204Response) VisitDeleteUserTokenResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteUserTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteUserTokendefaultApplicationProblemPlusJSONResponse) VisitDeleteUserTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetVersionRequestObject struct {
 }
 
@@ -12320,6 +13449,18 @@ type StrictServerInterface interface {
 	// ListForgottenNodes Nodes that were removed by force, with what was left on them
 	// (GET /api/v1/forgotten-nodes)
 	ListForgottenNodes(ctx context.Context, request ListForgottenNodesRequestObject) (ListForgottenNodesResponseObject, error)
+	// ListInvitations Invitations that nobody used yet
+	// (GET /api/v1/invitations)
+	ListInvitations(ctx context.Context, request ListInvitationsRequestObject) (ListInvitationsResponseObject, error)
+	// CreateInvitation Invite somebody
+	// (POST /api/v1/invitations)
+	CreateInvitation(ctx context.Context, request CreateInvitationRequestObject) (CreateInvitationResponseObject, error)
+	// AcceptInvitation Come in by an invitation
+	// (POST /api/v1/invitations/accept)
+	AcceptInvitation(ctx context.Context, request AcceptInvitationRequestObject) (AcceptInvitationResponseObject, error)
+	// DeleteInvitation Take an invitation back
+	// (DELETE /api/v1/invitations/{id})
+	DeleteInvitation(ctx context.Context, request DeleteInvitationRequestObject) (DeleteInvitationResponseObject, error)
 	// ListKeys Master keys, and what is sealed under them
 	// (GET /api/v1/keys)
 	ListKeys(ctx context.Context, request ListKeysRequestObject) (ListKeysResponseObject, error)
@@ -12329,9 +13470,15 @@ type StrictServerInterface interface {
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
+	// ExplainAccess Why one may do something, or may not
+	// (GET /api/v1/me/access)
+	ExplainAccess(ctx context.Context, request ExplainAccessRequestObject) (ExplainAccessResponseObject, error)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
+	// CreateOwnToken Make an API token for oneself
+	// (POST /api/v1/me/tokens)
+	CreateOwnToken(ctx context.Context, request CreateOwnTokenRequestObject) (CreateOwnTokenResponseObject, error)
 	// ListNodes All nodes
 	// (GET /api/v1/nodes)
 	ListNodes(ctx context.Context, request ListNodesRequestObject) (ListNodesResponseObject, error)
@@ -12413,6 +13560,9 @@ type StrictServerInterface interface {
 	// UpgradeNode Replace the node's agent by one of the control plane's release
 	// (POST /api/v1/nodes/{name}/upgrade)
 	UpgradeNode(ctx context.Context, request UpgradeNodeRequestObject) (UpgradeNodeResponseObject, error)
+	// ResetPassword Set a password with a one-time link
+	// (POST /api/v1/password-resets)
+	ResetPassword(ctx context.Context, request ResetPasswordRequestObject) (ResetPasswordResponseObject, error)
 	// ListPlugins All plugins the caller may see
 	// (GET /api/v1/plugins)
 	ListPlugins(ctx context.Context, request ListPluginsRequestObject) (ListPluginsResponseObject, error)
@@ -12521,6 +13671,9 @@ type StrictServerInterface interface {
 	// DeleteSession End an own session
 	// (DELETE /api/v1/sessions/{id})
 	DeleteSession(ctx context.Context, request DeleteSessionRequestObject) (DeleteSessionResponseObject, error)
+	// GetSignIn How people can sign in here
+	// (GET /api/v1/sign-in)
+	GetSignIn(ctx context.Context, request GetSignInRequestObject) (GetSignInResponseObject, error)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
@@ -12557,6 +13710,18 @@ type StrictServerInterface interface {
 	// PutUser Create or replace one of the users
 	// (PUT /api/v1/users/{name})
 	PutUser(ctx context.Context, request PutUserRequestObject) (PutUserResponseObject, error)
+	// CreateResetLink Make a link that sets a user's password once
+	// (POST /api/v1/users/{name}/reset)
+	CreateResetLink(ctx context.Context, request CreateResetLinkRequestObject) (CreateResetLinkResponseObject, error)
+	// ListUserTokens A user's API tokens
+	// (GET /api/v1/users/{name}/tokens)
+	ListUserTokens(ctx context.Context, request ListUserTokensRequestObject) (ListUserTokensResponseObject, error)
+	// CreateUserToken Make a token for a service user
+	// (POST /api/v1/users/{name}/tokens)
+	CreateUserToken(ctx context.Context, request CreateUserTokenRequestObject) (CreateUserTokenResponseObject, error)
+	// DeleteUserToken Revoke a user's API token
+	// (DELETE /api/v1/users/{name}/tokens/{id})
+	DeleteUserToken(ctx context.Context, request DeleteUserTokenRequestObject) (DeleteUserTokenResponseObject, error)
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
@@ -13339,6 +14504,120 @@ func (sh *strictHandler) ListForgottenNodes(w http.ResponseWriter, r *http.Reque
 	}
 }
 
+// ListInvitations operation middleware
+func (sh *strictHandler) ListInvitations(w http.ResponseWriter, r *http.Request) {
+	var request ListInvitationsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListInvitations(ctx, request.(ListInvitationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListInvitations")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListInvitationsResponseObject); ok {
+		if err := validResponse.VisitListInvitationsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateInvitation operation middleware
+func (sh *strictHandler) CreateInvitation(w http.ResponseWriter, r *http.Request, params CreateInvitationParams) {
+	var request CreateInvitationRequestObject
+
+	request.Params = params
+
+	var body CreateInvitationJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateInvitation(ctx, request.(CreateInvitationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateInvitation")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateInvitationResponseObject); ok {
+		if err := validResponse.VisitCreateInvitationResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AcceptInvitation operation middleware
+func (sh *strictHandler) AcceptInvitation(w http.ResponseWriter, r *http.Request) {
+	var request AcceptInvitationRequestObject
+
+	var body AcceptInvitationJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.AcceptInvitation(ctx, request.(AcceptInvitationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AcceptInvitation")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(AcceptInvitationResponseObject); ok {
+		if err := validResponse.VisitAcceptInvitationResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteInvitation operation middleware
+func (sh *strictHandler) DeleteInvitation(w http.ResponseWriter, r *http.Request, id InId) {
+	var request DeleteInvitationRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteInvitation(ctx, request.(DeleteInvitationRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteInvitation")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteInvitationResponseObject); ok {
+		if err := validResponse.VisitDeleteInvitationResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListKeys operation middleware
 func (sh *strictHandler) ListKeys(w http.ResponseWriter, r *http.Request) {
 	var request ListKeysRequestObject
@@ -13411,6 +14690,32 @@ func (sh *strictHandler) GetMe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// ExplainAccess operation middleware
+func (sh *strictHandler) ExplainAccess(w http.ResponseWriter, r *http.Request, params ExplainAccessParams) {
+	var request ExplainAccessRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ExplainAccess(ctx, request.(ExplainAccessRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExplainAccess")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ExplainAccessResponseObject); ok {
+		if err := validResponse.VisitExplainAccessResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ChangePassword operation middleware
 func (sh *strictHandler) ChangePassword(w http.ResponseWriter, r *http.Request) {
 	var request ChangePasswordRequestObject
@@ -13435,6 +14740,39 @@ func (sh *strictHandler) ChangePassword(w http.ResponseWriter, r *http.Request) 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ChangePasswordResponseObject); ok {
 		if err := validResponse.VisitChangePasswordResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateOwnToken operation middleware
+func (sh *strictHandler) CreateOwnToken(w http.ResponseWriter, r *http.Request, params CreateOwnTokenParams) {
+	var request CreateOwnTokenRequestObject
+
+	request.Params = params
+
+	var body CreateOwnTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateOwnToken(ctx, request.(CreateOwnTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateOwnToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateOwnTokenResponseObject); ok {
+		if err := validResponse.VisitCreateOwnTokenResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -14184,6 +15522,37 @@ func (sh *strictHandler) UpgradeNode(w http.ResponseWriter, r *http.Request, nam
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(UpgradeNodeResponseObject); ok {
 		if err := validResponse.VisitUpgradeNodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResetPassword operation middleware
+func (sh *strictHandler) ResetPassword(w http.ResponseWriter, r *http.Request) {
+	var request ResetPasswordRequestObject
+
+	var body ResetPasswordJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetPassword(ctx, request.(ResetPasswordRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetPassword")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ResetPasswordResponseObject); ok {
+		if err := validResponse.VisitResetPasswordResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -15201,6 +16570,30 @@ func (sh *strictHandler) DeleteSession(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// GetSignIn operation middleware
+func (sh *strictHandler) GetSignIn(w http.ResponseWriter, r *http.Request) {
+	var request GetSignInRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSignIn(ctx, request.(GetSignInRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSignIn")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSignInResponseObject); ok {
+		if err := validResponse.VisitGetSignInResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ReadSSHHostKey operation middleware
 func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 	var request ReadSSHHostKeyRequestObject
@@ -15535,6 +16928,119 @@ func (sh *strictHandler) PutUser(w http.ResponseWriter, r *http.Request, name In
 	}
 }
 
+// CreateResetLink operation middleware
+func (sh *strictHandler) CreateResetLink(w http.ResponseWriter, r *http.Request, name InName) {
+	var request CreateResetLinkRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateResetLink(ctx, request.(CreateResetLinkRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateResetLink")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateResetLinkResponseObject); ok {
+		if err := validResponse.VisitCreateResetLinkResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListUserTokens operation middleware
+func (sh *strictHandler) ListUserTokens(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ListUserTokensRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUserTokens(ctx, request.(ListUserTokensRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUserTokens")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListUserTokensResponseObject); ok {
+		if err := validResponse.VisitListUserTokensResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateUserToken operation middleware
+func (sh *strictHandler) CreateUserToken(w http.ResponseWriter, r *http.Request, name InName, params CreateUserTokenParams) {
+	var request CreateUserTokenRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body CreateUserTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateUserToken(ctx, request.(CreateUserTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateUserToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateUserTokenResponseObject); ok {
+		if err := validResponse.VisitCreateUserTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteUserToken operation middleware
+func (sh *strictHandler) DeleteUserToken(w http.ResponseWriter, r *http.Request, name InName, id InId) {
+	var request DeleteUserTokenRequestObject
+
+	request.Name = name
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteUserToken(ctx, request.(DeleteUserTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteUserToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteUserTokenResponseObject); ok {
+		if err := validResponse.VisitDeleteUserTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetVersion operation middleware
 func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 	var request GetVersionRequestObject
@@ -15564,352 +17070,381 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19c9s4tjf4VVB6nqrce5eWndfutmtry5Oku7OdpHPtpHtrO1kLJiEJYwrgAKAV3Wyq9tPsB9tPsoVz",
-	"ABKUQIqUpbzcmflj2pEoAAQOzvv5nU+jVC4KKZgwenT6aVRQRRfMMAX/eiGelkpLZf/OmE4VLwyXYnQ6",
-	"mgj20Vyl8O2EyCkxc0YKOmPkmk2lYuNRMuL2wX+UTK1GyUjQBRudjvAXo2Sk0zlbUDvwgn58ycTMzEen",
-	"j09OkpFZFfZJbRQXs9Hnz8nohXiR2SdhwIKaeT0ez0bJSLF/lFyxbHRqVMnCsf+nYtPR6eh/HNdveYzf",
-	"6uMXmR98+oqadL75km/njDx/S2f2/ZZzasiSaqIYzaq3mzOaMVUv58X0CMcKF8E+0kWR26/fj354Pxol",
-	"9h0MU3aA/+v96K+To58+fLqf3P/x8/vR/xzFN+Al1eb5LRMm2In1ye0zR/DQ0YtnbVt8v22LX/IFN9XY",
-	"a8eWw5fhkBmb0jI3bsAF/cgX5cKd4IIL/Nf9aiouDJsx5eZ6DaNGDxT+s+uRwrhuinJxzVT8TO3uLwpz",
-	"TxMBT1XHubYUHKJrMdV73z+B//V494tSxFelSrFtRaoU3cvZNvklSxUzHduv4YGdDyAY301oWNE2lf3q",
-	"zif9Us66dpQs51IzYufShCoG1/cMuFVODdOG8CnJ2dQQWZo2poXb3nubX8rZJaMqxlF+F/mK5FwwTZbc",
-	"zImZc00M+2gSwgUpi4IpIhXJ5ZIpklLdykc1TtByyR/EL7ldGBcp21zXa2nmXMyIzDOmiJlTAUtrnR1G",
-	"CSefSrWgZnQ6yqhhR4bDJY6vQJYqtoRLpm55yrR9fzyu65U9J67IDVudEZrnXs7Yc+1xbBpnCpfJDVvo",
-	"tc16tLlXwNBe4LOP66+pUnTl3+OdMDxv30nBln12soRRdtjJV8wonuqflVxsLuJckLkslZPFZGLkhJQi",
-	"Z1qTGb9lom01Uzva7ot5K2P7sew1tZF3mPhPnpkW+T21l83YgzBkQW+YJhR4AL3OGUlLdct6LU8xLfMS",
-	"xu3LotzaLupffrZLVkwXUmgGZPhGyeucwQmmUhgmQALTosh5Su1vjgt84n/5u5aioUzYX2Swc3R2JUuj",
-	"ecauvGKRjDJmqKVP+7VndZlkmghpN8Kkc6eywQ+IYjmjmh3/xygZTTnLs9Hp6JYpzaXQY1pwYNQLlq1G",
-	"p6Onc2l5KiUGVSM7jsbbe0+TnGu4kZavM22uuB3q5P5PP9H71w+OrJA8+sH+34/2/06C/9mNNdSU2l5J",
-	"e+m4AaXpbzQjFzhYTQP0Wpbm9Dqn4sZe134n4ncbzqFJKhdsWmqWJZb7TCnPmdUrUcGCg7pgRq2Ozqcm",
-	"plPAx2Qul2RBxYpolkqRadwXurAyB1ZPFnRFllLdjMklMygAHj34iVCRkccnD8cNyorIlf/jyG3DESqB",
-	"zUX8Kpco1uQMRrR/0zLjhqSWdQLfxJ9HJ6ouFWyO2zH7/XlRKHlL85+RKj6NaJZxOyfN3yhZMGW4peUp",
-	"zTVLRkXw0adROpeWpTc47warbTLXpNYsN4QnkhqQ5z1N7O/G9gc5vWZ5dGjhFJ2NL2qlo/ryWsqcUVGv",
-	"6NOICSvk//K/S2qN0D+cuFccfYhxp3qWv7xeCw/VD8vrv7PUkvXHo5k8ch8WvGBWRxg3tz546IgvCqkM",
-	"GmyW841m3MzL63EqF8eizHNZ6Oq/fjhYkh/S62Wdh9miUVFuNAHBRSgpmNJSECr0kik9JvYpWZqiNKhv",
-	"VSemE/eQ/y/Lrq5XQKrVvynQZpOG8McNEuq64809i5BXoeSiiFDXK7oic5lnRLEpU0ykTCfkujRESMGI",
-	"kYQSVI7Ho4i+YBjFtTUH/XMu4dbjG47Jn/bOC8bN3CoH9jdESEVKzZQm3BCurcLKbi07oZpMyzwnNE2t",
-	"eDIS9jJjRS5XCybMGaHZggtNaL6kK23nAenV+6JZqSpLc+X4VcOq+/HJo4Zd9+DxTw+22jfJCF5kyHVf",
-	"uyXucIZekEs0JfZxPyzHfC6MWsGPG5RIUzzVSghrWHJpvPSLcIHE/godKJvfmL6aTi3ON0QPsVqAlVoU",
-	"JK+Vx5bV6DMigIwouaV5yaJEO40qj2AhZ5myRAfSY8GIfTI6BI9IohdGkyKnKbM2DYgkpxJs/Nqd7tqO",
-	"ut0kVu2I7WioWUR5u3bio5NP2IO+wEetwGP/6PEi6ZxykYDklqUhM1qAYl8dIRfmyaNR1CgMqRycVtRS",
-	"NRJH4kkrqendvcXGTfA0+pJrs0mi1bXrxytrYo+wh8DDF9MT1l4J5mtd7UV1JmtuRIV61wRca1Y1pbk1",
-	"fjNL0faftzTnWUImqJNNyLWSN0DMXjbLG9gsGMUeBepuMbKBhfzBFJ863Xpz+5gwyv25qVyBbmflFEnn",
-	"LL1hWa+jt+q0yLiYRUY9N2QhtSGUzEuRKRyxOrnm0oraUth4M0e8Q8nQ/iypBo6d3TpJWIU4zjCsuYuX",
-	"vMeO2GGuci5uusYi9jBWYFCIG3CPzNnHOBe5ialxay8LdOLP171JuJLgnGI78dQe+aXlqNysQt0Qxi3F",
-	"jZBLe3+XVAnUFVPFDU9pHqXFp3Kx8MZef3W6kJp7wh3ws4/B9jgN9nMyWkU+XduzjyP7WJQw2Eez6XM6",
-	"2aYEw8/6Cne/R3uR60899xu4d8iYo5odNWhB5+WMCyKnU9B/z0FHThWzJjdotxnLmbECGdiGVfGmUpGC",
-	"ySJnaKlJmeuE6DKdE8sFcf1+YOPuVcUXPOXhHGDq2wnAFmHpTZTeNm2s4F0+xcQ6WxTS+yM2LSTBjDVk",
-	"41869b99p9HRu0FUzdjToJ8qhs6+rSLvonoQ+KbV55vycgBtbNvEnazPmNnYhzVHlPlKeffKfLfbuu+l",
-	"dPdoL9fyWWXNbEq8dE7FDIzC/moy3ondfnO9ih5Wm+b9u2DgySdSYHCQazKT4EQXVntZMmHIUkkxiwot",
-	"Jm65kmLRvGLB9x8Lrph2b7LOe5hw1qJiC3nLMmApOU1vrP5vedYtN6uEXK+ItdULJe2Z3gPfejDxPU1S",
-	"S3VlQVSZszNCr7VdNddoPDTEeeceWrWrVGzb7fvZPVYZDtvis8koZ1MzzH+Us1t0B3UN/hIe6rqkAryr",
-	"LV9cyenUHv6V9vGUfvvkif/K+VZjnj5gM94u2hgBTB/3y64X/E//HP6mZD1+ULLKGFCMZqtB10ixW+5f",
-	"qUmuvyi5dPEuRtM5wYt9Zi1WiHNJwSzJQeyppwapYiE/DPl6j7TzeatSjKNDOCuzv7XkAlS/MpqbeYzw",
-	"vPe6e5ia5V3i8/BLVuirTAoWJwj83khD8/gDpS5pHvL++sxkeZ0HB1YrgN69P3QD/nCku82XA1auc3t6",
-	"im7yvWrLAuqJ3JHEB2DrXWpuSfAuwbk2OHtDNCShbPEMIyZk67MC/T9ilsmIDfP8lqkVxDAx7GRNW2cy",
-	"Wjqn4FaxHy5oFjpmAhUK3q7/wRhWwAK3nglYKzj4lvdF5XKoQkQz5IqhR3Hdjs6lmNkdgGgI5cZHKbmB",
-	"yIs+q/wr3CQg2LwsGuqNXJOx2/MJanHQ59lCcenNwTXHEbqLgO8mNZfTJJULRqZcaXOGfmV0plcvSe4/",
-	"+NG//tobPw7e9iTplhp9Vh9e//gZN/OGHvwIC6j+HXVSNkx5OrMKCNyDG7bCo9QsZ6mB4KuuAv4iXwXX",
-	"oCZHuzmbmwuCCq6QVYOEJFYgg7tcSblI0HMk8BMK1piRRBdUsSZlQYAM/PJwKwk4kShEykTsVsYDOnHO",
-	"1n259uG7CzTnw/nugiXL2UuO4mnNQB7ixFayKFjEg/QSMmJ8PodnCJAcIwXrqRPolsSSt3Nm6W8tUu3T",
-	"TFqiOR/N9n0D4VElmcR9G41NvKwUBG/DA4cAb3BR5Ct0HIHqBU6lTOInVUA6pSJl+Cco/v4HYAMAZy/T",
-	"G9ytmTSGiagz4BmfTuPR1aUkXvrqMXlhDRuezolUGUQSMpmW9j3Aoa/BtMBMHWswSJLxqYucbUbxaJbh",
-	"wfci7jduERDXiZC3E9+N8bZGDZsPCLaMOGTR/lnOWRi5dGmfsMkQcJZ5Nui38PJjdHFgnkqdEurIcczE",
-	"7fjN7xdvR9t8aDBEH4/ADVttp2H7UOJ3q8+oQAubb/83aRyd6AQZM1KGnJJr+xWkbAlChYTQJzy5SSXu",
-	"UPrbeu4kdow2Soiq20k/RH1KeK32Q7TrvAPuQ3h3PU33dY/CLd6PE0bRaUQeXVO9xU4NU5aGeevaTMXX",
-	"ELOETCxiljxlZ+TEcxe7yr6igN4OcgKtHU7jzYPlRrm7XdabcqhfeX1zN0WW+9LbCpmiS0GksBsyhXCv",
-	"0zwqncZJylplvP/oh0c/Pnzy6IdtmmPPc1yPPHsiQitHMJZByO6aYdQuotJ177NfRss280jArtVnh4ZI",
-	"f9VkoB+np6lvF+2t/PXgm7d8fS7t9ar9xTcVh8x+jOJf3jKVlRAIsB+2RD+fN22hNVcrFVdpZfFtmqPO",
-	"S3hFp4apq7kslW4VgJY4K+/hJq1tc5pncuFOur8/3RoAOs6i4KsrKTw1RMymnKasj4n4pnoQAw5G8dS0",
-	"pZDBj+KrLVV+pcvplH9siSpZI1GTazbnIvPq6rjO+wE5St5dvEx8DjkjlvOPRz1z0NwWN1ZSrbjxan5r",
-	"1/YxCQkmRrQBse3D1glp93DGTjDLcH7e64ZcgLAPUrg0geeJlphdAL+rGLr345+Rk8TlfkF2VtJw0NdR",
-	"nh+eNFwiJz2u35baq/A6rul7VDOCX56RudQu22+TWseBWTzGH0D6RqUA5zKluR0B36VRwrDF37CPq7vG",
-	"w3ItQZJpQslMUQEJVdbQkcs+TgG3XVvI65I6vTIa8Gphwei+jH85wNHVuEtrq/cLqGfb7tX4uY78rL1N",
-	"W/xkwbSms/h32qWldt9hGLoeKLosa9EE2fU91zb1Sc4HWPXUZfH2Wb2331+7hW4Y04ppfeekwhbtaVto",
-	"ciMk1x1om5q/gSiLsu42kW7m5eK6UFz08MM4sdaMLPg9grd02Xaw8K37vQ+J1TzAw8msXyyLGpjH/fwj",
-	"TU2+grCbnFZmBBVZGBveNM538KYPC8UOcmCvbVF7DMfF6xrp/FQZ1J3n8CV62+q/tUE/ZZ3YFdOosQij",
-	"umllCQGv5mNN2z347YLO2FOqWIsKyO33mhh6A/kFVvhbDeyMXLPc1XlMcykh2DlVjJGM6xurJEjtzbGq",
-	"Dg2EGVQ+Og9WEnXhRlIMMIyqwbRsOsGS3hzGMN0rN9HyxbJx28MUSvuuPYex25H1fDZw8awVI1qjDCME",
-	"M6tyA8mwbLw9qRLfwr+5X3ro6MEFxkgVqOKCTQde6J95nrPMmgVYMUmsIa1kToqcCkaoIZreRnyyGZ8x",
-	"HWfxXGiWOrG+qW5U5evR3KYZ1y59PvIlpDDKlq8NnbV9frWIi+y+eUuwtftxl70Qt0z4d1i7SQWPeMwC",
-	"4eyKgjdzkGZKlsVVpvgtU11PdI2eVjHqXjLKiqaWqHEySouyZxqB5Tw9r5t9dNj6ntnBI8tjYhbPoql3",
-	"Y1aUw+b65c27aM6z1KZVTblhSrTUnuX8ll1ZW0O2XaNczrpOfMEWjsh6bK2Ma4OYQ6rjHkb3pQ+MpdTQ",
-	"XM5KlhCqA96HwR4zZ4tGGuq27XwDo8d2VJUi7Tw6u2d0xro2x+VZ36XWqDpY2L3qLN0t3aCxpHG78YZU",
-	"h+SuQYyp/8ZW+9AoX1FtmPqNrbbn3bRqi7+x1YU0LbUPXqvvIzbtID2F7Nri/E87lPHAYtjcs2yYZ7Ar",
-	"k273dK3lnJo7EF48MapyCMPo8Y1x2rRXZBUWMUzLPF5l8B0E7UUF09I/6y+eHxc/h16B/Dq9LKzxBZOx",
-	"Narv9nYfV9sfU4RVLlqER/TKu8dbVvtWoQjv7wxpy3z+c+4xTHxKBeRAQELXNSMLrjVvyXquczS6T6TK",
-	"qnDOEreU2KvVjHEzxt/OFph2ZuyG2YOluRtatDV/nBWAbndu4ql7heILqlbtYwu2xJpM7zKlVnsvRcZU",
-	"66ClZl3JDOAIjb4pTrQLp8YxqxH65AbsPlnFDfFc6l2sBnV7EKUAtkNES6tpnOi5LnK6umoPNrVWdch8",
-	"a+rghX0mLBffUYT4SE64WLcCP/jWIM0rZmhGTbkYcHHgMHp75PDplrkVT99IHruErxi1Wumtu4faKGbS",
-	"OTAb7mqRyYSaCZEiAbdVweiNHpOnb94Rrq0dnErFdEJQOUPD2NgPEARDm+ojUjDl8Dra/CI9i0h620tp",
-	"UV4t6McB1tXVVLGWvLacUQC3YQo4FOZYQqyup/yF8ZUr6+y7nqXikFzW7yeD7Bh8eGODOhQIZq5436XY",
-	"h2Vpej0dS/ZDnd+fYKD9B8uullRPF27z2ha2X45LpurS30YRKBdmgN0Q3LRozQJqTpuk5UJ5Z4TWCbZS",
-	"wOec6TBJeUu+Gq63/UVj2XsOmKBv5UmFsDQckgkKBjgbuqHudGKFeHLHrCMHvgVAWE24KZyrYwcvGjuw",
-	"4cqc5YwsGNWlYi7qrBi5YQUma5ilxMBzQhZclJYr+o8zutKJi0rDZ3PFGFlIYeY6LMJXdDmCaG0Jdaj2",
-	"B1GDxAMPrmcSPXt9SQDFB8rXXFX8oxOSzqmiqWFKN2PGKVXmSLGMaT4Tzbjxo5MGvOZf9Oi/To5++vBv",
-	"7o+jD59Okoc/fvaf//v/9j9jJLVD3C3PZeqt4t4VqNe5TG9ixpXVsbmBAABkv1mlMUgBobm9fbO5qwLE",
-	"vIxTQl2NMSYMV4kEmMXbSDtQDHK1NJ0yFB9Rdf265C3h0GCwuEmW+YStrQlS6M+j13nP6HasVJKlhmVX",
-	"zaDhGktbFegjX/rIBnC1Kj33rIqYsFxDPZpRpbbaPjVYsQEGAU3jSCY8dAp3VjVWD3b6LRhgEVwVSsrp",
-	"FaTTtbji3YOd8VLLT/6+fYvOSWppHeAxWF26ZEolWEayZgZEo/BPIqDGlVtNS0oUM8a77LY5Dy/9s4dK",
-	"zYNJgvo7+9dVbfAOi0dbpn3DxNVNi3vqlhua91rSH/jkwAj3Ri6hv07Rwwl5VfMixySMXRXCLA2tBmtu",
-	"2ToEcZDa8+TRVtyIeqi2NWIkY4NldxxpDLro3Nr41zkjS6myGpKBa5nDJrZcAARGjENESJJJDzHpuPVN",
-	"3DcSoIt00UkTiiTqXKyG6vScwLbtUucXyMHmG8+lNqeFVGEZRB1EYGJNjN8/GT84GT8a3390+hgBIMME",
-	"sCdNKnm4vYh+3wV+XczyuRM65PLX86MHj59UUZSAhbqPcAf4lEAuwbj5mve3o6Z03v62g33mwnLNk5vL",
-	"PGsDMwE9oqq5RHySKKH6IpZIEvV/sV28P7iqxONDwzCt7xVPBB+qbmQdyAqQy3lUFmTJ85zM6S0jbFEY",
-	"bvUHk9iDFPJaZitSamsIub0DLaqCUFjOec6IlguGSsUc4K0IEwOSJ1oRCLShKydme4fjLt1vtnqW0OHq",
-	"p+g8hktDldmxRjgST/CRBCOxLhjKHDTWC2PRNKjDfTfwc8vSnwsl85Y8eLlYUNECccU+0tQg5IeRUNDk",
-	"MnMWNJ1zEb8r/gy3HU+lREQMuLmEyo+U9cjwxtPDkZLqfdpOEZoF3DE8tE3A9vDh3HDRJotNWUUZhAM6",
-	"dAm5cOOh2hf094QsmEmIXonU/oOiypIlxKu+CUElzUUgq3+yW3kT/tPhAMPwV0zA0HYsKAHiYhb866q1",
-	"gFS0ZqtsBgLxyMC/BBvReVj7iDfVJ3+4xESfUNESwW3B0gILiwumCAbfAbpYA9f1qthJdL9rH+NGIT74",
-	"eV0ZmUvn6+kbXcgsmtsRO0V8tlpI25bs6/gOfHIud6NDm456K1JZ5lUNWFHmuQPU5gjtiJ+QVQuELuQ8",
-	"Dgu5WAbB+iejXMLjLeoVdxliOGb3zlz6edujh5hcc09jKqdTrjwb8zBxdkdqDUJIEzrVrD5hlaIyz9Fs",
-	"s0KxURD+ocVzNbx85XvW6Hf1K+xTu08q9f7MVWcKtnQSy6FbDNP5hyn7ey8o6a+29CghgcFalx6c3oCc",
-	"VxAZVCAENslYyjOmCXQFcAGLWL6rvrmCfNyrBb/ePPSffSK1y7JGt2mdSL20lxTC4pmTJ/fJL/xvjSKs",
-	"Jz/cP/nxxyePttVhgbe7L/bKk4dbwVYqEQo0x3WItiKVPiWT/5KCnZKpopMx+Y2ttMs4mPgc1wk4hZfN",
-	"cYxm+ZQYmWfuLcM1PnwQA3FsBcU5X1hFHoKT6FycWrkegOMAXDy9YcIj5MAe5/yGkfsPfhwKh6NKcZX7",
-	"nlYtaL6qFNqnreB2LOmKUAPadrzsThIYtLGa+yfbC++sXjMgbPeWuoBd3Ygm2O7adIvfqY1yYWZtHvQI",
-	"VjWcDsIOqhycrxuan9jVUMMxKJpxja7ENllzWduia8ynG1YxMMH7GRrfQupfr0S+BuqYm6mN+70rZorG",
-	"Qk2VMtR2zdnS+5UQR6wNon19yYu2mrPA/Xwng3BY5niV2/Bt5Cpg3c3WGE5VvVNnLMQrfuG8wGBthN9K",
-	"3Tc/0o0O6OZDEyLWKnbX8l0S5KxYMgQCr+lYOXASRfhiISnESPMN1XopVfYUlIuhldmlUiwSg3jwaHt9",
-	"sZt3628fbLt2fhHBmNEX9XUmA18RkbIj9Pdz5ck9c1hoVknVlVKDOmz/xH6Pyd0QTGG3ucoa9aQRdoqs",
-	"bJv7H6I1DB5aqD/+zzCcxHWEnrDJ28kWv2gLaGJLuVF1kHupOPKjeeCudbUWP+0UZfaZoONHRD+RLV2n",
-	"2lJUYNouInbV17rNLomxS5ew4HoS6FOi6a2l0yV4Fhb0hjnTytVhtKXg1jP3K9cNq8V79KjB0ZPqRTq3",
-	"YSdsoEGYQGMCcQsPrmW/KsrrnOs5ywjEhJMKLhrcm6732MlPVacw7CJTGivas02cRNeSAYobweTvVnaF",
-	"RPfIVniJImB4fW7u5mH4L7qOYBfzuKM4sgMTq9UaruuG3MCd6x3enGutqNsl7yW+iQB02XLNkiKJru6b",
-	"vr21PP90CHO9wq6MDWjiVQVg13t3VX7JbrQP9NHhIr+dphm+S1Q/mGVcfwSur68M2l9TLE+X7zTK505c",
-	"gDsbbgcwzqKg01038I/6iset2n02GGjnNJ6P7oFvQv2EX8NGkARqPE/XGsw5Nw0g6M65rqSPkMsENUdE",
-	"G8AwDVPgSdGM9dYmG3QVqyfpzWiDsswGzHdoirt9TvrJDEcB+wjYrBPV4WI3b0JApKHeVIAmv2EZtJCD",
-	"EgJyXnkQ7beTG7aaoGORihXWMEF8x37xv8I/J9bMMDJnCtKliJESn/iPSQVyvSLgCxu/F+dBZwqqGAZy",
-	"iZEQ3230qRi/F5uNIaW65lkWC5m/BO8qkq9LX1+UGkAxIJ+jQaHrINcdvaA3XXBQZ37l0/9jXmXYW+h7",
-	"8Mubd7gMSClxi6ua3ekbyLFuOBYf3f/p0cOTR9uRv9mUKRXLI3aovuteV3tpAdTD6oELqXw0AzNfr5kx",
-	"rgf9njYp7HjT76j2fUw1Ucaq4cE5i4vI7G6ROVWL/U3/ueuuXjCqo6KmKDe9Y9vKbIb401rzi1S1ol7Z",
-	"Ju7xOEOKB5LTsB3XFoeDe7BbUu4QPN6CVIJfXgEyXX+wknhsuZpqfeA67GyHC2RUvUHt27oX2dSK0rA3",
-	"kWQn2AFQcScKqcggDDu7WFGXpy+khV6GCR7+oP4I60XnNU00aaDP0e894DvEsuoV9HUDdrxCHyN3rzSx",
-	"1aV/waZDU4SDRnjrWJ8QKdbOu+IGuKdbPFZfsfVdWwC6zfka1H/fuefc9lZ3bQ7Wmob2Y+IqNs35bB7t",
-	"QzcIVqkaqRVbqYIrXnPhUMg2yKrMkkADPoMM5FWz5QnULumbtbaxvdbWlkMWa2f0WjaqyuIEfOhmUtC4",
-	"yJ1EjUpczRplM82DaMW92HSzgjMUlEHgZ7UD2rWLsVpzvKG2hw8N21n7RY6X7DoaRo+nRHLolMbSmyDD",
-	"CsZzUoIWNOVmFR2xC6y0rlZpT6drruUdZk2SG8YK7XPfoQrfb89GQ+aqY0kXgKIuq/bfEZNpCanf8gYq",
-	"8E6tpWRYkUCfHhScSVdH/mhVjMF+qV3Iq80bcledfMob5ZHBffl62jqsKf7qW9ByO0qlsGREyZmiCz0e",
-	"mCde3Zp4+RRqF/FKlNDf0VPfbVpdMSfzfqNHnTduSyv72hUaCdhxk7MOOR1DntesNUkBalnALQAE0RAp",
-	"w7BJ4Eu/vqA4MfXWYvXKLVQ486mouyehDMEdzamGhIaiNIPcugCB1HMOTH2+GrIs95OcrqKH9hI+96oC",
-	"JhmjE0U1IGPH+0LSkobmg14Af1GvfxsyXAjC1YKA9qbO6TpAA4uGyt5wP/ouNOyWqSTokrvxYFvPi23F",
-	"8rt2ku7ZT3ZXnPydDIuBbVXdmTp9sC/yUb245vZuRT1y0+3Fd+Ko8YDOE5yhj/dkHZtv4ftKWhpdzmUe",
-	"RnbOEFipXCDKEjRy890YF3SF1RpU16ifOzW76HObxuQlo7fQztGV/lkt0/537WeHb3Xx5W7JhifIf9NB",
-	"A/v3+PRDW6+IvI/Pxz3b9Rp1DDyW0G/VEEXSuZRYWstEw8ZoyZGNVSi3AlQHUfi+jRz6IVN3p3PPXsXK",
-	"JZy482tquAJx4Ja9rBuo9dHVXX0WVDMSLghTSqpku9K+S7QbJhn0iy5rtb0LewUcGoV17zBx1dA38r+5",
-	"Xu1ehFYdmatBG5y6WP++R3dBZ+pVUKbe8g3eZC1S3t4Tupp5TyLTUe5BhabbqstfB4rNX+USarshXBuW",
-	"dpP1phkuixfhBxW/pYZd3bAVyjUGeELQ9zJA+LSPgswjeu6KUNcSOamhm3f3GTWUTKE5/lrJ2fEtVcc5",
-	"v/YeTUQmMNg+cRxppxRJPVEQ3V/FMofDGR2XSMixLMwd5pPpTax76KX93NR+zxkXLCGl4B9Pj4/hNVUp",
-	"jvHXYy3Tm+FTT6WaMRPNkJ4x0zxQ6BbsG0C4gioCbXnjzk8fI2wEnR5uDTrZn125HLqYE1JMuVqwjEy5",
-	"mDEFlYoJufz1/MHjJ6f/3//z/47JuUv4dITnkjt7FBtCgwdD8/yq7URe4PfkGXyPeQK0MEd2r7ASFBNK",
-	"N8F+G1ENrYu5cumsGxn0u+fbx37r/P51Jd7jxw8fb+sQH1zdtUkfPvjhyfaO586Ojl4dLhwAaUKAfHe+",
-	"Nbq8FiyW3X9hVTCAzMP6UIfc52JS4BwIbKO1uR7Hpip1jBgupDSItID6GfgZrJ1QamtFZHJt6CePhoVC",
-	"XSgcJg+uRTdz3wF7ROt5fzl7+WtL3kZTkgdFdjXAVogXEXT0BrUr6gpvivdIiuVQnSrKVlIpBEtNQrjQ",
-	"BfyB1z8hZZFLmiWEZ0wYblYJgYrBBCGvE2xFCOgbORdx+Cr0oHU48zXlmUfJceFHEI+LKoYV0dX/0eam",
-	"2kmNW6uKVKVwJ5RJqNVoratfV9vZP0aJ651d+TfdBjQWFyPh/yyZjkN1VtV9OTVMY+blknpDnpKCKQ1J",
-	"dS4QFcnkhs8Hbkz1oxYF12OpxOUU/vqsQqIEb8KSrrwNv+aEDMQDnPvVMLCZNvAguxK7XfYEweUgkqob",
-	"Um4VBoca41fTb75IF/k++fEQEIjC+dPVFe7XFuj5Kp+2tcBlUbQhPU5LTVswOtZydR3gRJtUG9RnweGZ",
-	"r88pYSJ8Z+grM6XKtZeBXOG1lOMx+dNqGoJx3As7LBFSgdzx+HnLuQQ1em6HK/Oc0DRlWg8JWQSxkB2j",
-	"HA13tTuPgKQDWq3IqEZmx8kb9NDCKUr2XBjVoiLaW2alv0vRVoAIazf0H/aHp/ifLPF9CxJ0AMSAzg1b",
-	"FDENwxpEcmqY8LmZAAgq88zhGnIzJi9QEcTmHxSRqlxfWwriwoVytWnzjg9t1j1cHOZsatoB37ipt8iu",
-	"NaUiZR68Zk4zYMKQmSwBjaw/AwmLT5oT3weevpxLNBk/mgo6zn+eSYa4OXb2+NaFYAub3+LxD9qnOpYc",
-	"SxA3tTQayjdCcd3aNnyJfeTBRK4b7vVbuV1Zj04peG2rfXO/C/cqqa9D6518YTBOTvP89+no9K9usRBc",
-	"48/JJqSS531bcJZdjLgziS3rA5fcdxwRD/s3ibRWT5SUCyv+qVity/wvD8rQ3Lbw3w2ohp51QR/8ue/D",
-	"BVYT0OFcYBeMZly4KPrAQnKHf9hfks6NGZrI2YogupsV354msdGLQBmPMxrbt/WIQqBy2SHVLc2jyY4P",
-	"n2zLdbTrMKqG9qmBY056vJ0yVwVTXGa9Ui3j+DPp4EPa4Sxi+/1hYObo9s3s2/SzvgZ7yRG9CJLE1yq2",
-	"S54bLloqibcE9+dUX4Wer3b/4sA2ra1ZA1b9bPkyHm33tQp+urVFJ9UGxJkRbts+mGd1BIfknTjF8JKF",
-	"oQFnf6ybiHugd3rkPTCbqHA5PlDqxayKrQuG4JhNCL5cpjSHHz9+/Pjxmn+xh1c6pKnmyt7klAvy69u3",
-	"b85ILmVxTa1d7eDt4t5fT9NRHQLzSbHFk1Qs820DG908fnqy2VN7qbhhv4t8hUnxaxS9xZ8a8z120cHe",
-	"A+99a01qWu8Req8G7XqVt656agBNt+BQnZO6lXNSoUUA6QKiBJ2te7YfP46m0FX4bA4j5vFJkObxeLtw",
-	"rDBjqhGCWmDv50P0igCF4UPSmTOw9q46KNOcU3/jthYEaubbPa9dI6qqUNfmRsXG+rzlTGP0uQWq1UGy",
-	"Llmex8FYB7Hlt3QWd3eZdO7A4dYLLmfahxFMOidu84F4cN/iBi/WJ8TuVFfEP29zGLo9JBlH2Frvy4Ry",
-	"dw5cF2M5OdctnRmNlDdXi0E5kS3bwYXrT+cvVo9u85Bs75cQv/pBetIQSwBR3JrLfCoV02vIhw/i1ckb",
-	"damuNrr+5ZMffvjhwf0n3Xprf02vTgfch6bnWjl6BgIooz5CFWMeF+WesCKGu7amlOdOXHcmqbvHhjgA",
-	"OlJs+iWeglell0Hs3SN9km12a9o8LN8mnmZz+DonRC3xeTsbuxz2+mnN5anW2JXWc1HuJaHHEv7uDckv",
-	"L3/9VQ7WSeJ682u6YK4bgGK6yowPmjMMVIQ972hO8+BBLIC/q4Hcqn26nYm2NQ7yQaLaitbzoxu2mjFB",
-	"jvJpbSc0kkeiQWPXh6E2JuxQLHvw+PH9n7bWWMGvk8bqom8God/Nt5oxwVSPTDr8/S/+6c9J9csWfRvq",
-	"OwD8ZghbbTeei2wwV+8PZOMM7vqVQuiwYOr2nf0l2MfdAcQmOdyMCSr3Dgp7QvNiTq+ZmXjQZLgD5N+c",
-	"8u0eEOWCKZ5O/h27806ccjeJBJ7ceA1ZGwwxSkZz9nGUACTek0elive5z90tDtULV47v/xWNnrRp/C8B",
-	"/wT6fYvMJ9EvNMtvmSb/Nnn/fuK73dvdwh6N3GiyYFRwMSN0SVf/npDJX+dH/+fJ0U8fEPvG7SygrCRk",
-	"8un+g88Tq+0xauoeAG5cbk7J5OWLp0d2iA+fHn0++ssOBL/ZYGVPtmfbtNDKPiSAu893EAIwgG8NWvOe",
-	"8zcvrt7+/tvz16NmR0+7I25nrz58OkmePPgc7eGJ4w534+zOiKru2GEu1OPHD7cc0KZDo/3EdvFG6Irj",
-	"9jnHVmeDGyZ+hFVOfadLbB+wLV25/QeBdLl7lv8gFJj2tH+3y78ymiO3693qcF79pGv5bmCn+gxWcd9Y",
-	"fSla/gqqqh6YUmKZ/SaclchXLhnKe2QwNVUQ9rGQmmXErn17QbhL3HAb4984WGzHAeyHa7aUu+3Nj+0X",
-	"K2cvXXLF7uW0hn0029cCxgc82rGeN94ibyY44uENjGN4Db2fTuWCf36qrjUe3PVf8b1A1Z7L4pgWPOI3",
-	"3QpT3qLHFNTMx6/AwaZXwtCPZ/be5FTP0e3GNETrnWJyTI7IFWkGE6aMmuP/6OPt3BFBadMpV3AhGLiQ",
-	"If0maMCBuU6ISAjIA5vxgvja7sq/41BNWxn13iMHwwBke8UN/JBdr7ETUNPwPAImbu8GRzTl+RorHrRk",
-	"YTbbBDx48uD+o0f9e6Cux7+xoakfOxoJ34ST1Hcz3a4lotOsv18p1sL5j7YFVzJmz/+KZ1sSJRdcOOjD",
-	"+32QDw8KyLWpugwgApQN3VKo7yLumDoRCq0+dIM1BltDij4hYuf6fqcgtaQIzmlRMKHrJvuFkinTmjCR",
-	"6TNC8yVdaXK98iy9yvfFMnTvVqDk7/I6cV4HX3sF6ZdLl69px0PVD8CaTkIEIpxlZDWp2xZ//a3My8Xu",
-	"zGIQLfTiFP642zKTtmMi9IYFD7j6XoIlax7uSH+KHVA7v7Mq7TX8zrg01XuEFK+b2rRVEcC1AagdktKF",
-	"s5N4SxQTOX1HRcq1kksozXcNWTXLp1EfMvtYcMWGtfbyXUkixSXOmc8NuWYzKght6R3aM6S1iy84FqFp",
-	"xFsagzZ2IPEdU9z+1gfXQSE7teS/S+mkL/pbT5wZUsLnavc6uxu599uP+az7hdPazeNooV3aBjcwPC7L",
-	"PnJztTZeoFtxUZRmK9rnRuaIQwklVBPX2SypU8I0KYWV6vlto56ufmlXFdge+HEStOZ0DsY1qXuEfLgj",
-	"FFYX2sOCGRqvgq8YkWtosqTCaCykTwjHojPIBRqTy6C28C90Wn7ojZD5CldQtmRns0wPM2qwKHDgOeMb",
-	"1E0xw7fYbLjZWmICODU+rQQ2J0HYxvuDQcHuUm25Lcxeh+grSLtNQeC9fVI5Cki8QNORXlAhbyubOdtD",
-	"W9ZhwQiWelZbnfhgpwe5Q8oIovN4I9oYz3lVAzikR3NQhrkpwetSxf509gfNS6Z9naSAAPrUeVzSnCrA",
-	"HmDR3q8PTjZebd0b6JfbtgmDYFn/nEO5IuTCghsIS3VJawf+XLb4l5iADhfLdYaipGHDSgi7OFlbotoQ",
-	"SmzVdOPqKeSC+fHbNn2zNWxQtV51Gq8Lo+ue480S6WRUikziN/Yv+E7f8KLYCvv6lka6xV4rKtJ4TUgq",
-	"Fwsetx92UZ07zBHN/6svGmsv9H/7UOwg3tJZXAmqklg/fTcZmd3Rim3hOjpYqBwylxOGv2rF093BkNx/",
-	"xieevh83ONGGNep31m9ZCxW+cu9S8QLwvQMb8U72livMB/cY+g2y/cPuUhRQAqqeK8Y3DmLOTF3zzU2n",
-	"rnKwSuuWV3bDszLHBsxWDb4KP/ywGWn/eGR/fXRLoVwA8LRfy8t6lDcwSvDRh1ptXuvIvsWqiiYDPNya",
-	"RAWKhnvX6KkxuhgeZ58pOqT7+C/28bjIs6JpoA48qNTIz1CtuW0T9mFGwmYeLgRrhz98LPGQZzu8SePn",
-	"ln3YezDMuIuw/Xx7hMFgsOgRyhu2r9TuHTxjh/RrdfbOZ1P+Ma4jpbLYLv/srl3Ck90982EaP2hDn2s9",
-	"jJ3cY37vubjK6CoKp62NJqUwPK9a5d5C8wFX3NRI9H345PHWyiS/uRv+2Qo7rQ2sbV9dyZM9nN5hvINJ",
-	"S8iiecYRdtG7dKGNso2/z2sel7lcInJJz14SjoJxuNb32IuMgil2d3QGp7nx2hOrJ05ch4WqK3wCxjHz",
-	"yNAA+eagiCrkLEYh17vM4w5B1zLkWQPcYljb2KksRXYQZtnO9ubRztvVnYV8YJ14vR1gOO9paIChB8Nd",
-	"FKWaRS2xc0Gg3ohkLOXQENOBr8wki7aP6uSwcagLfNNgk+v1xGho4zj3QdibNLI7kcc7EyNqXaduMdB1",
-	"oIucrq5aCQjEsOYzYQXNXiSxcpVonfF5+0wIwrUjpJWjmcZbuhUkfi9rDKststqeyF6opKU38J5UdDv8",
-	"cBW9JqzKY9PoztboI9+kma1on+1l8xfujVwCrGBL4M0VcBTW029WJ28oBg/6lNT3p7x1j7lscTjYvd67",
-	"GeDVk+001MMMWKvvrJfemtxwXfI8206A+NiHmM8c0Ba4WV3axTqc0jpVgCNup7zhzHP105FLw7jyz9W3",
-	"o+C/sVVDz4E9gD1jVIEW5p4F2J7PnyEUOZWRdnS3TK1AHwBh9+4FVvZjN8OF/TvngpFMglwK4Oe4Judv",
-	"XoyJtQ8xfvXs9SXJoc9vQniGn7179+LZ7Q/Je2FZIn508fNT8vDhw5+sfH339umYPFdKqvq7nx49/oH4",
-	"7kwu79s3oZqkMmMTLDiCQIZdKAQvghZS78V7AV327Alig2pNV+CHm3w8QhTBCcBaLegKUh0IN2dVo2RZ",
-	"Gqe5Z0xw7FQNDa2vZbYavxeTorzOeTo59T3SICpkn7IigXAxJhPN8unktIIw5Bq+A1T+hNBr6IFR1xpJ",
-	"RfScKpYl0JA4Z1qTKU2NtrOBkjA5RWVBj8nECfsxKHWn5ILRzI7wc5nnviOQeyQJP6ei0WeDTAI4Rhzq",
-	"vYiNVT92T/uB7TOtgwGPmZxWg9QFUQv7PsGT6LvFfVp4REMATYXDtWQ0bYOQPMPx+dSeFTztjmP8Xrgm",
-	"Ew5H1Xc6sWPgjJo8Onk0JucErg+SGOCTWPWZOG25og1fs0XJL8/fIlSgtoRkH9MTbFme85QJVCoRW3fK",
-	"Lb8anRc0nbOjB+OT+loHnwHq82JB1Wp0OvrP83BPNcZwfQqWdm0cmCxy5uDog44OGFEdvS7z/PcCLmZQ",
-	"UXg6Ohm72WTBBC346HT0cHwfFlVQMwdudEwLfnx7/5iWGYZhojjqwC7cRUtcn3eHRQqrcp3f+YI5vMol",
-	"1a58ENvPQNB+TM6BmvFM8vyMAMI5/tuH7MDH/14E98ROsPQ4wxkU5cmQ3nXS3EH7fOiJhkHtuWrG8Nwq",
-	"DvEig3Y62pzD6zdbtf61iYtiRcg9DYSHne/1Shu2OJ3ApJQYqgE/GRj7P0oGWeWOAGhqJLRrALnVC8sm",
-	"BtgJtkkKt+WazSxvaJ/PFZXvPqFHM1lWCJHVCbRNW+UnDpo2NpJi2ipf4Uid+Lz2CC/wN61jai4g86Ue",
-	"sl+SWHw08CjtNFrsRWraO34hnqLy2+tZ6Ac1+vwB8ncLKTQqGg9OTtZy32lR5DwFyj/+uwuDDdhc0PhB",
-	"qVir2/oNswyr8GZspGppx1UzxQYf/HMuIbpnSS0hCOpDplxBBZ2hM4jmIJf6kIy8QLfbyvIpjNVgZcfs",
-	"o894jXK0p5d/wA22xPy/X/7+2nVGRFBb1lxAQrRRjC5YNiZPodwee/ERXYA0mDNmXA9ZQ2+Y0+AtKZQ5",
-	"JTNmrBSmhdRGyWIOSTtTJbHrVZMVPYdFtzCjGAU6egtJsMZKSvVt4NXBf9ljz6MY6P/idv/idofgdsPY",
-	"0scjkW2ypkjNO/toji1Jdz63wareguEAPo85o5mLiD3FtRw947o94e4cTQ/fdc+OMm7sxsbkd2eKkBxn",
-	"Z6VWEXUL34EZ3jLFpwg2EoVX+ZPmNzpoJpjOqTVonspFYe2zid2rq5yLmwmqzfZSrGRJbliBbf0E3FVq",
-	"vJcZ7o7CJoEZrh5G3mR5f8DSPMs7rACDudzvY9RRdbMAz+kehNobJW+Z3xjChFErxCBH90RCFvKWge2V",
-	"sZy5aGXH8XqoKmeG1IAC/rjXmpFGRd/vgpGCWkV+ynPDFMvOiGJuJcIapiJ3zegB8d4jgm9qzc8avTl7",
-	"iKs1SOb2+x3/ee3w7vxppIAO7m4bE3e+0AFjhih/KB6tNJz5klbwOeGmRdkyYge2CI04RmALg6/woqqR",
-	"evldYxBa697jzaZRaV5mrEEqbW/ononrJc7puhno+P7U4rWYyaF042dNazbs8qEZa9WWQ2YQExNJizSA",
-	"9LVrlsoFI5hQqRNEgOeWdbH0xjW8U0wzdWv5mPceKrkk7CPXpgK7MVUXmTG5wB5mgTxAD8CS64hkwDjx",
-	"swa4e5d5XgnLG7YC54ODn7Uf1VsBAvzBIwKNbSv6RWWgJuAXGVsU0jCRro5+w05ArQped6z8Q9UU/W8S",
-	"azj3THkuZeJz0yvt/fxNyr9/gPljVP+0croHWtZL6SRvNMUzcBAeWqvC1RFKGo0Dtt+adW/nqEXyHheK",
-	"TXM+m5t2jasiVrhPUPLje+FCb5BT1/cmQa0TDC7fBy4h2MKSzu5pd0G9b9D+RKrEJ8xy+7DLgYeyRp28",
-	"F84blxB3lmGNEd7zpCrNU5g7AC41rm/G5KlfpPepVm5U4D6o62AaeczX9sbvTONafzsXZH+ioXrTL6Jo",
-	"QrkFGq4VGYX07dwTC8YMMmsMi3l1fYDQaCH5Tzz7jFRu9dhIy0nPUM2Y/DnnuU+TumZ2qS5Ih/ElbNCD",
-	"RFcKexnOsOPQkqoMqkVRvdDodoYX2JQez2AhXdJjqwLxIotpDw++EA99JzKmyBID4nclD9hSq57i1u2D",
-	"9yVx6+KFAWg9wxJfuqWTkHVVreg94+CKIFATEmbYx615or8wc4DjPPlCx7kXRdCabrsfHOR1dV3g47Sq",
-	"2ooKracUnZ9OannPnJy6AJCTNJj1j0VmCE0qhW8aBtWKVufD066kiIeUyKk2EGrDbmbktfMn8MpoHhPA",
-	"CaMONyLgcSkV5Jp5DTWiUNovvhIJVahLn6B6zNlADrb4L18Y5ypyr6o6rKoKbRRUsylWSGXZpUOHPiVC",
-	"kowaek01I3oui6tHD7BmrJrIV6adjH/0lWej7Bq7Hw0WqKCyHIzIf6W3LCjecyWBwTlrCu4JgEKow4YL",
-	"iq2coQkp0Ybn+X61Orgh7LbTt3Jp7SF1BBk7+GgjSj4hKVVWKyOU1PuZkIk9kQmh5NKwgvwbsMaJKsXk",
-	"3xMyyblg9jsH9pZALsBMQToDJW/c38l7MUE+OoEghgYHRQNVcEys1smhQjJcVD2/yPx0XJPJ+/Lk5GEK",
-	"rwF/siP8xD6BH0zOXJQXuoVw8V5MXlJtjp7b3xy9eDZxDUAUowvMJAFH/pwDo6/yLiiZ0QJbEGO5JCLH",
-	"uJSMYAiMAdQ6Z2EtUGFQ4MT0zUv43Z3vfC93A9UG3rsfkwAHNuztEb7cDp5s98O7X7mX/JZVicJyCvz6",
-	"kHKm7tfebh0puXROCF35nCwVQyKS1xJ8Q0HKM6Jl7YcA56lLEIF2iy7blkeCbtgk/p9dtfjFkkBZQM4Q",
-	"0aZMbxppN1UCRs6mroIilSpreKzbiQP91p0kkcvZELZ66hmVyxQLPHEVmzQKmEn1zEs5e4sfOe82Qegr",
-	"qzgIaazuYEk3gQ7DZMJENhm/F+deZb2nSS5nBCkS0nQqKlx6i2YOri175pQLpty+eUEGZeg1kYKuA2k+",
-	"9s5VijEGlxV7L2bSvgdVDAMtvuWxFEbJnBQ5FazB03FHGhyZrDPkNS4MkwF0VCv3fGlP5lB886WcXcIh",
-	"9HwYWxKs08cv0r4SHDPup29CbA+rzUk9lXkul4N91JtB6gUVKzcv7LqRKKgweQt8NUhobSsBaN/oOrBJ",
-	"UqOj4Nb2eb32HCLD/Z59B3HfnuNiaOO/v8CUM3dpb5mieX15oaLeavXrWmtCFkzNWAa32EXK9ytULQc9",
-	"zuRS5JJmndE/yO21dGmZJF8wzwf/b2I3eTIm5/4TYA9N9ohJkTAEfBvqZJP/MYl4YtySvgM+Apallnij",
-	"XXyv5tK73+fv8wZHX40vmDZ0Ueg4w4pXSvS93kVOudjhXiMgzx7zLSopAuk/7KOB5Iu6GV4qc1lCIfue",
-	"L/GCGcXTdk3oaaluUV94+uad5SkLaNInmFlKdVM56tHlUpMrsqctPrVXbu5D3VE3/s9KLgY8/lYOePhP",
-	"npn5YXVxv0uHS4R02EWVTFn3f0AMVVq75zCCRDHfBzdqnL2ClihYoqRKUfnjHGjTpkMOmyNnZ4hHDm4b",
-	"MNhRkqRSTHOeRgyzC7uOf3nwgSouShHdYjqjPKhlyKlh2lT1A6RuL7RvR5gqRTuXgjqcCsJtfTUJfIoJ",
-	"j5XPHwRLPM3oohT6GzTKfZO1QzECLLpQpdghwWPYfS+FPv6kSvF5SwGIVWzrY3VRnurw6iQQwFhyRTou",
-	"FhyTPBeAvncofxxoeAc+/4MGeqCOpt5sVuhDHv0xzHD8yf7n8zGtMAzjMuB3kbJTJ6VSWQVy0DHkknws",
-	"Ncg8I8u51CxIEVhSbS0Mxf7OMH5kSQTDSkDsFTA4Qs9tkg4CLDqM64OST58HsZnkgdJ8AjzJL5y/0C3a",
-	"cE1sH6kLOBSWSCAKrS+vwEIyS/1TqCUYRPvU79oO1O/gJTuzZ61WtsD8WDAWztA3B/mJlZNtCbEoiFTY",
-	"n2BMMyrj7EG/lLNvh6A3bOOXVoIjeiVUvRqqjPMithZlTA1TcTvxJNkEYuzuFRy3R7HJeHSK+ycna/3G",
-	"txneh5QWzi19UI3hpZzV/mQKMiMBXMTD6Q7eSAmuzhA3/poXv9nWquGIb3FO17/QB7w71ZXYox/5SziC",
-	"91gU9P05aBtXAckk8RUNYfTmzpcirD7eLjeuV65kgDWMpEwurCUHuXmWSMqCqDJWMGM5yPNwxuFk/41l",
-	"0Qdvc1D2eJ7nzUrxzVz6gBZSaqhVBLYkQYYDHn+yJ9uZB+lT4OHcH538VAcDXcaGB+XSLqio5YJhClSp",
-	"mY4GsDHV8XkTA2ogSSDe4+YpP9p8hWdSsL0UNdhVBzgRjbPZehAupNyRhYg3Cg3U8Eo5QAHMH/JwgJYt",
-	"pabFUD3M1h7kAh3UIt3lnKpSk7IrCx4QVcySp2wdrw4janSliZYQz3ZpgBGN4E25v5PavykXLO1Nab60",
-	"ORfMjihNh6ITV1wBqcZQ/nnXGx7y2qHJd2tpbrXEDRNG0HLjWdKdOZGAx3LB9JhMFNPQJ51RoWvuvSh1",
-	"HSWlgi3H5BzwlNyC1Ircf+wcJtjexCV7BBluOb+NuUFR2X1+Gxf4kSAmbDjXDbyeFiutrSgzqHN61Kd8",
-	"vjGvhytqmTNWybl9vn+qHDwkmMDV36mtDCjbwKtxbFXfYXdJIApXeItey4zBht/9EkGNdMZ05Bq1XIfX",
-	"8AbD2fz3TCWNRoxG4pYlwDYCasCz3cZOp1LNpDFMHHXTQl0wHoSYwJ8Qt05+9uPuekDfmH3SeJ+DWiiw",
-	"YXgXlkzVtdbX0Bc9dQkIa8mYiNi2GHz8N2zVfuavg4jTmPzuk32As0POdQLoaoXidumY0zinVmsjt9h4",
-	"yHX7NPSGCSLLql5eM2OiFVt2Z39jK31IGIjf2OqgB/iKasMUsVub1MBlXBPNaM6gng2LYBY7qD921GMl",
-	"jUNIj0dmzsm1tLNk3lfrQPhOEdYO48UIhT6x5AOp/idj8gqPSxtZFCwj1EC03vAFO3OiCM6VSOA8WNyd",
-	"kKxUXkcHZ28kiA/r/QLnChO1AHv4Iok9nPAlo7kncQoorf5IXXgLm3wMPVvEj41eRSs/Ss1U4qrllMxZ",
-	"QFwOv9NeNzmdOuqKmrGv2OigeTEHxQZbA9MM3h7B/TLZwE7BTrtdatCCHYdovFH79LlV1JH6Xd4KgrJ6",
-	"XmaPJVZnZpW4NzUe/iHMST88TtbPnDycMwdXgdV9S0GCXgBDjqSfGtLmQcWcoprpumx8J5gKJRdct4Xf",
-	"/ptoKgdXUM7zHFXOftpGG8LI+Tp4AECyJtCjIaiP4Ij1qUrhYWkXNJ1z0QoW8to3yNr/fbNDfx2oDbCx",
-	"hJJ5m3/vFc32cYfPs4zQ9YhIP1USntrF+40+7kbfMMXsYbf7ud0Zf/sO7gtfat9/S7fX1CPOsFklhAtr",
-	"kkq1aqoCkK6eSiFcco2mPO7U3vM+7peJHdSNPeQ8ut3WUY/1mJxjVRhUJIM3bElX3jpC8OkVM6cEVHko",
-	"bjcBXhFqkVKwMblEU0m/F74mzFl8pSEzWRUboVroNsYlogROPYyABtWSbr1RfJZyD3RxGOb7FZzmdtpW",
-	"b7n7Yg8m441nEoCjKABrFc/IoWcjFdyJKx+7jr1dKX2QxZ0yZRAk0Zn82Oi3ltI+q9u3AI7k5+E33yoh",
-	"ueV9DWI6GFt7q0qN/N8e+j0NyfnBUd6NdjKuoVtoK+08/8g1QlcFkvyGsYK4ZsMRYY5j/nNKoUsjC1Lk",
-	"NLV7BhXXcP1d9Y6T3oSbOx6bctVUbeoYmLfQYEEB3msTZ9BJHJoj0MpMCma1EPxr80DfCRjln/NAXzJD",
-	"KG6jw3O1f9rThYMFWPCGljujXNxJJ2xi5gXnZTWEwEESxArMnC2IUxMzRrM8akk51fCZwhV+mweJqzto",
-	"CRY2XHI3ExLGEKuMLQrjHN7oRl3OmbibORyAHHn/q1SIDTwm5/oGXKzguPWqZniEDh3NQ6XAermGArGs",
-	"9J5CSKOWIsKH93NpDyOqYXGXhqqvovodlsh+s+LRiumNrtn+wBx9GV8/oRiZ01uXRn430cBEt0B/u44z",
-	"4U1Kx7oqH03F3prdv+G+QPZujOaei39e0Y+S4s5SofVgu1Nk7Lm6YrIHJycVtEi7U7Qt5aTnMSXfpw8V",
-	"3vrA7U4q2Yy9xpAmWkv9diCFbSBLkCO55nnD5I2y8LEmUbV5myrGkECTZkemUN9giiUhOBCi0zinrf1C",
-	"SEOMLNN5zG5EIKZvli000gAORhgNr6FLBeDgdTeAZgNeH5cHUOOfosv0bvSyDXrgFaO6VA7BpLY03RmK",
-	"GcH2MEnV/w5cvTFHrlMxd8cb6Mtc/oU40JsXOYJrxRbYgaAKJW85IMBujemNybkg1BirXFetTl3Va81u",
-	"IN7n8hlaHNuWab+p5/0nklvVWx82AIhnBPbkAj2Xnr07CgLiubz8dRdR1mYg/Q0xhmhFI75KuEIzW1l6",
-	"Yfm0Ro6caD2fJGHUECUTtcLHAYRhtMRSOkoqeIEZMx7eAhyekURzv9Xfot1ULW6A3fRg/7PHKPBvbFaK",
-	"/bnMWwhvX0zr+BNmUH3uhrnoBEVoxuaqBbvq6ahkrHfwkMzrNbzaF+JIB43meanRCpWwHyIYXnxw6mB1",
-	"mxnTwfVkhWVDWIEk5BKV6Ek196ROjwjfEVFx3WuOyYsmAhvN86qmQFmO15Y8/a2R2TeVZR3Q1Y651Q1y",
-	"subQbRecxgsw/iFWe81WECduel9kjkmGNEBJlwIgRxfMOAgmjzbAtTe1KEllscIAcHNALqyqF8NcgqUe",
-	"PskCPREfG7kKiN7t9IbxPtLSXDNzH19B11UFRF9hpmO3Om2kuqtjDVFNuh1rRpXaYActCKjoEAsfmufh",
-	"vecIP+dWrW98r2v8BNIMvI6CX8eLJS5gSf+Kxn7BaGypBMnkUhwsIqv1vCuwB8wQM85TxSBliObox3GN",
-	"Bs+gjkN5LqehnT2s0fd1a/PNoIZ1QM5Q+Vn2cBK4bIfAgjmpvklfofgtNdgtrMqQuae9kna384FLue2E",
-	"gCcBAyBc1GWE4FoHj3pBlbFf+VJYjAdw08NEuWC38gZc7G9hKf90fnbcgCBtpRlcv5s9+rYalWMhp4DU",
-	"1Srzy9fKyOkUkljXaj0Vu3W90KCghoksmiKBpROHOMPvLznVZ0l5iscsN5mjFA1hxwwcxd2ubykgE6sr",
-	"jKIYsFMtFwwbpm5RKzAkRsF9WxbgbljVGX00t6+B95sKAssjNJOWM0tFilK5qO8i7vJ6hwvubMj6Ddz4",
-	"jWV+wbaZtY9TlaIGK6wOK5OYwglJeHshH0RIglPsVv1dNXRV+Qq225iAXxYW691cLpsqCYqOIA/13cXL",
-	"iMw+tzPfCT+1v6H336ADxlvLYsCJRJtl1z5l5tCUAre823RAI3Gz/x0ixziSSaHXXwXZjiWkXIN2AfVT",
-	"oVrquhRFMoHVjH1V4nkUuyx1z0D3YuN9dZzyzGGzQd6BSaCYKSsjW8/9Z6nw3B0XU6WwZxi0GRmT19JD",
-	"XHk4G6oMQi47msGmbH7ZEEksC7C4oUDXiqVITh+ubc/egAd71T7cGtt8Qvj2AdVgT/rxXlRMBDgJbhPO",
-	"dr0KQU8ajpd79nRyRvVwDcV1kdm5Pg4awFZyr3pPcEAuipwt4owAImpu6u++QA5f5OAlcr7hzz4AxtxY",
-	"XxVbDLftO4UVKyrivSuiGNwgDO4EbZcbt+keWO1uAxC7Ctstx2M9+97Xfd+ULwEn1vd8viyS2D6O5gDB",
-	"XVjVVyiFwom/InTYwFscMlC0rvoLTmuce8jygHtbvQkxiYI6vNYMFJzy+xeY+CaHl5hux3YRmR5rbAOY",
-	"1Q/6dWVnBXX2XQrPmpLvKj19HSNsLeB267rWvwarAbjOUimrmq53DmlLmNjzBu/9+nwRMdr3pJrX5YvJ",
-	"032c0kGypeyyvoZExZm/pkgdeLfbOetxpujUdPHXPy1ffTE9ekVNOkeHOTozGGahWJkbZK0QIX3COGFK",
-	"SdXGXZ/BxAd1Tk1hzV+YEXOdUpUF0vCeBmQd2OjqAB177K06R3kzbCEGhylEHCFSUZTXOddzlnne65g1",
-	"HN1UKmirbCW0e7BOvKS4yIRM/OEixhimN7m7Ax/Ra+1wSTe70t3pXA/qiYaVxS9sMpozmsFiP42ev6Wz",
-	"yEWwZF5dhCV1PpeOTKf9tDXcIxVFBQbwMaQOPvWJKho+5IZA0wEf+wSasBIj2AbIzM3OEGZryTVDeBif",
-	"AJfKjOGqr5yUqemtyVWoA9DAV+Qa14DpvSDQHBE4meYfwPhtTHB9aQ4zRMaxj3RRYB3fNdXsyrd7O32Y",
-	"hD/FjEi76htm6WHJri3JocPYPuBQefFzxbC7qSXiz58/fwBa6n81voIo3ceVND4f7QvfTXtv9svmO8R0",
-	"NVJXfaArunAdtAGHFK9ITrVxlUeO0IClC2niZeRv6nV/g5q5W9wf7socLKqIXaGi5sx+VPU/aM4zarCo",
-	"gVq5nLNTh1pY4JqC6J/Lj4CCm1I4ZlqvbAGJR0K2W1xWl9/LwR5AmXfr+hravJv6sOp8xSyq86I+D6wv",
-	"SW3X5f3Yx7eOsDpCk7wCyESTEHR6TW8hixXC0JiXk2CZxLXrIWnZxpSzHJGN7R+bdObJ+l/E1j41Esnh",
-	"KgP9GRBaU5yvQXCn3Kg67SI5+5HlY9rtTy8KdKZHn/rBSiY1QM7OXANsutJgsXiNNAHYDvv/K1+8LDHX",
-	"hrf5dJsC45+rtrD57gf3BtcmZ0sN4d0cwZsEdvzJ/fW5h2pUWSUQDwz9mXWmiCfGlCrFme7Uj/6oWPfO",
-	"BAU9Ngpq5nWLjVogNBlTo+XG1+qG+KW0r9/DrtNYbGVtTeACX4ScjjM+nbYXjaGqnWUsS6pMLWgBh3pZ",
-	"siYlkwpYpeZ2dIEl+VAUog0CPWHpSAx1bTr9xskuiV08rH9y9pBZyjP7xo42MBNYMAdK39qMFPdn9E3R",
-	"vz2Pw9b1W/pjSpNrZpaMCbt5FXv9MjfAZUB3oQfS1OSr+n4mXSyWm4qpkhcuZ1YbDr0NFGP1T90a72n/",
-	"y85sjAtc5b948pcwYaiA1P3Ki+CNGNnDybHdgHFn3NHbBJN8oYtDSztmN8S36LnAtR22Dw3A/jTDRPe0",
-	"vzz7O6LjT/hHv9A8xN1NzJ+iGPA4Izvi8LhtB9XacYqvFran7oD6x+rjTS84tLpw9wPQiCk2zjSSzJiw",
-	"W4sCt2AqSJMGdpxSUSWe06wlrfhNab7GaRygPT9M8RU8ADjxgTk1INUNI6ngyv+jZGW7o/n3qcOwrEt0",
-	"VrL0KT8Y3CGTObdCeTVJalwDNO4hvTm0DU/Bng9c1jB9lhCXCW+F/3sByImuWZVcEjk1rALftXaBsVLJ",
-	"SJIhWGoMId3y3f+EV9ug3f02V4yN5pDr7zqM29ZYaKPRovx7c1PAuRwYtk8ilmriy2ik8pZJqRoa9YCO",
-	"jIrNuD0zNiRH0TcAwsg9Or0gfC+nUPUBaAJx7eainu+7T1B077I6uE+qPqS9pPXXw33V7ES/fd9peqIK",
-	"KfkuCYp/1v3AoWtUDRfAUSwkTRABuG9Rr94BdnT/t+VLJCQOOJsvm9q/nxPavzbp1/UV9Ek/9VfMRhx+",
-	"lbu46bFhuqPq+umcpTfOXc+NE5Y6gN7AltxQuB8gqDi9lApXTMcNcGBfmMkKqbnVrO5pYt/AR5Z4On8v",
-	"PG6lZS3GMCVcgDRnhhRMFrmlaim1L/wO9mSFtM0rnBB7E84q4kfYeMWymL76lumvQPBBYhLslL3jc1nY",
-	"44JFwAaMTkdTRs3xf4x6Zxj5N7Fvtb87Eq7WsAVujaEzt8CjlCpz9Ph+dsJ+uIbNWFCT2q0fnT68/yAZ",
-	"yRvvxjNS3lzZAX58ZP9haD46vf/g5NFOLxi/iX82aHYvLYjO9Y018T2xLWtZ6C7G3UO8LtlsH9Wr9l/g",
-	"jphKBdeszYXnZvzuVVz3JgfXcP0Z7UW/9YN9Ve3W7dx3qtzqmoL3WLnqr3kgnOAW+Ybd6VxqFq+02f92",
-	"7v2SfAnFtve5fFm1di+ncwgfKSzrqzhJYeavqNMOvcHt/PMYf98iPH/muWEBNL/7MRSjg6o1Juek4EKw",
-	"rMIJsWZuNEcgEJ5v6exOeU5rXdiddwpi+HTWFqjXjKp03ubmvP/gx6ifcz3EV7uG7dlcr8KE1tis4Mdr",
-	"TFoRxggdzaNkxES5AMAO/4EP6H6Irul7UzTe0tlBlQxLToSCKAdpg/ZOkNSiakNlsLqhuzMFnze0yYxZ",
-	"8k4IzTLFtMsvoNrYtZ1VCSUIGqZvwPRaUHXT1j780s9+UG6mD55799b1b8dO+0dckGsll1bzSmrcYdDV",
-	"1hPyWtu7t0EoXjJX7O1b6qdS3nBr/CopZmACoIIC/6z8bjPuMqA1PmDNE28VY0tevmhtD+62cHQoQQej",
-	"f50m4a+ims8lnCMB0ywog7lk5ugpbHcbdKzGjLlfjSl+F/nqUFUwLC0VN6vR6V8fGpFHPoP6MLiuwC0q",
-	"cvCE0E16UJOYRhnEsUse6NUX09NmheRk9wwT9HJGlQ4+bTNBnuJ0IeltMyjcqcnS9D+25x8Lrlhj1Ycv",
-	"XbLHhKvcygZiJ/GJZ5124QuwVuCiYpDLY3yG3eUqlwCCv2vCBFqSXBDNUikybZWf4CSt9Qg6N8s1q1x/",
-	"j04etVuResdcsN7AdnuyIZ8DjDiy8GrRg85Gz4/mUpsjKBRs857ag6/AyLnA4sopFzOmCsWFQbxKLowM",
-	"2hm8lhmbQO0RoaRgSgPPF1OuFi1toi4YzS4vf/1VavMbWx2Ka+MEX9w2qd/rYC4d8Or5niNTqeCaXF7+",
-	"SuwJkxu2SoiRAF1lL9cO7cOMvXA7efQWbHHtHe4zBYWW5M+5dBX/CH+rGfIzroCgYbK4+vUW1vHd+/ns",
-	"axzcyQfb2O3ho2kqyx5pCzDUV/Xv2R37Tp17xtHslk3f7toLr5LdSLxOVjJWmEr2qyARKV6Nsue93O+1",
-	"+BJuvZ4n8mWdenc/lf2LTLumr+DOs9N+RV/esAsbskl5wzocE5BrnRCdysL+t1Bsyj/av5hV6Vdrrgnh",
-	"ctdd9wHseRcXijjtIQ/EzvBF/BHnb14Q499nZ5fDW4jsx+3Js6BTRLOnQ4svwbdkOMgFs2N/HT9CMHW2",
-	"/3YOLfY+NncIjhlDu4irusDan0ZlSD+THylmq5l54U1M5x1sNTWtHYnL28WK3LWHx5e2IV3jFGdGVkcy",
-	"0JAEde7LZLO+05ih8J1r//Y1Dq79o5a9i/a/KddgrK+q/tst+07V/1I302p2Uv+teFQyZ0mtoPhG7JDA",
-	"4ycCrLXU8Ns4Ts+et3G/V+JLaP5DD+PLqP53P5b9ayZ2TV9B9bfTfkXVfxh9BCyywmPrwJRw7SAw2Nhs",
-	"0gldIbHzB5Y5z6mKX+E/gsLiA53BFwHKWmuVcV3yPOuleTS1y08j7/4+/euDFfCuH99fH+zF0NCqF69T",
-	"qfLR6egYLoybJebthoYrwsdkPKKAXc1m7gG207e0oEnGpqi5up/4aPbmr0CLQdHoDE0/iye2zd+8Qt9u",
-	"0BcmazQAC6rGdHShkmQc+1N7PBxAZrI6LzSTDd81swrQxhgX2JGKpLLgWDIcoMq634aL+vzh8/8fAAD/",
-	"/w==",
+	"7L17k9u2tif6VVCaU+VzzrAffibprlv39radxBPb8el2kls39nRDJCRhiwK4AbBlHR9XzaeZDzaf5BbW",
+	"AkhQAilSLfmxH3/suCUKxGNhvddvfRylclFIwYTRo7OPo4IqumCGKfjrhXhaKi2V/XfGdKp4YbgUo7PR",
+	"jWAfzHUK394QOSFmxkhBp4yM2UQqdjxKRtw++LeSqdUoGQm6YKOzEf5ilIx0OmMLagde0A8vmZia2ejs",
+	"8elpMjKrwj6pjeJiOvr0KRm9EC8y+yQMWFAzq8fj2SgZKfa3kiuWjc6MKlk49r8oNhmdjf7bSb3KE/xW",
+	"n7zI/OCTV9Sks81Fvp0x8vwtndr1LWfUkCXVRDGaVaubMZoxVU/nxeQIxwonwT7QRZHbr9+Nvns3GiV2",
+	"DYYpO8D/fDf68/Toh/cf7yf3v//0bvQvo/gGvKTaPL9lwgQ7sf5y+8wRPHT04lnbFt9v2+KXfMFNNfba",
+	"seXwZThkxia0zI0bcEE/8EW5cCe44AL/ul+9igvDpky5d72GUaMHCv/Z9UhhXPeKcjFmKn6mdvcXhbmn",
+	"iYCnquNcmwoO0TWZat33T+F/PdZ+WYr4rFQpts1IlaJ7OttefsVSxUzH9mt4YOcDCMZ3LzSsaHuV/erO",
+	"J/1STrt2lCxnUjNi36UJVQyu7zlwq5wapg3hE5KziSGyNG1MC7e99za/lNMrRlWMo/wq8hXJuWCaLLmZ",
+	"ETPjmhj2wSSEC1IWBVNEKpLLJVMkpbqVj2p8QcslfxC/5HZiXKRsc16vpZlxMSUyz5giZkYFTK317TBK",
+	"+PKJVAtqRmejjBp2ZDhc4vgMZKliU7hi6panTNv143GNV/acuCJztjonNM+9nLHn2uPYNL4pnCY3bKHX",
+	"NuvR5l4BQ3uBzz6uv6ZK0ZVfx2/C8Lx9JwVb9tnJEkbZYSdfMaN4qn9UcrE5iQtBZrJUThaTGyNvSCly",
+	"pjWZ8lsm2mYzsaPtPpm3MrYfy16vNvIOL/6DZ6ZFfk/sZTP2IAxZ0DnThAIPoOOckbRUt6zX9BTTMi9h",
+	"3L4sys3tsv7lJztlxXQhhWZAhm+UHOcMTjCVwjABEpgWRc5Tan9zUuAT//2vWoqGMmF/kcHO0em1LI3m",
+	"Gbv2ikUyypihlj7t157VZZJpIqTdCJPOnMoGPyCK5YxqdvLvo2Q04SzPRmejW6Y0l0If04IDo16wbDU6",
+	"Gz2dSctTKTGoGtlxNN7ee5rkXMONtHydaXPN7VCn93/4gd4fPziyQvLoO/t/39v/Ow3+ZzfWUFNqeyXt",
+	"peMGlKa/0Ixc4mA1DdCxLM3ZOKdibq9rvxPxuw3n0CSVSzYpNcsSy30mlOfM6pWoYMFBXTKjVkcXExPT",
+	"KeBjMpNLsqBiRTRLpcg07gtdWJkDsycLuiJLqebH5IoZFACPHvxAqMjI49OHxw3KisiV//fIbcMRKoHN",
+	"SfwslyjW5BRGtP+mZcYNSS3rBL6JP4++qLpUsDlux+z3F2nKtH7+ocgpFwxeXChZMGU40jDV883Z/DGT",
+	"JKUCLhXhyKI9791gtk32mozGLKWlZrFRqYEhNeEmIVJYwrPXJmWE0XQ27DU5u2X5NprB5b+ER61c4Frb",
+	"4eJTm5R5Tij8gixlmWfE0DnI8I3JyPFfWWpiBxCqRH/65/xs681JYOPfV0O7Bz8lo3DKlmMIq6r8ORJS",
+	"oGZNLW3bqQa/rid2URRK3tL8R+QCH0c0y7hdJM3fBOc+oblmyRoppDNpRXhD0m49hsqS2FCWkLUAO7qn",
+	"if3dMZwbHePKNoYWTrHd+KLe0erLsZQ5o6KeUb1T7ndJbQH4hxO3xMjOrZ2bs2PgoY1DSkYfjqbyyH1Y",
+	"8IJZnfC4ufXBQ0d8UUhl0EC3km405WZWjo9TuTgRZZ7LQlf/9cPBlPyQXg/vPMwWDZpyowkoKoSSgikt",
+	"BaFCL5nSx8Q+JUtTlAb16+rEdOIe8v9l2fV4Bayp+psCY2jSEP64QUKd97OxZxHyKpRcFBHqekVXZCbz",
+	"jCg2YcqyEJ2QcWmIvSfESEIJGkPR62sYxbltsj3L5XGFx+QPy+MF42ZmlUH7GyKkIqVmyrIwwrU1UNit",
+	"FR9UN/iHkbCXGStyuVowYc4JzRZcaELzJV1p+55h/M5qUbI0104+Naz47588atjxDx7/8GCrPZuMYCFD",
+	"rvvaLXGHM/SCXKHpuI/7YSXkc2HUKiLYUjzVSunSMOXSeG0nyj9patBhtvmN6avZ1urbhqpBrNZntRQK",
+	"mpbVvyyr0edEABlRckvzMi5zJlFjATwiWaYs0YG2sGDEPhkdgkc0jxdGkyKnKbM2LKggTgXsEHrhjrrd",
+	"JFbNjO1oqElGebt24qOTT9iDvsRHrYLD/tZjIemMcpGApiZLQ6a0AEOuOkIuzJNHo6gTIKRycFJSS9VI",
+	"HIknraSmd7eKqDy3U3/Jtdkk0era9eOVNbFH2EPg0d2uluD7Wmd7WZ3JmttYoZ59A65Ua4rQPJdLllmK",
+	"tn/e0pxnCblBHfyGjJVEBcrLZjmHzYJR7FGgrh5VZOxEfmeKT5wttbl9TBjl/rmpTIMub+UUSWcsnbOs",
+	"19Fb80lkXEwjo14YspDaEEpmpcgUjlidXHNqRW0ZbqzMEe9QMrQ/S6qBY2e3ThLWAIozDMGWzpLosSN2",
+	"mOuci3nXWMQexgoMSDEHd9iMfYhzkXlMjVvXm+dANHi+biXhTIJziu3EU3vkV5ajcrMKdUMYtxRzIZf2",
+	"/i6pEqgrpoobntK4Uv1ULhbeuO+vThdSc0+4A372Idgep8F+SkaryKdre/ZhZB+LEgb7YDZ9jKfblGD4",
+	"WV/h7vdoL3L9qed+A/cOGbNuse/AY5KXUy6InExA/70AHTlVjBqmQbvNWM6MFcjANqyKN5GKFEwWOUPL",
+	"XMpcJ0SX6YxYLojz9wMbd68qvuApD98Brh37ArBFWDqP0tumjRWs5WNMrLNFIb3/adNCEswspZrHv3Tq",
+	"f/tOo2N/g6iascZBP1UMnbtbRd5l9SDwTavPN+XlANrYtok7WZ8xs7EPa44o85Xy7pX57jBF30vp7tFe",
+	"ruWzyprZlHjpjIopGIX91WS8E7v9ZryKHlab5v2rYBC5IVJgMJhrMpUQNBFWe1kyYchSSTGNCi0mbrmS",
+	"YtG8YsH3HwqumHYrWec9TDhrUbGFvGUZsJScpnOr/1uedcvNKiHjFbG2eqGkPdN7EEsJXnxPk9RSXVkQ",
+	"VebsnNCxtrPmGo2Hhjjv3EOrdpWKbbt9P7rHKsNhWzw+GeVsYob5j3q58SoHXuslFeBNb/niWk4m9vCv",
+	"tY+f9dsnT/zXzpce8+wCm2lxBiYjMH3cL7sW+B/+OfxNyXr8oGSVMaAYzVaDrpFit9wvqUmuPym5dPFN",
+	"RtMZwYt9bi1WiGtKwSzJQayxpwapYiFeDPH7CISLcahSHEeHcFZmf2vJBSR/ZjQ3sxjh+WhF9zA1y7vC",
+	"5+GXrNDXmRQsThD4vZGG5vEHSl3SPOT99ZnJcpwHB1YrgD6cM3QDfneku82XA1auc3t6im7yvWrLAuqJ",
+	"3JHEB9zrXWpuSbCW4FwbnL0hGpJQtniGEROy9VmB/h8xy2TEhnl+y9QKYtYYZrSmrTMZLZ1TcKvYDxc0",
+	"Cx0zgQoFq+t/MIYVMMGtZwLWCg6+Zb2oXA5ViGiGXDH0KK7b0bkUU7sDEP2i3PioNDcQadPnlX+FmwQE",
+	"m5dFQ72RazJ2e/5ILQ76PFsoLr05uOY4QncR8N2k5nKapHLByIQrbc7Rr4zO9GqR5P6D7/3y11b8OFjt",
+	"adItNfrMPrz+8TNu5ok9+B4mUP0ddVI2THk6tQoI3IM5W+FRapaz1ECwXVcJHiJfBdegJke7OZubC4IK",
+	"rpBVg4QkViCDu1xJuUjQcyTwEwrWmJFEF1SxJmVBQBT88nArCTiRKERGRexWxgM6cc7Wfbn24bsLNOfD",
+	"+e6CKcvpS47iac1AHuLEVrIoWMSD9BIyoHz+jmcIkAwlBeupE+iWRKK3M2bpby0zwacVtURzPvQIxYLw",
+	"qJKK4r6NxiZeVQqCt+GBQ4A3uCjyFTqOQPUCp1Im8ZMqASGlImX4T1D8/Q/ABgDOXqZz3K2pNIaJqDPg",
+	"GZ9M4tHVpSRe+upj8sIaNjydEakyiCRkMi3tOsChr8G0wMwsazBIkvGJi5xtRvFoluHB9yLuN24SENeJ",
+	"kLcT343xtkYNmw8Itow4ZNH+Wc5YGLl0ab6wyRBwlnk26Lew+GN0cWBeUp0C7MjxmInb4ze/Xr4dbfOh",
+	"wRB9PAJzttpOw/ahxO9Wn1GBFjZX/xdpHJ3oBBkzUoackLH9ClL0BKFCQugTntykEnco/W09dxI7Rhsl",
+	"RNXtS99HfUp4rfZDtOu8A+5DeHc9Tfd1j8It3o8TRtFJRB6Nqd5ip4YpasO8dW2m4muIWULmHTFLnrJz",
+	"cuq5i51lX1FAbwc5gdYOp7HyYLpR7m6n9aYc6lde39xNkeW+9LZCpuhSECnshkwg3Os0j0qncZKyVhnv",
+	"P/ru0fcPnzz6bpvm2PMc1yPPnojQyhGMZRCyGzOM2kVUuu599tNo2WYeCdi1+uzQEOmvmgz04/Q09e2k",
+	"vZW/Hnzzlq/PnR6v2he+qThk9mMU//KWqayEQIDClLyY0H/etIXWXK1UXKeVxbdpjjov4TWdGKauZ7JU",
+	"ulUAWuKsvIebtLbNaZ7JhTvp/v50awDoOIuCr66l8NQQMZtymrI+JuKb6kEMOBjFU9OWQgY/is+2VPm1",
+	"LicT/qElqmSNRE3GbMZF5tXV4zrvB+Qo+e3yZeJrBhixnP941DMHzW1xYybVjBtL81u7to9JSDAxog2I",
+	"bR+2Tki7hzN2grcM5+e9bsglCPsghUsTeJ5oidkF8LuKoXs//jk5TVzuF2RnJQ0HfR3l+e5JwyVy2uP6",
+	"bam1C6/jmr5HNSP45TmZSe2y/Tap9Tgwi4/xB5C+USnAuUxpbkfAtTRKVrb4G/Zxddd4WK4lSDJNKJkq",
+	"KiChyho6ctnHKeC2awt5XdHbWOJ0YNVEWDC6L+NfDnB0Ne7S2uz9BOq3bfdq/FhHftZW0xY/WTCt6TT+",
+	"nXZpqd13GIauB4pOy1o0QTVFz7lNfJLzAWY9cVm8fWbv7ffXbqIbxrRiWt85qbBFe9oWmtwIyXUH2ibm",
+	"LyDKoqy7TaSbWbkYF4qLHn4YJ9aakQW/R7BKl20HE9+63/uQWM0DPJzM+smyqIF53M8/0NTkKwi7yUll",
+	"RlCRhbHhTeN8B2/6sFDsIAf22ha1x3BcvK6Rzk+VQd15Bl+it63+tzbop6wTu2IaNRbdVDetLCHg1Xys",
+	"absHv13QKXtKVVtNC7ffa6gWIRKDCVYDOydjlru6nkkuJQQ7J4oxknE9t0qC1N4cq+oOQZhBpavzYCVR",
+	"F24kxQDDqBpMy6YTLOnNYQzTvXITLV8sG7c9TKG0a+05jN2OrOezgYtnrfjUGmUYIZhalRtIhmXH25Mq",
+	"cRV+5X7qoaMHJxgjVaCKSzYZeKF/5HnOMmsWYIUssYa0kjkpcioYoYZoehvxyWZ8ynScxXOhWerE+qa6",
+	"UcEVRHObply79PnIl5DCKFu+NnTa9vn1Ii6y++Ytwdbux132Qtwy4dewdpMKHvGYBcLZFYFv5iBNlSyL",
+	"60zxW6a6nugaPa1i1L1klBVNLVHjZJQWZc80Ast5el43++iw+T2zg0emx8Q0nkVT78a0KIe966c3v0Vz",
+	"nqU2rWrKnCnRUnuW81t2bW0N2XaNcjntOvEFWzgi67G1Mq4NYg6pjnsY3Zc+MJZSQ3M5LVlCqA54HwZ7",
+	"zIwtGmmo27bzDYwe21FVirTz6Oye0Snr2hyXZ32XWqPqYGH3qrN0t3SDxpLG7cYbUh2SuwZRpi5uuWmp",
+	"N+hS5A+QytjMKew3ZN88PSXzrYkTl/aZsFhux5PD+plKwYdX+1G7sn6C9Xef1EWasmJwqnh9mKEf4/Gj",
+	"hh/jYczJwnWR09W1ZzNbkDssbxHzFs1RGyqyyntob/F/qzLiuJgfD/eyDEqJoVovpco2QIYeNHfh/oNt",
+	"vkpXlFGfss+38G/oPsGd8peCE1wzmY4WlOeknszAA77b5eiz8TU+SQjo1Bp7DG9O90buwxoOWODWq91q",
+	"6v7CVvuYyyuqDVO/sNXdpnIp23i69470MT/sID2NlbXJ+Z92ODUCz8vmnmXDIixdGcm7p70uZ9TcVQxs",
+	"pGFVgTUYPb4xa0gI2yAQXnIxf1r7X9fcIgcUqqWKFB5czSREglN2TIDly4IJyCmN8P7EpfCMlVxCkfmc",
+	"scLVki80y2+Z3h43go22c9kqQr+BNDFRAcH1zzOPZ2THKbZX6lid0ByiSoCS0ppH5vZ2H0zQH1NEOV+0",
+	"mCtR5ugeb5ntW4VGY3/3e1utzR8zj5Lmk/gg6w5SiMeMOBCWaCpfnRXYfSJVHp9zz7upxJZWi5DNrLJ2",
+	"Bsq0c5xuONoQDGLDb7Ok2vudMNDLTTxZvFB8QdWqfWzBlogC4IN0NGcZKUXGVOugpWZd6XMQeouuFF+0",
+	"i0zDMasR+mSj7f6ySm7gudS7WA3q9iBKAWyHHAqtJnGiX9P+B0jlQNtupSrFML3ZP2yZPwb64gd/UEMu",
+	"Gd1ytqws1BjwxIIDSCPJpZxrYmZKllMHjIhYM/c0YSumE8InhIpV/7SHcJ83rcb6+LYYGa+YoRk15WLA",
+	"9QeS6h3Jwqdb3q14+kbyGCt5xajQRN46bqKNYiadAcvkDsOD3FBzQ6RIINxTMDrXx+Tpm98siXBBUqns",
+	"xqJTAx3Kxn6AYGHaVB/Zo3C4Zm3xhJ4ei95+xrQorxf0wwCv5PVEsZZ88JxRAAG0t2NJNdYmQI5LTy0C",
+	"xlcODqHvfJaKQ1J2v58M8v/hwxsb1KEGMXPN+07FPixL0+vpWJI8+sr8CQZes2Da1ZTq14XbvLaF7Zfj",
+	"iqkaMqMBnsCFGWAnBjctWuuH+t8mabkUmHNC68IUBKaz8wqLe7bkeeN82xcay3p3gD59KzYrJMrh0JVQ",
+	"aMfZ0A11pxMrYJc7Zus6kFIADG3CcuK7OnbwsrEDGyHAac7IglFdKuaytRQjc1ZgkqNZSkzYSsiCi9Jy",
+	"Rf9xRlc6cdlc8NlMMUYWUpiZDsFrFF2OwHlUgtixP4gaoB6geT0D99nrKwLod1D27dBkHp1a+a5oapjS",
+	"zVyrlCpzpFjGNJ+Kphvr0WkDhvxPevSfp0c/vP9X94+j9x9Pk4fff/Kf/9v//S8xktohXyXPZeot697I",
+	"DeNcpnOWxS0FbiBwDlnjVvUNUidpbm/fdOaq5zGf8YxQh82BhTZVAh6azo10PcUgx1nTCUPxETU6xiVv",
+	"SSMKBosblplPdN6aWIxxMDrOe2aFxcIBLDUsu24m26yxtFWBseWlzwgArlaVtZxXmQYs16BqGlVqa7NQ",
+	"g5WOYNbQNI4AxsNg6hYfonuwUyNmgOFzXSgpJ9eQht4SwnYPduYZWX7y1+1bdEFSS+sAK8Xqkl9TKsEy",
+	"kjUzBxsF8xKBqK7dbFpSiZkxPtS1Leh25Z89VEo7vCSoW7f/uq7N9mF5XJZpz5m4nre4I2+5oXmvKf2O",
+	"Tw7MDNvIwffXKXo4Ia9qXuSYhLGzQnjCoVGI5patt2oIIg1PHm3FW6qHapsjZgBssOyOI41B/l0QjUW9",
+	"1mqqoYy4ljlsYssFQADpOLSSJJn0UNyOW8/jHp4AlauLTpoQXlEfZzVUp/8Htm2v8aWZ1OaskCosH6yD",
+	"70ysifH7p8cPTo8fHd9/dPYYgbLDeNST063xqAMXxncxy+dO6JCrny+OHjx+UmUfBCzUfYQ7wCcEcvDW",
+	"Ipf3t6ONdd7+toN95tJZmic3k3nWBgIGekSFVYC4XlFC9cWfkeKj/2S7+LBwVonvowHDtK4rXkA1VN3I",
+	"OhCJoAbiqCzIkuc5mdFbRtiiMNzqDwbcNUKOZbYipbaGkNs70KIq6KHljOeMaLlgqFTMABaSMDEg6bAV",
+	"uUcbunJitncay5X7zbZglEC3sX9F5zFcGarMjtgakaiIj4cYiXgaUB6oEWcDwUZAHe67gZ9apv5cKJm3",
+	"1I/JxYKKFmhI9oGmBqGyjIRCYJfRuqDpjIv4XfFnuO14KiWiM0623UWIp4cjJdV62k4RmirdMci1TcD2",
+	"8OHMuWiTxaasYiXCAQS7Qha48YCSAfp7QhbMJESvRGr/oKiyZAnxqm9CUElzEefqT3Yr5+Gfrl8CDH/N",
+	"BAxtx4LSWS6mwV/XrcALojXLczPwi0cG/iXYiM7D2kfUrD75wyX0+0TEloh9CwYlWFhcMEUwaQ1aPGBP",
+	"BK+KnUb3u/YxbgDYgJ/XlV+7NPievtGFzKI5kbFTxGeribRtyb6O78An53IeO7TpqLcihdYQrna6KPPc",
+	"NR7hCImMn5BVC/Q81AoMCxxZBsH6J3FeweMt6hV3mdU4ZvfOXPn3tsdAMSn1nsYSCKdceTbm4VXtjtQa",
+	"hJAmdKpZfcIqRWWeo9lmhWIDSOV9i+dqeNnnt6zR7+pX2Kd2n1Tq/blDNRBs6SSWQ4UapvMPU/b3XojZ",
+	"X23pUXoJg7VOPTi9AbUiIDKocHHWjKU8Y5pA9yQXsIjViej5NdSxXC/4ePPQf/QFSK46Cd2mdQHS0l5S",
+	"CO5nTp7cJz/xvzSKl598d//0+++fPNpWvwze7r6YZU8ebgUpq0Qo0BzXIUqZVPqM3PynFOyMTBS9OSa/",
+	"sJV2eRM3vjbkBpzCy+Y4RrN8QozMM7fKcI4PH8TAj1vB5C4WVpGH4CQ6FydWrgegctBmhc6Z8MhysMc5",
+	"nzNy/8H3Q2HkVCmuc9/7swUFX5VC++Qb3I4lXRFqQNuOl6tLAoM2ZnP/dHvButVrBoTt3lIXsKsTYoPt",
+	"rk23+J3agNlg1uZBj2CFfeCgX6E60Pm6oUmcnQ01HIOiGdfoSmyTNVe1LbrGfLbk8Ncm+JBcwy+b6tkr",
+	"cbORt+/e1Mb9fiumisZCTZUy1HbN2dL7lRB/s621yfqUF2212oH7+U4G4bCKqyq34evIVcB61a0xnKrq",
+	"tc5YiCNlYF6rNVgb4bdS983ydKNDV5ChCRFrSBdr+S4JclYstQWB13SsHDiJIlxYSAox0vx1Kd5a63wn",
+	"Z7XP9OXiOqOryBm9pLrqA+bByMEnEAUwffjk8Va8VhENc/+BOWzwBrvsmFK4pYRFp7LYqpfBVl3Bk71R",
+	"+N+4RLGnoL4NxYwplWKRKM96rUzSnfl3tzobP4ktSW9+oZdMs6FGkq9WGorusu9aou4F+hLfgWeITUoi",
+	"1+PHKhhw7mBorZ2jK70YzaD+NZW+HUpDt3mwWexT86KwKXtlHt9/Hy0f9aiO/RM5h0FUr4Mjhv2Ut9Ur",
+	"teBVt1R6Vwe5l2JvP5rHTF23jPDTTm3IPhM0W4uouLKlwWtblhO8touIHfCNbjNtYxLX5by4dlD6jGh6",
+	"a+kU+5Yu6Jw569yVwLblotdv7oeUEgL19GgPiKMn1UI6t2EnWMZBcIzHBEJfHtfUflWU45zrGcsIpBUk",
+	"lXAED7lr83v6Q9WUFxv4lcZqh9kmRLXrhgW4EuA16raXhDSsF7JXETC8Pjd38zD8F11HsIuHpQOXogOO",
+	"tNWhUpdsu4E75zu8L+oano7L/0x8/yZocOr6VEZypd03fduaev7pwH17Re4Zy4YXlG60Ta1c291Aa+jm",
+	"xUl+Pf3KfIPOfh0ucP4RpOS+Mmh//Ug9Xf6mUT53QjLd2fY/gH0f7ffRdQN/r6943DGyz95O7ZzG89E9",
+	"8E0oJIqXvLwQCK9xttbb13n6oHnBjOtK+gi5TFBzRKAnjPQxBc44zVhvbbJBV7Eynd6MNkDEaHRYCb05",
+	"bp+TfjLDUcA+Yn7rRHW48N+bEItyqEMeusJYy1lOXBUKuaic0Pbbmzlb3aBvmooVFvNBiNB+8X/BnzfW",
+	"zDAyZwoy7oiREp/495uqv8iKgDv1+J24CJqCUcUwF4AYCSkCjRZhx+/EZk9uqcY8y2JZFy/BQY/k6yog",
+	"FqUGPDJICWpQ6Hp/kc34dIcXFyB+rn0FSSwwAXsLLad+evMbTgOyktzkqj7Deg5p+g1/xaP7Pzx6ePpo",
+	"e9MVNmFKxVLRXUOFdce9vbSAp2b1wIVUPiCGydNjZgziuu5rk8Jmg/2Oat/HVBNlDIgI/Ps4iczuFplR",
+	"tdjf6z913dVLRnVU1BTlpoN1W6XWEJdsa4qaqmbUK2HJPR5nSPFchDTshLrF4eAe7JaUO+QfbAGJwy+v",
+	"ARS4P05cPD2hetX6wHXmgh0ukFH1BrVv615kUytA1t5Ekn3BDljWO1FIRQYNbJzHW918IS30Mkzw8Ae1",
+	"plpHX6hpokkDfY5+7zkDQyyrXnkDbsCOJfQxcvdKE1ujQpdsMjTLPOhBvA6zDskG2nlX3AD3dIvH6gt2",
+	"HW7LYWhzvgZACHdu97s9vtHmYK1paD8mrmKTnE9n0RbAgxAtq5FaYS2rThFrLhwKCStZlZwUaMDnkMS+",
+	"anabg/I3q7H3N7j83NrSEGOdJF/LRmFinIAP3ccTeka6k6gbQlRvjbKZ5kG0AsBsulnBGQrKIPCz2gHt",
+	"OvVZrTmaBVkht7ukOh3Ypvp4ycbRTIx4Vi2HJrUsnQdJejCekxK0oCk3q+iIXTjxdcFTe0Zmcy6/YeIt",
+	"oDZpXz4BQA5+e8LMRzipqllcF3a1Lsc+ySNiMi2hegBCudScWUvJsCKBFokoOBOwniwb6wkehcvrBr1v",
+	"3pC76uQT3qiwDe7Ll9PWYU7xpW9pVNBRbYdVR0pOFV3o44GlBtWtiVfgbeDEtPTe6KnvNq2umJN5v9Gj",
+	"zhtnz4dpc93iI61doZGAHTc565DTsaY/mrXmuUA5FLgFgCAaImUYIh586ecX1Lem3lqsltxChVOfzbx7",
+	"HtMQyPecasiJKUozyK0LWGA934HZ89dDpuV+ktNV9NBewudeVcA8dXSiqAZa//G+IOWkofmgBeAv6vlv",
+	"A5MM0ehakP3e1GmBB+gd1lDZG+5H3wCQ3TKV+CpBHnmwrd3YNryFLf3I2vMk+7Xy37VF0U6GxcCO9u5M",
+	"nT64vcTRe1T8O5vbu7UrmHvdXnwnjhoP6DzBN/TxnqyDVC58S29Lo8uZzMPIzjlic5ULBOqCHrq+EfaC",
+	"rrDgh+oacH2nPmN9btMxecnoLWTWuerRABt0vRXMYbuMfb5bsuEJ8t900MD+PT79Gt1URN7H5+Oe7VpG",
+	"HQOP1YRYNUSRdCYlVmcz0bAxWtKsY0Xurb1Bgih83x5a/ZqCdFcETF/FKm6cuPNzargCceCWvax71/bR",
+	"1V2JHxTEEi4IU0qqZLvSvku0G14y6Bdd1mqr1VMj6EY76nSYuGroivxvxqvd6xirI3NljINTF+vf92js",
+	"7Ey9CtPXW77BStYi5S3pjSGx7UlkOso9qNB0W3X180Cx+bNcAjwAhGtDdACy3q/M45gCgqXit9Sw6zlb",
+	"oVxjAEkFLccDqFv7KMg8omeujnktkZMaunl3n1FDyUTmGVNrVYsnt1Sd5HzsPZoIbmGwc3Wsx0Ik9URB",
+	"dH8VyxwO3+i4REJOZGHu8D6ZzmON26/s56b2e065YAkpBf9wdnICy1SlOMFfH2uZzoe/eiLVlJlohvSU",
+	"meaB2oOUvveWq8mzRJGt4s5PHyNsBJ0ebg062Z9duxy6mBNSTLhasIxMuJgyBcWuCbn6+eLB4ydn/+d/",
+	"/e9jcuESPh3hueTOHvWq0FvL0Dy/bjuRF/g9eQbfY54ALcyR3atlUAuxiXrdiGpoXcyUS2fdSJ/fPdk+",
+	"9lvn96+LOR8/fvh4W7FHcHXXXvrwwXdPvt8eNyxF69XhwmHYJgTId+dbo8uxYLHs/kurggHqIpYYO/BH",
+	"F5MC50BgG62963HsVaWOEcOllAbBOlA/Az+DtRNKba2ITK4N/eTRsFCoC4XDy4Nr0c3cd4Cv0XrWX85e",
+	"/dySt9GU5EGdZo3RFkKOYIJEZiUuqF1RV3hTvEdSLIfqVFG2kkohWGoSwoUu4B94/RNSFrmkWUJ4xoTh",
+	"ZpUQKDpNEPs9wS7QAODi+/dsvBE9aB3OfE155oGWXPgRxOOiimFFdPW/tbmpdlLj1gprVSncCWUSajVa",
+	"oRnW1Xb2txHuceDfdBvQmFyMhP+jZDqO9loViObUMI2Zl0vqDXnqoMethoKBqEgmN3w+cGOqH7UouB6O",
+	"pwUsHX59XoGZgjdhSVfehl9zQgbiAc79ehheURv+lJ2J3S57guByEEnViDK3CoMDHvKz6fc+iEz01259",
+	"fjwEBKJ9LejqGvdrSw+GKp+2tcBlUbSBhU5KTVtgXtZydR1mSZtUG9RwxGHwr79TwotwzdDSb0KV6+wH",
+	"ucJrKcfH5A+raQjGcS/ssERIBXLHQzAuZxLU6JkdrsxzQtOUaT0kZBHEQnaMcjTc1e48ApIOaLUioxrn",
+	"H1/eoIcWTlGy58KoFhXR3jIr/V2Ktm9SwMjf7A/P8D9Z4ht4JOgAiGHlG7YoYhqGNYjkxDDhczMBU1bm",
+	"mYPG5OaYvEBFELvgUAQ7I+AaJBTEhQvlatPmHa8v9aFcDDmbmHbMQG7qLbJzTalImcc/mtEMmDBkJksA",
+	"tOvPQMLik+aL7wNPX84kmowfTIU+6D/PJEPoJfv2+NaFeB2b3+LxD9qnOpYcSxA3tTQayjdCcb0WRw5X",
+	"TY03ketex/1mbmfWo2UQXttq39zvwr1K6uvQeidfGIyT0zz/dTI6+7NbLATX+FOyicrled8WqO7rvv26",
+	"+tXjbB9HxMP+TSKt1RMl5cKKfypW6zL/8+N6NLct/LuB9tGzLui9P/d9uMBqAjqcC+yS0YwLF0UfWEju",
+	"IDT7S9KZMUMTOVtBaHez4tvTJDbaWSjjoWpj+7YeUQhULjukuqV5NNnx4ZPTrbgSihlVo0PV2EOnPVan",
+	"zHXBFJdZr1TLOIRROviQdjiL2H6/H5g5un0z+/Zbr6/BXnJEL4Mk8bWK7ZLnhouWSuItwf0Z1deh56vd",
+	"vziwQ35r1oBVP1u+jEfbfa2Cf93apJNqA+LMCLdtH8yzOoJD8k58xfCShaEBZ3+sm6CNoHd68EYwm6hw",
+	"OT5Q6sWsiq0LhviqTRTHXKY0hx8/fvz48Xqb4O1e6ZCmmjN7k1MuyM9v3745J7mUxZhau9ohJMa9v/HG",
+	"cE6HwHxS7BImFct8/8xGQ5gfnqzPMRktFTfsV5GvMCl+jaK3+FNjvscuOth74L1vrUlN6z1C79WgXUt5",
+	"66qnBtB0C5TZBVEMbBtwb3u0CCBdQJSg03XP9uPH0RS6CuLPYcQAPpOXBI+3C8cKM6YaIagF9n4+RK8I",
+	"UBjeJ505A2tr1UGZ5oz6G7e1IFAz6OG/eY2oqkJdmxsVG+vTljON0ecWtF+H6rtkeR7H8x3Elt/Sadzd",
+	"ZdKZwxdcL7icah9GMOmMuM0H4sF9ixu8WJ8Qu1NdEf+8zWHo9pBkHJGPvS8Tyt05cF2M5eRct7QoNVLO",
+	"rxeDciJbtoML1+LQX6zj7c0XINneTyF+9YP0pCGWAAIBNqf5VCqm18AzH8SrkzfqUl1tdP3LJ999992D",
+	"+0+69db+ml6dDrgPTc+1H/UMBIBqfYQqxjwuyz1hRQx3bU0oz5247kxSd48NcQB0pNj0SzwFr0ovg9i7",
+	"R/ok2+zW531Yvk08zebwdU6IWuLzdjZ2OWwX1ZrLU82xK63nstxLQo8l/K1ratW1r65+/lkO1knievNr",
+	"umCuoYRiusqMD/p7DFSEPe9ovubBg1gAf1cDuVX7dDsT7e8d5INEtRWtZ0dztpoyQY7ySW0nNJJHokFj",
+	"18qjNibsUCx78Pjx/R+21ljBr5PG7KIrg9Dv5qqmTDDVI5MOf/+Tf/pTUv2yRd+G+g4AvxnCVtuN5yIb",
+	"zNX7A9k4g7teUggdFry6fWd/CvZxdwCxmxxuxg0q9w5N/YbmxYyOmbnxuNtwB8i/OuXbPSDKBVM8vfk3",
+	"bPB845S7m0jgyY3XkLXBEKNkNGMfRglA4j15VKo8Kn1zd4tD9cKV4/u/otGTNo3/JeCfQON7kfkk+oVm",
+	"+S3T5F9v3r27IWM2AdQUwVybT240WTAquJgSuqSrf0vIzZ8XR//f6dEP7xH7xu0soKwk5Obj/Qefbqy2",
+	"x6ip20i4cbk5IzcvXzw9skO8//jo09GfdiD4zQYre7I926aFVvYhAdx9voMQgAF8d9ma91y8eXH99tdf",
+	"nr8eNZvC2h1xO3v9/uNp8uTBp2gbWBx3uBtnd0ZUNVgPc6EeP3645YA2HRrtJ7aLN0JXHLfPObY6G9ww",
+	"8SOscuo7XWL7gG3pyu0/CKTL3bP8B6HAtKf9u13+mdEcuV3vbpmz6idd03cDO9VnsIr7xupL0fJXUFX1",
+	"wJQSy+w34axEvnLJUN4jg6mpgrAPhdQsI3bu2wvCXeKG2xi/4mCyHQewH67ZUu62Nz+2n6ycvnTJFbuX",
+	"0xr2wWyfCxgf8GjHfN54i3wd513q1n42razAjdVPp3LBP/+qrjke3PVf8b1A1Z7J4oQWPOI33YpR3qLH",
+	"FNTMjl+Bg02vhKEfzu29yameoduNaYjWO8XkhByRa9IMJkwYNSf/3sfbuSOC0qZTruBCMHAhQ/pN0MMF",
+	"c50QkRCQBzbjBfG53ZV/x6GatjLqvUcOhgHI9oob+CG7lrETUNPwPAImbu8GRzTh+RorHjRlYTb7IDx4",
+	"8uD+o0f92+iux7+xJ64fOxoJ34ST1Hcz3cYS0WnW11eKtXD+o23BlYzZ87/m2ZZEyQUXDvrwfh/kw4MC",
+	"cm2qLsPajUi9JZredxJ3TJ0IhVYfusEag60hRZ8QsXN9v1OQWlIEZ7QomHCVu65wLGVaEyYyfU5ovqQr",
+	"TcYrz9KrfF8sQ/duBUr+KseJ8zr42itIv1y6fE07Hqp+ANZ0GiIQ4VtGVpO6bfHX38q8XOzOLAbRQi9O",
+	"4Y+7LTNpOyZCb1jwgKvvJViy5uGO9KfYAbXzG6vSXsPvjEtTvUdI8bprT1sVAVwbgNohKV04O4m3RDGR",
+	"03dUpIyVXEJpvuvpq1k+ifqQfcemQSEs15UkUlzinPnckDGbUkFoS/vZniGtXXzBsQhNI97SGLSxA4nv",
+	"mOL2tz64DgrZqVHWXUonfdHfoNZIa7viavc6uxu59e3HfNb9wmnt5jGfihfiFTMzmUXAproT8qC+L1sv",
+	"IOmcMLzujfvd9h4zdWpd/a72ZVTjbqyjPYyh8rYuZ+F9n0qmE8ST4hoSfHr0sUdZ1vTWB1OOljimbUAP",
+	"wyPi7AM312vjBVotF0VptuKsbuTsOHxWQjVxbQmTOhlPk1JYfSq/bVQy1ot29ZjtITenu9QyxgHoJnV3",
+	"lvd3BCHrwtlYMEPj+AOVCHCtZJZUGI0QBgnhWO4HWVjH5Cqo6vwT3cXve2OTvsIZlC158SzTw8xJLMcc",
+	"eM64grqjbbiKzW65rcU9gBDkE3pgcxIEzLw/GI7tLnWu2xIc6uSICkxwUwR7P6tUjgISr0roSBeuUKqU",
+	"zWz5of0msVQHi2yrrU58mNnDCyJlBHkReCPaGM9FVX05pMF6UAC7KQzqItH+dPY7zUumfYWqgNSFifN1",
+	"pTlVgPrAoo2bH5xuLG3dD+un27YJgwBx/5hBoShkIYMDDoukAY41evC5bPHsMQG9RZbrDEVJw4YVb3Zx",
+	"srYUwSGU2GpjxA0DyMLz47dt+mZf5wAvoMxzBxVQlaQvKTex4vRkVIpM4jf2X/CdnvOi2Aq4+5ZGWj2P",
+	"FRVpvBonlYsFj1tuuxgtHYag5v/ZFwe3V98F+1DsIN7SaVz9rNKHP34zubDdcaJtgVI6WKgcMosWhr9u",
+	"RTLewYTff64tnr4fNzjRhh/A76zfshYqfOXWUvECiHoAG/HhjZYrzAd3d/oF6izCvl4U8BmqbjfGt2xi",
+	"zkGw5hWdTFzNZpVQL6/thmdljt3TrRp8HX74fjPH4cOR/fXRLYVCDUAyfy2v6lHewCjBR+9rtTnMp9ie",
+	"uBdNw3i4NX0NFA231uipMboYnuEwVVQMiKX/ZB+PizwrmgbqwIOKvPwbqjm3bcI+DHjYzMMFv+3wh4/i",
+	"HvJsh7fH/NSyD3sPQxp3Ebafb48AJAwWPUI5Z/tKqt/BJ3lIj2JXSoNiE/4hriPdsX982BDTvcYP2tDn",
+	"Wg/jH76D/12crINP7zB+2aQlWNQ84wi76F000kbZxt/nNY/LTC4RM6ZnFw9HwThc6zr2IqPgFbu7mIPT",
+	"3Fj2jdUTb1xvi6offwLGMfOY3AC250CgKswyRiHLvszjDkHXrOVZA1ZkWMPeiSxFdhBm2c72ZtGe59Wd",
+	"hUxsnXi9HQBQ72loPaIHA40UpZpGLbELQaDSi2Qs5dCK1MHeTCWLNu7q5LBxkBFcabDJ9XxiNLRxnPsg",
+	"7E0a2Z3I4z2hES8wrj64mN4e3Qq6yOnqupW4vI+9c0s0U7/Y57xI13wqrNDai1RXrp6wM8vCPhNCqe0I",
+	"TObor7ErbgaV89QdTw1ItkX8V7uzycece/gGDH2PE3xGgD3rhAhZQevCHxoDdyFHQ1TDaC5awNY0U3sh",
+	"/ZZW03uyO+zww+2O+rZUbqhGs7/45VlLAjtaUJ77gPlGjcijHhdnKxDt0IvUjgBx6XbT5XILtgRhV2Gg",
+	"ITTEZqH9hqb1oA86RP/rtx6CkC0eHLvKvdtVXt/bTr897Kq1UuV66q15OuOS59l24sfH3seCEAAcws3q",
+	"yk7WQe7WWS8cIWjlnDMvJs9GLqPo2j9X38yC/8JWDcUR9gD2jFEFaq17FhCoPn2C2O5ERu7GLVMrULBA",
+	"e/jtBYJUYGPOhf13zgUjmQRBHyApck0u3rw4JtbgxoDgs9dXJIeW1QnhGX72228vnt1+l7wTVi7gR5c/",
+	"PiUPHz78wSosv719ekyeKyVV/d0Pjx5/R3yjMVfC4Pup3aQyYzdYOweRITtRiAYF3dDeiXcCGkbaE8Re",
+	"65quwLF58+EIATFvAKFtQVeQtUO4Oa96fsvSOFMoY4Jj03XozT6W2er4nbgpynHO05sz3+4Pwmz2KSsX",
+	"CRfH5EazfHJzVqFxcg3fQYOJhNAxtHOpy+akInpGFcsS6K2dM63JhKZG27eB1nVzhtqXPiY3Tns6Bi35",
+	"jFwymtkRfizz3De3co8k4edUNFrGkJsAWRSHeidiY9WP3dN+YPtM62DAY27OqkHq2r6FXU/wJDrDcZ8W",
+	"HpwT8H/hcC0ZTdrQUM9xfD6xZwVPu+M4fidcvxQHCeyb9tgx8I2aPDp9dEwuUBIjiQHUjrVHiDM/Ktrw",
+	"5YeU/PT8LaJeaktI9jF9g933c54ygVo6wkRPuOVXo4uCpjN29OD4tL7WwWcAYL5YULUanY3+4yLcU41B",
+	"cZ9NqF1HEiaLnLnOCkFzEgxRj16Xef5rARczKI49G50eu7fJggla8NHZ6OHxfZhUQc0MuNEJLfjJ7f0T",
+	"WmYY14q2BAB24S5agteCOFhdmBV+Yi+7g15dUu0qYbGTEmRBHJMLoGY8kzw/JwDWj3/7GCgETd6J4J7Y",
+	"Fyw9ZHYG9aUypHedNHfQPh+69mFQe66aMTy3ikO8yKAzlDYXsPxm1+E/NyF+rAi5p4Hw4Jbd6JU2bHF2",
+	"Ay+lxFANUODA2P9WMiiQcARAUyOh8wjIrV6wTDHsWTD2UrgtYza1vKH9fQ4fYfcXemCeZQV2Wp1A22ur",
+	"VNtBr42NpJi2il84UifUtD3CS/xN65iaC0glqofsl+8YHw1cdDuNFltITXsnL8RTVLx7PQutzUaf3kMq",
+	"eiGFRkXjwenpWhkHLYqcp0D5J391ccUBmwvWBigVayWIv2DCbBUvjo1UTe2k6gva4IN/zCSESy2pJQTx",
+	"qciEKygGNXQK4THkUu+TkRfodltZPoGxGqzshH3wydtRjvb06ne4wZaY/8fVr69dk0/EZ2bNCSREG8Xo",
+	"gmXH5CkgR2BbSaILkAYzxoxrh2zonDkN3pJCmVMyZcZKYVpIbZQsZpAFNVESG7g1WdFzmHQLM4pRoKO3",
+	"kARr2K9U3wZGJf5ljz2Pwvn/k9v9k9sdgtsNY0sfjkS2yZoi8A3sgzmxJN353AareguGAzh+Zoz6fOWn",
+	"OJejZ1y3ZzBeoOnhG0jaUY4bu7Hx8rszRcg2tG+lVhF1E9+BGd4yxSeImxNFCvqD5nMd9MVMZ9QaNE/l",
+	"orD22Y3dq+uci/kNqs32UqxkSeaswA6VAu4qNd5tD3dHYb/LDGcPI2+yvN9hap7lHVaAwbvc72PUUTVm",
+	"AVf0HoTaGyVvmd8YwoRRK4TTR/dEQhbyloHtlbGcufBvx/F61DVnhtTYGP641/rqRkXfr4KRglpFfsJz",
+	"wxTLzolibibCGqYiX2FZGTRv8OD2m1rzs0ab2R7iag1dvP1+x39eRxA6fxqpBYW728bEnUN4wJghYCWK",
+	"RysNp746G3xOuGlRtowwmC1CIw532cLgK+izaqRePt8YGty6C32z/1malxlrkErbCt0zcb3EOXw3I0ff",
+	"nlq8FoQ6lG78rGnNhg1rNGOt2nLIDGJiImmRBpAPOGapXDCCGao6wWYG3LIuls5d70bFNFO3lo9576GS",
+	"S8I+cG0q3CZTNUQ6JpfYji+QB+gBWHIdkQwYeH/W6FPQZZ5XwnLOVuB8cEjK9qN6K0CAP3hEoEdzRb+o",
+	"DNQE/CJji0IaJtLV0S/Y1KpVwetOPnhf9ff/i8Ry5D1TnstB+dT0Sns/f5Py7x/g/TGqf1o53QMt66V0",
+	"kjeaMxs4CA+tVeHsCCWNHhjbb826t3PUInlPCsUmOZ/OTLvGVREr3CeoofJtnaHNzZlr4ZSg1gkGl29p",
+	"mBDsxkqn97S7oN43aH8iVeIzkLl92BUVQIWuTt4J541LiDvLsGgL73lSVZkqTMYAlxrX82Py1E/S+1Qr",
+	"NypwH9R1MC8/5mt743emca2/nguyP9FQrfSzKJpQv4KGa0VGIX0798SCMYPMGsNiXl0fIDRaSP4jzz4h",
+	"lVs9NtI91TNUc0z+mPHc552NmZ2qC9JhfAl7TSHRlcJehnNsnrWkKoPCZ1QvNLqdYQGb0uMZTKRLemxV",
+	"IF5kMe3hwWfiob+JjCmyxGD8XckDttSqp7h1++B9Sdy6eGEAJdKwxNfC6SRkXS6loWYcXBHEHEPCDFsS",
+	"Nk/0J2YOcJynn+k496IIWtNt94ODRLmuC3ySVmVwUaH1lKLz00kt75mTExcAcpIGyyiwag9RdqXw/e+g",
+	"/NPqfHjalRTx6Cg51QZCbdiYj7x2/gReGc3HBCDvqINACXhcSgUZM6+hRhRK+8UXIqEKQOwjlOM5G8gh",
+	"cP/pKw1difN1VdhWlfWNgvJAxQqpLLt0QOdnREiSUUPHVDOiZ7K4fvQAi/CqF/lSv9Pj730p3ygbYyOv",
+	"wQIVVJaDEfnP9JYF1ZCuxjI4Z03BPQGoHnXYcEGxKzn00yXa8Dzfr1YHN4TddvpWrqw9pI4gYwcfbUTJ",
+	"b0hKldXKCCX1fibkxp7IDaHkyrCC/CuwxhtVipt/S8hNzgWz3zncwgRyAaYK0hkoeeP+nbwTN8hHbyCI",
+	"ocFB0QDIPCZW6+RQchpOqn6/yPzruCY378rT04cpLAP+yY7wE/sEfnBz7qK80PiGi3fi5iXV5ui5/c3R",
+	"i2c3rpeNYnSBmSTgyJ9xYPRV3gUlU1pgN22sP0UQJJeSEQyBMYBa5yysBSoMCpyYvnkFv7vzne/lbqDa",
+	"wLr7MQlwYMPeHuHidvBkux/e/cq95LesyryWE+DXh5QzE6nc9Wm3jpRcOieErnxOloohEclrCb43JuUZ",
+	"0bL2Q4Dz1CWIQOdQl77MI0G3H2Ey/+iqxU+WBMoCcoaINmU6b6TdVAkYOZu4kpRUqqzhsW4nDvRbd5JE",
+	"LqdD2OqZZ1QuUyzwxFVs0ihgJtUzL+X0LX7kvNsEUdys4iCksbqDJd0EmmWTGyaym+N34sKrrPc0yeWU",
+	"IEVCmk5FhUtv0czAtWXPnHLBlNs3L8igrr8mUtB1IM3H3rlKMcbgsmLvxFTadVDFMNDiu3dLYZTMSZFT",
+	"wRo8HXekwZHJOkNe48LwMkBBa+WeL+3JHIpvvpTTKziEng9jd411+vhJ2iXBMeN++n7a9rDanNQTmedy",
+	"OdhHvRmkXlCxcu+FXTcSBRUmb4GvBgmtbSaAUh2dB/b7ajTH3NoJsteeQ2S437O/Qdy357gY2vj7F5hy",
+	"6i7tLVM0ry8vQBRYrX5da03Igqkpy+AWu0j5foWq5aAnmVyKXNKsM/oHub2WLi2T5Avm+eB/EbvJN8fk",
+	"wn8C7KHJHjEpEoaAb0Od7Oa/3UQ8MW5K3wAfActSS7zRLr5Xc+nd7/O3eYOjS+MLpg1dFDrOsOJVGn2v",
+	"d5FTLna414hwtMd8i0qKQPoP+2Ag+aLu65jKXJaADLDnS7xgRvG0XRN6Wqpb1BeevvnN8pQF9JsUzCyl",
+	"mleOenS51OSK7GmLT+2Ve/eh7qgb/0clFwMefysHPPwHz8zssLq436XDJUI6MKhKpqz7PyCGKq3dcxhB",
+	"ophv6Rw1zl5Bdx8sUVKlqPxxDgVr0yGHfb6zc4TWB7cNGOwoSVIpJjlPI4bZpZ3HPz34QBWXpYhuMZ1S",
+	"HtQy5NQwbar6AVJ3ytq3I0yVop1LQR1OhYm3PpsEPsWEx8rnD4IlnmZ0WQr9FRrlvl/goRgBFl2oUuyQ",
+	"4DHsvpdCn3xUpfi0pQDEKrb1sbooT3V4dRIIgFa5Ih0XC45JnkuAMzyUPw40vAOf/0EDPVBHU282K/Qh",
+	"j/4E3nDy0f7n0wmtQCHjMuBXkbIzJ6VSWQVy0DHkknwsNcg8I8uZ1CxIEVhSbS0Mxf7KMH5kSQTDSkDs",
+	"FcY9Yvltkg4iVjq49oOST58HsS/qgdJ8AoDOz5y/0C3acE5sH6kLOBSWSCCsry+vwEIyS/0TqCUYRPvU",
+	"79oO1O/wOjuzZ61WtsD8WDAWztE3B/mJlZNtWaFHw08wphmVcfagX8rp10PQG7bxSyvBEQ4Uql4NVcZ5",
+	"EVuLMiaGqbideJpsIlt2t72O26PYLz/6ivunp2ut87cZ3oeUFs4tfVCN4aWc1v5kCjIjAaDJw+kO3kgJ",
+	"rs4QN/6aF7/Zoa3hiG9xTte/0Ae8O9WV2KMf+XM4gvdYFPTtOWgbVwHJJPEVDWH05s6XIqw+3i43xitX",
+	"MsAaRlImF9aSg9w8SyRlQVQZK5ixHOR5+MbhZP+VZdEHqzkoe7zI82al+GYufUALKTXUKgJbkiDDAU8+",
+	"2pPtzIP0KfBw7o9Of6iDgS5jw6OcaRdU1HLBMAWq1ExHA9iY6vi8Cao1kCQQQHPzlB9tLuGZFGwvRQ12",
+	"1gFORONsth6ECyl3ZCHijUIDNbxSDlAA84c8vqJlS6lpMVQPs7UHuUAHtUh3Oaeq1KTsyoIHRBWz5Clb",
+	"BwDEiBpdaaIlxLNdGmBEI3hT7u+k9m/KBVN7U5rPbc4Fb0eUpkPRiSuugFRjKP+86w0Pee3Q5Lu1NLda",
+	"4oYJI2i58SzpzpxIwGO5YPqY3CimoeU/o0LX3HtR6jpKSgVbHpMLwFNyE1Ircv+xc5hgvxiX7BFkuOX8",
+	"NuYGRWX3+W1c4EeCmLDhXDfwelqstLaizKDO6VGf8vnGez1cUcs7Y5Wc29/3D5WDhwQTuPo7tZUBZRt4",
+	"NU6s6jvsLglE4Qpv0WuZMdjwu18iqJHOmI5co5br8BpWMJzNf8tU0ugpaiRuWQJsI6AGPNtt7HQi1VQa",
+	"w8RRNy3UBeNBiAn8CXHr5Ec/7q4H9JXZJ431HNRCgQ3Du7Bkqq61HkOL/9QlIKwlYyJi22Lw8XNxyw3s",
+	"R/vRW9ptQuH4DAiYg0QynLFFnBJeBK844AHVrzno6QSr8fwK9FYw6FasAVSUQndp3Wa0dEfWcy7mkLwB",
+	"dTMOv5S8MGQp1VwDNDjmImnLlkhGV/ockP6oyjnDnzmMNF/IyUSmMVcUBueuX10FMx4rva7XO6j0egGr",
+	"8Oo7KvWWargg1M612U8fqJAd0Ywe3f8Kq7GDup0KaHZEM/r/uC+OpZp6MOEzjy3vAIv/HOmZLI7+Rkf9",
+	"q2zqPf8ydd0vuZj76u3IPXpFM7avm4S+DXuDel+cOPc6sY8VZlvGCmJJwfBoVPKp0ADcGfbV9doHqDMw",
+	"TYC6iEQh4aWNO3IQ0rL31SrQT/6H+j//638HwZWMhm0MzkapVIqlhsyk0oyModfVarQD5eHKPjflvWIx",
+	"grvyAKpNLIErZo6eInBuS4tGjZkmPxtTWMPkUKACDt93dPbn+4YVLBeA8zZeWb7MQyKp8X2wsXlA5Qgx",
+	"20rmW2usjUbujmLZc2Bwdgu5JAgyHvMddnH6HfNsDuc4fEvnrLmrYG3swkTmbNWu+7wO9J5j8qvPdwbj",
+	"FsrOEgCYLRS3E8Oyjhm1+05usZml691v6JwJYpUm5wbRzJho0bpVX35hq4MqS7+w1UG1pFdUG6asJqCT",
+	"GrvVKhyM5gxK+rEOeLGDB8iOeqKkcV134uz+goylfUvmw9UOh/gMkX0xZQ7b69xYDRqqHU+PySs8Lm1k",
+	"UbCMUAMJi4Yv2LmzxuFc3fVCfJuEZKXybkqId0fyGGG+n+Fc4UUt2Ga+TnQPJ3zFaO5JnAJQvT9Sl+GD",
+	"jeOGni1C7reaIVa3ShxggFW3AuJyEOb2usnJxFFX1JP/io0Omhp8UHjUNTzxYPWIb5zJbvGy4QlasBP/",
+	"ZcfG5+yWeSxxxLtERwD2eiPcBCVxSXXbF1xrkD5SkQVcFJywhKzgKb+FzooE/BnWXgnxurkm7APUAkB2",
+	"zdyhQ2cS7QpEmIqip9rfXOCStpgszgN58vri1fMGgDR8gpB83qV28uJZ02jxP7b6/TZk0KYG1WW6VO1J",
+	"R//zX90b/iuY2H/VE/q3kz/p0X+eHv1w9P6//8udMTcHIinC9j7353NAil9VhJHJOg4KULSOWobTe9iA",
+	"IxqSei4yByzjU9VRlfSyG5tyAIzFElHufbIXckHMi+dR+AkqpuxN3XfsEFEmPzy+rJ8O36aq7aJx39Nu",
+	"/R7FX7k0/6DNzWHBvWDh1QEFbd4GUgr262nXMl5D/wdKxkouESjZLfGMUNdiwHtCXO8fNDRRh+jlgPl1",
+	"KbDj2j/dL5G2iT+c1lmAtDDAiV1PQewJ19v09fv8ZVwujS6Dh/O5vHJm08WbF448nYcRiH/Y9egXL2hL",
+	"dcLin9o0cGXzznwqlFxw3ZYn+3cSUjh4JOEizzE21C8s0OaRvlhH+QPKSZwLus5dQoezKoXvH7Og6YyL",
+	"Vs722rcG378EtEN/mYsMwVChZN6WiLOnm3yRZVbNaKYu9ov5wFO7pKlhMlqjY7pi9rDbE9LcGX/9mWiX",
+	"HhOv/5ZuB7/DhkBmlRAubpkwUq2aBivUladSCFcFoymPZ5/teR/3y8QOmm825Dy688uiqWXH5ALhWwA6",
+	"DNJWlnTlfXgoI1fMnBFwOAEKnQmAhdHXIQU7Jlfo0NPvhAdvcaHZ0pCprFBB0HnhNsZVjAQGHqYqB7BG",
+	"br5RINVyD3RxGOb7BbLb7Gtb09rcF3tSoPB8oFssWKJ4Rq7NFVLBnbjyCVZBsa7aOyi3Tpky2M3AOabh",
+	"Z1ktpX35tRswwlwu8JuvlZDc9L4EMR2Mrb1VpUb+bw/dWcvBUd6NdjKu6TjvoJ3nH7hGjOlAks8ZK6zu",
+	"JuJAujjmP6YUujKyIEVOU7tnAI0G19/BbDjpTbi547EpB3vSpo6BUwo6ISpozNJsCOAkDs0REXUqBbNa",
+	"CP5r80B/EzDKP+aBvmSGUNxG13jF/tOeLhws9O9qaLlTysWddMImuH1wXlZDCNz4QVKfmbEFcWpixmiW",
+	"Ry0ppxo+UzjDr/MgcXYHxUrBzsjuZkKwG0HF2aIwLiyLwb7ljIm7mcMBGrGPEkJ4w0pXcqHnEAiE8KJX",
+	"NcMjdDDmHtMU5ss1ILlkpQ+QQL1zNFK/n0t7GFENk7syVH0R1e+wRPaLFY9WTDf4grUU/IE5+jIe6EAx",
+	"MqO3rt77bqKBiW6B/nYdENKblI51VT6air3pxjrgvkCZbYzmnot/XNGPkuLOUqH1YLtrWYLE2wenpxUG",
+	"aLtTtK02pOcxJd+mDxVWfeC+pJVsxqbgSBOtmDw7kMI2NGQoZlzzvGGVRVn4jAhR9WOfKMaQQJNm6+RQ",
+	"32CKJSGKL4amnNPWfiGkIUaW6SxmNyJi8lfLFhr5+gcjjIbX0OXsc/C6Y0IEeH1cwn7dqARdpnejl20Y",
+	"ga8Y1aVyUKO1penOUEwJ9nFNqkb14OqNOXKdirk7MGBf5vJPaMDevMgRXCsI4A4EVSh5y3VnIYiP6R2T",
+	"C0GoMVa5dpp3BU9VsxuI97msuxbHtmXab+r3/gPJrWrVhw0A4hmBPblAz6Vn746CgHiurn7eRZS1GUh/",
+	"QTBgWtGIh/OqYMdXll5YPqlbPNxoPbtJwqghSiZqhY9D8sZoiaV0lFSwgCkzHocSHJ6RinC/1V+j3VRN",
+	"boDd9GD/b49R4F/YFNCi9uQybyG8fTGtk4+Y5/upG4+yE72wGZurJuxgzqKSsd7BQzKv17C0z8SRDhrN",
+	"81KjFdNwP0QwHCXgzPW/aZY2B9eTFZYNIVSIkEtUom+qd9/U6RHhGrF9jVsmlO+FUOk0z6vif8iRa6ty",
+	"/trI7Ksqhw7oasci6AY5WXPotgv38gUY/xCrHbMVxImb3heZYyo8DdqZSQG9QRbMOKxkDwvItTe1KEll",
+	"scIAcHNALqyqFwNHhqkePskCPREfGrkK2GbL6Q3H+0ANkYsFVFC4+Aq6rqqOcVVzM2wrr41Ud3WsIfxo",
+	"t2PNqFK7+j8IqOiwaR10ucd7zxEn3s1az7WvDIZPIM3A6yj4dRzV4BKm9M9o7GeMxpZKkEwuxcEislrP",
+	"ugJ7mDkNdVGpYpAyRHP04+BPsnMAXFCey9npsQzm6Buwt/lmUMM6IGeo/Cx7OAmctoNKxZRt302/UPyW",
+	"GkxurjJk7mmvpN3tfOBSbjsh4EnAAAgXNd4PuNbBo15QZexXPusa4wHc9DBRLtmtnIOLvSXV++/dz44b",
+	"EKStNIPrd7NH31ajNhPufeaXr+iUkwkksa6BMil265qWQ9knE1k0RQIL/A5xht9ecqrPkvIU72plcpSi",
+	"IT64gaO42/UtBWRidYVRFAN2quWCEQmpU91qBYbEKLhvywLcDas6o4/mdhl4v6kgMD1CM2k5s1SkKJWL",
+	"+rYgovyGEw4SOL7KG78xzYP6qjbTWfB2qlLUXQWqw6rKAO0U90I+CGUMp9it+ruqvBAkQjFXxAiT9W4u",
+	"l02VBKWxkIf62+XLiMy+sG++U6OT/obe30GrSgAAACcSbeKj+ZSZQ1MK3PJu0wGNxM1G9Qjx6kgmhab8",
+	"VW81xHriGrQLqPIN1VLXTjiSCaym7IsSz6PYZamb+7uFHe+rNbRnDpud7A9MAsVUWRnZeu4/SoXn7riY",
+	"KgWBqruqH+gxeS09FrXHnaXKYG8kRzOmUeoMkcSyAIsbYCSsWIrk9OHc9uwNeLBX7cPNsc0nhKsPqAbQ",
+	"Q/dCNpcOiTS4Tfi28SpEJ204Xu7Z08kZ1cM1FG/AHAHCYUcJaVBrHKkyxlAbKBiLCsAo52IeMyI0MztX",
+	"FgdFlhtgQ/vDF/LTg7nerTB532g9V5DqU9mdzgEsBYLhw54PBu5xPX93LpLkC/ulV36qpYEX2p7WIi4N",
+	"IKzqXv3NV0niQg5eJ+nbM+8DDt6N9UWR4HHbvlEQ+KIi3rviv8MNwghfxqfMO2zC23QPXDduAxAUjqWK",
+	"xS7WT8zsfV/3fVM+B/h73/P5vLjv+ziaA0T4YVZfoB4OX/wFgd4H3uKQgaKJ3V9wHpO3VYO5gHtb5RkR",
+	"pINizNY0JHzlty8wcSWHl5hux3YRmR4ZfqONjh/0y8rOCpj+mxSeNSXfVXr6YlbYWuiypmvAhxpXD5qr",
+	"lEpZ1XS9z2tb1syeN3jv1+eziNG+J9W8Lp9Nnu7jlA6SMmen9SUkKr75S4rUgXe7nbOeZIpOTBd//cPy",
+	"1ReTo1fUpDOMmqBHi2EqkpW5QeoSEdJXDRCmlFRt3PUZvPigHsoJzPkzM2KuU6qyQBre04A+BhtdHaBj",
+	"j71V5yhvhi3EDAEKYWcIV4EDQs9Y5nmvY9ZwdBOpAHjRSmj3YJ19S3GSCbnxh4twqJjj5u4OfETH2nWR",
+	"2WDqdzvXg4YjYGbxC9vAt3v+lk4jF8GSeXURltT5XA6KYPd2v1QUFRjAx5A6+MRnK2n4kBsCLSJ9ABxo",
+	"wkqMYBsgPTs7R4TEJdcMMYJ8FmQqM4azvnZSpqa3JlehDkUFl8g1zgFzvEGgOSJwMs0/0IKa96Y0n5vD",
+	"7OhnHVPNrn1z/rOHSfhTTIu1s54zSw9LNrYkh1ED+4ADvcPPFdOyVCncnE+fPr3/1NshC1v1BUTpPq6k",
+	"8UmJn/lu2nuzXzbfIaarkbqKRF3ljUYYYOgag1ckp75di5cJwNKFNHEsgTf1vL9CzdxN7nd3ZQ4WWsYe",
+	"3lFzZj+q+u805xk1WNlCrVzO2ZkLAhU4pyAE7JJkIBRUCsdM65lVAKOtFpfV5fdysAdQ5t28voQ27159",
+	"WHW+YhbVeVGfDNiXpLbr8n7sk1tHWB3xaV7FGx04rGWlmt5CKjPkImByVoK1MuMV/teyjQlnOfahsv/Y",
+	"pDNP1v8ktvZXI5EcrjzUnwGhNcX5QhR3yo3S4y6Ssx9ZPqbd/vSiQGd69CkirWRSA+nuHIOg4KawFovX",
+	"SBPAbrH/v6px5CHhirf5dJsC4x+rwLS59oN7g2uTs6WQ9G6O4E0CO/no/vWph2pUWSUQDwz9mXW6kCfG",
+	"lCrFme7Uj36vWPfOBAUo2wU1sxpjuxYIHf0Curr9/z1oX7/WylbiKu6srQlc4LOQ00nGJ5P2ykFUtbOM",
+	"ZUmVrgcN+1EvS9akZFKh69Tcji4QlwEqg7RBtC+sH4pB700mXznZJbGLh0Vwzh4yS3luV+xoA9PBBXP9",
+	"c9oaBLv9GX1V9G/P47DgDpb+mNJkzMySMWE3r2Kvn+cGuDT4LghJmpp8Vd/PpIvFclMxVfLCJU5rw6EN",
+	"k2Ks/qmb4z3tf9mZjXGJs/wnT/4cJgwVUL9ReRG8ESN7ODm2GzDujDvasGGmN/TNiCt7V26Ir9FzgXM7",
+	"bNdgwH5qhomgHYnflT0d0clH/Ee/0DzE3U3Mn6IY8DgjO+LwuG0H1drxFV8sbE/dAfWP1cf7FXHoUuTu",
+	"B0BSU6LKHBoyTJmwW4sCt2BhTytgxykVVfUBzVpyy9+U5kucxv59APiKL+ABwBcfmFNDDvMwkgqu/N9K",
+	"VrY7mn+dOCDTuk5rJUuf8oPBHXIz41Yor26SGtwCjXtIbw5twzOw5wOXNbw+S4grh7DC/50A+EzXV1Mu",
+	"iZwYViEwW7vAWKlkJMkQMTcGk2/57n/A0jZoN6Z1BmD8bV2OHp1utjVK4qO59gV3HcZtayy0MZYyZ1Tg",
+	"b781NwWcy4GxGyUC6ia+lkoqb5mUqqFRB6S9LUyj2JTbM2NDchR99QNG7tHpBeF7OYHSH4CUiGs3l/X7",
+	"vvkERbeW1cF9UvUh7SWtvx7ui2Yn+u37RtMTVUjJd0lQ/GPGQOvxrcPq2h2OYiFpIknAfYt69Q6wo/u/",
+	"LZ8jIXHA2Xze1P79nND+tUk/ry+gT/pXf8FsxOFXuYubnhimO0rvn85YOnfuem6csNQB/grU1yN6QwCj",
+	"4/RSKlwxHTfAgX11Liuk5lazuqeJXYGPLPF09k548FLLWqArrwuQ5syQgskit1QtpfbV/8GerJC2eQUW",
+	"Y2/CeUX82DtAsSymr75l+gsQfJCYBDtl7/hMFva4RmFb4gmj5uTf+5d8+pXYVe3vjoSzNWyBW2Po1E3w",
+	"KKXKHD2+n52y78awGQtqUrv1o7OH9x8kIzn3bjwj5fzaDvD9I/uHofno7P6D00c7LTB+E/9o0Oxe+lBd",
+	"6Lk18T2xLWtZ6C7G3UO8LtlsH9Wr9i9wR0ykgmvW5sJzb/zmVVy3koNruP6M9qLf+sG+qHbrdu4bVW51",
+	"TcF7rFz11zwQTnCL4KjHIIQ0i1fa7H87935JPodi2/tcPq9au5fTOYSPFKb1RZyk8OYvqNMOvcHt/PME",
+	"f98iPH/kuWFBfwb3YyhGB1XrmFyQggvBsgosxpq50RyBQHi+pdM75Tk1Z/nGeacghk+nbYF6zahKZ21u",
+	"zvsPvo/6OddDfLVr2J7NeBUmtMbeCn68xksrwhiho3mUjJgoF4Da4j/wAd330Tl9a4rGWzo9qJJhyYlQ",
+	"EOUgbdDeCZJaVG2oDFY3dHem4POGNpkxS94JoVmmmHb5BVQbO7fzKqEEkeP0HEyvBVXzth7yV/7tB+Vm",
+	"+uC5d5BqsxRE86lg2REXZKzk0mpeSQ0+DbraekJea4//NhzNK+aKvT1OUSrlnFvjV0kxBRMAFRT4s/K7",
+	"TbnLgNb4gDVPvFWMfZn5orVHvNvC0aEEHYz+ZTrFv4pqPldwjgRMs6AM5oqZo6ew3W34wRoz5n42pvhV",
+	"5KtDVcG0oSfxKdSHwXUFblGRQ1FDUg1DT/IM4sQlD/RqjrqGoYUkigl6OaNKB5+2mSBP8XUh6W0zKNyp",
+	"ydL0P7bnHwquWGPWhy9dsseEs9zKBmIn8ZFnnXbhC7BW4KJikMsDvYYtBiuXAHYA0IQJtCS5IJqlUmTa",
+	"Kj/BSVrrEXRulmtWuf4enT5qtyL1jrlgvdEN92RDPgcseWTh1aQHnQ2fiiMutiRBWz0OfDUgGyHbFHMv",
+	"CRUr2FqusaF53IzkU/FCjO7qqquB5ND3Bt0zMn82Tq17KhcFFStC01SWEIMvVT46G51InqUnGvvkvO/t",
+	"nsOpv2JmJrO9l120cMOf5bJyEFOUzZY5zphiw7mgnh3NpDZHUAja5h23q6w6DnCBxbMTLqZMFYoLg6C0",
+	"XBgZ9Cx5LTN2A7VlhJKCKQ0yXUy4WrT0grtkNLu6+vlnqc0vbHUoqYwv+Oy2Z72ug7nswGvrGwtNpAI2",
+	"eHX1M7EnTOZslRAjAZrMMs8degQay1B38tgu2GLsAypTBYW05I+ZdIgOCEGpGcorroBhwcvi6vVbmMc3",
+	"78e1yzi4Exe2sduD63jh1rQUGOqL+m/tjn2jzlvjaHbLpm933YZXyW4kXier+VSYWfarINEsXm20573c",
+	"77X4HG7bnifyeZ22dz+V/YtMO6cv4K61r/2CvtphFzZkk3LOOhxPkEufEJ3Kwv63UGzCP9h/MWuyrdZc",
+	"T8LVJrgWI9jYMi4U8bWHPBD7hs/ib7p484IYv56dXUpvIXMj7i84D9rBNBu3tPiKfN+Vg1wwO/aX8RMF",
+	"r87237OlxYLBDi7BMWPoHnFzF1jbJYYbM0gxW90Il96F4Ly/ra6EY3LhpreLl2DXRj2f20fguiM5N0F1",
+	"JAMdBaDOfZ5s5d80ZqB849q/XcbBtX/UsnfR/jflGoz1RdV/u2XfqPpf6mba1E7qvxWPSuYsqRUUl7SB",
+	"CVr+RYCllxp+G8dh2vM27vdKfA7Nf+hhfB7V/+7Hsn/NxM7pC6j+9rVfUPUfRh8tLPIEerN093DKuZiT",
+	"pVRzDRoQJRlFA6ChkkLrHkZVzpmCaTIIYjgchCAW6lqDVb0hOfDZrE2lhT4pL7H1yNfXTtBO7GCK6Xoz",
+	"QTgIBKvCfpr2JCFdxncKbTYS3I0ihliGDTswcRoStI+XBYOmdQix1a4jVQbhV+jiObgleeFPMG5KbmP4",
+	"rTcWaqDXW32+wWjMgmKXUa7cGyHBX7P8Ngb4g7RdHdT+0qoqwTRnqwq/z8GxgZRy0VDgNnZeVQxtxMUt",
+	"N+yIZvTovs+LwoBznRj1ImOLQhom0tURhmmieVkPTk+T0YKLKk9rMyPqLlUEbjIBFCZcm9HZaFLmef8C",
+	"gl+X4u/W+l5ncrWpTausvxKVjn3wtR7xe8e7PDlWeV4AtOpogUhx3hW877AN7nyRvlrjfIOb7XJmFRpw",
+	"RzDfdaRDWdhoV4eN6bH5IILszKiKGxi/B7A2B5IgnwWmda1b37jkedbLL9L0fX0c+eSLsz/fWzJzLcH/",
+	"fG9pyd5ET6kuFwFozL0lFouHno/CZwR5PCs7m01pAOVBQAuaZGyCvNL9xOdSbv4KfCxouDs3uH+LJ7bN",
+	"37zCyHPQmjJr9CAOMAt0dKKSZDwDHcejMQIuqGUSS5fdUK014yYyxiU2xSWpLDgC1gQ9Ddxvw0l9ev/p",
+	"/w8AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

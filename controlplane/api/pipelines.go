@@ -19,8 +19,8 @@ func (s *server) GetPipeline(
 func (s *server) PutPipeline(
 	ctx context.Context, r PutPipelineRequestObject,
 ) (PutPipelineResponseObject, error) {
-	saved, err := s.Catalog.SavePipeline(ctx, actorOf(ctx), r.Name, r.Body.Pipeline,
-		or(r.Body.Note, ""))
+	saved, err := s.Catalog.SavePipelineOn(ctx, actorOf(ctx), r.Name, r.Body.Pipeline,
+		or(r.Body.Note, ""), r.Body.Base)
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,15 @@ func (c *Catalog) ValidatePipeline(
 func (c *Catalog) SavePipeline(
 	ctx context.Context, actor access.Actor, project string, p pipeline.Pipeline, note string,
 ) (out PipelineSaved, err error) {
+	return c.SavePipelineOn(ctx, actor, project, p, note, nil)
+}
+
+// SavePipelineOn is SavePipeline for a pipeline that was drawn on the version
+// base: when another is current by now, nothing is overwritten.
+func (c *Catalog) SavePipelineOn(
+	ctx context.Context, actor access.Actor, project string, p pipeline.Pipeline, note string,
+	base *int,
+) (out PipelineSaved, err error) {
 	object := "pipeline of " + project
 	err = c.change(ctx, actor, "save pipeline", object, func(tx *postgres.Tx) error {
 		if len(note) > 500 {
@@ -58,6 +67,9 @@ func (c *Catalog) SavePipeline(
 		}
 		x, err := tx.LockProject(ctx, project)
 		if err != nil {
+			return err
+		}
+		if err := drawnOn(ctx, tx, x, base); err != nil {
 			return err
 		}
 		filled, problems, err := prepare(ctx, tx, x, p)
@@ -71,6 +83,21 @@ func (c *Catalog) SavePipeline(
 		return err
 	})
 	return out, err
+}
+
+// drawnOn refuses what was drawn on a version that is not current any more.
+func drawnOn(ctx context.Context, tx *postgres.Tx, x controlplane.Project, base *int) error {
+	if base == nil {
+		return nil
+	}
+	latest, _, err := tx.LatestVersion(ctx, x.ID)
+	if err != nil || latest.Version == *base {
+		return err
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "outdated", Field: "base",
+		Message: fmt.Sprintf("%s published version %d meanwhile; this was drawn on version %d",
+			latest.CreatedBy, latest.Version, *base),
+		Remedy: "Merge what they changed with what you changed, and publish that."}
 }
 
 func refusedPipeline(problems []controlplane.Problem) error {

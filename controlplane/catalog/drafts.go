@@ -1,0 +1,106 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Drafts are for whoever may publish. They alter nothing that others see, so
+// the audit log tells of the version that comes of them and not of each save.
+
+// Draft loads the actor's own draft of a project; without one, its revision is 0.
+func (c *Catalog) Draft(
+	ctx context.Context, actor access.Actor, project string,
+) (d controlplane.Draft, err error) {
+	err = c.draft(ctx, actor, project, c.store.Read,
+		func(tx *postgres.Tx, p controlplane.Project) error {
+			d, err = tx.Draft(ctx, p.ID, actor.UserID())
+			return err
+		})
+	return d, err
+}
+
+// SaveDraft stores the actor's draft if revision is still the one that is
+// there, 0 for none. What is there already is saved, whatever the revision: an
+// editor that lost the answer sends it again.
+func (c *Catalog) SaveDraft(
+	ctx context.Context, actor access.Actor, project string, d controlplane.Draft,
+) (saved controlplane.Draft, err error) {
+	err = c.draft(ctx, actor, project, c.store.InTx,
+		func(tx *postgres.Tx, p controlplane.Project) error {
+			d.Project, d.User = p.ID, actor.UserID()
+			var ok bool
+			if saved, ok, err = tx.SaveDraft(ctx, d); err != nil || ok {
+				return err
+			}
+			if saved, err = tx.Draft(ctx, p.ID, d.User); err != nil || sameDraft(saved, d) {
+				return err
+			}
+			return staleDraft(project)
+		})
+	return saved, err
+}
+
+// DeleteDraft forgets the actor's draft of that revision, or whatever it is
+// when revision is 0. That there is none is no error.
+func (c *Catalog) DeleteDraft(
+	ctx context.Context, actor access.Actor, project string, revision int64,
+) error {
+	return c.draft(ctx, actor, project, c.store.InTx,
+		func(tx *postgres.Tx, p controlplane.Project) error {
+			deleted, err := tx.DeleteDraft(ctx, p.ID, actor.UserID(), revision)
+			if err != nil || deleted {
+				return err
+			}
+			left, err := tx.Draft(ctx, p.ID, actor.UserID())
+			if err == nil && left.Revision != 0 {
+				err = staleDraft(project)
+			}
+			return err
+		})
+}
+
+func (c *Catalog) draft(
+	ctx context.Context, actor access.Actor, project string,
+	in func(context.Context, func(*postgres.Tx) error) error,
+	fn func(*postgres.Tx, controlplane.Project) error,
+) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return in(ctx, func(tx *postgres.Tx) error {
+		p, err := tx.ProjectByName(ctx, project)
+		if err != nil {
+			return err
+		}
+		return fn(tx, p)
+	})
+}
+
+// sameDraft compares what is meant: the database writes JSON in its own way.
+func sameDraft(a, b controlplane.Draft) bool {
+	x, errX := plainJSON(a.Content)
+	y, errY := plainJSON(b.Content)
+	return errX == nil && errY == nil && a.Base == b.Base && bytes.Equal(x, y)
+}
+
+func plainJSON(data []byte) ([]byte, error) {
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, fmt.Errorf("read a draft: %w", err)
+	}
+	return json.Marshal(v)
+}
+
+func staleDraft(project string) error {
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "draft_changed",
+		Field:   "If-Match",
+		Message: "your draft of " + project + " was saved from another window meanwhile",
+		Remedy:  "Load it, and merge what you drew into it."}
+}

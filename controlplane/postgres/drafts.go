@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// Draft loads somebody's draft of a project; without one, its revision is 0.
+func (t *Tx) Draft(
+	ctx context.Context, project controlplane.ProjectID, user controlplane.UserID,
+) (controlplane.Draft, error) {
+	r, err := t.q.GetDraft(ctx, string(project), string(user))
+	return draft(r, err)
+}
+
+// SaveDraft stores a draft if d.Revision is still the one that is there; ok is
+// false otherwise, and nothing happened.
+func (t *Tx) SaveDraft(
+	ctx context.Context, d controlplane.Draft,
+) (saved controlplane.Draft, ok bool, err error) {
+	var r dbsqlc.Draft
+	if d.Revision == 0 {
+		r, err = t.q.InsertDraft(ctx, dbsqlc.InsertDraftParams{ProjectID: string(d.Project),
+			UserID: string(d.User), BaseVersion: int32(d.Base), Content: d.Content})
+	} else {
+		r, err = t.q.UpdateDraft(ctx, dbsqlc.UpdateDraftParams{ProjectID: string(d.Project),
+			UserID: string(d.User), BaseVersion: int32(d.Base), Content: d.Content,
+			Revision: d.Revision})
+	}
+	saved, err = draft(r, err)
+	return saved, saved.Revision != 0, err
+}
+
+// DeleteDraft removes a draft of that revision, or of any when it is 0, and
+// reports whether there was one.
+func (t *Tx) DeleteDraft(
+	ctx context.Context, project controlplane.ProjectID, user controlplane.UserID, revision int64,
+) (bool, error) {
+	n, err := t.q.DeleteDraft(ctx, string(project), string(user), revision)
+	if err != nil {
+		return false, fmt.Errorf("delete draft: %w", translate(err))
+	}
+	return n > 0, nil
+}
+
+func draft(r dbsqlc.Draft, err error) (controlplane.Draft, error) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return controlplane.Draft{}, nil
+	}
+	if err != nil {
+		return controlplane.Draft{}, fmt.Errorf("draft: %w", translate(err))
+	}
+	return controlplane.Draft{Project: controlplane.ProjectID(r.ProjectID),
+		User: controlplane.UserID(r.UserID), Base: int(r.BaseVersion), Revision: r.Revision,
+		Content: r.Content, SavedAt: r.SavedAt}, nil
+}
