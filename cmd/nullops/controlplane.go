@@ -188,7 +188,16 @@ func (b *base) controlPlane(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("setting http.listen: %w", err)
 	}
-	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", build)
+	l, print, err := b.settings.HTTP.secured(l)
+	if err != nil {
+		return err
+	}
+	b.log.InfoContext(ctx, "control plane", "url", b.settings.HTTP.URL, "build", build,
+		"fingerprint", print)
+	if print == "" && !loopbackListen(b.settings.HTTP.Listen) {
+		b.log.WarnContext(ctx, "plain HTTP on "+b.settings.HTTP.Listen+": let nobody but a proxy "+
+			"of yours or this machine reach it, or set http.url to https://")
+	}
 	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
 		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Listener: b.listener, Dial: b.dialing,
 		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
@@ -233,6 +242,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Audit: b.audit, Logs: serviceLogs{b.dialer},
+		Check:    b.dialer.Check,
 		Describe: b.dialer.Describe, Upgrade: b.dialer.Upgrade, Subscribe: b.subscribe, UI: ui.Files(),
 		HostKey: b.hostKey,
 		URL:     public, IngressURL: b.ingress, Build: build, Log: b.log,

@@ -48,7 +48,8 @@ func rootCommand() *cobra.Command {
 		&cobra.Group{ID: "make", Title: "Make plugins"})
 	root.AddCommand(inGroup("use", loginCommand(), applyCommand(), exportCommand(),
 		pipelineCommand(), deployCommand(), listCommand(), queueCommand(),
-		showCommand(), topCommand(), logsCommand(), answerCommand(), removeCommand(), retryCommand(),
+		showCommand(), topCommand(), logsCommand(), answerCommand(), checkCommand(),
+		removeCommand(), retryCommand(),
 		forgetCommand(), openCommand(),
 		nodeCommand(), auditCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),

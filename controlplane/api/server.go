@@ -59,6 +59,10 @@ type Config struct {
 	// nobody can.
 	Describe func(ctx context.Context, node controlplane.NodeID,
 		deployment controlplane.DeploymentID) (lifecycle.Found, error)
+	// Check has a node check what a deployment's plugins made; nil answers that
+	// nobody can.
+	Check func(ctx context.Context, node controlplane.NodeID,
+		deployment controlplane.DeploymentID) ([]controlplane.StepCheck, error)
 	// HostKey asks a machine for its SSH host key; nil answers that nobody can.
 	HostKey func(ctx context.Context, actor access.Actor, host string, port int) (
 		kind, fingerprint string, err error)

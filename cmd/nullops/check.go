@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+func checkCommand() *cobra.Command {
+	var env string
+	c := &cobra.Command{
+		Use: "check DEPLOYMENT", Args: exactArgs(1),
+		Short: "Have plugins say whether what they made is there still",
+		Long: "Calls the check action of each plugin of the deployment that declares it, and waits\n" +
+			"for the last. Nothing is changed. The exit code is 5 when something is not as it was made.",
+	}
+	asJSON := jsonFlag(c)
+	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		d, err := api.findDeployment(c.Context(), args[0], env)
+		if err != nil {
+			return err
+		}
+		r, err := api.CheckDeploymentWithResponse(c.Context(), d.Id)
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			err = printJSON(c.OutOrStdout(), r.JSON200)
+		} else {
+			err = printChecks(c.OutOrStdout(), d.Name, *r.JSON200)
+		}
+		if err == nil && !r.JSON200.Ok {
+			err = codedError{errSilent, exitNotReady}
+		}
+		return err
+	}
+	return c
+}
+
+func printChecks(w io.Writer, name string, all apiclient.DeploymentChecks) error {
+	if len(all.Steps) == 0 {
+		_, err := fmt.Fprintf(w, "%s: no plugin of it declares the action check\n", name)
+		return err
+	}
+	rows := [][]string{{"STEP", "RESULT", "TOOK", "SAYS"}}
+	for _, s := range all.Steps {
+		result := "ok"
+		if !s.Ok {
+			result = deref(s.Code)
+		}
+		took := time.Duration(s.Seconds * float64(time.Second)).Round(time.Millisecond)
+		rows = append(rows, []string{s.Step, result, took.String(), deref(s.Message)})
+		if !s.Ok {
+			for _, line := range deref(s.Log) {
+				rows = append(rows, []string{"", "", "", "| " + line})
+			}
+		}
+	}
+	return table(w, rows)
+}
