@@ -1,6 +1,7 @@
 // Command postgres-database is a plugin that gives a deployment a database of
 // its own on a PostgreSQL server: a role with a generated password and a
-// database that belongs to it. Its delete drops both.
+// database that belongs to it. Its delete drops both; its check signs in as the
+// role.
 //
 // Both actions may be repeated. A second create keeps the database and its
 // rows and sets a new password, so that a lost answer costs nothing; a second
@@ -25,7 +26,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
+		Check: check}))
 }
 
 type parameters struct {
@@ -145,6 +147,35 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Success: true,
 		Output:  fmt.Sprintf("database %s and role %s are gone", p.Database, p.User),
 	}, nil
+}
+
+// check signs in with what create gave out: whoever dropped the database or
+// changed the role's password since is found out here.
+func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	var made struct {
+		Database string `json:"database"`
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
+	if err := req.BindOutputs(&made); err != nil {
+		return stdio.Response{}, err
+	}
+	if made.Database == "" {
+		return stdio.Response{}, errors.New("create has not said which database it made")
+	}
+	own, err := dial(ctx, p, made.User, made.Database, made.Password)
+	if err != nil {
+		return stdio.Response{}, fmt.Errorf("sign in to database %s as %s: %w", made.Database,
+			made.User, err)
+	}
+	closeConn(ctx, own)
+	log.Info("the role can sign in", "user", made.User, "database", made.Database)
+	return stdio.Response{Success: true,
+		Output: fmt.Sprintf("%s can sign in to database %s", made.User, made.Database)}, nil
 }
 
 // address is a connection URL; it holds the password.

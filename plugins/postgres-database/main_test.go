@@ -68,6 +68,41 @@ func TestCreate_ClosesTheDatabaseToOtherRoles(t *testing.T) {
 	}
 }
 
+// Check is yes to what create made, and no once somebody else changed it.
+func TestCheck_FindsADatabaseThatIsGone(t *testing.T) {
+	s, program := newServer(t), stdiotest.Build(t)
+	made := s.call(t, program, stdio.ActionCreate)
+	ask := func() stdio.Response {
+		var r stdio.Request
+		if err := json.Unmarshal(s.request(t, stdio.ActionCheck), &r); err != nil {
+			t.Fatal(err)
+		}
+		r.Outputs = made
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := stdiotest.Run(t.Context(), t, program, data)
+		answer, err := stdio.ParseResponse(got.Stdout)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, got.Stderr)
+		}
+		if said := answer.Output + string(got.Stderr); strings.Contains(said, made["password"].(string)) {
+			t.Errorf("check shows the password: %s", said)
+		}
+		return answer
+	}
+	if said := ask(); !said.Success {
+		t.Errorf("check says no to a database that is there: %s", said.Output)
+	}
+	if _, err := s.admin.Exec(t.Context(), "DROP DATABASE "+s.values["DATABASE"]); err != nil {
+		t.Fatal(err)
+	}
+	if said := ask(); said.Success {
+		t.Errorf("check says yes to a database that is gone: %s", said.Output)
+	}
+}
+
 func TestCreate_KeepsSecretsOutOfTheLog(t *testing.T) {
 	s, program := newServer(t), stdiotest.Build(t)
 	got := stdiotest.Run(t.Context(), t, program, s.request(t, stdio.ActionCreate))
