@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// of gives the page of a route that is not ready.
-func (s *pages) of(r *Route) *page {
+// of gives the page of a route that is not ready, for whom the pass says.
+func (s *pages) of(r *Route, viewer *held) *page {
 	p := s.about(r)
+	p.Act = act(r.State, viewer)
 	switch r.State {
 	case StateQueued, StateApplying:
 		s.starting(p, r)
@@ -41,7 +42,28 @@ func (s *pages) of(r *Route) *page {
 	return p
 }
 
+// act says what the viewer finds behind the link. Who came without a pass may be
+// anybody, and is promised nothing; a guest finds nothing there.
+func act(s State, viewer *held) string {
+	switch {
+	case viewer == nil:
+		return "Open the deployment"
+	case !viewer.Full:
+		return "Look at its run"
+	case s == StateFailed:
+		return "Retry it"
+	case s.gone():
+		return "Recreate it"
+	case s == StateStuck:
+		return "Try the removal again"
+	case s == StateQueued || s == StateApplying:
+		return "Watch or cancel it"
+	}
+	return "Open the deployment"
+}
+
 func (s *pages) starting(p *page, r *Route) {
+	p.Steps = r.Steps
 	p.Status, p.Kind, p.Retry, p.Refresh = http.StatusServiceUnavailable, "starting",
 		retryStarting, true
 	p.Title = r.Service + " is starting"
@@ -60,6 +82,7 @@ func (s *pages) failed(p *page, r *Route) {
 		p.Kind = "undoing"
 		p.Title = "This deployment failed and is being undone"
 		p.Lead = sentence(r.Detail) + "What had started is taken back, last step first."
+		p.Steps = r.Steps
 	}
 }
 

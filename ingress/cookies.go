@@ -12,7 +12,13 @@ import (
 // them for, the deployments of strangers; such an attribute is dropped, which
 // makes the cookie one of this very host.
 func narrowCookies(h http.Header, route *Route) {
-	cookies := h["Set-Cookie"]
+	// Our own cookie is not the application's to set.
+	cookies := slices.DeleteFunc(h["Set-Cookie"], func(c string) bool {
+		name, _, _ := strings.Cut(c, "=")
+		name = strings.TrimSpace(name)
+		return name == passCookie || name == securePassCookie
+	})
+	h["Set-Cookie"] = cookies
 	for i, c := range cookies {
 		if strings.Contains(c, ";") {
 			cookies[i] = narrowCookie(c, route)

@@ -2,9 +2,7 @@ package ingress
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -35,6 +33,8 @@ type pages struct {
 	home     string
 	now      func() time.Time
 	nothing  *page // the constant page of unknown hosts
+	gate     *page // the constant page of hosts that ask for a pass
+	invited  *guestPage
 }
 
 // page is one answer, both for people and for machines.
@@ -46,7 +46,10 @@ type page struct {
 	Title    string
 	Lead     string
 	Facts    []fact
+	Steps    []Step
 	Link     string // the deployment in the UI
+	Act      string // what the viewer can do there
+	Near     bool   // offer to look for names like this one
 	Home     string
 	Retry    int // seconds; 0 is no Retry-After
 	Refresh  bool
@@ -64,23 +67,44 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse status page: %w", err)
 	}
-	style := sha256.Sum256([]byte(pageStyle))
 	s := &pages{template: t, home: webLink(home), now: now}
 	// Nothing but our own style may run or load: a page shows text that a
 	// plugin wrote.
-	s.policy = "default-src 'none'; style-src 'sha256-" +
-		base64.StdEncoding.EncodeToString(style[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	s.policy = "default-src 'none'; style-src " + source(pageStyle) +
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	s.nothing = &page{
 		set: s, Status: http.StatusNotFound, Kind: "unknown-host", Glyph: "unknown",
 		Title: "There is nothing at this address",
 		Lead: "No service answers to this name. Names are made of service, deployment and " +
 			"environment; a letter may be missing, or the deployment is older than its record.",
+		Home: s.home, Near: s.home != "",
+	}
+	s.gate = &page{
+		set: s, Status: http.StatusUnauthorized, Kind: "gate", Glyph: "unknown",
+		Title: "Nobody is let in here without a pass",
+		Lead: "Open this address in a browser and sign in, use a guest link that has not ended, " +
+			"or send a robot's token as Nullops-Pass.",
 		Home: s.home,
 	}
-	// Rendered once: strangers learn nothing from it, not even the time.
-	s.nothing.rendered, err = s.nothing.html()
+	// Rendered once: strangers learn nothing from them, not even the time.
+	if s.nothing.rendered, err = s.nothing.html(); err != nil {
+		return nil, err
+	}
+	if s.gate.rendered, err = s.gate.html(); err != nil {
+		return nil, err
+	}
+	s.invited, err = newGuestPage()
 	return s, err
+}
+
+// closed is for a gate that cannot ask who may pass.
+func (s *pages) closed() *page {
+	return &page{
+		set: s, Status: http.StatusServiceUnavailable, Kind: "gate-closed", Glyph: "warn",
+		Title: "Passes cannot be checked at the moment",
+		Lead:  "The gate is closed until they can. Load the page again in a moment.",
+		Home:  s.home, Retry: retryStarting, Refresh: true,
+	}
 }
 
 // unknown is the same for every host nobody knows, and does not repeat it.
@@ -143,7 +167,8 @@ func (p *page) problem() ([]byte, error) {
 		Code       string `json:"code"`
 		Deployment string `json:"deployment_url,omitempty"`
 		Retry      int    `json:"retry_after,omitempty"`
-	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry})
+		Steps      []Step `json:"steps,omitempty"`
+	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry, p.Steps})
 }
 
 // wantsJSON is true for clients that name JSON and not HTML: browsers always

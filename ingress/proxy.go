@@ -27,8 +27,16 @@ type Config struct {
 	// own pages alike. It must return at once.
 	OnAnswer func(status int)
 
-	// Home is the address of the UI, shown at the foot of pages. Optional.
+	// Home is the address of the UI, shown at the foot of pages, and where
+	// people sign in. Optional.
 	Home string
+
+	// Gate knows the passes. Without it nobody passes where one is asked for.
+	Gate Gatekeeper
+
+	// Secure gives scheme, host and port of a host's HTTPS address. Nil is no
+	// HTTPS, and no redirect to it.
+	Secure func(host string) string
 
 	// Log gets what an operator should see. The default logs nothing.
 	Log *slog.Logger
@@ -60,6 +68,7 @@ type Proxy struct {
 	buffers buffers
 	visits  visits
 	pages   *pages
+	passes  *passes
 
 	// mu guards the making and the retiring of upstreams, so that none is
 	// made for a route that the newest table no longer has.
@@ -78,7 +87,7 @@ func New(config Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{config: config, pages: pages}
+	p := &Proxy{config: config, pages: pages, passes: newPasses(config.Gate, config.Now)}
 	p.visits.tell = config.OnVisit
 	p.table.Store(NewTable(0, nil))
 	return p, nil
@@ -95,6 +104,9 @@ func (p *Proxy) SetTable(t *Table) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.table.Store(t)
+	if t.gated {
+		p.expel()
+	}
 	ready := make(map[upstreamKey]bool, len(t.routes))
 	for _, r := range t.routes {
 		if r.State == StateReady {
@@ -124,20 +136,25 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, r, status)
 		return
 	}
-	route, u := p.resolve(r.Host)
-	switch {
+	at := p.placeOf(r)
+	if !p.admit(w, r, &at) {
+		return
+	}
+	switch u := p.resolve(&at); {
 	case u != nil:
-		p.forward(u, w, r)
-	case route != nil:
-		p.answer(w, r, p.pages.of(route))
+		p.forward(u, w, r, &at)
+	case at.route != nil:
+		p.answer(w, r, p.pages.of(at.route, at.pass))
 	default:
 		p.answer(w, r, p.pages.unknown())
 	}
 }
 
-func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request) {
+func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request, at *place) {
 	p.visits.note(u.route.DeploymentID, u.visit, p.config.Now())
 	prepare(w, r)
+	r, leave := p.accompany(r, at)
+	defer leave()
 	u.serve(w, r)
 }
 
@@ -157,32 +174,37 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	}
 }
 
-// resolve finds a host's route and, if it is ready, its connections.
-func (p *Proxy) resolve(host string) (*Route, *upstream) {
-	route := p.table.Load().match(host)
-	if route == nil || route.State != StateReady {
-		return route, nil
+// resolve finds a ready route's connections.
+func (p *Proxy) resolve(at *place) *upstream {
+	if at.route == nil || at.route.State != StateReady {
+		return nil
 	}
-	if u, ok := p.upstreams.Load(keyOf(route)); ok {
-		return route, u.(*upstream)
+	if u, ok := p.upstreams.Load(keyOf(at.route)); ok {
+		return u.(*upstream)
 	}
-	return p.connect(host)
+	return p.connect(at)
 }
 
 // connect starts from the table once more: under the lock it cannot change, so
-// nothing is made that the newest table does not have.
-func (p *Proxy) connect(host string) (*Route, *upstream) {
+// nothing is made that the newest table does not have. A pass for what stood
+// there before opens nothing that came after it.
+func (p *Proxy) connect(at *place) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	route := p.table.Load().match(host)
+	route := p.table.Load().routes[at.host]
+	if route != nil && route.Gate != GateOpen && (at.pass == nil ||
+		!at.pass.opens(route.Gate, route.DeploymentID, route.environmentID())) {
+		route = nil
+	}
+	at.route = route
 	if route == nil || route.State != StateReady {
-		return route, nil
+		return nil
 	}
 	key := keyOf(route)
 	if u, ok := p.upstreams.Load(key); ok {
-		return route, u.(*upstream) // another request was faster
+		return u.(*upstream) // another request was faster
 	}
 	u := p.newUpstream(*route, p.visits.of(route.DeploymentID))
 	p.upstreams.Store(key, u)
-	return route, u
+	return u
 }

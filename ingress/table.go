@@ -70,6 +70,7 @@ type Route struct {
 	Steps []Step `json:"steps,omitempty"`
 
 	State State `json:"state"`
+	zone  *Zone
 	// Detail is one line that anybody who can reach the ingress may read:
 	// why it failed, which step runs.
 	Detail string `json:"detail,omitempty"`
@@ -96,6 +97,7 @@ type Rejected struct {
 // goroutines may ask it.
 type Table struct {
 	version  uint64
+	gated    bool // some host asks for a pass
 	routes   map[string]*Route
 	rejected []Rejected
 	zones    map[string]*Zone

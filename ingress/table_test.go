@@ -2,6 +2,7 @@ package ingress_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -232,7 +233,7 @@ func TestTable_RoutesMakeTheSameTable(t *testing.T) {
 	a := ingress.NewTable(3, routes(50))
 	b := ingress.NewTable(a.Version(), a.Routes())
 	for _, r := range a.Routes() {
-		if got, ok := b.Match(r.Host); !ok || got != r {
+		if got, ok := b.Match(r.Host); !ok || !reflect.DeepEqual(got, r) {
 			t.Fatalf("%s: %v %v", r.Host, got, ok)
 		}
 	}

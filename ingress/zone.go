@@ -25,19 +25,36 @@ type Zone struct {
 	RedirectHTTPS bool `json:"redirect_https,omitempty"`
 }
 
-// Within gives a table with zones; t is not changed. A zone with a suffix
-// nobody can write is left out.
+// Within completes a table that nobody uses yet with its zones, and gives it
+// back. A zone with a suffix nobody can write is left out. No route is more open
+// than its zone.
 func (t *Table) Within(zones []Zone) *Table {
-	next := *t
-	next.zones = make(map[string]*Zone, len(zones))
+	t.zones = make(map[string]*Zone, len(zones))
 	for i := range zones {
 		z := zones[i]
 		if suffix, ok := Canonical(z.Suffix); ok {
 			z.Suffix = suffix
-			next.zones[suffix] = &z
+			t.zones[suffix] = &z
+			t.gated = t.gated || z.Gate != GateOpen
 		}
 	}
-	return &next
+	for _, r := range t.routes {
+		if r.zone = t.zone(r.Host); r.zone != nil {
+			r.Gate = r.Gate.stricter(r.zone.Gate)
+		}
+		t.gated = t.gated || r.Gate != GateOpen
+	}
+	return t
+}
+
+func (g Gate) stricter(other Gate) Gate {
+	if g == GateMembers || other == GateMembers {
+		return GateMembers
+	}
+	if g == GateGuests || other == GateGuests {
+		return GateGuests
+	}
+	return GateOpen
 }
 
 // Zones lists them, in no order.

@@ -1,0 +1,224 @@
+// Package gate says who may open deployments at the ingress, and gives them
+// passes to show there. It keeps the rules and the passes; the ingress asks.
+//
+// Somebody signed in is handed over to a host by a code that works once, there
+// and within a minute, and is traded for a visit: a pass that goes with their
+// session and holds while they may see the deployment. A guest has a link with
+// an end, to one deployment. A robot has a token for a whole environment, sent
+// in a header. Of each secret only a hash is stored. A deployment's own gate
+// can only be stricter than its environment's.
+package gate
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	codeLife  = time.Minute
+	visitLife = 12 * time.Hour
+)
+
+// Gate is the door to the rules. It is safe for concurrent use.
+type Gate struct {
+	store *postgres.Store
+	now   func() time.Time
+}
+
+// New makes a gate; now is the clock, nil means time.Now.
+func New(store *postgres.Store, now func() time.Time) *Gate {
+	if now == nil {
+		now = time.Now
+	}
+	return &Gate{store: store, now: now}
+}
+
+// Front gives what the ingress shows and asks for.
+func (g *Gate) Front(
+	ctx context.Context, actor access.Actor,
+) (f controlplane.Front, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return f, err
+	}
+	err = g.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		f, err = tx.Front(ctx)
+		return err
+	})
+	return f, err
+}
+
+// Environment gives an environment's gate.
+func (g *Gate) Environment(
+	ctx context.Context, actor access.Actor, name string,
+) (out controlplane.EnvironmentGate, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return out, err
+	}
+	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
+		e, err := tx.EnvironmentByName(ctx, name)
+		if err == nil && !access.SeesEnvironment(actor, e.ID, e.Restricted) {
+			err = controlplane.Missing("environment", name)
+		}
+		if err != nil {
+			return err
+		}
+		out, err = tx.EnvironmentGate(ctx, e.ID)
+		return err
+	})
+	return out, err
+}
+
+// SetEnvironment changes an environment's gate.
+func (g *Gate) SetEnvironment(
+	ctx context.Context, actor access.Actor, name string, p controlplane.EnvironmentGate,
+) error {
+	e := actor.Entry("set gate", "environment "+name)
+	return g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		env, err := tx.EnvironmentByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !p.Gate.Valid() {
+			return unknownMode()
+		}
+		e.Detail = string(p.Gate)
+		return tx.PutEnvironmentGate(ctx, env.ID, p)
+	})
+}
+
+func unknownMode() error {
+	return &controlplane.Error{Kind: controlplane.Invalid, Code: "gate_unknown", Field: "gate",
+		Message: "this is not a gate", Remedy: "Use open, guests or members."}
+}
+
+// DeploymentGate is a deployment's own gate, its environment's, and what
+// comes of both.
+type DeploymentGate struct {
+	Own, Environment, Effective controlplane.GateMode
+}
+
+// Deployment gives a deployment's gate.
+func (g *Gate) Deployment(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) (out DeploymentGate, err error) {
+	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := deployment(ctx, tx, actor, access.ReadDeployment, id)
+		if err != nil {
+			return err
+		}
+		out, err = gateOf(ctx, tx, d)
+		return err
+	})
+	return out, err
+}
+
+func gateOf(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+) (out DeploymentGate, err error) {
+	if out.Own, err = tx.DeploymentGate(ctx, d.ID); err != nil {
+		return out, err
+	}
+	env, err := tx.EnvironmentGate(ctx, d.EnvironmentID)
+	out.Environment = env.Gate
+	out.Effective = out.Own.Stricter(env.Gate)
+	return out, err
+}
+
+// SetDeployment changes a deployment's own gate. One that is more open than
+// the environment's says nothing, and is refused so that nobody is misled.
+func (g *Gate) SetDeployment(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	mode controlplane.GateMode,
+) (out DeploymentGate, err error) {
+	e := actor.Entry("set gate", "deployment "+string(id))
+	err = g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		d, err := deployment(ctx, tx, actor, access.WriteDeployment, id)
+		if err != nil {
+			return err
+		}
+		e.Project, e.Environment, e.Detail = d.ProjectID, d.EnvironmentID, string(mode)
+		env, err := tx.EnvironmentGate(ctx, d.EnvironmentID)
+		if err != nil {
+			return err
+		}
+		if err := allowed(mode, env.Gate); err != nil {
+			return err
+		}
+		if err := tx.PutDeploymentGate(ctx, d.ID, mode); err != nil {
+			return err
+		}
+		out, err = gateOf(ctx, tx, d)
+		return err
+	})
+	return out, err
+}
+
+// allowed lets a deployment be as its environment, which is "open", or stricter.
+func allowed(mode, environment controlplane.GateMode) error {
+	if !mode.Valid() {
+		return unknownMode()
+	}
+	if mode != controlplane.GateOpen && mode.Stricter(environment) != mode {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "gate_more_open", Field: "gate",
+			Message: "the environment's gate is " + string(environment) +
+				", and a deployment's is never more open",
+			Remedy: "Use open to follow the environment, or have an admin change the environment."}
+	}
+	return nil
+}
+
+// deployment loads one the actor may see, and checks what they want with it.
+func deployment(ctx context.Context, tx *postgres.Tx, actor access.Actor, action access.Action,
+	id controlplane.DeploymentID) (d controlplane.Deployment, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return d, err
+	}
+	if d, err = tx.Deployment(ctx, id); err != nil {
+		return d, err
+	}
+	o := access.Object{What: "deployment", Name: string(id), Project: d.ProjectID,
+		Environment: d.EnvironmentID, Restricted: d.Restricted}
+	return d, access.Check(actor, action, o)
+}
+
+// secret makes a pass's secret and what is stored of it.
+func secret(prefix string) (controlplane.Plain, [32]byte) {
+	text := prefix + rand.Text()
+	return controlplane.NewPlain(text), sha256.Sum256([]byte(text))
+}
+
+// Prefixes tell secrets apart, and let scanners find them in places where they
+// should not be.
+const (
+	codePrefix  = "nogc_"
+	visitPrefix = "nogv_"
+	guestPrefix = "nogg_"
+	robotPrefix = "nogr_"
+)
+
+// formed reports whether a text could be a secret of ours at all: what cannot
+// costs no question to the database.
+func formed(text string) bool {
+	prefix, rest, ok := strings.Cut(text, "_")
+	return ok && len(prefix) == 4 && strings.HasPrefix(prefix, "nog") && len(rest) == 26
+}
+
+// Forget removes passes that are over.
+func (g *Gate) Forget(ctx context.Context, actor access.Actor) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return g.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.DeleteOldPasses(ctx, g.now().Add(-24*time.Hour))
+	})
+}

@@ -1,0 +1,175 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Ask is what somebody says about a pass for others.
+type Ask struct {
+	Label string
+	Life  time.Duration
+	// Service is where a guest arrives; empty is the deployment's first.
+	Service string
+}
+
+const (
+	maxGuest = 90 * 24 * time.Hour
+	maxRobot = 365 * 24 * time.Hour
+)
+
+func (a Ask) check(most time.Duration) error {
+	if a.Label == "" || len(a.Label) > 200 {
+		return &controlplane.Error{Kind: controlplane.Invalid, Code: "label", Field: "label",
+			Message: "a label has 1 to 200 bytes", Remedy: "Say for whom it is."}
+	}
+	if a.Life < time.Hour || a.Life > most {
+		return &controlplane.Error{Kind: controlplane.Invalid, Code: "range", Field: "hours",
+			Message: "it has to end", Remedy: "Give one hour or more, at most " +
+				(most / (24 * time.Hour) * 24 * time.Hour).String() + "."}
+	}
+	return nil
+}
+
+// Invite makes a guest link: whoever has it may open the deployment until it
+// ends, while the gate lets guests in. The secret is given once.
+func (g *Gate) Invite(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	a Ask) (p controlplane.Pass, host string, token controlplane.Plain, err error) {
+	e := actor.Entry("make guest link", "deployment "+string(id))
+	err = g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		d, err := deployment(ctx, tx, actor, access.WriteDeployment, id)
+		if err != nil {
+			return err
+		}
+		e.Project, e.Environment, e.Detail = d.ProjectID, d.EnvironmentID, a.Label
+		if err := a.check(maxGuest); err != nil {
+			return err
+		}
+		var ok bool
+		if host, ok, err = tx.MainHost(ctx, id, a.Service); err != nil || !ok {
+			return noHost(err)
+		}
+		p = g.pass(controlplane.PassGuest, actor, a)
+		p.Environment, p.Deployment = d.EnvironmentID, d.ID
+		token, p.Hash = secret(guestPrefix)
+		return tx.InsertPass(ctx, p)
+	})
+	return p, host, token, err
+}
+
+func noHost(err error) error {
+	if err != nil {
+		return err
+	}
+	return &controlplane.Error{Kind: controlplane.Invalid, Code: "no_address", Field: "service",
+		Message: "no service of that name answers at an address",
+		Remedy:  "Name a service with a URL, or none."}
+}
+
+func (g *Gate) pass(kind controlplane.PassKind, by access.Actor, a Ask) controlplane.Pass {
+	now := g.now()
+	return controlplane.Pass{ID: controlplane.NewID[controlplane.PassID](), Kind: kind,
+		Label: a.Label, CreatedBy: by.Name(), CreatedAt: now, ExpiresAt: now.Add(a.Life)}
+}
+
+// Guests lists a deployment's guest links.
+func (g *Gate) Guests(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) (all []controlplane.Pass, err error) {
+	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
+		if _, err := deployment(ctx, tx, actor, access.ReadDeployment, id); err != nil {
+			return err
+		}
+		all, err = tx.Guests(ctx, id)
+		return err
+	})
+	return all, err
+}
+
+// Disinvite withdraws a guest link; open connections through it end.
+func (g *Gate) Disinvite(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	pass controlplane.PassID) error {
+	e := actor.Entry("withdraw guest link", "deployment "+string(id))
+	return g.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		d, err := deployment(ctx, tx, actor, access.WriteDeployment, id)
+		if err != nil {
+			return err
+		}
+		e.Project, e.Environment = d.ProjectID, d.EnvironmentID
+		return gone(pass, func() (bool, error) { return tx.DeleteGuest(ctx, id, pass) })
+	})
+}
+
+func gone(pass controlplane.PassID, remove func() (bool, error)) error {
+	if !controlplane.ValidID(string(pass)) {
+		return controlplane.Missing("pass", string(pass))
+	}
+	ok, err := remove()
+	if err == nil && !ok {
+		err = controlplane.Missing("pass", string(pass))
+	}
+	return err
+}
+
+// AddRobot makes a token that opens every deployment of an environment. The
+// secret is given once.
+func (g *Gate) AddRobot(ctx context.Context, actor access.Actor, environment string, a Ask) (
+	p controlplane.Pass, token controlplane.Plain, err error) {
+	err = g.onEnvironment(ctx, actor, "make robot token", environment,
+		func(tx *postgres.Tx, e controlplane.Environment) error {
+			if err := a.check(maxRobot); err != nil {
+				return err
+			}
+			p = g.pass(controlplane.PassRobot, actor, a)
+			p.Environment = e.ID
+			token, p.Hash = secret(robotPrefix)
+			return tx.InsertPass(ctx, p)
+		})
+	return p, token, err
+}
+
+// Robots lists an environment's robots.
+func (g *Gate) Robots(
+	ctx context.Context, actor access.Actor, environment string,
+) (all []controlplane.Pass, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
+		e, err := tx.EnvironmentByName(ctx, environment)
+		if err != nil {
+			return err
+		}
+		all, err = tx.Robots(ctx, e.ID)
+		return err
+	})
+	return all, err
+}
+
+// RemoveRobot withdraws a robot's token; open connections through it end.
+func (g *Gate) RemoveRobot(ctx context.Context, actor access.Actor, environment string,
+	pass controlplane.PassID) error {
+	return g.onEnvironment(ctx, actor, "withdraw robot token", environment,
+		func(tx *postgres.Tx, e controlplane.Environment) error {
+			return gone(pass, func() (bool, error) { return tx.DeleteRobot(ctx, e.ID, pass) })
+		})
+}
+
+func (g *Gate) onEnvironment(ctx context.Context, actor access.Actor, action, name string,
+	fn func(*postgres.Tx, controlplane.Environment) error) error {
+	entry := actor.Entry(action, "environment "+name)
+	return g.store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		e, err := tx.EnvironmentByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		return fn(tx, e)
+	})
+}

@@ -1,0 +1,213 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// HandOver makes the code that takes somebody signed in to a host. A host that
+// does not exist and one they may not see are the same answer.
+func (g *Gate) HandOver(
+	ctx context.Context, actor access.Actor, host string,
+) (code controlplane.Plain, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return code, err
+	}
+	if actor.Session() == "" {
+		return code, &controlplane.Error{Kind: controlplane.Forbidden, Code: "session_needed",
+			Message: "only somebody signed in with a browser is handed over",
+			Remedy:  "Use a robot token in a program."}
+	}
+	err = g.store.InTx(ctx, func(tx *postgres.Tx) error {
+		place, err := visible(ctx, tx, actor, host)
+		if err != nil {
+			return err
+		}
+		now := g.now()
+		p := controlplane.Pass{ID: controlplane.NewID[controlplane.PassID](),
+			Kind: controlplane.PassCode, Environment: place.Environment,
+			Deployment: place.Deployment, Host: place.Host, Session: actor.Session(),
+			User: actor.UserID(), CreatedBy: actor.Name(), CreatedAt: now,
+			ExpiresAt: now.Add(codeLife)}
+		code, p.Hash = secret(codePrefix)
+		return tx.InsertPass(ctx, p)
+	})
+	return code, err
+}
+
+func visible(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, host string,
+) (p controlplane.Place, err error) {
+	p, ok, err := tx.PlaceOf(ctx, strings.ToLower(host))
+	if err != nil {
+		return p, err
+	}
+	if !ok || access.Check(actor, access.ReadDeployment, objectOf(p)) != nil {
+		return p, controlplane.Missing("address", host)
+	}
+	return p, nil
+}
+
+func objectOf(p controlplane.Place) access.Object {
+	return access.Object{What: "deployment", Name: p.Name, Project: p.Project,
+		Environment: p.Environment, Restricted: p.Restricted}
+}
+
+// Near gives hosts that are spelled nearly alike, of those the actor may see.
+func (g *Gate) Near(
+	ctx context.Context, actor access.Actor, host string,
+) (near []string, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, err
+	}
+	var all []controlplane.Place
+	err = g.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.Places(ctx)
+		return err
+	})
+	all = slices.DeleteFunc(all, func(p controlplane.Place) bool {
+		return access.Check(actor, access.ReadDeployment, objectOf(p)) != nil
+	})
+	return nearest(strings.ToLower(host), all), err
+}
+
+// Redeem trades what somebody brought to a host for a pass: a code for a
+// visit, while a guest's token is a pass already. ok is false for anything else.
+func (g *Gate) Redeem(ctx context.Context, actor access.Actor, host string,
+	brought controlplane.Plain) (pass controlplane.Plain, until time.Time, ok bool, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return pass, until, false, err
+	}
+	text := brought.Reveal()
+	switch {
+	case !formed(text):
+		return pass, until, false, nil
+	case strings.HasPrefix(text, guestPrefix):
+		all, err := g.Check(ctx, actor, []controlplane.Plain{brought})
+		if err != nil || len(all) == 0 {
+			return pass, until, false, err
+		}
+		return brought, all[0].ExpiresAt, true, nil
+	}
+	err = g.store.InTx(ctx, func(tx *postgres.Tx) error {
+		var p controlplane.Pass
+		p, ok, err = tx.TakeCode(ctx, sha256.Sum256([]byte(text)), host, g.now())
+		if err != nil || !ok {
+			return err
+		}
+		pass, until, err = g.visit(ctx, tx, p)
+		return err
+	})
+	return pass, until, ok, err
+}
+
+func (g *Gate) visit(
+	ctx context.Context, tx *postgres.Tx, p controlplane.Pass,
+) (pass controlplane.Plain, until time.Time, err error) {
+	p.ID, p.Kind = controlplane.NewID[controlplane.PassID](), controlplane.PassVisit
+	p.CreatedAt, p.ExpiresAt = g.now(), g.now().Add(visitLife)
+	pass, p.Hash = secret(visitPrefix)
+	return pass, p.ExpiresAt, tx.InsertPass(ctx, p)
+}
+
+// Held is a pass that holds. Full is set when its person may change the
+// deployment.
+type Held struct {
+	controlplane.Pass
+	Full bool
+}
+
+// Check gives those of the passes that hold now: not over, not withdrawn, and,
+// of a visit, its person still in, active and allowed to see the deployment.
+func (g *Gate) Check(
+	ctx context.Context, actor access.Actor, carried []controlplane.Plain,
+) (valid []Held, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	var hashes [][]byte
+	for _, c := range carried {
+		if formed(c.Reveal()) {
+			sum := sha256.Sum256([]byte(c.Reveal()))
+			hashes = append(hashes, sum[:])
+		}
+	}
+	if len(hashes) == 0 {
+		return nil, nil
+	}
+	return g.Holding(ctx, actor, hashes)
+}
+
+// Holding is Check for passes whose hashes are known already.
+func (g *Gate) Holding(
+	ctx context.Context, actor access.Actor, hashes [][]byte,
+) (valid []Held, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	err = g.store.Read(ctx, func(tx *postgres.Tx) error {
+		valid = nil
+		all, err := tx.PassesByHash(ctx, hashes, g.now())
+		if err != nil {
+			return err
+		}
+		people := persons{tx: tx, known: map[controlplane.UserID]access.Actor{}}
+		for _, p := range all {
+			level, err := people.may(ctx, p)
+			if err != nil {
+				return err
+			}
+			if level != controlplane.LevelNone {
+				valid = append(valid, Held{p.Pass, level == controlplane.LevelFull})
+			}
+		}
+		return nil
+	})
+	return valid, err
+}
+
+// persons loads each person once, however many passes they have.
+type persons struct {
+	tx    *postgres.Tx
+	known map[controlplane.UserID]access.Actor
+}
+
+func (p persons) may(
+	ctx context.Context, pass postgres.CarriedPass,
+) (controlplane.Level, error) {
+	if pass.Kind != controlplane.PassVisit {
+		return controlplane.LevelRead, nil
+	}
+	actor, ok := p.known[pass.User]
+	if !ok {
+		u, err := p.tx.UserByID(ctx, pass.User)
+		if err != nil {
+			return "", err
+		}
+		grants, err := p.tx.GrantsOf(ctx, pass.User)
+		if err != nil {
+			return "", err
+		}
+		if u.Active {
+			actor = access.User(u.User, grants)
+		}
+		p.known[pass.User] = actor
+	}
+	return access.Level(actor, access.Object{Project: pass.Project,
+		Environment: pass.Environment, Restricted: pass.Restricted}), nil
+}
+
+// Used notes that a pass was used.
+func (g *Gate) Used(ctx context.Context, actor access.Actor, id controlplane.PassID) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return g.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.TouchPass(ctx, id, g.now()) })
+}

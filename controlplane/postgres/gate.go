@@ -1,0 +1,275 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// EnvironmentGate loads an environment's gate; without a word it is open.
+func (t *Tx) EnvironmentGate(
+	ctx context.Context, id controlplane.EnvironmentID,
+) (controlplane.EnvironmentGate, error) {
+	r, err := t.q.GetEnvironmentGate(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return controlplane.EnvironmentGate{Gate: controlplane.GateOpen}, nil
+	}
+	if err != nil {
+		return controlplane.EnvironmentGate{}, fmt.Errorf("load gate: %w", err)
+	}
+	return controlplane.EnvironmentGate{Gate: controlplane.GateMode(r.Gate),
+		RedirectHTTPS: r.RedirectHttps}, nil
+}
+
+// PutEnvironmentGate stores it.
+func (t *Tx) PutEnvironmentGate(
+	ctx context.Context, id controlplane.EnvironmentID, g controlplane.EnvironmentGate,
+) error {
+	if err := t.q.PutEnvironmentGate(ctx, string(id), string(g.Gate), g.RedirectHTTPS); err != nil {
+		return fmt.Errorf("store gate: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// DeploymentGate loads a deployment's own gate.
+func (t *Tx) DeploymentGate(
+	ctx context.Context, id controlplane.DeploymentID,
+) (controlplane.GateMode, error) {
+	mode, err := t.q.GetDeploymentGate(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return controlplane.GateOpen, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("load gate: %w", err)
+	}
+	return controlplane.GateMode(mode), nil
+}
+
+// PutDeploymentGate stores it.
+func (t *Tx) PutDeploymentGate(
+	ctx context.Context, id controlplane.DeploymentID, mode controlplane.GateMode,
+) error {
+	if err := t.q.PutDeploymentGate(ctx, string(id), string(mode)); err != nil {
+		return fmt.Errorf("store gate: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// Front loads what the ingress needs besides its routes.
+func (t *Tx) Front(ctx context.Context) (f controlplane.Front, err error) {
+	zones, err := t.q.ListZones(ctx)
+	if err != nil {
+		return f, fmt.Errorf("list zones: %w", err)
+	}
+	for _, z := range zones {
+		f.Zones = append(f.Zones, controlplane.Zone{Environment: controlplane.EnvironmentID(z.ID),
+			Name: z.Name, Domain: z.Domain, EnvironmentGate: controlplane.EnvironmentGate{
+				Gate: controlplane.GateMode(z.Gate), RedirectHTTPS: z.RedirectHttps}})
+	}
+	gates, err := t.q.ListDeploymentGates(ctx)
+	if err != nil {
+		return f, fmt.Errorf("list gates: %w", err)
+	}
+	f.Gates = make(map[controlplane.DeploymentID]controlplane.GateMode, len(gates))
+	for _, g := range gates {
+		f.Gates[controlplane.DeploymentID(g.DeploymentID)] = controlplane.GateMode(g.Gate)
+	}
+	steps, err := t.q.ListStartingSteps(ctx)
+	if err != nil {
+		return f, fmt.Errorf("list steps: %w", err)
+	}
+	f.Steps = make(map[controlplane.DeploymentID][]controlplane.StartingStep)
+	for _, s := range steps {
+		id := controlplane.DeploymentID(s.DeploymentID)
+		f.Steps[id] = append(f.Steps[id],
+			controlplane.StartingStep{Title: s.Title, Status: s.Status})
+	}
+	return f, nil
+}
+
+// PlaceOf loads what stands behind a host; ok is false if nothing does.
+func (t *Tx) PlaceOf(
+	ctx context.Context, host string,
+) (p controlplane.Place, ok bool, err error) {
+	r, err := t.q.GetHostPlace(ctx, host)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("load host: %w", err)
+	}
+	return place(dbsqlc.ListHostPlacesRow(r)), true, nil
+}
+
+// Places lists the main hosts of what is alive.
+func (t *Tx) Places(ctx context.Context) ([]controlplane.Place, error) {
+	rows, err := t.q.ListHostPlaces(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list hosts: %w", err)
+	}
+	all := make([]controlplane.Place, len(rows))
+	for i, r := range rows {
+		all[i] = place(r)
+	}
+	return all, nil
+}
+
+func place(r dbsqlc.ListHostPlacesRow) controlplane.Place {
+	return controlplane.Place{Host: r.Host, Service: r.Step,
+		Deployment: controlplane.DeploymentID(r.DeploymentID), Name: r.Name,
+		Status: controlplane.DeploymentStatus(r.Status), Project: controlplane.ProjectID(r.ProjectID),
+		Environment: controlplane.EnvironmentID(r.EnvironmentID), Restricted: r.Restricted}
+}
+
+// MainHost is where a guest is sent; ok is false if there is no such host.
+func (t *Tx) MainHost(
+	ctx context.Context, id controlplane.DeploymentID, service string,
+) (host string, ok bool, err error) {
+	host, err = t.q.GetMainHost(ctx, string(id), service)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("load host of %s: %w", id, err)
+	}
+	return host, true, nil
+}
+
+// InsertPass stores a pass.
+func (t *Tx) InsertPass(ctx context.Context, p controlplane.Pass) error {
+	err := t.q.InsertPass(ctx, dbsqlc.InsertPassParams{ID: string(p.ID), Kind: string(p.Kind),
+		Hash: p.Hash[:], EnvironmentID: string(p.Environment), DeploymentID: optional(p.Deployment),
+		Host: p.Host, SessionID: optional(p.Session), UserID: optional(p.User), Label: p.Label,
+		CreatedBy: p.CreatedBy, CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt})
+	if err != nil {
+		return fmt.Errorf("store pass: %w", translate(err))
+	}
+	return nil
+}
+
+// TakeCode uses a code up; ok is false for one that is unknown, used, over or
+// made for another host.
+func (t *Tx) TakeCode(
+	ctx context.Context, hash [32]byte, host string, now time.Time,
+) (p controlplane.Pass, ok bool, err error) {
+	r, err := t.q.TakeCode(ctx, hash[:], host, now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("take code: %w", err)
+	}
+	return pass(r), true, nil
+}
+
+func pass(r dbsqlc.GatePass) controlplane.Pass {
+	return controlplane.Pass{ID: controlplane.PassID(r.ID), Kind: controlplane.PassKind(r.Kind),
+		Hash: [32]byte(r.Hash), Environment: controlplane.EnvironmentID(r.EnvironmentID),
+		Deployment: given[controlplane.DeploymentID](r.DeploymentID), Host: r.Host,
+		Session: given[controlplane.SessionID](r.SessionID),
+		User:    given[controlplane.UserID](r.UserID), Label: r.Label, CreatedBy: r.CreatedBy,
+		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, LastUsed: r.LastUsedAt}
+}
+
+// CarriedPass is a pass with what access asks about the place it opens.
+type CarriedPass struct {
+	controlplane.Pass
+	Project    controlplane.ProjectID
+	Restricted bool
+}
+
+// PassesByHash loads those of the passes that still hold: not over, and their
+// session neither.
+func (t *Tx) PassesByHash(
+	ctx context.Context, hashes [][]byte, now time.Time,
+) ([]CarriedPass, error) {
+	rows, err := t.q.ListPassesByHash(ctx, hashes, now)
+	if err != nil {
+		return nil, fmt.Errorf("load passes: %w", err)
+	}
+	all := make([]CarriedPass, len(rows))
+	for i, r := range rows {
+		all[i] = CarriedPass{Restricted: r.Restricted,
+			Project: given[controlplane.ProjectID](r.ProjectID),
+			Pass: controlplane.Pass{ID: controlplane.PassID(r.ID),
+				Kind: controlplane.PassKind(r.Kind), Hash: [32]byte(r.Hash),
+				Environment: controlplane.EnvironmentID(r.EnvironmentID),
+				Deployment:  given[controlplane.DeploymentID](r.DeploymentID),
+				User:        given[controlplane.UserID](r.UserID), Label: r.Label,
+				ExpiresAt: r.ExpiresAt, LastUsed: r.LastUsedAt}}
+	}
+	return all, nil
+}
+
+// Guests lists a deployment's guest links.
+func (t *Tx) Guests(
+	ctx context.Context, id controlplane.DeploymentID,
+) ([]controlplane.Pass, error) {
+	return passes(t.q.ListPassesOfDeployment(ctx, optional(id)))
+}
+
+// Robots lists an environment's robots.
+func (t *Tx) Robots(
+	ctx context.Context, id controlplane.EnvironmentID,
+) ([]controlplane.Pass, error) {
+	return passes(t.q.ListRobotsOfEnvironment(ctx, string(id)))
+}
+
+func passes(rows []dbsqlc.GatePass, err error) ([]controlplane.Pass, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list passes: %w", err)
+	}
+	all := make([]controlplane.Pass, len(rows))
+	for i, r := range rows {
+		all[i] = pass(r)
+	}
+	return all, nil
+}
+
+// DeleteGuest withdraws a guest link; gone is false if there is none.
+func (t *Tx) DeleteGuest(
+	ctx context.Context, d controlplane.DeploymentID, id controlplane.PassID,
+) (gone bool, err error) {
+	n, err := t.q.DeleteGuest(ctx, string(id), optional(d))
+	return t.withdrawn(n, err)
+}
+
+// DeleteRobot withdraws a robot's token; gone is false if there is none.
+func (t *Tx) DeleteRobot(
+	ctx context.Context, e controlplane.EnvironmentID, id controlplane.PassID,
+) (gone bool, err error) {
+	n, err := t.q.DeleteRobot(ctx, string(id), string(e))
+	return t.withdrawn(n, err)
+}
+
+func (t *Tx) withdrawn(n int64, err error) (bool, error) {
+	if err != nil {
+		return false, fmt.Errorf("withdraw pass: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicAccess, "")
+	return n == 1, nil
+}
+
+// TouchPass notes that a pass was used.
+func (t *Tx) TouchPass(ctx context.Context, id controlplane.PassID, now time.Time) error {
+	if err := t.q.TouchPass(ctx, &now, string(id)); err != nil {
+		return fmt.Errorf("touch pass: %w", err)
+	}
+	return nil
+}
+
+// DeleteOldPasses forgets what has been over since before.
+func (t *Tx) DeleteOldPasses(ctx context.Context, before time.Time) error {
+	if err := t.q.DeleteOldPasses(ctx, before); err != nil {
+		return fmt.Errorf("forget passes: %w", err)
+	}
+	return nil
+}

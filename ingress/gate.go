@@ -1,0 +1,234 @@
+package ingress
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// ownPath begins what the ingress itself answers on every host of an
+// environment. Applications never see it.
+const ownPath = "/.nullops/"
+
+// Recheck asks the gatekeeper about every pass in use, and ends what goes on
+// with one that holds no more. Call it whenever passes, people or their rights
+// may have changed, and now and then.
+func (p *Proxy) Recheck(ctx context.Context) error {
+	err := p.passes.recheck(ctx)
+	p.expel()
+	return err
+}
+
+// expel ends requests under way that would not be let in now.
+func (p *Proxy) expel() {
+	table := p.table.Load()
+	p.passes.live.Range(func(k, _ any) bool {
+		s := k.(*stay)
+		r := table.routes[s.host]
+		if r == nil || r.Gate == GateOpen {
+			return true
+		}
+		if s.pass == nil || !s.pass.opens(r.Gate, r.DeploymentID, r.environmentID()) {
+			s.end(errWithdrawn)
+		}
+		return true
+	})
+}
+
+func (r *Route) environmentID() string {
+	if r == nil || r.zone == nil {
+		return ""
+	}
+	return r.zone.EnvironmentID
+}
+
+// place is where a request goes, and what is asked of it there.
+type place struct {
+	host  string // canonical, empty when it cannot be
+	zone  *Zone  // nil outside every environment
+	route *Route // nil for nothing
+	gate  Gate
+	pass  *held // that was shown; nil where none is asked for
+}
+
+func (p *Proxy) placeOf(r *http.Request) place {
+	table := p.table.Load()
+	host, ok := Canonical(r.Host)
+	if !ok {
+		return place{}
+	}
+	at := place{host: host, route: table.routes[host]}
+	if at.route != nil {
+		at.zone, at.gate = at.route.zone, at.route.Gate
+		return at
+	}
+	if at.zone = table.zone(host); at.zone != nil {
+		at.gate = at.zone.Gate
+	}
+	return at
+}
+
+// admit answers by itself what does not reach a service: what goes to HTTPS
+// first, our own paths, and who shows no pass where one is asked for. It
+// reports whether the request may go on.
+func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, at *place) bool {
+	if at.zone != nil && at.zone.RedirectHTTPS && r.TLS == nil && p.config.Secure != nil {
+		p.toHTTPS(w, r, at.host)
+		return false
+	}
+	ours := at.zone != nil || at.route == nil && at.host != ""
+	if ours && strings.HasPrefix(r.URL.Path, ownPath) {
+		p.own(w, r, at)
+		return false
+	}
+	if at.gate != GateOpen && !p.opened(w, r, at) {
+		return false
+	}
+	stripPass(r.Header)
+	return true
+}
+
+func (p *Proxy) toHTTPS(w http.ResponseWriter, r *http.Request, host string) {
+	w.Header().Set("Location", p.config.Secure(host)+r.URL.RequestURI())
+	w.Header().Set("Cache-Control", "no-store")
+	p.config.OnAnswer(http.StatusPermanentRedirect)
+	w.WriteHeader(http.StatusPermanentRedirect)
+}
+
+// opened looks for a pass. What strangers get is the same whether there is
+// something behind the host or not, and takes the same steps.
+func (p *Proxy) opened(w http.ResponseWriter, r *http.Request, at *place) bool {
+	deployment, environment := "", ""
+	if at.route != nil {
+		deployment = at.route.DeploymentID
+	}
+	if at.zone != nil {
+		environment = at.zone.EnvironmentID
+	}
+	pass, err := p.passes.find(r, at.gate, deployment, environment)
+	if err != nil {
+		p.config.Log.Warn("passes cannot be checked, nobody is let in", "error", err)
+		p.answer(w, r, p.pages.closed())
+		return false
+	}
+	if at.pass = pass; pass != nil {
+		return true
+	}
+	p.turnAway(w, r, at.host)
+	return false
+}
+
+// turnAway sends people to sign in, and tells machines that they must.
+func (p *Proxy) turnAway(w http.ResponseWriter, r *http.Request, host string) {
+	if p.config.Home == "" || !navigates(r) {
+		w.Header().Set("WWW-Authenticate", passHeader)
+		p.answer(w, r, p.pages.gate)
+		return
+	}
+	p.toUI(w, host, r.URL.RequestURI())
+}
+
+func (p *Proxy) toUI(w http.ResponseWriter, host, to string) {
+	const longest = 2000
+	if len(to) > longest {
+		to = "/"
+	}
+	q := url.Values{"host": {host}, "to": {to}}
+	w.Header().Set("Location", strings.TrimSuffix(p.config.Home, "/")+"/gate?"+q.Encode())
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	p.config.OnAnswer(http.StatusSeeOther)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// navigates tells a person's page load from what a script or a program asks.
+func navigates(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || len(r.Header["Upgrade"]) > 0 {
+		return false
+	}
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
+		return mode == "navigate"
+	}
+	return strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// own answers below /.nullops/. It says the same on every host of a zone.
+func (p *Proxy) own(w http.ResponseWriter, r *http.Request, at *place) {
+	switch path := strings.TrimPrefix(r.URL.Path, ownPath); {
+	case path == "pass" && r.Method == http.MethodPost:
+		p.enter(w, r, at.host)
+	case path == "guest" && r.Method == http.MethodGet:
+		p.config.OnAnswer(http.StatusOK)
+		p.pages.guest(w)
+	case path == "near" && r.Method == http.MethodGet && p.config.Home != "":
+		p.toUI(w, at.host, "/")
+	default:
+		p.answer(w, r, p.pages.unknown())
+	}
+}
+
+// enter trades what was brought for a cookie on this very host.
+func (p *Proxy) enter(w http.ResponseWriter, r *http.Request, host string) {
+	const longest = 8 << 10
+	r.Body = http.MaxBytesReader(w, r.Body, longest)
+	brought, to := r.PostFormValue("pass"), r.PostFormValue("to")
+	if p.config.Gate == nil || brought == "" {
+		p.answer(w, r, p.pages.gate)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
+	defer cancel()
+	secret, until, ok, err := p.config.Gate.Enter(ctx, host, brought)
+	if err != nil {
+		p.config.Log.Warn("nobody is let in", "error", err)
+		p.answer(w, r, p.pages.closed())
+		return
+	}
+	if !ok {
+		p.answer(w, r, p.pages.gate)
+		return
+	}
+	http.SetCookie(w, p.cookie(r, secret, until))
+	w.Header().Set("Location", ownTarget(to))
+	w.Header().Set("Cache-Control", "no-store")
+	p.config.OnAnswer(http.StatusSeeOther)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// cookie is for this host alone. With TLS it comes along from other sites too,
+// so that what they send back to (an OAuth redirect that posts) is let in; our
+// pass is no reason for an application to trust a request.
+func (p *Proxy) cookie(r *http.Request, secret string, until time.Time) *http.Cookie {
+	c := &http.Cookie{Name: passCookie, Value: secret, Path: "/", Expires: until, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode}
+	if r.TLS != nil {
+		c.Name, c.Secure, c.SameSite = securePassCookie, true, http.SameSiteNoneMode
+	}
+	return c
+}
+
+// ownTarget keeps a redirect on this host.
+func ownTarget(to string) string {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.Contains(to, "\\") ||
+		strings.ContainsFunc(to, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return "/"
+	}
+	return to
+}
+
+// accompany ends a request when its pass does, or when one comes to be asked
+// for. Requests without a pass are watched if they may last.
+func (p *Proxy) accompany(r *http.Request, at *place) (*http.Request, func()) {
+	if at.pass == nil && len(r.Header["Upgrade"]) == 0 {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	s := &stay{host: at.host, pass: at.pass, end: cancel}
+	p.passes.live.Store(s, nil)
+	if at.pass != nil && at.pass.gone.Load() {
+		cancel(errWithdrawn) // withdrawn since it was looked at
+	}
+	return r.WithContext(ctx), func() { p.passes.live.Delete(s); cancel(nil) }
+}

@@ -1,0 +1,213 @@
+package ingress
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Passage is what a pass opens.
+type Passage struct {
+	ID string
+	// Deployment is the one that is opened; empty is every one of Environment.
+	Deployment  string
+	Environment string
+	// Guest passes open nothing that is for members only.
+	Guest bool
+	// Full is set when the person behind it may change the deployment.
+	Full  bool
+	Until time.Time
+}
+
+// Gatekeeper knows the passes. Its methods are called from many goroutines.
+type Gatekeeper interface {
+	// Holding gives what those of the hashed secrets open that hold now.
+	Holding(ctx context.Context, hashes [][sha256.Size]byte) (
+		map[[sha256.Size]byte]Passage, error)
+	// Enter trades what somebody brought to a host, a code or a guest's token,
+	// for the secret of a pass. ok is false for anything else.
+	Enter(ctx context.Context, host, brought string) (secret string, until time.Time, ok bool,
+		err error)
+	// Used is told, at most once a minute for each pass. It must return at once.
+	Used(id string)
+}
+
+const (
+	// checksAtOnce bounds what made-up passes cost the database.
+	checksAtOnce = 8
+	checkTimeout = 5 * time.Second
+	// passCookie carries a pass; with TLS no other host can set it.
+	passCookie       = "nullops_pass"
+	securePassCookie = "__Host-" + passCookie
+	// passHeader is the robots' way.
+	passHeader = "Nullops-Pass"
+)
+
+var errWithdrawn = errors.New("the pass was withdrawn")
+
+// passes remembers those that hold, until Recheck finds that one does no more.
+type passes struct {
+	keeper Gatekeeper
+	now    func() time.Time
+	slots  chan struct{}
+	known  sync.Map // hash → *held
+	live   sync.Map // *stay → nothing
+}
+
+// held is one pass that somebody showed.
+type held struct {
+	Passage
+	hash [sha256.Size]byte
+	gone atomic.Bool
+	used atomic.Int64
+}
+
+// stay is a request under way that ends when its pass does.
+type stay struct {
+	host string
+	pass *held // nil where none was asked for
+	end  context.CancelCauseFunc
+}
+
+func newPasses(keeper Gatekeeper, now func() time.Time) *passes {
+	return &passes{keeper: keeper, now: now, slots: make(chan struct{}, checksAtOnce)}
+}
+
+// find gives the first pass of a request that opens the place.
+func (p *passes) find(r *http.Request, gate Gate, deployment, environment string) (*held, error) {
+	for _, secret := range carried(r) {
+		h, err := p.check(r.Context(), secret)
+		if err != nil {
+			return nil, err
+		}
+		if h != nil && h.opens(gate, deployment, environment) {
+			p.note(h)
+			return h, nil
+		}
+	}
+	return nil, nil
+}
+
+func (h *held) opens(gate Gate, deployment, environment string) bool {
+	if h.gone.Load() || h.Guest && gate == GateMembers {
+		return false
+	}
+	if h.Deployment == "" {
+		return environment != "" && h.Environment == environment
+	}
+	return h.Deployment == deployment
+}
+
+// check asks the keeper only about what is not known to hold.
+func (p *passes) check(ctx context.Context, secret string) (*held, error) {
+	if p.keeper == nil {
+		return nil, nil
+	}
+	hash := sha256.Sum256([]byte(secret))
+	if known, ok := p.known.Load(hash); ok {
+		if h := known.(*held); p.now().Before(h.Until) {
+			return h, nil
+		}
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("check pass: %w", ctx.Err())
+	}
+	found, err := p.keeper.Holding(ctx, [][sha256.Size]byte{hash})
+	if err != nil {
+		return nil, fmt.Errorf("check pass: %w", err)
+	}
+	passage, ok := found[hash]
+	if !ok {
+		return nil, nil
+	}
+	known, _ := p.known.LoadOrStore(hash, &held{Passage: passage, hash: hash})
+	return known.(*held), nil
+}
+
+func (p *passes) note(h *held) {
+	now, last := p.now().UnixNano(), h.used.Load()
+	if now-last >= int64(time.Minute) && h.used.CompareAndSwap(last, now) {
+		p.keeper.Used(h.ID)
+	}
+}
+
+// recheck asks again about every pass that is known, and forgets those that
+// hold no more.
+func (p *passes) recheck(ctx context.Context) error {
+	var hashes [][sha256.Size]byte
+	p.known.Range(func(hash, _ any) bool {
+		hashes = append(hashes, hash.([sha256.Size]byte))
+		return true
+	})
+	if len(hashes) == 0 || p.keeper == nil {
+		return nil
+	}
+	found, err := p.keeper.Holding(ctx, hashes)
+	if err != nil {
+		return fmt.Errorf("check passes again: %w", err)
+	}
+	for _, hash := range hashes {
+		if _, ok := found[hash]; ok {
+			continue
+		}
+		if h, ok := p.known.LoadAndDelete(hash); ok {
+			h.(*held).gone.Store(true)
+		}
+	}
+	return nil
+}
+
+// carried gives the secrets a request shows: of robots in a header, of people in
+// a cookie. A sibling may have added cookies of the same name, so all count.
+func carried(r *http.Request) []string {
+	var all []string
+	for _, v := range r.Header[passHeader] {
+		all = append(all, v)
+	}
+	for _, name := range []string{securePassCookie, passCookie} {
+		for _, c := range r.CookiesNamed(name) {
+			all = append(all, c.Value)
+		}
+	}
+	const most = 8
+	return all[:min(len(all), most)]
+}
+
+// stripPass takes our own secrets out of a request: they are not the
+// application's business, and it must not be able to use them elsewhere.
+func stripPass(h http.Header) {
+	delete(h, passHeader)
+	lines := h["Cookie"]
+	for i, line := range lines {
+		if strings.Contains(line, passCookie) {
+			lines[i] = withoutPass(line)
+		}
+	}
+	if len(lines) == 1 && lines[0] == "" {
+		delete(h, "Cookie")
+	}
+}
+
+func withoutPass(line string) string {
+	kept := make([]string, 0, 8)
+	for part := range strings.SplitSeq(line, ";") {
+		name, _, _ := strings.Cut(part, "=")
+		name = strings.TrimSpace(name)
+		if name != passCookie && name != securePassCookie {
+			kept = append(kept, strings.TrimSpace(part))
+		}
+	}
+	return strings.Join(kept, "; ")
+}
