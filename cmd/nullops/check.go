@@ -36,7 +36,7 @@ func checkCommand() *cobra.Command {
 		if *asJSON {
 			err = printJSON(c.OutOrStdout(), r.JSON200)
 		} else {
-			err = printChecks(c.OutOrStdout(), d.Name, *r.JSON200)
+			err = printStepChecks(c.OutOrStdout(), d.Name, *r.JSON200)
 		}
 		if err == nil && !r.JSON200.Ok {
 			err = codedError{errSilent, exitNotReady}
@@ -46,7 +46,7 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-func printChecks(w io.Writer, name string, all apiclient.DeploymentChecks) error {
+func printStepChecks(w io.Writer, name string, all apiclient.DeploymentChecks) error {
 	if len(all.Steps) == 0 {
 		_, err := fmt.Fprintf(w, "%s: no plugin of it declares the action check\n", name)
 		return err
