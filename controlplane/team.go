@@ -57,3 +57,11 @@ type Grant struct {
 	Environment EnvironmentID
 	Level       Level
 }
+
+// GrantOfTeam is a grant with the names that explain it to people.
+type GrantOfTeam struct {
+	Grant
+	Team            string
+	ProjectName     string
+	EnvironmentName string
+}

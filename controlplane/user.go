@@ -11,12 +11,28 @@ const (
 	RoleUser  Role = "user"
 )
 
-// User is a person with an account here.
+// UserKind tells people from programs.
+type UserKind string
+
+// The kinds. A service user has tokens only: no password, and no session.
+const (
+	KindPerson  UserKind = "person"
+	KindService UserKind = "service"
+)
+
+// User is a person, or a program, with an account here.
 type User struct {
 	ID          UserID
 	Name        string
 	DisplayName string
 	Role        Role
+	// Kind is empty for a person.
+	Kind UserKind
+	// Address is their e-mail address, if known.
+	Address string
+	// HasPassword is false for service users, and for whom an OpenID provider
+	// vouches.
+	HasPassword bool
 	// Active is false for people who may no longer sign in.
 	Active bool
 	// Teams are names, in order.

@@ -18,6 +18,9 @@ import (
 type login struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
+	// Fingerprint is the one certificate the control plane may show; empty asks
+	// the authorities of this machine.
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 func loginPath() (string, error) {
@@ -30,7 +33,8 @@ func loginPath() (string, error) {
 
 // loadLogin prefers NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN, for scripts.
 func loadLogin() (login, error) {
-	l := login{URL: os.Getenv("NULLOPS_CLI_URL"), Token: os.Getenv("NULLOPS_CLI_TOKEN")}
+	l := login{URL: os.Getenv("NULLOPS_CLI_URL"), Token: os.Getenv("NULLOPS_CLI_TOKEN"),
+		Fingerprint: os.Getenv("NULLOPS_CLI_FINGERPRINT")}
 	if l.URL != "" && l.Token != "" {
 		return l, nil
 	}
@@ -70,6 +74,7 @@ func saveLogin(l login) error {
 type client struct {
 	*apiclient.ClientWithResponses
 	login login
+	http  *http.Client
 }
 
 func newClient() (*client, error) {
@@ -81,7 +86,9 @@ func newClient() (*client, error) {
 }
 
 func dialAPI(l login) (*client, error) {
+	through := l.httpClient()
 	api, err := apiclient.NewClientWithResponses(strings.TrimRight(l.URL, "/"),
+		apiclient.WithHTTPClient(through),
 		apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 			if l.Token != "" {
 				r.Header.Set("Authorization", "Bearer "+l.Token)
@@ -91,7 +98,7 @@ func dialAPI(l login) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a URL: %w", l.URL, err)
 	}
-	return &client{ClientWithResponses: api, login: l}, nil
+	return &client{ClientWithResponses: api, login: l, http: through}, nil
 }
 
 // problemError is a refusal of the control plane, in its own words.

@@ -47,8 +47,12 @@ type MasterSettings struct {
 
 // HTTPSettings is where people and programs talk to the control plane.
 type HTTPSettings struct {
-	Listen string `description:"Address of API and UI."`
-	URL    string `description:"How people reach it; decides cookie and links."`
+	Listen      string `description:"Address of API and UI."`
+	URL         string `description:"How people reach it; decides cookie and links."`
+	TLS         string `description:"auto: with an https URL, unless a proxy on this machine; on; off."`
+	Certificate string `description:"File of the certificate; empty makes a self-signed one."`
+	Key         string `description:"File of its private key."`
+	Data        string `description:"Folder that keeps the self-signed certificate."`
 }
 
 // IngressSettings is where testers open deployments.
@@ -96,7 +100,7 @@ type DevSettings struct {
 // defaults holds what a setting is when nobody sets it.
 func defaults() Settings {
 	return Settings{
-		HTTP:    HTTPSettings{Listen: "127.0.0.1:8080"},
+		HTTP:    HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops"},
 		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
@@ -167,6 +171,10 @@ func settingsEnv(environ []string) []string {
 func (s *Settings) derive() error {
 	if s.HTTP.URL == "" {
 		s.HTTP.URL = urlOf(s.HTTP.Listen)
+		beyond := s.HTTP.TLS == "auto" && !loopbackListen(s.HTTP.Listen)
+		if s.HTTP.TLS == "on" || s.HTTP.Certificate != "" || beyond {
+			s.HTTP.URL = "https" + strings.TrimPrefix(s.HTTP.URL, "http")
+		}
 	}
 	if s.Ingress.URL == "" {
 		s.Ingress.URL = urlOf(s.Ingress.Listen)
@@ -200,8 +208,7 @@ func (s Settings) checkControlPlane() error {
 		required("database.url", s.Database.URL, "a PostgreSQL connection URL"),
 		required("master.keys", s.Master.Keys,
 			"a sealing key; make one with 'nullops keys new' and keep it safe"),
-		address("http.listen", s.HTTP.Listen),
-		absoluteURL("http.url", s.HTTP.URL),
+		s.HTTP.check(),
 		absoluteURL("ingress.url", s.Ingress.URL),
 		days("audit.keep", s.Audit.Keep),
 		s.checkCommon(),

@@ -133,10 +133,11 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	if b.identity, err = b.openIdentity(ctx, keys); err != nil {
 		return err
 	}
-	b.images = registry.New(registry.Config{})
+	own := newOwnAddresses(b.settings).include
+	b.images = registry.New(registry.Config{Own: own})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
 		IssueToken: b.issueToken, AllowLoopback: b.settings.HTTP.loopback(),
-		Deny: newOwnAddresses(b.settings).include, Log: b.log})
+		Deny: own, Log: b.log})
 	b.usage = usage.New(b.store, b.log)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail})

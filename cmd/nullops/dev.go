@@ -23,8 +23,7 @@ func devCommand() *cobra.Command {
 
 // checkDev leaves out what dev brings along itself.
 func (s Settings) checkDev() error {
-	return errors.Join(address("http.listen", s.HTTP.Listen),
-		address("ingress.listen", s.Ingress.Listen), absoluteURL("http.url", s.HTTP.URL),
+	return errors.Join(s.HTTP.check(), address("ingress.listen", s.Ingress.Listen),
 		absoluteURL("ingress.url", s.Ingress.URL), s.checkCommon())
 }
 
@@ -33,6 +32,9 @@ func (s Settings) checkDev() error {
 func runDev(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err := os.MkdirAll(s.Dev.Data, 0o755); err != nil {
 		return fmt.Errorf("setting dev.data: %w", err)
+	}
+	if s.HTTP.Data == defaults().HTTP.Data {
+		s.HTTP.Data = s.Dev.Data
 	}
 	var err error
 	if s.Master.Keys == "" {

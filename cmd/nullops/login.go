@@ -16,7 +16,7 @@ import (
 )
 
 func loginCommand() *cobra.Command {
-	var user string
+	var user, print string
 	var fromStdin bool
 	var want apiclient.TokenCreate
 	var readOnly bool
@@ -25,9 +25,15 @@ func loginCommand() *cobra.Command {
 		Use:   "login URL",
 		Short: "Sign in and remember it for this user",
 		Long: "Trades user name and password for an API token, kept in a file only you can\n" +
-			"read. Scripts can set NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN instead.",
+			"read. Scripts can set NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN instead.\n\n" +
+			"A certificate that no authority of this machine vouches for is shown by its\n" +
+			"fingerprint and, once confirmed, the only one accepted (NULLOPS_CLI_FINGERPRINT).",
 		Args: exactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			print, err := pin(c.Context(), c.InOrStdin(), args[0], print)
+			if err != nil {
+				return err
+			}
 			password, err := readPassword(c, fromStdin)
 			if err != nil {
 				return err
@@ -37,18 +43,19 @@ func loginCommand() *cobra.Command {
 				want.Scope = given(apiclient.TokenScopeRead)
 			}
 			want.ExpiresInDays = given(days)
-			return signIn(c.Context(), c.OutOrStdout(), args[0], want)
+			return signIn(c.Context(), c.OutOrStdout(), login{URL: args[0], Fingerprint: print}, want)
 		},
 	}
 	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
+	c.Flags().StringVar(&print, "fingerprint", "", "the only certificate to accept: sha256:…")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
 	c.Flags().BoolVar(&readOnly, "read-only", false, "a token that changes nothing")
 	c.Flags().IntVar(&days, "days", 0, "a token that ends after so many days")
 	return c
 }
 
-func signIn(ctx context.Context, out io.Writer, url string, want apiclient.TokenCreate) error {
-	api, err := dialAPI(login{URL: url})
+func signIn(ctx context.Context, out io.Writer, l login, want apiclient.TokenCreate) error {
+	api, err := dialAPI(l)
 	if err != nil {
 		return err
 	}
@@ -61,10 +68,11 @@ func signIn(ctx context.Context, out io.Writer, url string, want apiclient.Token
 	if err := answered(r, err); err != nil {
 		return err
 	}
-	if err := saveLogin(login{URL: url, Token: r.JSON201.Token}); err != nil {
+	l.Token = r.JSON201.Token
+	if err := saveLogin(l); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "Signed in to %s as %s.\n", url, want.User)
+	fmt.Fprintf(out, "Signed in to %s as %s.\n", l.URL, want.User)
 	return nil
 }
 

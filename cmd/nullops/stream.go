@@ -45,7 +45,7 @@ func (c *client) followOnce(ctx context.Context, path string, query url.Values, 
 	if *last != "" {
 		r.Header.Set("Last-Event-ID", *last)
 	}
-	response, err := http.DefaultClient.Do(r)
+	response, err := c.http.Do(r)
 	if err != nil {
 		return false, context.Cause(ctx)
 	}

@@ -35,6 +35,9 @@ type Actor struct {
 	device  string
 	// readOnly is for who came with a token that only reads.
 	readOnly bool
+	// viewer is the admin who looks through the person's eyes, if any.
+	viewer   string
+	viewerID controlplane.UserID
 }
 
 // Nobody is who did not sign in.
@@ -89,6 +92,15 @@ func (a Actor) Reader() Actor {
 // have.
 func (a Actor) ReadOnly() bool { return a.readOnly }
 
+// ViewedBy is the same person, seen by an admin who changes nothing.
+func (a Actor) ViewedBy(admin Actor) Actor {
+	a.viewer, a.viewerID, a.readOnly = admin.Name(), admin.user.ID, true
+	return a
+}
+
+// Viewer is the admin who looks through the person's eyes, "" for none.
+func (a Actor) Viewer() string { return a.viewer }
+
 // SignedIn reports whether there is a person or a task of the system.
 func (a Actor) SignedIn() bool { return a.kind != nobody }
 
@@ -120,8 +132,13 @@ func (a Actor) Name() string {
 
 // Entry begins the audit entry of what the actor does.
 func (a Actor) Entry(action, object string) *controlplane.AuditEntry {
-	return &controlplane.AuditEntry{
+	e := &controlplane.AuditEntry{
 		Actor: a.Name(), ActorID: a.user.ID, Action: action, Object: object,
 		From: a.from, RequestID: a.request,
 	}
+	if a.viewer != "" {
+		// Whoever looks is who did it.
+		e.Actor, e.ActorID = a.viewer, a.viewerID
+	}
+	return e
 }

@@ -31,7 +31,7 @@ func Check(a Actor, action Action, o Object) error {
 		}
 	}
 	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment) {
-		return ReadOnlyToken()
+		return a.ReadsOnly()
 	}
 	if a.Admin() {
 		return known(action)
@@ -50,6 +50,18 @@ func Check(a Actor, action Action, o Object) error {
 		return checkDeployment(a, action, o)
 	default:
 		return known(action)
+	}
+}
+
+// ReadsOnly is the refusal for an actor who came to look.
+func (a Actor) ReadsOnly() error {
+	if a.viewer == "" {
+		return ReadOnlyToken()
+	}
+	return &controlplane.Error{
+		Kind: controlplane.Forbidden, Code: "view_only",
+		Message: "you look through the eyes of " + a.user.Name + ", which changes nothing",
+		Remedy:  "Stop viewing as " + a.user.Name + " first.",
 	}
 }
 

@@ -49,6 +49,7 @@ type Accounts struct {
 	now    func() time.Time
 	hasher *hasher
 	limits *limits
+	views  views
 }
 
 // New makes the accounts. Parameters that no password can be hashed with are an
@@ -125,6 +126,11 @@ func (a *Accounts) Forget(ctx context.Context, actor access.Actor) error {
 		now := a.now()
 		err := a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
 			deleted, err = tx.ForgetSessions(ctx, now.Add(-SessionIdle), now, forgetAtOnce)
+			if err != nil {
+				return err
+			}
+			links, err := tx.ForgetLinks(ctx, now, forgetAtOnce)
+			deleted = max(deleted, links)
 			return err
 		})
 		if err != nil {

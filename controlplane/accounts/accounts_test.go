@@ -194,22 +194,26 @@ func TestChangePassword_EndsOtherSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := controlplane.NewPlain("another fine password")
-	err = w.ChangePassword(t.Context(), who, controlplane.NewPlain("wrong one here"), next)
+	_, err = w.ChangePassword(t.Context(), who, controlplane.NewPlain("wrong one here"), next)
 	if controlplane.CodeOf(err) != "password_wrong" {
 		t.Fatalf("a wrong current password: %v", err)
 	}
-	err = w.ChangePassword(t.Context(), who, controlplane.NewPlain(password),
+	_, err = w.ChangePassword(t.Context(), who, controlplane.NewPlain(password),
 		controlplane.NewPlain("short"))
 	if controlplane.CodeOf(err) != "password_length" {
 		t.Fatalf("a short password: %v", err)
 	}
-	err = w.ChangePassword(t.Context(), who, controlplane.NewPlain(password), next)
+	again, err := w.ChangePassword(t.Context(), who, controlplane.NewPlain(password), next)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Authenticate(t.Context(), from(""),
-		accounts.Credential{Session: here.Cookie}); err != nil {
+		accounts.Credential{Session: again.Cookie}); err != nil {
 		t.Errorf("the own session ended: %v", err)
+	}
+	if _, err := w.Authenticate(t.Context(), from(""),
+		accounts.Credential{Session: here.Cookie}); err == nil {
+		t.Error("the session kept its id")
 	}
 	if _, err := w.Authenticate(t.Context(), from(""),
 		accounts.Credential{Session: there.Cookie}); err == nil {

@@ -40,28 +40,36 @@ func (a *Accounts) SignIn(
 	if err != nil {
 		return SignedIn{}, err
 	}
-	now := a.now()
-	value := randomBits()
+	var out SignedIn
+	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
+		Entry("sign in", "user "+u.Name)
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
+		out, err = a.begin(ctx, tx, actor, u.User)
+		return err
+	})
+	return out, err
+}
+
+// begin makes a new session for whoever proved to be u. Its id was never seen
+// before: one that was planted in the browser is worth nothing.
+func (a *Accounts) begin(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, u controlplane.User,
+) (SignedIn, error) {
+	now, value := a.now(), randomBits()
 	s := controlplane.Session{
 		ID: controlplane.NewID[controlplane.SessionID](), User: u.ID, CreatedAt: now,
 		From: actor.From(), Device: device(actor.Device()),
 	}
 	out := SignedIn{Cookie: controlplane.NewPlain(value), Expires: now.Add(SessionLife)}
-	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
-		Entry("sign in", "user "+u.Name)
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		if err := tx.InsertSession(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
-			return err
-		}
-		grants, err := tx.GrantsOf(ctx, u.ID)
-		if err != nil {
-			return err
-		}
-		out.Actor = access.User(u.User, grants).InSession(s.ID).
-			Via(actor.From(), actor.Request())
-		return tx.NoteSignIn(ctx, u.ID, now)
-	})
-	return out, err
+	if err := tx.InsertSession(ctx, s, sha256.Sum256([]byte(value)), out.Expires); err != nil {
+		return SignedIn{}, err
+	}
+	grants, err := tx.GrantsOf(ctx, u.ID)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	out.Actor = access.User(u, grants).InSession(s.ID).Via(actor.From(), actor.Request())
+	return out, tx.NoteSignIn(ctx, u.ID, now)
 }
 
 // prove checks name and password. Whatever is wrong, the answer is the same,
@@ -279,35 +287,52 @@ func (a *Accounts) SignOut(ctx context.Context, actor access.Actor) error {
 	})
 }
 
-// ChangePassword replaces the actor's own password and ends every other
-// session of theirs.
+// ChangePassword sets the actor's own password. Every session ends; the one it
+// was done in goes on under a new id, which is returned.
 func (a *Accounts) ChangePassword(
 	ctx context.Context, actor access.Actor, current, password controlplane.Plain,
-) error {
+) (out SignedIn, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
-		return err
+		return out, err
 	}
 	if err := validPassword("password", password); err != nil {
-		return err
+		return out, err
 	}
 	if _, err := a.prove(ctx, actor, actor.Name(), current); err != nil {
 		if controlplane.CodeOf(err) == "sign_in_refused" {
-			return wrongCurrent()
+			return out, wrongCurrent()
 		}
-		return err
+		return out, err
 	}
 	hash, err := a.hasher.hash(ctx, password)
 	if err != nil {
-		return err
+		return out, err
 	}
 	e := actor.Entry("change password", "user "+actor.Name())
-	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		if err := tx.SetPassword(ctx, actor.UserID(), hash); err != nil {
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
+		if err := a.replacePassword(ctx, tx, actor.UserID(), hash); err != nil {
 			return err
 		}
-		tx.Wake(controlplane.TopicAccess, "")
-		return tx.DeleteSessionsOf(ctx, actor.UserID(), actor.Session())
+		if actor.Session() != "" {
+			out, err = a.begin(ctx, tx, actor, actor.Person())
+		}
+		return err
 	})
+	return out, err
+}
+
+// replacePassword stores the hash and ends what came in by the old password.
+func (a *Accounts) replacePassword(
+	ctx context.Context, tx *postgres.Tx, id controlplane.UserID, hash string,
+) error {
+	if err := tx.SetPassword(ctx, id, hash); err != nil {
+		return err
+	}
+	if err := tx.DeleteLinksOf(ctx, id); err != nil {
+		return err
+	}
+	tx.Wake(controlplane.TopicAccess, "")
+	return tx.DeleteSessionsOf(ctx, id, "")
 }
 
 func wrongCurrent() error {

@@ -27,6 +27,8 @@ type TokenRequest struct {
 	Scope controlplane.TokenScope
 	// Lasts ends it by itself; zero is until it is revoked.
 	Lasts time.Duration
+	// Key makes nothing twice; empty for who does not care.
+	Key string
 }
 
 func (r TokenRequest) check() error {
@@ -57,8 +59,73 @@ func (a *Accounts) CreateToken(
 	if err != nil {
 		return controlplane.APIToken{}, controlplane.Plain{}, err
 	}
+	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).Entry("create token", "")
+	return a.makeToken(ctx, actor, e, u.ID, r)
+}
+
+// CreateOwnToken makes a token for whoever is signed in with a browser. A token
+// makes no tokens: one that leaked must not outlive its end.
+func (a *Accounts) CreateOwnToken(
+	ctx context.Context, actor access.Actor, r TokenRequest,
+) (t controlplane.APIToken, value controlplane.Plain, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return t, value, err
+	}
+	if err := r.check(); err != nil {
+		return t, value, err
+	}
+	e := actor.Entry("create token", "")
+	if actor.Session() == "" {
+		return t, value, a.refused(ctx, e, &controlplane.Error{
+			Kind: controlplane.Forbidden, Code: "session_needed",
+			Message: "a token makes no other tokens",
+			Remedy:  "Sign in with a browser, or with nullops login.",
+		})
+	}
+	return a.makeToken(ctx, actor, e, actor.UserID(), r)
+}
+
+// CreateTokenOf makes a token for a service user.
+func (a *Accounts) CreateTokenOf(
+	ctx context.Context, actor access.Actor, name string, r TokenRequest,
+) (t controlplane.APIToken, value controlplane.Plain, err error) {
+	e := actor.Entry("create token", "user "+name)
+	u, err := a.serviceUser(ctx, actor, name)
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return t, value, a.refused(ctx, e, err)
+	}
+	return a.makeToken(ctx, actor, e, u.ID, r)
+}
+
+// serviceUser is somebody admins may make tokens for. A person's token is
+// theirs alone: whoever has it is them.
+func (a *Accounts) serviceUser(
+	ctx context.Context, actor access.Actor, name string,
+) (u controlplane.User, err error) {
+	u, err = a.GetUser(ctx, actor, name)
+	if err != nil {
+		return u, err
+	}
+	if u.Kind != controlplane.KindService {
+		return u, &controlplane.Error{
+			Kind: controlplane.Conflict, Code: "not_a_service_user",
+			Message: name + " is a person and makes tokens alone",
+			Remedy:  "Make a service user for the program.",
+		}
+	}
+	return u, nil
+}
+
+// makeToken stores a token of the user. The entry gets its object.
+func (a *Accounts) makeToken(
+	ctx context.Context, actor access.Actor, e *controlplane.AuditEntry,
+	user controlplane.UserID, r TokenRequest,
+) (controlplane.APIToken, controlplane.Plain, error) {
 	t := controlplane.APIToken{
-		ID: controlplane.NewID[controlplane.TokenID](), User: u.ID, Name: r.Name,
+		ID: controlplane.NewID[controlplane.TokenID](), User: user, Name: r.Name,
 		Prefix: randomText(10), CreatedAt: a.now(), Scope: cmp.Or(r.Scope, controlplane.ScopeFull),
 	}
 	if r.Lasts > 0 {
@@ -66,9 +133,11 @@ func (a *Accounts) CreateToken(
 		t.ExpiresAt = &end
 	}
 	secret := randomBits()
-	e := access.User(u.User, nil).Via(actor.From(), actor.Request()).
-		Entry("create token", "token "+t.Prefix)
-	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+	e.Object = strings.TrimSpace("token " + t.Prefix + " " + e.Object)
+	err := a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := once(ctx, tx, actor, "token of "+string(user), r.Key, r, string(t.ID)); err != nil {
+			return err
+		}
 		return tx.InsertToken(ctx, t, sha256.Sum256([]byte(secret)))
 	})
 	if err != nil {
@@ -76,6 +145,39 @@ func (a *Accounts) CreateToken(
 	}
 	value := tokenStart + t.Prefix + "_" + secret
 	return t, controlplane.NewPlain(value + "_" + checksum(value)), nil
+}
+
+// ListTokensOf gives a user's tokens: names and use, never what opens anything.
+func (a *Accounts) ListTokensOf(
+	ctx context.Context, actor access.Actor, name string,
+) (all []controlplane.APIToken, err error) {
+	u, err := a.GetUser(ctx, actor, name)
+	if err != nil {
+		return nil, err
+	}
+	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListTokens(ctx, u.ID)
+		return err
+	})
+	return all, err
+}
+
+// DeleteTokenOf revokes anybody's token.
+func (a *Accounts) DeleteTokenOf(
+	ctx context.Context, actor access.Actor, name string, id controlplane.TokenID,
+) error {
+	u, err := a.GetUser(ctx, actor, name)
+	if err != nil {
+		return err
+	}
+	if !controlplane.ValidID(string(id)) {
+		return controlplane.Missing("token", string(id))
+	}
+	e := actor.Entry("delete token", fmt.Sprintf("token %s user %s", id, name))
+	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		tx.Wake(controlplane.TopicAccess, "")
+		return tx.DeleteToken(ctx, u.ID, id)
+	})
 }
 
 // checksum proves nothing; it only tells a whole token from a mistyped one.

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -15,6 +16,10 @@ type UserPut struct {
 	DisplayName string
 	Role        controlplane.Role
 	Active      bool
+	// Kind is a person's when empty; it never changes.
+	Kind controlplane.UserKind
+	// Address is an e-mail address, or nothing.
+	Address string
 	// Password is required for a new person; the empty one keeps the old.
 	Password controlplane.Plain
 }
@@ -84,10 +89,27 @@ func (a *Accounts) checkUser(actor access.Actor, p UserPut) error {
 		return invalid("display_name", "too_long", "a display name has at most 200 bytes",
 			"Shorten it.")
 	}
-	if !p.Password.Empty() {
+	if p.Address != "" {
+		if err := validAddress(p.Address); err != nil {
+			return err
+		}
+	}
+	return checkKind(p)
+}
+
+func checkKind(p UserPut) error {
+	switch {
+	case p.Kind != "" && p.Kind != controlplane.KindPerson && p.Kind != controlplane.KindService:
+		return invalid("kind", "kind_invalid", "a kind is person or service",
+			"Choose one of the two.")
+	case p.Password.Empty():
+		return nil
+	case p.Kind == controlplane.KindService:
+		return invalid("password", "service_user", "a service user has no password",
+			"Leave it out, and make a token.")
+	default:
 		return validPassword("password", p.Password)
 	}
-	return nil
 }
 
 // newHash gives the hash to store, "" if the password stays as it is.
@@ -127,14 +149,22 @@ func (a *Accounts) putUser(
 	if err != nil {
 		return out, err
 	}
+	if p.Kind != "" && p.Kind != old.Kind {
+		return out, invalid("kind", "kind_stays", "people and service users never become the other",
+			"Choose another name.")
+	}
+	if hash != "" && old.Kind == controlplane.KindService {
+		return out, noPassword(p.Name)
+	}
 	u := old.User
 	u.DisplayName, u.Role, u.Active = p.DisplayName, p.Role, p.Active
+	u.Address = p.Address
 	if err := keepsAdmin(admins, u); err != nil {
 		return out, err
 	}
 	out.Object = u
 	out.Changed = hash != "" || u.DisplayName != old.DisplayName || u.Role != old.Role ||
-		u.Active != old.Active
+		u.Active != old.Active || u.Address != old.Address
 	if !out.Changed {
 		return out, nil
 	}
@@ -148,13 +178,14 @@ func (a *Accounts) putUser(
 func (a *Accounts) insertUser(
 	ctx context.Context, tx *postgres.Tx, p UserPut, hash string,
 ) (out controlplane.Saved[controlplane.User], err error) {
-	if hash == "" {
+	kind := cmp.Or(p.Kind, controlplane.KindPerson)
+	if hash == "" && kind == controlplane.KindPerson {
 		return out, invalid("password", "required", "a new user needs a password",
-			"Give a password of at least 12 characters.")
+			"Give one of at least 12 characters, or invite them.")
 	}
 	u := controlplane.User{
 		ID: controlplane.NewID[controlplane.UserID](), Name: p.Name,
-		DisplayName: p.DisplayName, Role: p.Role, Active: p.Active,
+		DisplayName: p.DisplayName, Role: p.Role, Active: p.Active, Kind: kind, Address: p.Address,
 	}
 	if err := tx.InsertUser(ctx, u, hash); err != nil {
 		return out, err

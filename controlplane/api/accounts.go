@@ -34,6 +34,7 @@ func (s *server) PutUser(
 		Name: r.Name, DisplayName: or(r.Body.DisplayName, ""),
 		Role: controlplane.Role(r.Body.Role), Active: or(r.Body.Active, true),
 		Password: controlplane.NewPlain(or(r.Body.Password, "")),
+		Kind:     controlplane.UserKind(or(r.Body.Kind, "")), Address: or(r.Body.Address, ""),
 	})
 	if err != nil {
 		return nil, err
@@ -56,6 +57,7 @@ func user(u controlplane.User) User {
 	return User{
 		Name: u.Name, DisplayName: u.DisplayName, Role: Role(u.Role), Active: u.Active,
 		Teams: list(u.Teams), CreatedAt: u.CreatedAt, LastSignInAt: u.LastSignInAt,
+		Kind: UserKind(u.Kind), Address: some(u.Address),
 	}
 }
 

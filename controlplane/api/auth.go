@@ -44,18 +44,24 @@ func me(a access.Actor) Me {
 	return Me{
 		Name: p.Name, DisplayName: p.DisplayName, Role: Role(p.Role),
 		Teams: list(p.Teams), CanCreate: access.CanCreate(a),
+		Password: p.HasPassword, ViewedBy: some(a.Viewer()),
 	}
 }
 
 func (s *server) ChangePassword(
 	ctx context.Context, r ChangePasswordRequestObject,
 ) (ChangePasswordResponseObject, error) {
-	err := s.Accounts.ChangePassword(ctx, actorOf(ctx),
+	in, err := s.Accounts.ChangePassword(ctx, actorOf(ctx),
 		controlplane.NewPlain(r.Body.Current), controlplane.NewPlain(r.Body.Password))
 	if err != nil {
 		return nil, err
 	}
-	return ChangePassword204Response{}, nil
+	var headers ChangePassword204ResponseHeaders
+	if !in.Cookie.Empty() {
+		cookie := s.cookie(in.Cookie.Reveal(), in.Expires)
+		headers.SetCookie = &cookie
+	}
+	return ChangePassword204Response{Headers: headers}, nil
 }
 
 func (s *server) CreateToken(

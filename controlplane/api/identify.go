@@ -16,7 +16,12 @@ type caller struct {
 	actor      access.Actor
 	nobody     access.Actor
 	credential accounts.Credential
+	// viewAs is whose eyes an admin asks for.
+	viewAs string
 }
+
+// viewAsHeader names the person an admin wants to see everything as.
+const viewAsHeader = "X-Nullops-View-As"
 
 func callerOf(ctx context.Context) caller      { return noteOf(ctx).who }
 func actorOf(ctx context.Context) access.Actor { return callerOf(ctx).actor }
@@ -34,6 +39,7 @@ func (s *server) identify(r *http.Request, action access.Action) (caller, error)
 	if c.credential, err = s.credential(r); err != nil {
 		return c, err
 	}
+	c.viewAs = r.Header.Get(viewAsHeader)
 	return s.again(r.Context(), c)
 }
 
@@ -41,6 +47,9 @@ func (s *server) identify(r *http.Request, action access.Action) (caller, error)
 // grants since the request began.
 func (s *server) again(ctx context.Context, c caller) (caller, error) {
 	actor, err := s.Accounts.Authenticate(ctx, c.nobody, c.credential)
+	if err == nil && c.viewAs != "" {
+		actor, err = s.Accounts.ViewAs(ctx, actor, c.viewAs)
+	}
 	c.actor = actor
 	return c, err
 }

@@ -211,6 +211,8 @@ func (w *world) people() {
 			w.t.Fatal(err)
 		}
 	}
+	w.saved(w.accounts.PutUser(ctx, system, accounts.UserPut{Name: "robot", Active: true,
+		Role: controlplane.RoleUser, Kind: controlplane.KindService}))
 }
 
 // shop defines everything a deployment needs, and teams that may see it.

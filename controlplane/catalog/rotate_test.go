@@ -17,7 +17,8 @@ import (
 // Columns of bytes that hold nothing sealed with a master key: hashes, links,
 // the certificate, key checks, and outputs that are sealed with a run's key.
 var notSealed = []string{
-	"api_tokens.hash", "sessions.hash", "idempotency_keys.request", "audit.mac", "audit_head.mac",
+	"api_tokens.hash", "links.hash",
+	"sessions.hash", "idempotency_keys.request", "audit.mac", "audit_head.mac",
 	"audit_checkpoints.link", "audit_checkpoints.mac", "identity.certificate", "key_check.sealed",
 	"run_steps.sealed",
 }
@@ -92,7 +93,7 @@ func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 		FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`)
 	rotated := []string{"secrets.value", "registries.password", "node_tokens.verifier",
 		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key",
-		"node_ssh.credential"}
+		"node_ssh.credential", "outward_secrets.value"}
 	for _, column := range all {
 		if !slices.Contains(rotated, column) && !slices.Contains(notSealed, column) {
 			t.Errorf("%s is neither rotated by RotateKeys nor listed as not sealed", column)

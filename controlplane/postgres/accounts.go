@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ func user(r dbsqlc.User, teams []string) controlplane.User {
 	return controlplane.User{
 		ID: controlplane.UserID(r.ID), Name: r.Name, DisplayName: r.DisplayName,
 		Role: controlplane.Role(r.Role), Active: r.Active, Teams: teams,
+		Kind: controlplane.UserKind(r.Kind), Address: r.Address,
+		HasPassword: r.PasswordHash != nil,
 		CreatedAt: r.CreatedAt, LastSignInAt: r.LastSignInAt,
 	}
 }
@@ -32,7 +35,7 @@ func (t *Tx) UserByName(ctx context.Context, name string) (UserWithHash, error) 
 	if err != nil {
 		return UserWithHash{}, fmt.Errorf("load user: %w", missing(err, "user", name))
 	}
-	return UserWithHash{user(r.User, r.Teams), r.User.PasswordHash}, nil
+	return UserWithHash{user(r.User, r.Teams), given[string](r.User.PasswordHash)}, nil
 }
 
 // UserByID loads a person; not found is a *controlplane.Error.
@@ -41,7 +44,7 @@ func (t *Tx) UserByID(ctx context.Context, id controlplane.UserID) (UserWithHash
 	if err != nil {
 		return UserWithHash{}, fmt.Errorf("load user: %w", missing(err, "user", string(id)))
 	}
-	return UserWithHash{user(r.User, r.Teams), r.User.PasswordHash}, nil
+	return UserWithHash{user(r.User, r.Teams), given[string](r.User.PasswordHash)}, nil
 }
 
 // ListUsers gives at most so many people behind the name.
@@ -63,7 +66,8 @@ func (t *Tx) ListUsers(
 func (t *Tx) InsertUser(ctx context.Context, u controlplane.User, hash string) error {
 	err := t.q.InsertUser(ctx, dbsqlc.InsertUserParams{
 		ID: string(u.ID), Name: u.Name, DisplayName: u.DisplayName,
-		Role: string(u.Role), Active: u.Active, PasswordHash: hash,
+		Role: string(u.Role), Active: u.Active, PasswordHash: optional(hash), Address: u.Address,
+		Kind: cmp.Or(string(u.Kind), string(controlplane.KindPerson)),
 	})
 	if err != nil {
 		return fmt.Errorf("insert user: %w", translate(err))
@@ -75,6 +79,7 @@ func (t *Tx) InsertUser(ctx context.Context, u controlplane.User, hash string) e
 func (t *Tx) UpdateUser(ctx context.Context, u controlplane.User) error {
 	err := t.q.UpdateUser(ctx, dbsqlc.UpdateUserParams{
 		ID: string(u.ID), DisplayName: u.DisplayName, Role: string(u.Role), Active: u.Active,
+		Address: u.Address,
 	})
 	if err != nil {
 		return fmt.Errorf("update user: %w", translate(err))
@@ -84,7 +89,7 @@ func (t *Tx) UpdateUser(ctx context.Context, u controlplane.User) error {
 
 // SetPassword stores a new hash.
 func (t *Tx) SetPassword(ctx context.Context, id controlplane.UserID, hash string) error {
-	if err := t.q.SetPassword(ctx, hash, string(id)); err != nil {
+	if err := t.q.SetPassword(ctx, &hash, string(id)); err != nil {
 		return fmt.Errorf("set password: %w", translate(err))
 	}
 	return nil

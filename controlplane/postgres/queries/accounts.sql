@@ -18,12 +18,13 @@ FROM users u WHERE u.name > @after ORDER BY u.name LIMIT @most;
 
 -- name: InsertUser :exec
 -- A new person.
-INSERT INTO users (id, name, display_name, role, active, password_hash)
-VALUES (@id, @name, @display_name, @role, @active, @password_hash);
+INSERT INTO users (id, name, display_name, role, active, password_hash, kind, address)
+VALUES (@id, @name, @display_name, @role, @active, sqlc.narg(password_hash), @kind, @address);
 
 -- name: UpdateUser :exec
 -- What an admin changes about a person.
-UPDATE users SET display_name = @display_name, role = @role, active = @active WHERE id = @id;
+UPDATE users SET display_name = @display_name, role = @role, active = @active, address = @address
+WHERE id = @id;
 
 -- name: SetPassword :exec
 -- A new password, as its hash.
@@ -43,7 +44,8 @@ SELECT count(*) FROM users;
 
 -- name: LockAdmins :many
 -- Locks all admins, so that two requests cannot take away the last two.
-SELECT id FROM users WHERE role = 'admin' AND active ORDER BY id FOR UPDATE;
+-- A service user is none of them: it cannot sign in to give the role back.
+SELECT id FROM users WHERE role = 'admin' AND active AND kind = 'person' ORDER BY id FOR UPDATE;
 
 -- name: LockUsers :exec
 -- One first admin, also when two control planes start at once.

@@ -204,7 +204,7 @@ func (q *Queries) GetToken(ctx context.Context, prefix string) (ApiToken, error)
 }
 
 const getUser = `-- name: GetUser :one
-SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
+SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, u.kind, u.address, u.issuer, u.subject, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
     WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
 FROM users u WHERE u.name = $1
 `
@@ -227,13 +227,17 @@ func (q *Queries) GetUser(ctx context.Context, name string) (GetUserRow, error) 
 		&i.User.PasswordHash,
 		&i.User.CreatedAt,
 		&i.User.LastSignInAt,
+		&i.User.Kind,
+		&i.User.Address,
+		&i.User.Issuer,
+		&i.User.Subject,
 		&i.Teams,
 	)
 	return i, err
 }
 
 const getUserByID = `-- name: GetUserByID :one
-SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
+SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, u.kind, u.address, u.issuer, u.subject, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
     WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
 FROM users u WHERE u.id = $1
 `
@@ -256,6 +260,10 @@ func (q *Queries) GetUserByID(ctx context.Context, id string) (GetUserByIDRow, e
 		&i.User.PasswordHash,
 		&i.User.CreatedAt,
 		&i.User.LastSignInAt,
+		&i.User.Kind,
+		&i.User.Address,
+		&i.User.Issuer,
+		&i.User.Subject,
 		&i.Teams,
 	)
 	return i, err
@@ -360,8 +368,8 @@ func (q *Queries) InsertToken(ctx context.Context, arg InsertTokenParams) error 
 }
 
 const insertUser = `-- name: InsertUser :exec
-INSERT INTO users (id, name, display_name, role, active, password_hash)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO users (id, name, display_name, role, active, password_hash, kind, address)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type InsertUserParams struct {
@@ -370,7 +378,9 @@ type InsertUserParams struct {
 	DisplayName  string
 	Role         string
 	Active       bool
-	PasswordHash string
+	PasswordHash *string
+	Kind         string
+	Address      string
 }
 
 // A new person.
@@ -382,6 +392,8 @@ func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) error {
 		arg.Role,
 		arg.Active,
 		arg.PasswordHash,
+		arg.Kind,
+		arg.Address,
 	)
 	return err
 }
@@ -588,7 +600,7 @@ func (q *Queries) ListTokens(ctx context.Context, userID string) ([]ApiToken, er
 }
 
 const listUsers = `-- name: ListUsers :many
-SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
+SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, u.kind, u.address, u.issuer, u.subject, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
     WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
 FROM users u WHERE u.name > $1 ORDER BY u.name LIMIT $2
 `
@@ -617,6 +629,10 @@ func (q *Queries) ListUsers(ctx context.Context, after string, most int32) ([]Li
 			&i.User.PasswordHash,
 			&i.User.CreatedAt,
 			&i.User.LastSignInAt,
+			&i.User.Kind,
+			&i.User.Address,
+			&i.User.Issuer,
+			&i.User.Subject,
 			&i.Teams,
 		); err != nil {
 			return nil, err
@@ -630,10 +646,11 @@ func (q *Queries) ListUsers(ctx context.Context, after string, most int32) ([]Li
 }
 
 const lockAdmins = `-- name: LockAdmins :many
-SELECT id FROM users WHERE role = 'admin' AND active ORDER BY id FOR UPDATE
+SELECT id FROM users WHERE role = 'admin' AND active AND kind = 'person' ORDER BY id FOR UPDATE
 `
 
 // Locks all admins, so that two requests cannot take away the last two.
+// A service user is none of them: it cannot sign in to give the role back.
 func (q *Queries) LockAdmins(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, lockAdmins)
 	if err != nil {
@@ -679,7 +696,7 @@ UPDATE users SET password_hash = $1 WHERE id = $2
 `
 
 // A new password, as its hash.
-func (q *Queries) SetPassword(ctx context.Context, passwordHash string, iD string) error {
+func (q *Queries) SetPassword(ctx context.Context, passwordHash *string, iD string) error {
 	_, err := q.db.Exec(ctx, setPassword, passwordHash, iD)
 	return err
 }
@@ -715,13 +732,15 @@ func (q *Queries) UpdateTeam(ctx context.Context, description string, iD string)
 }
 
 const updateUser = `-- name: UpdateUser :exec
-UPDATE users SET display_name = $1, role = $2, active = $3 WHERE id = $4
+UPDATE users SET display_name = $1, role = $2, active = $3, address = $4
+WHERE id = $5
 `
 
 type UpdateUserParams struct {
 	DisplayName string
 	Role        string
 	Active      bool
+	Address     string
 	ID          string
 }
 
@@ -731,6 +750,7 @@ func (q *Queries) UpdateUser(ctx context.Context, arg UpdateUserParams) error {
 		arg.DisplayName,
 		arg.Role,
 		arg.Active,
+		arg.Address,
 		arg.ID,
 	)
 	return err

@@ -32,6 +32,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM certificates WHERE sealed_kid(key) <> $1::text
     UNION ALL SELECT 'certificate_authority', id::text, '', 0, key
         FROM certificate_authority WHERE sealed_kid(key) <> $1::text
+    UNION ALL SELECT 'outward_secrets', id, '', 0, value
+        FROM outward_secrets WHERE sealed_kid(value) <> $1::text
 ) AS every LIMIT $2
 `
 
@@ -85,6 +87,7 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
         WHERE credential IS NOT NULL
     UNION ALL SELECT sealed_kid(key), 'certificates' FROM certificates
     UNION ALL SELECT sealed_kid(key), 'certificate_authority' FROM certificate_authority
+    UNION ALL SELECT sealed_kid(value), 'outward_secrets' FROM outward_secrets
 ) AS every GROUP BY kid, place ORDER BY kid, place
 `
 
@@ -214,6 +217,19 @@ UPDATE node_tokens SET verifier = $1 WHERE kid = $2 AND verifier = $3
 // See above.
 func (q *Queries) ResealNodeToken(ctx context.Context, new []byte, kid string, old []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, resealNodeToken, new, kid, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealOutwardSecret = `-- name: ResealOutwardSecret :execrows
+UPDATE outward_secrets SET value = $1 WHERE id = $2 AND value = $3
+`
+
+// See above.
+func (q *Queries) ResealOutwardSecret(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealOutwardSecret, new, iD, old)
 	if err != nil {
 		return 0, err
 	}

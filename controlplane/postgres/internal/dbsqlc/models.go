@@ -84,6 +84,24 @@ type CertificateAuthority struct {
 	CreatedAt   time.Time
 }
 
+type Delivery struct {
+	ID           string
+	WebhookID    *string
+	UserID       *string
+	Email        string
+	Event        string
+	Subject      string
+	Body         string
+	Status       string
+	Attempts     int32
+	DueAt        time.Time
+	ClaimedUntil *time.Time
+	Answer       int32
+	Error        string
+	CreatedAt    time.Time
+	EndedAt      *time.Time
+}
+
 type Deployment struct {
 	ID            string
 	Name          string
@@ -359,6 +377,30 @@ type NodeToken struct {
 	RevocationPending bool
 }
 
+type Notice struct {
+	ID           int64
+	At           time.Time
+	Event        string
+	DeploymentID *string
+	NodeID       *string
+	Data         []byte
+}
+
+type NotificationChoice struct {
+	UserID      string
+	Position    int32
+	Email       string
+	Project     string
+	Environment string
+	Events      []string
+	Mine        bool
+}
+
+type OutwardSecret struct {
+	ID    string
+	Value []byte
+}
+
 type PipelineVersion struct {
 	ProjectID string
 	Version   int32
@@ -456,6 +498,53 @@ type Registry struct {
 	Password    []byte
 	Description string
 	Builtin     bool
+}
+
+type Review struct {
+	ID           string
+	RuleID       string
+	Key          string
+	Number       int32
+	Title        string
+	Branch       string
+	Commit       string
+	Link         string
+	Tag          string
+	Want         string
+	Generation   int64
+	Done         int64
+	Told         int64
+	CommentID    string
+	Deployment   string
+	DeploymentID *string
+	State        string
+	Detail       string
+	GiveUpAt     time.Time
+	DueAt        time.Time
+	ClaimedUntil *time.Time
+	ChangedAt    time.Time
+}
+
+type ReviewEvent struct {
+	RuleID string
+	ID     string
+	At     time.Time
+}
+
+type ReviewRule struct {
+	ID          string
+	Name        string
+	Source      string
+	Repository  string
+	Project     string
+	Environment string
+	Branch      string
+	Tag         string
+	WaitMinutes int32
+	ApiUrl      string
+	Active      bool
+	CreatedBy   string
+	CreatedAt   time.Time
 }
 
 type Run struct {
@@ -593,4 +682,18 @@ type User struct {
 	Address      string
 	Issuer       *string
 	Subject      *string
+}
+
+type Webhook struct {
+	ID          string
+	Name        string
+	Kind        string
+	Host        string
+	Project     string
+	Environment string
+	Events      []string
+	Template    string
+	Active      bool
+	CreatedBy   string
+	CreatedAt   time.Time
 }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// errOtherCertificate is what a control plane gets that shows another
+// certificate than the one that was pinned.
+var errOtherCertificate = errors.New(
+	"the control plane shows another certificate than the one you pinned; if somebody replaced " +
+		"it, run 'nullops login' again and compare the new fingerprint")
+
+var fingerprintForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// httpClient trusts the authorities of this machine or, with a pin, exactly
+// that certificate and nothing else.
+func (l login) httpClient() *http.Client {
+	if l.Fingerprint == "" {
+		return http.DefaultClient
+	}
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultClient
+	}
+	transport = transport.Clone()
+	transport.TLSClientConfig = pinned(l.Fingerprint)
+	return &http.Client{Transport: transport}
+}
+
+// pinned skips the usual check since VerifyConnection makes a stricter one.
+func pinned(print string) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection compares the certificate itself.
+		VerifyConnection: func(s tls.ConnectionState) error {
+			shown := fingerprint(s.PeerCertificates[0].Raw)
+			if subtle.ConstantTimeCompare([]byte(shown), []byte(print)) != 1 {
+				return errOtherCertificate
+			}
+			return nil
+		},
+	}
+}
+
+// pin decides how to trust the server: an authority of this machine vouches
+// for it, or its fingerprint is given, or a person compares it.
+func pin(ctx context.Context, in io.Reader, address, given string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" {
+		return "", err
+	}
+	if given != "" {
+		given = strings.ToLower(given)
+		if !fingerprintForm.MatchString(given) {
+			return "", usageError{errors.New(
+				"--fingerprint: write sha256: and 64 hexadecimal digits, as the control plane logs it")}
+		}
+		return given, nil
+	}
+	shown, trusted, err := lookAt(ctx, u)
+	if err != nil || trusted {
+		return "", err
+	}
+	return shown, confirm(in, u.Host, shown)
+}
+
+// lookAt asks the server for its certificate, and tells nothing else.
+func lookAt(ctx context.Context, u *url.URL) (shown string, trusted bool, err error) {
+	host := u.Host
+	if u.Port() == "" {
+		host = net.JoinHostPort(u.Hostname(), "443")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	config := &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", host)
+	if err == nil {
+		return "", true, conn.Close()
+	}
+	var unknown *tls.CertificateVerificationError
+	if !errors.As(err, &unknown) {
+		return "", false, fmt.Errorf("ask the control plane: %w", err)
+	}
+	return fingerprint(unknown.UnverifiedCertificates[0].Raw), false, nil
+}
+
+// confirm shows the fingerprint and waits for a person's word.
+func confirm(in io.Reader, host, shown string) error {
+	fmt.Fprintf(os.Stderr, "No authority vouches for the certificate of %s. Its fingerprint is\n  %s\n",
+		host, shown)
+	if in != os.Stdin || !onTerminal(os.Stdin) {
+		return codedError{errors.New("compare it with the one the control plane logs at its start, " +
+			"then add --fingerprint " + shown), exitForbidden}
+	}
+	fmt.Fprint(os.Stderr, "Is this the one the control plane logged at its start? Type yes: ")
+	answer, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if strings.TrimSpace(answer) != "yes" {
+		return codedError{errors.New("not signed in: the fingerprint was not confirmed"), exitForbidden}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package main_test
+
+import (
+	"crypto/tls"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// encrypted starts a control plane that is not on localhost only: it has TLS by
+// itself, and the command line signs in to the pinned certificate and to no other.
+func encrypted(t *testing.T, w *world) {
+	p := &product{w: w, dir: shortDir(t), database: pgtest.Empty(t), http: freeAddress(t),
+		gate: freeAddress(t)}
+	p.url, p.gateURL = "https://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
+	key, errs, code := run(t, w.binary, nil, "", "keys", "new")
+	if code != 0 {
+		t.Fatalf("keys new: %s", errs)
+	}
+	p.key = strings.TrimSpace(key)
+	p.http = "0.0.0.0:" + port(p.http)
+	p.startControlPlane(t, "NULLOPS_HTTP_DATA="+p.dir)
+	p.password = p.firstPassword(t)
+	print := p.loggedFingerprint(t)
+	plainly(t, "http://localhost:"+port(p.http))
+	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
+	login := func(want int, more ...string) string {
+		t.Helper()
+		_, errs, code := run(t, w.binary, env, p.password+"\n",
+			append([]string{"login", p.url, "--password-stdin"}, more...)...)
+		if code != want {
+			t.Fatalf("login %v: exit code %d: %s", more, code, errs)
+		}
+		return errs
+	}
+	if errs := login(exitForbidden); !strings.Contains(errs, print) {
+		t.Errorf("the fingerprint %s is not shown: %s", print, errs)
+	}
+	login(1, "--fingerprint", "sha256:"+strings.Repeat("0", 64))
+	login(0, "--fingerprint", print)
+	if _, errs, code := run(t, w.binary, env, "", "list"); code != 0 {
+		t.Errorf("list with a pinned certificate: %s", errs)
+	}
+	p.cookieIsBound(t)
+	p.pinHolds(t, env)
+}
+
+func (p *product) loggedFingerprint(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(p.controlPlane.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`sha256:[0-9a-f]{64}`).Find(text)
+	if found == nil {
+		t.Fatalf("no fingerprint in the log:\n%s", text)
+	}
+	return string(found)
+}
+
+// plainly makes sure that nothing but TLS is spoken.
+func plainly(t *testing.T, url string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := send(t, &http.Client{Timeout: patience}, r); a.status != http.StatusBadRequest {
+		t.Errorf("plain HTTP is answered with %d: %s", a.status, a.body)
+	}
+}
+
+// cookieIsBound signs in like a browser.
+func (p *product) cookieIsBound(t *testing.T) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/api/v1/sessions",
+		strings.NewReader(`{"user":"admin","password":"`+p.password+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	a := send(t, &http.Client{Timeout: patience, Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, r)
+	if got := a.header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Host-") ||
+		!strings.Contains(got, "; Secure") {
+		t.Errorf("signed in with the cookie %q", got)
+	}
+}
+
+// pinHolds replaces the certificate: who pinned the old one goes no further.
+func (p *product) pinHolds(t *testing.T, env []string) {
+	t.Helper()
+	p.controlPlane.stop(t)
+	for _, name := range []string{"https.crt", "https.key"} {
+		if err := os.Remove(filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.startControlPlane(t, "NULLOPS_HTTP_DATA="+p.dir)
+	_, errs, code := run(t, p.w.binary, env, "", "list")
+	if code == 0 || !strings.Contains(errs, "another certificate") {
+		t.Errorf("list with another certificate: exit code %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// encrypted reports whether API and UI are served with TLS. Plain HTTP is for
+// localhost, and for a proxy on the same machine or one that http.tls=off
+// vouches for.
+func (h HTTPSettings) encrypted() bool {
+	if h.Certificate != "" || h.TLS == "on" {
+		return true
+	}
+	u, err := url.Parse(h.URL)
+	return err == nil && h.TLS == "auto" && u.Scheme == "https" && !loopbackListen(h.Listen)
+}
+
+// check refuses what would carry passwords through a network in the clear.
+func (h HTTPSettings) check() error {
+	errs := []error{oneOf("http.tls", h.TLS, "auto", "on", "off"), address("http.listen", h.Listen),
+		absoluteURL("http.url", h.URL)}
+	if (h.Certificate == "") != (h.Key == "") {
+		errs = append(errs, errors.New(
+			"settings http.certificate and http.key go together: give both files, or none"))
+	}
+	switch {
+	case strings.HasPrefix(h.URL, "http://") && !h.loopback():
+		errs = append(errs, fmt.Errorf("setting http.url: %s is plain HTTP, which is for "+
+			"localhost only; write https://. NullOps makes a certificate by itself until "+
+			"http.certificate and http.key name yours", h.URL))
+	case strings.HasPrefix(h.URL, "http://") && (h.TLS == "on" || h.Certificate != ""):
+		errs = append(errs, fmt.Errorf("setting http.url: %s is plain HTTP, but TLS is switched "+
+			"on; write https://", h.URL))
+	case h.TLS == "off" && h.Certificate != "":
+		errs = append(errs, errors.New(
+			"setting http.tls is off, so nobody would get http.certificate: leave one of them out"))
+	}
+	return errors.Join(errs...)
+}
+
+// loopbackListen reports whether only this machine reaches the address.
+func loopbackListen(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	ip, bad := netip.ParseAddr(host)
+	return err == nil && (host == "localhost" || bad == nil && ip.IsLoopback())
+}
+
+// secured puts TLS around the listener where the settings ask for it, and
+// tells the certificate's fingerprint; "" says that there is none.
+func (h HTTPSettings) secured(l net.Listener) (net.Listener, string, error) {
+	if !h.encrypted() {
+		return l, "", nil
+	}
+	k, err := h.keeper()
+	if err != nil {
+		return nil, "", err
+	}
+	now, err := k.certificate(nil)
+	if err != nil {
+		return nil, "", err
+	}
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: k.certificate,
+		NextProtos: []string{"h2", "http/1.1"}}), fingerprint(now.Certificate[0]), nil
+}
+
+// fingerprint is SHA-256 of a certificate, as people compare it.
+func fingerprint(der []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(der)) }
+
+func (h HTTPSettings) keeper() (*certificateKeeper, error) {
+	if h.Certificate != "" {
+		return &certificateKeeper{cert: h.Certificate, key: h.Key}, nil
+	}
+	k := &certificateKeeper{cert: filepath.Join(h.Data, "https.crt"),
+		key: filepath.Join(h.Data, "https.key")}
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return nil, fmt.Errorf("setting http.url: %w", err)
+	}
+	if k.fits(u.Hostname()) {
+		return k, nil
+	}
+	if err := k.make(u.Hostname()); err != nil {
+		return nil, fmt.Errorf("setting http.data: %w", err)
+	}
+	return k, nil
+}
+
+// certificateKeeper hands out the certificate in two files, and notices when
+// somebody renews them.
+type certificateKeeper struct {
+	cert, key string
+
+	mu     sync.Mutex
+	read   time.Time
+	parsed *tls.Certificate
+}
+
+// certificate is read again after the file changed. While the two files do not
+// fit together, the old pair goes on.
+func (k *certificateKeeper) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	info, err := os.Stat(k.cert)
+	if err == nil && k.parsed != nil && info.ModTime().Equal(k.read) {
+		return k.parsed, nil
+	}
+	pair, err := tls.LoadX509KeyPair(k.cert, k.key)
+	switch {
+	case err == nil:
+		k.parsed, k.read = &pair, info.ModTime()
+	case k.parsed == nil:
+		return nil, fmt.Errorf("setting http.certificate: %w", err)
+	}
+	return k.parsed, nil
+}
+
+// fits reports whether there is a certificate for the host that is not over.
+// One that fits is kept for ever, since people pinned it.
+func (k *certificateKeeper) fits(host string) bool {
+	c, err := k.certificate(nil)
+	return err == nil && c.Leaf.VerifyHostname(host) == nil && time.Now().Before(c.Leaf.NotAfter)
+}
+
+// make signs a certificate by itself. Ten years: whoever pins it wants no
+// surprise, and whom it must convince gets one from their own authority.
+func (k *certificateKeeper) make(host string) error {
+	if err := os.MkdirAll(filepath.Dir(k.key), 0o700); err != nil {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return fmt.Errorf("make a key: %w", err)
+	}
+	template := selfSigned(host)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return fmt.Errorf("make a certificate: %w", err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return fmt.Errorf("encode the key: %w", err)
+	}
+	if err := writePEM(k.key, "PRIVATE KEY", secret); err != nil {
+		return err
+	}
+	return writePEM(k.cert, "CERTIFICATE", der)
+}
+
+func selfSigned(host string) *x509.Certificate {
+	serial := make([]byte, 16)
+	_, _ = rand.Read(serial) // never fails: the process dies instead
+	c := &x509.Certificate{
+		SerialNumber: new(big.Int).SetBytes(serial), Subject: pkix.Name{CommonName: "NullOps"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:    []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		c.IPAddresses = append(c.IPAddresses, ip)
+	} else if host != "localhost" {
+		c.DNSNames = append(c.DNSNames, host)
+	}
+	return c
+}
+
+// writePEM replaces the file in one step, so that a crash leaves the old one.
+func writePEM(path, kind string, der []byte) error {
+	text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	if err := os.Remove(path + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,75 @@
+package access
+
+import "github.com/nullops/nullops/controlplane"
+
+// Explanation says why somebody has a level, and what is missing for more.
+type Explanation struct {
+	Level controlplane.Level
+	// Because is what gives the level, a sentence each.
+	Because []string
+	// Missing is empty with full access.
+	Missing string
+}
+
+// Explain gives reasons for what Level decides. The names are of the object's
+// project and environment; an empty one is of no matter.
+func Explain(
+	a Actor, o Object, project, environment string, grants []controlplane.GrantOfTeam,
+) Explanation {
+	x := Explanation{Level: Level(a, o)}
+	if a.Admin() {
+		x.Because = []string{a.Name() + " is an admin"}
+		if a.readOnly {
+			x.Missing = "this token only reads: use one with the scope full"
+		}
+		return x
+	}
+	own := false
+	for _, g := range grants {
+		onProject := g.Project != "" && g.Project == o.Project
+		here := g.Environment != "" && g.Environment == o.Environment
+		own = own || here
+		if onProject || here {
+			x.Because = append(x.Because, sentence(g))
+		}
+	}
+	if o.Environment == "" && x.Level == controlplane.LevelNone && a.readsProject(o.Project) {
+		x.Level = controlplane.LevelRead
+		x.Because = []string{"full access to an environment shows every project"}
+	}
+	x.Missing = missing(a, o, x.Level, own, place(project, environment))
+	return x
+}
+
+func sentence(g controlplane.GrantOfTeam) string {
+	return "team " + g.Team + " has " + string(g.Level) + " access to " +
+		place(g.ProjectName, g.EnvironmentName)
+}
+
+func missing(a Actor, o Object, level controlplane.Level, own bool, where string) string {
+	switch {
+	case level == controlplane.LevelFull:
+		return ""
+	case a.readOnly && level == controlplane.LevelRead:
+		return "this token only reads: use one with the scope full"
+	case o.Restricted && !own:
+		return "the environment is restricted: it takes a team with a grant on the environment itself"
+	case level == controlplane.LevelRead:
+		return "full access takes a team with full access to " + where
+	default:
+		return "no team of yours has access to " + where
+	}
+}
+
+func place(project, environment string) string {
+	switch {
+	case project != "" && environment != "":
+		return "project " + project + " or environment " + environment
+	case project != "":
+		return "project " + project
+	case environment != "":
+		return "environment " + environment
+	default:
+		return "it, if it exists at all"
+	}
+}

@@ -1,0 +1,288 @@
+package accounts
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/mail"
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	// InvitationLife ends an invitation that nobody took.
+	InvitationLife = 7 * 24 * time.Hour
+	// ResetLife ends a link that sets a password.
+	ResetLife = 24 * time.Hour
+)
+
+// Invitation is whom an admin asks in.
+type Invitation struct {
+	// Address is the one e-mail address it is good for.
+	Address string
+	Role    controlplane.Role
+	Teams   []string
+	// Key makes nothing twice; empty for who does not care.
+	Key string
+}
+
+// Joining is what the invited person says about themselves.
+type Joining struct {
+	// Link is what stands behind the # of the address that was sent.
+	Link        controlplane.Plain
+	Address     string
+	Name        string
+	DisplayName string
+	Password    controlplane.Plain
+}
+
+// Invite makes an invitation. What opens it is returned this once; an earlier
+// invitation to the address is worth nothing any more.
+func (a *Accounts) Invite(
+	ctx context.Context, actor access.Actor, i Invitation,
+) (l controlplane.Link, value controlplane.Plain, err error) {
+	value = controlplane.NewPlain(randomBits())
+	e := actor.Entry("create invitation", "address "+clipped(i.Address))
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := checkInvitation(ctx, tx, actor, &i); err != nil {
+			return err
+		}
+		now := a.now()
+		l = controlplane.Link{
+			ID: controlplane.NewID[controlplane.LinkID](), Kind: controlplane.LinkInvitation,
+			Address: i.Address, Role: i.Role, Teams: i.Teams, CreatedBy: actor.Name(),
+			CreatedAt: now, ExpiresAt: now.Add(InvitationLife),
+		}
+		if err := once(ctx, tx, actor, "invite", i.Key, i, string(l.ID)); err != nil {
+			return err
+		}
+		return tx.PutLink(ctx, l, sha256.Sum256([]byte(value.Reveal())))
+	})
+	return l, value, err
+}
+
+func clipped(s string) string { return s[:min(len(s), 254)] }
+
+func checkInvitation(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, i *Invitation,
+) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	if err := validAddress(i.Address); err != nil {
+		return err
+	}
+	if i.Role != controlplane.RoleAdmin && i.Role != controlplane.RoleUser {
+		return invalid("role", "role_invalid", "a role is admin or user", "Choose one of the two.")
+	}
+	i.Teams = slices.Compact(slices.Sorted(slices.Values(i.Teams)))
+	for _, name := range i.Teams {
+		if _, err := tx.TeamByName(ctx, name); err != nil {
+			if controlplane.KindOf(err) != controlplane.NotFound {
+				return err
+			}
+			return invalid("teams", "unknown_team", "there is no team "+name,
+				"Create it first, or correct the name.")
+		}
+	}
+	return nil
+}
+
+func validAddress(s string) error {
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Address != s || len(s) > 254 {
+		return invalid("address", "address_invalid", "this is no e-mail address",
+			"Write one like ada@example.org.")
+	}
+	return nil
+}
+
+// ListInvitations gives those nobody has used yet, the newest first.
+func (a *Accounts) ListInvitations(
+	ctx context.Context, actor access.Actor,
+) (all []controlplane.Link, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListInvitations(ctx, a.now())
+		return err
+	})
+	return all, err
+}
+
+// DeleteInvitation takes an invitation back.
+func (a *Accounts) DeleteInvitation(
+	ctx context.Context, actor access.Actor, id controlplane.LinkID,
+) error {
+	if !controlplane.ValidID(string(id)) {
+		return controlplane.Missing("invitation", string(id))
+	}
+	e := actor.Entry("delete invitation", "invitation "+string(id))
+	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		return tx.DeleteInvitation(ctx, id)
+	})
+}
+
+// Join uses an invitation up: it makes the person and signs them in.
+func (a *Accounts) Join(
+	ctx context.Context, actor access.Actor, j Joining,
+) (out SignedIn, err error) {
+	if err := checkJoining(j); err != nil {
+		return out, err
+	}
+	refund, err := a.limits.take("link "+actor.From(), actor.From(), a.now())
+	if err != nil {
+		return out, err
+	}
+	hash, err := a.hasher.hash(ctx, j.Password)
+	if err != nil {
+		return out, err
+	}
+	u := controlplane.User{
+		ID: controlplane.NewID[controlplane.UserID](), Name: j.Name, DisplayName: j.DisplayName,
+		Active: true, Kind: controlplane.KindPerson,
+	}
+	// Nobody is written down as who they only say they are.
+	e := actor.Entry("join", "user "+j.Name)
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
+		l, ok, err := tx.TakeLink(ctx, controlplane.LinkInvitation,
+			sha256.Sum256([]byte(j.Link.Reveal())), j.Address, a.now())
+		if err == nil && !ok {
+			err = deadLink()
+		}
+		if err != nil {
+			return err
+		}
+		u.Role, u.Address = l.Role, l.Address
+		if out, err = a.join(ctx, tx, actor, u, hash, l.Teams); err != nil {
+			return err
+		}
+		e.Actor, e.ActorID = u.Name, u.ID
+		return nil
+	})
+	if err == nil {
+		refund()
+	}
+	return out, err
+}
+
+func (a *Accounts) join(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	u controlplane.User, hash string, teams []string) (SignedIn, error) {
+	if err := tx.InsertUser(ctx, u, hash); err != nil {
+		return SignedIn{}, err
+	}
+	for _, team := range teams {
+		if err := tx.JoinTeam(ctx, u.ID, team); err != nil {
+			return SignedIn{}, err
+		}
+	}
+	saved, err := tx.UserByID(ctx, u.ID)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return a.begin(ctx, tx, actor, saved.User)
+}
+
+func checkJoining(j Joining) error {
+	if err := controlplane.ValidName("name", j.Name); err != nil {
+		return err
+	}
+	if len(j.DisplayName) > 200 {
+		return invalid("display_name", "too_long", "a display name has at most 200 bytes",
+			"Shorten it.")
+	}
+	return validPassword("password", j.Password)
+}
+
+// deadLink does not say which of its reasons it was.
+func deadLink() error {
+	return &controlplane.Error{
+		Kind: controlplane.Forbidden, Code: "link_invalid",
+		Message: "this link was used already, is too old, or is not for this address",
+		Remedy:  "Ask an admin for a new one.",
+	}
+}
+
+// ResetLink makes a link that sets the password of a person once. The old
+// password goes on until then.
+func (a *Accounts) ResetLink(
+	ctx context.Context, actor access.Actor, name string,
+) (l controlplane.Link, value controlplane.Plain, err error) {
+	value = controlplane.NewPlain(randomBits())
+	e := actor.Entry("create reset link", "user "+name)
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		u, err := tx.UserByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		if u.Kind == controlplane.KindService {
+			return noPassword(name)
+		}
+		now := a.now()
+		l = controlplane.Link{
+			ID: controlplane.NewID[controlplane.LinkID](), Kind: controlplane.LinkReset, User: u.ID,
+			Role: u.Role, CreatedBy: actor.Name(), CreatedAt: now, ExpiresAt: now.Add(ResetLife),
+		}
+		return tx.PutLink(ctx, l, sha256.Sum256([]byte(value.Reveal())))
+	})
+	return l, value, err
+}
+
+func noPassword(name string) error {
+	return &controlplane.Error{
+		Kind: controlplane.Conflict, Code: "service_user",
+		Message: name + " is a service user and has no password",
+		Remedy:  "Make a token for it instead.",
+	}
+}
+
+// ResetPassword uses such a link up. All sessions of the person end.
+func (a *Accounts) ResetPassword(
+	ctx context.Context, actor access.Actor, link, password controlplane.Plain,
+) error {
+	if err := validPassword("password", password); err != nil {
+		return err
+	}
+	refund, err := a.limits.take("link "+actor.From(), actor.From(), a.now())
+	if err != nil {
+		return err
+	}
+	hash, err := a.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	e := actor.Entry("reset password", "user")
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		l, ok, err := tx.TakeLink(ctx, controlplane.LinkReset,
+			sha256.Sum256([]byte(link.Reveal())), "", a.now())
+		if err == nil && !ok {
+			err = deadLink()
+		}
+		if err != nil {
+			return err
+		}
+		u, err := tx.UserByID(ctx, l.User)
+		if err != nil {
+			return err
+		}
+		e.Actor, e.ActorID, e.Object = u.Name, u.ID, "user "+u.Name
+		if !u.Active {
+			return deadLink()
+		}
+		return a.replacePassword(ctx, tx, l.User, hash)
+	})
+	if err == nil {
+		refund()
+	}
+	return err
+}

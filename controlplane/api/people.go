@@ -1,0 +1,207 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
+)
+
+func (s *server) GetSignIn(
+	_ context.Context, _ GetSignInRequestObject,
+) (GetSignInResponseObject, error) {
+	return GetSignIn200JSONResponse{Password: true, Providers: []SignInProvider{}}, nil
+}
+
+func (s *server) CreateInvitation(
+	ctx context.Context, r CreateInvitationRequestObject,
+) (CreateInvitationResponseObject, error) {
+	l, value, err := s.Accounts.Invite(ctx, actorOf(ctx), accounts.Invitation{
+		Address: r.Body.Address, Role: controlplane.Role(r.Body.Role),
+		Teams: or(r.Body.Teams, nil), Key: or(r.Params.IdempotencyKey, ""),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return CreateInvitation201JSONResponse(s.link(l, "/invitation", value)), nil
+}
+
+// link is what an admin hands on. Browsers keep what stands behind the # to
+// themselves, so that it is in no log.
+func (s *server) link(l controlplane.Link, page string, value controlplane.Plain) LinkCreated {
+	return LinkCreated{Id: string(l.ID), Url: s.origin + page + "#" + value.Reveal(),
+		ExpiresAt: l.ExpiresAt}
+}
+
+func (s *server) ListInvitations(
+	ctx context.Context, _ ListInvitationsRequestObject,
+) (ListInvitationsResponseObject, error) {
+	all, err := s.Accounts.ListInvitations(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return ListInvitations200JSONResponse{Items: each(all, func(l controlplane.Link) Invitation {
+		return Invitation{Id: string(l.ID), Address: l.Address, Role: Role(l.Role),
+			Teams: list(l.Teams), CreatedBy: l.CreatedBy, CreatedAt: l.CreatedAt,
+			ExpiresAt: l.ExpiresAt}
+	})}, nil
+}
+
+func (s *server) DeleteInvitation(
+	ctx context.Context, r DeleteInvitationRequestObject,
+) (DeleteInvitationResponseObject, error) {
+	err := s.Accounts.DeleteInvitation(ctx, actorOf(ctx), controlplane.LinkID(r.Id))
+	if err != nil {
+		return nil, err
+	}
+	return DeleteInvitation204Response{}, nil
+}
+
+func (s *server) AcceptInvitation(
+	ctx context.Context, r AcceptInvitationRequestObject,
+) (AcceptInvitationResponseObject, error) {
+	in, err := s.Accounts.Join(ctx, actorOf(ctx), accounts.Joining{
+		Link: controlplane.NewPlain(r.Body.Link), Address: r.Body.Address, Name: r.Body.Name,
+		DisplayName: or(r.Body.DisplayName, ""), Password: controlplane.NewPlain(r.Body.Password),
+	})
+	if err != nil {
+		return nil, err
+	}
+	cookie := s.cookie(in.Cookie.Reveal(), in.Expires)
+	return AcceptInvitation201JSONResponse{
+		Body: me(in.Actor), Headers: AcceptInvitation201ResponseHeaders{SetCookie: &cookie},
+	}, nil
+}
+
+func (s *server) CreateResetLink(
+	ctx context.Context, r CreateResetLinkRequestObject,
+) (CreateResetLinkResponseObject, error) {
+	l, value, err := s.Accounts.ResetLink(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return CreateResetLink201JSONResponse(s.link(l, "/reset", value)), nil
+}
+
+func (s *server) ResetPassword(
+	ctx context.Context, r ResetPasswordRequestObject,
+) (ResetPasswordResponseObject, error) {
+	err := s.Accounts.ResetPassword(ctx, actorOf(ctx), controlplane.NewPlain(r.Body.Link),
+		controlplane.NewPlain(r.Body.Password))
+	if err != nil {
+		return nil, err
+	}
+	return ResetPassword204Response{}, nil
+}
+
+func tokenRequest(b OwnTokenCreate, key *string) accounts.TokenRequest {
+	return accounts.TokenRequest{
+		Name: b.Name, Scope: controlplane.TokenScope(or(b.Scope, "")),
+		Lasts: time.Duration(or(b.ExpiresInDays, 0)) * 24 * time.Hour, Key: or(key, ""),
+	}
+}
+
+func (s *server) CreateOwnToken(
+	ctx context.Context, r CreateOwnTokenRequestObject,
+) (CreateOwnTokenResponseObject, error) {
+	t, value, err := s.Accounts.CreateOwnToken(ctx, actorOf(ctx),
+		tokenRequest(*r.Body, r.Params.IdempotencyKey))
+	if err != nil {
+		return nil, err
+	}
+	return CreateOwnToken201JSONResponse{Id: string(t.ID), Name: t.Name, Token: value.Reveal()}, nil
+}
+
+func (s *server) CreateUserToken(
+	ctx context.Context, r CreateUserTokenRequestObject,
+) (CreateUserTokenResponseObject, error) {
+	t, value, err := s.Accounts.CreateTokenOf(ctx, actorOf(ctx), r.Name,
+		tokenRequest(*r.Body, r.Params.IdempotencyKey))
+	if err != nil {
+		return nil, err
+	}
+	return CreateUserToken201JSONResponse{Id: string(t.ID), Name: t.Name, Token: value.Reveal()}, nil
+}
+
+func (s *server) ListUserTokens(
+	ctx context.Context, r ListUserTokensRequestObject,
+) (ListUserTokensResponseObject, error) {
+	all, err := s.Accounts.ListTokensOf(ctx, actorOf(ctx), r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return ListUserTokens200JSONResponse{Items: each(all, token)}, nil
+}
+
+func (s *server) DeleteUserToken(
+	ctx context.Context, r DeleteUserTokenRequestObject,
+) (DeleteUserTokenResponseObject, error) {
+	err := s.Accounts.DeleteTokenOf(ctx, actorOf(ctx), r.Name, controlplane.TokenID(r.Id))
+	if err != nil {
+		return nil, err
+	}
+	return DeleteUserToken204Response{}, nil
+}
+
+func (s *server) ExplainAccess(
+	ctx context.Context, r ExplainAccessRequestObject,
+) (ExplainAccessResponseObject, error) {
+	actor := actorOf(ctx)
+	place, err := s.place(ctx, actor, r.Params.Object)
+	// What may not be seen is explained like what does not exist.
+	if err != nil && (controlplane.KindOf(err) != controlplane.NotFound || actor.Admin()) {
+		return nil, err
+	}
+	x, err := s.Accounts.Explain(ctx, actor, place.object, place.project, place.environment)
+	if err != nil {
+		return nil, err
+	}
+	level := AccessLevel(x.Level)
+	if place.object == (access.Object{}) || level == "" {
+		level = "none"
+	}
+	return ExplainAccess200JSONResponse{Object: r.Params.Object, Level: level,
+		Because: list(x.Because), Missing: some(x.Missing), Ask: list(x.Ask)}, nil
+}
+
+// place is what a level is about, and how people call it.
+type place struct {
+	object               access.Object
+	project, environment string
+}
+
+// place finds what "kind/name" names, as far as the actor may see it.
+func (s *server) place(
+	ctx context.Context, actor access.Actor, text string,
+) (found place, err error) {
+	kind, name, _ := strings.Cut(text, "/")
+	switch kind {
+	case "project":
+		p, err := s.Catalog.GetProject(ctx, actor, name)
+		if err != nil {
+			return found, err
+		}
+		return place{object: access.Object{Project: p.ID}, project: name}, nil
+	case "environment":
+		e, err := s.Catalog.GetEnvironment(ctx, actor, name)
+		if err != nil {
+			return found, err
+		}
+		return place{object: access.Object{Environment: e.ID, Restricted: e.Restricted},
+			environment: name}, nil
+	}
+	id, err := deploymentID(name)
+	if err != nil {
+		return found, err
+	}
+	v, err := s.Lifecycle.View(ctx, actor, id)
+	if err != nil {
+		return found, err
+	}
+	e, err := s.Catalog.GetEnvironment(ctx, access.System("explain"), v.Environment)
+	return place{object: access.Object{Project: v.ProjectID, Environment: v.EnvironmentID,
+		Restricted: e.Restricted}, project: v.Project, environment: v.Environment}, err
+}
