@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/nullops/nullops/controlplane"
 )
 
 // checkAddress reads host:port and refuses places where no agent can be. Names
@@ -46,28 +48,11 @@ func (c *Catalog) AllowedNodeAddress(ap netip.AddrPort) error {
 }
 
 func (c *Catalog) allowed(ap netip.AddrPort) error {
-	var (
-		// RFC 1122, 3.2.1.3: this network; and class E with the broadcast address.
-		nowhere  = netip.MustParsePrefix("0.0.0.0/8")
-		reserved = netip.MustParsePrefix("240.0.0.0/4")
-		// Its IPv4 twin is link-local.
-		metadata = netip.MustParseAddr("fd00:ec2::254")
-	)
-	ip := ap.Addr().WithZone("")
-	switch {
-	case ip.IsLoopback() && !c.allowLoopback:
-		return badAddress(ap.String(), "it is this machine itself")
-	case ip.IsUnspecified(), ip.IsMulticast(), nowhere.Contains(ip), reserved.Contains(ip):
-		return badAddress(ap.String(), "it is no address of a machine")
-	case ip.IsLinkLocalUnicast():
-		return badAddress(ap.String(), "it is valid on one network link only")
-	case ip == metadata:
-		return badAddress(ap.String(), "it is where a cloud answers for its machines")
-	case c.deny(ap):
-		return badAddress(ap.String(), "it belongs to the control plane or its database")
-	default:
-		return nil
+	off := controlplane.OffLimits{Own: c.deny, Loopback: c.allowLoopback}
+	if err := off.Check(ap); err != nil {
+		return badAddress(ap.String(), err.Error())
 	}
+	return nil
 }
 
 func badAddress(address, why string) error {

@@ -133,6 +133,8 @@ func placeOf(v postgres.SealedValue) (seal.Place, error) {
 		return certificatePlace(controlplane.CertificateID(v.ID)), nil
 	case "certificate_authority":
 		return authorityPlace(controlplane.CertificateID(v.ID)), nil
+	case "outward_secrets":
+		return outwardPlace(v.ID), nil
 	default:
 		return seal.Place{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
 	}

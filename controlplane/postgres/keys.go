@@ -70,6 +70,8 @@ func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Seal
 		_, err = t.q.ResealCertificate(ctx, sealed, v.ID, v.Value)
 	case "certificate_authority":
 		_, err = t.q.ResealAuthority(ctx, sealed, v.Value)
+	case "outward_secrets":
+		_, err = t.q.ResealOutwardSecret(ctx, sealed, v.ID, v.Value)
 	default:
 		err = fmt.Errorf("no such place")
 	}

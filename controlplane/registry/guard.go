@@ -34,14 +34,14 @@ type guard struct {
 	refused error
 }
 
-func newGuard(r controlplane.Registry, host string, deny func(netip.AddrPort) bool) *guard {
+func newGuard(r controlplane.Registry, host string, own func(netip.AddrPort) bool) *guard {
 	g := &guard{host: host, insecure: r.Insecure, local: isLoopback(r.Host)}
 	dialer := &net.Dialer{
 		Timeout: 5 * time.Second,
 		// After the name was resolved, before a byte is sent: a name that
 		// changes its mind between check and use gains nothing.
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			return g.checkAddress(address, deny)
+			return g.checkAddress(address, controlplane.OffLimits{Own: own, Loopback: g.local})
 		},
 	}
 	g.inner = &http.Transport{
@@ -54,23 +54,20 @@ func newGuard(r controlplane.Registry, host string, deny func(netip.AddrPort) bo
 
 func (g *guard) close() { g.inner.CloseIdleConnections() }
 
-func (g *guard) checkAddress(address string, deny func(netip.AddrPort) bool) error {
+func (g *guard) checkAddress(address string, off controlplane.OffLimits) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return g.refuse(fmt.Errorf("address %q: %w", address, err))
 	}
 	ip := ap.Addr().Unmap()
-	switch {
-	case ip.IsLoopback() && g.local:
-		return nil
-	case ip.IsLoopback(), ip.IsUnspecified(), ip.IsLinkLocalUnicast(),
-		ip.IsMulticast(), ip.IsLinkLocalMulticast(), deny(netip.AddrPortFrom(ip, ap.Port())):
-		return g.refuse(fmt.Errorf("it leads to %s, which is not a place for a registry", ip))
-	case g.local:
-		return g.refuse(fmt.Errorf("a registry on loopback leads away to %s", ip))
-	default:
-		return nil
+	if err := off.Check(ap); err != nil {
+		return g.refuse(fmt.Errorf("it leads to %s, which is not a place for a registry: %w",
+			ip, err))
 	}
+	if g.local && !ip.IsLoopback() {
+		return g.refuse(fmt.Errorf("a registry on loopback leads away to %s", ip))
+	}
+	return nil
 }
 
 func (g *guard) refuse(why error) error {

@@ -49,9 +49,9 @@ const (
 
 // Config is what a client needs.
 type Config struct {
-	// Deny forbids addresses beyond those forbidden always, such as the
-	// control plane's own; nil forbids no more.
-	Deny func(netip.AddrPort) bool
+	// Own are the addresses of the control plane and its database, which no
+	// registry has; nil are none.
+	Own func(netip.AddrPort) bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// AnswerTime replaces the ten seconds of one question, for tests.
@@ -60,7 +60,7 @@ type Config struct {
 
 // Client asks registries. It is safe for concurrent use. Close it at the end.
 type Client struct {
-	deny       func(netip.AddrPort) bool
+	own        func(netip.AddrPort) bool
 	now        func() time.Time
 	answerTime time.Duration
 	flights    singleflight.Group
@@ -73,6 +73,8 @@ type Client struct {
 	images map[string]Image
 	// meanings holds what tags meant lately.
 	meanings map[string]described
+	// arches holds, by digest, what images are built for.
+	arches map[string][]string
 	// pause holds, by host, when a registry that said 429 may be asked again.
 	pause map[string]time.Time
 }
@@ -82,17 +84,14 @@ func New(c Config) *Client {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Deny == nil {
-		c.Deny = func(netip.AddrPort) bool { return false }
-	}
 	if c.AnswerTime == 0 {
 		c.AnswerTime = answerTime
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	return &Client{
-		deny: c.Deny, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
+		own: c.Own, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
 		tags: map[string]TagList{}, images: map[string]Image{}, pause: map[string]time.Time{},
-		meanings: map[string]described{},
+		meanings: map[string]described{}, arches: map[string][]string{},
 	}
 }
 
@@ -161,7 +160,7 @@ func (c *Client) ask(ctx context.Context, s Source) (*question, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.answerTime)
-	g := newGuard(s.Registry, repo.RegistryStr(), c.deny)
+	g := newGuard(s.Registry, repo.RegistryStr(), c.own)
 	return &question{repo: repo, guard: g, cancel: func() { cancel(); g.close() },
 		options: []remote.Option{
 			remote.WithContext(ctx), remote.WithTransport(g), remote.WithAuth(auth(s.Credentials)),

@@ -252,7 +252,7 @@ func TestGuard_AddressesNobodyMayDial(t *testing.T) {
 		}
 	}
 	s.Registry.Host = "10.99.99.99:5000"
-	denied := registry.Config{Deny: func(ap netip.AddrPort) bool {
+	denied := registry.Config{Own: func(ap netip.AddrPort) bool {
 		return ap.Addr() == netip.MustParseAddr("10.99.99.99")
 	}}
 	_, err := client(t, denied).ListTags(t.Context(), s)

@@ -15,6 +15,7 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
         WHERE credential IS NOT NULL
     UNION ALL SELECT sealed_kid(key), 'certificates' FROM certificates
     UNION ALL SELECT sealed_kid(key), 'certificate_authority' FROM certificate_authority
+    UNION ALL SELECT sealed_kid(value), 'outward_secrets' FROM outward_secrets
 ) AS every GROUP BY kid, place ORDER BY kid, place;
 
 -- name: ListSealedElsewhere :many
@@ -41,6 +42,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM certificates WHERE sealed_kid(key) <> @kid::text
     UNION ALL SELECT 'certificate_authority', id::text, '', 0, key
         FROM certificate_authority WHERE sealed_kid(key) <> @kid::text
+    UNION ALL SELECT 'outward_secrets', id, '', 0, value
+        FROM outward_secrets WHERE sealed_kid(value) <> @kid::text
 ) AS every LIMIT @most;
 
 -- Each of these replaces a sealed value unless somebody replaced it meanwhile.
@@ -85,3 +88,7 @@ UPDATE certificates SET key = @new WHERE id = @id AND key = @old;
 -- name: ResealAuthority :execrows
 -- See above.
 UPDATE certificate_authority SET key = @new WHERE key = @old;
+
+-- name: ResealOutwardSecret :execrows
+-- See above.
+UPDATE outward_secrets SET value = @new WHERE id = @id AND value = @old;

@@ -1,0 +1,79 @@
+-- name: ListReviewRules :many
+-- Rules by name, one page.
+SELECT * FROM review_rules WHERE name > @after ORDER BY name LIMIT @most;
+
+-- name: GetReviewRule :one
+-- A rule by name.
+SELECT * FROM review_rules WHERE name = @name;
+
+-- name: GetReviewRuleByID :one
+-- The rule of a review.
+SELECT * FROM review_rules WHERE id = @id;
+
+-- name: PutReviewRule :exec
+-- Inserts, or replaces what an admin says about it.
+INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
+    wait_minutes, api_url, active, created_by)
+VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
+    @wait_minutes, @api_url, @active, @created_by)
+ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
+    project = excluded.project, environment = excluded.environment, branch = excluded.branch,
+    tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
+    active = excluded.active;
+
+-- name: DeleteReviewRule :exec
+-- With its reviews; deployments stay.
+DELETE FROM review_rules WHERE id = @id;
+
+-- name: InsertReviewEvent :execrows
+-- Nothing when the same came in before.
+INSERT INTO review_events (rule_id, id) VALUES (@rule_id, @id) ON CONFLICT DO NOTHING;
+
+-- name: ForgetReviewEvents :execrows
+-- Those too old to be accepted again, a bounded number.
+DELETE FROM review_events WHERE ctid IN (
+    SELECT e.ctid FROM review_events e WHERE e.at < @before LIMIT @most);
+
+-- name: PutReview :exec
+-- A pull request as it is now. What it wanted before is superseded.
+INSERT INTO reviews (id, rule_id, key, number, title, branch, commit, link, tag, want, deployment,
+    give_up_at)
+VALUES (@id, @rule_id, @key, @number, @title, @branch, @commit, @link, @tag, @want, @deployment,
+    @give_up_at)
+ON CONFLICT (rule_id, key) DO UPDATE SET number = excluded.number, title = excluded.title,
+    branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
+    want = excluded.want, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
+    state = 'waiting', detail = '', due_at = now(), changed_at = now();
+
+-- name: GetReview :one
+-- One review of a rule.
+SELECT * FROM reviews WHERE rule_id = @rule_id AND key = @key;
+
+-- name: ListReviews :many
+-- A rule's reviews, the last changed first.
+SELECT * FROM reviews WHERE rule_id = @rule_id ORDER BY changed_at DESC LIMIT @most;
+
+-- name: ClaimReviews :many
+-- What is to be looked at, taken for as long as that may last.
+UPDATE reviews SET claimed_until = now() + make_interval(secs => @hold::float8)
+WHERE id IN (
+    SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
+    WHERE r.due_at <= now() AND u.active
+        AND (r.done < r.generation OR r.told < r.generation OR r.state = 'creating')
+        AND (r.claimed_until IS NULL OR r.claimed_until < now())
+    ORDER BY r.due_at LIMIT @most FOR UPDATE OF r SKIP LOCKED
+) RETURNING *;
+
+-- name: SaveReview :exec
+-- What became of it, unless something new came in meanwhile.
+UPDATE reviews SET state = @state, detail = @detail, done = @done, told = @told,
+    comment_id = @comment_id, deployment_id = @deployment_id, due_at = @due_at,
+    claimed_until = NULL,
+    changed_at = CASE WHEN state <> @state OR detail <> @detail THEN now() ELSE changed_at END
+WHERE id = @id AND generation = @generation;
+
+-- name: ReleaseReview :exec
+-- Whoever finds that something new came in gives it back.
+UPDATE reviews SET claimed_until = NULL, due_at = now(),
+    comment_id = @comment_id, deployment_id = coalesce(deployment_id, @deployment_id)
+WHERE id = @id AND generation <> @generation;

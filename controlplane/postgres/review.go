@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+func reviewRule(r dbsqlc.ReviewRule) controlplane.ReviewRule {
+	return controlplane.ReviewRule{ID: controlplane.ReviewRuleID(r.ID), Name: r.Name,
+		Source: controlplane.ReviewSource(r.Source), Repository: r.Repository, Project: r.Project,
+		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
+		Wait: time.Duration(r.WaitMinutes) * time.Minute, APIURL: r.ApiUrl, Active: r.Active,
+		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+}
+
+// ReviewRuleByName loads a rule; not found is a *controlplane.Error.
+func (t *Tx) ReviewRuleByName(
+	ctx context.Context, name string,
+) (controlplane.ReviewRule, error) {
+	r, err := t.q.GetReviewRule(ctx, name)
+	if err != nil {
+		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w", missing(err, "rule", name))
+	}
+	return reviewRule(r), nil
+}
+
+// ReviewRuleByID loads the rule of a review.
+func (t *Tx) ReviewRuleByID(
+	ctx context.Context, id controlplane.ReviewRuleID,
+) (controlplane.ReviewRule, error) {
+	r, err := t.q.GetReviewRuleByID(ctx, string(id))
+	if err != nil {
+		return controlplane.ReviewRule{}, fmt.Errorf("load rule: %w",
+			missing(err, "rule", string(id)))
+	}
+	return reviewRule(r), nil
+}
+
+// ListReviewRules gives at most so many rules behind the name.
+func (t *Tx) ListReviewRules(
+	ctx context.Context, after string, most int,
+) ([]controlplane.ReviewRule, error) {
+	rows, err := t.q.ListReviewRules(ctx, after, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list rules: %w", err)
+	}
+	all := make([]controlplane.ReviewRule, len(rows))
+	for i, r := range rows {
+		all[i] = reviewRule(r)
+	}
+	return all, nil
+}
+
+// PutReviewRule inserts a rule or replaces the one of that id.
+func (t *Tx) PutReviewRule(ctx context.Context, r controlplane.ReviewRule) error {
+	err := t.q.PutReviewRule(ctx, dbsqlc.PutReviewRuleParams{ID: string(r.ID), Name: r.Name,
+		Source: string(r.Source), Repository: r.Repository, Project: r.Project,
+		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
+		WaitMinutes: int32(r.Wait / time.Minute), ApiUrl: r.APIURL, Active: r.Active,
+		CreatedBy: r.CreatedBy})
+	if err != nil {
+		return fmt.Errorf("store rule: %w", translate(err))
+	}
+	return nil
+}
+
+// DeleteReviewRule removes it with its reviews.
+func (t *Tx) DeleteReviewRule(ctx context.Context, id controlplane.ReviewRuleID) error {
+	if err := t.q.DeleteReviewRule(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete rule: %w", translate(err))
+	}
+	return nil
+}
+
+// NoteReviewEvent remembers what came in. Fresh is false when it came before.
+func (t *Tx) NoteReviewEvent(
+	ctx context.Context, rule controlplane.ReviewRuleID, id string,
+) (fresh bool, err error) {
+	n, err := t.q.InsertReviewEvent(ctx, string(rule), id)
+	if err != nil {
+		return false, fmt.Errorf("note event: %w", translate(err))
+	}
+	return n == 1, nil
+}
+
+// ForgetReviewEvents deletes at most so many from before the time.
+func (t *Tx) ForgetReviewEvents(ctx context.Context, before time.Time, most int) (int, error) {
+	n, err := t.q.ForgetReviewEvents(ctx, before, int32(most))
+	if err != nil {
+		return 0, fmt.Errorf("forget events: %w", err)
+	}
+	return int(n), nil
+}
+
+func review(r dbsqlc.Review) controlplane.Review {
+	return controlplane.Review{ID: controlplane.ReviewID(r.ID),
+		Rule: controlplane.ReviewRuleID(r.RuleID), Key: r.Key, Number: int(r.Number),
+		Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag,
+		Want: controlplane.Goal(r.Want), Generation: r.Generation, Done: r.Done, Told: r.Told,
+		CommentID: r.CommentID, Deployment: r.Deployment,
+		DeploymentID: given[controlplane.DeploymentID](r.DeploymentID),
+		State:        controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
+		DueAt: r.DueAt, ChangedAt: r.ChangedAt}
+}
+
+// PutReview stores a pull request as it is now.
+func (t *Tx) PutReview(ctx context.Context, r controlplane.Review) error {
+	err := t.q.PutReview(ctx, dbsqlc.PutReviewParams{ID: string(r.ID), RuleID: string(r.Rule),
+		Key: r.Key, Number: int32(r.Number), Title: r.Title, Branch: r.Branch, Commit: r.Commit,
+		Link: r.Link, Tag: r.Tag, Want: string(r.Want), Deployment: r.Deployment,
+		GiveUpAt: r.GiveUpAt})
+	if err != nil {
+		return fmt.Errorf("store review: %w", translate(err))
+	}
+	return nil
+}
+
+// ReviewByKey loads a review of a rule; ok is false when there is none.
+func (t *Tx) ReviewByKey(ctx context.Context, rule controlplane.ReviewRuleID, key string) (
+	r controlplane.Review, ok bool, err error) {
+	row, err := t.q.GetReview(ctx, string(rule), key)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, fmt.Errorf("load review: %w", err)
+	}
+	return review(row), true, nil
+}
+
+// ListReviews gives a rule's reviews, the last changed first.
+func (t *Tx) ListReviews(
+	ctx context.Context, rule controlplane.ReviewRuleID, most int,
+) ([]controlplane.Review, error) {
+	rows, err := t.q.ListReviews(ctx, string(rule), int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list reviews: %w", err)
+	}
+	return reviews(rows), nil
+}
+
+// ClaimReviews takes what is to be looked at for as long as that may last.
+func (t *Tx) ClaimReviews(
+	ctx context.Context, hold time.Duration, most int,
+) ([]controlplane.Review, error) {
+	rows, err := t.q.ClaimReviews(ctx, hold.Seconds(), int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("claim reviews: %w", err)
+	}
+	return reviews(rows), nil
+}
+
+func reviews(rows []dbsqlc.Review) []controlplane.Review {
+	all := make([]controlplane.Review, len(rows))
+	for i, r := range rows {
+		all[i] = review(r)
+	}
+	return all
+}
+
+// SaveReview writes down what became of a review, and gives it back. What came
+// in meanwhile wins.
+func (t *Tx) SaveReview(ctx context.Context, r controlplane.Review) error {
+	err := t.q.SaveReview(ctx, dbsqlc.SaveReviewParams{ID: string(r.ID),
+		State: string(r.State), Detail: r.Detail, Done: r.Done, Told: r.Told,
+		CommentID: r.CommentID, DeploymentID: optional(r.DeploymentID), DueAt: r.DueAt,
+		Generation: r.Generation})
+	if err != nil {
+		return fmt.Errorf("save review: %w", translate(err))
+	}
+	err = t.q.ReleaseReview(ctx, dbsqlc.ReleaseReviewParams{ID: string(r.ID),
+		CommentID: r.CommentID, DeploymentID: optional(r.DeploymentID), Generation: r.Generation})
+	if err != nil {
+		return fmt.Errorf("release review: %w", translate(err))
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Inspect asks now which digest a tag or digest stands for, and which
+// processors the image is built for. The digest is never answered from memory.
+func (c *Client) Inspect(
+	ctx context.Context, s Source, reference string,
+) (facts controlplane.ImageFacts, err error) {
+	byDigest := strings.HasPrefix(reference, "sha256:")
+	if !byDigest {
+		if err := CheckTag("tag", reference); err != nil {
+			return facts, err
+		}
+	}
+	q, err := c.ask(ctx, s)
+	if err != nil {
+		return facts, err
+	}
+	defer q.cancel()
+	var ref name.Reference = q.repo.Tag(reference)
+	if byDigest {
+		ref = q.repo.Digest(reference)
+	}
+	d, err := remote.Get(ref, q.options...)
+	if err != nil {
+		return facts, c.missing(s, reference, q, err)
+	}
+	if err := isManifest(d.Manifest); err != nil {
+		return facts, garbage(s.Registry.Host, err)
+	}
+	facts.Digest = d.Digest.String()
+	facts.Arches = c.archesOf(s, d)
+	return facts, nil
+}
+
+// missing tells an image that is gone from a tag that never was.
+func (c *Client) missing(s Source, reference string, q *question, err error) error {
+	var answer *transport.Error
+	if strings.HasPrefix(reference, "sha256:") && errors.As(err, &answer) &&
+		answer.StatusCode == http.StatusNotFound {
+		return &controlplane.Error{Kind: controlplane.Invalid, Code: "image_gone", Cause: err,
+			Message: fmt.Sprintf("%s/%s no longer has the image %.19s…", s.Registry.Host,
+				s.Repository, reference),
+			Remedy: "Push it again, or have an admin choose another."}
+	}
+	return c.explain(s, reference, q, err)
+}
+
+// archesOf reads what an image is built for. One that does not say, or whose
+// registry does not, is not judged.
+func (c *Client) archesOf(s Source, d *remote.Descriptor) []string {
+	key := s.key() + "\x00" + d.Digest.String()
+	c.mu.Lock()
+	known, ok := c.arches[key]
+	c.mu.Unlock()
+	if ok {
+		return known
+	}
+	arches, err := readArches(d)
+	if err != nil {
+		return nil
+	}
+	slices.Sort(arches)
+	arches = slices.Compact(arches)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bound(c.arches)
+	c.arches[key] = arches
+	return arches
+}
+
+func readArches(d *remote.Descriptor) (arches []string, err error) {
+	if !d.MediaType.IsIndex() {
+		img, err := d.Image()
+		if err != nil {
+			return nil, err
+		}
+		config, err := img.ConfigFile()
+		if err != nil || config.Architecture == "" {
+			return nil, err
+		}
+		return []string{config.Architecture}, nil
+	}
+	index, err := d.ImageIndex()
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range manifest.Manifests {
+		// What builders attest to lies beside the images, as of an unknown platform.
+		if p := m.Platform; p != nil && p.OS == "linux" && p.Architecture != "unknown" {
+			arches = append(arches, p.Architecture)
+		}
+	}
+	return arches, nil
+}

@@ -1,0 +1,83 @@
+package controlplane
+
+import "time"
+
+// ReviewRuleID and ReviewID name rules and what they made.
+type (
+	ReviewRuleID string
+	ReviewID     string
+)
+
+// ReviewSource says who sends the events of a rule.
+type ReviewSource string
+
+// The sources.
+const (
+	ReviewGitHub   ReviewSource = "github"
+	ReviewGitLab   ReviewSource = "gitlab"
+	ReviewGitea    ReviewSource = "gitea"
+	ReviewGeneric  ReviewSource = "generic"
+	ReviewRegistry ReviewSource = "registry"
+)
+
+// ReviewRule turns pull requests, or pushed tags, into deployments. Its keys
+// are sealed apart.
+type ReviewRule struct {
+	ID     ReviewRuleID
+	Name   string
+	Source ReviewSource
+	// Repository narrows it, as the source spells it; empty means all.
+	Repository           string
+	Project, Environment string
+	// Branch is a pattern; empty means all.
+	Branch string
+	// Tag is the tag a branch's image has, with {branch}, {number}, {commit} and
+	// {short} filled in.
+	Tag string
+	// Wait is how long the registry may take to have the tag.
+	Wait time.Duration
+	// APIURL is where comments and statuses go; empty means nowhere, or the
+	// source's own public address where a key is given.
+	APIURL    string
+	Active    bool
+	CreatedBy string
+	CreatedAt time.Time
+}
+
+// ReviewState is how far a review is.
+type ReviewState string
+
+// The states.
+const (
+	ReviewWaiting  ReviewState = "waiting"
+	ReviewCreating ReviewState = "creating"
+	ReviewReady    ReviewState = "ready"
+	ReviewFailed   ReviewState = "failed"
+	ReviewRemoved  ReviewState = "removed"
+)
+
+// Review is one pull request, or one pushed tag, and its deployment.
+type Review struct {
+	ID   ReviewID
+	Rule ReviewRuleID
+	// Key tells reviews of a rule apart: repository and number, or image.
+	Key    string
+	Number int
+	Title  string
+	Branch string
+	Commit string
+	Link   string
+	Tag    string
+	Want   Goal
+	// Generation grows with each event; Done and Told follow it.
+	Generation, Done, Told int64
+	CommentID              string
+	// Deployment is the wanted name, DeploymentID what was made.
+	Deployment   string
+	DeploymentID DeploymentID
+	State        ReviewState
+	Detail       string
+	GiveUpAt     time.Time
+	DueAt        time.Time
+	ChangedAt    time.Time
+}
