@@ -18,6 +18,7 @@ type deployOptions struct {
 	project, env, name string
 	versions           []string
 	noWait, json       bool
+	dryRun             bool
 	queue              queueOptions
 }
 
@@ -37,6 +38,7 @@ func deployCommand() *cobra.Command {
 	f.StringArrayVar(&o.versions, "set", nil, "version of a selectable service: STEP=TAG")
 	o.queue.flags(c)
 	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only check what creating it would meet")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of progress")
 	_ = c.MarkFlagRequired("env")
 	_ = c.MarkFlagRequired("name")
@@ -56,6 +58,9 @@ func deploy(ctx context.Context, out io.Writer, o deployOptions) error {
 		Versions: &versions}
 	if err := o.queue.fill(&body); err != nil {
 		return err
+	}
+	if o.dryRun {
+		return api.preflight(ctx, out, body, o.json)
 	}
 	r, err := api.CreateDeploymentWithResponse(ctx, &apiclient.CreateDeploymentParams{}, body)
 	if err := answered(r, err); err != nil {

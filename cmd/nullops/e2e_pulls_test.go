@@ -13,7 +13,8 @@ import (
 )
 
 // front stands before the real registry. It wants a password, can point the tag
-// v1.0.0 at another image, and can keep whoever asks by digest waiting.
+// v1.0.0 at another image, can keep engines that ask by digest waiting, and can
+// want another password of engines: creating asks it too, and is let through.
 type front struct {
 	*httptest.Server
 	password  atomic.Pointer[string]
@@ -27,12 +28,16 @@ func newFront(t *testing.T, p *product, password string) *front {
 	f.password.Store(&password)
 	behind := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: p.w.registry})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, word, _ := r.BasicAuth(); word != *f.password.Load() {
+		engine, wanted := strings.HasPrefix(r.UserAgent(), "docker/"), password
+		if engine {
+			wanted = *f.password.Load()
+		}
+		if _, word, _ := r.BasicAuth(); word != wanted {
 			w.Header().Set("WWW-Authenticate", `Basic realm="front"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		if strings.Contains(r.URL.Path, "sha256:") {
+		if engine && strings.Contains(r.URL.Path, "sha256:") {
 			select {
 			case <-f.open:
 			case <-r.Context().Done():

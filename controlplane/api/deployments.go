@@ -49,16 +49,9 @@ func (s *server) ListDeployments(
 func (s *server) CreateDeployment(
 	ctx context.Context, r CreateDeploymentRequestObject,
 ) (CreateDeploymentResponseObject, error) {
-	versions := map[pipeline.StepKey]string{}
-	for key, tag := range or(r.Body.Versions, nil) {
-		versions[pipeline.StepKey(key)] = tag
-	}
-	d, err := s.Lifecycle.Create(ctx, actorOf(ctx), lifecycle.Request{
-		Name: r.Body.Name, Project: r.Body.Project, Environment: r.Body.Environment,
-		Versions: versions, Key: or(r.Params.IdempotencyKey, ""), Wait: or(r.Body.Wait, false),
-		Priority: or(r.Body.Priority, controlplane.DefaultPriority),
-		Patience: time.Duration(or(r.Body.DeadlineSeconds, 0)) * time.Second,
-	})
+	asked := deploymentRequest(*r.Body)
+	asked.Key = or(r.Params.IdempotencyKey, "")
+	d, err := s.Lifecycle.Create(ctx, actorOf(ctx), asked)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +63,17 @@ func (s *server) CreateDeployment(
 	return CreateDeployment201JSONResponse{
 		Body: deployment(v), Headers: CreateDeployment201ResponseHeaders{Location: &place},
 	}, nil
+}
+
+func deploymentRequest(body DeploymentCreate) lifecycle.Request {
+	versions := map[pipeline.StepKey]string{}
+	for key, tag := range or(body.Versions, nil) {
+		versions[pipeline.StepKey(key)] = tag
+	}
+	return lifecycle.Request{Name: body.Name, Project: body.Project,
+		Environment: body.Environment, Versions: versions, Wait: or(body.Wait, false),
+		Priority: or(body.Priority, controlplane.DefaultPriority),
+		Patience: time.Duration(or(body.DeadlineSeconds, 0)) * time.Second}
 }
 
 func (s *server) GetDeployment(

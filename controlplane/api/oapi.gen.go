@@ -154,6 +154,27 @@ func (e DrainStatus) Valid() bool {
 	}
 }
 
+// Defines values for GateMode.
+const (
+	GateModeGuests  GateMode = "guests"
+	GateModeMembers GateMode = "members"
+	GateModeOpen    GateMode = "open"
+)
+
+// Valid indicates whether the value is a known member of the GateMode enum.
+func (e GateMode) Valid() bool {
+	switch e {
+	case GateModeGuests:
+		return true
+	case GateModeMembers:
+		return true
+	case GateModeOpen:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Health.
 const (
 	HealthHealthy   Health = "healthy"
@@ -268,6 +289,24 @@ func (e NodeStatus) Valid() bool {
 	case NodeStatusOnline:
 		return true
 	case NodeStatusUntrusted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PassKind.
+const (
+	PassKindGuest PassKind = "guest"
+	PassKindRobot PassKind = "robot"
+)
+
+// Valid indicates whether the value is a known member of the PassKind enum.
+func (e PassKind) Valid() bool {
+	switch e {
+	case PassKindGuest:
+		return true
+	case PassKindRobot:
 		return true
 	default:
 		return false
@@ -646,6 +685,48 @@ type AuditVerification struct {
 	Ok       bool   `json:"ok"`
 }
 
+// Certificate defines model for Certificate.
+type Certificate struct {
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+
+	// Fingerprint SHA-256, in hex.
+	Fingerprint string    `json:"fingerprint"`
+	Hosts       []string  `json:"hosts"`
+	Issuer      string    `json:"issuer"`
+	Name        string    `json:"name"`
+	NotAfter    time.Time `json:"not_after"`
+	NotBefore   time.Time `json:"not_before"`
+	Serial      string    `json:"serial"`
+}
+
+// CertificateAuthority defines model for CertificateAuthority.
+type CertificateAuthority struct {
+	// Certificate PEM.
+	Certificate string    `json:"certificate"`
+	CreatedAt   time.Time `json:"created_at"`
+	CreatedBy   string    `json:"created_by"`
+
+	// Fingerprint SHA-256, in hex.
+	Fingerprint string    `json:"fingerprint"`
+	NotAfter    time.Time `json:"not_after"`
+	Subject     string    `json:"subject"`
+}
+
+// CertificateList defines model for CertificateList.
+type CertificateList struct {
+	Items []Certificate `json:"items"`
+}
+
+// CertificatePut defines model for CertificatePut.
+type CertificatePut struct {
+	// Chain PEM, the host's own certificate first.
+	Chain string `json:"chain"`
+
+	// Key PEM, without a passphrase.
+	Key *string `json:"key,omitempty"`
+}
+
 // CheckSeverity defines model for CheckSeverity.
 type CheckSeverity string
 
@@ -728,6 +809,18 @@ type DeploymentCreate struct {
 	Wait *bool `json:"wait,omitempty"`
 }
 
+// DeploymentGate defines model for DeploymentGate.
+type DeploymentGate struct {
+	// Effective open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Effective GateMode `json:"effective"`
+
+	// EnvironmentGate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	EnvironmentGate GateMode `json:"environment_gate"`
+
+	// Gate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Gate GateMode `json:"gate"`
+}
+
 // DeploymentList defines model for DeploymentList.
 type DeploymentList struct {
 	Items      []Deployment `json:"items"`
@@ -804,6 +897,15 @@ type Environment struct {
 	UrlSuffix string `json:"url_suffix"`
 }
 
+// EnvironmentGate defines model for EnvironmentGate.
+type EnvironmentGate struct {
+	// Gate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Gate GateMode `json:"gate"`
+
+	// RedirectHttps Plain HTTP is sent to HTTPS, where the ingress has it.
+	RedirectHttps bool `json:"redirect_https"`
+}
+
 // EnvironmentList defines model for EnvironmentList.
 type EnvironmentList struct {
 	Items      []Environment `json:"items"`
@@ -866,6 +968,15 @@ type ForgottenNodeList struct {
 	NextCursor *string         `json:"next_cursor,omitempty"`
 }
 
+// GateMode open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+type GateMode string
+
+// GatePut defines model for GatePut.
+type GatePut struct {
+	// Gate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Gate GateMode `json:"gate"`
+}
+
 // Grant Exactly one of project and environment.
 type Grant struct {
 	// Environment A DNS label of at most 40 characters.
@@ -874,6 +985,23 @@ type Grant struct {
 
 	// Project A DNS label of at most 40 characters.
 	Project *Name `json:"project,omitempty"`
+}
+
+// GuestAsk defines model for GuestAsk.
+type GuestAsk struct {
+	Hours int    `json:"hours"`
+	Label string `json:"label"`
+
+	// Service A DNS label of at most 40 characters.
+	Service *Name `json:"service,omitempty"`
+}
+
+// GuestMade defines model for GuestMade.
+type GuestMade struct {
+	Pass Pass `json:"pass"`
+
+	// Url Shown once. The secret is behind the #, which no browser sends.
+	Url string `json:"url"`
 }
 
 // Health defines model for Health.
@@ -1332,6 +1460,25 @@ type OwnTokenCreate struct {
 
 	// Scope `read` changes nothing, whatever its user may.
 	Scope *TokenScope `json:"scope,omitempty"`
+}
+
+// Pass defines model for Pass.
+type Pass struct {
+	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  string     `json:"created_by"`
+	ExpiresAt  time.Time  `json:"expires_at"`
+	Id         Id         `json:"id"`
+	Kind       PassKind   `json:"kind"`
+	Label      string     `json:"label"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+}
+
+// PassKind defines model for Pass.Kind.
+type PassKind string
+
+// PassList defines model for PassList.
+type PassList struct {
+	Items []Pass `json:"items"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -1862,6 +2009,20 @@ type RegistryTested struct {
 // Resources defines model for Resources.
 type Resources = pipeline.Resources
 
+// RobotAsk defines model for RobotAsk.
+type RobotAsk struct {
+	Hours int    `json:"hours"`
+	Label string `json:"label"`
+}
+
+// RobotMade defines model for RobotMade.
+type RobotMade struct {
+	Pass Pass `json:"pass"`
+
+	// Token Shown once.
+	Token string `json:"token"`
+}
+
 // Role defines model for Role.
 type Role string
 
@@ -2334,6 +2495,9 @@ type InName = Name
 // InNumber defines model for InNumber.
 type InNumber = int
 
+// InPass defines model for InPass.
+type InPass = Id
+
 // InRun defines model for InRun.
 type InRun = int
 
@@ -2690,17 +2854,32 @@ type CreateUserTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
+type PutCertificateJSONRequestBody = CertificatePut
+
 // CreateDeploymentJSONRequestBody defines body for CreateDeployment for application/json ContentType.
 type CreateDeploymentJSONRequestBody = DeploymentCreate
 
 // PreflightDeploymentJSONRequestBody defines body for PreflightDeployment for application/json ContentType.
 type PreflightDeploymentJSONRequestBody = DeploymentCreate
 
+// PutDeploymentGateJSONRequestBody defines body for PutDeploymentGate for application/json ContentType.
+type PutDeploymentGateJSONRequestBody = GatePut
+
+// CreateGuestJSONRequestBody defines body for CreateGuest for application/json ContentType.
+type CreateGuestJSONRequestBody = GuestAsk
+
 // AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
 type AnswerStepJSONRequestBody = StepAnswer
 
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
+
+// PutEnvironmentGateJSONRequestBody defines body for PutEnvironmentGate for application/json ContentType.
+type PutEnvironmentGateJSONRequestBody = EnvironmentGate
+
+// CreateRobotJSONRequestBody defines body for CreateRobot for application/json ContentType.
+type CreateRobotJSONRequestBody = RobotAsk
 
 // CreateInvitationJSONRequestBody defines body for CreateInvitation for application/json ContentType.
 type CreateInvitationJSONRequestBody = InvitationCreate
@@ -2791,6 +2970,24 @@ type ServerInterface interface {
 	// VerifyAudit Prove that no entry was changed, moved or deleted
 	// (POST /api/v1/audit/verify)
 	VerifyAudit(w http.ResponseWriter, r *http.Request)
+	// DeleteCertificateAuthority Forget the internal certificate authority
+	// (DELETE /api/v1/certificate-authority)
+	DeleteCertificateAuthority(w http.ResponseWriter, r *http.Request)
+	// GetCertificateAuthority The internal certificate authority
+	// (GET /api/v1/certificate-authority)
+	GetCertificateAuthority(w http.ResponseWriter, r *http.Request)
+	// CreateCertificateAuthority Make the internal certificate authority
+	// (POST /api/v1/certificate-authority)
+	CreateCertificateAuthority(w http.ResponseWriter, r *http.Request)
+	// ListCertificates Certificates that the ingress serves
+	// (GET /api/v1/certificates)
+	ListCertificates(w http.ResponseWriter, r *http.Request)
+	// DeleteCertificate Delete a certificate
+	// (DELETE /api/v1/certificates/{name})
+	DeleteCertificate(w http.ResponseWriter, r *http.Request, name InName)
+	// PutCertificate Upload or replace a certificate
+	// (PUT /api/v1/certificates/{name})
+	PutCertificate(w http.ResponseWriter, r *http.Request, name InName)
 	// ListDeployments Deployments the caller may see, newest first
 	// (GET /api/v1/deployments)
 	ListDeployments(w http.ResponseWriter, r *http.Request, params ListDeploymentsParams)
@@ -2815,6 +3012,12 @@ type ServerInterface interface {
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// GetDeploymentGate Who may open the deployment
+	// (GET /api/v1/deployments/{id}/gate)
+	GetDeploymentGate(w http.ResponseWriter, r *http.Request, id InId)
+	// PutDeploymentGate Make the deployment's gate stricter
+	// (PUT /api/v1/deployments/{id}/gate)
+	PutDeploymentGate(w http.ResponseWriter, r *http.Request, id InId)
 	// StreamLogs Logs of several services and steps of a deployment, merged by time
 	// (GET /api/v1/deployments/{id}/logs)
 	StreamLogs(w http.ResponseWriter, r *http.Request, id InId, params StreamLogsParams)
@@ -2824,6 +3027,15 @@ type ServerInterface interface {
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams)
+	// ListGuests Guest links of the deployment
+	// (GET /api/v1/deployments/{id}/passes)
+	ListGuests(w http.ResponseWriter, r *http.Request, id InId)
+	// CreateGuest Make a guest link with an end
+	// (POST /api/v1/deployments/{id}/passes)
+	CreateGuest(w http.ResponseWriter, r *http.Request, id InId)
+	// DeleteGuest Withdraw a guest link
+	// (DELETE /api/v1/deployments/{id}/passes/{pass})
+	DeleteGuest(w http.ResponseWriter, r *http.Request, id InId, pass InPass)
 	// RetryDeployment Run a failed deployment again with the latest pipeline version
 	// (POST /api/v1/deployments/{id}/retry)
 	RetryDeployment(w http.ResponseWriter, r *http.Request, id InId)
@@ -2854,6 +3066,21 @@ type ServerInterface interface {
 	// PutEnvironment Create or replace one of the environments
 	// (PUT /api/v1/environments/{name})
 	PutEnvironment(w http.ResponseWriter, r *http.Request, name InName)
+	// GetEnvironmentGate Who may open deployments of the environment
+	// (GET /api/v1/environments/{name}/gate)
+	GetEnvironmentGate(w http.ResponseWriter, r *http.Request, name InName)
+	// PutEnvironmentGate Say who may open deployments of the environment
+	// (PUT /api/v1/environments/{name}/gate)
+	PutEnvironmentGate(w http.ResponseWriter, r *http.Request, name InName)
+	// ListRobots Tokens that open every deployment of the environment
+	// (GET /api/v1/environments/{name}/robots)
+	ListRobots(w http.ResponseWriter, r *http.Request, name InName)
+	// CreateRobot Make a token for a test robot
+	// (POST /api/v1/environments/{name}/robots)
+	CreateRobot(w http.ResponseWriter, r *http.Request, name InName)
+	// DeleteRobot Withdraw a robot's token
+	// (DELETE /api/v1/environments/{name}/robots/{pass})
+	DeleteRobot(w http.ResponseWriter, r *http.Request, name InName, pass InPass)
 	// StreamEvents Live changes of every deployment the caller may see
 	// (GET /api/v1/events)
 	StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams)
@@ -3399,6 +3626,114 @@ func (siw *ServerInterfaceWrapper) VerifyAudit(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// DeleteCertificateAuthority operation middleware
+func (siw *ServerInterfaceWrapper) DeleteCertificateAuthority(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteCertificateAuthority(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetCertificateAuthority operation middleware
+func (siw *ServerInterfaceWrapper) GetCertificateAuthority(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetCertificateAuthority(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateCertificateAuthority operation middleware
+func (siw *ServerInterfaceWrapper) CreateCertificateAuthority(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateCertificateAuthority(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListCertificates operation middleware
+func (siw *ServerInterfaceWrapper) ListCertificates(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListCertificates(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteCertificate operation middleware
+func (siw *ServerInterfaceWrapper) DeleteCertificate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteCertificate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutCertificate operation middleware
+func (siw *ServerInterfaceWrapper) PutCertificate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutCertificate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListDeployments operation middleware
 func (siw *ServerInterfaceWrapper) ListDeployments(w http.ResponseWriter, r *http.Request) {
 
@@ -3732,6 +4067,58 @@ func (siw *ServerInterfaceWrapper) ForgetDeployment(w http.ResponseWriter, r *ht
 	handler.ServeHTTP(w, r)
 }
 
+// GetDeploymentGate operation middleware
+func (siw *ServerInterfaceWrapper) GetDeploymentGate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDeploymentGate(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutDeploymentGate operation middleware
+func (siw *ServerInterfaceWrapper) PutDeploymentGate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutDeploymentGate(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // StreamLogs operation middleware
 func (siw *ServerInterfaceWrapper) StreamLogs(w http.ResponseWriter, r *http.Request) {
 
@@ -4052,6 +4439,93 @@ func (siw *ServerInterfaceWrapper) GetDeploymentMetrics(w http.ResponseWriter, r
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetDeploymentMetrics(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListGuests operation middleware
+func (siw *ServerInterfaceWrapper) ListGuests(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListGuests(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateGuest operation middleware
+func (siw *ServerInterfaceWrapper) CreateGuest(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateGuest(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteGuest operation middleware
+func (siw *ServerInterfaceWrapper) DeleteGuest(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "pass" -------------
+	var pass InPass
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pass", r.PathValue("pass"), &pass, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pass", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteGuest(w, r, id, pass)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4457,6 +4931,145 @@ func (siw *ServerInterfaceWrapper) PutEnvironment(w http.ResponseWriter, r *http
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PutEnvironment(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetEnvironmentGate operation middleware
+func (siw *ServerInterfaceWrapper) GetEnvironmentGate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetEnvironmentGate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutEnvironmentGate operation middleware
+func (siw *ServerInterfaceWrapper) PutEnvironmentGate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutEnvironmentGate(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListRobots operation middleware
+func (siw *ServerInterfaceWrapper) ListRobots(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListRobots(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateRobot operation middleware
+func (siw *ServerInterfaceWrapper) CreateRobot(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateRobot(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteRobot operation middleware
+func (siw *ServerInterfaceWrapper) DeleteRobot(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "pass" -------------
+	var pass InPass
+
+	err = runtime.BindStyledParameterWithOptions("simple", "pass", r.PathValue("pass"), &pass, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pass", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteRobot(w, r, name, pass)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -7657,6 +8270,22 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events/nodes", wrapper.StreamNodes)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events", wrapper.StreamEvents)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/environments/{name}/gate", wrapper.GetEnvironmentGate)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/environments/{name}/gate", wrapper.PutEnvironmentGate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/environments/{name}/robots", wrapper.ListRobots)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/environments/{name}/robots", wrapper.CreateRobot)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/environments/{name}/robots/{pass}", wrapper.DeleteRobot)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/gate", wrapper.GetDeploymentGate)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/deployments/{id}/gate", wrapper.PutDeploymentGate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/passes", wrapper.ListGuests)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/passes", wrapper.CreateGuest)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/passes/{pass}", wrapper.DeleteGuest)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/certificates", wrapper.ListCertificates)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/certificates/{name}", wrapper.DeleteCertificate)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/certificates/{name}", wrapper.PutCertificate)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/certificate-authority", wrapper.DeleteCertificateAuthority)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/certificate-authority", wrapper.GetCertificateAuthority)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/certificate-authority", wrapper.CreateCertificateAuthority)
 
 	return m
 }
@@ -7852,6 +8481,267 @@ type VerifyAuditdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response VerifyAuditdefaultApplicationProblemPlusJSONResponse) VisitVerifyAuditResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCertificateAuthorityRequestObject struct {
+}
+
+type DeleteCertificateAuthorityResponseObject interface {
+	VisitDeleteCertificateAuthorityResponse(w http.ResponseWriter) error
+}
+
+type DeleteCertificateAuthority204Response struct {
+}
+
+func (response DeleteCertificateAuthority204Response) VisitDeleteCertificateAuthorityResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteCertificateAuthoritydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteCertificateAuthoritydefaultApplicationProblemPlusJSONResponse) VisitDeleteCertificateAuthorityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCertificateAuthorityRequestObject struct {
+}
+
+type GetCertificateAuthorityResponseObject interface {
+	VisitGetCertificateAuthorityResponse(w http.ResponseWriter) error
+}
+
+type GetCertificateAuthority200JSONResponse CertificateAuthority
+
+func (response GetCertificateAuthority200JSONResponse) VisitGetCertificateAuthorityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCertificateAuthoritydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetCertificateAuthoritydefaultApplicationProblemPlusJSONResponse) VisitGetCertificateAuthorityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCertificateAuthorityRequestObject struct {
+}
+
+type CreateCertificateAuthorityResponseObject interface {
+	VisitCreateCertificateAuthorityResponse(w http.ResponseWriter) error
+}
+
+type CreateCertificateAuthority201JSONResponse CertificateAuthority
+
+func (response CreateCertificateAuthority201JSONResponse) VisitCreateCertificateAuthorityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCertificateAuthoritydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateCertificateAuthoritydefaultApplicationProblemPlusJSONResponse) VisitCreateCertificateAuthorityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCertificatesRequestObject struct {
+}
+
+type ListCertificatesResponseObject interface {
+	VisitListCertificatesResponse(w http.ResponseWriter) error
+}
+
+type ListCertificates200JSONResponse CertificateList
+
+func (response ListCertificates200JSONResponse) VisitListCertificatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCertificatesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListCertificatesdefaultApplicationProblemPlusJSONResponse) VisitListCertificatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteCertificateRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteCertificateResponseObject interface {
+	VisitDeleteCertificateResponse(w http.ResponseWriter) error
+}
+
+type DeleteCertificate204Response struct {
+}
+
+func (response DeleteCertificate204Response) VisitDeleteCertificateResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteCertificatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteCertificatedefaultApplicationProblemPlusJSONResponse) VisitDeleteCertificateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutCertificateRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutCertificateJSONRequestBody
+}
+
+type PutCertificateResponseObject interface {
+	VisitPutCertificateResponse(w http.ResponseWriter) error
+}
+
+type PutCertificate200JSONResponse Certificate
+
+func (response PutCertificate200JSONResponse) VisitPutCertificateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutCertificatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutCertificatedefaultApplicationProblemPlusJSONResponse) VisitPutCertificateResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8278,6 +9168,99 @@ func (response ForgetDeploymentdefaultApplicationProblemPlusJSONResponse) VisitF
 	return err
 }
 
+type GetDeploymentGateRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type GetDeploymentGateResponseObject interface {
+	VisitGetDeploymentGateResponse(w http.ResponseWriter) error
+}
+
+type GetDeploymentGate200JSONResponse DeploymentGate
+
+func (response GetDeploymentGate200JSONResponse) VisitGetDeploymentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeploymentGatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDeploymentGatedefaultApplicationProblemPlusJSONResponse) VisitGetDeploymentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDeploymentGateRequestObject struct {
+	Id   InId `json:"id"`
+	Body *PutDeploymentGateJSONRequestBody
+}
+
+type PutDeploymentGateResponseObject interface {
+	VisitPutDeploymentGateResponse(w http.ResponseWriter) error
+}
+
+type PutDeploymentGate200JSONResponse DeploymentGate
+
+func (response PutDeploymentGate200JSONResponse) VisitPutDeploymentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDeploymentGatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutDeploymentGatedefaultApplicationProblemPlusJSONResponse) VisitPutDeploymentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type StreamLogsRequestObject struct {
 	Id     InId `json:"id"`
 	Params StreamLogsParams
@@ -8428,6 +9411,140 @@ type GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse) VisitGetDeploymentMetricsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListGuestsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListGuestsResponseObject interface {
+	VisitListGuestsResponse(w http.ResponseWriter) error
+}
+
+type ListGuests200JSONResponse PassList
+
+func (response ListGuests200JSONResponse) VisitListGuestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListGuestsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListGuestsdefaultApplicationProblemPlusJSONResponse) VisitListGuestsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateGuestRequestObject struct {
+	Id   InId `json:"id"`
+	Body *CreateGuestJSONRequestBody
+}
+
+type CreateGuestResponseObject interface {
+	VisitCreateGuestResponse(w http.ResponseWriter) error
+}
+
+type CreateGuest201JSONResponse GuestMade
+
+func (response CreateGuest201JSONResponse) VisitCreateGuestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateGuestdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateGuestdefaultApplicationProblemPlusJSONResponse) VisitCreateGuestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteGuestRequestObject struct {
+	Id   InId   `json:"id"`
+	Pass InPass `json:"pass"`
+}
+
+type DeleteGuestResponseObject interface {
+	VisitDeleteGuestResponse(w http.ResponseWriter) error
+}
+
+type DeleteGuest204Response struct {
+}
+
+func (response DeleteGuest204Response) VisitDeleteGuestResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteGuestdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteGuestdefaultApplicationProblemPlusJSONResponse) VisitDeleteGuestResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -8921,6 +10038,233 @@ type PutEnvironmentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutEnvironmentdefaultApplicationProblemPlusJSONResponse) VisitPutEnvironmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEnvironmentGateRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetEnvironmentGateResponseObject interface {
+	VisitGetEnvironmentGateResponse(w http.ResponseWriter) error
+}
+
+type GetEnvironmentGate200JSONResponse EnvironmentGate
+
+func (response GetEnvironmentGate200JSONResponse) VisitGetEnvironmentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEnvironmentGatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetEnvironmentGatedefaultApplicationProblemPlusJSONResponse) VisitGetEnvironmentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutEnvironmentGateRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutEnvironmentGateJSONRequestBody
+}
+
+type PutEnvironmentGateResponseObject interface {
+	VisitPutEnvironmentGateResponse(w http.ResponseWriter) error
+}
+
+type PutEnvironmentGate200JSONResponse EnvironmentGate
+
+func (response PutEnvironmentGate200JSONResponse) VisitPutEnvironmentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutEnvironmentGatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutEnvironmentGatedefaultApplicationProblemPlusJSONResponse) VisitPutEnvironmentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRobotsRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ListRobotsResponseObject interface {
+	VisitListRobotsResponse(w http.ResponseWriter) error
+}
+
+type ListRobots200JSONResponse PassList
+
+func (response ListRobots200JSONResponse) VisitListRobotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRobotsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListRobotsdefaultApplicationProblemPlusJSONResponse) VisitListRobotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRobotRequestObject struct {
+	Name InName `json:"name"`
+	Body *CreateRobotJSONRequestBody
+}
+
+type CreateRobotResponseObject interface {
+	VisitCreateRobotResponse(w http.ResponseWriter) error
+}
+
+type CreateRobot201JSONResponse RobotMade
+
+func (response CreateRobot201JSONResponse) VisitCreateRobotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateRobotdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateRobotdefaultApplicationProblemPlusJSONResponse) VisitCreateRobotResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRobotRequestObject struct {
+	Name InName `json:"name"`
+	Pass InPass `json:"pass"`
+}
+
+type DeleteRobotResponseObject interface {
+	VisitDeleteRobotResponse(w http.ResponseWriter) error
+}
+
+type DeleteRobot204Response struct {
+}
+
+func (response DeleteRobot204Response) VisitDeleteRobotResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteRobotdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteRobotdefaultApplicationProblemPlusJSONResponse) VisitDeleteRobotResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -13377,6 +14721,24 @@ type StrictServerInterface interface {
 	// VerifyAudit Prove that no entry was changed, moved or deleted
 	// (POST /api/v1/audit/verify)
 	VerifyAudit(ctx context.Context, request VerifyAuditRequestObject) (VerifyAuditResponseObject, error)
+	// DeleteCertificateAuthority Forget the internal certificate authority
+	// (DELETE /api/v1/certificate-authority)
+	DeleteCertificateAuthority(ctx context.Context, request DeleteCertificateAuthorityRequestObject) (DeleteCertificateAuthorityResponseObject, error)
+	// GetCertificateAuthority The internal certificate authority
+	// (GET /api/v1/certificate-authority)
+	GetCertificateAuthority(ctx context.Context, request GetCertificateAuthorityRequestObject) (GetCertificateAuthorityResponseObject, error)
+	// CreateCertificateAuthority Make the internal certificate authority
+	// (POST /api/v1/certificate-authority)
+	CreateCertificateAuthority(ctx context.Context, request CreateCertificateAuthorityRequestObject) (CreateCertificateAuthorityResponseObject, error)
+	// ListCertificates Certificates that the ingress serves
+	// (GET /api/v1/certificates)
+	ListCertificates(ctx context.Context, request ListCertificatesRequestObject) (ListCertificatesResponseObject, error)
+	// DeleteCertificate Delete a certificate
+	// (DELETE /api/v1/certificates/{name})
+	DeleteCertificate(ctx context.Context, request DeleteCertificateRequestObject) (DeleteCertificateResponseObject, error)
+	// PutCertificate Upload or replace a certificate
+	// (PUT /api/v1/certificates/{name})
+	PutCertificate(ctx context.Context, request PutCertificateRequestObject) (PutCertificateResponseObject, error)
 	// ListDeployments Deployments the caller may see, newest first
 	// (GET /api/v1/deployments)
 	ListDeployments(ctx context.Context, request ListDeploymentsRequestObject) (ListDeploymentsResponseObject, error)
@@ -13401,6 +14763,12 @@ type StrictServerInterface interface {
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(ctx context.Context, request ForgetDeploymentRequestObject) (ForgetDeploymentResponseObject, error)
+	// GetDeploymentGate Who may open the deployment
+	// (GET /api/v1/deployments/{id}/gate)
+	GetDeploymentGate(ctx context.Context, request GetDeploymentGateRequestObject) (GetDeploymentGateResponseObject, error)
+	// PutDeploymentGate Make the deployment's gate stricter
+	// (PUT /api/v1/deployments/{id}/gate)
+	PutDeploymentGate(ctx context.Context, request PutDeploymentGateRequestObject) (PutDeploymentGateResponseObject, error)
 	// StreamLogs Logs of several services and steps of a deployment, merged by time
 	// (GET /api/v1/deployments/{id}/logs)
 	StreamLogs(ctx context.Context, request StreamLogsRequestObject) (StreamLogsResponseObject, error)
@@ -13410,6 +14778,15 @@ type StrictServerInterface interface {
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(ctx context.Context, request GetDeploymentMetricsRequestObject) (GetDeploymentMetricsResponseObject, error)
+	// ListGuests Guest links of the deployment
+	// (GET /api/v1/deployments/{id}/passes)
+	ListGuests(ctx context.Context, request ListGuestsRequestObject) (ListGuestsResponseObject, error)
+	// CreateGuest Make a guest link with an end
+	// (POST /api/v1/deployments/{id}/passes)
+	CreateGuest(ctx context.Context, request CreateGuestRequestObject) (CreateGuestResponseObject, error)
+	// DeleteGuest Withdraw a guest link
+	// (DELETE /api/v1/deployments/{id}/passes/{pass})
+	DeleteGuest(ctx context.Context, request DeleteGuestRequestObject) (DeleteGuestResponseObject, error)
 	// RetryDeployment Run a failed deployment again with the latest pipeline version
 	// (POST /api/v1/deployments/{id}/retry)
 	RetryDeployment(ctx context.Context, request RetryDeploymentRequestObject) (RetryDeploymentResponseObject, error)
@@ -13440,6 +14817,21 @@ type StrictServerInterface interface {
 	// PutEnvironment Create or replace one of the environments
 	// (PUT /api/v1/environments/{name})
 	PutEnvironment(ctx context.Context, request PutEnvironmentRequestObject) (PutEnvironmentResponseObject, error)
+	// GetEnvironmentGate Who may open deployments of the environment
+	// (GET /api/v1/environments/{name}/gate)
+	GetEnvironmentGate(ctx context.Context, request GetEnvironmentGateRequestObject) (GetEnvironmentGateResponseObject, error)
+	// PutEnvironmentGate Say who may open deployments of the environment
+	// (PUT /api/v1/environments/{name}/gate)
+	PutEnvironmentGate(ctx context.Context, request PutEnvironmentGateRequestObject) (PutEnvironmentGateResponseObject, error)
+	// ListRobots Tokens that open every deployment of the environment
+	// (GET /api/v1/environments/{name}/robots)
+	ListRobots(ctx context.Context, request ListRobotsRequestObject) (ListRobotsResponseObject, error)
+	// CreateRobot Make a token for a test robot
+	// (POST /api/v1/environments/{name}/robots)
+	CreateRobot(ctx context.Context, request CreateRobotRequestObject) (CreateRobotResponseObject, error)
+	// DeleteRobot Withdraw a robot's token
+	// (DELETE /api/v1/environments/{name}/robots/{pass})
+	DeleteRobot(ctx context.Context, request DeleteRobotRequestObject) (DeleteRobotResponseObject, error)
 	// StreamEvents Live changes of every deployment the caller may see
 	// (GET /api/v1/events)
 	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
@@ -13842,6 +15234,161 @@ func (sh *strictHandler) VerifyAudit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// DeleteCertificateAuthority operation middleware
+func (sh *strictHandler) DeleteCertificateAuthority(w http.ResponseWriter, r *http.Request) {
+	var request DeleteCertificateAuthorityRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCertificateAuthority(ctx, request.(DeleteCertificateAuthorityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCertificateAuthority")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteCertificateAuthorityResponseObject); ok {
+		if err := validResponse.VisitDeleteCertificateAuthorityResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCertificateAuthority operation middleware
+func (sh *strictHandler) GetCertificateAuthority(w http.ResponseWriter, r *http.Request) {
+	var request GetCertificateAuthorityRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCertificateAuthority(ctx, request.(GetCertificateAuthorityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCertificateAuthority")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetCertificateAuthorityResponseObject); ok {
+		if err := validResponse.VisitGetCertificateAuthorityResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateCertificateAuthority operation middleware
+func (sh *strictHandler) CreateCertificateAuthority(w http.ResponseWriter, r *http.Request) {
+	var request CreateCertificateAuthorityRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateCertificateAuthority(ctx, request.(CreateCertificateAuthorityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateCertificateAuthority")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateCertificateAuthorityResponseObject); ok {
+		if err := validResponse.VisitCreateCertificateAuthorityResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCertificates operation middleware
+func (sh *strictHandler) ListCertificates(w http.ResponseWriter, r *http.Request) {
+	var request ListCertificatesRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCertificates(ctx, request.(ListCertificatesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCertificates")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListCertificatesResponseObject); ok {
+		if err := validResponse.VisitListCertificatesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteCertificate operation middleware
+func (sh *strictHandler) DeleteCertificate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteCertificateRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCertificate(ctx, request.(DeleteCertificateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCertificate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteCertificateResponseObject); ok {
+		if err := validResponse.VisitDeleteCertificateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutCertificate operation middleware
+func (sh *strictHandler) PutCertificate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutCertificateRequestObject
+
+	request.Name = name
+
+	var body PutCertificateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutCertificate(ctx, request.(PutCertificateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutCertificate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutCertificateResponseObject); ok {
+		if err := validResponse.VisitPutCertificateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListDeployments operation middleware
 func (sh *strictHandler) ListDeployments(w http.ResponseWriter, r *http.Request, params ListDeploymentsParams) {
 	var request ListDeploymentsRequestObject
@@ -14063,6 +15610,65 @@ func (sh *strictHandler) ForgetDeployment(w http.ResponseWriter, r *http.Request
 	}
 }
 
+// GetDeploymentGate operation middleware
+func (sh *strictHandler) GetDeploymentGate(w http.ResponseWriter, r *http.Request, id InId) {
+	var request GetDeploymentGateRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDeploymentGate(ctx, request.(GetDeploymentGateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDeploymentGate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDeploymentGateResponseObject); ok {
+		if err := validResponse.VisitGetDeploymentGateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutDeploymentGate operation middleware
+func (sh *strictHandler) PutDeploymentGate(w http.ResponseWriter, r *http.Request, id InId) {
+	var request PutDeploymentGateRequestObject
+
+	request.Id = id
+
+	var body PutDeploymentGateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutDeploymentGate(ctx, request.(PutDeploymentGateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutDeploymentGate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutDeploymentGateResponseObject); ok {
+		if err := validResponse.VisitPutDeploymentGateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // StreamLogs operation middleware
 func (sh *strictHandler) StreamLogs(w http.ResponseWriter, r *http.Request, id InId, params StreamLogsParams) {
 	var request StreamLogsRequestObject
@@ -14137,6 +15743,92 @@ func (sh *strictHandler) GetDeploymentMetrics(w http.ResponseWriter, r *http.Req
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetDeploymentMetricsResponseObject); ok {
 		if err := validResponse.VisitGetDeploymentMetricsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListGuests operation middleware
+func (sh *strictHandler) ListGuests(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListGuestsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListGuests(ctx, request.(ListGuestsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListGuests")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListGuestsResponseObject); ok {
+		if err := validResponse.VisitListGuestsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateGuest operation middleware
+func (sh *strictHandler) CreateGuest(w http.ResponseWriter, r *http.Request, id InId) {
+	var request CreateGuestRequestObject
+
+	request.Id = id
+
+	var body CreateGuestJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateGuest(ctx, request.(CreateGuestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateGuest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateGuestResponseObject); ok {
+		if err := validResponse.VisitCreateGuestResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteGuest operation middleware
+func (sh *strictHandler) DeleteGuest(w http.ResponseWriter, r *http.Request, id InId, pass InPass) {
+	var request DeleteGuestRequestObject
+
+	request.Id = id
+	request.Pass = pass
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteGuest(ctx, request.(DeleteGuestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteGuest")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteGuestResponseObject); ok {
+		if err := validResponse.VisitDeleteGuestResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -14419,6 +16111,151 @@ func (sh *strictHandler) PutEnvironment(w http.ResponseWriter, r *http.Request, 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PutEnvironmentResponseObject); ok {
 		if err := validResponse.VisitPutEnvironmentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetEnvironmentGate operation middleware
+func (sh *strictHandler) GetEnvironmentGate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetEnvironmentGateRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetEnvironmentGate(ctx, request.(GetEnvironmentGateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetEnvironmentGate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetEnvironmentGateResponseObject); ok {
+		if err := validResponse.VisitGetEnvironmentGateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutEnvironmentGate operation middleware
+func (sh *strictHandler) PutEnvironmentGate(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutEnvironmentGateRequestObject
+
+	request.Name = name
+
+	var body PutEnvironmentGateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutEnvironmentGate(ctx, request.(PutEnvironmentGateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutEnvironmentGate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutEnvironmentGateResponseObject); ok {
+		if err := validResponse.VisitPutEnvironmentGateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListRobots operation middleware
+func (sh *strictHandler) ListRobots(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ListRobotsRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRobots(ctx, request.(ListRobotsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRobots")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListRobotsResponseObject); ok {
+		if err := validResponse.VisitListRobotsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateRobot operation middleware
+func (sh *strictHandler) CreateRobot(w http.ResponseWriter, r *http.Request, name InName) {
+	var request CreateRobotRequestObject
+
+	request.Name = name
+
+	var body CreateRobotJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateRobot(ctx, request.(CreateRobotRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateRobot")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateRobotResponseObject); ok {
+		if err := validResponse.VisitCreateRobotResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteRobot operation middleware
+func (sh *strictHandler) DeleteRobot(w http.ResponseWriter, r *http.Request, name InName, pass InPass) {
+	var request DeleteRobotRequestObject
+
+	request.Name = name
+	request.Pass = pass
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRobot(ctx, request.(DeleteRobotRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRobot")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteRobotResponseObject); ok {
+		if err := validResponse.VisitDeleteRobotResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -17070,381 +18907,413 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L17k9u2tif6VVCaU+VzzrAffibprlv39radxBPb8el2kls39nRDJCRhiwK4AbBlHR9XzaeZDzaf5BbW",
-	"AkhQAilSLfmxH3/suCUKxGNhvddvfRylclFIwYTRo7OPo4IqumCGKfjrhXhaKi2V/XfGdKp4YbgUo7PR",
-	"jWAfzHUK394QOSFmxkhBp4yM2UQqdjxKRtw++LeSqdUoGQm6YKOzEf5ilIx0OmMLagde0A8vmZia2ejs",
-	"8elpMjKrwj6pjeJiOvr0KRm9EC8y+yQMWFAzq8fj2SgZKfa3kiuWjc6MKlk49r8oNhmdjf7bSb3KE/xW",
-	"n7zI/OCTV9Sks81Fvp0x8vwtndr1LWfUkCXVRDGaVaubMZoxVU/nxeQIxwonwT7QRZHbr9+Nvns3GiV2",
-	"DYYpO8D/fDf68/Toh/cf7yf3v//0bvQvo/gGvKTaPL9lwgQ7sf5y+8wRPHT04lnbFt9v2+KXfMFNNfba",
-	"seXwZThkxia0zI0bcEE/8EW5cCe44AL/ul+9igvDpky5d72GUaMHCv/Z9UhhXPeKcjFmKn6mdvcXhbmn",
-	"iYCnquNcmwoO0TWZat33T+F/PdZ+WYr4rFQpts1IlaJ7OttefsVSxUzH9mt4YOcDCMZ3LzSsaHuV/erO",
-	"J/1STrt2lCxnUjNi36UJVQyu7zlwq5wapg3hE5KziSGyNG1MC7e99za/lNMrRlWMo/wq8hXJuWCaLLmZ",
-	"ETPjmhj2wSSEC1IWBVNEKpLLJVMkpbqVj2p8QcslfxC/5HZiXKRsc16vpZlxMSUyz5giZkYFTK317TBK",
-	"+PKJVAtqRmejjBp2ZDhc4vgMZKliU7hi6panTNv143GNV/acuCJztjonNM+9nLHn2uPYNL4pnCY3bKHX",
-	"NuvR5l4BQ3uBzz6uv6ZK0ZVfx2/C8Lx9JwVb9tnJEkbZYSdfMaN4qn9UcrE5iQtBZrJUThaTGyNvSCly",
-	"pjWZ8lsm2mYzsaPtPpm3MrYfy16vNvIOL/6DZ6ZFfk/sZTP2IAxZ0DnThAIPoOOckbRUt6zX9BTTMi9h",
-	"3L4sys3tsv7lJztlxXQhhWZAhm+UHOcMTjCVwjABEpgWRc5Tan9zUuAT//2vWoqGMmF/kcHO0em1LI3m",
-	"Gbv2ikUyypihlj7t157VZZJpIqTdCJPOnMoGPyCK5YxqdvLvo2Q04SzPRmejW6Y0l0If04IDo16wbDU6",
-	"Gz2dSctTKTGoGtlxNN7ee5rkXMONtHydaXPN7VCn93/4gd4fPziyQvLoO/t/39v/Ow3+ZzfWUFNqeyXt",
-	"peMGlKa/0Ixc4mA1DdCxLM3ZOKdibq9rvxPxuw3n0CSVSzYpNcsSy30mlOfM6pWoYMFBXTKjVkcXExPT",
-	"KeBjMpNLsqBiRTRLpcg07gtdWJkDsycLuiJLqebH5IoZFACPHvxAqMjI49OHxw3KisiV//fIbcMRKoHN",
-	"SfwslyjW5BRGtP+mZcYNSS3rBL6JP4++qLpUsDlux+z3F2nKtH7+ocgpFwxeXChZMGU40jDV883Z/DGT",
-	"JKUCLhXhyKI9791gtk32mozGLKWlZrFRqYEhNeEmIVJYwrPXJmWE0XQ27DU5u2X5NprB5b+ER61c4Frb",
-	"4eJTm5R5Tij8gixlmWfE0DnI8I3JyPFfWWpiBxCqRH/65/xs681JYOPfV0O7Bz8lo3DKlmMIq6r8ORJS",
-	"oGZNLW3bqQa/rid2URRK3tL8R+QCH0c0y7hdJM3fBOc+oblmyRoppDNpRXhD0m49hsqS2FCWkLUAO7qn",
-	"if3dMZwbHePKNoYWTrHd+KLe0erLsZQ5o6KeUb1T7ndJbQH4hxO3xMjOrZ2bs2PgoY1DSkYfjqbyyH1Y",
-	"8IJZnfC4ufXBQ0d8UUhl0EC3km405WZWjo9TuTgRZZ7LQlf/9cPBlPyQXg/vPMwWDZpyowkoKoSSgikt",
-	"BaFCL5nSx8Q+JUtTlAb16+rEdOIe8v9l2fV4Bayp+psCY2jSEP64QUKd97OxZxHyKpRcFBHqekVXZCbz",
-	"jCg2YcqyEJ2QcWmIvSfESEIJGkPR62sYxbltsj3L5XGFx+QPy+MF42ZmlUH7GyKkIqVmyrIwwrU1UNit",
-	"FR9UN/iHkbCXGStyuVowYc4JzRZcaELzJV1p+55h/M5qUbI0104+Naz47588atjxDx7/8GCrPZuMYCFD",
-	"rvvaLXGHM/SCXKHpuI/7YSXkc2HUKiLYUjzVSunSMOXSeG0nyj9patBhtvmN6avZ1urbhqpBrNZntRQK",
-	"mpbVvyyr0edEABlRckvzMi5zJlFjATwiWaYs0YG2sGDEPhkdgkc0jxdGkyKnKbM2LKggTgXsEHrhjrrd",
-	"JFbNjO1oqElGebt24qOTT9iDvsRHrYLD/tZjIemMcpGApiZLQ6a0AEOuOkIuzJNHo6gTIKRycFJSS9VI",
-	"HIknraSmd7eKqDy3U3/Jtdkk0era9eOVNbFH2EPg0d2uluD7Wmd7WZ3JmttYoZ59A65Ua4rQPJdLllmK",
-	"tn/e0pxnCblBHfyGjJVEBcrLZjmHzYJR7FGgrh5VZOxEfmeKT5wttbl9TBjl/rmpTIMub+UUSWcsnbOs",
-	"19Fb80lkXEwjo14YspDaEEpmpcgUjlidXHNqRW0ZbqzMEe9QMrQ/S6qBY2e3ThLWAIozDMGWzpLosSN2",
-	"mOuci3nXWMQexgoMSDEHd9iMfYhzkXlMjVvXm+dANHi+biXhTIJziu3EU3vkV5ajcrMKdUMYtxRzIZf2",
-	"/i6pEqgrpoobntK4Uv1ULhbeuO+vThdSc0+4A372Idgep8F+SkaryKdre/ZhZB+LEgb7YDZ9jKfblGD4",
-	"WV/h7vdoL3L9qed+A/cOGbNuse/AY5KXUy6InExA/70AHTlVjBqmQbvNWM6MFcjANqyKN5GKFEwWOUPL",
-	"XMpcJ0SX6YxYLojz9wMbd68qvuApD98Brh37ArBFWDqP0tumjRWs5WNMrLNFIb3/adNCEswspZrHv3Tq",
-	"f/tOo2N/g6iascZBP1UMnbtbRd5l9SDwTavPN+XlANrYtok7WZ8xs7EPa44o85Xy7pX57jBF30vp7tFe",
-	"ruWzyprZlHjpjIopGIX91WS8E7v9ZryKHlab5v2rYBC5IVJgMJhrMpUQNBFWe1kyYchSSTGNCi0mbrmS",
-	"YtG8YsH3HwqumHYrWec9TDhrUbGFvGUZsJScpnOr/1uedcvNKiHjFbG2eqGkPdN7EEsJXnxPk9RSXVkQ",
-	"VebsnNCxtrPmGo2Hhjjv3EOrdpWKbbt9P7rHKsNhWzw+GeVsYob5j3q58SoHXuslFeBNb/niWk4m9vCv",
-	"tY+f9dsnT/zXzpce8+wCm2lxBiYjMH3cL7sW+B/+OfxNyXr8oGSVMaAYzVaDrpFit9wvqUmuPym5dPFN",
-	"RtMZwYt9bi1WiGtKwSzJQayxpwapYiFeDPH7CISLcahSHEeHcFZmf2vJBSR/ZjQ3sxjh+WhF9zA1y7vC",
-	"5+GXrNDXmRQsThD4vZGG5vEHSl3SPOT99ZnJcpwHB1YrgD6cM3QDfneku82XA1auc3t6im7yvWrLAuqJ",
-	"3JHEB9zrXWpuSbCW4FwbnL0hGpJQtniGEROy9VmB/h8xy2TEhnl+y9QKYtYYZrSmrTMZLZ1TcKvYDxc0",
-	"Cx0zgQoFq+t/MIYVMMGtZwLWCg6+Zb2oXA5ViGiGXDH0KK7b0bkUU7sDEP2i3PioNDcQadPnlX+FmwQE",
-	"m5dFQ72RazJ2e/5ILQ76PFsoLr05uOY4QncR8N2k5nKapHLByIQrbc7Rr4zO9GqR5P6D7/3y11b8OFjt",
-	"adItNfrMPrz+8TNu5ok9+B4mUP0ddVI2THk6tQoI3IM5W+FRapaz1ECwXVcJHiJfBdegJke7OZubC4IK",
-	"rpBVg4QkViCDu1xJuUjQcyTwEwrWmJFEF1SxJmVBQBT88nArCTiRKERGRexWxgM6cc7Wfbn24bsLNOfD",
-	"+e6CKcvpS47iac1AHuLEVrIoWMSD9BIyoHz+jmcIkAwlBeupE+iWRKK3M2bpby0zwacVtURzPvQIxYLw",
-	"qJKK4r6NxiZeVQqCt+GBQ4A3uCjyFTqOQPUCp1Im8ZMqASGlImX4T1D8/Q/ABgDOXqZz3K2pNIaJqDPg",
-	"GZ9M4tHVpSRe+upj8sIaNjydEakyiCRkMi3tOsChr8G0wMwsazBIkvGJi5xtRvFoluHB9yLuN24SENeJ",
-	"kLcT343xtkYNmw8Itow4ZNH+Wc5YGLl0ab6wyRBwlnk26Lew+GN0cWBeUp0C7MjxmInb4ze/Xr4dbfOh",
-	"wRB9PAJzttpOw/ahxO9Wn1GBFjZX/xdpHJ3oBBkzUoackLH9ClL0BKFCQugTntykEnco/W09dxI7Rhsl",
-	"RNXtS99HfUp4rfZDtOu8A+5DeHc9Tfd1j8It3o8TRtFJRB6Nqd5ip4YpasO8dW2m4muIWULmHTFLnrJz",
-	"cuq5i51lX1FAbwc5gdYOp7HyYLpR7m6n9aYc6lde39xNkeW+9LZCpuhSECnshkwg3Os0j0qncZKyVhnv",
-	"P/ru0fcPnzz6bpvm2PMc1yPPnojQyhGMZRCyGzOM2kVUuu599tNo2WYeCdi1+uzQEOmvmgz04/Q09e2k",
-	"vZW/Hnzzlq/PnR6v2he+qThk9mMU//KWqayEQIDClLyY0H/etIXWXK1UXKeVxbdpjjov4TWdGKauZ7JU",
-	"ulUAWuKsvIebtLbNaZ7JhTvp/v50awDoOIuCr66l8NQQMZtymrI+JuKb6kEMOBjFU9OWQgY/is+2VPm1",
-	"LicT/qElqmSNRE3GbMZF5tXV4zrvB+Qo+e3yZeJrBhixnP941DMHzW1xYybVjBtL81u7to9JSDAxog2I",
-	"bR+2Tki7hzN2grcM5+e9bsglCPsghUsTeJ5oidkF8LuKoXs//jk5TVzuF2RnJQ0HfR3l+e5JwyVy2uP6",
-	"bam1C6/jmr5HNSP45TmZSe2y/Tap9Tgwi4/xB5C+USnAuUxpbkfAtTRKVrb4G/Zxddd4WK4lSDJNKJkq",
-	"KiChyho6ctnHKeC2awt5XdHbWOJ0YNVEWDC6L+NfDnB0Ne7S2uz9BOq3bfdq/FhHftZW0xY/WTCt6TT+",
-	"nXZpqd13GIauB4pOy1o0QTVFz7lNfJLzAWY9cVm8fWbv7ffXbqIbxrRiWt85qbBFe9oWmtwIyXUH2ibm",
-	"LyDKoqy7TaSbWbkYF4qLHn4YJ9aakQW/R7BKl20HE9+63/uQWM0DPJzM+smyqIF53M8/0NTkKwi7yUll",
-	"RlCRhbHhTeN8B2/6sFDsIAf22ha1x3BcvK6Rzk+VQd15Bl+it63+tzbop6wTu2IaNRbdVDetLCHg1Xys",
-	"absHv13QKXtKVVtNC7ffa6gWIRKDCVYDOydjlru6nkkuJQQ7J4oxknE9t0qC1N4cq+oOQZhBpavzYCVR",
-	"F24kxQDDqBpMy6YTLOnNYQzTvXITLV8sG7c9TKG0a+05jN2OrOezgYtnrfjUGmUYIZhalRtIhmXH25Mq",
-	"cRV+5X7qoaMHJxgjVaCKSzYZeKF/5HnOMmsWYIUssYa0kjkpcioYoYZoehvxyWZ8ynScxXOhWerE+qa6",
-	"UcEVRHObply79PnIl5DCKFu+NnTa9vn1Ii6y++Ytwdbux132Qtwy4dewdpMKHvGYBcLZFYFv5iBNlSyL",
-	"60zxW6a6nugaPa1i1L1klBVNLVHjZJQWZc80Ast5el43++iw+T2zg0emx8Q0nkVT78a0KIe966c3v0Vz",
-	"nqU2rWrKnCnRUnuW81t2bW0N2XaNcjntOvEFWzgi67G1Mq4NYg6pjnsY3Zc+MJZSQ3M5LVlCqA54HwZ7",
-	"zIwtGmmo27bzDYwe21FVirTz6Oye0Snr2hyXZ32XWqPqYGH3qrN0t3SDxpLG7cYbUh2SuwZRpi5uuWmp",
-	"N+hS5A+QytjMKew3ZN88PSXzrYkTl/aZsFhux5PD+plKwYdX+1G7sn6C9Xef1EWasmJwqnh9mKEf4/Gj",
-	"hh/jYczJwnWR09W1ZzNbkDssbxHzFs1RGyqyyntob/F/qzLiuJgfD/eyDEqJoVovpco2QIYeNHfh/oNt",
-	"vkpXlFGfss+38G/oPsGd8peCE1wzmY4WlOeknszAA77b5eiz8TU+SQjo1Bp7DG9O90buwxoOWODWq91q",
-	"6v7CVvuYyyuqDVO/sNXdpnIp23i69470MT/sID2NlbXJ+Z92ODUCz8vmnmXDIixdGcm7p70uZ9TcVQxs",
-	"pGFVgTUYPb4xa0gI2yAQXnIxf1r7X9fcIgcUqqWKFB5czSREglN2TIDly4IJyCmN8P7EpfCMlVxCkfmc",
-	"scLVki80y2+Z3h43go22c9kqQr+BNDFRAcH1zzOPZ2THKbZX6lid0ByiSoCS0ppH5vZ2H0zQH1NEOV+0",
-	"mCtR5ugeb5ntW4VGY3/3e1utzR8zj5Lmk/gg6w5SiMeMOBCWaCpfnRXYfSJVHp9zz7upxJZWi5DNrLJ2",
-	"Bsq0c5xuONoQDGLDb7Ok2vudMNDLTTxZvFB8QdWqfWzBlogC4IN0NGcZKUXGVOugpWZd6XMQeouuFF+0",
-	"i0zDMasR+mSj7f6ySm7gudS7WA3q9iBKAWyHHAqtJnGiX9P+B0jlQNtupSrFML3ZP2yZPwb64gd/UEMu",
-	"Gd1ytqws1BjwxIIDSCPJpZxrYmZKllMHjIhYM/c0YSumE8InhIpV/7SHcJ83rcb6+LYYGa+YoRk15WLA",
-	"9QeS6h3Jwqdb3q14+kbyGCt5xajQRN46bqKNYiadAcvkDsOD3FBzQ6RIINxTMDrXx+Tpm98siXBBUqns",
-	"xqJTAx3Kxn6AYGHaVB/Zo3C4Zm3xhJ4ei95+xrQorxf0wwCv5PVEsZZ88JxRAAG0t2NJNdYmQI5LTy0C",
-	"xlcODqHvfJaKQ1J2v58M8v/hwxsb1KEGMXPN+07FPixL0+vpWJI8+sr8CQZes2Da1ZTq14XbvLaF7Zfj",
-	"iqkaMqMBnsCFGWAnBjctWuuH+t8mabkUmHNC68IUBKaz8wqLe7bkeeN82xcay3p3gD59KzYrJMrh0JVQ",
-	"aMfZ0A11pxMrYJc7Zus6kFIADG3CcuK7OnbwsrEDGyHAac7IglFdKuaytRQjc1ZgkqNZSkzYSsiCi9Jy",
-	"Rf9xRlc6cdlc8NlMMUYWUpiZDsFrFF2OwHlUgtixP4gaoB6geT0D99nrKwLod1D27dBkHp1a+a5oapjS",
-	"zVyrlCpzpFjGNJ+Kphvr0WkDhvxPevSfp0c/vP9X94+j9x9Pk4fff/Kf/9v//S8xktohXyXPZeot697I",
-	"DeNcpnOWxS0FbiBwDlnjVvUNUidpbm/fdOaq5zGf8YxQh82BhTZVAh6azo10PcUgx1nTCUPxETU6xiVv",
-	"SSMKBosblplPdN6aWIxxMDrOe2aFxcIBLDUsu24m26yxtFWBseWlzwgArlaVtZxXmQYs16BqGlVqa7NQ",
-	"g5WOYNbQNI4AxsNg6hYfonuwUyNmgOFzXSgpJ9eQht4SwnYPduYZWX7y1+1bdEFSS+sAK8Xqkl9TKsEy",
-	"kjUzBxsF8xKBqK7dbFpSiZkxPtS1Leh25Z89VEo7vCSoW7f/uq7N9mF5XJZpz5m4nre4I2+5oXmvKf2O",
-	"Tw7MDNvIwffXKXo4Ia9qXuSYhLGzQnjCoVGI5patt2oIIg1PHm3FW6qHapsjZgBssOyOI41B/l0QjUW9",
-	"1mqqoYy4ljlsYssFQADpOLSSJJn0UNyOW8/jHp4AlauLTpoQXlEfZzVUp/8Htm2v8aWZ1OaskCosH6yD",
-	"70ysifH7p8cPTo8fHd9/dPYYgbLDeNST063xqAMXxncxy+dO6JCrny+OHjx+UmUfBCzUfYQ7wCcEcvDW",
-	"Ipf3t6ONdd7+toN95tJZmic3k3nWBgIGekSFVYC4XlFC9cWfkeKj/2S7+LBwVonvowHDtK4rXkA1VN3I",
-	"OhCJoAbiqCzIkuc5mdFbRtiiMNzqDwbcNUKOZbYipbaGkNs70KIq6KHljOeMaLlgqFTMABaSMDEg6bAV",
-	"uUcbunJitncay5X7zbZglEC3sX9F5zFcGarMjtgakaiIj4cYiXgaUB6oEWcDwUZAHe67gZ9apv5cKJm3",
-	"1I/JxYKKFmhI9oGmBqGyjIRCYJfRuqDpjIv4XfFnuO14KiWiM0623UWIp4cjJdV62k4RmirdMci1TcD2",
-	"8OHMuWiTxaasYiXCAQS7Qha48YCSAfp7QhbMJESvRGr/oKiyZAnxqm9CUElzEefqT3Yr5+Gfrl8CDH/N",
-	"BAxtx4LSWS6mwV/XrcALojXLczPwi0cG/iXYiM7D2kfUrD75wyX0+0TEloh9CwYlWFhcMEUwaQ1aPGBP",
-	"BK+KnUb3u/YxbgDYgJ/XlV+7NPievtGFzKI5kbFTxGeribRtyb6O78An53IeO7TpqLcihdYQrna6KPPc",
-	"NR7hCImMn5BVC/Q81AoMCxxZBsH6J3FeweMt6hV3mdU4ZvfOXPn3tsdAMSn1nsYSCKdceTbm4VXtjtQa",
-	"hJAmdKpZfcIqRWWeo9lmhWIDSOV9i+dqeNnnt6zR7+pX2Kd2n1Tq/blDNRBs6SSWQ4UapvMPU/b3XojZ",
-	"X23pUXoJg7VOPTi9AbUiIDKocHHWjKU8Y5pA9yQXsIjViej5NdSxXC/4ePPQf/QFSK46Cd2mdQHS0l5S",
-	"CO5nTp7cJz/xvzSKl598d//0+++fPNpWvwze7r6YZU8ebgUpq0Qo0BzXIUqZVPqM3PynFOyMTBS9OSa/",
-	"sJV2eRM3vjbkBpzCy+Y4RrN8QozMM7fKcI4PH8TAj1vB5C4WVpGH4CQ6FydWrgegctBmhc6Z8MhysMc5",
-	"nzNy/8H3Q2HkVCmuc9/7swUFX5VC++Qb3I4lXRFqQNuOl6tLAoM2ZnP/dHvButVrBoTt3lIXsKsTYoPt",
-	"rk23+J3agNlg1uZBj2CFfeCgX6E60Pm6oUmcnQ01HIOiGdfoSmyTNVe1LbrGfLbk8Ncm+JBcwy+b6tkr",
-	"cbORt+/e1Mb9fiumisZCTZUy1HbN2dL7lRB/s621yfqUF2212oH7+U4G4bCKqyq34evIVcB61a0xnKrq",
-	"tc5YiCNlYF6rNVgb4bdS983ydKNDV5ChCRFrSBdr+S4JclYstQWB13SsHDiJIlxYSAox0vx1Kd5a63wn",
-	"Z7XP9OXiOqOryBm9pLrqA+bByMEnEAUwffjk8Va8VhENc/+BOWzwBrvsmFK4pYRFp7LYqpfBVl3Bk71R",
-	"+N+4RLGnoL4NxYwplWKRKM96rUzSnfl3tzobP4ktSW9+oZdMs6FGkq9WGorusu9aou4F+hLfgWeITUoi",
-	"1+PHKhhw7mBorZ2jK70YzaD+NZW+HUpDt3mwWexT86KwKXtlHt9/Hy0f9aiO/RM5h0FUr4Mjhv2Ut9Ur",
-	"teBVt1R6Vwe5l2JvP5rHTF23jPDTTm3IPhM0W4uouLKlwWtblhO8touIHfCNbjNtYxLX5by4dlD6jGh6",
-	"a+kU+5Yu6Jw569yVwLblotdv7oeUEgL19GgPiKMn1UI6t2EnWMZBcIzHBEJfHtfUflWU45zrGcsIpBUk",
-	"lXAED7lr83v6Q9WUFxv4lcZqh9kmRLXrhgW4EuA16raXhDSsF7JXETC8Pjd38zD8F11HsIuHpQOXogOO",
-	"tNWhUpdsu4E75zu8L+oano7L/0x8/yZocOr6VEZypd03fduaev7pwH17Re4Zy4YXlG60Ta1c291Aa+jm",
-	"xUl+Pf3KfIPOfh0ucP4RpOS+Mmh//Ug9Xf6mUT53QjLd2fY/gH0f7ffRdQN/r6943DGyz95O7ZzG89E9",
-	"8E0oJIqXvLwQCK9xttbb13n6oHnBjOtK+gi5TFBzRKAnjPQxBc44zVhvbbJBV7Eynd6MNkDEaHRYCb05",
-	"bp+TfjLDUcA+Yn7rRHW48N+bEItyqEMeusJYy1lOXBUKuaic0Pbbmzlb3aBvmooVFvNBiNB+8X/BnzfW",
-	"zDAyZwoy7oiREp/495uqv8iKgDv1+J24CJqCUcUwF4AYCSkCjRZhx+/EZk9uqcY8y2JZFy/BQY/k6yog",
-	"FqUGPDJICWpQ6Hp/kc34dIcXFyB+rn0FSSwwAXsLLad+evMbTgOyktzkqj7Deg5p+g1/xaP7Pzx6ePpo",
-	"e9MVNmFKxVLRXUOFdce9vbSAp2b1wIVUPiCGydNjZgziuu5rk8Jmg/2Oat/HVBNlDIgI/Ps4iczuFplR",
-	"tdjf6z913dVLRnVU1BTlpoN1W6XWEJdsa4qaqmbUK2HJPR5nSPFchDTshLrF4eAe7JaUO+QfbAGJwy+v",
-	"ARS4P05cPD2hetX6wHXmgh0ukFH1BrVv615kUytA1t5Ekn3BDljWO1FIRQYNbJzHW918IS30Mkzw8Ae1",
-	"plpHX6hpokkDfY5+7zkDQyyrXnkDbsCOJfQxcvdKE1ujQpdsMjTLPOhBvA6zDskG2nlX3AD3dIvH6gt2",
-	"HW7LYWhzvgZACHdu97s9vtHmYK1paD8mrmKTnE9n0RbAgxAtq5FaYS2rThFrLhwKCStZlZwUaMDnkMS+",
-	"anabg/I3q7H3N7j83NrSEGOdJF/LRmFinIAP3ccTeka6k6gbQlRvjbKZ5kG0AsBsulnBGQrKIPCz2gHt",
-	"OvVZrTmaBVkht7ukOh3Ypvp4ycbRTIx4Vi2HJrUsnQdJejCekxK0oCk3q+iIXTjxdcFTe0Zmcy6/YeIt",
-	"oDZpXz4BQA5+e8LMRzipqllcF3a1Lsc+ySNiMi2hegBCudScWUvJsCKBFokoOBOwniwb6wkehcvrBr1v",
-	"3pC76uQT3qiwDe7Ll9PWYU7xpW9pVNBRbYdVR0pOFV3o44GlBtWtiVfgbeDEtPTe6KnvNq2umJN5v9Gj",
-	"zhtnz4dpc93iI61doZGAHTc565DTsaY/mrXmuUA5FLgFgCAaImUYIh586ecX1Lem3lqsltxChVOfzbx7",
-	"HtMQyPecasiJKUozyK0LWGA934HZ89dDpuV+ktNV9NBewudeVcA8dXSiqAZa//G+IOWkofmgBeAv6vlv",
-	"A5MM0ehakP3e1GmBB+gd1lDZG+5H3wCQ3TKV+CpBHnmwrd3YNryFLf3I2vMk+7Xy37VF0U6GxcCO9u5M",
-	"nT64vcTRe1T8O5vbu7UrmHvdXnwnjhoP6DzBN/TxnqyDVC58S29Lo8uZzMPIzjlic5ULBOqCHrq+EfaC",
-	"rrDgh+oacH2nPmN9btMxecnoLWTWuerRABt0vRXMYbuMfb5bsuEJ8t900MD+PT79Gt1URN7H5+Oe7VpG",
-	"HQOP1YRYNUSRdCYlVmcz0bAxWtKsY0Xurb1Bgih83x5a/ZqCdFcETF/FKm6cuPNzargCceCWvax71/bR",
-	"1V2JHxTEEi4IU0qqZLvSvku0G14y6Bdd1mqr1VMj6EY76nSYuGroivxvxqvd6xirI3NljINTF+vf92js",
-	"7Ey9CtPXW77BStYi5S3pjSGx7UlkOso9qNB0W3X180Cx+bNcAjwAhGtDdACy3q/M45gCgqXit9Sw6zlb",
-	"oVxjAEkFLccDqFv7KMg8omeujnktkZMaunl3n1FDyUTmGVNrVYsnt1Sd5HzsPZoIbmGwc3Wsx0Ik9URB",
-	"dH8VyxwO3+i4REJOZGHu8D6ZzmON26/s56b2e065YAkpBf9wdnICy1SlOMFfH2uZzoe/eiLVlJlohvSU",
-	"meaB2oOUvveWq8mzRJGt4s5PHyNsBJ0ebg062Z9duxy6mBNSTLhasIxMuJgyBcWuCbn6+eLB4ydn/+d/",
-	"/e9jcuESPh3hueTOHvWq0FvL0Dy/bjuRF/g9eQbfY54ALcyR3atlUAuxiXrdiGpoXcyUS2fdSJ/fPdk+",
-	"9lvn96+LOR8/fvh4W7FHcHXXXvrwwXdPvt8eNyxF69XhwmHYJgTId+dbo8uxYLHs/kurggHqIpYYO/BH",
-	"F5MC50BgG62963HsVaWOEcOllAbBOlA/Az+DtRNKba2ITK4N/eTRsFCoC4XDy4Nr0c3cd4Cv0XrWX85e",
-	"/dySt9GU5EGdZo3RFkKOYIJEZiUuqF1RV3hTvEdSLIfqVFG2kkohWGoSwoUu4B94/RNSFrmkWUJ4xoTh",
-	"ZpUQKDpNEPs9wS7QAODi+/dsvBE9aB3OfE155oGWXPgRxOOiimFFdPW/tbmpdlLj1gprVSncCWUSajVa",
-	"oRnW1Xb2txHuceDfdBvQmFyMhP+jZDqO9loViObUMI2Zl0vqDXnqoMethoKBqEgmN3w+cGOqH7UouB6O",
-	"pwUsHX59XoGZgjdhSVfehl9zQgbiAc79ehheURv+lJ2J3S57guByEEnViDK3CoMDHvKz6fc+iEz01259",
-	"fjwEBKJ9LejqGvdrSw+GKp+2tcBlUbSBhU5KTVtgXtZydR1mSZtUG9RwxGHwr79TwotwzdDSb0KV6+wH",
-	"ucJrKcfH5A+raQjGcS/ssERIBXLHQzAuZxLU6JkdrsxzQtOUaT0kZBHEQnaMcjTc1e48ApIOaLUioxrn",
-	"H1/eoIcWTlGy58KoFhXR3jIr/V2Ktm9SwMjf7A/P8D9Z4ht4JOgAiGHlG7YoYhqGNYjkxDDhczMBU1bm",
-	"mYPG5OaYvEBFELvgUAQ7I+AaJBTEhQvlatPmHa8v9aFcDDmbmHbMQG7qLbJzTalImcc/mtEMmDBkJksA",
-	"tOvPQMLik+aL7wNPX84kmowfTIU+6D/PJEPoJfv2+NaFeB2b3+LxD9qnOpYcSxA3tTQayjdCcb0WRw5X",
-	"TY03ketex/1mbmfWo2UQXttq39zvwr1K6uvQeidfGIyT0zz/dTI6+7NbLATX+FOyicrled8WqO7rvv26",
-	"+tXjbB9HxMP+TSKt1RMl5cKKfypW6zL/8+N6NLct/LuB9tGzLui9P/d9uMBqAjqcC+yS0YwLF0UfWEju",
-	"IDT7S9KZMUMTOVtBaHez4tvTJDbaWSjjoWpj+7YeUQhULjukuqV5NNnx4ZPTrbgSihlVo0PV2EOnPVan",
-	"zHXBFJdZr1TLOIRROviQdjiL2H6/H5g5un0z+/Zbr6/BXnJEL4Mk8bWK7ZLnhouWSuItwf0Z1deh56vd",
-	"vziwQ35r1oBVP1u+jEfbfa2Cf93apJNqA+LMCLdtH8yzOoJD8k58xfCShaEBZ3+sm6CNoHd68EYwm6hw",
-	"OT5Q6sWsiq0LhviqTRTHXKY0hx8/fvz48Xqb4O1e6ZCmmjN7k1MuyM9v3745J7mUxZhau9ohJMa9v/HG",
-	"cE6HwHxS7BImFct8/8xGQ5gfnqzPMRktFTfsV5GvMCl+jaK3+FNjvscuOth74L1vrUlN6z1C79WgXUt5",
-	"66qnBtB0C5TZBVEMbBtwb3u0CCBdQJSg03XP9uPH0RS6CuLPYcQAPpOXBI+3C8cKM6YaIagF9n4+RK8I",
-	"UBjeJ505A2tr1UGZ5oz6G7e1IFAz6OG/eY2oqkJdmxsVG+vTljON0ecWtF+H6rtkeR7H8x3Elt/Sadzd",
-	"ZdKZwxdcL7icah9GMOmMuM0H4sF9ixu8WJ8Qu1NdEf+8zWHo9pBkHJGPvS8Tyt05cF2M5eRct7QoNVLO",
-	"rxeDciJbtoML1+LQX6zj7c0XINneTyF+9YP0pCGWAAIBNqf5VCqm18AzH8SrkzfqUl1tdP3LJ999992D",
-	"+0+69db+ml6dDrgPTc+1H/UMBIBqfYQqxjwuyz1hRQx3bU0oz5247kxSd48NcQB0pNj0SzwFr0ovg9i7",
-	"R/ok2+zW531Yvk08zebwdU6IWuLzdjZ2OWwX1ZrLU82xK63nstxLQo8l/K1ratW1r65+/lkO1knievNr",
-	"umCuoYRiusqMD/p7DFSEPe9ovubBg1gAf1cDuVX7dDsT7e8d5INEtRWtZ0dztpoyQY7ySW0nNJJHokFj",
-	"18qjNibsUCx78Pjx/R+21ljBr5PG7KIrg9Dv5qqmTDDVI5MOf/+Tf/pTUv2yRd+G+g4AvxnCVtuN5yIb",
-	"zNX7A9k4g7teUggdFry6fWd/CvZxdwCxmxxuxg0q9w5N/YbmxYyOmbnxuNtwB8i/OuXbPSDKBVM8vfk3",
-	"bPB845S7m0jgyY3XkLXBEKNkNGMfRglA4j15VKo8Kn1zd4tD9cKV4/u/otGTNo3/JeCfQON7kfkk+oVm",
-	"+S3T5F9v3r27IWM2AdQUwVybT240WTAquJgSuqSrf0vIzZ8XR//f6dEP7xH7xu0soKwk5Obj/Qefbqy2",
-	"x6ip20i4cbk5IzcvXzw9skO8//jo09GfdiD4zQYre7I926aFVvYhAdx9voMQgAF8d9ma91y8eXH99tdf",
-	"nr8eNZvC2h1xO3v9/uNp8uTBp2gbWBx3uBtnd0ZUNVgPc6EeP3645YA2HRrtJ7aLN0JXHLfPObY6G9ww",
-	"8SOscuo7XWL7gG3pyu0/CKTL3bP8B6HAtKf9u13+mdEcuV3vbpmz6idd03cDO9VnsIr7xupL0fJXUFX1",
-	"wJQSy+w34axEvnLJUN4jg6mpgrAPhdQsI3bu2wvCXeKG2xi/4mCyHQewH67ZUu62Nz+2n6ycvnTJFbuX",
-	"0xr2wWyfCxgf8GjHfN54i3wd513q1n42razAjdVPp3LBP/+qrjke3PVf8b1A1Z7J4oQWPOI33YpR3qLH",
-	"FNTMjl+Bg02vhKEfzu29yameoduNaYjWO8XkhByRa9IMJkwYNSf/3sfbuSOC0qZTruBCMHAhQ/pN0MMF",
-	"c50QkRCQBzbjBfG53ZV/x6GatjLqvUcOhgHI9oob+CG7lrETUNPwPAImbu8GRzTh+RorHjRlYTb7IDx4",
-	"8uD+o0f92+iux7+xJ64fOxoJ34ST1Hcz3cYS0WnW11eKtXD+o23BlYzZ87/m2ZZEyQUXDvrwfh/kw4MC",
-	"cm2qLsPajUi9JZredxJ3TJ0IhVYfusEag60hRZ8QsXN9v1OQWlIEZ7QomHCVu65wLGVaEyYyfU5ovqQr",
-	"TcYrz9KrfF8sQ/duBUr+KseJ8zr42itIv1y6fE07Hqp+ANZ0GiIQ4VtGVpO6bfHX38q8XOzOLAbRQi9O",
-	"4Y+7LTNpOyZCb1jwgKvvJViy5uGO9KfYAbXzG6vSXsPvjEtTvUdI8bprT1sVAVwbgNohKV04O4m3RDGR",
-	"03dUpIyVXEJpvuvpq1k+ifqQfcemQSEs15UkUlzinPnckDGbUkFoS/vZniGtXXzBsQhNI97SGLSxA4nv",
-	"mOL2tz64DgrZqVHWXUonfdHfoNZIa7viavc6uxu59e3HfNb9wmnt5jGfihfiFTMzmUXAproT8qC+L1sv",
-	"IOmcMLzujfvd9h4zdWpd/a72ZVTjbqyjPYyh8rYuZ+F9n0qmE8ST4hoSfHr0sUdZ1vTWB1OOljimbUAP",
-	"wyPi7AM312vjBVotF0VptuKsbuTsOHxWQjVxbQmTOhlPk1JYfSq/bVQy1ot29ZjtITenu9QyxgHoJnV3",
-	"lvd3BCHrwtlYMEPj+AOVCHCtZJZUGI0QBgnhWO4HWVjH5Cqo6vwT3cXve2OTvsIZlC158SzTw8xJLMcc",
-	"eM64grqjbbiKzW65rcU9gBDkE3pgcxIEzLw/GI7tLnWu2xIc6uSICkxwUwR7P6tUjgISr0roSBeuUKqU",
-	"zWz5of0msVQHi2yrrU58mNnDCyJlBHkReCPaGM9FVX05pMF6UAC7KQzqItH+dPY7zUumfYWqgNSFifN1",
-	"pTlVgPrAoo2bH5xuLG3dD+un27YJgwBx/5hBoShkIYMDDoukAY41evC5bPHsMQG9RZbrDEVJw4YVb3Zx",
-	"srYUwSGU2GpjxA0DyMLz47dt+mZf5wAvoMxzBxVQlaQvKTex4vRkVIpM4jf2X/CdnvOi2Aq4+5ZGWj2P",
-	"FRVpvBonlYsFj1tuuxgtHYag5v/ZFwe3V98F+1DsIN7SaVz9rNKHP34zubDdcaJtgVI6WKgcMosWhr9u",
-	"RTLewYTff64tnr4fNzjRhh/A76zfshYqfOXWUvECiHoAG/HhjZYrzAd3d/oF6izCvl4U8BmqbjfGt2xi",
-	"zkGw5hWdTFzNZpVQL6/thmdljt3TrRp8HX74fjPH4cOR/fXRLYVCDUAyfy2v6lHewCjBR+9rtTnMp9ie",
-	"uBdNw3i4NX0NFA231uipMboYnuEwVVQMiKX/ZB+PizwrmgbqwIOKvPwbqjm3bcI+DHjYzMMFv+3wh4/i",
-	"HvJsh7fH/NSyD3sPQxp3Ebafb48AJAwWPUI5Z/tKqt/BJ3lIj2JXSoNiE/4hriPdsX982BDTvcYP2tDn",
-	"Wg/jH76D/12crINP7zB+2aQlWNQ84wi76F000kbZxt/nNY/LTC4RM6ZnFw9HwThc6zr2IqPgFbu7mIPT",
-	"3Fj2jdUTb1xvi6offwLGMfOY3AC250CgKswyRiHLvszjDkHXrOVZA1ZkWMPeiSxFdhBm2c72ZtGe59Wd",
-	"hUxsnXi9HQBQ72loPaIHA40UpZpGLbELQaDSi2Qs5dCK1MHeTCWLNu7q5LBxkBFcabDJ9XxiNLRxnPsg",
-	"7E0a2Z3I4z2hES8wrj64mN4e3Qq6yOnqupW4vI+9c0s0U7/Y57xI13wqrNDai1RXrp6wM8vCPhNCqe0I",
-	"TObor7ErbgaV89QdTw1ItkX8V7uzycece/gGDH2PE3xGgD3rhAhZQevCHxoDdyFHQ1TDaC5awNY0U3sh",
-	"/ZZW03uyO+zww+2O+rZUbqhGs7/45VlLAjtaUJ77gPlGjcijHhdnKxDt0IvUjgBx6XbT5XILtgRhV2Gg",
-	"ITTEZqH9hqb1oA86RP/rtx6CkC0eHLvKvdtVXt/bTr897Kq1UuV66q15OuOS59l24sfH3seCEAAcws3q",
-	"yk7WQe7WWS8cIWjlnDMvJs9GLqPo2j9X38yC/8JWDcUR9gD2jFEFaq17FhCoPn2C2O5ERu7GLVMrULBA",
-	"e/jtBYJUYGPOhf13zgUjmQRBHyApck0u3rw4JtbgxoDgs9dXJIeW1QnhGX72228vnt1+l7wTVi7gR5c/",
-	"PiUPHz78wSosv719ekyeKyVV/d0Pjx5/R3yjMVfC4Pup3aQyYzdYOweRITtRiAYF3dDeiXcCGkbaE8Re",
-	"65quwLF58+EIATFvAKFtQVeQtUO4Oa96fsvSOFMoY4Jj03XozT6W2er4nbgpynHO05sz3+4Pwmz2KSsX",
-	"CRfH5EazfHJzVqFxcg3fQYOJhNAxtHOpy+akInpGFcsS6K2dM63JhKZG27eB1nVzhtqXPiY3Tns6Bi35",
-	"jFwymtkRfizz3De3co8k4edUNFrGkJsAWRSHeidiY9WP3dN+YPtM62DAY27OqkHq2r6FXU/wJDrDcZ8W",
-	"HpwT8H/hcC0ZTdrQUM9xfD6xZwVPu+M4fidcvxQHCeyb9tgx8I2aPDp9dEwuUBIjiQHUjrVHiDM/Ktrw",
-	"5YeU/PT8LaJeaktI9jF9g933c54ygVo6wkRPuOVXo4uCpjN29OD4tL7WwWcAYL5YULUanY3+4yLcU41B",
-	"cZ9NqF1HEiaLnLnOCkFzEgxRj16Xef5rARczKI49G50eu7fJggla8NHZ6OHxfZhUQc0MuNEJLfjJ7f0T",
-	"WmYY14q2BAB24S5agteCOFhdmBV+Yi+7g15dUu0qYbGTEmRBHJMLoGY8kzw/JwDWj3/7GCgETd6J4J7Y",
-	"Fyw9ZHYG9aUypHedNHfQPh+69mFQe66aMTy3ikO8yKAzlDYXsPxm1+E/NyF+rAi5p4Hw4Jbd6JU2bHF2",
-	"Ay+lxFANUODA2P9WMiiQcARAUyOh8wjIrV6wTDHsWTD2UrgtYza1vKH9fQ4fYfcXemCeZQV2Wp1A22ur",
-	"VNtBr42NpJi2il84UifUtD3CS/xN65iaC0glqofsl+8YHw1cdDuNFltITXsnL8RTVLx7PQutzUaf3kMq",
-	"eiGFRkXjwenpWhkHLYqcp0D5J391ccUBmwvWBigVayWIv2DCbBUvjo1UTe2k6gva4IN/zCSESy2pJQTx",
-	"qciEKygGNXQK4THkUu+TkRfodltZPoGxGqzshH3wydtRjvb06ne4wZaY/8fVr69dk0/EZ2bNCSREG8Xo",
-	"gmXH5CkgR2BbSaILkAYzxoxrh2zonDkN3pJCmVMyZcZKYVpIbZQsZpAFNVESG7g1WdFzmHQLM4pRoKO3",
-	"kARr2K9U3wZGJf5ljz2Pwvn/k9v9k9sdgtsNY0sfjkS2yZoi8A3sgzmxJN353AareguGAzh+Zoz6fOWn",
-	"OJejZ1y3ZzBeoOnhG0jaUY4bu7Hx8rszRcg2tG+lVhF1E9+BGd4yxSeImxNFCvqD5nMd9MVMZ9QaNE/l",
-	"orD22Y3dq+uci/kNqs32UqxkSeaswA6VAu4qNd5tD3dHYb/LDGcPI2+yvN9hap7lHVaAwbvc72PUUTVm",
-	"AVf0HoTaGyVvmd8YwoRRK4TTR/dEQhbyloHtlbGcufBvx/F61DVnhtTYGP641/rqRkXfr4KRglpFfsJz",
-	"wxTLzolibibCGqYiX2FZGTRv8OD2m1rzs0ab2R7iag1dvP1+x39eRxA6fxqpBYW728bEnUN4wJghYCWK",
-	"RysNp746G3xOuGlRtowwmC1CIw532cLgK+izaqRePt8YGty6C32z/1malxlrkErbCt0zcb3EOXw3I0ff",
-	"nlq8FoQ6lG78rGnNhg1rNGOt2nLIDGJiImmRBpAPOGapXDCCGao6wWYG3LIuls5d70bFNFO3lo9576GS",
-	"S8I+cG0q3CZTNUQ6JpfYji+QB+gBWHIdkQwYeH/W6FPQZZ5XwnLOVuB8cEjK9qN6K0CAP3hEoEdzRb+o",
-	"DNQE/CJji0IaJtLV0S/Y1KpVwetOPnhf9ff/i8Ry5D1TnstB+dT0Sns/f5Py7x/g/TGqf1o53QMt66V0",
-	"kjeaMxs4CA+tVeHsCCWNHhjbb826t3PUInlPCsUmOZ/OTLvGVREr3CeoofJtnaHNzZlr4ZSg1gkGl29p",
-	"mBDsxkqn97S7oN43aH8iVeIzkLl92BUVQIWuTt4J541LiDvLsGgL73lSVZkqTMYAlxrX82Py1E/S+1Qr",
-	"NypwH9R1MC8/5mt743emca2/nguyP9FQrfSzKJpQv4KGa0VGIX0798SCMYPMGsNiXl0fIDRaSP4jzz4h",
-	"lVs9NtI91TNUc0z+mPHc552NmZ2qC9JhfAl7TSHRlcJehnNsnrWkKoPCZ1QvNLqdYQGb0uMZTKRLemxV",
-	"IF5kMe3hwWfiob+JjCmyxGD8XckDttSqp7h1++B9Sdy6eGEAJdKwxNfC6SRkXS6loWYcXBHEHEPCDFsS",
-	"Nk/0J2YOcJynn+k496IIWtNt94ODRLmuC3ySVmVwUaH1lKLz00kt75mTExcAcpIGyyiwag9RdqXw/e+g",
-	"/NPqfHjalRTx6Cg51QZCbdiYj7x2/gReGc3HBCDvqINACXhcSgUZM6+hRhRK+8UXIqEKQOwjlOM5G8gh",
-	"cP/pKw1difN1VdhWlfWNgvJAxQqpLLt0QOdnREiSUUPHVDOiZ7K4fvQAi/CqF/lSv9Pj730p3ygbYyOv",
-	"wQIVVJaDEfnP9JYF1ZCuxjI4Z03BPQGoHnXYcEGxKzn00yXa8Dzfr1YHN4TddvpWrqw9pI4gYwcfbUTJ",
-	"b0hKldXKCCX1fibkxp7IDaHkyrCC/CuwxhtVipt/S8hNzgWz3zncwgRyAaYK0hkoeeP+nbwTN8hHbyCI",
-	"ocFB0QDIPCZW6+RQchpOqn6/yPzruCY378rT04cpLAP+yY7wE/sEfnBz7qK80PiGi3fi5iXV5ui5/c3R",
-	"i2c3rpeNYnSBmSTgyJ9xYPRV3gUlU1pgN22sP0UQJJeSEQyBMYBa5yysBSoMCpyYvnkFv7vzne/lbqDa",
-	"wLr7MQlwYMPeHuHidvBkux/e/cq95LesyryWE+DXh5QzE6nc9Wm3jpRcOieErnxOloohEclrCb43JuUZ",
-	"0bL2Q4Dz1CWIQOdQl77MI0G3H2Ey/+iqxU+WBMoCcoaINmU6b6TdVAkYOZu4kpRUqqzhsW4nDvRbd5JE",
-	"LqdD2OqZZ1QuUyzwxFVs0ihgJtUzL+X0LX7kvNsEUdys4iCksbqDJd0EmmWTGyaym+N34sKrrPc0yeWU",
-	"IEVCmk5FhUtv0czAtWXPnHLBlNs3L8igrr8mUtB1IM3H3rlKMcbgsmLvxFTadVDFMNDiu3dLYZTMSZFT",
-	"wRo8HXekwZHJOkNe48LwMkBBa+WeL+3JHIpvvpTTKziEng9jd411+vhJ2iXBMeN++n7a9rDanNQTmedy",
-	"OdhHvRmkXlCxcu+FXTcSBRUmb4GvBgmtbSaAUh2dB/b7ajTH3NoJsteeQ2S437O/Qdy357gY2vj7F5hy",
-	"6i7tLVM0ry8vQBRYrX5da03Igqkpy+AWu0j5foWq5aAnmVyKXNKsM/oHub2WLi2T5Avm+eB/EbvJN8fk",
-	"wn8C7KHJHjEpEoaAb0Od7Oa/3UQ8MW5K3wAfActSS7zRLr5Xc+nd7/O3eYOjS+MLpg1dFDrOsOJVGn2v",
-	"d5FTLna414hwtMd8i0qKQPoP+2Ag+aLu65jKXJaADLDnS7xgRvG0XRN6Wqpb1BeevvnN8pQF9JsUzCyl",
-	"mleOenS51OSK7GmLT+2Ve/eh7qgb/0clFwMefysHPPwHz8zssLq436XDJUI6MKhKpqz7PyCGKq3dcxhB",
-	"ophv6Rw1zl5Bdx8sUVKlqPxxDgVr0yGHfb6zc4TWB7cNGOwoSVIpJjlPI4bZpZ3HPz34QBWXpYhuMZ1S",
-	"HtQy5NQwbar6AVJ3ytq3I0yVop1LQR1OhYm3PpsEPsWEx8rnD4IlnmZ0WQr9FRrlvl/goRgBFl2oUuyQ",
-	"4DHsvpdCn3xUpfi0pQDEKrb1sbooT3V4dRIIgFa5Ih0XC45JnkuAMzyUPw40vAOf/0EDPVBHU282K/Qh",
-	"j/4E3nDy0f7n0wmtQCHjMuBXkbIzJ6VSWQVy0DHkknwsNcg8I8uZ1CxIEVhSbS0Mxf7KMH5kSQTDSkDs",
-	"FcY9Yvltkg4iVjq49oOST58HsS/qgdJ8AoDOz5y/0C3acE5sH6kLOBSWSCCsry+vwEIyS/0TqCUYRPvU",
-	"79oO1O/wOjuzZ61WtsD8WDAWztE3B/mJlZNtWaFHw08wphmVcfagX8rp10PQG7bxSyvBEQ4Uql4NVcZ5",
-	"EVuLMiaGqbideJpsIlt2t72O26PYLz/6ivunp2ut87cZ3oeUFs4tfVCN4aWc1v5kCjIjAaDJw+kO3kgJ",
-	"rs4QN/6aF7/Zoa3hiG9xTte/0Ae8O9WV2KMf+XM4gvdYFPTtOWgbVwHJJPEVDWH05s6XIqw+3i43xitX",
-	"MsAaRlImF9aSg9w8SyRlQVQZK5ixHOR5+MbhZP+VZdEHqzkoe7zI82al+GYufUALKTXUKgJbkiDDAU8+",
-	"2pPtzIP0KfBw7o9Of6iDgS5jw6OcaRdU1HLBMAWq1ExHA9iY6vi8Cao1kCQQQHPzlB9tLuGZFGwvRQ12",
-	"1gFORONsth6ECyl3ZCHijUIDNbxSDlAA84c8vqJlS6lpMVQPs7UHuUAHtUh3Oaeq1KTsyoIHRBWz5Clb",
-	"BwDEiBpdaaIlxLNdGmBEI3hT7u+k9m/KBVN7U5rPbc4Fb0eUpkPRiSuugFRjKP+86w0Pee3Q5Lu1NLda",
-	"4oYJI2i58SzpzpxIwGO5YPqY3CimoeU/o0LX3HtR6jpKSgVbHpMLwFNyE1Ircv+xc5hgvxiX7BFkuOX8",
-	"NuYGRWX3+W1c4EeCmLDhXDfwelqstLaizKDO6VGf8vnGez1cUcs7Y5Wc29/3D5WDhwQTuPo7tZUBZRt4",
-	"NU6s6jvsLglE4Qpv0WuZMdjwu18iqJHOmI5co5br8BpWMJzNf8tU0ugpaiRuWQJsI6AGPNtt7HQi1VQa",
-	"w8RRNy3UBeNBiAn8CXHr5Ec/7q4H9JXZJ431HNRCgQ3Du7Bkqq61HkOL/9QlIKwlYyJi22Lw8XNxyw3s",
-	"R/vRW9ptQuH4DAiYg0QynLFFnBJeBK844AHVrzno6QSr8fwK9FYw6FasAVSUQndp3Wa0dEfWcy7mkLwB",
-	"dTMOv5S8MGQp1VwDNDjmImnLlkhGV/ockP6oyjnDnzmMNF/IyUSmMVcUBueuX10FMx4rva7XO6j0egGr",
-	"8Oo7KvWWargg1M612U8fqJAd0Ywe3f8Kq7GDup0KaHZEM/r/uC+OpZp6MOEzjy3vAIv/HOmZLI7+Rkf9",
-	"q2zqPf8ydd0vuZj76u3IPXpFM7avm4S+DXuDel+cOPc6sY8VZlvGCmJJwfBoVPKp0ADcGfbV9doHqDMw",
-	"TYC6iEQh4aWNO3IQ0rL31SrQT/6H+j//638HwZWMhm0MzkapVIqlhsyk0oyModfVarQD5eHKPjflvWIx",
-	"grvyAKpNLIErZo6eInBuS4tGjZkmPxtTWMPkUKACDt93dPbn+4YVLBeA8zZeWb7MQyKp8X2wsXlA5Qgx",
-	"20rmW2usjUbujmLZc2Bwdgu5JAgyHvMddnH6HfNsDuc4fEvnrLmrYG3swkTmbNWu+7wO9J5j8qvPdwbj",
-	"FsrOEgCYLRS3E8Oyjhm1+05usZml691v6JwJYpUm5wbRzJho0bpVX35hq4MqS7+w1UG1pFdUG6asJqCT",
-	"GrvVKhyM5gxK+rEOeLGDB8iOeqKkcV134uz+goylfUvmw9UOh/gMkX0xZQ7b69xYDRqqHU+PySs8Lm1k",
-	"UbCMUAMJi4Yv2LmzxuFc3fVCfJuEZKXybkqId0fyGGG+n+Fc4UUt2Ga+TnQPJ3zFaO5JnAJQvT9Sl+GD",
-	"jeOGni1C7reaIVa3ShxggFW3AuJyEOb2usnJxFFX1JP/io0Omhp8UHjUNTzxYPWIb5zJbvGy4QlasBP/",
-	"ZcfG5+yWeSxxxLtERwD2eiPcBCVxSXXbF1xrkD5SkQVcFJywhKzgKb+FzooE/BnWXgnxurkm7APUAkB2",
-	"zdyhQ2cS7QpEmIqip9rfXOCStpgszgN58vri1fMGgDR8gpB83qV28uJZ02jxP7b6/TZk0KYG1WW6VO1J",
-	"R//zX90b/iuY2H/VE/q3kz/p0X+eHv1w9P6//8udMTcHIinC9j7353NAil9VhJHJOg4KULSOWobTe9iA",
-	"IxqSei4yByzjU9VRlfSyG5tyAIzFElHufbIXckHMi+dR+AkqpuxN3XfsEFEmPzy+rJ8O36aq7aJx39Nu",
-	"/R7FX7k0/6DNzWHBvWDh1QEFbd4GUgr262nXMl5D/wdKxkouESjZLfGMUNdiwHtCXO8fNDRRh+jlgPl1",
-	"KbDj2j/dL5G2iT+c1lmAtDDAiV1PQewJ19v09fv8ZVwujS6Dh/O5vHJm08WbF448nYcRiH/Y9egXL2hL",
-	"dcLin9o0cGXzznwqlFxw3ZYn+3cSUjh4JOEizzE21C8s0OaRvlhH+QPKSZwLus5dQoezKoXvH7Og6YyL",
-	"Vs722rcG378EtEN/mYsMwVChZN6WiLOnm3yRZVbNaKYu9ov5wFO7pKlhMlqjY7pi9rDbE9LcGX/9mWiX",
-	"HhOv/5ZuB7/DhkBmlRAubpkwUq2aBivUladSCFcFoymPZ5/teR/3y8QOmm825Dy688uiqWXH5ALhWwA6",
-	"DNJWlnTlfXgoI1fMnBFwOAEKnQmAhdHXIQU7Jlfo0NPvhAdvcaHZ0pCprFBB0HnhNsZVjAQGHqYqB7BG",
-	"br5RINVyD3RxGOb7BbLb7Gtb09rcF3tSoPB8oFssWKJ4Rq7NFVLBnbjyCVZBsa7aOyi3Tpky2M3AOabh",
-	"Z1ktpX35tRswwlwu8JuvlZDc9L4EMR2Mrb1VpUb+bw/dWcvBUd6NdjKu6TjvoJ3nH7hGjOlAks8ZK6zu",
-	"JuJAujjmP6YUujKyIEVOU7tnAI0G19/BbDjpTbi547EpB3vSpo6BUwo6ISpozNJsCOAkDs0REXUqBbNa",
-	"CP5r80B/EzDKP+aBvmSGUNxG13jF/tOeLhws9O9qaLlTysWddMImuH1wXlZDCNz4QVKfmbEFcWpixmiW",
-	"Ry0ppxo+UzjDr/MgcXYHxUrBzsjuZkKwG0HF2aIwLiyLwb7ljIm7mcMBGrGPEkJ4w0pXcqHnEAiE8KJX",
-	"NcMjdDDmHtMU5ss1ILlkpQ+QQL1zNFK/n0t7GFENk7syVH0R1e+wRPaLFY9WTDf4grUU/IE5+jIe6EAx",
-	"MqO3rt77bqKBiW6B/nYdENKblI51VT6air3pxjrgvkCZbYzmnot/XNGPkuLOUqH1YLtrWYLE2wenpxUG",
-	"aLtTtK02pOcxJd+mDxVWfeC+pJVsxqbgSBOtmDw7kMI2NGQoZlzzvGGVRVn4jAhR9WOfKMaQQJNm6+RQ",
-	"32CKJSGKL4amnNPWfiGkIUaW6SxmNyJi8lfLFhr5+gcjjIbX0OXsc/C6Y0IEeH1cwn7dqARdpnejl20Y",
-	"ga8Y1aVyUKO1penOUEwJ9nFNqkb14OqNOXKdirk7MGBf5vJPaMDevMgRXCsI4A4EVSh5y3VnIYiP6R2T",
-	"C0GoMVa5dpp3BU9VsxuI97msuxbHtmXab+r3/gPJrWrVhw0A4hmBPblAz6Vn746CgHiurn7eRZS1GUh/",
-	"QTBgWtGIh/OqYMdXll5YPqlbPNxoPbtJwqghSiZqhY9D8sZoiaV0lFSwgCkzHocSHJ6RinC/1V+j3VRN",
-	"boDd9GD/b49R4F/YFNCi9uQybyG8fTGtk4+Y5/upG4+yE72wGZurJuxgzqKSsd7BQzKv17C0z8SRDhrN",
-	"81KjFdNwP0QwHCXgzPW/aZY2B9eTFZYNIVSIkEtUom+qd9/U6RHhGrF9jVsmlO+FUOk0z6vif8iRa6ty",
-	"/trI7Ksqhw7oasci6AY5WXPotgv38gUY/xCrHbMVxImb3heZYyo8DdqZSQG9QRbMOKxkDwvItTe1KEll",
-	"scIAcHNALqyqFwNHhqkePskCPREfGrkK2GbL6Q3H+0ANkYsFVFC4+Aq6rqqOcVVzM2wrr41Ud3WsIfxo",
-	"t2PNqFK7+j8IqOiwaR10ucd7zxEn3s1az7WvDIZPIM3A6yj4dRzV4BKm9M9o7GeMxpZKkEwuxcEislrP",
-	"ugJ7mDkNdVGpYpAyRHP04+BPsnMAXFCey9npsQzm6Buwt/lmUMM6IGeo/Cx7OAmctoNKxZRt302/UPyW",
-	"GkxurjJk7mmvpN3tfOBSbjsh4EnAAAgXNd4PuNbBo15QZexXPusa4wHc9DBRLtmtnIOLvSXV++/dz44b",
-	"EKStNIPrd7NH31ajNhPufeaXr+iUkwkksa6BMil265qWQ9knE1k0RQIL/A5xht9ecqrPkvIU72plcpSi",
-	"IT64gaO42/UtBWRidYVRFAN2quWCEQmpU91qBYbEKLhvywLcDas6o4/mdhl4v6kgMD1CM2k5s1SkKJWL",
-	"+rYgovyGEw4SOL7KG78xzYP6qjbTWfB2qlLUXQWqw6rKAO0U90I+CGUMp9it+ruqvBAkQjFXxAiT9W4u",
-	"l02VBKWxkIf62+XLiMy+sG++U6OT/obe30GrSgAAACcSbeKj+ZSZQ1MK3PJu0wGNxM1G9Qjx6kgmhab8",
-	"VW81xHriGrQLqPIN1VLXTjiSCaym7IsSz6PYZamb+7uFHe+rNbRnDpud7A9MAsVUWRnZeu4/SoXn7riY",
-	"KgWBqruqH+gxeS09FrXHnaXKYG8kRzOmUeoMkcSyAIsbYCSsWIrk9OHc9uwNeLBX7cPNsc0nhKsPqAbQ",
-	"Q/dCNpcOiTS4Tfi28SpEJ204Xu7Z08kZ1cM1FG/AHAHCYUcJaVBrHKkyxlAbKBiLCsAo52IeMyI0MztX",
-	"FgdFlhtgQ/vDF/LTg7nerTB532g9V5DqU9mdzgEsBYLhw54PBu5xPX93LpLkC/ulV36qpYEX2p7WIi4N",
-	"IKzqXv3NV0niQg5eJ+nbM+8DDt6N9UWR4HHbvlEQ+KIi3rviv8MNwghfxqfMO2zC23QPXDduAxAUjqWK",
-	"xS7WT8zsfV/3fVM+B/h73/P5vLjv+ziaA0T4YVZfoB4OX/wFgd4H3uKQgaKJ3V9wHpO3VYO5gHtb5RkR",
-	"pINizNY0JHzlty8wcSWHl5hux3YRmR4ZfqONjh/0y8rOCpj+mxSeNSXfVXr6YlbYWuiypmvAhxpXD5qr",
-	"lEpZ1XS9z2tb1syeN3jv1+eziNG+J9W8Lp9Nnu7jlA6SMmen9SUkKr75S4rUgXe7nbOeZIpOTBd//cPy",
-	"1ReTo1fUpDOMmqBHi2EqkpW5QeoSEdJXDRCmlFRt3PUZvPigHsoJzPkzM2KuU6qyQBre04A+BhtdHaBj",
-	"j71V5yhvhi3EDAEKYWcIV4EDQs9Y5nmvY9ZwdBOpAHjRSmj3YJ19S3GSCbnxh4twqJjj5u4OfETH2nWR",
-	"2WDqdzvXg4YjYGbxC9vAt3v+lk4jF8GSeXURltT5XA6KYPd2v1QUFRjAx5A6+MRnK2n4kBsCLSJ9ABxo",
-	"wkqMYBsgPTs7R4TEJdcMMYJ8FmQqM4azvnZSpqa3JlehDkUFl8g1zgFzvEGgOSJwMs0/0IKa96Y0n5vD",
-	"7OhnHVPNrn1z/rOHSfhTTIu1s54zSw9LNrYkh1ED+4ADvcPPFdOyVCncnE+fPr3/1NshC1v1BUTpPq6k",
-	"8UmJn/lu2nuzXzbfIaarkbqKRF3ljUYYYOgag1ckp75di5cJwNKFNHEsgTf1vL9CzdxN7nd3ZQ4WWsYe",
-	"3lFzZj+q+u805xk1WNlCrVzO2ZkLAhU4pyAE7JJkIBRUCsdM65lVAKOtFpfV5fdysAdQ5t28voQ27159",
-	"WHW+YhbVeVGfDNiXpLbr8n7sk1tHWB3xaV7FGx04rGWlmt5CKjPkImByVoK1MuMV/teyjQlnOfahsv/Y",
-	"pDNP1v8ktvZXI5EcrjzUnwGhNcX5QhR3yo3S4y6Ssx9ZPqbd/vSiQGd69CkirWRSA+nuHIOg4KawFovX",
-	"SBPAbrH/v6px5CHhirf5dJsC4x+rwLS59oN7g2uTs6WQ9G6O4E0CO/no/vWph2pUWSUQDwz9mXW6kCfG",
-	"lCrFme7Uj36vWPfOBAUo2wU1sxpjuxYIHf0Curr9/z1oX7/WylbiKu6srQlc4LOQ00nGJ5P2ykFUtbOM",
-	"ZUmVrgcN+1EvS9akZFKh69Tcji4QlwEqg7RBtC+sH4pB700mXznZJbGLh0Vwzh4yS3luV+xoA9PBBXP9",
-	"c9oaBLv9GX1V9G/P47DgDpb+mNJkzMySMWE3r2Kvn+cGuDT4LghJmpp8Vd/PpIvFclMxVfLCJU5rw6EN",
-	"k2Ks/qmb4z3tf9mZjXGJs/wnT/4cJgwVUL9ReRG8ESN7ODm2GzDujDvasGGmN/TNiCt7V26Ir9FzgXM7",
-	"bNdgwH5qhomgHYnflT0d0clH/Ee/0DzE3U3Mn6IY8DgjO+LwuG0H1drxFV8sbE/dAfWP1cf7FXHoUuTu",
-	"B0BSU6LKHBoyTJmwW4sCt2BhTytgxykVVfUBzVpyy9+U5kucxv59APiKL+ABwBcfmFNDDvMwkgqu/N9K",
-	"VrY7mn+dOCDTuk5rJUuf8oPBHXIz41Yor26SGtwCjXtIbw5twzOw5wOXNbw+S4grh7DC/50A+EzXV1Mu",
-	"iZwYViEwW7vAWKlkJMkQMTcGk2/57n/A0jZoN6Z1BmD8bV2OHp1utjVK4qO59gV3HcZtayy0MZYyZ1Tg",
-	"b781NwWcy4GxGyUC6ia+lkoqb5mUqqFRB6S9LUyj2JTbM2NDchR99QNG7tHpBeF7OYHSH4CUiGs3l/X7",
-	"vvkERbeW1cF9UvUh7SWtvx7ui2Yn+u37RtMTVUjJd0lQ/GPGQOvxrcPq2h2OYiFpIknAfYt69Q6wo/u/",
-	"LZ8jIXHA2Xze1P79nND+tUk/ry+gT/pXf8FsxOFXuYubnhimO0rvn85YOnfuem6csNQB/grU1yN6QwCj",
-	"4/RSKlwxHTfAgX11Liuk5lazuqeJXYGPLPF09k548FLLWqArrwuQ5syQgskit1QtpfbV/8GerJC2eQUW",
-	"Y2/CeUX82DtAsSymr75l+gsQfJCYBDtl7/hMFva4RmFb4gmj5uTf+5d8+pXYVe3vjoSzNWyBW2Po1E3w",
-	"KKXKHD2+n52y78awGQtqUrv1o7OH9x8kIzn3bjwj5fzaDvD9I/uHofno7P6D00c7LTB+E/9o0Oxe+lBd",
-	"6Lk18T2xLWtZ6C7G3UO8LtlsH9Wr9i9wR0ykgmvW5sJzb/zmVVy3koNruP6M9qLf+sG+qHbrdu4bVW51",
-	"TcF7rFz11zwQTnCL4KjHIIQ0i1fa7H87935JPodi2/tcPq9au5fTOYSPFKb1RZyk8OYvqNMOvcHt/PME",
-	"f98iPH/kuWFBfwb3YyhGB1XrmFyQggvBsgosxpq50RyBQHi+pdM75Tk1Z/nGeacghk+nbYF6zahKZ21u",
-	"zvsPvo/6OddDfLVr2J7NeBUmtMbeCn68xksrwhiho3mUjJgoF4Da4j/wAd330Tl9a4rGWzo9qJJhyYlQ",
-	"EOUgbdDeCZJaVG2oDFY3dHem4POGNpkxS94JoVmmmHb5BVQbO7fzKqEEkeP0HEyvBVXzth7yV/7tB+Vm",
-	"+uC5d5BqsxRE86lg2REXZKzk0mpeSQ0+DbraekJea4//NhzNK+aKvT1OUSrlnFvjV0kxBRMAFRT4s/K7",
-	"TbnLgNb4gDVPvFWMfZn5orVHvNvC0aEEHYz+ZTrFv4pqPldwjgRMs6AM5oqZo6ew3W34wRoz5n42pvhV",
-	"5KtDVcG0oSfxKdSHwXUFblGRQ1FDUg1DT/IM4sQlD/RqjrqGoYUkigl6OaNKB5+2mSBP8XUh6W0zKNyp",
-	"ydL0P7bnHwquWGPWhy9dsseEs9zKBmIn8ZFnnXbhC7BW4KJikMsDvYYtBiuXAHYA0IQJtCS5IJqlUmTa",
-	"Kj/BSVrrEXRulmtWuf4enT5qtyL1jrlgvdEN92RDPgcseWTh1aQHnQ2fiiMutiRBWz0OfDUgGyHbFHMv",
-	"CRUr2FqusaF53IzkU/FCjO7qqquB5ND3Bt0zMn82Tq17KhcFFStC01SWEIMvVT46G51InqUnGvvkvO/t",
-	"nsOpv2JmJrO9l120cMOf5bJyEFOUzZY5zphiw7mgnh3NpDZHUAja5h23q6w6DnCBxbMTLqZMFYoLg6C0",
-	"XBgZ9Cx5LTN2A7VlhJKCKQ0yXUy4WrT0grtkNLu6+vlnqc0vbHUoqYwv+Oy2Z72ug7nswGvrGwtNpAI2",
-	"eHX1M7EnTOZslRAjAZrMMs8degQay1B38tgu2GLsAypTBYW05I+ZdIgOCEGpGcorroBhwcvi6vVbmMc3",
-	"78e1yzi4Exe2sduD63jh1rQUGOqL+m/tjn2jzlvjaHbLpm933YZXyW4kXier+VSYWfarINEsXm20573c",
-	"77X4HG7bnifyeZ22dz+V/YtMO6cv4K61r/2CvtphFzZkk3LOOhxPkEufEJ3Kwv63UGzCP9h/MWuyrdZc",
-	"T8LVJrgWI9jYMi4U8bWHPBD7hs/ib7p484IYv56dXUpvIXMj7i84D9rBNBu3tPiKfN+Vg1wwO/aX8RMF",
-	"r87237OlxYLBDi7BMWPoHnFzF1jbJYYbM0gxW90Il96F4Ly/ra6EY3LhpreLl2DXRj2f20fguiM5N0F1",
-	"JAMdBaDOfZ5s5d80ZqB849q/XcbBtX/UsnfR/jflGoz1RdV/u2XfqPpf6mba1E7qvxWPSuYsqRUUl7SB",
-	"CVr+RYCllxp+G8dh2vM27vdKfA7Nf+hhfB7V/+7Hsn/NxM7pC6j+9rVfUPUfRh8tLPIEerN093DKuZiT",
-	"pVRzDRoQJRlFA6ChkkLrHkZVzpmCaTIIYjgchCAW6lqDVb0hOfDZrE2lhT4pL7H1yNfXTtBO7GCK6Xoz",
-	"QTgIBKvCfpr2JCFdxncKbTYS3I0ihliGDTswcRoStI+XBYOmdQix1a4jVQbhV+jiObgleeFPMG5KbmP4",
-	"rTcWaqDXW32+wWjMgmKXUa7cGyHBX7P8Ngb4g7RdHdT+0qoqwTRnqwq/z8GxgZRy0VDgNnZeVQxtxMUt",
-	"N+yIZvTovs+LwoBznRj1ImOLQhom0tURhmmieVkPTk+T0YKLKk9rMyPqLlUEbjIBFCZcm9HZaFLmef8C",
-	"gl+X4u/W+l5ncrWpTausvxKVjn3wtR7xe8e7PDlWeV4AtOpogUhx3hW877AN7nyRvlrjfIOb7XJmFRpw",
-	"RzDfdaRDWdhoV4eN6bH5IILszKiKGxi/B7A2B5IgnwWmda1b37jkedbLL9L0fX0c+eSLsz/fWzJzLcH/",
-	"fG9pyd5ET6kuFwFozL0lFouHno/CZwR5PCs7m01pAOVBQAuaZGyCvNL9xOdSbv4KfCxouDs3uH+LJ7bN",
-	"37zCyHPQmjJr9CAOMAt0dKKSZDwDHcejMQIuqGUSS5fdUK014yYyxiU2xSWpLDgC1gQ9Ddxvw0l9ev/p",
-	"/w8AAP//",
+	"7P39kts4licM3wpCMxGemWV++qOq0rHxvtkulyu3bJcn09X1PFv2ZkIkJKGTAlgAmLLG44i9mr2wvZIn",
+	"cA5AghJIkUrJH9Pdf3Q5JQoEcA4OzufvfBylcl5IwYTRo7OPo4IqOmeGKfjrQjwrlZbK/jtjOlW8MFyK",
+	"0dnoRrAP5jqFb2+InBAzY6SgU0bGbCIVOxwlI24f/LNkajlKRoLO2ehshL8YJSOdztic2oHn9MNLJqZm",
+	"Njp7fHycjMyysE9qo7iYjj59SkYX4iKzT8KABTWzejyejZKRYn+WXLFsdGZUycKx/1mxyehs9E9H9SqP",
+	"8Ft9dJH5wSevqEln64t8O2Pk+Vs6tetbzKghC6qJYjSrVjdjNGOqns7F5ADHCifBPtB5kduv342+ezca",
+	"JXYNhik7wP96N/rj+OCH9x9PkpPvP70b/fMovgEvqTbP75gwwU6svtw+cwAPHVz82LbFJ21b/JLPuanG",
+	"XiFbDl+GQ2ZsQsvcuAHn9AOfl3NHwTkX+NdJ9SouDJsy5d71GkaNEhT+sy1JYVz3inI+ZipOU7v788I8",
+	"0ETAUxU5V6aCQ3RNplr3yTH8r8fa31CtW9Ze2K/uzc6XpYgvW5Vi05JVKbrXu2l1VyxVzHTQV8MDW68y",
+	"GN+90LCi7VX2q3uz0ks57dpRsphJzYh9lyZUMZAPT0Ec5tQwbQifkJxNDJGlaZOKuO29t/mlnF4xqmIi",
+	"61eRL0nOBdNkwc2MmBnXxLAPJiFckLIomCJSkVwumCIp1a2CWuMLWqTIaVyK2IlxkbL1eb2WZsbFlMg8",
+	"Y4qYGRUwtda3wyjhyydSzakZnY0yatiB4SAl4jOQpYpN4YqpO54ybdeP5BovLZ24Irds+ZTQPPcXmaVr",
+	"D7JpfFM4TW7YXK9s1qP1vQKJeYHPPq6/pkrRpV/Hb8LwvH0nBVv02ckSRtliJ18xo3iqf1Jyvj6Jc0Fm",
+	"slTusic3Rt6QUuRMazLld0y0zWZiR9t+Mm9lbD8WvV5t5D1e/DvPTIuCMLGHzVhCGDKnt0wTCjKAjnNG",
+	"0lLdsV7TU0zLvIRx+4ooN7fL+pef7JQV04UUmgEbvlFynDOgYCqFYQKueFoUOU+p/c1RgU/8t79pKRra",
+	"iv1FBjtHp9eyNJpn7NprLskoY4Za/rRfe1GXSaaJkHYjTDpzOiH8gCiWM6rZ0b+NktGEszwbnY3umNJc",
+	"Cn1ICw6Ces6y5ehs9GwmrUylxKDuZcfReHofaJJzDSfSynWmzTW3Qx2f/PADPRmfHthb+OA7+3/f2/87",
+	"Dv5nN9ZQU2p7JO2h4wa0sr/QjFziYDUP0LEszdk4p+LWHtd+FPG7DXRossolm5SaZYmVPhPKc2YVV9Tg",
+	"gFCXzKjlwfnExJQW+JjM5ILMqVgSzVIpMo37Quf2zoHZkzldkoVUt4fkihm8AB6d/kCoyMjj44eHDc6K",
+	"3Cv/z4HbhgPUMpuT+Fku8FqTUxjR/puWGTcktaIT5Cb+PPqi6lDB5rgds9+fpynT+vmHIqdcMHhxoWTB",
+	"lOHIw1Tfrs/m95kkKRVwqAhHEe1l75qwbYrXZDRmKS01i41KDQypCTcJkcIynj02KSOMprNhr8nZHcs3",
+	"8Qwu/yU8au8FrrUdLj61SZnnhMIvyEKWeUYMvYU7fG0ycvw3lpoYAUKV6A//nJ9tvTkJbPz7amj34Kdk",
+	"FE7ZSgxhVZU/RkIKVN2p5W071eDX9cTOi0LJO5r/hFLg44hmGbeLpPmbgO4TmmuWrLBCOpP2Cm/ctBvJ",
+	"UJkqa8oSihYQRw80sb87BLrRMa5sbWjhFNu1L+odrb4cS5kzKuoZ1TvlfpfUJoZ/OHFLjOzcCt2coQQP",
+	"rREpGX04mMoD92HBC2Z1wsPm1gcPHfB5IZVBD4C96UZTbmbl+DCV8yNR5rksdPVfPxxMyQ/p9fBOYrZo",
+	"0JQbTUBRIZQUTGkpCBV6wZQ+JPYpWZqiNKhfVxTTiXvI/5dl1+MliKbqbwqCoclD+OMGC3Wez8aeRdir",
+	"UHJeRLjrFV2SmcwzotiEKStCdELGpSH2nBAjCSVoDEWPr2EU57Yu9qyUxxUekt+tjBeMm5lVBu1viJCK",
+	"lJopK8II19ZAYXf2+qC6IT+MhL3MWJHL5ZwJ85TQbM6FJjRf0KW27xkm76wWJUtz7e6nhpvg+yePGo6C",
+	"08c/nG40mJMRLGTIcV85JY44Qw/IFZqOuzgf9oZ8LoxaRi62FKlaKV0aplwar+1E5SdNDXrk1r8xfTXb",
+	"Wn1bUzWI1fqslkJB07L6lxU1+ikRwEaU3NG8jN85k6ixAC6XLFOW6UBbmDNin4wOwSOax4XRpMhpyqwN",
+	"CyqIUwE7Lr1wR91uEqtmxnY01CSjsl2766NTTlhCX+KjVsFhf/ZYSDqjXCSgqcnSkCktwJCrSMiFefJo",
+	"FHUChFwOXlBquRqZI/GsldT87lYRvc/t1F9ybdZZtDp2/WRlzewR8RC4jDerJfi+1tleVjRZ8Usr1LNv",
+	"wFdrTRGa53LBMsvR9s87mvMsITeog9+QsZKoQPm7Wd7CZsEolhSoq0cVGTuRvzLFJ86WWt8+Joxy/1xX",
+	"pkGXt/cUSWcsvWVZL9Jb80lkXEwjo54bMpfaEEpmpcgUjlhRrjm1orYM11bmmHcoG9qfJdXAMdqtsoQ1",
+	"gOICQ7CFsyR67Igd5jrn4rZrLGKJsQQDUtyCO2zGPsSlyG1MjVvVm2+BaZC+biXhTAI6xXbimaUEMA5b",
+	"p02qGDWgvvQX6P4342WUpBMupkwViovIqbn6+fzg9PGTzk2ZSW0GKt5c65KpYYq0kOaaeiu438rtT9AR",
+	"1f83milO881iyGnZuPhqRdXvm/vamEq4lAZ1kpC8G1jjvDQzqbiJKA9pk4GaBH3z/NVhF5N8TYy1BcV1",
+	"2dO49Q+u0incvJ0Qahe3ZygSNum17ddjMMqb0gy2rykXUXZKQF+x5+CBJnIhSLCFZMIVyurA6/3k8eOH",
+	"T0C9r0KPEUresmXL67xORElBtS5mygUrwljmk4ffP+p+RTJaKG7YryJfYvxndSNxxTiR6Hbaq/nKar7u",
+	"FDb0hFLcCrmwv19QJfCFqeKGpzTu/Hgm53PvhO1PlkJq7hWMAT/7EBwQ52n4lIyWkU9XNuXDyD4WvcDZ",
+	"B7MeCzre5KyAn/U1wvwe7cT+eubP2cC9QwVat/jhwLOdl1MuiJxMwE9xDr4MlBgavBAZy5mxhhOod9YU",
+	"n0hFCiaLnKEHVcpcJ0SX6YxYbRXn7wc2Tv+pZIfnPHwHuODtC8BnxNLbKL+t+8KCtXyMmV9sXkgfJ1j3",
+	"ZAlmFlLdxr90bpr2ncYA7BpTNZNOBv1UMQzCbRSul9WDcPuniq1oMwN4Y9MmbuUljCkefVToiNOlcrJ4",
+	"p0t3OLnvoXTnaCfH8sfK6xTRbGZUTLdUUnao2LR5SH4VDCLsRArMCuKaTCUEt4W1MhdMGLJQUkyj6g4T",
+	"d1xJMW8eseD7DwVXTLuVrMoeJpxXT7G5vGMZiJScprdEToiVWXfcLBMyXhJuNCmUtDR9ADHv4MUPNEkt",
+	"15UFUWXOnhI61nbWXKOTp2F2de6hNY9LVLy7Tt9P7rHKwbMpkyUZ5WxihpkbvcItVaClwwLJ2r+4lpOJ",
+	"Jf619nkO/fbJM/+1i3nGInAgZlr02mQELir3y64F/rt/Dn9Tsh4/KFnltFGMZstBx0ixO+6X1GTXF0ou",
+	"XB4Ko+mM4MF+SqjLP5GCWZaDnJCelr6KpeJgrpePFLtYtCrFYXQI5w3sr5e7xJGfGc3NLMZ4PqrcPUwt",
+	"8q7wefglK/R1JgWLMwR+b6Rp2KoN/3hJ81D21zST5TgPCFYrgD7sPnQD/upYd6Ntkvm0hpqjm3Kv2rKA",
+	"eyJnJPGJUfUuNbckWEtA13YjLgnvFi8wYpdsTSvQ/yPuMxnxNT2/Y2oJuUWYDrKg2rv2LJ9TcH/bD+c0",
+	"Cx3ogQoFq+tPGMMKmOBGmoC1goNvWC8ql0MVIpqhVAwjP6v+zlyKqd0ByFKg3PjsIW4gI0I/rWw+bhK4",
+	"2PxdNDRqtHLHbs7zq6+DPs8WildOmRUHP7r1Qe4mtZTTJJVzZyY/xfgfBj2rRZKT0+/98ldW/DhY7XHS",
+	"fWv0mX14/OM0biYMn36/0YpfcbnSqVVA4BzcsiWSUrOcpQaSonSViCfyZXAMana0m7O+uXBRwRGyapCQ",
+	"xF7IENZUUs4T9PAL/ISCNWYk0QVVrMlZkLgC8VM4lQSc/RQyWETsVMZdgnHJ1n24XkS9vWwyYVZz28h/",
+	"9uevrHbSZPHrqRu272+HPb+y/CnanmvvT4J1dO/CLnxlgf2wv0hTMGU5fclFhHaDQq5KFgWLxDteQr6u",
+	"zzb1YhFSd6VgPTUj3ZL2+nbG7ClcyaPzSbAtuQcfevhW4QqtUmDjHp7GJl5VapL3ZICchNhlUeRLdJ+B",
+	"AgqutUziJ1W6XEpFyvCfYP74H4AlBPdbmd7ibk2lMUxEXSI/8skkngu0kMTrIPqQXFjzjqczIlUGce9M",
+	"pqVdB4SfNRhYmEdszSZJMj5xeR7rOSc0y5DwvZj7jZsEZCFE2NspMY3xNua4NB8QbBEJH6IVuJixMM/G",
+	"Vb3AJkN6lMyzQb+FxR+iowezaOuKGMeOh0zcHb759fLtaJMnEYbo4xdxnuXu0exDid+tPqMCL6yv/i/S",
+	"OD7RCV5PyBlyQsb2K0goF4QKCYk68OQ6lzii9Ld4HSW2zI2RkANmX/o+6lnDY7Ubpl2VHXAewrPrebqv",
+	"kxhO8W5cUYpOIvfRmOoN1nqYUD3MZ9lmML+GDBvIEydmwVP2lBx76WJn2fcqoHeDXGErxGmsPJhuVLrb",
+	"aQ2PM61u7vqV5b70FlOm6EIQKeyGTCA5yelflWbnbspacT559N2j7x8+efTdJv25Jx1X86Q8E6GtJxjL",
+	"IMFkzDDHJKLYdu+zn0bLNvNIekmr5xLNsQEB1WHerJ4ODztp7+tYDcx6+99X+oyX7QtfVxwy+zFe//KO",
+	"qayEcIjCBPLYpf+8aRGuOJypuE4ru3fdKHe+UowRX89kqXTrBWiZs/KhrvPaptBBJueO0kNSJjKm4yIK",
+	"vrqWwnNDxHjMacr6GMpvqgcx7GIUT01bwjP8KD7bUuXXupxM+IeW2Jo1lTUZsxkXmVdXD+ssVbhHyW+X",
+	"LxNf4caIlfyHo54Z026LGzOpZtxYmt/alX1MQoaJMW3AbC+GO1OGWnOKZVyx1FzPjCkijPkmp1yQn9++",
+	"fWOvEmBSI+HvqyTQ17iYQobmDNxUPexgZ/WtvH7DfuzC9gvP8v6Mv+AtW+RR9JEYl6D8BAnYmsDzREvM",
+	"DYTf1YkQLrrzlBwnLnMbcquTRtimjv1996ThKDvuIY42lOKH4mlF/6WaEfzyKSSJYK7++uk9DPwGh/gD",
+	"SL6sDIJcpjS3IzRTPU7dWrq8ULsQZSsyPdcSbnZNKJkqKiAd2hp+ctHHVeS2awN7XdG7WNlTYOVFriR0",
+	"ase/HOD+bJyl9dQYmED9ts2+rp/qeODKatqianOmNZ3Gv9OuqKT7DMPQ9UDRaVkLL6iF7Dm3iS9R2sOs",
+	"J64Gp8/svT/jtZvomnPBSu57lwS0aJObAtZrgdru8OvE/AWu9qjoblNxzKycj6scw17XfDPe5PcIVuly",
+	"5WHiG/d7FzdWk4D7u7MqtWBNksmCCZIzoyHcsBzLbEmsrJ6WzApr+IYDmIFzn8MXLlVaKojZaMbWKobm",
+	"bD5mCl35Pvpq8CaqEuUKZrUtfBNwOvwkqqa/2Cpr8f7+7OhmWnk/sKTt+QeamnwJkW05qWxUKrIw/WLd",
+	"87NFwGpYtsOgGNHKDrWHSV9Ymp5jee4AelX6UGCsP9kY1KuqMgeqBb6WaqulwzsTN+PWLXhFY3K5cEgv",
+	"naqIfQatokj29EyC0yNlWAaJaWtW3XPWkT1w/5Q4N7WQZKzkQlsFkolMH/bwpYJEtO+OLc0lPDTqVqky",
+	"aHbP4Et01Nf/1gZDHHVmbOyUY3V5dSmVJWQMrCbuhm6/4LdzOmXPqGor3ub2ew1l0URiNNYab0/JmOWu",
+	"gH2SSwnZIhPFGMm4vrX6tNTek1MBbIDeB5AuzvmdRKM/kRwtlIQavFJN/3nS+zI2TPcqwrEqRNm4GMNa",
+	"IbvWnsPY7ch6Pht4h1d4losUrwk6taYmsAzLDjdXD+Eq/Mr91EMfMU4wxqrAFZdsMlBc/8TznGX24kMo",
+	"GJJKYZTMSZFTwQg1RNO7SDgn41Om49oQF5qlTgNe18wr4K9ocuiUa1cnGvkScsBly9eGTts+v57Htdu+",
+	"iZ+wtbvxtF+IOyb8GlZOUsEjzvZAj3VoR+tJnFMly+I6U/yupdTIPdE1elol+fRS56wW15J2k4zSouyZ",
+	"h2UlT8/jZh8dNr8f7eCR6TExjach1rsxLcph73rx5rdocZ/UplWjv2VKtIAs5PyOXVuzXLYdo1xOuyg+",
+	"Z3PHZD22VsYNJ0zC1/HghPvSx9RTamgupyVLCNWB7MM4sZmxeSOPf9N2voHRYzuqSpF2ks7uGZ2yrs1x",
+	"hSr3KaqvCAu7V9HSndI1HksapxtPSEUkdwyiQl3ccdNSWNtl8+4hF7yZlN1vyL6JzkrmG5XTS/tMiAqx",
+	"JeWwULyyheHVftSutMlg/d2UOk9TVgyutamJGer2j5u1XQ9j/kiui5wur72Y2QBRZ2WLuG3RHLWhImuq",
+	"1lVKMRe3h8MdkoNyCqnWC6myNbjO05UKt9NNWr2rPq6p7BPW/Bu6KbhVAmhAwRWD+GBOeU7qyQwk8P0O",
+	"R5+Nr4H4QmjU1rSF8OR0b+QuHEeBCNy+IvQXttzFXF5RbZj6hS3vN5VL2SbTvSOxj/lhB+lprKxMzv+0",
+	"w/8XOCnX9ywbFpztKunYvm5gMaPmvtfAWh5rFZOH0eMbswL5tQnr6yUXt8/qUMWK02uPl+pGfwqIfFkw",
+	"AUn5Ednv3SrOp6LJLWOFA02aa5bfsR4eFthoO5eNV+g3kGEqKkjl/oU68ZKWOMf2yjqtK0JC+DRQUlpT",
+	"UN3e7kIIejJFlPN5i7kSFY7u8ZbZvlVoNPaPVLUVK/4+83DAPv8XEnbBnz9mxKENRrOA64TiDRgLPgXY",
+	"RbLcVGJLq6+Q9YTUdgHKNBNxRxuinq35bRZUe78T5ojE8xmgkGNO1bJ9bMEWCHfl49k0ZxkpRcZU66Cl",
+	"Zl2ZtxCljq4UX7TNnYZjViP0SWTd/mXVvYF0qXexGtTtQZQD2BbpV1pN4ky/ov0PuJUDbbuVqxTD+hD/",
+	"sBX+GBOPE36vhlwyuuNsUVmoMYS1uQvg5VLeamJmSpZThwCOoIoPNGFLphPCJ4SKZf+MqXCf163Gmnwb",
+	"jIxXzNCMmnI+4PgDS/UO+uLTLe9WPH0jozA1rxgVmsg7J020UcykMxCZ3IHVkRtqbogUCQTzCkZv9SF5",
+	"9uY3yyJckFQqu7Ho1ECHsrEfICquNtVHlhQOwLctntDTY9Hbz5gW5fWcfhjglbyeKNZSSpIzCmjX9nQs",
+	"qMbiLkiP66lFwPjK4X71nc9Ccajn6PeTQf4/fHhtgzrUIGaued+p2IdlaXo9HauvQV+Zp2DgNQumXU2p",
+	"fl24zStb2H44rpiqseEa6DNcmAF2YnDSosXSqP+ts5YL1D4ltK7sQwRmO6+wOnJDWBPn277QWMGMQ67s",
+	"W/JeQa4Px2hH8DA2dEMddWIIIHLLRH+Hxg/I+E38eXxXxw5eNnZgLQQ4zRmZM6pLxVxio2LklhWYH20W",
+	"EnMbEzLnorRS0X+c0aVOXOIjfDZTjJG5FGamw6QSRRcjcB6Vhrn4fNQA9Z1IVpP3f3x9RSC4D7gZDjbx",
+	"0bG93xVNDVO6mZaYUmUOFMuY5lPRdGM9Om409PmDHvzH8cEP7//F/ePg/cfj5OH3n/zn//r/++cYS22R",
+	"2pXnMvWWdW/om3Eu01uWxS0FbiBwDgUnVvUNsq5pbk/fdObgRzAV+oxQB26ENXpVriqazo3MVsWgPELT",
+	"CcPrI2p0jEveknEXDBY3LDNfI7GxJgHjYHSc90ygjIUDWGpYdt3MS1sRacsCY8sLnxEAUq2qiHtaZRqw",
+	"XIOqaVSprc1CDZaKg1lD0zjULQ+DqRt8iO7BTo2YAVjldaGknFxDBUtLCNs92JmSZ+XJ3zZv0XkDRa7C",
+	"TDClEiwjWTPJtoE4IhFx9drNpqUKgRnjQ12bgm5X/tl9VcPASwLgD/uv69psH5byaIX2LRPXty3uyDtu",
+	"aN5rSn/FJwcmUa6V7/jjFCVOKKuaBzl2w9hZIQ730ChEc8tWm54FkYYnjzYC1tVDtc0RMwDWRHYHSWPY",
+	"1udEIyqCtZpqLDiuZQ6b2HIAsFNKHJtOkkz6njNOWt/GPTwBrGEnMGUDAzHq46yG6vT/wLbtNL40k9qc",
+	"FVKFlcd18J2JlWv85Pjw9Pjw0eHJo7PH2BEmjEc9Od4Yj9ozskiXsHzuLh3iQFWr7INAhLqPcAf4hEAO",
+	"3ipq5ma4xs7T30bYH106y2quZ561oSiCHlGBvSAwYpRRfd14pG7xP9g2PiycVeIbxsEwreuK114OVTey",
+	"Dkg3KBc6KAuy4HlOZvSOETYvDLf6gwF3jZCQsl1qawi5vQMtqsJuW8x4zoiWc4ZKxQzwzwkTA5IOW6HP",
+	"tKFLd832TmO5cr/ZFIwS6Db2r+gkw5WhymwJThSJivh4iJEISASVxRqBihCtCdThvhv4qWXqz4WSeUvp",
+	"qZzPqWjBQGcfaGoQa9BIwBBwGa1zms64YIddNNxEnkqJ6IyTbXYRIvVwpKRaTxsVoT3pPYNcmy7YHj6c",
+	"Wy7a7mJTVrES4TphuJovOPFQDQH6e0LmzCREL0Vq/6CosmQJ8apvQlBJcxHn6k92J2/DP11jMBj+mgkY",
+	"2o4FVfdcTIO/rlsxW0Rrlud64BdJBv4l2IhOYu0ialZTfn+1Lz4RsSVi3wLiCxYWF0wRTFqDXmbY/Mur",
+	"YsfR/a59jGsIYODndcgNLg2+p290LjOW96QiPltNpG1LdkW+PVPO5Tx2aNNRb0UKPdAc7EJR5rnrsMex",
+	"9wd+QpYtPZagVmBY4MgKCNY/ifMKHm9Rr7jLrMYxu3fmykRx/sMYKCalPtBYAuGUKy/GPD613ZFagxDS",
+	"hE41q09YpajMc4edTrlpYDC9b/FcDa/Z+pY1+m39CrvU7pNKvX/qAFEEW7gby8HqDdP5hyn7O69Z7q+2",
+	"9KhShsFapx5Qb0CtCFwZVLg4a8ZSnjFNoE2oC1jE6kT07TXUsVzP+Xid6D/5AiRXneQLuaoOv/aQQnA/",
+	"c/fJCXnB/9Ko83/y3cnx998/ebSp1B+83X1BH5883IjyWF2hwHNchzCPUukzcvMfUrAzMlH05pD8wpba",
+	"5U3c+NqQG3AKL5rjGM3yCTEyz9wqwzk+PI2hx7eicZ7PrSIPwUl0Lk7svR6gckI/QXrLhIfmhD3O+S0j",
+	"J6ffD8XhVKW4zn0X/ZZ2T6oU2iff4HYs6JJQA9p2HNlBEhi0MZuT483YDlavGRC2e0tdwK5OiA22uzbd",
+	"4mdqDaGHWZsHPYIVbIrDzobqQOfrhm7IdjbUcAyKZlyjK7HtrrmqbdF416TWOvZsm1zDL5vq2Stxs5G3",
+	"797UJv1+K6YqWq1aKUNtx5wtvF8JAYzbevitTnneBmsQuJ/vZRAOq7iqchu+jlwFrFfdGMOpql7rjIU4",
+	"qAzmtVqDtRF+K3XfLE83OrS/G5oQsQIKs5LvkqBkxVJbuPCajpU9J1GECwtZIcaavy7EW2udb+Ws9pm+",
+	"XFxndBmh0Uuqq4a3vpsD+ASiCNAPnzzeWBsvomHu3zGHDd5glx1TCjcVz6ey2KiXwVZdwZO925i8ccXx",
+	"e298t88sc+9G8pfe1PWQV3IsTfQCa28tnVNtgDm3B26E2wHmlFTIBVvXdFkC7cJ54BEOtqwYeeMSCp+B",
+	"mj8UhqtUikWigaePNoNJ7awey09iQ3KkX+gl02yoMe2r2oYCZu265qx7gb4UfCANsRtYRIz+VAWNnjq8",
+	"d2sP68p+QnO5f+2t7zvW0IFP14vC6jsr6G99UrlRTt5Hy4w9cHD/hN9hvSBW8XfrJTzeWNfW0hiiBRGg",
+	"IuROQAH8aB6We9WCxk87tWb7TNB9OmIKydjnHdlw8NouJnZYYrrNBRLTzFxulOuPq8+IpneWTxfgxJzT",
+	"W+a8OK5Uuq1moX5zP/CpEPusR790HD2pFtK5DVsh/w5C/D0kECL10Nn2q6Ic51zPWEYg/SSplCiIpGDJ",
+	"x6PjH7DHHjj5M0ZkaexNmq33gnDtgQF/BLyL3Xa1kIb1AkssAoHX5+SuE8N/0UWCbTxxHfglHYjXrY63",
+	"urTfDdw5X5f/uz2qlssTTnyjREtm6hr3R3Lq3Tcbe5eHrf9r/PheGR6MZcMLj1fFfVGFQLqxKzEcgJP8",
+	"ehqD9kTZcq2kcP4RMP6+d9AVFgDu8P75TeP93AnMdm8f0R78QNHGWl0n8K/1Ed+79dUhabwc3YHchIKz",
+	"eGnUhUAYlrMV6ELnEYYuQTOuq9tHyEWCmiMCgmFEmFUIiL21yQZfxcq5egvaADml0costOzcPif97gzH",
+	"ATsx71aYan9h4jchvO/QwA20X7tlmSUtViuR8ypYYb+9uWXLG4xhULHEok8IJdsv/jv8eWPNDCNzpiAz",
+	"kxgp8Yl/u6kaeS0JuN0P34nzoPsmVQxzRoiRkErS6MV5+E6s3VoTqcY8y2LZOS8hkIPs6ypl5qUG3DpI",
+	"HWtw6Gojr/U8hg5vP0BBXftKo1gAC/YWeju+ePMbTgOy19zkfLMhqm+hnKPh13p08sOjh8ePNnc3YxOm",
+	"VKxkwfXsWQ3w2EMLuHtWD5xL5QOnmGQ/Zh6gdFebFHb17UeqXZOpZsoYYBXEgXASmd0tMqNqvrvXf+o6",
+	"q5eM6uhVU5TrjvhNFX1DXPetqYyqmlGvxDb3eFwgxXNW0rDl+AaHg3uw+6bcIk9lA5ggfnkNOOv98QTj",
+	"aSzVq1YHrjNc7HDBHVVvUPu27uRuagVS29mVZF+wRXuArTikYoMGhtLjjW6+kBd6GSZI/EE9IFdROmqe",
+	"aPJAH9LvPLdkiGXVK7/EDdixhD5G7k55YmP08JJNhlYjBM3+VztXQFKKdt4VN8AD3eKx+oLt/dtyXdqc",
+	"rwFgxr376m+Og7U5WGse2o2Jq9gk59NZtNf+IOTTaqRW+NOqGdGKC4dCYlNWJbEFGvBTKHZYNtu6Qpmk",
+	"1dj7G1x+bm3pqrGWza9lo4A1zsD7bpgNzZkdJeqeQ9Vbo2KmSYhWoKB1Nys4Q0EZBHlWO6BdS1yrNUez",
+	"ZatmGC75Uge2qT5csHE04BnPvubQDZ6lt0EyJ4znbgla0JSbZXTErtYbdWFce+Zucy6/YYI2oHtpX2YD",
+	"gB9+exq9DG7DfqRdGOe6HPtkoIjJtIAqEwj5U3NmLSXDigR6EePFmYD1ZMVYT5AxXF53H5HmCbmvTj7h",
+	"jUrs4Lx8OW0d5hRf+obeLx1VmVidpuRU0bk+HFiSUp2aeKXmGp5QSzujnvpu0+qKOZl3Gz3qPHGWPkyb",
+	"6xYfae0KjQTsuMlZxz0d6yunWWs+FJTNgVsAGKJxpQxDToQv/fyCOujUW4vVklu4cOqz3rfPdxvSGgCy",
+	"SmRpitIMcusCZlzPd2CVxfWQabmf5HQZJdpL+NyrCljPgE4U1ejqcLgr6EFpaD5oAfiLev6bQEdD1MK2",
+	"hJs6fXQP7SkbKnvD/eh7zLI7phJfTcojD7Z1tNyEy7Gh5WV7Pq3TYbu78G7d9W0rwwL0uiH6MtDU6YOb",
+	"S2G9R8W/s7m9GxtPutftxHfiuHGPzhN8Qx/vySqY6ZwbDw/EyGIm82ZTKsBwK+cI6AZt2h3dIIgDhWFU",
+	"18D8W7Vu7HOaDslLRu8gA9NVGQcYsqsNofbbuPHznZI1T5D/poMHdu/x6dfuqmLyPj4f92zXMuoYeKx2",
+	"yKohiqQzKbGKn4mGjdGSjh8DQ2jtIRNE4fu2JezXPKa7cmQa7azmrjs/p4YrEAdu2cu6PXofXd2VgkLh",
+	"NOGCMKWkSjYr7dtEu+Elg37RZa22Wj010nK081KHiauGrsj/Zrzcvt61Ipkrdx2culj/HtNa+uBFVNjP",
+	"3vINVrISKW9JbwyZbUdXpuPcvV6abquufh54bf4sFwAjAeHaEEWCrHYt9Hi3gHSq+B017PqWLfFeYwBd",
+	"NpZmFkIi20fhziN65urdVxI5qaHrZ/dHaiiZyDxjaqW69eiOqqOcj71HE0FQDJnyOyZivTgiqScKovvL",
+	"WOZw+EYnJRJyJAtzj/fJ9BYP7Qqahv3c1H7PKRcsIaXgH86OjmCZqhRH+OtDLdPb4a+eSDVlJpohPWWm",
+	"SVBLSOl7tLnaTcsU2TLu/PQxwkbQ6eHGoJP92bXLoYs5IcWEqznLyISLKVNQFJ2Qq5/PTx8/Ofu///v/",
+	"HJJzl/DpGM8ld/aoa4YebIbm+XUbRS7we/IjfI95ArQwB3avFkHNzDo6eiOqoXUxUy6ddS19fvtk+9hv",
+	"nd+/Lvp9/Pjh401FQcHRXXnpw9Pvnny/OW5Yitajw4XDOk4IsO/Wp0aXY8Fi2f2XVgUDdE4sRXcgoS4m",
+	"Bc6BwDZaedfj2KtKHWOGSykNgrqgfgZ+BmsnlNpaEZlcGfrJo2GhUBcKh5cHx6JbuG8Bc6T1rP89e/Vz",
+	"S95G8yYPSptqLL8QmgYTJDJ744LaFXWFN6/3SIrlUJ0qKlZSKQRLTUK40AX8A49/QsoilzRLCM+YMNws",
+	"EwLFyQn2CEiwsT4A/fg+T2tvRA9ahzNfU555QC4XfoTrcV7FsCK6+p9tbqqt1LiVAmxVCkehTEKtRiuE",
+	"x6razv4c4R4H/k23AY3JxVj430um46jAVSFxTg3TmHm5oN6Qpw6i3mooGIiKZHLD5wM3pvpRi4LrYZta",
+	"QPXh108r0FvwJizo0tvwK07I4HoAul8Pw7VqwymzM7HbZSkILgeRVA1Lc6swOIAqP5t+74PIRH/t1ufH",
+	"Q0Ag2v+ELq9xvzb06qjyaVsLXOZFG6jspNS0BQ5oJVfXYdu03WqDGtO4Xg2r75TwIlwztH6cUOU6QMa6",
+	"pR+S362mIRjHvbDDEiEV3DseqnMxk6BGz+xwZZ4TmqZM6yEhiyAWsmWUo+GudvQIWDrg1YqN6n4Q+PIG",
+	"P7RIipI9F0a1qIj2lNnb36Vo+2YWjPxpf3iG/8kS3+glQQdArKeCYfMipmFYg0hODBM+NxOwh2WeOQhV",
+	"bg7JBSqC2C2JIigeAdcgoXBduFCuNm3e8fpQ78vFkLOJaceW5KbeIjvXlIqUeZysGc1ACENmsgTgw/4C",
+	"JCw+ab74BGT6YibRZPxgKpRK/3kmGUJ02bfHty7EdVn/Fsk/aJ/qWHIsQdzUt9FQuRFe1ytx5HDV1HgT",
+	"ue6J3W/mdmY9Wkvhsa32zf0u3KukPg6tZ/LCYJyc5vmvk9HZH93XQnCMPyXr6G1e9m2AdL/uW3Hfrx5n",
+	"8zgiHvZvMmmtnigp5/b6p2K5eud/fvyX5raFfzdQYXrWBb33dN+FC6xmoP25wC4ZzbhwUfSBheQOarX/",
+	"TTozZmgiZytY8XZWfHuaxFrbE2U8pHFs31YjCoHKZYdUdzSPJjs+fHK8EX9EMaNqFLEao+q4x+qUuS6Y",
+	"4jLrlWoZh7pKBxNpC1rE9vv9wMzRzZvZty9/fQx2kiN6GSSJr1Rslzw3XLRUEm8I7s+ovg49X+3+xZgX",
+	"j6VlWwv41qwBq362fBmPtvtaBf+6lUkn1QbEhRFu2y6EZ0WCfcpOfMXwkoWhAWdP1nVwT9A7PcgnmE1U",
+	"uBwfKPViVsXWBUMc3ibaZy5TmsOPHz9+/Hi1nfRmr3TIU82ZvckpF+Tnt2/fPCW5lMWYWrvaIWnGvb/x",
+	"BoJOh8B8UuwmJxXLfJ/VRuOgH56szjEZLRQ37FeRLzEpfoWjN/hTY77HLj7YeeC9b61Jzes9Qu/VoF1L",
+	"eeuqpwbwdAvk3TlRDGwbcG97tAhgXUCUoNNVz/bjx9EUugoK0mHEAI6Xvwkeb74cK8yYaoSgFtj7+RC9",
+	"IkBheJ905gysrFUHZZoz6k/cxoJAzahKZ5FjRFUV6lrfqNhYnzbQNMafG1ChHfrzguV5HPd5kFh+S6dx",
+	"d5dJZw6HcrXgcqp9GMGkM+I2H5gH9y1u8GJ9QuxMdUX88zaHodtDknFEyPa+TCh35yB1MZaTc93SytZI",
+	"eXs9H5QT2bIdXLhWmP5gHW5u0gHJ9n4K8aMfpCcNsQQQMLI5zWdSMb0Csnoar05eq0t1tdH1L5989913",
+	"pydPuvXW/ppenQ64C01PjqU5x14tAzatyoRrJKptEmEV3t0gaLJVdDGHZYdTiHKCXdOrKK5p4YAGe2HU",
+	"3b8fBrzOjxSfat4IrAGetA8QxmT3ZbkjqI7hnsUJ5bnTljprBNxjQ/wvHRlO/fJ+wanVyx/hvVN9cp22",
+	"8dEMTXeKZzntv8wMQWN82tTaLodd3VpTqao5dmVVXZY7yaeyjL89cOTV1c8/y8EqYdxseU3nzPV9UUxX",
+	"hQlBG56BdogX3c3XnJ7G8ie29U+0Kv9uZ6Jt+IN0nKiyqPXs4JYtp0yQg3xSm2mN3J1ozN5DpVa2nB2K",
+	"ZaePH5/8sFGqOlDTcHbRlUHkfX1VUyaY6pHIiL9/4Z/+lFS/bDF3tgFt7fJdFNlgqd4fR8j5O+olhcht",
+	"wavbd/ZFsI/b47fd5HAybtC2ck0PbmhezOiYmRsPjw9ngPyLs33cA6KcM8XTm3/FPuw3Tre+icT93HiN",
+	"uzYYwuoT7MMoAUTCJ49KlccBe90pDrU7h4bg/4oGr9oMrpcAP6OJNnb+roZhrll+xzT5l5t3727ImE0A",
+	"tEYw142XG03mjAoupoQu6PJfE3Lzx/nB/zw++OE9Qg+5nQWQm4TcfDw5/XRjlW1GTd3txY3LzRm5eXnx",
+	"7MAO8f7jo08Hf9iB4DdrouzJZk2thVd2cQO483yPSwAG8E2ga9lz/ubi+u2vvzx/PWr2brY74nb2+v3H",
+	"4+TJ6adot2Ycd7gXbXtBBAhUq106Hj9+uIFA6/6kdopt4wzSlcTtQ8dWX48bJk7CqqSh0yO5C9ScrtKK",
+	"vSDq3L/IYhAIT3vVhdvlnxnNUdr1bmo7q37SNX03sFN9Bqu4b6y+FK0+BlVVD8zoscJ+HU1M5EuXi+Yd",
+	"YpgZLAj7UEjNMmLnvtkEdHkzbmP8ioPJdhBgN1KzpdpwZ2EEP1k5felyW7avZjbsg9k8FzA+4NGO+bzx",
+	"DpHVdgxSt7adahUFbqx+OpWLvfpXdc1x75GXSu4FqvZMFke04BG39UaI+BY9pqBmdvgK/Jt6KQz98NSe",
+	"m5zqGXo9mYZkCaeYHJEDck2asZwJo+bo3/o4m7cEsFr3iRZcCAYefMh+ClotYaoZAkIC8MN6uCY+t/vK",
+	"7zhS1kZBvfPAzTD83l5hGz9k1zK2wskansbBxN390KAmPF8RxYOmLMx6G4rTJ6cnjx7173a95miEy8WP",
+	"HU1EWEfz1Pcz3cYSwYFW11eKlWyKR5scwxmz9L/m2YY81TkXDnnypA/w5F7x0NZVl2FdgaTekMzQdxL3",
+	"zFwJL60+fIMlHhsjuj4fZWt4BacgtWRozmhRMOEKp13dXsq0Jkxk+imh+YIuNRkvvUiv0q0RBcC7FSj5",
+	"mxwnzuvgS98g+3Xh0mXteKj6AVbWcQgAhW8ZWU3qrsVffyfzcr69sBjEC70khSd3W2LYZkiK3qjsgVTf",
+	"SaxqxcMdaQ+yBWjqN1YkvwKfGr9N9Q4R3eumSW1FHHBsAOmIpHTu7CTeEkRGSd9REDRWcgHICK71tmb5",
+	"JOpD3qaVl28KE6ntcc58bsiYTakgtKVLdM+Q1q4aeDXiLY1BGzuQ+IY1bn9rwnVwyFb97O5TueprLu8T",
+	"/nWlk53Npdz6dmM+637htHbzmE/FhXjFzExmOh6Rbs+HhPLKbLV+p3PC8Lo37nebW/zUmY31u9qXUY27",
+	"to72MIbK25oRhud9KplOEM6La8iv2uxbcXdZ01sfTDlaYZq24WwMj4izD9xcr4wXaLVcFKXZCHO7ljLl",
+	"4HEJ1cR1D03qXEhNSmH1qfyuUUhaL9qVw7aH3JzuUt8xDr84qZvjvL8nBlwXzMmcGRqHf6iuANfJZ0GF",
+	"0YggkRCO1ZaQBHdIroKi2j/QXfy+NzTsK5xB2VKWwDI9zJzEatiBdMYV1I2nw1WsN7Vura0CgCafTwWb",
+	"kyBe6clgNLz7lBlvSnCokyMqLMf1K9j7WaVyHJB4VUJHmqCFt0rZLFYY2hYWK6Wwxrna6qp3pkd3RM4I",
+	"8iLwRLQJnvOq+HXA5RrWH69fBnWNbn8++yvNS6Z9gbCA1IWJ83WlOVUAusGi/dVPj9eWtuqH9dNt24RB",
+	"eMS/z6BOF5LAwQGHNeqAhhslfC5bPHtMQGuXxapAUdKwYbWzXZKsLUNzCCe22hhxwwCSIP34bZu+3n49",
+	"gGso89whNVSIAAvKTQwbIBmVIpP4jf0XfKdveVFsxDt+SyMd2ceKijReDJXK+ZzHLbdtjJYOQ1Dz/+gL",
+	"Q9yr7YV9KEaIt3QaVz+r7O2P30wqcnecaFOglA6+VPaZxAzDX7cCSW9hwu8+1Rmp78cNKNrwA/id9VvW",
+	"woWv3FoqWQBRDxAjPrzRcoT54OZav0CZS9hWjQI8RtVsyPiOWcw5CFa8opOJK5mt6hnktd3wrAThid2f",
+	"rsMP36/nOHw4sL8+uKNQJwNA8q/lVT3KGxgl+Oh9rTaH+RSbE/eiaRgPN6avgaLh1hqlGqPz4RkOU0XF",
+	"gFj6C/t4/MqzV9NAHXhQjZ1/QzXntk3YhQEPm7m/4Lcdfv9R3H3Sdnh30k8t+7DzMKRxB2EzfXsEIGGw",
+	"KAl9nv8Okuq38Enu06PYldKg2IR/iOtIqSw23392167gya5+pO41ftCGPtdKjK0ck37vubjO6DKKI6+N",
+	"JqUwPK96RN9B1w1X1ddIsX745PHGeha/uTHfFr6hDaVwV734kx1Qbz9+2aQlWNSkcURc9C4aaePsHdTt",
+	"hBzcXrwD69jJHQWv2N7FHFBzbdk3Vk+8ca1FoBTSqpIJGMfMQ6ID1qHD4Kog4xiFLPsyjzsEXa+cHxuo",
+	"LsP6JU9kKbK9CMt2sTeLtpyvzixkYuvE6+2AP/tAQ+cXPRjnpSjVNGqJnQsClV4kYymHTrAOdWgqWbRv",
+	"WqeEjWO84EqDTa7nE+OhNXLugrHXeWR7Jo+35Ea4xrj64GJ6O3Qr6CKny+tW5vI+9s4t0Uz9Yp/zV7rm",
+	"U2EvrZ3c6srVE3ZmWdhnQiS7LXHhHP81dsXNoHKeOvLUeHAbrv9qd9blmHMP34Ch72GazwiIZ50QIStk",
+	"Y/hDY+AulGgIKhnNRQvEmmZqJ6zf0ul7R3aHHX643VGflsoN1ei1GD88K0lgB3PKcx8wX6sRedTj4GzE",
+	"AR56kNoBOC7dbrpcbsEWcNlVEHSIzLGOc7CmaZ32Aefof/xWQxCyxYNjV7lzu8rre5v5t4ddtVKqXE+9",
+	"NU9nXPI828z8+Nj7WBACcFu4WV7ZyTrE4zrrhSMCsLzlzF+TZyOXUXTtn6tPZsF/YcuG4gh7AHvGqAK1",
+	"1j0LAGCfPkFsdyIjZ+OOqSUoWKA9/HaBGCHYF3Vu/51zwUgm4aIPgCy5JudvLg6JNbgxIPjj6ysCpe5W",
+	"Gcnws99+u/jx7rvknbD3An50+dMz8vDhwx+swvLb22eH5LlSUtXf/fDo8XfE93lzJQy+nd1NKjN2g7Vz",
+	"EBmyE4VoUNCM7p14J6Bfp6UgtrrXdAmOzZsPB4hHegMAeXO6hKwdws3TquW6LI0zhTImOPa8h9b4Y5kt",
+	"D9+Jm6Ic5zy9OfPdFiHMZp+y9yLh4pDcaJZPbs4qMFSu4Tvo75EQOoZuOnXZnFREz6hiWQKtzXOmNZnQ",
+	"1Gj7NtC6bs5Q+9KH5MZpT4egJZ+RS0YzO8JPZZ773mLukST8nIpGxx5yEwC74lDvRGys+rEH2g9sn2kd",
+	"DGTMzVk1SF3bN7frCZ5EZzju09xjowL8MhDXstGkDYz2KY7PJ5ZW8LQjx+E74drVOERm3zPJjoFv1OTR",
+	"8aNDco43MbIYIB1Ze4Q486PiDV9+SMmL528RdFRbRrKP6ZvDdwICqykTqKUjSveEW3k1Oi9oOmMHp4fH",
+	"9bEOPgP8+PmcquXobPTv5+GeagyK+2xC7RrCMFnkzDW2CHrDYIh69LrM818LOJhBcezZ6PjQvU0WTNCC",
+	"j85GDw9PYFIFNTOQRke04Ed3J0e0zDCuFe3IAOLCHbQEjwVxqMYwK/zEHnaHfLug2lXCYiMryII4JOfA",
+	"zUiTPH9KoFcC/u1joBA0eSeCc2JfsPCI5RnUl8qQ33XS3EH7fOjah0EtXTVjSLdKQlxk0JhLm3NYfrPp",
+	"8x/rCEv2CnmggfHglN3opTZsfnYDL6XEUA1I7CDY/ywZFEg4BqCpkdD4Be6tXqhYMehfMPZSOC1jNrWy",
+	"of19Dh9h+xd6XKRFhTVbUaDttVWq7aDXxkZSTFvFLxypE+nbkvASf9M6puYCUonqIfvlO8ZHAxfdVqPF",
+	"FlLz3tGFeIaKd69nobPc6NN7SEUvpNCoaJweH6+UcdCiyHkKnH/0NxdXHLC5YG2AUrFSgvgLJsxW8eLY",
+	"SNXUjqq2rA05+PtMQrjUslpCEB6MTLiCYlBDpxAeQyn1Phn5C91uK8snMFZDlB2xDz55OyrRnl39FU6w",
+	"Zeb/cfXra9djFeGxWXMCCdFGMTpn2SF5BsgR2NWT6AJugxljxnWjNvSWOQ3eskKZUzJlxt7CtJDaKFnM",
+	"IAtqoiT2z2uKoucw6RZhFONAx28hC9aoa6m+C4xK/MuSPY92U/iHtPuHtNuHtBsmlj4ciGxdNEXgG9gH",
+	"c2RZuvO5NVH1FgwHcPzMGPX5ys9wLgc/ct2ewXiOpofv32lHOWzsxtrL7y8UIdvQvpVaRdRNfAtheMcU",
+	"nyBuThQp6Hea3+qgLWk6o9ageSbnhbXPbuxeXedc3N6g2mwPxVKW5JYV2CBUwFmlxrvt4ewobDea4exh",
+	"5HWR91eYmhd5+73A4F3u9zHuqPrigCt6B5faGyXvmN8YwoRRS+xmgO6JhMzlHQPbK2M5c+HfDvJ61DVn",
+	"htTYGJ7cKVMGl8gOaGlmVSsCHD/SVMxo36tsaqlq2XsqZfa0smKNKrWxNizWomkjCycQm4T8Ed7wrJ7A",
+	"efX+Nbo+ivTUk4LtYMdd7zhowC0MU4LmJNgUQoNJ+Z1OqaG5nEb3GsCU2mr7nF02o3dok9idwj6+BZ0y",
+	"cgQfEPahyKk1e2Zysb5tL5jpt2d9zkJVpv5xFCx6dDY6sP/7y/MXF6/Js+eXby9+unh2/vY5fPp///f/",
+	"abq7z0anx6dPDk5ODk5P3x5/d3Z8fHZ8/D+DZ8ZL2B66Am11NvphfJLicEIabEUMoz2E0U5+aIymS7w7",
+	"z0bPXv93b8JWNKvoRB5OTunJCQaM+5z06G7uS2t9e38+Q5GdtEjmCwM+JOzngGY2QPqOWS4XK96dStBg",
+	"6zCWNWYE3pJ1/sPwdj8WPPkHC+6UBQH68/5M+MoaHbuTePHrRLeaUud57j19ZLx05kLlXQOnELhgmMgO",
+	"o86XZ+Fb7iv3XMzrj4+75id77GDz/u3wT3ro3ngoFewi17oETnv2+r8/x6/Is/Nad/6TrnHk6XcHx6cH",
+	"xydvYTJuPvYRBDwL5rzyjGaK03x0Nno0OaXYCWUwW+7VlA/piTIJmXMKhauaqTug832Y8eij3dhPmzQb",
+	"oBmZ0DwngIwPbfqwQWt4RFBugjfZcjGirMjmkaqOUQ/NZ9123+jDwQTG959RU8JZExruRH+lKNpX0t6G",
+	"TplsabBMLpALmOMDMLO5NRmIqxZZ3943pdnZ3kKk4S8ScSEG3GTWHupzh0F2dvjYm8uLv56/fU5+ef7/",
+	"Vo9tc2DflO681oFHH8q9n5r49yEkt9jxvYnH30A7szLGGcjbncFAMgbRjtZb+leBVklCJjw3TLHsKVHM",
+	"2Z+CaegagmAi0DHRd5Rbv65/DN7Wy0m50tKr3asT/3mdN9b50wgCEMj0NtedSwMaMGbYJQK1HEoMnXpM",
+	"LjgmuGlRZxz2nmhxFcZ7TLS49SrA62qkXpk+MQzw1cSp9abjaV5mrMEqbSt0z8S90S7NZz1f8NsLhqyk",
+	"Hu5LTvzYjGGGXWI1Y60xklAYDLE0oQpszFI5ZwTrEnWCHQS5JumMpbfuPlcMru4sqXJGlFwQ9oFbXcuh",
+	"9ZqqC/EhucQe+IEXEOO+C65Zmz36Y6M5YFdQtnKRWsVjyu+Ya19kP6q3Aszn00cEejFU/Isu4JqBLzI2",
+	"L6RhIl0e/IKdpFvd+t0p54OVjaGc5yoPeqkEJ3t4f4zrn1WpVoFv/aV0/taothikhezbl46zI5Q0Gk9u",
+	"PjWrOS5tN+9Rodgk59OZafezV8wK5wmQM+DW4GIKvWXPXN/kBGMNEGbD9EWmE8JoOrMXzgPtDqjPCLE/",
+	"kSrxdafcPuxKyQGXSSfvhMvBSIijZQjVgec8qbCFFKbgQyIF17eH5JmfpM+kqcx7kD5oQGE1dizD4o3f",
+	"mcax/noOyO6uhmqlnyW8AKgFGK6s2CjkbxeUnjNmUFijJu+DNAMujRaW/8izbhvcC1RzSH6f8dxXG42Z",
+	"naqzKzCrEBs8I9OVwh6Gp9ixekFVBnBXqF5o9ILCAtpM8a7bY6MCcZHFtIfTzyRDfxMZU2SBKdj3ZQ/Y",
+	"UjQ07NbtQva1hEMuDPQGMCzxCCg6CUWXS2SvBQdXBJGmkTG50VWH4rX4yB7IefyZyLkTRdCabtsTDsqj",
+	"ug7wUVqBn0QvrWcUU17creXzMeTExSPcTYPF84jVgr1VpPBN5wH0x+p8SO3qFvGYmDnVBhIssRs+ee2i",
+	"yLwKlR4SADqnDvgykHEpFWTMvIYaUSjtF1+IhQJHi7ytbCDXd+kPjy/jgK2uKziTCsxlFIDCKFZIZcWl",
+	"a291RoQkGTV0TDUjeiaL60enCL1SvcgDvBwffu8BXEbZeIjPOLhQQWXZG5P/DEHUarkOWSegs6bgngDn",
+	"bZ0sOqcZs2xioC5OG57nu9Xq4ISwu07fypW1h9QB1Gngo43c6BuSUmW1MkJJvZ8JubEUuSGUXBlWkH8B",
+	"0XijSnHzrwm5yblg9juHVp9ABjj4Tu2nb9y/k3fiBuXoDaSuaXBQNNoiHBIIUgLQUDip+v0i86/jmty8",
+	"K4+PH6awDPgnO8BP7BP4wc1Tl9sLPnUu3ombl1Sbg+f2NwcXP964BrKK0TnWD0D61oyDoK+y7SmZ0gL6",
+	"UxFEHULoW5eIHwyBmV+1zllYC1QYvHBi+uYV/O7eZ76Xu4FqA+vuJyQgbQn29gAXt0X+kvvh/Y/cS37H",
+	"qnpbOQF5vc97ZgK5Gd3WkZIL54TQlc/JcjGUn3gtwYcUKM+IlrUfAlJmXCBnMZNV0SqPpFpiosjfu2rx",
+	"wrJAWUClCNGmTG8bxRZV2n3OJg6IIJUqa+QptTNHp6MaWWLq4BNalUq5EGQKeqUlfuBJfqBrutvzklo9",
+	"I8B679AiX2wXRtqJGoBoOlDbOJpa81c366GvcUfq79zfssDC+6Gc82KfkYzfXTGVndxKoc520qMlrvga",
+	"jvsc2ovhqyi+r8EPT/HLicxzudCr30fjirvjiS0Di466Hu6mN4Ff7DEk+F+KRavcmEZBm51xJTX2oC/m",
+	"cjpEWzzz+pcrewwCDJX2ZxToSNUzL+X0LX7kgnYEWxJYe0hIY00ie6YSu3hBbpjIbg7fiXNviT/QJJdT",
+	"ghct1JxVl+vCO2pm4LG3jEO5YMpdB14/B5DKWgaDCQc1a1YKV/Y+Vkoo9k5MpV0HVQyzhh3Qpx1dyZwU",
+	"ORWsoarijjQUTbKqZ64ol/AygPRvVQpfWsrsSx18KadXQISeD2Or2FX+eCHtkoDMuJ/U1bBZYrXF3lDq",
+	"DQ69rVdczKlYuvf6lBnQv7ESEVzQyGhtM4GWa9F5AGRY0Kfc/m9TB5Beew5lDv2e/Q2KGHqOixHb//p2",
+	"gJy6Q3vHFM3rwwt4m4YVa8Z4QuZMTVkGp9iVfezWVrAS9CiTC5FLmnUmNUChuuVLKyT5nHk5+J/EbvLN",
+	"ITn3n4B4aIpHrPCFIeDb0NS8+aebiIPZTekbkCPgMNMST7RLW6il9Pbn+ds8wdGl8TnThs4LHRdYcciR",
+	"vscbsv63ONcI173D4qHqFoFaNvbBQCVRUjliUpnLUundH+I5sypWuyb0rFR3qC88e/OblSlzqZYJEcws",
+	"pLqt4o/oSa7ZFcXTBiPvlXv3vs6oG/8nJecDHn8rBzz8O8/MbL8uBr9L+7MQXfZvdaesunUhNURCodFe",
+	"LpKCat2VvG7IXGpDTo+PE0zsahT++iOCESuPYxBNi3vhzaEv4le4d9p7iAha/6xZL8HtWo9PfqA/TB6m",
+	"B4/p4+8OvmOnJwc/ZI/Sg+Px95OHk0cZlEp4ZCQ0EqEj0Jjl6HbDsgCmDVOEGnL+7NXzIRGJN1TrveZd",
+	"ASGt0LzVdQuCe/s1Wj2eVUMn10IEkR/JhQF3hl55v7PO7IdgxObMaIKWOOGiLZ3qhaPC53ZvQLrV6Ozk",
+	"yfebOaC368NO5Vzf7i73KZiwlRb3SIv+wofI9TAC9Cd9dnS0YOPDlCqzkot9dOi71sHA/yTkdHo9KDEd",
+	"aIDVS/utaqLI23Aa677WItuDzwYviqOP9r+dSS2/O2Qg54pULjSBDRipqZBbY5kp9zmIfcxQKxw/bxnJ",
+	"79zMMkUXDVLtgTyKuVbKcUlquUU73DxViipdwLVmWc8XsONxlj3Ffs8QVYZ4IlqEqRSTnKcRr/Glncc/",
+	"EoyA9peliG4xnVIeAGzl1AqqCtTKZwjtg0lK0a7qAThc1ahpdTYYYEIUjiolCQzEuLp3aV/19cUML0ux",
+	"V+UIkcBUKbbIPx+kt1tSHn1Upfi0AZVMG1bUZHVJaBXx6hx16KTikONcqmrMgryEHlv7ks/gqdkz/fea",
+	"hwbgbvVms0Lvk/RH8Iajj/Y/n45o1aksfgf8KlJ25qzNVFZ5Zhi3djUIlhtknpHFTGoWZDAvqD4k50Sx",
+	"vzFMb7Msgso3MHvVeBkbTK2zDrZRcz2E98o+fR6EeeyrCiHoGveZ06u7rzacE9tFZjUOhbhd2GvSY34h",
+	"uqHl/okcHDqkfte24H7XRK6zuM/aq3Ms3wOnH4KRIIhzFSxbVC1N4SeYchm94yyhX8rp18PQaz7ul/YG",
+	"xx51AMVqqDIuGtiKFDbBmG/E33ucrLdbq5zbx3HnduwVOdSgRV9xctwIgj3e7EDf523hwst71Rheymkd",
+	"F6ZwZyTQ/Wx/uoN3NgZHZ0g4fiUa77Ipq1B8EFBvCTLXv9B7PDvVkdhhPPhzBHR3iFT37QVaG0cB2STx",
+	"BddhFsa9D0UIibv53qhwW1jDSMrk3FpyUDpkmaQsiCpjKG5WgjwP3zic7b+yIt9gNXsVj+d53oQvXi/1",
+	"7Qkh1UL8HlApvkIX6P7o+Ic6qccllPvWO9q5n7WcM6zQKDXT0fxa9Hc9b3Z6+VZAUWrw8gZt7okZd1Gd",
+	"KDRQwyPlUK6xvME3/XIZanFDdT9bu5cDtFeLdBs6VZXwZVeRLsD8mwVP2WpXKsyMoUtNtIS8NFeldBPN",
+	"Mt0ZpXZvygVT22k66eC3Y+uQvSFSYd1rALlyzxPeLWu709qvDNRXu94XplSCZdh/lub8llVSAEuauA6k",
+	"rctzpIgBKJXlx03C4cVuAamO75XgbIfLuGKpuYYgVcVjgxnm8yW2h70E1lnmfrLmV/uCVAqBXieXL4tl",
+	"2y5NLWfGihghF9AuvjXA1BQ0L74UVNZnIPiO892/TRa9gnLI3bFpP8Gm5FiaLbNpWuIoOOIXE1A+ceYr",
+	"SkCBLplOFABpsc46CLBtT98OnNlGAorrtS+MbzCJkC7kNWYOHNhNaMs2AZJ+EeHj8k2+Oz2ukyVe8+nM",
+	"5EsyVnKh7bUKaVq9qQ2L+ftKN1GOfpvTTVwjspGQUzUsgwS29fNkkGC7J2zKAYFov77dCcQ9Z43c70B9",
+	"9XkjsIcPNBJqG7oMrc5fqYOvfV5h6RXGTniWdNcgJZAzMGf6kNwoppm5IXNGXd4e+E/mpa7rDahgi0Ny",
+	"Dm323ITUkpw89vCnIIID1FxXAp/zu1giArqbn9/FXW6RcgC4OLheLYwcgtoYAKE96tNVpfFe38Wu5Z0x",
+	"qMfN7/u7KtJf0wU6/YUDcJ3waBwJmbFhZ0lgc8bwFL2WGYMNv/8hAkT7jOnIMWo5Dq9hBcOl5bfMJXC7",
+	"zGiBGcMStywBsRFwA9J2kzidSDWVxjBx0M0LNaJskOTVoen/5MfdlkBfWYSgsZ69GgSwYc41wFQNxjpe",
+	"WrUm9XD7TbQGbOQ5H0x+Lu64gf1oJ/3b1kKJhTdaEEo9zgkXwSv2SKD6NXulTrAaL6/AcwwhlSVr9K9L",
+	"U1m2AmUkG3JbIQl64prW+bbW5MKQhVS3GjRIrOrTViyRjC71U8iXpirnDH/mYO190YHVPrHqGgZv1iC0",
+	"mHf1egdhs85hFd6Bjm51B/1O7VyhAbo3jUbAheyAZvTg5CuEaw1suKr/uDXK/v8h5Llvs42dp6s+9n+M",
+	"9EwWB3/SUX+fQ73nXwb49SUXtx7edX8GG6wSo4v2BPU+OHHpdWQfK8ymnHFsMQjDo9MD2u1wgcfCHxSv",
+	"fWBPCDtNwMKO5AHCSxtnZC+sBWn2Z6M/n/wP5frduPQm8AzUfeZHqVSKpYbMpNKMjKkxVuXegvNwZZ+b",
+	"815FPQRXvq92E2z4ipmDZ9hPPR7Ww57qCfnZmMIaJvtCHXZt30dnf7xvxKHkHNp/jpdWLvOQSeq2b2a2",
+	"wuXYebyVzTeCsBqN0h2vZS+BId1EyAWRos3v0CXpt8x0359D4S14e8JdBWtjGyFyy5btus/r0KVNfvXI",
+	"AWDcAi5dApGbQnE7MQRImVG77+SO5qW1ZOgSRAm9ZYJYpcm5czUzJopqa9WXX+yc9qgs/cKWe9WSXlFw",
+	"HtqtTeqW3nWnmBLqUlY01r4eIDvqkZLGhV3j4v6cjKV9S+YTRl3TqjNs+I5FK9DklNxYDRrgEI8PySsk",
+	"lzayKBgE4KhA2IunzhoHurrjhQD4CclK5RMFIOM0UkkE8/0MdIUXtbS89ECSu4hIMZp7Frf2eU1Sl2N/",
+	"y7bpQTZnnWaI1a0SV59t1a2Aueybf7vACNlk4rgrGi5/xUZ7LbLfa6DaniF/HTZXj23vM9l9vax5gubs",
+	"yH/ZsfE5u2M5AAcK1zwbHQFTRYUBwO4aXCqpTvucaw23j0RANz9hCXV5Uw4toQ4J+DOsvWIXYMWpZpAK",
+	"4XppQn47pEpQA8D58Ay0oIg21ba/OcclbTBZnAfy6PX5q+dJ6CaFT7BTq3epHV382DRa/I+tfr+pYXRT",
+	"g+oyXQpQ2exY/+tf3Bv+M5jYf9YT+tejP+jBfxwf/HDw/r/9871bMQ9ssAvb+9zTZ48cv6wYI5N1bgw0",
+	"bXPcMpzfa335YzxR47nIHPK8LxZFVdLf3VYMobMTzWdWlVugFMTKVB7Fp6Ziyt74Cewnz8sPjy/rp8O3",
+	"qWrbaNwPtFt/Qvikzmyi/vv9d/+AhVcEKurtHsgpEKTS7VrGa8YyuzAXbn6g/RLPqlCk94Tgn87/gjpE",
+	"LwfMrwvx1oXK/uF+8TFwLq4zatX2H47rOhxaGJDEOpUFdqhCNI5+h8bv85dxuQSvzvYeJBfk/M1FECmX",
+	"ggHzDzse/eIFbcUGWH5fmwYOgNKZT4WSc67bKtX+i4QU9h5JOM9zjA31Cwu0eaTPV9sAAeckzgVdVw+g",
+	"w1mVwkUjyJymMy5aJdtrrHzZxw1oh/4yBxmCoULJvC0Vfkcn+TzLrJrRLB7qF/OBp7YpFMFykDD1kCpm",
+	"id1eEuJo/PXXglz6pjn9t3RzdxyeMWG4WSaEizsmjFTLpsEKCI11RjCA3Edt1h3v426F2F4rPobQo7vC",
+	"I1rccUjOEQgZeotA2sqCLr0PD+/IJTNnBBxO0KbGBJ0H0dchBTskV+jQ0++Eh0F2odnSkKms8HXReeE2",
+	"xtVsh239oVgw6Hvg5hvttFbugC/2I3y/QH2JfW1rYYn7YldZhkCfWyEXAixRpBHqNY4L7iWVjxCHgHWh",
+	"XwDg0Vpfc/hZVt/SHgDJDRgRLuf4zdfKSG56X4KZ9pfyrUqN8t8S3VnL8abQW/BOxjUd5x288/wD19iE",
+	"MrjJbxkrrO4m4p32cMy/z1voysiCFDlN7Z5B7xQ4/g6w1t3ehJt7kk05AOE2dQycUoAPaZ88JM2Owe7G",
+	"oTm2TJtKwawWgv9aJ+hvAkb5+yToS2YIxW1k0Jod/mmpC4Q1VsY3tNwp5eJeOmGz+21AL6shBG78IKnP",
+	"zNicODUxYzTLo5aUUw1/VDjDr5OQOLu9og5b8aX9yYRgN3YdZfPCuLAsBvsWMybuZw4H7Qp9lBDCG/Z2",
+	"Jef6FgKBEF70qmZIQtfn1Dc9g/lyDZjIWekDJIA4FI3U7+bQ7ueqhsldGaq+iOq3Xyb7xV6P9ppuyAUo",
+	"43UEc/xlPNSYYmRG7xzi0v2uBia6L/S3q61VvEnpRFflo6nEm26sA84LAN3EeO65+Pu9+vGmuPet0ErY",
+	"7lqWIPH29Pi46qbT7hRtqw3ZYe3QV+hDhVXv1ZEaJNxb40o6nmhFxdyCFTa1SwQ4kRXPG1ZZlIXPiMBe",
+	"iPabiWIMGTRQLnyyuP+IKZaEbf4wNOWctvYLIQ0xskxnMbsRWyp+tWKhka+/N8ZoeA1dzj4HrzsmRIDX",
+	"xyXs153M0WV6P37Z1G3jFaO6VK5pT21pOhqKKdFLbRjkakjwM4Grl5tWFXP7Fht9hcs/mmz0lkWO4Vrb",
+	"aWzBUIWSd1x3FoL4mN4hOReEGmOVa6d5VwCxtbiBeJ/LumtxbFuh/aZ+79/RvVWter8BQKQR2JNz9Fx6",
+	"8e44CJjn6urnba6yNgPpL9hWi1Y84gF1qwZ+S8svLJ/UPaBvtJ7dJGHUEG8mai8f1xMPoyWW0/GmggVM",
+	"mfFI8ODwjECl+K3+Gu2manID7KbT3b89xoF/YVPAa92Ry7yF8XYltI4+Yp7vp25E+E788GZsrpqwAxqO",
+	"3oz1Du5TeL2GpX0mibTXaJ6/NVpRxXfDBMNRAs5cg/xmaXNwPFlhxRCC9Qm5QCX6pnr3TZ0eEa4R+9u7",
+	"ZUL5Xth0kOZ5VfwPOXJtVc5fG5t9VeXQAV9tWQTdYCdrDt11Ic9fgPEPsdoxW0KcuOl9kTmmwru+1XBt",
+	"SQFddufMuG4lHpiba29qUZLKYokB4OaAXFhVL9aeBKa6/yQL9ER8aOQqcB2APh3uArdPzudQQeHiK+i6",
+	"Am8peFCpoWOqGdiximkj1X0da9gAoNuxZlSpXf0fBFRcQQveCtaQcueeY8dFN2t9q31lMHwCaQZeR8Gv",
+	"46gGlzClf0RjP2M0tlSCZHIh9haR1XrWFdjDzGmoi0oVg5QhmqMfB3+SPQXABeWlnJ0ey2COUsSQYmrf",
+	"DGpYe5QMlZ9lB5TAabtmBZiyTRwaVaH4HTWY3FxlyDzQXkm7H30csFU3hUAmgQDwIGmA9wOudfCoF1Q5",
+	"7EYHlgzxAG56mCiX7E7egou9JdX7v7qfHTcgSFtpBtfvZ4++rUZd6bp4HrjtrPieTCCJdQWUSbE7iTsG",
+	"ZZ9MZNEUCSzw2wcNv73kVJ8l5Tne1crkeIuGHXoQCu1+x7cUkInVFUZRDMSplnNGJKROdasVGBKj4L4t",
+	"C3A3LOuMPprbZeD5poLA9AjNpJXMUpGiVC7q24KI8htOOEjg+CpP/No09+qrWk9nwdOpSlH39aqIVZUB",
+	"2inuhH2wmQhQsVv1d1V5IUiEYq6IESbr3VwumyoJSmMhD/W3y5eRO/vcvvlerQb7G3r77kvX3blpN1qb",
+	"FTHgRKJNfDSfMrNvToFT3m06oJGI+E26Ef+Z1HWvaQj/7LGeuAbtAqp8Q7UUfRUxOGg1ZV+UeR61ocxi",
+	"Ho5b2C7MxJ9pHXFTPv722VigmCp7R7bS/SepkO5OiqlSEKi6sweLcsHUIXktfTcY3/mBKoPdSR3PmEap",
+	"M0QSywIsboCRsNdSJKcP57Zjb8DpTrUPN8c2nxCuPuAawO/fCdtcul4AwWnCt42XYX+AhuPlgaVOzqge",
+	"rqF4A+YAEA47SkiDWuNIlTGG2kDBmFcARjkXtzEjQjOzdWVxUGS5Bja0O3whPz2Y6/0Kk3eN1nMFqT6V",
+	"3ekcwFJgO6rVRsf9gHuKvJxysX2RJJ/bL73yUy0NvNCWWvP4bQBhVffqb75KEhey9zpJR6qdNGRyY33R",
+	"Xky4bd9oG6aiYt77dmCCE4QRvoxPmXfYhKfpAbhu3AY4JPxUsdjBesHMzvd11yflc7Rf6kufz9t5aRek",
+	"2UOEH2b1Berh8MVfsNXSwFMcClA0sftfnIfkbdXiOZDeVnlGBOmgGLM1DQlf+e1fmLiS/d+Ybse2uTI9",
+	"MvxaI0s/6Je9Oytg+m/y8qw5+b63py9mha2FPse6BnyocfWgvWGplFVNC14w8KLfMeWxfmJZMzve4J0f",
+	"n89yjfalVPO4fLb7dBdU2kvKnJ3Wl7hR8c1f8kodeLbbJetRpujEdPawsXL1YnLwipp0hlET9GgxTEWy",
+	"d26QukSE9FUDhCklVZt0/RFevFcP5QTm/JkFMdcpVVlwGz7QgD4GG10R0InH3qpzVDbDFmKGAIWwM4Sr",
+	"wAGhZyzzstcJayDdRKqqg5x7sM6+pTjJhNx44iIcKua4ubMDH9Gxdl1k1oT6/ei613AEzCx+YBv4ds/f",
+	"0mlLM6fqICyo87nsFcHu7W65KHphgBxD7uATn62k4UNuCDRp9wFw4Al7YwTbAOnZ2VNESFxwzRAjyGdB",
+	"pjJjOOtrd8vU/NaUKtShqOASucY5YI43XGiOCdyd5h9o74z5uSXMln7WMdXs2h3V0dnDJPwppsXaWd8y",
+	"yw8LNrYsh1ED+4ADvcPPFdOyVCmcnE+fPr3/1NshC1v1Ba7SXRxJ45MSP/PZtOdmt2K+45quRuoqEnWV",
+	"NxphgKFrDB6RnPp2Lf5OAJEupIljCbyp5/0VauZucn91R2ZvoWVL2hZzZjeq+l9pzjNqsLKF2ns5Z2cu",
+	"CFTgnIIQsO8XSM4FKYUTpvXMKoDRVovL6vI7IewelHk3ry+hzbtX71edr4RFRS/qkwH7stRmXd6PfXTn",
+	"GKsjPs2reKMDh7WiVNM7SGWGXARMzkqwVma8xP9asTHhLMc+VPYf63zm2fofzNb+amSS/ZWHehoQWnOc",
+	"L0RxVOZ926Haj6wc812xe3GgMz36FJFWd1ID6e4pBkHBTWEtFq+RJoDdYv9/WePIQ8IVb/PpNi+Mv68C",
+	"0+ba9+4Nrk3OlkLS+zmC1xns6KP716ceqlFllUA8MPRn1ulCnhlTqhRnulM/+mslurdmKEDZLqiZ1Rjb",
+	"9YXQ0S+ACz4v5yGyNheGTZnaM+T/59K+fq2VrcRV3FlbE6TAZ2Gno4xPJu2Vg6hqZxnLkipdz7KT08uS",
+	"lVsyqdB1amlH54jLAJVB2iDaF9YPxaD3JpOvnO2S2MHDIjhnD5mFfGpX7HgD08EFc/1z2hoEu/0ZfVX8",
+	"b+mxX3AHy39MaTJmZsGYsJtXidfPcwJcGnwXhCRNTb6sz2fSJWK5qYQquXCJ09pwaMOkGKt/6ub4QPtf",
+	"dmZjXOIs/yGTP4cJQwXUb1ReBG/EyB5Ojs0GjKNxRxs2zPSGvhlxZe/KDfE1ei5wbvvtGgzYT80wEbQj",
+	"8buyIxIdfcR/9AvNQ9zdxPwpioGMM7IjDo/btletHV/xxcL21BGof6w+3q+IQ5cidz4AkpoSVebQkGHK",
+	"hN1avHALFva0AnGcUlFVH9CsJbf8TWm+BDV27wPAV3wBDwC+eM+SGnKYh7FUcOT/LFnZ7mj+deKATOs6",
+	"raUsfcoPBnfIzYzbS3l5k9TgFmjcQ3pzaBuegT0fuKzh9VlCXDmEvfzfCYDPdH015YLIiWEVArO1C4y9",
+	"lYwkGSLmxmDyrdz9d1jaGu/GtM4AjL+ty9Gj4/W2Rkl8NNe+4L7DuG2NhTbGUuaMCvztt+amALrsGbtR",
+	"IqBu4muppPKWSakaGnXA2pvCNIpNuaUZG5Kj6KsfMHKPTi8I38sJlP4ApERcu7ms3/fNJyi6tSz37pOq",
+	"ibSTtP56uC+anei37xtNT1QhJ98nQfH3GQOtx7cOq2t3OF4LSRNJAs5b1Ku3hx3d/Wn5HAmJA2jzeVP7",
+	"d0Oh3WuTfl5fQJ/0r/6C2YjDj3KXND0yTHeU3j+bsfTWueu5cZelDvBXoL4e0RsCGB2nl1Lhium4AQns",
+	"q3NZITW3mtUDTewKfGSJp7N3woOXWtECXXldgDRnhhRMFrnlaim1r/4P9mSJvM0rsBh7Ep5WzI+9AxTL",
+	"YvrqW6a/AMMHiUmwU/aMz2RhyTUK2xJPGDVH/9a/5NOvxK5qd2cknK1hc9waQ6duggcpVebg8Ul2zL4b",
+	"w2bMqUnt1o/OHp6cJiN56914RsrbazvA94/sH4bmo7OT0+NHWy0wfhJ/b/DsTvpQnetba+J7ZlvUd6E7",
+	"GPcP8bpks11Ur9q/wB0xkQqOWZsLz73xm1dx3Ur2ruF6Gu1Ev/WDfVHt1u3cN6rc6pqDd1i56o95cDnB",
+	"KQJSj+ES0ixeabP77dz5Ifkcim1vunxetXYn1NmHjxSm9UWcpPDmL6jTDj3B7fLzCH/fcnn+xHPDgv4M",
+	"7sdQjA6q1iE5JwUXgmUVWIw1c6M5AsHl+ZZO75Xn1JzlG+edghg+nbYF6jWjKp21uTlPTr+P+jlXQ3y1",
+	"a9jSZrwME1pjbwU/XuOlFWOM0NE8SkZMlHNAbfEf+IDu++icvjVF4y2d7lXJsOxEKFzlcNugvRMktaja",
+	"UBmsbujuTMHnDW0yY5a9E0KzTDHt8guoNnZuT6uEEkSO07dges2pum3rIX/l375Xaab3nnsHqTYLQTSf",
+	"CpYdcEHGSi6s5pXU4NOgq60m5LX2+G/D0bxirtjb4xSlUt5ya/wqKaZgAqCCAn9WfrcpdxnQGh+w5om3",
+	"irEvM5+39oh3Wzja10UHo3+ZTvGvoprPFdCRgGkWlMFcMXPwDLa7DT9YY8bcz8YUv4p8ua8qmDb0JD6F",
+	"+jA4riAtKnYoakiqYehJXkAcueSBXs1RVzC0kEUxQS9nVOng0zYT5Bm+LmS9TQaFo5osTX+yPf9QcMUa",
+	"s95/6ZIlE85yoxiIUeIjzzrtwguwVuCgYpDLA72GLQYrlwB2ANCECbQkuSCapVJk2io/ASWt9Qg6N8s1",
+	"q1x/j44ftVuRestcsN7ohjuyIZ8DljyK8GrSg2jDp+KAiw1J0FaPA18N3I2QbYq5l4SKJWwt19jQPG5G",
+	"8qm4EKP7uupqIDn0vUH3jMzTxql1z+S8oGJJaJrKEmLwpcpHZ6MjybP0SGOfnPe93XM49VfMzGS287KL",
+	"Fmn4s1xUDmKKd7MVjjOm2HApqGcHM6nNARSCtnnH7SqrjgNcYPHshIspU4XiwiAoLRdGBj1LXsuM3UBt",
+	"GaGkYErDnS4mXM1besFdMppdXf38s9TmF7bc162ML/jstme9rr257MBr6xsLTaQCMXh19TOxFCa3bJkQ",
+	"IwGazArPLXoEGitQt/LYztl87AMqUwWFtOT3mXSIDghBqRneV1yBwIKXxdXrtzCPb96Pa5exdycubGO3",
+	"B9fJwo1pKTDUF/Xf2h37Rp23xvHshk3f7LoNj5LdSDxOVvOpMLPsV0GiWbzaaMd7udtj8Tnctj0p8nmd",
+	"tvenyu6vTDunL+Cuta/9gr7aYQc2FJPylnU4niCXPiE6lYX9b6HYhH+w/2LWZFuuuJ6Eq01wLUawsWX8",
+	"UsTX7pMg9g2fxd90/uaCGL+erV1KbyFzI+4veBq0g2k2bmnxFfm+K3s5YHbsL+MnCl6d7b5nS4sFgx1c",
+	"AjJj6B5xc+dY2yWGGzPIMRvdCJfeheC8v62uhENy7qa3jZdg20Y9n9tH4LojOTdBRZKBjgJQ5z5PtvJv",
+	"GjNQvnHt3y5j79o/atnbaP/r9xqM9UXVf7tl36j6X+pm2tRW6r+9HpXMWVIrKC5pAxO0/IsASy81/C6O",
+	"w7Tjbdztkfgcmv9QYnwe1f/+ZNm9ZmLn9AVUf/vaL6j6D+OPFhF5BL1Zuns45VzckoVUtxo0IEoyigZA",
+	"QyWF1j2MqpwzBdNkEMRwOAhBLNS1Bqt6Q3KQs1mbSgt9Ul5i65Gvr52gndjeFNPVZoJACASrwn6alpKQ",
+	"LuM7hTYbCW7HEUMsw4YdmDgNCdrHy4JB0zqE2GrXkSqD8Ct08ezdkjz3FIybkpsEfuuJhRro1VafbzAa",
+	"M6fYZZQr90ZI8Ncsv4sB/iBvV4TaXVpVdTHdsmWF3+fg2OCWctFQkDZ2XlUMbcTFHTfsgGb04MTnRWHA",
+	"uU6MusjYvJCGiXR5gGGaaF7W6fFxMppzUeVprWdE3aeKwE0mgMKEYzM6G03KPO9fQPDrQvyXtb5XhVxt",
+	"atMq669EpWMXcq1H/N7JLs+OVZ4XAK06XiBSPO0K3nfYBvc+SF+tcb4mzbahWYUG3BHMdx3p8C5stKvD",
+	"xvTYfBBBdmZUxQ2MvwawNnu6QT4LTOtKt75xyfOsl1+k6fv6OPLJF2d/vLds5lqC//He8pI9iZ5TXS4C",
+	"8Jh7SywWDz0fhc8I8nhWdjbrtwGUBwEvaJKxCcpK9xOfS7n+K/CxoOHu3OD+LZ7Z1n/zCiPPQWvKrNGD",
+	"OMAs0NGJSpLxDHQcj8YIuKBWSCxcdkO11oybyBiX2BSXpLLgCFgT9DRwvw0n9en9p/8vAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

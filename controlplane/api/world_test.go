@@ -26,6 +26,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -153,7 +154,7 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 	c := api.Config{
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit: audit.New(w.store, pgtest.AuditKey()),
-		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)),
+		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
 		},

@@ -147,6 +147,27 @@ func (e DrainStatus) Valid() bool {
 	}
 }
 
+// Defines values for GateMode.
+const (
+	GateModeGuests  GateMode = "guests"
+	GateModeMembers GateMode = "members"
+	GateModeOpen    GateMode = "open"
+)
+
+// Valid indicates whether the value is a known member of the GateMode enum.
+func (e GateMode) Valid() bool {
+	switch e {
+	case GateModeGuests:
+		return true
+	case GateModeMembers:
+		return true
+	case GateModeOpen:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Health.
 const (
 	HealthHealthy   Health = "healthy"
@@ -261,6 +282,24 @@ func (e NodeStatus) Valid() bool {
 	case NodeStatusOnline:
 		return true
 	case NodeStatusUntrusted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PassKind.
+const (
+	PassKindGuest PassKind = "guest"
+	PassKindRobot PassKind = "robot"
+)
+
+// Valid indicates whether the value is a known member of the PassKind enum.
+func (e PassKind) Valid() bool {
+	switch e {
+	case PassKindGuest:
+		return true
+	case PassKindRobot:
 		return true
 	default:
 		return false
@@ -639,6 +678,48 @@ type AuditVerification struct {
 	Ok       bool   `json:"ok"`
 }
 
+// Certificate defines model for Certificate.
+type Certificate struct {
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+
+	// Fingerprint SHA-256, in hex.
+	Fingerprint string    `json:"fingerprint"`
+	Hosts       []string  `json:"hosts"`
+	Issuer      string    `json:"issuer"`
+	Name        string    `json:"name"`
+	NotAfter    time.Time `json:"not_after"`
+	NotBefore   time.Time `json:"not_before"`
+	Serial      string    `json:"serial"`
+}
+
+// CertificateAuthority defines model for CertificateAuthority.
+type CertificateAuthority struct {
+	// Certificate PEM.
+	Certificate string    `json:"certificate"`
+	CreatedAt   time.Time `json:"created_at"`
+	CreatedBy   string    `json:"created_by"`
+
+	// Fingerprint SHA-256, in hex.
+	Fingerprint string    `json:"fingerprint"`
+	NotAfter    time.Time `json:"not_after"`
+	Subject     string    `json:"subject"`
+}
+
+// CertificateList defines model for CertificateList.
+type CertificateList struct {
+	Items []Certificate `json:"items"`
+}
+
+// CertificatePut defines model for CertificatePut.
+type CertificatePut struct {
+	// Chain PEM, the host's own certificate first.
+	Chain string `json:"chain"`
+
+	// Key PEM, without a passphrase.
+	Key *string `json:"key,omitempty"`
+}
+
 // CheckSeverity defines model for CheckSeverity.
 type CheckSeverity string
 
@@ -721,6 +802,18 @@ type DeploymentCreate struct {
 	Wait *bool `json:"wait,omitempty"`
 }
 
+// DeploymentGate defines model for DeploymentGate.
+type DeploymentGate struct {
+	// Effective open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Effective GateMode `json:"effective"`
+
+	// EnvironmentGate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	EnvironmentGate GateMode `json:"environment_gate"`
+
+	// Gate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Gate GateMode `json:"gate"`
+}
+
 // DeploymentList defines model for DeploymentList.
 type DeploymentList struct {
 	Items      []Deployment `json:"items"`
@@ -797,6 +890,15 @@ type Environment struct {
 	UrlSuffix string `json:"url_suffix"`
 }
 
+// EnvironmentGate defines model for EnvironmentGate.
+type EnvironmentGate struct {
+	// Gate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Gate GateMode `json:"gate"`
+
+	// RedirectHttps Plain HTTP is sent to HTTPS, where the ingress has it.
+	RedirectHttps bool `json:"redirect_https"`
+}
+
 // EnvironmentList defines model for EnvironmentList.
 type EnvironmentList struct {
 	Items      []Environment `json:"items"`
@@ -859,6 +961,15 @@ type ForgottenNodeList struct {
 	NextCursor *string         `json:"next_cursor,omitempty"`
 }
 
+// GateMode open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+type GateMode string
+
+// GatePut defines model for GatePut.
+type GatePut struct {
+	// Gate open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+	Gate GateMode `json:"gate"`
+}
+
 // Grant Exactly one of project and environment.
 type Grant struct {
 	// Environment A DNS label of at most 40 characters.
@@ -867,6 +978,23 @@ type Grant struct {
 
 	// Project A DNS label of at most 40 characters.
 	Project *Name `json:"project,omitempty"`
+}
+
+// GuestAsk defines model for GuestAsk.
+type GuestAsk struct {
+	Hours int    `json:"hours"`
+	Label string `json:"label"`
+
+	// Service A DNS label of at most 40 characters.
+	Service *Name `json:"service,omitempty"`
+}
+
+// GuestMade defines model for GuestMade.
+type GuestMade struct {
+	Pass Pass `json:"pass"`
+
+	// Url Shown once. The secret is behind the #, which no browser sends.
+	Url string `json:"url"`
 }
 
 // Health defines model for Health.
@@ -1325,6 +1453,25 @@ type OwnTokenCreate struct {
 
 	// Scope `read` changes nothing, whatever its user may.
 	Scope *TokenScope `json:"scope,omitempty"`
+}
+
+// Pass defines model for Pass.
+type Pass struct {
+	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  string     `json:"created_by"`
+	ExpiresAt  time.Time  `json:"expires_at"`
+	Id         Id         `json:"id"`
+	Kind       PassKind   `json:"kind"`
+	Label      string     `json:"label"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+}
+
+// PassKind defines model for Pass.Kind.
+type PassKind string
+
+// PassList defines model for PassList.
+type PassList struct {
+	Items []Pass `json:"items"`
 }
 
 // PasswordChange defines model for PasswordChange.
@@ -1855,6 +2002,20 @@ type RegistryTested struct {
 // Resources defines model for Resources.
 type Resources = pipeline.Resources
 
+// RobotAsk defines model for RobotAsk.
+type RobotAsk struct {
+	Hours int    `json:"hours"`
+	Label string `json:"label"`
+}
+
+// RobotMade defines model for RobotMade.
+type RobotMade struct {
+	Pass Pass `json:"pass"`
+
+	// Token Shown once.
+	Token string `json:"token"`
+}
+
 // Role defines model for Role.
 type Role string
 
@@ -2327,6 +2488,9 @@ type InName = Name
 // InNumber defines model for InNumber.
 type InNumber = int
 
+// InPass defines model for InPass.
+type InPass = Id
+
 // InRun defines model for InRun.
 type InRun = int
 
@@ -2683,17 +2847,32 @@ type CreateUserTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
+type PutCertificateJSONRequestBody = CertificatePut
+
 // CreateDeploymentJSONRequestBody defines body for CreateDeployment for application/json ContentType.
 type CreateDeploymentJSONRequestBody = DeploymentCreate
 
 // PreflightDeploymentJSONRequestBody defines body for PreflightDeployment for application/json ContentType.
 type PreflightDeploymentJSONRequestBody = DeploymentCreate
 
+// PutDeploymentGateJSONRequestBody defines body for PutDeploymentGate for application/json ContentType.
+type PutDeploymentGateJSONRequestBody = GatePut
+
+// CreateGuestJSONRequestBody defines body for CreateGuest for application/json ContentType.
+type CreateGuestJSONRequestBody = GuestAsk
+
 // AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
 type AnswerStepJSONRequestBody = StepAnswer
 
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
+
+// PutEnvironmentGateJSONRequestBody defines body for PutEnvironmentGate for application/json ContentType.
+type PutEnvironmentGateJSONRequestBody = EnvironmentGate
+
+// CreateRobotJSONRequestBody defines body for CreateRobot for application/json ContentType.
+type CreateRobotJSONRequestBody = RobotAsk
 
 // CreateInvitationJSONRequestBody defines body for CreateInvitation for application/json ContentType.
 type CreateInvitationJSONRequestBody = InvitationCreate
@@ -2869,6 +3048,59 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteCertificateAuthority Forget the internal certificate authority
+	//
+	// Its key is gone for good; whoever trusted it may stop to.
+	//
+	// Corresponds with DELETE /api/v1/certificate-authority (the `DeleteCertificateAuthority` operationId).
+	DeleteCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCertificateAuthority The internal certificate authority
+	//
+	// What people have to trust; the page /trust explains how.
+	//
+	// Corresponds with GET /api/v1/certificate-authority (the `GetCertificateAuthority` operationId).
+	GetCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCertificateAuthority Make the internal certificate authority
+	//
+	// It signs for every host below an environment that no uploaded certificate names.
+	//
+	// Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
+	CreateCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListCertificates Certificates that the ingress serves
+	//
+	// All of them by name, with the time they end.
+	//
+	// Corresponds with GET /api/v1/certificates (the `ListCertificates` operationId).
+	ListCertificates(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCertificate Delete a certificate
+	//
+	// Its hosts fall back to another certificate that names them, or to the internal authority.
+	//
+	// Corresponds with DELETE /api/v1/certificates/{name} (the `DeleteCertificate` operationId).
+	DeleteCertificate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutCertificateWithBody Upload or replace a certificate
+	//
+	// The key is sealed and never shown. Ingresses serve it within seconds.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+	PutCertificateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutCertificate Upload or replace a certificate
+	//
+	// The key is sealed and never shown. Ingresses serve it within seconds.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+	PutCertificate(ctx context.Context, name InName, body PutCertificateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListDeployments Deployments the caller may see, newest first
 	//
 	// One page, filtered; removed ones only when asked for.
@@ -2951,6 +3183,31 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDeploymentGate Who may open the deployment
+	//
+	// Its own gate, its environment's, and the stricter of both.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/gate (the `GetDeploymentGate` operationId).
+	GetDeploymentGate(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDeploymentGateWithBody Make the deployment's gate stricter
+	//
+	// Never more open than the environment's; open follows the environment.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+	PutDeploymentGateWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDeploymentGate Make the deployment's gate stricter
+	//
+	// Never more open than the environment's; open follows the environment.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+	PutDeploymentGate(ctx context.Context, id InId, body PutDeploymentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// StreamLogs Logs of several services and steps of a deployment, merged by time
 	//
 	// Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
@@ -2973,6 +3230,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 	GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListGuests Guest links of the deployment
+	//
+	// At most 200, the newest first, without their secrets.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/passes (the `ListGuests` operationId).
+	ListGuests(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateGuestWithBody Make a guest link with an end
+	//
+	// The address is shown once. It opens the deployment while the gate lets guests in.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+	CreateGuestWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateGuest Make a guest link with an end
+	//
+	// The address is shown once. It opens the deployment while the gate lets guests in.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+	CreateGuest(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteGuest Withdraw a guest link
+	//
+	// What is open through it ends at once.
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
+	DeleteGuest(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryDeployment Run a failed deployment again with the latest pipeline version
 	//
@@ -3065,6 +3354,63 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/environments/{name} (the `PutEnvironment` operationId).
 	PutEnvironment(ctx context.Context, name InName, body PutEnvironmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetEnvironmentGate Who may open deployments of the environment
+	//
+	// Strangers are turned away alike whether there is something behind a host or not.
+	//
+	// Corresponds with GET /api/v1/environments/{name}/gate (the `GetEnvironmentGate` operationId).
+	GetEnvironmentGate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutEnvironmentGateWithBody Say who may open deployments of the environment
+	//
+	// Open connections that would not be let in now end at once.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+	PutEnvironmentGateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutEnvironmentGate Say who may open deployments of the environment
+	//
+	// Open connections that would not be let in now end at once.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+	PutEnvironmentGate(ctx context.Context, name InName, body PutEnvironmentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRobots Tokens that open every deployment of the environment
+	//
+	// At most 200, the newest first.
+	//
+	// Corresponds with GET /api/v1/environments/{name}/robots (the `ListRobots` operationId).
+	ListRobots(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRobotWithBody Make a token for a test robot
+	//
+	// It is shown once and sent in the header Nullops-Pass.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+	CreateRobotWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRobot Make a token for a test robot
+	//
+	// It is shown once and sent in the header Nullops-Pass.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+	CreateRobot(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteRobot Withdraw a robot's token
+	//
+	// What is open through it ends at once.
+	//
+	// Corresponds with DELETE /api/v1/environments/{name}/robots/{pass} (the `DeleteRobot` operationId).
+	DeleteRobot(ctx context.Context, name InName, pass InPass, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StreamEvents Live changes of every deployment the caller may see
 	//
@@ -4075,6 +4421,129 @@ func (c *Client) VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn)
 	return c.Client.Do(req)
 }
 
+// DeleteCertificateAuthority Forget the internal certificate authority
+//
+// Its key is gone for good; whoever trusted it may stop to.
+//
+// Corresponds with DELETE /api/v1/certificate-authority (the `DeleteCertificateAuthority` operationId).
+func (c *Client) DeleteCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCertificateAuthorityRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCertificateAuthority The internal certificate authority
+//
+// What people have to trust; the page /trust explains how.
+//
+// Corresponds with GET /api/v1/certificate-authority (the `GetCertificateAuthority` operationId).
+func (c *Client) GetCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCertificateAuthorityRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCertificateAuthority Make the internal certificate authority
+//
+// It signs for every host below an environment that no uploaded certificate names.
+//
+// Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
+func (c *Client) CreateCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCertificateAuthorityRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListCertificates Certificates that the ingress serves
+//
+// All of them by name, with the time they end.
+//
+// Corresponds with GET /api/v1/certificates (the `ListCertificates` operationId).
+func (c *Client) ListCertificates(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCertificatesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCertificate Delete a certificate
+//
+// Its hosts fall back to another certificate that names them, or to the internal authority.
+//
+// Corresponds with DELETE /api/v1/certificates/{name} (the `DeleteCertificate` operationId).
+func (c *Client) DeleteCertificate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCertificateRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutCertificateWithBody Upload or replace a certificate
+//
+// The key is sealed and never shown. Ingresses serve it within seconds.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+func (c *Client) PutCertificateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutCertificateRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutCertificate Upload or replace a certificate
+//
+// The key is sealed and never shown. Ingresses serve it within seconds.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+func (c *Client) PutCertificate(ctx context.Context, name InName, body PutCertificateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutCertificateRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListDeployments Deployments the caller may see, newest first
 //
 // One page, filtered; removed ones only when asked for.
@@ -4257,6 +4726,61 @@ func (c *Client) ForgetDeployment(ctx context.Context, id InId, reqEditors ...Re
 	return c.Client.Do(req)
 }
 
+// GetDeploymentGate Who may open the deployment
+//
+// Its own gate, its environment's, and the stricter of both.
+//
+// Corresponds with GET /api/v1/deployments/{id}/gate (the `GetDeploymentGate` operationId).
+func (c *Client) GetDeploymentGate(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeploymentGateRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDeploymentGateWithBody Make the deployment's gate stricter
+//
+// Never more open than the environment's; open follows the environment.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+func (c *Client) PutDeploymentGateWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDeploymentGateRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDeploymentGate Make the deployment's gate stricter
+//
+// Never more open than the environment's; open follows the environment.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+func (c *Client) PutDeploymentGate(ctx context.Context, id InId, body PutDeploymentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDeploymentGateRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // StreamLogs Logs of several services and steps of a deployment, merged by time
 //
 // Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
@@ -4300,6 +4824,78 @@ func (c *Client) DownloadLogs(ctx context.Context, id InId, params *DownloadLogs
 // Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 func (c *Client) GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetDeploymentMetricsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListGuests Guest links of the deployment
+//
+// At most 200, the newest first, without their secrets.
+//
+// Corresponds with GET /api/v1/deployments/{id}/passes (the `ListGuests` operationId).
+func (c *Client) ListGuests(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListGuestsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateGuestWithBody Make a guest link with an end
+//
+// The address is shown once. It opens the deployment while the gate lets guests in.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+func (c *Client) CreateGuestWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateGuestRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateGuest Make a guest link with an end
+//
+// The address is shown once. It opens the deployment while the gate lets guests in.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+func (c *Client) CreateGuest(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateGuestRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteGuest Withdraw a guest link
+//
+// What is open through it ends at once.
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
+func (c *Client) DeleteGuest(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteGuestRequest(c.Server, id, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -4512,6 +5108,133 @@ func (c *Client) PutEnvironmentWithBody(ctx context.Context, name InName, conten
 // Corresponds with PUT /api/v1/environments/{name} (the `PutEnvironment` operationId).
 func (c *Client) PutEnvironment(ctx context.Context, name InName, body PutEnvironmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutEnvironmentRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetEnvironmentGate Who may open deployments of the environment
+//
+// Strangers are turned away alike whether there is something behind a host or not.
+//
+// Corresponds with GET /api/v1/environments/{name}/gate (the `GetEnvironmentGate` operationId).
+func (c *Client) GetEnvironmentGate(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEnvironmentGateRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutEnvironmentGateWithBody Say who may open deployments of the environment
+//
+// Open connections that would not be let in now end at once.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+func (c *Client) PutEnvironmentGateWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutEnvironmentGateRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutEnvironmentGate Say who may open deployments of the environment
+//
+// Open connections that would not be let in now end at once.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+func (c *Client) PutEnvironmentGate(ctx context.Context, name InName, body PutEnvironmentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutEnvironmentGateRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRobots Tokens that open every deployment of the environment
+//
+// At most 200, the newest first.
+//
+// Corresponds with GET /api/v1/environments/{name}/robots (the `ListRobots` operationId).
+func (c *Client) ListRobots(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRobotsRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRobotWithBody Make a token for a test robot
+//
+// It is shown once and sent in the header Nullops-Pass.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+func (c *Client) CreateRobotWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRobotRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRobot Make a token for a test robot
+//
+// It is shown once and sent in the header Nullops-Pass.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+func (c *Client) CreateRobot(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRobotRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteRobot Withdraw a robot's token
+//
+// What is open through it ends at once.
+//
+// Corresponds with DELETE /api/v1/environments/{name}/robots/{pass} (the `DeleteRobot` operationId).
+func (c *Client) DeleteRobot(ctx context.Context, name InName, pass InPass, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRobotRequest(c.Server, name, pass)
 	if err != nil {
 		return nil, err
 	}
@@ -6979,6 +7702,195 @@ func NewVerifyAuditRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewDeleteCertificateAuthorityRequest constructs an http.Request for the DeleteCertificateAuthority method
+func NewDeleteCertificateAuthorityRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/certificate-authority")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetCertificateAuthorityRequest constructs an http.Request for the GetCertificateAuthority method
+func NewGetCertificateAuthorityRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/certificate-authority")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateCertificateAuthorityRequest constructs an http.Request for the CreateCertificateAuthority method
+func NewCreateCertificateAuthorityRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/certificate-authority")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListCertificatesRequest constructs an http.Request for the ListCertificates method
+func NewListCertificatesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/certificates")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteCertificateRequest constructs an http.Request for the DeleteCertificate method
+func NewDeleteCertificateRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/certificates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutCertificateRequest calls the generic PutCertificate builder with application/json body
+func NewPutCertificateRequest(server string, name InName, body PutCertificateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutCertificateRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutCertificateRequestWithBody constructs an http.Request for the PutCertificate method, with any body, and a specified content type
+func NewPutCertificateRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/certificates/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListDeploymentsRequest constructs an http.Request for the ListDeployments method
 func NewListDeploymentsRequest(server string, params *ListDeploymentsParams) (*http.Request, error) {
 	var err error
@@ -7397,6 +8309,87 @@ func NewForgetDeploymentRequest(server string, id InId) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGetDeploymentGateRequest constructs an http.Request for the GetDeploymentGate method
+func NewGetDeploymentGateRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/gate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutDeploymentGateRequest calls the generic PutDeploymentGate builder with application/json body
+func NewPutDeploymentGateRequest(server string, id InId, body PutDeploymentGateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutDeploymentGateRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewPutDeploymentGateRequestWithBody constructs an http.Request for the PutDeploymentGate method, with any body, and a specified content type
+func NewPutDeploymentGateRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/gate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewStreamLogsRequest constructs an http.Request for the StreamLogs method
 func NewStreamLogsRequest(server string, id InId, params *StreamLogsParams) (*http.Request, error) {
 	var err error
@@ -7756,6 +8749,128 @@ func NewGetDeploymentMetricsRequest(server string, id InId, params *GetDeploymen
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListGuestsRequest constructs an http.Request for the ListGuests method
+func NewListGuestsRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/passes", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateGuestRequest calls the generic CreateGuest builder with application/json body
+func NewCreateGuestRequest(server string, id InId, body CreateGuestJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateGuestRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewCreateGuestRequestWithBody constructs an http.Request for the CreateGuest method, with any body, and a specified content type
+func NewCreateGuestRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/passes", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteGuestRequest constructs an http.Request for the DeleteGuest method
+func NewDeleteGuestRequest(server string, id InId, pass InPass) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "pass", pass, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/passes/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -8289,6 +9404,209 @@ func NewPutEnvironmentRequestWithBody(server string, name InName, contentType st
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetEnvironmentGateRequest constructs an http.Request for the GetEnvironmentGate method
+func NewGetEnvironmentGateRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/gate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutEnvironmentGateRequest calls the generic PutEnvironmentGate builder with application/json body
+func NewPutEnvironmentGateRequest(server string, name InName, body PutEnvironmentGateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutEnvironmentGateRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutEnvironmentGateRequestWithBody constructs an http.Request for the PutEnvironmentGate method, with any body, and a specified content type
+func NewPutEnvironmentGateRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/gate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListRobotsRequest constructs an http.Request for the ListRobots method
+func NewListRobotsRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/robots", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateRobotRequest calls the generic CreateRobot builder with application/json body
+func NewCreateRobotRequest(server string, name InName, body CreateRobotJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateRobotRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewCreateRobotRequestWithBody constructs an http.Request for the CreateRobot method, with any body, and a specified content type
+func NewCreateRobotRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/robots", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteRobotRequest constructs an http.Request for the DeleteRobot method
+func NewDeleteRobotRequest(server string, name InName, pass InPass) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "pass", pass, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/robots/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -12605,6 +13923,69 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAuditWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*VerifyAuditResponse, error)
 
+	// DeleteCertificateAuthorityWithResponse Forget the internal certificate authority
+	//
+	// Its key is gone for good; whoever trusted it may stop to.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/certificate-authority (the `DeleteCertificateAuthority` operationId).
+	DeleteCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DeleteCertificateAuthorityResponse, error)
+
+	// GetCertificateAuthorityWithResponse The internal certificate authority
+	//
+	// What people have to trust; the page /trust explains how.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/certificate-authority (the `GetCertificateAuthority` operationId).
+	GetCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCertificateAuthorityResponse, error)
+
+	// CreateCertificateAuthorityWithResponse Make the internal certificate authority
+	//
+	// It signs for every host below an environment that no uploaded certificate names.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
+	CreateCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateCertificateAuthorityResponse, error)
+
+	// ListCertificatesWithResponse Certificates that the ingress serves
+	//
+	// All of them by name, with the time they end.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/certificates (the `ListCertificates` operationId).
+	ListCertificatesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListCertificatesResponse, error)
+
+	// DeleteCertificateWithResponse Delete a certificate
+	//
+	// Its hosts fall back to another certificate that names them, or to the internal authority.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/certificates/{name} (the `DeleteCertificate` operationId).
+	DeleteCertificateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteCertificateResponse, error)
+
+	// PutCertificateWithBodyWithResponse Upload or replace a certificate
+	//
+	// The key is sealed and never shown. Ingresses serve it within seconds.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+	PutCertificateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutCertificateResponse, error)
+
+	// PutCertificateWithResponse Upload or replace a certificate
+	//
+	// The key is sealed and never shown. Ingresses serve it within seconds.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+	PutCertificateWithResponse(ctx context.Context, name InName, body PutCertificateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutCertificateResponse, error)
+
 	// ListDeploymentsWithResponse Deployments the caller may see, newest first
 	//
 	// One page, filtered; removed ones only when asked for.
@@ -12699,6 +14080,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/deployments/{id}/forget (the `ForgetDeployment` operationId).
 	ForgetDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ForgetDeploymentResponse, error)
 
+	// GetDeploymentGateWithResponse Who may open the deployment
+	//
+	// Its own gate, its environment's, and the stricter of both.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/gate (the `GetDeploymentGate` operationId).
+	GetDeploymentGateWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetDeploymentGateResponse, error)
+
+	// PutDeploymentGateWithBodyWithResponse Make the deployment's gate stricter
+	//
+	// Never more open than the environment's; open follows the environment.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+	PutDeploymentGateWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDeploymentGateResponse, error)
+
+	// PutDeploymentGateWithResponse Make the deployment's gate stricter
+	//
+	// Never more open than the environment's; open follows the environment.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+	PutDeploymentGateWithResponse(ctx context.Context, id InId, body PutDeploymentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDeploymentGateResponse, error)
+
 	// StreamLogsWithResponse Logs of several services and steps of a deployment, merged by time
 	//
 	// Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
@@ -12727,6 +14135,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 	GetDeploymentMetricsWithResponse(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*GetDeploymentMetricsResponse, error)
+
+	// ListGuestsWithResponse Guest links of the deployment
+	//
+	// At most 200, the newest first, without their secrets.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/passes (the `ListGuests` operationId).
+	ListGuestsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListGuestsResponse, error)
+
+	// CreateGuestWithBodyWithResponse Make a guest link with an end
+	//
+	// The address is shown once. It opens the deployment while the gate lets guests in.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+	CreateGuestWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error)
+
+	// CreateGuestWithResponse Make a guest link with an end
+	//
+	// The address is shown once. It opens the deployment while the gate lets guests in.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+	CreateGuestWithResponse(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error)
+
+	// DeleteGuestWithResponse Withdraw a guest link
+	//
+	// What is open through it ends at once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
+	DeleteGuestWithResponse(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*DeleteGuestResponse, error)
 
 	// RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
 	//
@@ -12835,6 +14279,69 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/environments/{name} (the `PutEnvironment` operationId).
 	PutEnvironmentWithResponse(ctx context.Context, name InName, body PutEnvironmentJSONRequestBody, reqEditors ...RequestEditorFn) (*PutEnvironmentResponse, error)
+
+	// GetEnvironmentGateWithResponse Who may open deployments of the environment
+	//
+	// Strangers are turned away alike whether there is something behind a host or not.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/environments/{name}/gate (the `GetEnvironmentGate` operationId).
+	GetEnvironmentGateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetEnvironmentGateResponse, error)
+
+	// PutEnvironmentGateWithBodyWithResponse Say who may open deployments of the environment
+	//
+	// Open connections that would not be let in now end at once.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+	PutEnvironmentGateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutEnvironmentGateResponse, error)
+
+	// PutEnvironmentGateWithResponse Say who may open deployments of the environment
+	//
+	// Open connections that would not be let in now end at once.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+	PutEnvironmentGateWithResponse(ctx context.Context, name InName, body PutEnvironmentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutEnvironmentGateResponse, error)
+
+	// ListRobotsWithResponse Tokens that open every deployment of the environment
+	//
+	// At most 200, the newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/environments/{name}/robots (the `ListRobots` operationId).
+	ListRobotsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ListRobotsResponse, error)
+
+	// CreateRobotWithBodyWithResponse Make a token for a test robot
+	//
+	// It is shown once and sent in the header Nullops-Pass.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+	CreateRobotWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error)
+
+	// CreateRobotWithResponse Make a token for a test robot
+	//
+	// It is shown once and sent in the header Nullops-Pass.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+	CreateRobotWithResponse(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error)
+
+	// DeleteRobotWithResponse Withdraw a robot's token
+	//
+	// What is open through it ends at once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/environments/{name}/robots/{pass} (the `DeleteRobot` operationId).
+	DeleteRobotWithResponse(ctx context.Context, name InName, pass InPass, reqEditors ...RequestEditorFn) (*DeleteRobotResponse, error)
 
 	// StreamEventsWithResponse Live changes of every deployment the caller may see
 	//
@@ -14099,6 +15606,328 @@ func (r VerifyAuditResponse) ContentType() string {
 	return ""
 }
 
+// DeleteCertificateAuthorityResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteCertificateAuthority
+type DeleteCertificateAuthorityResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteCertificateAuthorityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteCertificateAuthorityResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCertificateAuthorityResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCertificateAuthorityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCertificateAuthorityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCertificateAuthorityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCertificateAuthorityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetCertificateAuthorityResponseDefaultHeaders the declared response headers of an HTTP default response for GetCertificateAuthority
+type GetCertificateAuthorityResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetCertificateAuthorityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CertificateAuthority
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetCertificateAuthorityResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCertificateAuthorityResponse) GetJSON200() *CertificateAuthority {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetCertificateAuthorityResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCertificateAuthorityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCertificateAuthorityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCertificateAuthorityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCertificateAuthorityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateCertificateAuthorityResponseDefaultHeaders the declared response headers of an HTTP default response for CreateCertificateAuthority
+type CreateCertificateAuthorityResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateCertificateAuthorityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *CertificateAuthority
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateCertificateAuthorityResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateCertificateAuthorityResponse) GetJSON201() *CertificateAuthority {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateCertificateAuthorityResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateCertificateAuthorityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateCertificateAuthorityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateCertificateAuthorityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateCertificateAuthorityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListCertificatesResponseDefaultHeaders the declared response headers of an HTTP default response for ListCertificates
+type ListCertificatesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListCertificatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CertificateList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListCertificatesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCertificatesResponse) GetJSON200() *CertificateList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListCertificatesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCertificatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCertificatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCertificatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCertificatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteCertificateResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteCertificate
+type DeleteCertificateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteCertificateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteCertificateResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCertificateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCertificateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCertificateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCertificateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCertificateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutCertificateResponseDefaultHeaders the declared response headers of an HTTP default response for PutCertificate
+type PutCertificateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutCertificateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Certificate
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutCertificateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutCertificateResponse) GetJSON200() *Certificate {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutCertificateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutCertificateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutCertificateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutCertificateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutCertificateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListDeploymentsResponseDefaultHeaders the declared response headers of an HTTP default response for ListDeployments
 type ListDeploymentsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -14547,6 +16376,118 @@ func (r ForgetDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// GetDeploymentGateResponseDefaultHeaders the declared response headers of an HTTP default response for GetDeploymentGate
+type GetDeploymentGateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetDeploymentGateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeploymentGate
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDeploymentGateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDeploymentGateResponse) GetJSON200() *DeploymentGate {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDeploymentGateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDeploymentGateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDeploymentGateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDeploymentGateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDeploymentGateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutDeploymentGateResponseDefaultHeaders the declared response headers of an HTTP default response for PutDeploymentGate
+type PutDeploymentGateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutDeploymentGateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeploymentGate
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutDeploymentGateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutDeploymentGateResponse) GetJSON200() *DeploymentGate {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutDeploymentGateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutDeploymentGateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutDeploymentGateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutDeploymentGateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutDeploymentGateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // StreamLogsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamLogs
 type StreamLogsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -14695,6 +16636,167 @@ func (r GetDeploymentMetricsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetDeploymentMetricsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListGuestsResponseDefaultHeaders the declared response headers of an HTTP default response for ListGuests
+type ListGuestsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListGuestsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PassList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListGuestsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListGuestsResponse) GetJSON200() *PassList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListGuestsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListGuestsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListGuestsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListGuestsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListGuestsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateGuestResponseDefaultHeaders the declared response headers of an HTTP default response for CreateGuest
+type CreateGuestResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateGuestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *GuestMade
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateGuestResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateGuestResponse) GetJSON201() *GuestMade {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateGuestResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateGuestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateGuestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateGuestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateGuestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteGuestResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteGuest
+type DeleteGuestResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteGuestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteGuestResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteGuestResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteGuestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteGuestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteGuestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteGuestResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15241,6 +17343,279 @@ func (r PutEnvironmentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutEnvironmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetEnvironmentGateResponseDefaultHeaders the declared response headers of an HTTP default response for GetEnvironmentGate
+type GetEnvironmentGateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetEnvironmentGateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EnvironmentGate
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetEnvironmentGateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetEnvironmentGateResponse) GetJSON200() *EnvironmentGate {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetEnvironmentGateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetEnvironmentGateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEnvironmentGateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEnvironmentGateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetEnvironmentGateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutEnvironmentGateResponseDefaultHeaders the declared response headers of an HTTP default response for PutEnvironmentGate
+type PutEnvironmentGateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutEnvironmentGateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EnvironmentGate
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutEnvironmentGateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutEnvironmentGateResponse) GetJSON200() *EnvironmentGate {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutEnvironmentGateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutEnvironmentGateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutEnvironmentGateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutEnvironmentGateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutEnvironmentGateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRobotsResponseDefaultHeaders the declared response headers of an HTTP default response for ListRobots
+type ListRobotsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListRobotsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PassList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListRobotsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRobotsResponse) GetJSON200() *PassList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRobotsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRobotsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRobotsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRobotsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRobotsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateRobotResponseDefaultHeaders the declared response headers of an HTTP default response for CreateRobot
+type CreateRobotResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateRobotResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *RobotMade
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateRobotResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateRobotResponse) GetJSON201() *RobotMade {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateRobotResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateRobotResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateRobotResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateRobotResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateRobotResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteRobotResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteRobot
+type DeleteRobotResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteRobotResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteRobotResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteRobotResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRobotResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRobotResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRobotResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRobotResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -20501,6 +22876,111 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, reqEd
 	return ParseVerifyAuditResponse(rsp)
 }
 
+// DeleteCertificateAuthorityWithResponse Forget the internal certificate authority
+//
+// Its key is gone for good; whoever trusted it may stop to.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/certificate-authority (the `DeleteCertificateAuthority` operationId).
+func (c *ClientWithResponses) DeleteCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DeleteCertificateAuthorityResponse, error) {
+	rsp, err := c.DeleteCertificateAuthority(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCertificateAuthorityResponse(rsp)
+}
+
+// GetCertificateAuthorityWithResponse The internal certificate authority
+//
+// What people have to trust; the page /trust explains how.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/certificate-authority (the `GetCertificateAuthority` operationId).
+func (c *ClientWithResponses) GetCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCertificateAuthorityResponse, error) {
+	rsp, err := c.GetCertificateAuthority(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCertificateAuthorityResponse(rsp)
+}
+
+// CreateCertificateAuthorityWithResponse Make the internal certificate authority
+//
+// It signs for every host below an environment that no uploaded certificate names.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
+func (c *ClientWithResponses) CreateCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateCertificateAuthorityResponse, error) {
+	rsp, err := c.CreateCertificateAuthority(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCertificateAuthorityResponse(rsp)
+}
+
+// ListCertificatesWithResponse Certificates that the ingress serves
+//
+// All of them by name, with the time they end.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/certificates (the `ListCertificates` operationId).
+func (c *ClientWithResponses) ListCertificatesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListCertificatesResponse, error) {
+	rsp, err := c.ListCertificates(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCertificatesResponse(rsp)
+}
+
+// DeleteCertificateWithResponse Delete a certificate
+//
+// Its hosts fall back to another certificate that names them, or to the internal authority.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/certificates/{name} (the `DeleteCertificate` operationId).
+func (c *ClientWithResponses) DeleteCertificateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteCertificateResponse, error) {
+	rsp, err := c.DeleteCertificate(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCertificateResponse(rsp)
+}
+
+// PutCertificateWithBodyWithResponse Upload or replace a certificate
+//
+// The key is sealed and never shown. Ingresses serve it within seconds.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+func (c *ClientWithResponses) PutCertificateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutCertificateResponse, error) {
+	rsp, err := c.PutCertificateWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutCertificateResponse(rsp)
+}
+
+// PutCertificateWithResponse Upload or replace a certificate
+//
+// The key is sealed and never shown. Ingresses serve it within seconds.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
+func (c *ClientWithResponses) PutCertificateWithResponse(ctx context.Context, name InName, body PutCertificateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutCertificateResponse, error) {
+	rsp, err := c.PutCertificate(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutCertificateResponse(rsp)
+}
+
 // ListDeploymentsWithResponse Deployments the caller may see, newest first
 //
 // One page, filtered; removed ones only when asked for.
@@ -20655,6 +23135,51 @@ func (c *ClientWithResponses) ForgetDeploymentWithResponse(ctx context.Context, 
 	return ParseForgetDeploymentResponse(rsp)
 }
 
+// GetDeploymentGateWithResponse Who may open the deployment
+//
+// Its own gate, its environment's, and the stricter of both.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/gate (the `GetDeploymentGate` operationId).
+func (c *ClientWithResponses) GetDeploymentGateWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetDeploymentGateResponse, error) {
+	rsp, err := c.GetDeploymentGate(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDeploymentGateResponse(rsp)
+}
+
+// PutDeploymentGateWithBodyWithResponse Make the deployment's gate stricter
+//
+// Never more open than the environment's; open follows the environment.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+func (c *ClientWithResponses) PutDeploymentGateWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDeploymentGateResponse, error) {
+	rsp, err := c.PutDeploymentGateWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDeploymentGateResponse(rsp)
+}
+
+// PutDeploymentGateWithResponse Make the deployment's gate stricter
+//
+// Never more open than the environment's; open follows the environment.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
+func (c *ClientWithResponses) PutDeploymentGateWithResponse(ctx context.Context, id InId, body PutDeploymentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDeploymentGateResponse, error) {
+	rsp, err := c.PutDeploymentGate(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDeploymentGateResponse(rsp)
+}
+
 // StreamLogsWithResponse Logs of several services and steps of a deployment, merged by time
 //
 // Server-sent events: `line` with a DeploymentLogLine, `trouble` with a LogTrouble when a source cannot be read, then `end`.
@@ -20700,6 +23225,66 @@ func (c *ClientWithResponses) GetDeploymentMetricsWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseGetDeploymentMetricsResponse(rsp)
+}
+
+// ListGuestsWithResponse Guest links of the deployment
+//
+// At most 200, the newest first, without their secrets.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/passes (the `ListGuests` operationId).
+func (c *ClientWithResponses) ListGuestsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListGuestsResponse, error) {
+	rsp, err := c.ListGuests(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListGuestsResponse(rsp)
+}
+
+// CreateGuestWithBodyWithResponse Make a guest link with an end
+//
+// The address is shown once. It opens the deployment while the gate lets guests in.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+func (c *ClientWithResponses) CreateGuestWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error) {
+	rsp, err := c.CreateGuestWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateGuestResponse(rsp)
+}
+
+// CreateGuestWithResponse Make a guest link with an end
+//
+// The address is shown once. It opens the deployment while the gate lets guests in.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
+func (c *ClientWithResponses) CreateGuestWithResponse(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error) {
+	rsp, err := c.CreateGuest(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateGuestResponse(rsp)
+}
+
+// DeleteGuestWithResponse Withdraw a guest link
+//
+// What is open through it ends at once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
+func (c *ClientWithResponses) DeleteGuestWithResponse(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*DeleteGuestResponse, error) {
+	rsp, err := c.DeleteGuest(ctx, id, pass, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteGuestResponse(rsp)
 }
 
 // RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
@@ -20880,6 +23465,111 @@ func (c *ClientWithResponses) PutEnvironmentWithResponse(ctx context.Context, na
 		return nil, err
 	}
 	return ParsePutEnvironmentResponse(rsp)
+}
+
+// GetEnvironmentGateWithResponse Who may open deployments of the environment
+//
+// Strangers are turned away alike whether there is something behind a host or not.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/environments/{name}/gate (the `GetEnvironmentGate` operationId).
+func (c *ClientWithResponses) GetEnvironmentGateWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetEnvironmentGateResponse, error) {
+	rsp, err := c.GetEnvironmentGate(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEnvironmentGateResponse(rsp)
+}
+
+// PutEnvironmentGateWithBodyWithResponse Say who may open deployments of the environment
+//
+// Open connections that would not be let in now end at once.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+func (c *ClientWithResponses) PutEnvironmentGateWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutEnvironmentGateResponse, error) {
+	rsp, err := c.PutEnvironmentGateWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutEnvironmentGateResponse(rsp)
+}
+
+// PutEnvironmentGateWithResponse Say who may open deployments of the environment
+//
+// Open connections that would not be let in now end at once.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/environments/{name}/gate (the `PutEnvironmentGate` operationId).
+func (c *ClientWithResponses) PutEnvironmentGateWithResponse(ctx context.Context, name InName, body PutEnvironmentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutEnvironmentGateResponse, error) {
+	rsp, err := c.PutEnvironmentGate(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutEnvironmentGateResponse(rsp)
+}
+
+// ListRobotsWithResponse Tokens that open every deployment of the environment
+//
+// At most 200, the newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/environments/{name}/robots (the `ListRobots` operationId).
+func (c *ClientWithResponses) ListRobotsWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ListRobotsResponse, error) {
+	rsp, err := c.ListRobots(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRobotsResponse(rsp)
+}
+
+// CreateRobotWithBodyWithResponse Make a token for a test robot
+//
+// It is shown once and sent in the header Nullops-Pass.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+func (c *ClientWithResponses) CreateRobotWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error) {
+	rsp, err := c.CreateRobotWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRobotResponse(rsp)
+}
+
+// CreateRobotWithResponse Make a token for a test robot
+//
+// It is shown once and sent in the header Nullops-Pass.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
+func (c *ClientWithResponses) CreateRobotWithResponse(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error) {
+	rsp, err := c.CreateRobot(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRobotResponse(rsp)
+}
+
+// DeleteRobotWithResponse Withdraw a robot's token
+//
+// What is open through it ends at once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/environments/{name}/robots/{pass} (the `DeleteRobot` operationId).
+func (c *ClientWithResponses) DeleteRobotWithResponse(ctx context.Context, name InName, pass InPass, reqEditors ...RequestEditorFn) (*DeleteRobotResponse, error) {
+	rsp, err := c.DeleteRobot(ctx, name, pass, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRobotResponse(rsp)
 }
 
 // StreamEventsWithResponse Live changes of every deployment the caller may see
@@ -22864,6 +25554,316 @@ func ParseVerifyAuditResponse(rsp *http.Response) (*VerifyAuditResponse, error) 
 	return response, nil
 }
 
+// ParseDeleteCertificateAuthorityResponse parses an HTTP response from a DeleteCertificateAuthorityWithResponse call
+func ParseDeleteCertificateAuthorityResponse(rsp *http.Response) (*DeleteCertificateAuthorityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCertificateAuthorityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteCertificateAuthorityResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetCertificateAuthorityResponse parses an HTTP response from a GetCertificateAuthorityWithResponse call
+func ParseGetCertificateAuthorityResponse(rsp *http.Response) (*GetCertificateAuthorityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCertificateAuthorityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CertificateAuthority
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetCertificateAuthorityResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateCertificateAuthorityResponse parses an HTTP response from a CreateCertificateAuthorityWithResponse call
+func ParseCreateCertificateAuthorityResponse(rsp *http.Response) (*CreateCertificateAuthorityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateCertificateAuthorityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest CertificateAuthority
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateCertificateAuthorityResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListCertificatesResponse parses an HTTP response from a ListCertificatesWithResponse call
+func ParseListCertificatesResponse(rsp *http.Response) (*ListCertificatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCertificatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CertificateList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListCertificatesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCertificateResponse parses an HTTP response from a DeleteCertificateWithResponse call
+func ParseDeleteCertificateResponse(rsp *http.Response) (*DeleteCertificateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCertificateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteCertificateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutCertificateResponse parses an HTTP response from a PutCertificateWithResponse call
+func ParsePutCertificateResponse(rsp *http.Response) (*PutCertificateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutCertificateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Certificate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutCertificateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListDeploymentsResponse parses an HTTP response from a ListDeploymentsWithResponse call
 func ParseListDeploymentsResponse(rsp *http.Response) (*ListDeploymentsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -23291,6 +26291,112 @@ func ParseForgetDeploymentResponse(rsp *http.Response) (*ForgetDeploymentRespons
 	return response, nil
 }
 
+// ParseGetDeploymentGateResponse parses an HTTP response from a GetDeploymentGateWithResponse call
+func ParseGetDeploymentGateResponse(rsp *http.Response) (*GetDeploymentGateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDeploymentGateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeploymentGate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetDeploymentGateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutDeploymentGateResponse parses an HTTP response from a PutDeploymentGateWithResponse call
+func ParsePutDeploymentGateResponse(rsp *http.Response) (*PutDeploymentGateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutDeploymentGateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeploymentGate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutDeploymentGateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseStreamLogsResponse parses an HTTP response from a StreamLogsWithResponse call
 func ParseStreamLogsResponse(rsp *http.Response) (*StreamLogsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -23416,6 +26522,161 @@ func ParseGetDeploymentMetricsResponse(rsp *http.Response) (*GetDeploymentMetric
 	switch {
 	case true:
 		var headers GetDeploymentMetricsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListGuestsResponse parses an HTTP response from a ListGuestsWithResponse call
+func ParseListGuestsResponse(rsp *http.Response) (*ListGuestsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListGuestsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PassList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListGuestsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateGuestResponse parses an HTTP response from a CreateGuestWithResponse call
+func ParseCreateGuestResponse(rsp *http.Response) (*CreateGuestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateGuestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest GuestMade
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateGuestResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteGuestResponse parses an HTTP response from a DeleteGuestWithResponse call
+func ParseDeleteGuestResponse(rsp *http.Response) (*DeleteGuestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteGuestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteGuestResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -23935,6 +27196,267 @@ func ParsePutEnvironmentResponse(rsp *http.Response) (*PutEnvironmentResponse, e
 	switch {
 	case true:
 		var headers PutEnvironmentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetEnvironmentGateResponse parses an HTTP response from a GetEnvironmentGateWithResponse call
+func ParseGetEnvironmentGateResponse(rsp *http.Response) (*GetEnvironmentGateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEnvironmentGateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EnvironmentGate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetEnvironmentGateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutEnvironmentGateResponse parses an HTTP response from a PutEnvironmentGateWithResponse call
+func ParsePutEnvironmentGateResponse(rsp *http.Response) (*PutEnvironmentGateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutEnvironmentGateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EnvironmentGate
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutEnvironmentGateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRobotsResponse parses an HTTP response from a ListRobotsWithResponse call
+func ParseListRobotsResponse(rsp *http.Response) (*ListRobotsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRobotsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PassList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListRobotsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateRobotResponse parses an HTTP response from a CreateRobotWithResponse call
+func ParseCreateRobotResponse(rsp *http.Response) (*CreateRobotResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateRobotResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest RobotMade
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateRobotResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteRobotResponse parses an HTTP response from a DeleteRobotWithResponse call
+func ParseDeleteRobotResponse(rsp *http.Response) (*DeleteRobotResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRobotResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteRobotResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -386,11 +386,11 @@ func TestResolveTag(t *testing.T) {
 		TagMode: pipeline.Selectable, Pattern: "v*",
 	}
 	got, err := w.ResolveTag(t.Context(), w.admin, image, "v1")
-	if err != nil || got != digest {
+	if err != nil || got.Digest != digest {
 		t.Errorf("%s %v, want %s", got, err, digest)
 	}
 	moved := w.push(t, "shop/web:v1")
-	if got, err = w.ResolveTag(t.Context(), w.admin, image, "v1"); err != nil || got != moved {
+	if got, err = w.ResolveTag(t.Context(), w.admin, image, "v1"); err != nil || got.Digest != moved {
 		t.Errorf("after the tag moved: %s %v, want %s", got, err, moved)
 	}
 	pinned := image

@@ -71,6 +71,22 @@ func checkSchema(field string, schema map[string]any) error {
 	return nil
 }
 
+// ParameterProblems holds the parameters of a saved pipeline's plugins to the
+// schemas that it carries.
+func (c *Catalog) ParameterProblems(p pipeline.Pipeline) (all []controlplane.Problem, err error) {
+	for _, s := range p.Steps {
+		if s.Plugin == nil {
+			continue
+		}
+		problems, err := checkParameters(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, problems...)
+	}
+	return all, nil
+}
+
 // checkParameters holds a plugin step's literal parameters to their schema.
 // What a reference will come to is not known yet, so complaints about one are
 // left out; missing parameters were found before.

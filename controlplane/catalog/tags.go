@@ -152,23 +152,37 @@ func (c *Catalog) sorted(
 	return all
 }
 
-// ResolveTag gives the digest that a tag of a saved pipeline's image means
-// now, if the image's rules let somebody choose that tag. It asks the
-// registry, never the cache, since what is deployed must be what is meant.
+// ResolveTag gives what a tag of a saved pipeline's image means now, if the
+// image's rules let somebody choose that tag. It asks the registry, never the
+// cache, since what is deployed must be what is meant.
 func (c *Catalog) ResolveTag(
 	ctx context.Context, actor access.Actor, image pipeline.Image, tag string,
-) (digest string, err error) {
-	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
-		return "", err
-	}
+) (facts controlplane.ImageFacts, err error) {
 	if err := checkChoice(image, tag); err != nil {
-		return "", err
+		return facts, err
+	}
+	return c.inspect(ctx, actor, image, tag)
+}
+
+// InspectPinned asks whether the registry still has the image that a saved
+// pipeline holds by its digest.
+func (c *Catalog) InspectPinned(
+	ctx context.Context, actor access.Actor, image pipeline.Image,
+) (controlplane.ImageFacts, error) {
+	return c.inspect(ctx, actor, image, image.Digest)
+}
+
+func (c *Catalog) inspect(
+	ctx context.Context, actor access.Actor, image pipeline.Image, reference string,
+) (facts controlplane.ImageFacts, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return facts, err
 	}
 	source, err := c.sourceOf(ctx, image)
 	if err != nil {
-		return "", err
+		return facts, err
 	}
-	return c.images.Resolve(ctx, source, tag)
+	return c.images.Inspect(ctx, source, reference)
 }
 
 func checkChoice(image pipeline.Image, tag string) error {

@@ -72,19 +72,9 @@ func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID
 	if err != nil {
 		return spot{}, err
 	}
-	rows, err := tx.Waiting(ctx, env)
+	all, err := withQueue(ctx, tx, env, nodes)
 	if err != nil {
 		return spot{}, err
-	}
-	waiting, err := waitingOf(rows)
-	if err != nil {
-		return spot{}, err
-	}
-	all := candidates(nodes)
-	for _, w := range waiting {
-		if w.Node == "" {
-			hold(all, w.Ask)
-		}
 	}
 	node, refused := Place(all, ask)
 	if node.ID != "" {
@@ -96,6 +86,26 @@ func choose(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID
 	ask.MayWait = true
 	node, refused = Place(all, ask)
 	return spot{node: node, refused: refused}, nil
+}
+
+// withQueue is what placement knows of the nodes, and of who waits for them.
+func withQueue(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
+	nodes []postgres.PlacementNode) ([]Candidate, error) {
+	rows, err := tx.Waiting(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := waitingOf(rows)
+	if err != nil {
+		return nil, err
+	}
+	all := candidates(nodes)
+	for _, w := range waiting {
+		if w.Node == "" {
+			hold(all, w.Ask)
+		}
+	}
+	return all, nil
 }
 
 func candidates(nodes []postgres.PlacementNode) []Candidate {
@@ -112,8 +122,9 @@ func candidate(n postgres.PlacementNode) Candidate {
 		Trusted: n.Node.Status != controlplane.NodeUntrusted, AllocatedCPU: n.Reserved.CPU,
 		AllocatedMemory: int64(n.Reserved.MemoryMiB) << 20, Labels: n.Node.Labels(),
 		Settings: n.Node.Settings, Taken: n.GPUs, Runs: n.Runs, Queued: n.Queued,
-		Draining: n.Node.Drain != nil, Blocked: n.Node.Blocked()}
+		Draining: n.Node.Drain != nil, Blocked: n.Node.Blocked(), Deployments: n.Deployments}
 	if i := n.Node.Inventory; i != nil {
+		c.Arch, c.Subnets = controlplane.ArchOf(i.Arch), i.Subnets
 		c.CPU, c.Memory, c.DiskFree, c.GPUs = i.CPU, i.Memory, i.Disk, i.GPUs
 	}
 	if v := n.Node.Vitals; v != nil {

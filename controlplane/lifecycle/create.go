@@ -21,6 +21,10 @@ type Request struct {
 	Environment string
 	// Versions are tags by step, for selectable services.
 	Versions map[pipeline.StepKey]string
+	// Digests are images to run whatever their tags mean now, by step.
+	Digests map[pipeline.StepKey]string `json:",omitempty"`
+	// Version is the pipeline's; zero is the latest.
+	Version int `json:",omitempty"`
 	// Wait queues the deployment when there is no room, or no run to spare on
 	// the node; otherwise it is refused then. Lower priorities come first.
 	Wait     bool
@@ -86,6 +90,9 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 		EnvironmentID: p.env.ID, Environment: p.env.Name, Domain: p.env.Domain,
 		Versions: p.versions, Resources: p.ask.Resources, CreatedBy: actor.Name()}
 	if err := nameIsFree(ctx, tx, d); err != nil {
+		return d, err
+	}
+	if err := hostsAreFree(ctx, tx, d, p.pipeline); err != nil {
 		return d, err
 	}
 	spot, err := choose(ctx, tx, d.EnvironmentID, p.ask, r.Wait)
@@ -194,4 +201,17 @@ func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment)
 	return &controlplane.Error{Kind: controlplane.Conflict, Code: "name_taken", Field: "name",
 		Message: fmt.Sprintf("the name %s is taken in environment %s", d.Name, d.Environment),
 		Remedy:  "Choose another name, or remove the deployment that has it."}
+}
+
+// hostsAreFree finds the rare names that differ and yet make the same address,
+// such as a--b of c and b--c of a; the primary key holds it against races.
+func hostsAreFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	p pipeline.Pipeline) error {
+	taken, err := tx.TakenHosts(ctx, hosts(d, p))
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "host_taken", Field: "name",
+		Message: "the address " + taken[0] + " belongs to another deployment",
+		Remedy:  "Choose another name."}
 }

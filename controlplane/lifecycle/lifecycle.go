@@ -24,9 +24,14 @@ import (
 
 // Catalog is what lifecycle needs of what admins define.
 type Catalog interface {
-	// ResolveTag gives the digest a tag stands for now. It asks the registry.
+	// ResolveTag gives what a tag stands for now. It asks the registry.
 	ResolveTag(ctx context.Context, actor access.Actor, image pipeline.Image,
-		tag string) (digest string, err error)
+		tag string) (controlplane.ImageFacts, error)
+	// InspectPinned asks whether the registry still has an image's digest.
+	InspectPinned(ctx context.Context, actor access.Actor,
+		image pipeline.Image) (controlplane.ImageFacts, error)
+	// ParameterProblems holds the plugins' parameters to their schemas.
+	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
 	// NewRunKey makes the key that seals a run's secret outputs, itself sealed.
 	NewRunKey(run controlplane.RunID) (controlplane.Sealed, error)
 	// SealRunKey seals the key that an adopted run has; none makes a new one.

@@ -30,6 +30,8 @@ type Ask struct {
 	GPUs      int
 	GPUIDs    []string
 	GPUMemory int64
+	// Arches are the processors that all its images run on; nil is any.
+	Arches    []string
 	Placement controlplane.Placement
 	// MayWait is set for who would rather wait for a free run than be refused.
 	MayWait bool
@@ -60,6 +62,11 @@ type Candidate struct {
 	// GPUs are all it has, Taken the ids of those that are reserved.
 	GPUs  []controlplane.GPU
 	Taken []string
+	// Arch is what its processor is, as images name it; empty if it never said.
+	Arch string
+	// Subnets is how many deployments have an address range there; zero is unknown.
+	Subnets     int
+	Deployments int
 	// Labels include what the node itself told.
 	Labels   controlplane.Labels
 	Settings controlplane.NodeSettings

@@ -1,13 +1,11 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -25,92 +23,157 @@ type plan struct {
 }
 
 // plan checks access, the name, the versions and the secrets, and asks the
-// registries what each tag stands for now.
+// registries what each tag stands for now. It ends at the first refusal.
 func (l *Lifecycle) plan(ctx context.Context, actor access.Actor, r Request) (plan, error) {
-	var p plan
+	return l.survey(ctx, actor, r, &checks{stop: true})
+}
+
+// survey is plan, with what it found in the checks. What it could not go on
+// without is then among the failed ones, and the plan is not complete.
+func (l *Lifecycle) survey(
+	ctx context.Context, actor access.Actor, r Request, c *checks,
+) (p plan, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return p, err
 	}
-	if err := controlplane.ValidName("name", r.Name); err != nil {
-		return p, err
-	}
-	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		if p.target, err = tx.Target(ctx, r.Project); err != nil {
-			return err
-		}
-		p.env, err = tx.TargetEnvironment(ctx, r.Environment)
-		return err
-	})
+	err = c.note("name", "", "The name has the right form.", controlplane.ValidName("name", r.Name))
 	if err != nil {
 		return p, err
 	}
-	if err := access.Check(actor, access.WriteDeployment, access.Object{What: "project",
-		Name: r.Project, Project: p.target.ProjectID, Environment: p.env.ID,
-		Restricted: p.env.Restricted}); err != nil {
+	if err := l.aim(ctx, actor, r, c, &p); err != nil || c.failed("project", "environment", "access") {
 		return p, err
 	}
-	return l.complete(ctx, actor, p, r.Versions)
-}
-
-// complete fills versions in; the rest of the plan is there.
-func (l *Lifecycle) complete(
-	ctx context.Context, actor access.Actor, p plan, tags map[pipeline.StepKey]string,
-) (plan, error) {
-	if p.target.Version == 0 {
-		return p, &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
-			Field: "project", Message: "project " + p.target.Project + " has no pipeline yet",
-			Remedy: "An admin saves one first."}
-	}
-	if err := missingSecrets(p.target); err != nil {
+	if err := l.written(p.target, c); err != nil || c.failed("pipeline") {
 		return p, err
 	}
-	versions, err := l.resolve(ctx, actor, p.target.Pipeline, tags)
-	if err != nil {
+	found, err := l.resolve(ctx, actor, p.target.Pipeline, r, c)
+	if err != nil || found == nil {
 		return p, err
 	}
-	filled, problems := pipeline.WithVersions(p.target.Pipeline, versions)
+	filled, problems := pipeline.WithVersions(p.target.Pipeline, found.versions)
 	if len(problems) > 0 {
-		return p, versionProblems(problems)
+		return p, c.note("version", "", "", versionProblems(problems))
 	}
 	p.pipeline, p.versions = filled, chosen(filled)
 	p.ask = ask(filled, p.env.Placement.With(p.target.Placement))
-	return p, nil
+	p.ask.Arches = found.arches()
+	return p, l.platforms(ctx, p, *found, c)
 }
 
-// resolve gives each service its tag and that tag's digest, asking all
-// registries at once. The rule of the service is checked before it asks.
-func (l *Lifecycle) resolve(ctx context.Context, actor access.Actor, p pipeline.Pipeline,
-	tags map[pipeline.StepKey]string) (map[pipeline.StepKey]pipeline.Version, error) {
-	wanted := map[pipeline.StepKey]pipeline.Version{}
-	for key, tag := range tags {
-		wanted[key] = pipeline.Version{Tag: tag, Digest: unresolved}
+// aim finds where the deployment goes, and whether the actor may put it there.
+func (l *Lifecycle) aim(
+	ctx context.Context, actor access.Actor, r Request, c *checks, p *plan,
+) error {
+	return l.store.Read(ctx, func(tx *postgres.Tx) error {
+		var none error
+		p.target, none = target(ctx, tx, r)
+		if err := c.note("project", r.Project, "The project is there.",
+			inField("project", none)); err != nil {
+			return err
+		}
+		p.env, none = tx.TargetEnvironment(ctx, r.Environment)
+		if err := c.note("environment", r.Environment, "The environment is there.",
+			inField("environment", none)); err != nil || c.failed("project", "environment") {
+			return err
+		}
+		return c.note("access", "", "You may create it.",
+			access.Check(actor, access.WriteDeployment, access.Object{What: "project",
+				Name: r.Project, Project: p.target.ProjectID, Environment: p.env.ID,
+				Restricted: p.env.Restricted}))
+	})
+}
+
+// target reads what a run is made from: the latest version, or one asked for.
+func target(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Target, error) {
+	t, err := tx.Target(ctx, r.Project)
+	if err != nil || r.Version == 0 || r.Version == t.Version {
+		return t, err
 	}
-	for _, s := range p.Steps {
-		if _, ok := wanted[s.Key]; !ok && s.Service != nil && s.Service.Image.Tag != "" {
-			wanted[s.Key] = pipeline.Version{Tag: s.Service.Image.Tag, Digest: unresolved}
+	v, err := tx.Version(ctx, t.ProjectID, r.Version)
+	t.Version, t.Pipeline = v.Version, v.Pipeline
+	return t, err
+}
+
+// written checks the saved pipeline against the project as that is now.
+func (l *Lifecycle) written(t postgres.Target, c *checks) error {
+	var none error
+	if t.Version == 0 {
+		none = &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
+			Field: "project", Message: "project " + t.Project + " has no pipeline yet",
+			Remedy: "An admin saves one first."}
+	}
+	err := c.note("pipeline", "", fmt.Sprintf("It runs pipeline version %d.", t.Version), none)
+	if err != nil || none != nil {
+		return err
+	}
+	if err := secrets(t, c); err != nil {
+		return err
+	}
+	found := pipeline.Validate(t.Pipeline, pipeline.Settings{Limits: t.Resources,
+		Secrets: pipeline.SecretNames(t.Pipeline)})
+	parameters, err := l.catalog.ParameterProblems(t.Pipeline)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		parameters = append(parameters, controlplane.Problem{Step: string(f.Step), Field: f.Field,
+			Code: f.Code, Message: f.Message})
+	}
+	return sound(t, parameters, c)
+}
+
+// secrets names references that have no value, before anything starts.
+func secrets(t postgres.Target, c *checks) error {
+	names := pipeline.SecretNames(t.Pipeline)
+	for _, name := range names {
+		if slices.Contains(t.Secrets, name) {
+			continue
+		}
+		if err := c.note("secret", name, "", &controlplane.Error{Kind: controlplane.Conflict,
+			Code: "secret_missing", Field: "secrets." + name,
+			Message: fmt.Sprintf("the pipeline reads secret %s, which has no value", name),
+			Remedy:  "An admin sets it in project " + t.Project + "."}); err != nil {
+			return err
 		}
 	}
-	if _, problems := pipeline.WithVersions(p, wanted); len(problems) > 0 {
-		return nil, versionProblems(problems)
+	if c.failed("secret") {
+		return nil
 	}
-	keys := slices.Sorted(maps.Keys(wanted))
-	digests := make([]string, len(keys))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, key := range keys {
-		group.Go(func() (err error) {
-			s, _ := p.Step(key)
-			digests[i], err = l.catalog.ResolveTag(ctx, actor, *s.Service.Image,
-				wanted[key].Tag)
-			return inField("versions."+string(key), err)
-		})
+	c.ok("secret", "Each secret that it reads has a value.")
+	return nil
+}
+
+// sound tells what a saved pipeline's parts say of each other and of their
+// schemas. It was sound when it was saved; projects change, and so do we.
+func sound(t postgres.Target, problems []controlplane.Problem, c *checks) error {
+	for _, p := range problems {
+		id := "schema"
+		if isReference(p.Code) {
+			id = "reference"
+		}
+		if err := c.note(id, p.Step, "", &controlplane.Error{Kind: controlplane.Conflict,
+			Code: "pipeline_outdated", Field: "pipeline." + p.Field,
+			Message: fmt.Sprintf("pipeline version %d, step %s, %s: %s", t.Version,
+				cmp.Or(p.Step, "-"), p.Field, p.Message),
+			Remedy:   "An admin mends it and publishes a new version.",
+			Problems: []controlplane.Problem{p}}); err != nil {
+			return err
+		}
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
+	if !c.failed("schema") {
+		c.ok("schema", "Every field fits its schema.")
 	}
-	for i, key := range keys {
-		wanted[key] = pipeline.Version{Tag: wanted[key].Tag, Digest: digests[i]}
+	if !c.failed("reference") {
+		c.ok("reference", "Every reference leads somewhere.")
 	}
-	return wanted, nil
+	return nil
+}
+
+// isReference tells problems of ${{ … }} and of needs from all others.
+func isReference(code string) bool {
+	return slices.Contains([]string{"unknown_secret", "unknown_step", "unknown_output",
+		"optional_output", "not_ancestor", "unknown_service", "no_port", "not_exposed", "syntax",
+		"cycle"}, code)
 }
 
 // unresolved stands for a digest while only the rules are checked.
@@ -141,19 +204,6 @@ func chosen(p pipeline.Pipeline) []controlplane.ServiceVersion {
 			Digest: i.Digest, Ports: s.Service.Ports})
 	}
 	return all
-}
-
-// missingSecrets names references that have no value, before anything starts.
-func missingSecrets(t postgres.Target) error {
-	for _, name := range pipeline.SecretNames(t.Pipeline) {
-		if !slices.Contains(t.Secrets, name) {
-			return &controlplane.Error{Kind: controlplane.Conflict, Code: "secret_missing",
-				Field:   "secrets." + name,
-				Message: fmt.Sprintf("the pipeline reads secret %s, which has no value", name),
-				Remedy:  "An admin sets it in project " + t.Project + "."}
-		}
-	}
-	return nil
 }
 
 // inField names the field in an error that does not know where it is.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 )
@@ -35,6 +36,10 @@ func unfit(n Candidate, ask Ask) string {
 	if reason := unwanted(n, ask); reason != "" {
 		return reason
 	}
+	if !runsOn(n, ask.Arches) {
+		return fmt.Sprintf("Its processor is %s, and the images are built for %s.", n.Arch,
+			listed(ask.Arches))
+	}
 	switch wanted := int64(ask.MemoryMiB) << 20; {
 	case n.CPU < ask.LargestCPU:
 		return fmt.Sprintf("One service asks for %.2f CPU and the node has %.0f.",
@@ -48,6 +53,20 @@ func unfit(n Candidate, ask Ask) string {
 	}
 	_, reason := gpusOf(n, ask, nil)
 	return reason
+}
+
+// runsOn reports whether a node can run images for these processors. A node
+// that did not say what it is, and images that did not, are not judged.
+func runsOn(n Candidate, arches []string) bool {
+	return arches == nil || n.Arch == "" || slices.Contains(arches, n.Arch)
+}
+
+// listed names processors for people.
+func listed(arches []string) string {
+	if len(arches) == 0 {
+		return "different ones"
+	}
+	return strings.Join(arches, ", ")
 }
 
 // unwanted is what labels and taints say against a node.
@@ -78,6 +97,9 @@ func full(n Candidate, ask Ask) string {
 	case n.DiskFree < diskFloor(n):
 		return fmt.Sprintf("Only %s of disk is free; it needs %s.",
 			size(n.DiskFree), size(diskFloor(n)))
+	case n.Subnets > 0 && n.Deployments >= n.Subnets:
+		return fmt.Sprintf("No address range is free: it has %s for deployments.",
+			count(n.Subnets, "range", "ranges"))
 	case cpuFree(n) < ask.CPU:
 		return fmt.Sprintf("%.2f CPU short.", ask.CPU-cpuFree(n))
 	case memoryFree(n) < wanted:

@@ -17,6 +17,8 @@ type PlacementNode struct {
 	MemoryUsed int64
 	// GPUs are the ids of those that are taken.
 	GPUs []string
+	// Deployments counts those that have an address range there.
+	Deployments int
 	// Runs counts what is being created, or undone, on the node now; Queued what
 	// waits for its turn there.
 	Runs, Queued int
@@ -31,6 +33,11 @@ func (t *Tx) LockNodes(
 	if err != nil {
 		return nil, fmt.Errorf("lock nodes: %w", err)
 	}
+	return t.placementNodes(ctx, env, rows)
+}
+
+func (t *Tx) placementNodes(ctx context.Context, env controlplane.EnvironmentID,
+	rows []dbsqlc.LockNodesOfEnvironmentRow) ([]PlacementNode, error) {
 	reserved, err := t.q.ListReservations(ctx, string(env))
 	if err != nil {
 		return nil, fmt.Errorf("list reservations: %w", err)
@@ -68,6 +75,7 @@ func (n *PlacementNode) reserve(r dbsqlc.ListReservationsRow) {
 	n.Reserved.MemoryMiB += int(r.MemoryMib)
 	n.MemoryUsed += r.MemoryUsed
 	n.GPUs = append(n.GPUs, r.Gpus...)
+	n.Deployments++
 	switch controlplane.DeploymentStatus(r.Status) {
 	case controlplane.Queued, controlplane.Applying, controlplane.Undoing:
 		switch {

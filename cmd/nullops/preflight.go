@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// preflight tells what creating would meet, and creates nothing.
+func (c *client) preflight(ctx context.Context, out io.Writer, body apiclient.DeploymentCreate,
+	asJSON bool) error {
+	r, err := c.PreflightDeploymentWithResponse(ctx, body)
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(out, r.JSON200)
+	} else {
+		err = printPreflight(out, *r.JSON200)
+	}
+	if err == nil && !r.JSON200.Ok {
+		return codedError{errSilent, exitRefused}
+	}
+	return err
+}
+
+func printPreflight(out io.Writer, p apiclient.Preflight) error {
+	rows := [][]string{{"CHECK", "OF", "STATE", "RESULT"}}
+	for _, c := range p.Checks {
+		text := c.Message
+		if remedy := deref(c.Remedy); remedy != "" {
+			text += " " + remedy
+		}
+		rows = append(rows, []string{c.Id, deref(c.Subject), string(c.State), text})
+	}
+	if err := table(out, rows); err != nil {
+		return err
+	}
+	if len(p.Nodes) > 0 {
+		fmt.Fprintln(out)
+		rows = [][]string{{"NODE", "FITS", "CPU FREE", "MEMORY FREE", "REASON"}}
+		for _, n := range p.Nodes {
+			fits := "yes"
+			if !n.Fits {
+				fits = "no"
+			}
+			rows = append(rows, []string{n.Node, fits, fmt.Sprintf("%.2f", deref(n.CpuFree)),
+				size(deref(n.MemoryFree)), deref(n.Reason)})
+		}
+		if err := table(out, rows); err != nil {
+			return err
+		}
+	}
+	verdict := "It can be created. Nothing was."
+	if !p.Ok {
+		verdict = "Creating it would be refused. Nothing was created."
+	}
+	fmt.Fprintln(out, "\n"+verdict)
+	return nil
+}

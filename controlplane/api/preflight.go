@@ -1,0 +1,30 @@
+package api
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane/lifecycle"
+)
+
+func (s *server) PreflightDeployment(
+	ctx context.Context, r PreflightDeploymentRequestObject,
+) (PreflightDeploymentResponseObject, error) {
+	found, err := s.Lifecycle.Preflight(ctx, actorOf(ctx), deploymentRequest(*r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return PreflightDeployment200JSONResponse{Ok: found.OK(),
+		Checks: each(found.Checks, preflightCheck), Nodes: each(found.Nodes, preflightNode),
+		Versions: each(found.Versions, version)}, nil
+}
+
+func preflightCheck(c lifecycle.Check) PreflightCheck {
+	return PreflightCheck{Id: c.ID, Subject: some(c.Subject),
+		State: PreflightCheckState(c.State), Code: some(c.Code), Message: c.Message,
+		Remedy: some(c.Remedy), Field: some(c.Field)}
+}
+
+func preflightNode(r lifecycle.Refusal) PreflightNode {
+	return PreflightNode{Node: r.Node, Fits: r.Reason == "", Reason: some(r.Reason),
+		CpuFree: some(r.CPUFree), MemoryFree: some(r.MemoryFree)}
+}

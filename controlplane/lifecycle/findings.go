@@ -1,0 +1,82 @@
+package lifecycle
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Check is one thing that creating a deployment depends on.
+type Check struct {
+	// ID is a stable word, such as tag or capacity; Subject what was looked at.
+	ID, Subject string
+	State       CheckState
+	// Code, Message, Remedy and Field are those of the refusal, if it failed.
+	Code, Message, Remedy, Field string
+}
+
+// CheckState is what a check came to.
+type CheckState string
+
+// The states. Unknown keeps nobody from creating.
+const (
+	CheckOK      CheckState = "ok"
+	CheckFailed  CheckState = "failed"
+	CheckUnknown CheckState = "unknown"
+)
+
+// checks collects what was found. Creating stops at the first refusal, and
+// pre-flight goes on to find them all: it is the same code for both.
+type checks struct {
+	stop bool
+	all  []Check
+}
+
+// note writes one result down. An error that is no refusal ends everything.
+func (c *checks) note(id, subject, said string, err error) error {
+	check := Check{ID: id, Subject: subject, State: CheckOK, Message: said}
+	if err != nil {
+		e, ok := errors.AsType[*controlplane.Error](err)
+		if !ok || c.stop {
+			return err
+		}
+		check.State, check.Code, check.Field = CheckFailed, e.Code, e.Field
+		check.Message, check.Remedy = sentence(e.Message), e.Remedy
+	}
+	c.all = append(c.all, check)
+	return nil
+}
+
+func (c *checks) ok(id, said string) {
+	c.all = append(c.all, Check{ID: id, State: CheckOK, Message: said})
+}
+
+func (c *checks) unknown(id, subject, why string) {
+	c.all = append(c.all, Check{ID: id, Subject: subject, State: CheckUnknown, Message: why})
+}
+
+// failed reports whether one of the checks with these ids failed.
+func (c *checks) failed(ids ...string) bool {
+	return slices.ContainsFunc(c.all, func(one Check) bool {
+		return one.State == CheckFailed && slices.Contains(ids, one.ID)
+	})
+}
+
+// sentence ends a message as people expect it.
+func sentence(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+// problemCheck tells which check a refusal of a registry belongs to.
+func problemCheck(err error, otherwise string) string {
+	if strings.HasPrefix(controlplane.CodeOf(err), "registry_") {
+		return "registry"
+	}
+	return cmp.Or(otherwise, "tag")
+}

@@ -1,0 +1,156 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Preflight is what creating a deployment would meet now.
+type Preflight struct {
+	Checks []Check
+	// Nodes says for each node of the environment whether it would take it.
+	Nodes []Refusal
+	// Versions are what the tags mean, as far as that was found out.
+	Versions []controlplane.ServiceVersion
+}
+
+// OK reports whether nothing stands against creating it.
+func (p Preflight) OK() bool {
+	return !slices.ContainsFunc(p.Checks, func(c Check) bool { return c.State == CheckFailed })
+}
+
+// Preflight does all that Create checks, and writes nothing.
+func (l *Lifecycle) Preflight(
+	ctx context.Context, actor access.Actor, r Request,
+) (out Preflight, err error) {
+	c := &checks{}
+	p, err := l.survey(ctx, actor, r, c)
+	if err == nil && p.env.ID != "" && !c.failed("project", "access", "pipeline") {
+		err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+			out.Nodes, err = fits(ctx, tx, r, p, c)
+			return err
+		})
+	}
+	out.Checks, out.Versions = c.all, p.versions
+	return out, err
+}
+
+// fits checks what creating checks under the nodes' lock.
+func fits(ctx context.Context, tx *postgres.Tx, r Request, p plan, c *checks) ([]Refusal, error) {
+	d := controlplane.Deployment{Name: r.Name, Environment: p.env.Name, Domain: p.env.Domain}
+	err := c.note("name", "", "The name is free.", nameIsFree(ctx, tx, d))
+	if err != nil || p.pipeline.Steps == nil {
+		return nil, err
+	}
+	if !c.failed("name") {
+		err = c.note("host", "", "Its addresses are free.", hostsAreFree(ctx, tx, d, p.pipeline))
+		if err != nil {
+			return nil, err
+		}
+	}
+	nodes, err := tx.PlacementNodes(ctx, p.env.ID)
+	if err != nil {
+		return nil, err
+	}
+	all, err := withQueue(ctx, tx, p.env.ID, nodes)
+	if err != nil {
+		return nil, err
+	}
+	a := p.ask
+	a.MayWait = r.Wait
+	nodesSay := table(all, a)
+	if c.failed("platform") {
+		// That is said already; what else there is may be said too.
+		a.Arches = nil
+	}
+	return nodesSay, room(all, a, r.Wait, c)
+}
+
+// table is each node's answer; the reason is empty for one that would take it.
+func table(all []Candidate, a Ask) []Refusal {
+	rows := make([]Refusal, len(all))
+	for i, n := range all {
+		rows[i] = Refusal{Node: n.Name, Reason: refuse(n, a), CPUFree: max(0, cpuFree(n)),
+			MemoryFree: max(0, memoryFree(n))}
+	}
+	return rows
+}
+
+// room tells want of disk, of address ranges, and of everything else apart: a
+// node that would take it with more disk is short of disk and of nothing else.
+func room(all []Candidate, a Ask, wait bool, c *checks) error {
+	node, refused := Place(all, a)
+	short := shortOf(all, a)
+	if node.ID != "" {
+		short = ""
+	}
+	for _, id := range []string{"capacity", "address", "disk"} {
+		said := map[string]string{"capacity": "Node " + node.Name + " has room.",
+			"address": "An address range is free.", "disk": "There is disk for it."}[id]
+		var none error
+		switch {
+		case node.ID == "" && (id == short || short == "" && id == "capacity"):
+			if wait && id == "capacity" && mayComeFree(all, a) {
+				c.unknown(id, "", "No node has room now; it would wait. "+waitsForRoom(refused))
+				continue
+			}
+			none = noRoom(a, refused)
+		case node.ID == "" && id == "capacity":
+			said = "There are processors and memory for it."
+		case node.ID == "" && short == "":
+			continue
+		}
+		if err := c.note(id, "", said, named(id, none)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mayComeFree(all []Candidate, a Ask) bool {
+	return slices.ContainsFunc(all, func(n Candidate) bool { return unfit(n, a) == "" })
+}
+
+// shortOf names what alone keeps every node from taking it, if it is disk or
+// addresses.
+func shortOf(all []Candidate, a Ask) string {
+	disk, address := slices.Clone(all), slices.Clone(all)
+	for i := range all {
+		disk[i].DiskFree, address[i].Subnets = math.MaxInt64, 0
+	}
+	if n, _ := Place(disk, a); n.ID != "" {
+		return "disk"
+	}
+	if n, _ := Place(address, a); n.ID != "" {
+		return "address"
+	}
+	return ""
+}
+
+// named says in one line what the table of reasons says node by node.
+func named(id string, err error) error {
+	e, ok := err.(*controlplane.Error) //nolint:errorlint // It is our own, just made.
+	if !ok {
+		return err
+	}
+	what := map[string]string{"disk": "no node has enough disk free",
+		"address": "no node has an address range free"}[id]
+	if what != "" {
+		e.Message = what
+	}
+	reasons := make([]string, len(e.Placement))
+	for i, r := range e.Placement {
+		reasons[i] = r.Node + ": " + r.Reason
+	}
+	if len(reasons) > 0 {
+		e.Message = fmt.Sprintf("%s (%s)", e.Message, strings.Join(reasons, " "))
+	}
+	return e
+}
