@@ -162,6 +162,15 @@ func (r *rig) act(p agent.PluginSpec, what string, n int) (agent.PluginResult, [
 // get asks a service through its gate.
 func (r *rig) get(deployment string, step pipeline.StepKey, path string) string {
 	r.t.Helper()
+	body, err := r.tryGet(deployment, step, path)
+	if err != nil {
+		r.t.Fatalf("get %s: %v", path, err)
+	}
+	return body
+}
+
+// tryGet is get for goroutines beside the test's own.
+func (r *rig) tryGet(deployment string, step pipeline.StepKey, path string) (string, error) {
 	web := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -171,16 +180,13 @@ func (r *rig) get(deployment string, step pipeline.StepKey, path string) string 
 	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet,
 		"http://"+string(step)+path, nil)
 	if err != nil {
-		r.t.Fatal(err)
+		return "", err
 	}
 	response, err := web.Do(request)
 	if err != nil {
-		r.t.Fatalf("get %s: %v", path, err)
+		return "", err
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		r.t.Fatalf("get %s: %v", path, err)
-	}
-	return string(body)
+	return string(body), err
 }

@@ -43,6 +43,55 @@ func TestNetwork_IsolatesDeployments(t *testing.T) {
 	}
 }
 
+// Among many deployments nobody reaches anybody else, everybody reaches itself,
+// and no network stays when all are gone. 'make bench ROWS=agent_memory_200'
+// does the same with two hundred.
+func TestNetwork_EachOfManyIsApart(t *testing.T) {
+	r := newRig(t)
+	const many = 6
+	ids, at := make([]string, many), make([]string, many)
+	var making errgroup.Group
+	making.SetLimit(3)
+	for i := range ids {
+		ids[i] = uuid.NewString()
+		making.Go(func() error {
+			if err := r.Prepare(t.Context(), ids[i]); err != nil {
+				return err
+			}
+			return r.StartService(t.Context(), r.service(ids[i], "web"))
+		})
+	}
+	if err := making.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range ids {
+		r.awaitReady(r.service(id, "web"))
+		at[i] = r.addresses(id)[0]
+	}
+	var trying errgroup.Group
+	for from := range ids {
+		for to := range ids {
+			trying.Go(func() error {
+				got, err := r.tryGet(ids[from], "web", "/dial?to="+at[to]+":80")
+				// promise: I-10
+				if reached := strings.HasPrefix(got, "connected"); reached != (from == to) {
+					t.Errorf("from deployment %d to %d: %s", from, to, got)
+				}
+				return err
+			})
+		}
+	}
+	if err := trying.Wait(); err != nil {
+		t.Error(err)
+	}
+	for _, id := range ids {
+		if left, err := r.RemoveDeployment(t.Context(), id); err != nil || len(left) > 0 {
+			t.Errorf("left %v, error %v", left, err)
+		}
+	}
+	r.expectKinds()
+}
+
 // addresses are those of a deployment's services.
 func (r *rig) addresses(deployment string) []string {
 	r.t.Helper()

@@ -27,6 +27,8 @@ func crowdGroup() group {
 		figures: []figure{
 			{name: "agent_memory_200", unit: "MiB", peer: goalPeer, better: "lower", goal: 80},
 			{name: "gate_memory_200", unit: "MiB", peer: goalPeer, better: "lower", goal: 5},
+			{name: "apart_200", unit: "pairs", peer: goalPeer, better: "higher",
+				goal: crowd * (crowd - 1)},
 		},
 		prepare:    prepareCrowd,
 		undoWithin: 20 * time.Minute,
@@ -69,6 +71,11 @@ func prepareCrowd(
 		gate, err := l.largestGate(ctx, install)
 		s.addOurs("agent_memory_200", agent)
 		s.addOurs("gate_memory_200", gate)
+		if err != nil {
+			return err
+		}
+		pairs, err := l.apart(ctx, install)
+		s.addOurs("apart_200", float64(pairs))
 		return err
 	}
 	return do, undo, nil
