@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,24 @@ func (s *tale) deploy(t *testing.T) {
 	}
 	s.ordered(t)
 	s.metadata(t)
+	s.checked(t)
+}
+
+// checked asks the plugins whether what they made is there, and the node which
+// plugins it holds.
+func (s *tale) checked(t *testing.T) {
+	out, errs, code := s.p.admin.cli(t, "check", s.d.Id)
+	if code != 0 || !strings.Contains(out, "can sign in to database") {
+		t.Errorf("check: exit code %d: %s%s", code, out, errs)
+	}
+	eventually(t, "the node holds the plugins", func() string {
+		out, errs, code := s.p.admin.cli(t, "node", "show", "one")
+		// promise: N-069
+		if code != 0 || !regexp.MustCompile(`keycloak-user +here +`).MatchString(out) {
+			return out + errs
+		}
+		return ""
+	})
 }
 
 // metadata is what a plugin wants shown, beside its step.
