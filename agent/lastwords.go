@@ -28,6 +28,7 @@ func (o operation) lastWords(ctx context.Context, reason string) {
 		return
 	}
 	o.bundle = v.bundle
+	o.agent.logs.once(o.goal.Run, o.do.Step)
 	ctx, cancel := context.WithTimeout(ctx, lastTime)
 	defer cancel()
 	lines := o.agent.lines(o)

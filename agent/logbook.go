@@ -40,7 +40,9 @@ type logbook struct {
 	mu      sync.Mutex
 	rings   map[string]*ring
 	numbers map[progressKey]int64
-	more    broadcast
+	// left are services whose last lines are in here already.
+	left map[progressKey]bool
+	more broadcast
 }
 
 // ring is one run's.
@@ -52,7 +54,20 @@ type ring struct {
 }
 
 func newLogbook() *logbook {
-	return &logbook{rings: map[string]*ring{}, numbers: map[progressKey]int64{}}
+	return &logbook{rings: map[string]*ring{}, numbers: map[progressKey]int64{},
+		left: map[progressKey]bool{}}
+}
+
+// once is true for the first who wants to leave a service's last lines.
+func (l *logbook) once(run string, step pipeline.StepKey) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := progressKey{run, step}
+	if l.left[key] {
+		return false
+	}
+	l.left[key] = true
+	return true
 }
 
 // begin makes numbers start at a place no other attempt uses.

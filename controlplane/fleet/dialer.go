@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -176,8 +177,13 @@ func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
 	if response.StatusCode != http.StatusOK {
 		defer response.Body.Close()
 		why, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		said := strings.TrimSpace(string(why))
+		if response.StatusCode != http.StatusNotFound {
+			return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "no_logs_now",
+				Message: "the node cannot give the log now: " + said, Remedy: "Try again in a moment."}
+		}
 		return nil, &controlplane.Error{Kind: controlplane.NotFound, Code: "no_logs",
-			Message: "the node has no logs of this service: " + string(why)}
+			Message: "the node has no logs of this service: " + said}
 	}
 	return response.Body, nil
 }
