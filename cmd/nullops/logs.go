@@ -2,84 +2,236 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
+	"os"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/controlplane/logbook"
 )
 
+// logFlags is which lines are wanted, and how they are shown.
+type logFlags struct {
+	env          string
+	follow       bool
+	tail, run    int
+	since, until string
+	search       string
+	stamps       bool
+	download     string
+	asJSON       *bool
+}
+
 func logsCommand() *cobra.Command {
-	var env string
-	var follow bool
-	var tail int
+	var f logFlags
 	c := &cobra.Command{
-		Use: "logs DEPLOYMENT STEP", Args: exactArgs(2),
-		Short: "Print the log of a service, or of a plugin step of the latest run",
+		Use:   "logs DEPLOYMENT [SERVICE or STEP]…",
+		Short: "Print the logs of services and steps, merged by time",
+		Long: "Prints the logs of the services and steps that are named, or of all of the latest run,\n" +
+			"merged by time. Of a service that is gone, its last lines are kept.",
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: completeLogs,
 	}
-	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing (services)")
-	c.Flags().IntVar(&tail, "tail", 500, "how many lines back to start (services)")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		api, err := newClient()
-		if err != nil {
-			return err
-		}
-		d, err := api.findDeployment(c.Context(), args[0], env)
-		if err != nil {
-			return err
-		}
-		for _, s := range d.Services {
-			if s.Step == args[1] {
-				return api.serviceLog(c, d.Id, s.Step, follow, tail)
-			}
-		}
-		return api.stepLog(c, d, args[1])
-	}
+	flags := c.Flags()
+	flags.StringVar(&f.env, "env", "", "environment, if the name exists in several")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "go on printing")
+	flags.IntVar(&f.tail, "tail", 500, "how many lines back to start, of each")
+	flags.IntVar(&f.run, "run", 0, "the run whose steps are printed; the latest by default")
+	flags.StringVar(&f.since, "since", "", "nothing older: 10m, 2h or a time (RFC 3339)")
+	flags.StringVar(&f.until, "until", "", "nothing newer: 10m, 2h or a time (RFC 3339)")
+	flags.StringVar(&f.search, "search", "", "only lines with this text")
+	flags.BoolVarP(&f.stamps, "timestamps", "t", false, "print when each line was written")
+	flags.StringVarP(&f.download, "output", "o", "", "write everything to a file instead")
+	f.asJSON = jsonFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error { return f.print(c, args[0], args[1:]) }
 	return c
 }
 
-func (c *client) serviceLog(cmd *cobra.Command, id, step string, follow bool, tail int) error {
-	query := url.Values{"follow": {strconv.FormatBool(follow)}, "tail": {strconv.Itoa(tail)}}
-	return c.follow(cmd.Context(), "/api/v1/deployments/"+id+"/services/"+step+"/logs", query,
-		func(e sse) (bool, error) {
-			if e.Event == "end" {
-				return true, nil
-			}
-			var l apiclient.ServiceLogLine
-			if err := json.Unmarshal([]byte(e.Data), &l); err != nil {
-				return false, fmt.Errorf("read log line: %w", err)
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), visible(l.Text))
-			return false, err
-		})
+func (f logFlags) print(c *cobra.Command, deployment string, sources []string) error {
+	query, err := f.query(sources)
+	if err != nil {
+		return err
+	}
+	api, err := newClient()
+	if err != nil {
+		return err
+	}
+	d, err := api.findDeployment(c.Context(), deployment, f.env)
+	if err != nil {
+		return err
+	}
+	place := "/api/v1/deployments/" + d.Id + "/logs"
+	if f.download != "" {
+		return api.downloadLogs(c, place+"/download?"+query.Encode(), f.download)
+	}
+	query.Set("follow", strconv.FormatBool(f.follow))
+	query.Set("tail", strconv.Itoa(f.tail))
+	show := lineShower{out: c.OutOrStdout(), err: c.ErrOrStderr(), stamps: f.stamps,
+		asJSON: *f.asJSON, colours: coloured(c.OutOrStdout())}
+	if len(sources) != 1 {
+		show.widest = widest(sources, d)
+	}
+	return api.follow(c.Context(), place, query, show.event)
 }
 
-// stepLog prints what is stored of a plugin's log, page by page.
-func (c *client) stepLog(cmd *cobra.Command, d apiclient.Deployment, step string) error {
-	var after int64
-	for {
-		r, err := c.ListStepLogWithResponse(cmd.Context(), d.Id, d.Run, step,
-			&apiclient.ListStepLogParams{After: &after})
-		if err := answered(r, err); err != nil {
-			return err
+func (f logFlags) query(sources []string) (url.Values, error) {
+	query := url.Values{"source": sources}
+	for name, value := range map[string]string{"since": f.since, "until": f.until} {
+		if value == "" {
+			continue
 		}
-		printLines(cmd.OutOrStdout(), r.JSON200.Items)
-		if !r.JSON200.More || len(r.JSON200.Items) == 0 {
-			return nil
+		at, err := moment(value, time.Now())
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--%s: %w", name, err)}
 		}
-		after = r.JSON200.Items[len(r.JSON200.Items)-1].Number
+		query.Set(name, at.UTC().Format(time.RFC3339Nano))
 	}
+	if f.search != "" {
+		query.Set("search", f.search)
+	}
+	if f.run > 0 {
+		query.Set("run", strconv.Itoa(f.run))
+	}
+	return query, nil
 }
 
-func printLines(w io.Writer, lines []apiclient.LogLine) {
-	for _, l := range lines {
-		if n := deref(l.Dropped); n > 0 {
-			fmt.Fprintf(w, "… %d lines left out\n", n)
-		}
-		fmt.Fprintln(w, visible(l.Text))
+// moment reads how long ago something was, or when.
+func moment(text string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
 	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%q is neither a duration such as 10m nor a time such as "+
+			"2026-11-22T08:00:00Z", text)
+	}
+	return at, nil
+}
+
+func widest(sources []string, d apiclient.Deployment) (n int) {
+	if len(sources) == 0 {
+		for _, s := range d.Services {
+			n = max(n, len(s.Step))
+		}
+	}
+	for _, s := range sources {
+		n = max(n, len(s))
+	}
+	return n
+}
+
+// lineShower prints the events of a log.
+type lineShower struct {
+	out, err io.Writer
+	stamps   bool
+	asJSON   bool
+	colours  bool
+	// widest is the width of the sources' names; 0 prints none.
+	widest int
+}
+
+func (s lineShower) event(e sse) (done bool, err error) {
+	switch e.Event {
+	case "end":
+		return true, nil
+	case "trouble":
+		var t apiclient.LogTrouble
+		if err := json.Unmarshal([]byte(e.Data), &t); err != nil {
+			return false, fmt.Errorf("read log: %w", err)
+		}
+		_, err = fmt.Fprintf(s.err, "%s: %s\n", visible(t.Source), visible(t.Detail))
+		return false, err
+	case "line":
+	default:
+		return false, nil
+	}
+	if s.asJSON {
+		_, err = fmt.Fprintln(s.out, e.Data)
+		return false, err
+	}
+	var l apiclient.DeploymentLogLine
+	if err := json.Unmarshal([]byte(e.Data), &l); err != nil {
+		return false, fmt.Errorf("read log line: %w", err)
+	}
+	_, err = io.WriteString(s.out, s.text(l))
+	return false, err
+}
+
+func (s lineShower) text(l apiclient.DeploymentLogLine) string {
+	var prefix string
+	if s.stamps {
+		prefix = l.At.Local().Format("2006-01-02 15:04:05.000") + "  "
+	}
+	if s.widest > 0 {
+		prefix += fmt.Sprintf("%-*s  ", s.widest, visible(l.Source))
+	}
+	var b strings.Builder
+	if n := deref(l.Dropped); n > 0 {
+		fmt.Fprintf(&b, "%s… %d lines left out\n", prefix, n)
+	}
+	if s.colours {
+		// A colour that the line leaves on must not reach the next one.
+		b.WriteString(prefix + logbook.Coloured(l.Text) + reset(l.Text) + "\n")
+	} else {
+		b.WriteString(prefix + logbook.Plain(l.Text) + "\n")
+	}
+	return b.String()
+}
+
+func reset(text string) string {
+	if strings.Contains(text, "\x1b[") {
+		return "\x1b[0m"
+	}
+	return ""
+}
+
+// coloured reports whether colours are wanted: on a terminal, unless NO_COLOR
+// says no.
+func coloured(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	return ok && onTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// downloadLogs writes a file whole or not at all.
+func (c *client) downloadLogs(cmd *cobra.Command, path, file string) error {
+	r, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet,
+		strings.TrimRight(c.login.URL, "/")+path, nil)
+	if err != nil {
+		return fmt.Errorf("ask the control plane: %w", err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.login.Token)
+	response, err := c.http.Do(r)
+	if err != nil {
+		return fmt.Errorf("ask the control plane: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+		return problemOf(response.StatusCode, response.Status, body)
+	}
+	if file == "-" {
+		_, err = io.Copy(cmd.OutOrStdout(), response.Body)
+		return err
+	}
+	return writeWhole(file, 0o644, response.Body)
+}
+
+// writeWhole replaces a file once all of its content is there.
+func writeWhole(file string, mode os.FileMode, from io.Reader) error {
+	part, err := os.OpenFile(file+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(part, from)
+	if err = errors.Join(err, part.Close()); err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return os.Rename(part.Name(), file)
 }
