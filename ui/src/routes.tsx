@@ -11,6 +11,8 @@ import { isSignedOut } from "./api/client";
 import { me } from "./api/queries/common";
 import { load } from "./components/load";
 import { Skeletons } from "./components/States";
+import { readListSearch } from "./pages/admin/search";
+import { type AuditSearch, readAuditSearch } from "./pages/audit/search";
 import { Deployments } from "./pages/deployments/Deployments";
 import { type Filters, readFilters } from "./pages/deployments/filters";
 import { Frame } from "./pages/shell/Frame";
@@ -112,9 +114,77 @@ const node = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/nodes/NodePage")), "NodePage"),
 });
 
+const environments = createRoute({
+  getParentRoute: () => app,
+  path: "/environments",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(
+    () => load(() => import("./pages/environments/Environments")),
+    "Environments",
+  ),
+});
+
+const registries = createRoute({
+  getParentRoute: () => app,
+  path: "/registries",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(
+    () => load(() => import("./pages/registries/Registries")),
+    "Registries",
+  ),
+});
+
+const services = createRoute({
+  getParentRoute: () => app,
+  path: "/services",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/services/Services")), "Services"),
+});
+
+const plugins = createRoute({
+  getParentRoute: () => app,
+  path: "/plugins",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/plugins/Plugins")), "Plugins"),
+});
+
+const secrets = createRoute({
+  getParentRoute: () => app,
+  path: "/secrets",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/secrets/Secrets")), "Secrets"),
+});
+
+const audit = createRoute({
+  getParentRoute: () => app,
+  path: "/audit",
+  validateSearch: (search: Record<string, unknown>): AuditSearch => readAuditSearch(search),
+  component: lazyRouteComponent(() => load(() => import("./pages/audit/Audit")), "Audit"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => app,
+  path: "/settings/{-$tab}",
+  component: lazyRouteComponent(() => load(() => import("./pages/settings/Settings")), "Settings"),
+});
+
+const urls = createRoute({
+  getParentRoute: () => app,
+  path: "/urls",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/urls/Urls")), "Urls"),
+});
+
+const start = createRoute({
+  getParentRoute: () => app,
+  path: "/start",
+  component: lazyRouteComponent(() => load(() => import("./pages/start/Start")), "Start"),
+});
+
 const projects = createRoute({
   getParentRoute: () => app,
   path: "/projects",
+  validateSearch: readListSearch,
   component: lazyRouteComponent(() => load(() => import("./pages/projects/Projects")), "Projects"),
 });
 
@@ -140,6 +210,15 @@ const tree = root.addChildren([
     permalink,
     nodes,
     node,
+    environments,
+    registries,
+    services,
+    plugins,
+    secrets,
+    audit,
+    settings,
+    urls,
+    start,
     projects,
     project,
   ]),

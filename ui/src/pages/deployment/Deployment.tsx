@@ -80,7 +80,7 @@ function Page({ id, tab, search }: PageProps) {
     void navigate({
       to: ".",
       params: (before: object) => ({ ...before, tab: to }),
-      search: (before: object) => before,
+      search: (before: Record<string, unknown>) => before,
     });
   useKeys({ "1": () => go(tabs[0]), "2": () => go(tabs[1]), "3": () => go(tabs[2]) });
   const progress = useMemo(() => {

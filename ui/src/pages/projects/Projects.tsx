@@ -1,81 +1,110 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Settings } from "lucide-react";
+import type { Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
-import { Top, useTitle } from "@/components/Shell";
-import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { bytes } from "@/components/time";
-import { texts } from "@/texts";
+import { projectTexts as t } from "@/projectTexts";
+import { Gone } from "../admin/Gone";
+import { type Column, type ListFilter, Listing } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { useOpened } from "../admin/useOpened";
+import { ProjectSheet } from "./ProjectSheet";
 
-const t = texts.projects;
+type Project = Schemas["Project"];
+
+const room = ({ resources }: Project) =>
+  t.room(
+    resources.cpu ? `${resources.cpu} CPU` : "",
+    resources.memory_mib ? bytes(resources.memory_mib * 1024 * 1024) : "",
+  );
+
+const columns: Column<Project>[] = [
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="row">
+        <Link className="hover:underline" to="/projects/$name/pipeline" params={{ name: one.name }}>
+          <b>{one.name}</b>
+        </Link>
+        <span className="t2 s tr">{one.description}</span>
+      </span>
+    ),
+  },
+  {
+    head: t.columns.pipeline,
+    cell: (one) => (
+      <span className="t2">{one.pipeline_version ? `v${one.pipeline_version}` : t.noPipeline}</span>
+    ),
+  },
+  {
+    head: t.columns.services,
+    cell: (one) => (
+      <span className="t2">{(one.services ?? []).map((service) => service.step).join(", ")}</span>
+    ),
+  },
+  { head: t.columns.room, wide: true, cell: (one) => <span className="t2 nw">{room(one)}</span> },
+  {
+    head: t.columns.deployments,
+    cell: (one) => (
+      <Link className="link" to="/deployments" search={{ project: one.name }}>
+        {one.deployments}
+      </Link>
+    ),
+  },
+];
+
+const settings: Column<Project> = {
+  head: t.columns.acts,
+  cell: (one) => (
+    <Link
+      className="btn ghost sm ic"
+      to="/projects"
+      search={(before) => ({ ...before, open: one.name })}
+      aria-label={t.settingsOf(one.name)}
+      title={t.settingsOf(one.name)}
+    >
+      <Settings className="i sm" aria-hidden="true" />
+    </Link>
+  ),
+};
+
+const filters: ListFilter<Project>[] = [
+  {
+    key: "pipeline",
+    label: t.pipelineState,
+    any: t.anyPipeline,
+    of: (one) => (one.pipeline_version ? "yes" : "no"),
+    say: (value) => (value === "yes" ? t.withPipeline : t.withoutPipeline),
+  },
+];
+
+const text = (one: Project) => `${one.name} ${one.description ?? ""}`;
+const key = (one: Project) => one.name;
 
 /** What deployments are copies of. */
 export function Projects() {
-  useTitle(t.title);
   const query = useQuery(projects);
+  const reason = useMayAdmin();
+  const { opened, adding, add, close } = useOpened();
+  const taken = query.data?.map(key) ?? [];
+  const found = query.data?.find((one) => one.name === opened);
   return (
-    <>
-      <Top>
-        <h1>{t.title}</h1>
-      </Top>
-      <div className="body tblf">
-        {query.isError ? (
-          <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
-        ) : null}
-        {query.isPending ? <Skeletons count={5} /> : null}
-        {query.data?.length === 0 ? <EmptyState title={t.emptyTitle}>{t.empty}</EmptyState> : null}
-        {query.data && query.data.length > 0 ? (
-          <table className="tbl">
-            <thead>
-              <tr>
-                <th>{t.columns.name}</th>
-                <th>{t.columns.pipeline}</th>
-                <th>{t.columns.services}</th>
-                <th>{t.columns.room}</th>
-                <th>{t.columns.deployments}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {query.data.map((project) => (
-                <tr key={project.name}>
-                  <td>
-                    {project.pipeline_version ? (
-                      <Link
-                        className="hover:underline"
-                        to="/projects/$name/pipeline"
-                        params={{ name: project.name }}
-                      >
-                        <b>{project.name}</b>
-                      </Link>
-                    ) : (
-                      <b>{project.name}</b>
-                    )}
-                    {project.description ? (
-                      <span className="t2 s ml-2">{project.description}</span>
-                    ) : null}
-                  </td>
-                  <td className="t2">
-                    {project.pipeline_version ? `v${project.pipeline_version}` : t.noPipeline}
-                  </td>
-                  <td className="t2">
-                    {(project.services ?? []).map((service) => service.step).join(", ")}
-                  </td>
-                  <td className="t2 nw">
-                    {project.resources.cpu ? `${project.resources.cpu} CPU, ` : ""}
-                    {project.resources.memory_mib
-                      ? bytes(project.resources.memory_mib * 1024 * 1024)
-                      : ""}
-                  </td>
-                  <td>
-                    <Link className="link" to="/deployments" search={{ project: project.name }}>
-                      {project.deployments}
-                    </Link>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        ) : null}
-      </div>
-    </>
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={reason ? columns : [...columns, settings]}
+      text={text}
+      filters={filters}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={reason ? t.emptyRead : t.empty}
+      add={{ label: t.add, run: add, reason }}
+    >
+      {adding && !reason ? <ProjectSheet taken={taken} close={close} /> : null}
+      {found ? <ProjectSheet key={found.name} stored={found} taken={taken} close={close} /> : null}
+      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+    </Listing>
   );
 }

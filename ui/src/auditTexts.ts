@@ -1,0 +1,50 @@
+import { plural } from "@/plural";
+
+// What the audit page says.
+
+export const auditTexts = {
+  title: "Audit",
+  unread: "The audit could not be read.",
+  emptyTitle: "Nothing was done yet",
+  empty: "Every change, every refusal and every handing out of secrets is written here.",
+  noMatchTitle: "No entry matches",
+  who: "Who",
+  whoHint: "user, or system:task",
+  what: "What",
+  whatHint: "put service, sign in…",
+  on: "On",
+  onHint: "part of its name",
+  result: "Result",
+  anyResult: "Every result",
+  results: { ok: "done", refused: "refused", failed: "failed" } as Record<string, string>,
+  since: "From",
+  until: "To",
+  columns: { at: "When", who: "Who", what: "What", on: "On", result: "Result", from: "From" },
+  clear: "Clear the filters",
+  onlyYours: "You see what you did, and what was done to what you may see.",
+  more: "Show older",
+  moreBusy: "Reading…",
+  shown: (count: number, all: boolean) =>
+    all ? plural(count, "entry", "entries") : `the newest ${plural(count, "entry", "entries")}`,
+  csv: "CSV",
+  jsonl: "JSON lines",
+  export: "Export",
+  verify: "Check the chain",
+  verifying: "Checking…",
+  whole: (entries: number) =>
+    `Chain whole, ${plural(entries, "entry", "entries")} checked just now`,
+  link: (link: string) => `newest link ${link.slice(0, 12)}`,
+  copyLink: "the newest link",
+  broken: (seq: number) => `Entry ${seq.toLocaleString("en")} is not as it was written`,
+  brokenMore: (count: number) => `${plural(count, "finding")} in all.`,
+  unverified: "The chain could not be checked.",
+  details: {
+    detail: "Detail",
+    request: "Request",
+    seq: "Place in the chain",
+    from: "Came from",
+    exact: "Exact time",
+  },
+  more2: (what: string) => `Details of ${what}`,
+  keys: { move: "move", open: "details", day: "a day back or on" },
+};

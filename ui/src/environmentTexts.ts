@@ -1,0 +1,66 @@
+import { plural } from "@/plural";
+
+// What the page about environments says.
+
+export const environmentTexts = {
+  title: "Environments",
+  add: "New environment",
+  addTitle: "New environment",
+  unread: "The environments could not be read.",
+  emptyTitle: "No environment yet",
+  empty:
+    "An environment is a set of machines with a domain and a clean-up rule. Deployments live in one.",
+  emptyRead: "An admin makes the first one; deployments live in it.",
+  columns: {
+    name: "Name",
+    domain: "Hosts end in",
+    nodes: "Nodes online",
+    cleanup: "Clean-up",
+    access: "Access",
+  },
+  nodes: (online: number, all: number) => `${online} of ${all}`,
+  noNodes: "no node yet",
+  cleanup: (hours: number) =>
+    hours % 24 === 0
+      ? `after ${plural(hours / 24, "day")} without activity`
+      : `after ${plural(hours, "hour")} without activity`,
+  keeps: "never",
+  restricted: "restricted",
+  open: "by project or environment",
+  anyAccess: "Every access",
+  domain: "Domain",
+  domainHint: (name: string, domain: string) =>
+    `A service answers at http://web.my-feature.${name || "qa"}.${domain || "lab.example.com"}. Names below it must lead to the ingress.`,
+  domainMissing: "Type the domain that its hosts end in, such as lab.example.com.",
+  description: "Description",
+  restrictedLabel: "Restricted",
+  restrictedHint:
+    "A grant on a project is not enough here: the team also needs one on this environment.",
+  cleanupLabel: "Remove deployments after so many hours without activity",
+  cleanupHint: "Activity is create, retry, extend and a visit to a URL. Empty means never.",
+  cleanupWrong: "Type a whole number of hours, at most 87600, or nothing.",
+  placement: "Which nodes",
+  placementHint: "A label is a key, or key=value. One a line.",
+  requiredLabels: "Labels a node must have",
+  forbiddenLabels: "Labels a node must not have",
+  preferredLabels: "Labels that make a node better",
+  tolerations: "Taints that do no harm",
+  gpu: "GPU memory, MiB",
+  gpuHint: "What each GPU must have that a service asks for.",
+  delete: (nodes: number) =>
+    nodes > 0
+      ? `Its ${plural(nodes, "node")} would have nowhere to be. Nothing that runs is stopped: while nodes or deployments are in it, it stays.`
+      : "It has no node. While deployments are in it, it stays.",
+  gate: "Who may open its URLs",
+  gates: {
+    open: "Anyone who reaches the ingress",
+    guests: "Team members, and people with a guest link",
+    members: "Team members, signed in",
+  },
+  gateHint: "A deployment can be stricter than its environment, never more open.",
+  https: "Send plain HTTP on to HTTPS",
+  httpsHint: "Needs a certificate for its hosts, see Settings, Certificates.",
+  gateSaved: (name: string) => `Who may open URLs of ${name} is saved.`,
+  gateUnread: "Who may open its URLs could not be read.",
+  deployments: "Deployments in it",
+};

@@ -1,0 +1,24 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { adminTexts as t } from "@/adminTexts";
+import { useToast } from "@/components/Toast";
+
+type Answer = { changed: boolean; created?: boolean };
+
+/** What follows a save of something defined: the lists are read anew, the result is said, the sheet closes. */
+export function useSaved(keys: string[], close: () => void) {
+  const cache = useQueryClient();
+  const say = useToast();
+  return (name: string, { changed, created }: Answer) => {
+    for (const key of keys) void cache.invalidateQueries({ queryKey: [key] });
+    say("done", created ? t.created(name) : changed ? t.saved(name) : t.unchanged(name));
+    close();
+  };
+}
+
+/** Reads lists anew. */
+export function useRefresh(keys: string[]) {
+  const cache = useQueryClient();
+  return () => {
+    for (const key of keys) void cache.invalidateQueries({ queryKey: [key] });
+  };
+}

@@ -1,0 +1,106 @@
+import { Fragment } from "react";
+import type { Schemas } from "@/api/client";
+import { auditTexts as t } from "@/auditTexts";
+import { CopyButton } from "@/components/Copy";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { exact } from "@/components/time";
+
+type Entry = Schemas["AuditEntry"];
+type Props = { entries: Entry[]; open?: string; setOpen: (id?: string) => void };
+
+const marks: Record<string, string> = { ok: "done", refused: "failed", failed: "stuck" };
+
+/** One line an entry; it opens to what else is known of it. */
+export function Entries({ entries, open, setOpen }: Props) {
+  const c = t.columns;
+  return (
+    <table className="tbl">
+      <thead>
+        <tr>
+          <th>{c.at}</th>
+          <th>{c.who}</th>
+          <th>{c.what}</th>
+          <th>{c.on}</th>
+          <th>{c.result}</th>
+          <th className="wide">{c.from}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {entries.map((entry) => (
+          <Fragment key={entry.id}>
+            <Line
+              entry={entry}
+              open={open === entry.id}
+              toggle={() => setOpen(open === entry.id ? undefined : entry.id)}
+            />
+            {open === entry.id ? <More entry={entry} /> : null}
+          </Fragment>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Line({ entry, open, toggle }: { entry: Entry; open: boolean; toggle: () => void }) {
+  return (
+    <tr>
+      <td className="nw">
+        <Time at={entry.at} className="t2" />
+      </td>
+      <td className="nw">{entry.actor}</td>
+      <td>
+        <button
+          type="button"
+          className="plainlink"
+          aria-expanded={open}
+          aria-label={`${entry.action}: ${t.more2(`${entry.action} ${entry.object}`)}`}
+          onClick={toggle}
+        >
+          {entry.action}
+        </button>
+      </td>
+      <td className="mono">{entry.object}</td>
+      <td className="nw">
+        <StatusMark state={marks[entry.result] ?? "unknown"}>
+          {t.results[entry.result] ?? entry.result}
+        </StatusMark>
+        {entry.result !== "ok" && entry.detail ? (
+          <span className="t2 s ml-2">{entry.detail}</span>
+        ) : null}
+      </td>
+      <td className="wide mono t2">{entry.from}</td>
+    </tr>
+  );
+}
+
+function More({ entry }: { entry: Entry }) {
+  const known: [string, string | undefined][] = [
+    [t.details.exact, exact(entry.at)],
+    [t.details.detail, entry.detail],
+    [t.details.request, entry.request_id],
+    [t.details.from, entry.from],
+    [t.details.seq, entry.seq?.toLocaleString("en")],
+  ];
+  return (
+    <tr className="detail">
+      <td colSpan={6}>
+        <dl className="kv">
+          {known
+            .filter(([, value]) => value)
+            .map(([label, value]) => (
+              <Fragment key={label}>
+                <dt>{label}</dt>
+                <dd className="row">
+                  <span className="mono">{value}</span>
+                  {label === t.details.request ? (
+                    <CopyButton text={value ?? ""} what={label} />
+                  ) : null}
+                </dd>
+              </Fragment>
+            ))}
+        </dl>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,115 @@
+import { Link } from "@tanstack/react-router";
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { environmentTexts as t } from "@/environmentTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { CheckField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { useMayAdmin } from "../admin/may";
+import { NameField, nameProblem } from "../admin/NewName";
+import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
+import { useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { orNothing, toNumber, wrongs } from "../admin/values";
+
+type Environment = Schemas["Environment"];
+type Props = { stored?: Environment; taken: string[]; close: () => void };
+
+const start = (stored?: Environment) => ({
+  name: stored?.name ?? "",
+  domain: stored?.domain ?? "",
+  description: stored?.description ?? "",
+  restricted: stored?.restricted ?? false,
+  cleanup_after_hours: stored?.cleanup_after_hours ? String(stored.cleanup_after_hours) : "",
+  ...placementValues(stored?.placement),
+});
+type Values = ReturnType<typeof start>;
+
+const save = (values: Values) =>
+  ask(
+    client.PUT("/api/v1/environments/{name}", {
+      params: { path: { name: values.name } },
+      body: {
+        domain: values.domain.trim(),
+        description: orNothing(values.description),
+        restricted: values.restricted,
+        cleanup_after_hours: toNumber(values.cleanup_after_hours) ?? 0,
+        placement: placementOf(values),
+      },
+    }),
+  );
+
+/** Makes or changes one environment. */
+export function EnvironmentSheet({ stored, taken, close }: Props) {
+  const reason = useMayAdmin();
+  const saved = useSaved(["environments"], close);
+  const form = useForm(start(stored), {
+    check: (values) =>
+      wrongs({
+        name: stored ? undefined : nameProblem(values.name, taken),
+        domain: values.domain.trim() ? undefined : t.domainMissing,
+        cleanup_after_hours: Number.isNaN(toNumber(values.cleanup_after_hours))
+          ? t.cleanupWrong
+          : undefined,
+      }),
+    save,
+    saved: (answer, values) => saved(values.name, answer),
+  });
+  const { name, domain } = form.values;
+  return (
+    <FormSheet
+      title={stored ? stored.name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={stored ? undefined : adminTexts.create}
+      busy={stored ? undefined : adminTexts.creating}
+      reason={reason}
+      extra={stored && !reason ? <Delete stored={stored} close={close} /> : null}
+    >
+      {stored ? <Uses stored={stored} /> : <NameField form={form} taken={taken} />}
+      <TextField
+        form={form}
+        name="domain"
+        label={t.domain}
+        mono
+        placeholder="lab.example.com"
+        hint={t.domainHint(name, domain)}
+      />
+      <TextField form={form} name="description" label={t.description} optional maxLength={500} />
+      <CheckField form={form} name="restricted" label={t.restrictedLabel} hint={t.restrictedHint} />
+      <TextField
+        form={form}
+        name="cleanup_after_hours"
+        type="number"
+        label={t.cleanupLabel}
+        hint={t.cleanupHint}
+      />
+      <PlacementFields form={form} />
+    </FormSheet>
+  );
+}
+
+function Uses({ stored }: { stored: Environment }) {
+  return (
+    <p className="row t2">
+      <Link className="link" to="/deployments" search={{ env: stored.name }}>
+        {t.deployments}
+      </Link>
+    </p>
+  );
+}
+
+function Delete({ stored, close }: { stored: Environment; close: () => void }) {
+  const refresh = useRefresh(["environments"]);
+  const remove = () =>
+    ask(client.DELETE("/api/v1/environments/{name}", { params: { path: { name: stored.name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={stored.name} remove={remove} done={done}>
+      <p>{t.delete(stored.nodes)}</p>
+    </DeleteAct>
+  );
+}

@@ -1,0 +1,92 @@
+import { useQuery } from "@tanstack/react-query";
+import { Lock } from "lucide-react";
+import type { Schemas } from "@/api/client";
+import { environments } from "@/api/queries/catalog";
+import { environmentTexts as t } from "@/environmentTexts";
+import { Gone } from "../admin/Gone";
+import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { useOpened } from "../admin/useOpened";
+import { EnvironmentSheet } from "./EnvironmentSheet";
+
+type Environment = Schemas["Environment"];
+
+const columns: Column<Environment>[] = [
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="row">
+        <OpenLink name={one.name} />
+        <span className="t2 s tr">{one.description}</span>
+      </span>
+    ),
+  },
+  { head: t.columns.domain, cell: (one) => <span className="mono">{one.url_suffix}</span> },
+  {
+    head: t.columns.nodes,
+    cell: (one) => (one.nodes === 0 ? t.noNodes : t.nodes(one.nodes_online, one.nodes)),
+  },
+  {
+    head: t.columns.cleanup,
+    wide: true,
+    cell: (one) => (
+      <span className="t2">
+        {one.cleanup_after_hours ? t.cleanup(one.cleanup_after_hours) : t.keeps}
+      </span>
+    ),
+  },
+  {
+    head: t.columns.access,
+    cell: (one) =>
+      one.restricted ? (
+        <span className="row">
+          <Lock className="i sm t3" aria-hidden="true" />
+          {t.restricted}
+        </span>
+      ) : (
+        <span className="t2">{t.open}</span>
+      ),
+  },
+];
+
+const filters: ListFilter<Environment>[] = [
+  {
+    key: "access",
+    label: t.columns.access,
+    any: t.anyAccess,
+    of: (one) => (one.restricted ? "restricted" : "open"),
+    say: (value) => (value === "restricted" ? t.restricted : t.open),
+  },
+];
+
+const text = (one: Environment) => `${one.name} ${one.url_suffix} ${one.description ?? ""}`;
+const key = (one: Environment) => one.name;
+
+/** Where deployments live: domain, nodes, clean-up, who may. */
+export function Environments() {
+  const query = useQuery(environments);
+  const reason = useMayAdmin();
+  const { opened, adding, add, close } = useOpened();
+  const taken = query.data?.map(key) ?? [];
+  const found = query.data?.find((one) => one.name === opened);
+  return (
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={columns}
+      text={text}
+      filters={filters}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={reason ? t.emptyRead : t.empty}
+      add={{ label: t.add, run: add, reason }}
+    >
+      {adding && !reason ? <EnvironmentSheet taken={taken} close={close} /> : null}
+      {found ? (
+        <EnvironmentSheet key={found.name} stored={found} taken={taken} close={close} />
+      ) : null}
+      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+    </Listing>
+  );
+}

@@ -1,0 +1,121 @@
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { pluginTexts as t } from "@/catalogTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { CheckField, TextArea, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { useMayAdmin } from "../admin/may";
+import { NameField, RegistryField } from "../admin/NewName";
+import { type Form, useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { FormPreview } from "./FormPreview";
+import { readSchema } from "./schema";
+import { componentOf, type PluginValues, pluginProblems, pluginValues } from "./values";
+
+type Plugin = Schemas["Plugin"];
+type Props = { stored?: Plugin; taken: string[]; close: () => void };
+
+const save = (values: PluginValues, stored?: Plugin) =>
+  ask(
+    client.PUT("/api/v1/plugins/{name}", {
+      params: { path: { name: values.name } },
+      body: {
+        registry: values.registry,
+        image: values.image.trim(),
+        tag: values.tag.trim(),
+        component: componentOf(values, stored?.component),
+      },
+    }),
+  );
+
+/** Adds or changes one plugin; beside it stands the form that its schema gives. */
+export function PluginSheet({ stored, taken, close }: Props) {
+  const reason = useMayAdmin();
+  const saved = useSaved(["plugins"], close);
+  const form = useForm(pluginValues(stored), {
+    check: (values) => pluginProblems(values, stored ? undefined : taken),
+    save: (values) => save(values, stored),
+    saved: (answer, values) => saved(values.name, answer),
+  });
+  return (
+    <FormSheet
+      title={stored ? stored.name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={stored ? undefined : adminTexts.create}
+      busy={stored ? undefined : adminTexts.creating}
+      reason={reason}
+      extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
+      side={<FormPreview text={form.values.parameters} digest={stored?.digest} />}
+    >
+      {stored ? null : <NameField form={form} taken={taken} />}
+      <RegistryField form={form} />
+      <TextField form={form} name="image" label={t.image} mono placeholder="plugins/sql-script" />
+      <TextField form={form} name="tag" label={t.tag} mono hint={t.tagHint} />
+      <TextField form={form} name="description" label={t.description} optional />
+      <SchemaField form={form} />
+      <TextArea form={form} name="outputs" label={t.outputs} mono rows={5} optional />
+      <TextArea
+        form={form}
+        name="secrets"
+        label={t.secretsLabel}
+        hint={t.secretsHint}
+        mono
+        rows={2}
+        optional
+      />
+      <Runs form={form} />
+    </FormSheet>
+  );
+}
+
+/** Said while typing, not only when saving: half of a schema is easy to lose. */
+function SchemaField({ form }: { form: Form<PluginValues> }) {
+  const wrong = readSchema(form.values.parameters).wrong;
+  const shown = wrong ? { ...form, errors: { ...form.errors, parameters: wrong } } : form;
+  return (
+    <TextArea
+      form={shown}
+      name="parameters"
+      label={t.parameters}
+      hint={t.parametersHint}
+      mono
+      rows={12}
+      optional
+    />
+  );
+}
+
+function Runs({ form }: { form: Form<PluginValues> }) {
+  return (
+    <>
+      <fieldset className="col gap-2">
+        <legend className="lbl">{t.actions}</legend>
+        {(["create", "delete", "check"] as const).map((action) => (
+          <CheckField key={action} form={form} name={action} label={t.actionWords[action] ?? ""} />
+        ))}
+      </fieldset>
+      <div className="three">
+        <TextField form={form} name="timeout_seconds" type="number" label={t.timeout} />
+        <TextField form={form} name="cpu" label={t.cpu} />
+        <TextField form={form} name="memory_mib" type="number" label={t.memory} />
+      </div>
+      <CheckField form={form} name="network" label={t.network} hint={t.networkHint} />
+      <CheckField form={form} name="idempotent" label={t.idempotent} />
+    </>
+  );
+}
+
+function Delete({ name, close }: { name: string; close: () => void }) {
+  const refresh = useRefresh(["plugins"]);
+  const remove = () => ask(client.DELETE("/api/v1/plugins/{name}", { params: { path: { name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={name} remove={remove} done={done}>
+      <p>{t.delete}</p>
+    </DeleteAct>
+  );
+}

@@ -1,0 +1,75 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "@/api/client";
+import { plugins } from "@/api/queries/admin";
+import { pluginTexts as t } from "@/catalogTexts";
+import { Gone } from "../admin/Gone";
+import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { useOpened } from "../admin/useOpened";
+import { PluginSheet } from "./PluginSheet";
+import { formFields } from "./schema";
+
+type Plugin = Schemas["Plugin"];
+
+const takes = (one: Plugin) =>
+  formFields(one.component.parameters)
+    .map((field) => field.name)
+    .join(", ");
+
+const columns: Column<Plugin>[] = [
+  { head: t.columns.name, cell: (one) => <OpenLink name={one.name} /> },
+  { head: t.columns.does, cell: (one) => <span className="t2">{one.component.description}</span> },
+  {
+    head: t.columns.image,
+    wide: true,
+    cell: (one) => (
+      <span className="mono" title={one.digest}>
+        {one.registry_host}/{one.image}:{one.tag}
+      </span>
+    ),
+  },
+  {
+    head: t.columns.takes,
+    wide: true,
+    cell: (one) => <span className="mono t2">{takes(one) || "–"}</span>,
+  },
+  {
+    head: t.columns.actions,
+    cell: (one) => <span className="t2">{(one.component.actions ?? ["create"]).join(", ")}</span>,
+  },
+];
+
+const filters: ListFilter<Plugin>[] = [
+  { key: "registry", label: t.registry, any: t.anyRegistry, of: (one) => one.registry },
+];
+
+const text = (one: Plugin) =>
+  `${one.name} ${one.registry_host}/${one.image} ${one.component.description ?? ""}`;
+const key = (one: Plugin) => one.name;
+
+/** Images that do a step of a pipeline. */
+export function Plugins() {
+  const query = useQuery(plugins);
+  const reason = useMayAdmin();
+  const { opened, adding, add, close } = useOpened();
+  const taken = query.data?.map(key) ?? [];
+  const found = query.data?.find((one) => one.name === opened);
+  return (
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={columns}
+      text={text}
+      filters={filters}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={reason ? t.emptyRead : t.empty}
+      add={{ label: t.add, run: add, reason }}
+    >
+      {adding && !reason ? <PluginSheet taken={taken} close={close} /> : null}
+      {found ? <PluginSheet key={found.name} stored={found} taken={taken} close={close} /> : null}
+      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+    </Listing>
+  );
+}

@@ -1,0 +1,119 @@
+import { Link } from "@tanstack/react-router";
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { projectTexts as t } from "@/projectTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { useMayAdmin } from "../admin/may";
+import { NameField, nameProblem } from "../admin/NewName";
+import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
+import { useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { orNothing, toNumber, wrongs } from "../admin/values";
+
+type Project = Schemas["Project"];
+type Props = { stored?: Project; taken: string[]; close: () => void };
+
+const start = (stored?: Project) => ({
+  name: stored?.name ?? "",
+  description: stored?.description ?? "",
+  cpu: stored?.resources.cpu ? String(stored.resources.cpu) : "",
+  memory_mib: stored?.resources.memory_mib ? String(stored.resources.memory_mib) : "",
+  cleanup_after_hours: stored?.cleanup_after_hours?.toString() ?? "",
+  ...placementValues(stored?.placement),
+});
+type Values = ReturnType<typeof start>;
+
+const save = (values: Values) =>
+  ask(
+    client.PUT("/api/v1/projects/{name}", {
+      params: { path: { name: values.name } },
+      body: {
+        description: orNothing(values.description),
+        resources: {
+          cpu: values.cpu ? Number(values.cpu) : undefined,
+          memory_mib: toNumber(values.memory_mib),
+        },
+        cleanup_after_hours: toNumber(values.cleanup_after_hours),
+        placement: placementOf(values),
+      },
+    }),
+  );
+
+const whole = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : undefined);
+
+/** Makes a project, or changes its limits, clean-up and what it asks of nodes. */
+export function ProjectSheet({ stored, taken, close }: Props) {
+  const reason = useMayAdmin();
+  const saved = useSaved(["projects", "project"], close);
+  const form = useForm(start(stored), {
+    check: (values) =>
+      wrongs({
+        name: stored ? undefined : nameProblem(values.name, taken),
+        cpu: values.cpu === "" || Number(values.cpu) >= 0 ? undefined : t.numberWrong,
+        memory_mib: whole(values.memory_mib),
+        cleanup_after_hours: whole(values.cleanup_after_hours),
+      }),
+    save,
+    saved: (answer, values) => saved(values.name, answer),
+  });
+  return (
+    <FormSheet
+      title={stored ? stored.name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={stored ? undefined : adminTexts.create}
+      busy={stored ? undefined : adminTexts.creating}
+      reason={reason}
+      extra={stored && !reason ? <Delete stored={stored} close={close} /> : null}
+    >
+      {stored ? <Ways name={stored.name} /> : <NameField form={form} taken={taken} />}
+      <TextField form={form} name="description" label={t.description} optional maxLength={500} />
+      <div className="two">
+        <TextField form={form} name="cpu" label={t.cpu} />
+        <TextField form={form} name="memory_mib" type="number" label={t.memory} />
+      </div>
+      <p className="hint">{t.limits}</p>
+      <TextField
+        form={form}
+        name="cleanup_after_hours"
+        type="number"
+        label={t.cleanupLabel}
+        hint={t.cleanupHint}
+      />
+      <PlacementFields form={form} />
+    </FormSheet>
+  );
+}
+
+function Ways({ name }: { name: string }) {
+  return (
+    <p className="row gap-4">
+      <Link className="link" to="/projects/$name/pipeline" params={{ name }}>
+        {t.drawPipeline}
+      </Link>
+      <Link className="link" to="/secrets" search={{ project: name }}>
+        {t.secrets}
+      </Link>
+      <Link className="link" to="/deployments" search={{ project: name }}>
+        {t.columns.deployments}
+      </Link>
+    </p>
+  );
+}
+
+function Delete({ stored, close }: { stored: Project; close: () => void }) {
+  const refresh = useRefresh(["projects"]);
+  const remove = () =>
+    ask(client.DELETE("/api/v1/projects/{name}", { params: { path: { name: stored.name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={stored.name} remove={remove} done={done}>
+      <p>{t.delete(stored.deployments)}</p>
+    </DeleteAct>
+  );
+}

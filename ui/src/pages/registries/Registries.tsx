@@ -1,0 +1,106 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { Schemas } from "@/api/client";
+import { plugins, registries, services } from "@/api/queries/admin";
+import { registryTexts as t } from "@/catalogTexts";
+import { Gone } from "../admin/Gone";
+import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { useOpened } from "../admin/useOpened";
+import { RegistrySheet } from "./RegistrySheet";
+
+type Registry = Schemas["Registry"];
+
+const transport = (one: Registry) => (one.insecure ? "plain" : "tls");
+
+const filters: ListFilter<Registry>[] = [
+  {
+    key: "transport",
+    label: t.columns.transport,
+    any: t.anyTransport,
+    of: transport,
+    say: (value) => (value === "plain" ? t.plain : t.tls),
+  },
+];
+
+const columns = (used: (name: string) => string): Column<Registry>[] => [
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="row">
+        <OpenLink name={one.name} />
+        {one.builtin ? <span className="chip">{t.builtin}</span> : null}
+        <span className="t2 s tr">{one.description}</span>
+      </span>
+    ),
+  },
+  { head: t.columns.host, cell: (one) => <span className="mono">{one.host}</span> },
+  {
+    head: t.columns.user,
+    cell: (one) =>
+      one.username ? (
+        <span>
+          {one.username}
+          {one.has_password ? null : <span className="t2 s ml-2">{t.noPassword}</span>}
+        </span>
+      ) : (
+        <span className="t2">{t.anonymous}</span>
+      ),
+  },
+  {
+    head: t.columns.transport,
+    wide: true,
+    cell: (one) => <span className="t2">{one.insecure ? t.plain : t.tls}</span>,
+  },
+  { head: t.columns.services, cell: (one) => <span className="t2">{used(one.name)}</span> },
+];
+
+const text = (one: Registry) => `${one.name} ${one.host} ${one.description ?? ""}`;
+const key = (one: Registry) => one.name;
+
+/** How many services and plugins come from each registry, in words. */
+function useUsed(): (name: string) => string {
+  const of = useQuery(services).data;
+  const and = useQuery(plugins).data;
+  return useMemo(() => {
+    const count = (list: { registry: string }[] | undefined, name: string) =>
+      list?.filter((one) => one.registry === name).length ?? 0;
+    return (name: string) => t.usedBy(count(of, name), count(and, name));
+  }, [of, and]);
+}
+
+/** Where images come from. */
+export function Registries() {
+  const query = useQuery(registries);
+  const reason = useMayAdmin();
+  const used = useUsed();
+  const { opened, adding, add, close } = useOpened();
+  const taken = query.data?.map(key) ?? [];
+  const found = query.data?.find((one) => one.name === opened);
+  return (
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={columns(used)}
+      text={text}
+      filters={filters}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={reason ? t.emptyRead : t.empty}
+      add={{ label: t.add, run: add, reason }}
+    >
+      {adding && !reason ? <RegistrySheet taken={taken} close={close} used="" /> : null}
+      {found ? (
+        <RegistrySheet
+          key={found.name}
+          stored={found}
+          taken={taken}
+          used={used(found.name)}
+          close={close}
+        />
+      ) : null}
+      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+    </Listing>
+  );
+}

@@ -1,0 +1,151 @@
+import { useMutation } from "@tanstack/react-query";
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { registryTexts as t } from "@/catalogTexts";
+import { Button } from "@/components/Button";
+import { describe } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { DeleteAct } from "../admin/DeleteAct";
+import { CheckField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { useMayAdmin } from "../admin/may";
+import { NameField, nameProblem } from "../admin/NewName";
+import { useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { orNothing, wrongs } from "../admin/values";
+
+type Registry = Schemas["Registry"];
+type Props = { stored?: Registry; taken: string[]; used: string; close: () => void };
+
+const start = (stored?: Registry) => ({
+  name: stored?.name ?? "",
+  host: stored?.host ?? "",
+  insecure: stored?.insecure ?? false,
+  username: stored?.username ?? "",
+  password: "",
+  description: stored?.description ?? "",
+});
+type Values = ReturnType<typeof start>;
+
+const save = (values: Values) =>
+  ask(
+    client.PUT("/api/v1/registries/{name}", {
+      params: { path: { name: values.name } },
+      body: {
+        host: values.host.trim(),
+        insecure: values.insecure,
+        username: orNothing(values.username),
+        // Absent keeps the stored one.
+        password: values.password || undefined,
+        description: orNothing(values.description),
+      },
+    }),
+  );
+
+/** Adds or changes one registry; what is stored can be tested. */
+export function RegistrySheet({ stored, taken, used, close }: Props) {
+  const reason = useMayAdmin();
+  const saved = useSaved(["registries"], close);
+  const form = useForm(start(stored), {
+    check: (values) =>
+      wrongs({
+        name: stored ? undefined : nameProblem(values.name, taken),
+        host: values.host.trim() ? undefined : t.hostMissing,
+      }),
+    save,
+    saved: (answer, values) => saved(values.name, answer),
+  });
+  const moved = stored?.has_password && form.values.host.trim() !== stored.host;
+  return (
+    <FormSheet
+      title={stored ? stored.name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={stored ? undefined : adminTexts.create}
+      busy={stored ? undefined : adminTexts.creating}
+      reason={reason}
+      extra={stored && !reason ? <Delete stored={stored} used={used} close={close} /> : null}
+    >
+      {stored ? null : <NameField form={form} taken={taken} />}
+      <TextField
+        form={form}
+        name="host"
+        label={t.host}
+        mono
+        placeholder="ghcr.io"
+        hint={moved ? t.hostChanged : t.hostHint}
+      />
+      <CheckField form={form} name="insecure" label={t.insecure} hint={t.insecureHint} />
+      <TextField form={form} name="username" label={t.username} optional />
+      <TextField
+        form={form}
+        name="password"
+        type="password"
+        label={t.password}
+        optional
+        hint={stored?.has_password && !moved ? t.passwordKept : t.passwordHint}
+      />
+      <TextField form={form} name="description" label={t.description} optional maxLength={500} />
+      {stored && !reason ? <Test name={stored.name} dirty={form.dirty} /> : null}
+    </FormSheet>
+  );
+}
+
+/** Asks the registry with what is stored, and shows what it said. */
+function Test({ name, dirty }: { name: string; dirty: boolean }) {
+  const test = useMutation({
+    mutationFn: () =>
+      ask(
+        client.POST("/api/v1/registries/{name}/test", {
+          params: { path: { name } },
+          body: { order: "version", limit: 1 },
+        }),
+      ),
+  });
+  return (
+    <div className="col gap-2" role="status">
+      <span>
+        <Button
+          reason={dirty ? t.testFirst : undefined}
+          busy={test.isPending && t.testing}
+          onClick={() => test.mutate()}
+        >
+          {t.test}
+        </Button>
+      </span>
+      {test.data ? <Tested tested={test.data} /> : null}
+      {test.error ? (
+        <StatusMark state="failed">
+          {t.notAsked} {describe(test.error).message}
+        </StatusMark>
+      ) : null}
+    </div>
+  );
+}
+
+function Tested({ tested }: { tested: Schemas["RegistryTested"] }) {
+  if (tested.ok) return <StatusMark state="done">{t.answered(tested.took_ms)}</StatusMark>;
+  return (
+    <div className="box" data-st="failed">
+      <div className="col gap-1">
+        <StatusMark state="failed">{tested.detail}</StatusMark>
+        <span className="t2">{tested.remedy}</span>
+      </div>
+    </div>
+  );
+}
+
+function Delete({ stored, used, close }: { stored: Registry; used: string; close: () => void }) {
+  const refresh = useRefresh(["registries"]);
+  const remove = () =>
+    ask(client.DELETE("/api/v1/registries/{name}", { params: { path: { name: stored.name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={stored.name} remove={remove} done={done}>
+      <p>{t.delete(used)}</p>
+    </DeleteAct>
+  );
+}

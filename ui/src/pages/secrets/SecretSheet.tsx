@@ -1,0 +1,155 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { secretTexts as t } from "@/catalogTexts";
+import { Button } from "@/components/Button";
+import { useToast } from "@/components/Toast";
+import { DeleteAct } from "../admin/DeleteAct";
+import { SelectField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { type Form, useForm } from "../admin/useForm";
+import { toNumber, wrongs } from "../admin/values";
+
+type Secret = Schemas["Secret"];
+type Props = { project: string; stored?: Secret; taken: string[]; close: () => void };
+
+const start = (stored?: Secret) => ({
+  name: stored?.name ?? "",
+  how: stored?.generated ? "generated" : "typed",
+  value: "",
+  by: stored?.generate?.pattern ? "pattern" : "length",
+  length: String(stored?.generate?.length ?? 32),
+  alphabet: stored?.generate?.alphabet ?? "alphanumeric",
+  pattern: stored?.generate?.pattern ?? "",
+});
+type Values = ReturnType<typeof start>;
+
+const NAME = /^[A-Z][A-Z0-9_]{0,62}$/;
+
+function nameProblem(name: string, taken: string[]): string | undefined {
+  if (name === "") return t.nameMissing;
+  if (!NAME.test(name)) return t.nameWrong;
+  return taken.includes(name) ? t.nameTaken(name) : undefined;
+}
+
+function problems(values: Values, taken?: string[]) {
+  const typed = values.how === "typed";
+  const length = toNumber(values.length) ?? 0;
+  return wrongs({
+    name: taken ? nameProblem(values.name, taken) : undefined,
+    value: typed && values.value === "" ? t.valueMissing : undefined,
+    length:
+      !typed && values.by === "length" && !(length >= 12 && length <= 128)
+        ? t.lengthWrong
+        : undefined,
+    pattern: !typed && values.by === "pattern" && !values.pattern ? t.patternMissing : undefined,
+  });
+}
+
+function bodyOf(values: Values): Schemas["SecretPut"] {
+  if (values.how === "typed") return { value: values.value };
+  if (values.by === "pattern") return { generate: { pattern: values.pattern } };
+  return { generate: { length: toNumber(values.length), alphabet: values.alphabet } };
+}
+
+/** Sets a secret. What was set before is never shown, only replaced. */
+export function SecretSheet({ project, stored, taken, close }: Props) {
+  const cache = useQueryClient();
+  const say = useToast();
+  const refresh = () => void cache.invalidateQueries({ queryKey: ["project", project, "secrets"] });
+  const form = useForm(start(stored), {
+    check: (values) => problems(values, stored ? undefined : taken),
+    save: (values) =>
+      ask(
+        client.PUT("/api/v1/projects/{name}/secrets/{secret}", {
+          params: { path: { name: project, secret: values.name } },
+          body: bodyOf(values),
+        }),
+      ),
+    saved: ({ changed, secret }) => {
+      refresh();
+      say("done", changed ? t.saved(secret.name, secret.version) : t.unchanged(secret.name));
+      close();
+    },
+  });
+  const remove = () =>
+    ask(
+      client.DELETE("/api/v1/projects/{name}/secrets/{secret}", {
+        params: { path: { name: project, secret: stored?.name ?? "" } },
+      }),
+    );
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <FormSheet
+      title={stored ? t.editTitle(stored.name) : t.addTitle}
+      form={form}
+      onClose={close}
+      extra={
+        stored ? (
+          <DeleteAct name={stored.name} remove={remove} done={done}>
+            <p>{t.delete}</p>
+          </DeleteAct>
+        ) : null
+      }
+    >
+      {stored ? null : (
+        <TextField form={form} name="name" label={t.name} mono hint={t.nameHint} maxLength={63} />
+      )}
+      <SelectField
+        form={form}
+        name="how"
+        label={t.how}
+        options={[
+          { value: "typed", label: t.typed },
+          { value: "generated", label: t.generated },
+        ]}
+      />
+      {form.values.how === "typed" ? <Typed form={form} /> : <Generated form={form} />}
+      {stored ? <p className="hint">{t.lasts}</p> : null}
+    </FormSheet>
+  );
+}
+
+function Typed({ form }: { form: Form<Values> }) {
+  const [shown, setShown] = useState(false);
+  const after = (
+    <Button small look="ghost" aria-pressed={shown} onClick={() => setShown(!shown)}>
+      {shown ? t.hide : t.show}
+    </Button>
+  );
+  return (
+    <TextField
+      form={form}
+      name="value"
+      type={shown ? "text" : "password"}
+      label={t.value}
+      mono
+      hint={t.valueHint}
+      after={after}
+    />
+  );
+}
+
+function Generated({ form }: { form: Form<Values> }) {
+  const ways = [
+    { value: "length", label: t.byLength },
+    { value: "pattern", label: t.byPattern },
+  ];
+  const alphabets = Object.entries(t.alphabets).map(([value, label]) => ({ value, label }));
+  return (
+    <>
+      <SelectField form={form} name="by" label={t.generateBy} options={ways} />
+      {form.values.by === "pattern" ? (
+        <TextField form={form} name="pattern" label={t.pattern} mono hint={t.patternHint} />
+      ) : (
+        <>
+          <TextField form={form} name="length" type="number" label={t.length} />
+          <SelectField form={form} name="alphabet" label={t.alphabet} options={alphabets} />
+        </>
+      )}
+    </>
+  );
+}

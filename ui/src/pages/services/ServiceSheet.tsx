@@ -1,0 +1,123 @@
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { serviceTexts as t } from "@/catalogTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { SelectField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { useMayAdmin } from "../admin/may";
+import { NameField, nameProblem, RegistryField } from "../admin/NewName";
+import { useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { orNothing, wrongs } from "../admin/values";
+import { Matches } from "./Matches";
+
+type Service = Schemas["Service"];
+type Props = { stored?: Service; taken: string[]; close: () => void };
+
+const start = (stored?: Service) => ({
+  name: stored?.name ?? "",
+  registry: stored?.registry ?? "",
+  image: stored?.image ?? "",
+  tag_mode: stored?.tag_mode ?? "selectable",
+  tag: stored?.tag ?? "",
+  pattern: stored?.pattern ?? "",
+  description: stored?.description ?? "",
+});
+type Values = ReturnType<typeof start>;
+
+const save = (values: Values) =>
+  ask(
+    client.PUT("/api/v1/services/{name}", {
+      params: { path: { name: values.name } },
+      body: {
+        registry: values.registry,
+        image: values.image.trim(),
+        tag_mode: values.tag_mode,
+        tag: orNothing(values.tag),
+        pattern: values.tag_mode === "selectable" ? orNothing(values.pattern) : undefined,
+        description: orNothing(values.description),
+      },
+    }),
+  );
+
+const modes = [
+  { value: "selectable", label: t.selectable },
+  { value: "pinned", label: t.pinned },
+];
+
+/** Adds or changes one service; beside the form stands what people would choose from. */
+export function ServiceSheet({ stored, taken, close }: Props) {
+  const reason = useMayAdmin();
+  const saved = useSaved(["services", "tags"], close);
+  const form = useForm(start(stored), {
+    check: (values) =>
+      wrongs({
+        name: stored ? undefined : nameProblem(values.name, taken),
+        registry: values.registry ? undefined : adminTexts.chooseRegistry,
+        image: values.image.trim() ? undefined : t.imageMissing,
+        tag: values.tag_mode === "pinned" && !values.tag.trim() ? t.tagMissing : undefined,
+      }),
+    save,
+    saved: (answer, values) => saved(values.name, answer),
+  });
+  const pinned = form.values.tag_mode === "pinned";
+  return (
+    <FormSheet
+      title={stored ? stored.name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={stored ? undefined : adminTexts.create}
+      busy={stored ? undefined : adminTexts.creating}
+      reason={reason}
+      extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
+      side={reason ? undefined : <Matches {...form.values} />}
+    >
+      {stored ? null : <NameField form={form} taken={taken} />}
+      <RegistryField form={form} />
+      <TextField
+        form={form}
+        name="image"
+        label={t.image}
+        mono
+        hint={t.imageHint}
+        placeholder="shop/api"
+      />
+      <SelectField form={form} name="tag_mode" label={t.modeLabel} options={modes} />
+      {pinned ? null : (
+        <TextField
+          form={form}
+          name="pattern"
+          label={t.pattern}
+          mono
+          optional
+          hint={t.patternHint}
+          placeholder="feat/*"
+        />
+      )}
+      <TextField
+        form={form}
+        name="tag"
+        label={pinned ? t.tag : t.tagDefault}
+        mono
+        optional={!pinned}
+        hint={pinned ? undefined : t.tagDefaultHint}
+      />
+      <TextField form={form} name="description" label={t.description} optional maxLength={500} />
+    </FormSheet>
+  );
+}
+
+function Delete({ name, close }: { name: string; close: () => void }) {
+  const refresh = useRefresh(["services"]);
+  const remove = () =>
+    ask(client.DELETE("/api/v1/services/{name}", { params: { path: { name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={name} remove={remove} done={done}>
+      <p>{t.delete}</p>
+    </DeleteAct>
+  );
+}

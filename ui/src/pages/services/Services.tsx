@@ -1,0 +1,89 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "@/api/client";
+import { services } from "@/api/queries/admin";
+import { serviceTexts as t } from "@/catalogTexts";
+import { Gone } from "../admin/Gone";
+import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { useOpened } from "../admin/useOpened";
+import { ServiceSheet } from "./ServiceSheet";
+
+type Service = Schemas["Service"];
+
+const columns: Column<Service>[] = [
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="row">
+        <OpenLink name={one.name} />
+        <span className="t2 s tr">{one.description}</span>
+      </span>
+    ),
+  },
+  {
+    head: t.columns.image,
+    cell: (one) => (
+      <span className="mono">
+        {one.registry_host}/{one.image}
+      </span>
+    ),
+  },
+  {
+    head: t.columns.tags,
+    cell: (one) =>
+      one.tag_mode === "pinned" ? (
+        <span className="t2">{t.modes.pinned}</span>
+      ) : one.pattern ? (
+        <span className="mono">{one.pattern}</span>
+      ) : (
+        t.everyTag
+      ),
+  },
+  {
+    head: t.columns.default,
+    wide: true,
+    cell: (one) => (one.tag ? <span className="chip mono">{one.tag}</span> : "–"),
+  },
+];
+
+const filters: ListFilter<Service>[] = [
+  { key: "registry", label: t.registry, any: t.anyRegistry, of: (one) => one.registry },
+  {
+    key: "mode",
+    label: t.mode,
+    any: t.anyMode,
+    of: (one) => one.tag_mode,
+    say: (value) => t.modes[value as Service["tag_mode"]] ?? value,
+  },
+];
+
+const text = (one: Service) =>
+  `${one.name} ${one.registry_host}/${one.image} ${one.tag ?? ""} ${one.description ?? ""}`;
+const key = (one: Service) => one.name;
+
+/** What people deploy, and which tags they may choose. */
+export function Services() {
+  const query = useQuery(services);
+  const reason = useMayAdmin();
+  const { opened, adding, add, close } = useOpened();
+  const taken = query.data?.map(key) ?? [];
+  const found = query.data?.find((one) => one.name === opened);
+  return (
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={columns}
+      text={text}
+      filters={filters}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={reason ? t.emptyRead : t.empty}
+      add={{ label: t.add, run: add, reason }}
+    >
+      {adding && !reason ? <ServiceSheet taken={taken} close={close} /> : null}
+      {found ? <ServiceSheet key={found.name} stored={found} taken={taken} close={close} /> : null}
+      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+    </Listing>
+  );
+}

@@ -1,0 +1,48 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { Top, useTitle } from "@/components/Shell";
+import { settingsTexts as t } from "@/settingsTexts";
+import { useMayAdmin } from "../admin/may";
+import { NotFound } from "../shell/Problems";
+import { About } from "./About";
+import { Backups } from "./Backups";
+import { Cleanup } from "./Cleanup";
+import { Keys } from "./Keys";
+
+const route = getRouteApi("/app/settings/{-$tab}");
+const tabs = { keys: Keys, cleanup: Cleanup, backups: Backups, about: About };
+type Tab = keyof typeof tabs;
+
+/** What belongs to the installation as a whole. */
+export function Settings() {
+  const { tab = "keys" } = route.useParams();
+  const reason = useMayAdmin();
+  useTitle(t.tabs[tab] ?? t.title, t.title);
+  const Shown = tabs[tab as Tab];
+  if (reason || !Shown) return <NotFound />;
+  return (
+    <>
+      <Top>
+        <h1>{t.title}</h1>
+      </Top>
+      <nav className="tabs line" aria-label={t.title}>
+        {Object.keys(tabs).map((one) => (
+          <Link
+            key={one}
+            className="tab"
+            to="/settings/{-$tab}"
+            params={{ tab: one }}
+            aria-current={one === tab ? "page" : undefined}
+            activeProps={{ "aria-current": one === tab ? "page" : undefined }}
+          >
+            {t.tabs[one]}
+          </Link>
+        ))}
+      </nav>
+      <div className="body">
+        <div className="sheetpage">
+          <Shown />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import { plural } from "@/plural";
+
+// What the list of URLs says: for people who test, often on a phone.
+
+export const urlTexts = {
+  title: "URLs",
+  unread: "The deployments could not be read.",
+  find: "Name, project, tag, person",
+  findIn: "Find in URLs",
+  any: "Every environment",
+  environment: "Environment",
+  onlyReady: "Only what answers",
+  emptyTitle: "Nothing to open yet",
+  empty: "URLs of deployments that you may see appear here as soon as they answer.",
+  noMatchTitle: "Nothing matches",
+  clear: "Clear the filters",
+  open: (service: string, name: string) => `Open ${service} of ${name}`,
+  copy: (service: string) => `the URL of ${service}`,
+  madeBy: (who: string) => `by ${who}`,
+  notYet: "It opens when it answers.",
+  offline: (node: string) => `${node} is out of reach`,
+  noUrls: "No service of it is open to browsers.",
+  page: (name: string) => `Page of ${name}`,
+  shown: (count: number) => plural(count, "deployment"),
+  versions: "Versions",
+};
