@@ -13,11 +13,14 @@ export const shellTexts = {
     secrets: "Secrets",
     audit: "Audit",
     settings: "Settings",
+    start: "First run",
   },
+  jump: "Jump to…",
   groups: {
     machines: "Machines",
     parts: "Parts",
     people: "People",
     installation: "Installation",
+    start: "Begin here",
   },
 };

@@ -28,13 +28,45 @@ export function useTitle(...parts: string[]) {
 
 const FIELDS = "input, textarea, select, [contenteditable], [role=menu], [role=listbox]";
 
+const OFF = "nullops.keys";
+
+/** Whether a person switched single keys off; assistive software may need them for itself. */
+export function keysOff(): boolean {
+  try {
+    return localStorage.getItem(OFF) === "off";
+  } catch {
+    return false;
+  }
+}
+
+export function switchKeys(off: boolean) {
+  try {
+    if (off) localStorage.setItem(OFF, "off");
+    else localStorage.removeItem(OFF);
+  } catch {
+    // Storage is off: they stay as they are.
+  }
+}
+
+/** Whether a single key is not for the page: in fields, under sheets, with a modifier, switched off. */
+export function quiet(event: KeyboardEvent): boolean {
+  const target = event.target as HTMLElement;
+  return (
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    event.defaultPrevented ||
+    target.closest?.(FIELDS) !== null ||
+    document.querySelector("[role=dialog], [role=menu]") !== null ||
+    keysOff()
+  );
+}
+
 /** Single keys of a page. They are off in fields, under sheets and menus, and with a modifier. */
 export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>) {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-      if (target.closest(FIELDS) || document.querySelector("[role=dialog], [role=menu]")) return;
+      if (quiet(event)) return;
       const run = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!run) return;
       event.preventDefault();

@@ -1,29 +1,43 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { Layers, LogOut, Moon, Server, Sun, Workflow } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
-import { client } from "@/api/client";
+import { Flag, LogOut, Moon, Search, Sun } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
 import { Glyph, Mark } from "@/components/Glyph";
+import { load } from "@/components/load";
 import { OpenMenu, useKeys } from "@/components/Shell";
 import { useTheme } from "@/components/theme";
+import { shellTexts } from "@/shellTexts";
 import { texts } from "@/texts";
+import { startDismissed } from "../start/dismissed";
+import { leave } from "./leave";
+import { type Place, placesFor } from "./navigation";
+import { useGoKeys } from "./useGoKeys";
+
+const Palette = lazy(() => load(() => import("./Palette")));
+const Shortcuts = lazy(() => load(() => import("./Shortcuts")));
 
 /** Sidebar and content of every page behind sign-in. */
 export function Frame() {
   const [open, setOpen] = useState(false);
+  const [over, setOver] = useState<"palette" | "shortcuts">();
   const path = useRouterState({ select: (state) => state.location.pathname });
-  useEffect(() => setOpen(false), [path]);
-  useKeys({ Escape: () => setOpen(false) });
+  useEffect(() => {
+    setOpen(false);
+    setOver(undefined);
+  }, [path]);
+  useKeys({ Escape: () => setOpen(false), "?": () => setOver("shortcuts") });
+  useGoKeys(() => setOver("palette"));
+  const close = () => setOver(undefined);
   return (
     <OpenMenu value={() => setOpen(true)}>
       <div className="app">
         <a className="btn skip" href="#main">
           {texts.skip}
         </a>
-        <Sidebar open={open} />
+        <Sidebar open={open} jump={() => setOver("palette")} />
         <button
           type="button"
           className="sideveil"
@@ -35,65 +49,109 @@ export function Frame() {
           <Outlet />
         </main>
       </div>
+      <Suspense fallback={null}>
+        {over === "palette" ? (
+          <Palette close={close} shortcuts={() => setOver("shortcuts")} />
+        ) : null}
+        {over === "shortcuts" ? <Shortcuts close={close} /> : null}
+      </Suspense>
     </OpenMenu>
   );
 }
 
-function Sidebar({ open }: { open: boolean }) {
+const GROUPS = ["", "machines", "parts", "people", "installation"] as const;
+
+function Sidebar({ open, jump }: { open: boolean; jump: () => void }) {
   const { data: person } = useSuspenseQuery(me);
-  const admin = person.role === "admin";
-  const count = useQuery({ ...deployments, enabled: false }).data?.length;
+  const places = placesFor(person.role === "admin").filter((place) => !place.unlisted);
   return (
     <nav className="side" aria-label={texts.mainNav} data-open={open || undefined}>
       <Link className="brand" to="/deployments" aria-label={texts.product}>
         <Mark />
         <span>{texts.product}</span>
       </Link>
-      <Item
-        to="/deployments"
-        label={texts.nav.deployments}
-        icon={<Layers className="i" aria-hidden="true" />}
-      >
-        {count === undefined ? null : <span className="n">{count}</span>}
-      </Item>
-      <Item
-        to="/projects"
-        label={texts.nav.projects}
-        icon={<Workflow className="i" aria-hidden="true" />}
-      />
-      {admin ? <Machines /> : null}
+      <button type="button" className="jump" onClick={jump}>
+        <Search className="i sm" aria-hidden="true" />
+        <span className="l">{shellTexts.jump}</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      {GROUPS.map((group) => (
+        <Group key={group} group={group} places={places.filter((one) => one.group === group)} />
+      ))}
+      {person.role === "admin" && !startDismissed() ? <StartItem /> : null}
       <Person />
     </nav>
   );
 }
 
-function Machines() {
-  const waiting = useQuery({ ...nodes, staleTime: 20_000 }).data?.filter(
-    (node) => node.status === "untrusted",
-  ).length;
+function Group({ group, places }: { group: Place["group"]; places: Place[] }) {
+  if (places.length === 0) return null;
   return (
     <>
-      <div className="navh">{texts.nav.machines}</div>
-      <Item to="/nodes" label={texts.nav.nodes} icon={<Server className="i" aria-hidden="true" />}>
-        {waiting ? (
-          <span className="n warn">
-            <Glyph state="stuck" size="sm" />
-            {waiting}
-            <span className="vh">{texts.states.untrusted}</span>
-          </span>
-        ) : null}
-      </Item>
+      {group ? <div className="navh">{shellTexts.groups[group]}</div> : null}
+      {places.map((place) => (
+        <Item key={place.to} place={place}>
+          {place.to === "/deployments" ? <Count /> : null}
+          {place.to === "/nodes" ? <Waiting /> : null}
+        </Item>
+      ))}
     </>
   );
 }
 
-type ItemProps = { to: string; label: string; icon: ReactNode; children?: ReactNode };
+function Count() {
+  const count = useQuery({ ...deployments, enabled: false }).data?.length;
+  return count === undefined ? null : <span className="n">{count}</span>;
+}
 
-function Item({ to, label, icon, children }: ItemProps) {
+/** Machines that a person has to look at. */
+function Waiting() {
+  const waiting = useQuery({ ...nodes, staleTime: 20_000 }).data?.filter(
+    (node) => node.status === "untrusted",
+  ).length;
+  if (!waiting) return null;
   return (
-    <Link className="nav" to={to} title={label} activeProps={{ "aria-current": "page" }}>
-      {icon}
-      <span className="l">{label}</span>
+    <span className="n warn">
+      <Glyph state="stuck" size="sm" />
+      {waiting}
+      <span className="vh">{texts.states.untrusted}</span>
+    </span>
+  );
+}
+
+/** Offered until something runs, or until it was dismissed. */
+function StartItem() {
+  const list = useQuery({ ...deployments, enabled: false }).data;
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const started = !list || list.some((one) => one.status === "ready");
+  if (started && path !== "/start") return null;
+  const place: Place = {
+    to: "/start",
+    label: shellTexts.nav.start,
+    group: "",
+    icon: Flag,
+    who: "admin",
+  };
+  return (
+    <>
+      <div className="navh">{shellTexts.groups.start}</div>
+      <Item place={place} />
+    </>
+  );
+}
+
+function Item({ place, children }: { place: Place; children?: ReactNode }) {
+  const Icon = place.icon;
+  return (
+    <Link
+      className="nav"
+      to={place.to}
+      title={place.label}
+      activeProps={{ "aria-current": "page" }}
+      activeOptions={{ includeSearch: false }}
+    >
+      {Icon ? <Icon className="i" aria-hidden="true" /> : null}
+      <span className="l">{place.label}</span>
       {children}
     </Link>
   );
@@ -102,11 +160,6 @@ function Item({ to, label, icon, children }: ItemProps) {
 function Person() {
   const { data: person } = useSuspenseQuery(me);
   const [theme, toggle] = useTheme();
-  const leave = async () => {
-    await client.DELETE("/api/v1/sessions/current").catch(() => undefined);
-    // A fresh page: nothing that was read stays in memory.
-    window.location.assign("/sign-in");
-  };
   const name = person.display_name || person.name;
   return (
     <div className="me">

@@ -1,0 +1,149 @@
+import type { Deployment } from "@/api/client";
+import { paletteTexts as t } from "@/paletteTexts";
+import { shellTexts } from "@/shellTexts";
+import { placesFor } from "./navigation";
+
+/** One line of the palette: where it leads, or why it can't be done. */
+export type Command = {
+  id: string;
+  group: "recent" | "acts" | "pages" | "deployments" | "things";
+  label: string;
+  /** Further words that find it, and what stands behind it. */
+  words?: string;
+  detail?: string;
+  state?: string;
+  keys?: string;
+  reason?: string;
+  to?: string;
+  search?: Record<string, unknown>;
+  run?: "theme" | "shortcuts" | "leave";
+};
+
+type Person = { role: string; can_create: boolean };
+
+/** What can be done from anywhere. What a person may not do says who can, instead of doing nothing. */
+export function acts(person: Person, theme: "light" | "dark"): Command[] {
+  const admin = person.role === "admin" ? undefined : t.acts.admin;
+  const make = (id: string, label: string, to: string): Command => ({
+    id,
+    group: "acts",
+    label,
+    to,
+    search: { add: true },
+    reason: admin,
+  });
+  const all: Command[] = [
+    {
+      id: "create",
+      group: "acts",
+      label: t.acts.create,
+      to: "/deployments/new",
+      keys: "N",
+      reason: person.can_create ? undefined : t.acts.noCreate,
+    },
+    show("mine", t.acts.mine),
+    show("attention", t.acts.attention),
+    make("new-project", t.acts.project, "/projects"),
+    make("new-environment", t.acts.environment, "/environments"),
+    make("new-service", t.acts.service, "/services"),
+    make("new-plugin", t.acts.plugin, "/plugins"),
+    make("new-registry", t.acts.registry, "/registries"),
+    make("new-secret", t.acts.secret, "/secrets"),
+    make("new-node", t.acts.node, "/nodes"),
+    {
+      id: "theme",
+      group: "acts",
+      label: t.acts[theme === "dark" ? "light" : "dark"],
+      words: "theme",
+      run: "theme",
+    },
+    { id: "shortcuts", group: "acts", label: t.acts.shortcuts, keys: "?", run: "shortcuts" },
+    { id: "leave", group: "acts", label: t.acts.leave, run: "leave" },
+  ];
+  return all;
+}
+
+const show = (view: string, label: string): Command => ({
+  id: view,
+  group: "acts",
+  label,
+  to: "/deployments",
+  search: { view },
+});
+
+export function pages(person: Person): Command[] {
+  const admin = person.role === "admin";
+  const start: Command = {
+    id: "/start",
+    group: "pages",
+    label: shellTexts.nav.start,
+    to: "/start",
+  };
+  return [
+    ...placesFor(admin).map(
+      (place): Command => ({
+        id: place.to,
+        group: "pages",
+        label: place.label,
+        keys: place.key ? `G ${place.key.toUpperCase()}` : undefined,
+        to: place.to,
+      }),
+    ),
+    ...(admin ? [start] : []),
+  ];
+}
+
+export function deploymentCommands(all: Deployment[]): Command[] {
+  return all.map((one) => ({
+    id: one.id,
+    group: "deployments",
+    label: one.name,
+    detail: `${one.project}, ${one.environment}`,
+    state: one.status,
+    words: [
+      ...one.versions.map((version) => version.tag),
+      ...one.services.map((service) => service.url ?? ""),
+    ].join(" "),
+    to: `/d/${one.id}`,
+  }));
+}
+
+type Kind = keyof typeof t.kinds;
+
+/** Things that were defined, each leading to its sheet or page. */
+export function things(kind: Kind, names: string[] | undefined): Command[] {
+  return (names ?? []).map((name) => {
+    if (kind === "project") return thing(kind, name, `/projects/${name}/pipeline`);
+    if (kind === "node") return thing(kind, name, `/nodes/${name}`);
+    const list = kind === "registry" ? "/registries" : `/${kind}s`;
+    return { ...thing(kind, name, list), search: { open: name } };
+  });
+}
+
+const thing = (kind: Kind, name: string, to: string): Command => ({
+  id: `${kind}/${name}`,
+  group: "things",
+  label: name,
+  detail: t.kinds[kind],
+  to,
+});
+
+/** The commands a search finds, best first: at the beginning, at a word, anywhere, in its other words. */
+export function found(all: Command[], search: string): Command[] {
+  const wanted = search.trim().toLowerCase();
+  if (!wanted) return all;
+  return all
+    .map((command) => ({ command, rank: rank(command, wanted) }))
+    .filter((one) => one.rank > 0)
+    .sort((a, b) => b.rank - a.rank)
+    .map((one) => one.command);
+}
+
+function rank({ label, words = "", detail = "", reason }: Command, wanted: string): number {
+  const name = label.toLowerCase();
+  const least = reason ? 0.5 : 0;
+  if (name.startsWith(wanted)) return 4 - least;
+  if (name.split(/[\s/_-]+/).some((word) => word.startsWith(wanted))) return 3 - least;
+  if (name.includes(wanted)) return 2 - least;
+  return `${words} ${detail}`.toLowerCase().includes(wanted) ? 1 : 0;
+}
