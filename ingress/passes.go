@@ -129,7 +129,7 @@ func (p *passes) check(ctx context.Context, secret string) (*held, error) {
 		return nil, fmt.Errorf("check pass: %w", err)
 	}
 	passage, ok := found[hash]
-	if !ok {
+	if !ok || !p.now().Before(passage.Until) {
 		return nil, nil
 	}
 	known, _ := p.known.LoadOrStore(hash, &held{Passage: passage, hash: hash})

@@ -47,6 +47,9 @@ func prepare(w http.ResponseWriter, r *http.Request) {
 		delete(r.Header, "Upgrade")
 	}
 	delete(r.Header, "Http2-Settings")
+	if r.ProtoMajor == 1 && oddLength(r.Header["Content-Length"]) {
+		w.Header().Set("Connection", "close") // as below
+	}
 	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
 		// net/http hides a Content-Length beside Transfer-Encoding, so any
 		// chunked request may be one that a proxy before us ended elsewhere.
@@ -54,6 +57,11 @@ func prepare(w http.ResponseWriter, r *http.Request) {
 		// section 6.1).
 		w.Header().Set("Connection", "close")
 	}
+}
+
+// oddLength finds lengths that some read as octal.
+func oddLength(values []string) bool {
+	return len(values) > 0 && len(values[0]) > 1 && values[0][0] == '0'
 }
 
 // mayUpgrade accepts a websocket handshake and nothing else.

@@ -26,10 +26,12 @@ type Settings struct {
 	Database DatabaseSettings `description:"PostgreSQL 15 or newer."`
 	Master   MasterSettings   `description:"Keys that seal secrets."`
 	HTTP     HTTPSettings     `description:"API and UI."`
+	OIDC     OIDCSettings     `description:"Sign-in with an OpenID provider; off without an issuer."`
 	Ingress  IngressSettings  `description:"Where deployments answer."`
 	Metrics  MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
 	Log      LogSettings      `description:"Logging to standard error."`
 	Audit    AuditSettings    `description:"The journal of who did what."`
+	Mail     MailSettings     `description:"The server that notifications are mailed by."`
 	Agent    AgentSettings    `description:"The agent on a node."`
 	Dev      DevSettings      `description:"Everything on one machine."`
 }
@@ -55,10 +57,25 @@ type HTTPSettings struct {
 	Data        string `description:"Folder that keeps the self-signed certificate."`
 }
 
+// OIDCSettings is off while Issuer is empty.
+type OIDCSettings struct {
+	Issuer string `description:"The provider's issuer URL; its description is read from there."`
+	Client string `description:"Client id; the redirect address is http.url and /oidc/callback."`
+	Secret string `description:"Client secret."`
+	File   string `description:"File that holds the client secret, instead."`
+	Name   string `description:"What the button says."`
+	Scopes string `description:"Scopes besides openid, with spaces between."`
+	Claim  string `description:"Claim that holds a person's groups."`
+	Teams  string `description:"Which groups are which teams: group=team,group=team."`
+	Admins string `description:"Group whose members are admins; empty leaves roles alone."`
+}
+
 // IngressSettings is where testers open deployments.
 type IngressSettings struct {
 	Listen string `description:"Address deployments answer on."`
+	Secure string `description:"Address they answer on over HTTPS, such as :443; empty is off."`
 	URL    string `description:"Scheme and port people see, such as http://localhost:8081."`
+	Shared bool   `description:"Let the UI share a domain with an environment; cookies may cross."`
 	State  string `description:"File that keeps the last good routing table."`
 }
 
@@ -76,6 +93,14 @@ type LogSettings struct {
 // AuditSettings says how long the journal of deeds is kept.
 type AuditSettings struct {
 	Keep int `description:"Days that entries are kept; 0 keeps them for ever."`
+}
+
+// MailSettings is off while Server is empty.
+type MailSettings struct {
+	Server   string `description:"SMTP server, host:port; empty sends no mail. 465 is TLS."`
+	From     string `description:"Sender, such as NullOps <nullops@example.org>."`
+	Username string `description:"Name to sign in with; empty does not sign in."`
+	Password string `description:"Password to sign in with."`
 }
 
 // AgentSettings is one node's agent.
@@ -101,6 +126,7 @@ type DevSettings struct {
 func defaults() Settings {
 	return Settings{
 		HTTP:    HTTPSettings{Listen: "127.0.0.1:8080", TLS: "auto", Data: ".nullops"},
+		OIDC:    OIDCSettings{Name: "Single sign-on", Scopes: "profile email groups", Claim: "groups"},
 		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
 		Log:     LogSettings{Level: "info", Format: "auto"},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
@@ -186,7 +212,7 @@ func (s *Settings) derive() error {
 		}
 		s.Master.Keys = strings.TrimSpace(string(text))
 	}
-	return nil
+	return s.OIDC.derive()
 }
 
 // urlOf guesses how people reach an address: a wildcard is localhost.
@@ -208,7 +234,7 @@ func (s Settings) checkControlPlane() error {
 		required("database.url", s.Database.URL, "a PostgreSQL connection URL"),
 		required("master.keys", s.Master.Keys,
 			"a sealing key; make one with 'nullops keys new' and keep it safe"),
-		s.HTTP.check(),
+		s.HTTP.check(), s.OIDC.check(),
 		absoluteURL("ingress.url", s.Ingress.URL),
 		days("audit.keep", s.Audit.Keep),
 		s.checkCommon(),
@@ -274,6 +300,9 @@ func (s Settings) checkCommon() error {
 	if s.Metrics.Listen != "" {
 		errs = append(errs, address("metrics.listen", s.Metrics.Listen))
 	}
+	if s.Ingress.Secure != "" {
+		errs = append(errs, address("ingress.secure", s.Ingress.Secure))
+	}
 	errs = append(errs, oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error"),
 		oneOf("log.format", s.Log.Format, "auto", "json", "text"))
 	return errors.Join(errs...)
@@ -320,6 +349,15 @@ func oneOf(name, value string, allowed ...string) error {
 
 func envName(setting string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
+}
+
+// host is the name people reach the UI by.
+func (h HTTPSettings) host() string {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return "" // absoluteURL says so
+	}
+	return u.Hostname()
 }
 
 // loopback reports whether people reach the control plane on this machine

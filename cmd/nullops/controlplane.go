@@ -25,9 +25,11 @@ import (
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/jobs"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
@@ -70,6 +72,7 @@ type base struct {
 	catalog   *catalog.Catalog
 	lifecycle *lifecycle.Lifecycle
 	usage     *usage.Usage
+	gate      *gate.Gate
 	audit     *audit.Log
 	images    *registry.Client
 	ingress   *url.URL
@@ -77,6 +80,7 @@ type base struct {
 	identity  *wire.Identity
 	dialing   fleet.Dialing
 	dialer    *fleet.Dialer
+	notify    *notify.Notify
 	metrics   *metrics
 	// fail is for tests only.
 	fail failpoint.Hook
@@ -136,11 +140,14 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	own := newOwnAddresses(b.settings).include
 	b.images = registry.New(registry.Config{Own: own})
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: keys, Images: b.images,
-		IssueToken: b.issueToken, AllowLoopback: b.settings.HTTP.loopback(),
-		Deny: own, Log: b.log})
+		IssueToken: b.issueToken, UIHost: b.settings.HTTP.host(), Shared: b.settings.Ingress.Shared,
+		AllowLoopback: b.settings.HTTP.loopback(),
+		Deny:          own, Log: b.log})
 	b.usage = usage.New(b.store, b.log)
+	b.gate = gate.New(b.store, nil)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail})
+	b.notify = b.notifier(own)
 	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}
 	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
 	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
@@ -173,6 +180,9 @@ func quietly(err error) error {
 // controlPlane serves API and UI, and keeps the links to the nodes.
 func (b *base) controlPlane(ctx context.Context) error {
 	b.metrics.watchState(b.store)
+	if err := b.catalog.CheckDomains(ctx, access.System("setup")); err != nil {
+		return err
+	}
 	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log})
 	if err != nil {
 		return err
@@ -210,6 +220,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 	chores := jobs.New(b.store, b.log, b.chores(people)...)
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
+	group.Go(func() error { return b.tell(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
@@ -228,7 +239,7 @@ func (b *base) chores(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
 		jobs.Expire(b.lifecycle, b.store, b.log), jobs.VerifyAudit(b.audit, b.log),
-		jobs.TrimUsage(b.usage, b.log),
+		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
 	}
 	if days := b.settings.Audit.Keep; days > 0 {
 		all = append(all, jobs.CutAudit(b.audit, time.Duration(days)*24*time.Hour, b.log))
@@ -242,25 +253,13 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
-		Logbook: lines, Usage: b.usage, Audit: b.audit, Logs: serviceLogs{b.dialer},
+		Logbook: lines, Usage: b.usage, Notify: b.notify, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Check:    b.dialer.Check,
 		Describe: b.dialer.Describe, Upgrade: b.dialer.Upgrade, Subscribe: b.subscribe, UI: ui.Files(),
 		HostKey: b.hostKey,
+		OIDC:    b.settings.OIDC.provider(b.settings.HTTP.URL),
 		URL:     public, IngressURL: b.ingress, Build: build, Log: b.log,
 		Metrics: b.metrics.apiRequest, Ready: b.waiting})
-}
-
-// serveIngress answers for deployments.
-func (b *base) serveIngress(ctx context.Context) error {
-	l, err := net.Listen("tcp", b.settings.Ingress.Listen)
-	if err != nil {
-		return fmt.Errorf("setting ingress.listen: %w", err)
-	}
-	b.log.InfoContext(ctx, "ingress", "url", b.settings.Ingress.URL)
-	source := &routeSource{lifecycle: b.lifecycle, listener: b.listener,
-		home: b.settings.HTTP.URL, log: b.log, fail: b.fail,
-		read: b.routed}
-	return serveIngress(ctx, l, source, tunnels(b.dialer), b.settings, b.metrics, b.log)
 }
 
 // subscribe lets the API hear of commits without knowing who tells.

@@ -51,7 +51,8 @@ func rootCommand() *cobra.Command {
 		showCommand(), topCommand(), logsCommand(), answerCommand(), checkCommand(),
 		removeCommand(), retryCommand(),
 		forgetCommand(), openCommand(),
-		nodeCommand(), auditCommand())...)
+		nodeCommand(), gateCommand(), certificateCommand(), auditCommand(), userCommand(),
+		teamCommand(), tokenCommand(), accessCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),
 		ingressCommand(), migrateCommand(), backupCommand(),
 		restoreCommand(), keysCommand())...)

@@ -47,7 +47,8 @@ func newOwnAddresses(s Settings) *ownAddresses {
 		lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 		}}
-	for _, listen := range []string{s.HTTP.Listen, s.Ingress.Listen, s.Metrics.Listen} {
+	for _, listen := range []string{s.HTTP.Listen, s.Ingress.Listen, s.Ingress.Secure,
+		s.Metrics.Listen} {
 		host, port, err := net.SplitHostPort(listen)
 		number, wrong := strconv.ParseUint(port, 10, 16)
 		if err == nil && wrong == nil {

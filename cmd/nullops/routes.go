@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,11 +12,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/fleet"
+	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/ingress"
@@ -27,6 +32,7 @@ const routeTick = 2 * time.Second
 // every wake-up and on a tick.
 type routeSource struct {
 	lifecycle *lifecycle.Lifecycle
+	gate      *gate.Gate
 	listener  *postgres.Listener
 	// home is the UI's address, for the status pages' links.
 	home string
@@ -42,17 +48,23 @@ var _ ingress.Source = (*routeSource)(nil)
 // Watch implements ingress.Source. A table that cannot be read is an error and
 // never an empty table.
 func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) error {
-	wake := s.listener.Subscribe("", controlplane.TopicDeployment, controlplane.TopicNode)
+	wake := s.listener.Subscribe("", controlplane.TopicDeployment, controlplane.TopicNode,
+		controlplane.TopicCatalog)
 	defer wake.Close()
 	ticker := time.NewTicker(routeTick)
 	defer ticker.Stop()
-	var told []ingress.Route
+	var last told
 	for version := uint64(1); ; version++ {
 		routes, err := s.lifecycle.Routes(ctx, access.System("ingress"))
 		if err != nil {
 			return fmt.Errorf("read routes: %w", err)
 		}
-		if err := s.tell(version, s.routes(routes), &told, apply); err != nil {
+		front, err := s.gate.Front(ctx, access.System("ingress"))
+		if err != nil {
+			return fmt.Errorf("read gates: %w", err)
+		}
+		next := told{s.routes(routes, front), zones(front.Zones)}
+		if err := s.tell(version, next, &last, apply); err != nil {
 			return err
 		}
 		if s.read != nil {
@@ -67,24 +79,33 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	}
 }
 
+// told is what a table is made of.
+type told struct {
+	routes []ingress.Route
+	zones  []ingress.Zone
+}
+
 // tell hands the table over. The failpoints are places of tables that differ.
-func (s *routeSource) tell(version uint64, routes []ingress.Route, told *[]ingress.Route,
+func (s *routeSource) tell(version uint64, next told, last *told,
 	apply func(*ingress.Table)) error {
-	changed := s.fail != nil && len(routes)+len(*told) > 0 && !reflect.DeepEqual(routes, *told)
+	changed := s.fail != nil && len(next.routes)+len(last.routes) > 0 &&
+		!reflect.DeepEqual(next.routes, last.routes)
 	if changed {
 		if err := s.fail.Hit("routes.read"); err != nil {
 			return err
 		}
 	}
-	apply(ingress.NewTable(version, routes))
-	*told = routes
+	apply(ingress.NewTable(version, next.routes).Within(next.zones))
+	*last = next
 	if changed {
 		return s.fail.Hit("routes.published")
 	}
 	return nil
 }
 
-func (s *routeSource) routes(all []controlplane.Route) []ingress.Route {
+func (s *routeSource) routes(
+	all []controlplane.Route, front controlplane.Front,
+) []ingress.Route {
 	out := make([]ingress.Route, len(all))
 	for i, r := range all {
 		out[i] = ingress.Route{
@@ -92,6 +113,7 @@ func (s *routeSource) routes(all []controlplane.Route) []ingress.Route {
 			Environment: r.Environment, Project: r.Project, Service: string(r.Step), Port: r.Port,
 			NodeID: string(r.Node), State: ingress.State(r.Status), Detail: r.Detail,
 			Since: r.ChangedAt, Permalink: s.home + "/d/" + string(r.Deployment),
+			Gate: gateOf(front.Gates[r.Deployment]), Steps: stepsOf(front.Steps[r.Deployment]),
 			Target: wire.Target{Deployment: string(r.Deployment), Service: string(r.Step),
 				Port: r.Port}.String(),
 		}
@@ -119,22 +141,56 @@ func tunnels(d *fleet.Dialer) func(context.Context, ingress.Route) (net.Conn, er
 }
 
 // serveIngress answers for deployments until ctx ends.
-func serveIngress(ctx context.Context, l net.Listener, source ingress.Source,
-	dial func(context.Context, ingress.Route) (net.Conn, error), s Settings, m *metrics,
-	log *slog.Logger) error {
-	proxy, err := ingress.New(ingress.Config{Dial: dial, Home: s.HTTP.URL, Log: log,
-		OnVisit: func(string) {}, OnAnswer: m.ingressAnswer})
+func (b *base) serveIngress(ctx context.Context) error {
+	s := b.settings
+	plain, secure, err := s.Ingress.listen()
 	if err != nil {
 		return err
 	}
+	pass := &keeper{gate: b.gate, used: make(chan string, 64)}
+	proxy, err := ingress.New(ingress.Config{Dial: tunnels(b.dialer), Home: s.HTTP.URL, Log: b.log,
+		Gate: pass, Secure: s.Ingress.secureAddress(), OnVisit: func(string) {},
+		OnAnswer: b.metrics.ingressAnswer})
+	if err != nil {
+		return errors.Join(err, plain.Close())
+	}
 	defer proxy.Close()
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watcher := ingress.NewWatcher(source, proxy.SetTable, s.Ingress.State, log)
-	watching.Go(func() {
-		if err := watcher.Run(ctx); err != nil && ctx.Err() == nil {
-			log.ErrorContext(ctx, "routes are no longer followed", "error", err)
-		}
+	b.log.InfoContext(ctx, "ingress", "url", s.Ingress.URL, "https", s.Ingress.Secure)
+	ctx, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer stop()
+	f := &front{catalog: b.catalog, listener: b.listener, log: b.log}
+	beside.Go(func() { b.follow(ctx, proxy) })
+	beside.Go(func() { pass.note(ctx, b.log) })
+	beside.Go(func() { f.recheck(ctx, proxy) })
+	if secure == nil {
+		return serveHTTP(ctx, ingress.NewServer(proxy, b.log), plain)
+	}
+	f.shown = &ingress.Certificates{Issues: func(h string) bool { return proxy.Table().InZone(h) }}
+	beside.Go(func() { f.certify(ctx) })
+	return b.serveBoth(ctx, proxy, f.shown, plain, secure)
+}
+
+// serveBoth answers on the plain port and on that of HTTPS.
+func (b *base) serveBoth(ctx context.Context, proxy *ingress.Proxy, shown *ingress.Certificates,
+	plain, secure net.Listener) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return serveHTTP(ctx, ingress.NewServer(proxy, b.log), plain) })
+	group.Go(func() error {
+		server := ingress.NewServer(proxy, b.log)
+		server.TLSConfig = shown.TLS()
+		return serveHTTP(ctx, server, tls.NewListener(secure, server.TLSConfig))
 	})
-	return serveHTTP(ctx, ingress.NewServer(proxy, log), l)
+	return group.Wait()
+}
+
+// follow hands the proxy each new table.
+func (b *base) follow(ctx context.Context, proxy *ingress.Proxy) {
+	source := &routeSource{lifecycle: b.lifecycle, gate: b.gate, listener: b.listener,
+		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed}
+	watcher := ingress.NewWatcher(source, proxy.SetTable, b.settings.Ingress.State, b.log)
+	if err := watcher.Run(ctx); err != nil && ctx.Err() == nil {
+		b.log.ErrorContext(ctx, "routes are no longer followed", "error", err)
+	}
 }

@@ -17,8 +17,10 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -50,6 +52,8 @@ type Config struct {
 	Logbook   *logbook.Logbook
 	Audit     *audit.Log
 	Usage     *usage.Usage
+	Notify    *notify.Notify
+	Gate      *gate.Gate
 	// Logs asks nodes for services' logs; nil answers that nobody can.
 	Logs ServiceLogs
 	// Upgrade has a node's agent replaced by one from an image; nil answers that
@@ -72,6 +76,8 @@ type Config struct {
 	Subscribe func(key string, topics ...controlplane.Topic) (wake <-chan struct{}, stop func())
 	// UI holds index.html and hashed files below assets/; nil serves no pages.
 	UI fs.FS
+	// OIDC vouches for people; nil leaves them to passwords.
+	OIDC *accounts.Provider
 	// URL is where people reach the control plane. With https the cookie is
 	// bound to the host and browsers are told to stay with https.
 	URL *url.URL
@@ -122,13 +128,13 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := parts{api: s.sameOrigin(described.before(doors)), probes: Probes(c.Ready), pages: newPages(c.UI)}
+	all := parts{api: s.sameOrigin(described.before(doors)), probes: Probes(c.Ready), pages: s.plain(newPages(c.UI))}
 	return s.named(s.logged(s.recovered(s.hardened(all)))), nil
 }
 
 // parts tells the API, the probes and the pages apart. No http.ServeMux does it,
 // since that one redirects paths that are not clean instead of refusing them.
-type parts struct{ api, probes, pages http.Handler }
+type parts struct{ api, probes, pages, oidc http.Handler }
 
 func (p parts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
@@ -136,6 +142,8 @@ func (p parts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.api.ServeHTTP(w, r)
 	case path == "/healthz" || path == "/readyz":
 		p.probes.ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/oidc/"):
+		p.oidc.ServeHTTP(w, r)
 	default:
 		p.pages.ServeHTTP(w, r)
 	}
@@ -152,6 +160,7 @@ func (c *Config) check() error {
 	need(c.Catalog != nil, "Catalog")
 	need(c.Lifecycle != nil, "Lifecycle")
 	need(c.Logbook != nil, "Logbook")
+	need(c.Gate != nil, "Gate")
 	need(c.Subscribe != nil, "Subscribe")
 	need(c.URL != nil && c.URL.Host != "", "URL")
 	need(c.IngressURL != nil, "IngressURL")

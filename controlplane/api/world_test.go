@@ -29,6 +29,7 @@ import (
 	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/registry"
@@ -109,6 +110,8 @@ type world struct {
 	server    *httptest.Server
 	log       *record
 	node      controlplane.NodeID
+	off       controlplane.OffLimits
+	mail      notify.Mail
 	seq       int64
 
 	mu sync.Mutex
@@ -136,7 +139,14 @@ func (r *record) String() string {
 
 func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 	t.Helper()
+	return newWorldWith(t, func(*world) {}, change...)
+}
+
+// newWorldWith lets a test say where webhooks may lead and where mail goes.
+func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config)) *world {
+	t.Helper()
 	w := &world{t: t, log: &record{}, store: pgtest.New(t, os.DirFS("../../migrations"))}
+	first(w)
 	log := slog.New(slog.NewJSONHandler(w.log, nil))
 	ingress := must(url.Parse("http://localhost:8000"))(t)
 	w.accounts = must(accounts.New(accounts.Config{Store: w.store, Log: log,
@@ -154,6 +164,7 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 	c := api.Config{
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit: audit.New(w.store, pgtest.AuditKey()),
+		Notify: w.told(log, ingress),
 		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil

@@ -56,6 +56,10 @@ type Config struct {
 	Images Images
 	// IssueToken makes a node's credential, bound to our own identity.
 	IssueToken func() (IssuedToken, error)
+	// UIHost is where people reach the UI; no environment may share its domain
+	// unless Shared says so. Empty checks nothing.
+	UIHost string
+	Shared bool
 	// AllowLoopback lets nodes be on this machine, for development.
 	AllowLoopback bool
 	// Deny forbids further node addresses, such as the control plane's own
@@ -73,6 +77,8 @@ type Catalog struct {
 	keys          *seal.Keyring
 	images        Images
 	issueToken    func() (IssuedToken, error)
+	uiHost        string
+	shared        bool
 	allowLoopback bool
 	deny          func(netip.AddrPort) bool
 	log           *slog.Logger
@@ -89,7 +95,7 @@ func New(c Config) *Catalog {
 	}
 	return &Catalog{
 		store: c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
-		allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
+		uiHost: c.UIHost, shared: c.Shared, allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
 	}
 }
 

@@ -70,6 +70,9 @@ func (c *Catalog) PutEnvironment(
 		if err := checkEnvironment(p); err != nil {
 			return err
 		}
+		if err := c.checkSibling(p.Name, p.Domain); err != nil {
+			return err
+		}
 		if p.Placement, err = p.Placement.Checked("placement"); err != nil {
 			return err
 		}

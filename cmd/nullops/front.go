@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"reflect"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/ingress"
+)
+
+// frontTick is how soon a withdrawal or a certificate is seen whose wake-up was
+// lost.
+const frontTick = 5 * time.Second
+
+var ingressTask = access.System("ingress")
+
+// keeper is the gate as the ingress asks it.
+type keeper struct {
+	gate *gate.Gate
+	// used takes ids of passes; a full one loses a note of use and nothing else.
+	used chan string
+}
+
+var _ ingress.Gatekeeper = (*keeper)(nil)
+
+// Holding implements ingress.Gatekeeper.
+func (k *keeper) Holding(
+	ctx context.Context, hashes [][sha256.Size]byte,
+) (map[[sha256.Size]byte]ingress.Passage, error) {
+	all := make([][]byte, len(hashes))
+	for i := range hashes {
+		all[i] = hashes[i][:]
+	}
+	held, err := k.gate.Holding(ctx, ingressTask, all)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[[sha256.Size]byte]ingress.Passage, len(held))
+	for _, h := range held {
+		out[h.Hash] = ingress.Passage{ID: string(h.ID), Deployment: string(h.Deployment),
+			Environment: string(h.Environment), Guest: h.Kind == controlplane.PassGuest,
+			Full: h.Full, Until: h.ExpiresAt}
+	}
+	return out, nil
+}
+
+// Enter implements ingress.Gatekeeper.
+func (k *keeper) Enter(
+	ctx context.Context, host, brought string,
+) (secret string, until time.Time, ok bool, err error) {
+	pass, until, ok, err := k.gate.Redeem(ctx, ingressTask, host, controlplane.NewPlain(brought))
+	return pass.Reveal(), until, ok, err
+}
+
+// Used implements ingress.Gatekeeper.
+func (k *keeper) Used(id string) {
+	select {
+	case k.used <- id:
+	default:
+	}
+}
+
+// note writes down when passes were used.
+func (k *keeper) note(ctx context.Context, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-k.used:
+			if err := k.gate.Used(ctx, ingressTask, controlplane.PassID(id)); err != nil {
+				log.DebugContext(ctx, "use of a pass not noted", "error", err)
+			}
+		}
+	}
+}
+
+// front follows what the ingress needs besides its table: who may pass still,
+// and what to show in a handshake.
+type front struct {
+	catalog  *catalog.Catalog
+	listener *postgres.Listener
+	log      *slog.Logger
+	shown    *ingress.Certificates // nil without HTTPS
+	last     []string              // what the shown certificates were made of
+}
+
+// recheck ends what goes on with passes that hold no more.
+func (f *front) recheck(ctx context.Context, proxy *ingress.Proxy) {
+	wake := f.listener.Subscribe("", controlplane.TopicAccess)
+	defer wake.Close()
+	f.again(ctx, wake.Wake, func() {
+		if err := proxy.Recheck(ctx); err != nil && ctx.Err() == nil {
+			f.log.WarnContext(ctx, "passes not checked again", "error", err)
+		}
+	})
+}
+
+// certify keeps the certificates those of the catalogue.
+func (f *front) certify(ctx context.Context) {
+	wake := f.listener.Subscribe("", controlplane.TopicCatalog)
+	defer wake.Close()
+	f.again(ctx, wake.Wake, func() {
+		if err := f.load(ctx); err != nil && ctx.Err() == nil {
+			f.log.WarnContext(ctx, "certificates not read, keeping the last ones", "error", err)
+		}
+	})
+}
+
+func (f *front) again(ctx context.Context, wake <-chan struct{}, do func()) {
+	ticker := time.NewTicker(frontTick)
+	defer ticker.Stop()
+	for {
+		do()
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// load opens keys only when certificates changed: each opening is an entry of
+// the audit.
+func (f *front) load(ctx context.Context) error {
+	now, err := f.fingerprints(ctx)
+	if err != nil || f.last != nil && reflect.DeepEqual(now, f.last) {
+		return err
+	}
+	var given []tls.Certificate
+	var issuer *ingress.Issuer
+	if len(now) > 0 {
+		if given, issuer, err = f.open(ctx); err != nil {
+			return err
+		}
+	}
+	f.shown.Set(given, issuer)
+	f.last = now
+	f.log.InfoContext(ctx, "certificates", "count", len(given), "authority", issuer != nil)
+	return nil
+}
+
+func (f *front) fingerprints(ctx context.Context) ([]string, error) {
+	out := []string{}
+	all, err := f.catalog.ListCertificates(ctx, ingressTask)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range all {
+		out = append(out, c.Fingerprint)
+	}
+	a, err := f.catalog.Authority(ctx, ingressTask)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return out, nil
+	}
+	return append(out, "authority "+a.Fingerprint), err
+}
+
+func (f *front) open(ctx context.Context) ([]tls.Certificate, *ingress.Issuer, error) {
+	all, err := f.catalog.OpenCertificates(ctx, ingressTask)
+	if err != nil {
+		return nil, nil, err
+	}
+	given := make([]tls.Certificate, 0, len(all))
+	for _, c := range all {
+		pair, err := ingress.Pair(c.Chain, c.Key.Reveal())
+		if err != nil {
+			f.log.WarnContext(ctx, "certificate left out", "name", c.Name, "error", err)
+			continue
+		}
+		given = append(given, pair)
+	}
+	a, ok, err := f.catalog.OpenAuthority(ctx, ingressTask)
+	if err != nil || !ok {
+		return given, nil, err
+	}
+	issuer, err := ingress.NewIssuer(a.Chain, a.Key.Reveal())
+	return given, issuer, err
+}
+
+// secureAddress gives the HTTPS address of a host: with the port people see if
+// they come by HTTPS anyway, else with the one we listen on.
+func (s IngressSettings) secureAddress() func(host string) string {
+	if s.Secure == "" {
+		return nil
+	}
+	port := ""
+	if _, listened, err := net.SplitHostPort(s.Secure); err == nil && listened != "443" {
+		port = ":" + listened
+	}
+	if u, err := url.Parse(s.URL); err == nil && u.Scheme == "https" {
+		port = ""
+		if u.Port() != "" && u.Port() != "443" {
+			port = ":" + u.Port()
+		}
+	}
+	return func(host string) string { return "https://" + host + port }
+}
+
+// listen opens the plain port and, if there is one, that of HTTPS.
+func (s IngressSettings) listen() (plain, secure net.Listener, err error) {
+	if plain, err = net.Listen("tcp", s.Listen); err != nil {
+		return nil, nil, fmt.Errorf("setting ingress.listen: %w", err)
+	}
+	if s.Secure == "" {
+		return plain, nil, nil
+	}
+	if secure, err = net.Listen("tcp", s.Secure); err != nil {
+		_ = plain.Close()
+		return nil, nil, fmt.Errorf("setting ingress.secure: %w", err)
+	}
+	return plain, secure, nil
+}
+
+// zones are the environments' parts of the name space, for the table.
+func zones(all []controlplane.Zone) []ingress.Zone {
+	out := make([]ingress.Zone, len(all))
+	for i, z := range all {
+		out[i] = ingress.Zone{Suffix: z.Name + "." + z.Domain, Environment: z.Name,
+			EnvironmentID: string(z.Environment), Gate: gateOf(z.Gate),
+			RedirectHTTPS: z.RedirectHTTPS}
+	}
+	return out
+}
+
+func gateOf(m controlplane.GateMode) ingress.Gate {
+	if m == controlplane.GateOpen {
+		return ingress.GateOpen
+	}
+	return ingress.Gate(m)
+}
+
+func stepsOf(all []controlplane.StartingStep) []ingress.Step {
+	var out []ingress.Step
+	for _, s := range all {
+		out = append(out, ingress.Step(s))
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
+)
+
+func (s *server) ListCertificates(
+	ctx context.Context, _ ListCertificatesRequestObject,
+) (ListCertificatesResponseObject, error) {
+	all, err := s.Catalog.ListCertificates(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return ListCertificates200JSONResponse{Items: each(all, certificate)}, nil
+}
+
+func (s *server) PutCertificate(
+	ctx context.Context, r PutCertificateRequestObject,
+) (PutCertificateResponseObject, error) {
+	c, err := s.Catalog.PutCertificate(ctx, actorOf(ctx), catalog.CertificatePut{
+		Name: r.Name, Chain: r.Body.Chain, Key: controlplane.NewPlain(or(r.Body.Key, ""))})
+	if err != nil {
+		return nil, err
+	}
+	return PutCertificate200JSONResponse(certificate(c)), nil
+}
+
+func (s *server) DeleteCertificate(
+	ctx context.Context, r DeleteCertificateRequestObject,
+) (DeleteCertificateResponseObject, error) {
+	if err := s.Catalog.DeleteCertificate(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeleteCertificate204Response{}, nil
+}
+
+func certificate(c controlplane.Certificate) Certificate {
+	return Certificate{Name: c.Name, Hosts: c.Hosts, Issuer: c.Issuer, Serial: c.Serial,
+		Fingerprint: c.Fingerprint, NotBefore: c.NotBefore, NotAfter: c.NotAfter,
+		CreatedBy: c.CreatedBy, CreatedAt: c.CreatedAt}
+}
+
+func (s *server) GetCertificateAuthority(
+	ctx context.Context, _ GetCertificateAuthorityRequestObject,
+) (GetCertificateAuthorityResponseObject, error) {
+	a, err := s.Catalog.Authority(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return GetCertificateAuthority200JSONResponse(authority(a)), nil
+}
+
+func (s *server) CreateCertificateAuthority(
+	ctx context.Context, _ CreateCertificateAuthorityRequestObject,
+) (CreateCertificateAuthorityResponseObject, error) {
+	a, err := s.Catalog.MakeAuthority(ctx, actorOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return CreateCertificateAuthority201JSONResponse(authority(a)), nil
+}
+
+func (s *server) DeleteCertificateAuthority(
+	ctx context.Context, _ DeleteCertificateAuthorityRequestObject,
+) (DeleteCertificateAuthorityResponseObject, error) {
+	if err := s.Catalog.DeleteAuthority(ctx, actorOf(ctx)); err != nil {
+		return nil, err
+	}
+	return DeleteCertificateAuthority204Response{}, nil
+}
+
+func authority(a controlplane.Authority) CertificateAuthority {
+	return CertificateAuthority{Subject: a.Subject, Fingerprint: a.Fingerprint,
+		Certificate: a.Certificate, NotAfter: a.NotAfter, CreatedBy: a.CreatedBy,
+		CreatedAt: a.CreatedAt}
+}

@@ -1,0 +1,63 @@
+package catalog
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// related reports whether two hosts are under one registrable domain: then
+// cookies that one of them sets can reach the other. Addresses and names that
+// are a public suffix themselves, such as localhost, share nothing.
+func related(a, b string) bool {
+	if _, err := netip.ParseAddr(strings.Trim(a, "[]")); err == nil {
+		return false
+	}
+	one, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(a))
+	if err != nil {
+		return false
+	}
+	other, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(b))
+	return err == nil && one == other
+}
+
+// checkSibling keeps deployments away from the domain of the UI: what runs in
+// one could set cookies for it there, or look like it.
+func (c *Catalog) checkSibling(name, domain string) error {
+	if c.uiHost == "" || !related(c.uiHost, name+"."+domain) {
+		return nil
+	}
+	if c.shared {
+		c.log.Warn("the UI shares a domain with deployments, which can set cookies for it",
+			"environment", name, "domain", domain, "ui", c.uiHost)
+		return nil
+	}
+	return invalid("domain", "domain_of_ui",
+		"deployments in "+name+"."+domain+" could set cookies for the UI at "+c.uiHost,
+		"Use another registrable domain for deployments, or set ingress.shared and accept that.")
+}
+
+// CheckDomains refuses to start while an environment shares the UI's domain.
+func (c *Catalog) CheckDomains(ctx context.Context, actor access.Actor) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	var all []controlplane.Zone
+	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
+		front, err := tx.Front(ctx)
+		all = front.Zones
+		return err
+	})
+	for _, z := range all {
+		if err == nil {
+			err = c.checkSibling(z.Name, z.Domain)
+		}
+	}
+	return err
+}
