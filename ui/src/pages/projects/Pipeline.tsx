@@ -1,9 +1,10 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useCallback, useMemo } from "react";
 import { isNotFound, type Schemas, type Step } from "@/api/client";
 import { pipeline as pipelineQuery } from "@/api/queries/catalog";
+import { me } from "@/api/queries/common";
 import { load } from "@/components/load";
 import { Top, useNarrow, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
@@ -21,12 +22,35 @@ const route = getRouteApi("/app/projects/$name/pipeline");
 
 type PipelineStep = Schemas["PipelineStep"];
 
-/** A project's pipeline as it is saved, to read. */
+const Editor = lazy(() =>
+  load(() => import("@/editor/Editor")).then((module) => ({ default: module.Editor })),
+);
+
+/** A project's pipeline: to draw for who may publish it and has the room, to read for others. */
 export function Pipeline() {
   const { name } = route.useParams();
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const { data: person } = useSuspenseQuery(me);
+  const narrow = useNarrow(720);
   useTitle(t.pipelineOf, name);
+  const choose = useCallback(
+    (step: string | undefined) => void navigate({ to: ".", search: { step }, replace: true }),
+    [navigate],
+  );
+  if (person.role !== "admin" || narrow) return <ReadPipeline />;
+  return (
+    <Suspense fallback={<Skeletons count={8} height={66} />}>
+      <Editor key={name} project={name} chosen={search.step} onChoose={choose} />
+    </Suspense>
+  );
+}
+
+/** A project's pipeline as it is saved, to read. */
+function ReadPipeline() {
+  const { name } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
   const query = useQuery(pipelineQuery(name));
   const narrow = useNarrow(1180);
   const choose = useCallback(

@@ -1,0 +1,173 @@
+import { Link } from "@tanstack/react-router";
+import {
+  Braces,
+  ChevronRight,
+  FlaskConical,
+  GitCompare,
+  History,
+  Redo2,
+  Trash2,
+  Undo2,
+} from "lucide-react";
+import { Button } from "@/components/Button";
+import { Top } from "@/components/Shell";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { editorTexts } from "@/editorTexts";
+import { texts } from "@/texts";
+import type { State } from "./session";
+
+const t = editorTexts;
+
+export type BarProps = {
+  project: string;
+  state: State;
+  changes: number;
+  differs: boolean;
+  whyNot?: string;
+  publishing: boolean;
+  onUndo: () => void;
+  onRedo: () => void;
+  onVersions: () => void;
+  onChanges: () => void;
+  onDryRun: () => void;
+  onDiscard: () => void;
+  onExport: () => void;
+  onMerge: () => void;
+  onPublish: () => void;
+};
+
+export function Bar(props: BarProps) {
+  const { state, project, differs, changes } = props;
+  const { past, future } = state.history;
+  return (
+    <>
+      <Top>
+        <div className="crumb">
+          <Link to="/projects">{texts.projects.title}</Link>
+          <ChevronRight className="i sm" aria-hidden="true" />
+          <span className="tr">{project}</span>
+          <ChevronRight className="i sm" aria-hidden="true" />
+          <h1>{t.title}</h1>
+        </div>
+        {differs ? (
+          <span className="chip out nw">
+            <b>{t.draft}</b> {t.from(state.base)}
+          </span>
+        ) : (
+          <span className="chip out nw">{t.published(state.base)}</span>
+        )}
+        <Saving state={state} />
+        <div className="row end ebar">
+          <Button
+            look="ghost"
+            small
+            icon
+            aria-label={t.undo}
+            title={t.undo}
+            disabled={past.length === 0}
+            onClick={props.onUndo}
+          >
+            <Undo2 className="i sm" aria-hidden="true" />
+          </Button>
+          <Button
+            look="ghost"
+            small
+            icon
+            aria-label={t.redo}
+            title={t.redo}
+            disabled={future.length === 0}
+            onClick={props.onRedo}
+          >
+            <Redo2 className="i sm" aria-hidden="true" />
+          </Button>
+          <span className="vr" />
+          <Button
+            look="ghost"
+            small
+            icon
+            aria-label={t.exportJson}
+            title={t.exportJson}
+            onClick={props.onExport}
+          >
+            <Braces className="i sm" aria-hidden="true" />
+          </Button>
+          {differs ? (
+            <Button
+              look="ghost"
+              small
+              icon
+              aria-label={t.discard}
+              title={t.discard}
+              onClick={props.onDiscard}
+            >
+              <Trash2 className="i sm" aria-hidden="true" />
+            </Button>
+          ) : null}
+          <Button small onClick={props.onVersions}>
+            <History className="i sm" aria-hidden="true" /> {t.history}
+          </Button>
+          <Button small onClick={props.onChanges}>
+            <GitCompare className="i sm" aria-hidden="true" /> {t.panel.changes}
+            {changes > 0 ? <span className="t3">{changes}</span> : null}
+          </Button>
+          <Button small onClick={props.onDryRun}>
+            <FlaskConical className="i sm" aria-hidden="true" /> {t.panel.dryRun}
+          </Button>
+          <Button
+            look="ink"
+            small
+            reason={props.whyNot}
+            busy={props.publishing && t.publishing}
+            onClick={props.onPublish}
+          >
+            {t.publish(state.base + 1)}
+          </Button>
+        </div>
+      </Top>
+      {state.clash ? (
+        <div className="notice" data-st="stuck" role="alert">
+          <StatusMark state="stuck">
+            <b>
+              {state.clash.kind === "published"
+                ? t.merge.outdated(state.clash.by, state.clash.number, state.base)
+                : t.merge.window}
+            </b>
+          </StatusMark>
+          <span className="t2">{t.merge.waits}</span>
+          <Button small className="end" onClick={props.onMerge}>
+            {t.merge.decide}
+          </Button>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+/** Whether what is drawn is safe, and where. */
+function Saving({ state }: { state: State }) {
+  if (state.saving === "offline")
+    return (
+      <span className="s" role="status">
+        <StatusMark state="offline">{t.offline}</StatusMark>
+      </span>
+    );
+  if (state.saving === "refused")
+    return (
+      <span className="s tr" role="alert">
+        <StatusMark state="failed">{t.refusedSave(state.why ?? "")}</StatusMark>
+      </span>
+    );
+  return (
+    <span className="s t3 nw hide-m" data-saving={state.saving} role="status">
+      {state.saving === "saving" ? t.saving : null}
+      {state.saving === "waiting" ? t.unsaved : null}
+      {state.saving === "saved" && state.savedAt ? (
+        <>
+          {t.saved("")}
+          <Time at={new Date(state.savedAt).toISOString()} />
+        </>
+      ) : null}
+    </span>
+  );
+}

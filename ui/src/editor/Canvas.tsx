@@ -1,0 +1,343 @@
+import "@xyflow/react/dist/base.css";
+import {
+  Background,
+  BackgroundVariant,
+  type Connection,
+  ConnectionMode,
+  type Edge,
+  type EdgeChange,
+  type FinalConnectionState,
+  type HandleType,
+  MiniMap,
+  type NodeChange,
+  ReactFlow,
+  useReactFlow,
+  useStore,
+  ViewportPortal,
+} from "@xyflow/react";
+import { Maximize, Minus, Plus, Wand2 } from "lucide-react";
+import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
+import { Button } from "@/components/Button";
+import { editorTexts } from "@/editorTexts";
+import {
+  type CanvasNode,
+  COMMENT_WIDTH,
+  CommentActs,
+  commentHeight,
+  FlowComment,
+  FlowStep,
+  handlesOf,
+  type Mark,
+  spotOf,
+} from "./canvasNodes";
+import { type Catalogue, orderOf } from "./catalogue";
+import { edgesOf } from "./edges";
+import { commentId } from "./edit";
+import type { Doc, Spot, Step } from "./model";
+import type { Problem } from "./problems";
+import { align, type Guide, type Shape, shapeOf, WIDTH } from "./shape";
+
+const t = editorTexts;
+const nodeTypes = { step: FlowStep, comment: FlowComment };
+/** How near, in px on the screen, two edges are level. */
+const REACH = 6;
+const NONE: Problem[] = [];
+
+export type CanvasProps = {
+  doc: Doc;
+  catalogue: Catalogue;
+  problems: Map<string, Problem[]>;
+  marks?: Map<string, Mark>;
+  chosen: Set<string>;
+  chosenEdges: Set<string>;
+  onChoose: (nodes: Set<string>, edges: Set<string>) => void;
+  onMove: (spots: Map<string, Spot>) => void;
+  onConnect: (connection: Connection) => void;
+  /** Why a connection cannot be made; null when it can. */
+  judge: (connection: Connection) => string | null;
+  /** A connection was let go where nothing takes it. */
+  onLoose: (state: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => void;
+  onDragPort: (source: { node: string; handle: string } | null) => void;
+  onDrop: (what: string, at: Spot) => void;
+  onComment: (index: number, text: string) => void;
+  onTidy: () => void;
+};
+
+export function Canvas(props: CanvasProps) {
+  const { doc, catalogue, chosen, chosenEdges, onMove, onChoose, judge } = props;
+  const flow = useReactFlow();
+  const [dragged, setDragged] = useState<Map<string, Spot>>();
+  const [guides, setGuides] = useState<Guide[]>([]);
+  const nodes = useNodes(props, dragged);
+  const edges = useMemo(
+    () => edgesOf(doc, catalogue, props.problems, chosenEdges),
+    [doc, catalogue, props.problems, chosenEdges],
+  );
+  const last = useRef(nodes);
+  last.current = nodes;
+  const why = useRef<string>(undefined);
+
+  const change = useCallback(
+    (changes: NodeChange<CanvasNode>[]) => {
+      const spots = new Map<string, Spot>();
+      let moving = false;
+      let next: Set<string> | undefined;
+      for (const one of changes) {
+        if (one.type === "position" && one.position) {
+          spots.set(one.id, one.position);
+          moving ||= Boolean(one.dragging);
+        }
+        if (one.type === "select") {
+          next ??= new Set(chosen);
+          if (one.selected) next.add(one.id);
+          else next.delete(one.id);
+        }
+      }
+      if (next) onChoose(next, next.size > 0 ? new Set() : chosenEdges);
+      if (spots.size === 0) {
+        // The end of a drag comes without a place.
+        const ended = changes.some((one) => one.type === "position" && one.dragging === false);
+        if (ended) {
+          setGuides([]);
+          setDragged((now) => {
+            if (now) queueMicrotask(() => onMove(now));
+            return undefined;
+          });
+        }
+        return;
+      }
+      const snapped = moving
+        ? snap(spots, last.current, REACH / flow.getZoom())
+        : { spots, guides: [] };
+      setGuides(snapped.guides);
+      if (moving) setDragged(snapped.spots);
+      else {
+        setDragged((now) => {
+          const final = now ?? snapped.spots;
+          queueMicrotask(() => onMove(final));
+          return undefined;
+        });
+      }
+    },
+    [chosen, chosenEdges, onChoose, onMove, flow],
+  );
+
+  const changeEdges = useCallback(
+    (changes: EdgeChange[]) => {
+      const next = new Set(chosenEdges);
+      for (const one of changes)
+        if (one.type === "select") {
+          if (one.selected) next.add(one.id);
+          else next.delete(one.id);
+        }
+      onChoose(next.size > 0 ? new Set() : chosen, next);
+    },
+    [chosen, chosenEdges, onChoose],
+  );
+
+  const drop = (event: DragEvent) => {
+    const what = event.dataTransfer.getData("application/x-nullops-step");
+    if (!what) return;
+    event.preventDefault();
+    props.onDrop(what, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }));
+  };
+
+  return (
+    <CommentActs value={props.onComment}>
+      <ReactFlow<CanvasNode, Edge>
+        aria-label={t.canvas}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        onNodesChange={change}
+        onEdgesChange={changeEdges}
+        onConnect={props.onConnect}
+        isValidConnection={(connection) => {
+          why.current = judge(connection as Connection) ?? undefined;
+          return why.current === undefined;
+        }}
+        onConnectStart={(
+          _,
+          start: { nodeId: string | null; handleId: string | null; handleType: HandleType | null },
+        ) => {
+          why.current = undefined;
+          props.onDragPort(
+            start.nodeId && start.handleId && start.handleType === "source"
+              ? { node: start.nodeId, handle: start.handleId }
+              : null,
+          );
+        }}
+        onConnectEnd={(event, state) => {
+          props.onDragPort(null);
+          if (!state.isValid) props.onLoose(state, event, why.current);
+        }}
+        onDragOver={(event) => {
+          event.preventDefault();
+          event.dataTransfer.dropEffect = "copy";
+        }}
+        onDrop={drop}
+        connectionMode={ConnectionMode.Strict}
+        connectionRadius={18}
+        onlyRenderVisibleElements
+        nodeDragThreshold={3}
+        minZoom={0.15}
+        maxZoom={2}
+        fitView
+        fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
+        deleteKeyCode={null}
+        selectionKeyCode="Shift"
+        multiSelectionKeyCode={["Meta", "Control"]}
+        zoomOnDoubleClick={false}
+        proOptions={{ hideAttribution: false }}
+      >
+        <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} className="dots" />
+        <Guides guides={guides} />
+        <MiniMap
+          className="mini"
+          ariaLabel={t.minimap}
+          pannable
+          zoomable
+          nodeClassName={(node) =>
+            node.type === "comment"
+              ? "note"
+              : (props.problems.get(node.id) ?? NONE).some((one) => !one.advice)
+                ? "bad"
+                : ""
+          }
+          maskStrokeWidth={2}
+        />
+        <Zoom onTidy={props.onTidy} />
+      </ReactFlow>
+    </CommentActs>
+  );
+}
+
+/** Nodes as the library wants them. What did not change stays the same object and is not drawn anew. */
+function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[] {
+  const { doc, catalogue, problems, marks, chosen } = props;
+  const shapes = useMemo(() => new WeakMap<Step, Shape>(), [catalogue]);
+  const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());
+  const order = useMemo(() => orderOf(doc), [doc]);
+  return useMemo(() => {
+    const next = new Map<string, { inputs: unknown[]; node: CanvasNode }>();
+    const once = (id: string, inputs: unknown[], make: () => CanvasNode) => {
+      const old = known.current.get(id);
+      const same = old && inputs.every((input, i) => input === old.inputs[i]);
+      const entry = same ? old : { inputs, node: make() };
+      next.set(id, entry);
+      return entry.node;
+    };
+    const rank = new Map(order.map((key, i) => [key, i]));
+    const steps = doc.steps.map((step, index) => {
+      let shape = shapes.get(step);
+      if (!shape) {
+        shape = shapeOf(step, catalogue);
+        shapes.set(step, shape);
+      }
+      const at = (rank.get(step.key) ?? index) + 1;
+      const found = problems.get(step.key) ?? NONE;
+      const mark = marks?.get(step.key);
+      const spot = dragged?.get(step.key);
+      const selected = chosen.has(step.key);
+      const size = { width: WIDTH, height: shape.height };
+      return once(step.key, [step, shape, at, found, mark, spot, selected], () => ({
+        id: step.key,
+        type: "step",
+        position: spot ?? spotOf(step, index),
+        ...size,
+        measured: size,
+        handles: handlesOf(shape),
+        selected,
+        ariaLabel: `${step.key}, ${t.order(at, doc.steps.length)}`,
+        data: { step, shape, at, problems: found, mark },
+      }));
+    });
+    // Tab goes along the order in which steps run.
+    steps.sort((a, b) => (rank.get(a.id) ?? 0) - (rank.get(b.id) ?? 0));
+    const comments = doc.comments.map((comment, index) => {
+      const id = commentId(index);
+      const spot = dragged?.get(id);
+      const selected = chosen.has(id);
+      const size = { width: COMMENT_WIDTH, height: commentHeight(comment) };
+      return once(id, [comment, spot, selected, index], () => ({
+        id,
+        type: "comment",
+        position: spot ?? spotOf(comment, index),
+        ...size,
+        measured: size,
+        selected,
+        ariaLabel: t.commentLabel,
+        data: { comment, index },
+      }));
+    });
+    known.current = next;
+    return [...comments, ...steps];
+  }, [doc, catalogue, shapes, order, problems, marks, chosen, dragged]);
+}
+
+function snap(spots: Map<string, Spot>, nodes: CanvasNode[], reach: number) {
+  const [first] = spots;
+  const main = first && nodes.find((node) => node.id === first[0]);
+  if (!first || !main) return { spots, guides: [] };
+  const box = (node: CanvasNode, at: Spot) => ({
+    ...at,
+    width: node.width ?? WIDTH,
+    height: node.height ?? 0,
+  });
+  const others = nodes
+    .filter((node) => !spots.has(node.id))
+    .map((node) => box(node, node.position));
+  const { spot, guides } = align(box(main, first[1]), others, reach);
+  const by = { x: spot.x - first[1].x, y: spot.y - first[1].y };
+  const moved = new Map([...spots].map(([id, at]) => [id, { x: at.x + by.x, y: at.y + by.y }]));
+  return { spots: moved, guides };
+}
+
+function Guides({ guides }: { guides: Guide[] }) {
+  if (guides.length === 0) return null;
+  return (
+    <ViewportPortal>
+      {guides.map((guide) => (
+        <div
+          key={guide.axis}
+          className={`guide ${guide.axis}`}
+          style={
+            guide.axis === "x"
+              ? { left: guide.at, top: guide.from, height: guide.to - guide.from }
+              : { top: guide.at, left: guide.from, width: guide.to - guide.from }
+          }
+        />
+      ))}
+    </ViewportPortal>
+  );
+}
+
+function Zoom({ onTidy }: { onTidy: () => void }) {
+  const flow = useReactFlow();
+  const zoom = useStore((state) => Math.round(state.transform[2] * 100));
+  return (
+    <div className="zoom menu">
+      <Button look="ghost" small icon aria-label={t.zoomOut} onClick={() => void flow.zoomOut()}>
+        <Minus className="i sm" aria-hidden="true" />
+      </Button>
+      <span className="s t2 zv">{zoom} %</span>
+      <Button look="ghost" small icon aria-label={t.zoomIn} onClick={() => void flow.zoomIn()}>
+        <Plus className="i sm" aria-hidden="true" />
+      </Button>
+      <span className="vr" />
+      <Button
+        look="ghost"
+        small
+        icon
+        aria-label={t.fit}
+        title={t.fit}
+        onClick={() => void flow.fitView({ padding: 0.15, maxZoom: 1 })}
+      >
+        <Maximize className="i sm" aria-hidden="true" />
+      </Button>
+      <Button look="ghost" small title={t.tidyTitle} onClick={onTidy}>
+        <Wand2 className="i sm" aria-hidden="true" /> {t.tidy}
+      </Button>
+    </div>
+  );
+}

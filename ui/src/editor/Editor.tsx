@@ -1,0 +1,495 @@
+import "./editor.css";
+import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import {
+  type Connection,
+  type FinalConnectionState,
+  ReactFlowProvider,
+  useReactFlow,
+} from "@xyflow/react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import { environments } from "@/api/queries/catalog";
+import { me } from "@/api/queries/common";
+import { Button } from "@/components/Button";
+import { copyText } from "@/components/Copy";
+import { Confirm } from "@/components/Overlay";
+import { ErrorState, Skeletons } from "@/components/States";
+import { useToast } from "@/components/Toast";
+import { editorTexts } from "@/editorTexts";
+import { Bar } from "./Bar";
+import { Bottom, type BottomTab } from "./Bottom";
+import { Canvas } from "./Canvas";
+import type { Mark } from "./canvasNodes";
+import { ancestorsOf, type Catalogue, fits, inputsOf } from "./catalogue";
+import { copy, paste } from "./clipboard";
+import { catalogue as catalogueQuery } from "./door";
+import { meaningOf } from "./edges";
+import {
+  addComment,
+  addNeed,
+  addStep,
+  commentId,
+  move,
+  outputType,
+  removeChosen,
+  removeNeed,
+  renameStep,
+  setComment,
+  setField,
+  whyNotNeed,
+  wire,
+} from "./edit";
+import { Inspector } from "./Inspector";
+import { Merge } from "./Merge";
+import { changesOf } from "./merge";
+import { canonical, type Doc, pipelineOf, type Spot, type Step, stepOf } from "./model";
+import { Palette } from "./Palette";
+import type { Problem } from "./problems";
+import type { Session } from "./session";
+import { tidy } from "./shape";
+import { useByStep, useProblems, useSession, useSessionState } from "./useEditor";
+import { useShortcuts } from "./useShortcuts";
+import { Versions } from "./Versions";
+
+const t = editorTexts;
+
+type EditorProps = {
+  project: string;
+  chosen?: string;
+  onChoose: (step: string | undefined) => void;
+};
+
+/** The pipeline as somebody draws it. */
+export function Editor(props: EditorProps) {
+  const { data: person } = useSuspenseQuery(me);
+  const { session, error, retry } = useSession(props.project, person.name);
+  const catalogue = useQuery(catalogueQuery(props.project));
+  const wrong = error ?? catalogue.error;
+  if (wrong)
+    return (
+      <ErrorState
+        what={t.unread}
+        error={wrong}
+        retry={() => {
+          retry();
+          void catalogue.refetch();
+        }}
+      />
+    );
+  if (!session || !catalogue.data) return <Skeletons count={8} height={66} />;
+  return (
+    <ReactFlowProvider>
+      <Loaded {...props} session={session} catalogue={catalogue.data} />
+    </ReactFlowProvider>
+  );
+}
+
+const NOTHING = new Set<string>();
+
+function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue }) {
+  const { project, session, catalogue } = props;
+  const state = useSessionState(session);
+  const doc = state.history.now;
+  const flow = useReactFlow();
+  const say = useToast();
+  const cache = useQueryClient();
+  const [chosen, setChosen] = useState<Set<string>>(() =>
+    props.chosen ? new Set([props.chosen]) : NOTHING,
+  );
+  const [chosenEdges, setChosenEdges] = useState<Set<string>>(NOTHING);
+  const [tab, setTab] = useState<BottomTab>("problems");
+  const [dry, setDry] = useState<Problem[]>([]);
+  const [sheet, setSheet] = useState<"versions" | "merge" | "discard">();
+  const [publishing, setPublishing] = useState(false);
+  const find = useRef<HTMLInputElement>(null);
+  const port = useRef<{ node: string; handle: string }>(null);
+  const problems = useProblems(project, doc, catalogue);
+  const shown = useMemo(
+    () => (tab === "dryRun" ? [...problems.all, ...dry] : problems.all),
+    [problems.all, dry, tab],
+  );
+  const byKey = useByStep(shown);
+  const changes = useMemo(() => changesOf(state.published, doc), [state.published, doc]);
+  const differs = useMemo(
+    () => canonical(pipelineOf(state.published)) !== canonical(pipelineOf(doc)),
+    [state.published, doc],
+  );
+  const marks = useMemo(
+    () =>
+      tab === "changes"
+        ? new Map<string, Mark>(changes.map((one) => [one.key, one.kind]))
+        : undefined,
+    [tab, changes],
+  );
+  const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
+
+  const choose = useCallback(
+    (nodes: Set<string>, edges: Set<string>) => {
+      setChosen(nodes);
+      setChosenEdges(edges);
+      const [only] = nodes;
+      props.onChoose(nodes.size === 1 && only && !only.startsWith("#") ? only : undefined);
+    },
+    [props.onChoose],
+  );
+  const [only] = chosen;
+  const step = chosen.size === 1 && only ? stepOf(doc, only) : undefined;
+  const sample = useSample(project);
+
+  const show = (key: string, field?: string) => {
+    choose(new Set([key]), NOTHING);
+    void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 0.8, duration: 0 });
+    if (!field) return;
+    // The inspector shows the step only after this.
+    setTimeout(() => focusField(field), 60);
+  };
+
+  const add = (what: string, spot?: Spot) => {
+    const at = spot ?? middle(flow);
+    const place = { x: Math.round(at.x), y: Math.round(at.y) };
+    if (what === "comment") {
+      change(addComment(session.doc, { text: "", position: place }));
+      choose(new Set([commentId(session.doc.comments.length - 1)]), NOTHING);
+      return;
+    }
+    change(addStep(session.doc, fresh(what, place)));
+    const added = session.doc.steps[session.doc.steps.length - 1];
+    if (added) choose(new Set([added.key]), NOTHING);
+  };
+
+  const judge = useCallback(
+    (connection: Connection) => judgeOf(session.doc, catalogue, connection),
+    [session, catalogue],
+  );
+  const connect = (connection: Connection) => {
+    const { source, target, sourceHandle, targetHandle } = connection;
+    if (targetHandle?.startsWith("in:") && sourceHandle?.startsWith("out:"))
+      change(wire(session.doc, source, sourceHandle.slice(4), target, targetHandle.slice(3)));
+    else change(addNeed(session.doc, source, target));
+  };
+  const loose = (_: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => {
+    const from = port.current;
+    port.current = null;
+    light(null);
+    const field = from && step ? fieldUnder(event) : null;
+    if (field && from && step) {
+      const connection = {
+        source: from.node,
+        sourceHandle: from.handle,
+        target: step.key,
+        targetHandle: field === "needs" ? "before" : `in:${field}`,
+      };
+      const no = judge(connection);
+      if (no) say("failed", no);
+      else connect(connection);
+    } else if (why) say("failed", why);
+  };
+
+  const remove = () => {
+    let next = session.doc;
+    for (const id of chosenEdges) {
+      const edge = meaningOf(id);
+      next =
+        edge.kind === "order"
+          ? removeNeed(next, edge.from, edge.to)
+          : setField(next, edge.to, edge.path, undefined);
+    }
+    if (chosen.size > 0) next = removeChosen(next, chosen);
+    change(next);
+    choose(NOTHING, NOTHING);
+  };
+  const insert = (text: string, by: Spot) => {
+    const pasted = paste(session.doc, text, by);
+    if (!pasted) {
+      say("failed", t.nothingToPaste);
+      return;
+    }
+    change(pasted.doc);
+    choose(pasted.ids, NOTHING);
+  };
+  const lay = async () => {
+    change(move(session.doc, await tidy(session.doc, catalogue)), "tidy");
+    setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
+  };
+  const publish = async () => {
+    setPublishing(true);
+    try {
+      const version = await session.publish();
+      if (version === undefined) setSheet("merge");
+      else say("done", t.wasPublished(version));
+      void cache.invalidateQueries({ queryKey: ["project", project] });
+      void cache.invalidateQueries({ queryKey: ["projects"] });
+    } catch (error) {
+      say("failed", t.refused(error instanceof Error ? error.message : ""));
+    } finally {
+      setPublishing(false);
+    }
+  };
+  const errors = problems.all.filter((one) => !one.advice);
+  const whyNot = publishReason(errors.length, differs, Boolean(state.clash), state.base);
+  const nextProblem = () => {
+    const all = shown.filter((one) => one.step);
+    const at = all.findIndex((one) => one.step === only);
+    const next = all[(at + 1) % Math.max(1, all.length)];
+    if (next?.step) show(next.step, next.field);
+  };
+
+  useShortcuts({
+    find: () => find.current?.focus(),
+    fit: () => void flow.fitView({ padding: 0.15, maxZoom: 1 }),
+    tidy: () => void lay(),
+    undo: () => session.undo(),
+    redo: () => session.redo(),
+    all: () => choose(new Set(doc.steps.map((one) => one.key)), NOTHING),
+    remove,
+    duplicate: () => insert(copy(doc, chosen), { x: 32, y: 32 }),
+    open: () => focusField("key"),
+    connect: () => document.querySelector<HTMLElement>("[data-connect]")?.focus(),
+    problem: nextProblem,
+    save: () => void session.flush(),
+    publish: () => {
+      if (!whyNot && !publishing) void publish();
+    },
+    copied: () => {
+      if (chosen.size === 0) return undefined;
+      say("done", t.copied(chosen.size));
+      return copy(doc, chosen);
+    },
+    pasted: (text) => insert(text, { x: 40, y: 40 }),
+    escape: () => choose(NOTHING, NOTHING),
+  });
+
+  return (
+    <>
+      <Bar
+        project={project}
+        state={state}
+        changes={changes.length}
+        differs={differs}
+        whyNot={whyNot}
+        publishing={publishing}
+        onUndo={() => session.undo()}
+        onRedo={() => session.redo()}
+        onVersions={() => setSheet("versions")}
+        onChanges={() => setTab("changes")}
+        onDryRun={() => setTab("dryRun")}
+        onDiscard={() => setSheet("discard")}
+        onExport={async () => {
+          const text = JSON.stringify(pipelineOf(session.doc), null, 2);
+          if (await copyText(text)) say("done", t.exported);
+        }}
+        onMerge={() => setSheet("merge")}
+        onPublish={() => void publish()}
+      />
+      <div className="eg">
+        <Palette catalogue={catalogue} field={find} onAdd={add} />
+        <section className="cv" aria-label={t.canvas}>
+          <Canvas
+            doc={doc}
+            catalogue={catalogue}
+            problems={byKey}
+            marks={marks}
+            chosen={chosen}
+            chosenEdges={chosenEdges}
+            onChoose={choose}
+            onMove={(spots) => {
+              const ids = [...spots.keys()].sort().join(",");
+              change(move(session.doc, spots), `move ${ids}`);
+            }}
+            onConnect={connect}
+            judge={judge}
+            onLoose={loose}
+            onDragPort={(source) => {
+              if (source) port.current = source;
+              light(source && step ? (path) => judge(toField(source, step.key, path)) : null);
+            }}
+            onDrop={add}
+            onComment={(index, text) =>
+              change(setComment(session.doc, index, text), `comment ${index}`)
+            }
+            onTidy={() => void lay()}
+          />
+          {doc.steps.length === 0 ? <p className="cvempty t2">{t.empty}</p> : null}
+        </section>
+        <Inspector
+          step={step}
+          count={chosen.size}
+          doc={doc}
+          catalogue={catalogue}
+          problems={(step && byKey.get(step.key)) ?? []}
+          sample={sample}
+          onChange={(path, value) =>
+            step && change(setField(session.doc, step.key, path, value), `${step.key} ${path}`)
+          }
+          onRename={(from, to) => {
+            change(renameStep(session.doc, from, to));
+            choose(new Set([to]), NOTHING);
+          }}
+          onNeed={(from, to) => {
+            const no = needNo(session.doc, from, to);
+            if (no) say("failed", no);
+            else change(addNeed(session.doc, from, to));
+          }}
+          onLetGo={(from, to) => change(removeNeed(session.doc, from, to))}
+        />
+        <Bottom
+          project={project}
+          base={state.base}
+          problems={problems.all}
+          asked={problems.asked}
+          changes={changes}
+          tab={tab}
+          onTab={setTab}
+          onShow={show}
+          onDryRun={setDry}
+        />
+      </div>
+      {sheet === "versions" ? (
+        <Versions
+          project={project}
+          onClose={() => setSheet(undefined)}
+          onRestored={() => {
+            void session.restarted();
+            void cache.invalidateQueries({ queryKey: ["project", project, "pipeline"] });
+          }}
+          onOpen={(old) => {
+            change(old);
+            setSheet(undefined);
+          }}
+        />
+      ) : null}
+      {sheet === "merge" && state.clash ? (
+        <Merge
+          clash={state.clash}
+          doc={doc}
+          onClose={() => setSheet(undefined)}
+          onResolve={(choices) => {
+            session.resolve(choices);
+            setSheet(undefined);
+          }}
+        />
+      ) : null}
+      <Confirm
+        open={sheet === "discard"}
+        onClose={() => setSheet(undefined)}
+        title={t.discardTitle}
+        acts={
+          <>
+            <Button onClick={() => setSheet(undefined)}>{t.keep}</Button>
+            <Button
+              look="danger"
+              onClick={() => {
+                setSheet(undefined);
+                session.discard().catch((error) => say("failed", t.refusedSave(error.message)));
+              }}
+            >
+              {t.discardYes}
+            </Button>
+          </>
+        }
+      >
+        <p>{t.discardBody(changes.length, state.base)}</p>
+      </Confirm>
+    </>
+  );
+}
+
+function publishReason(errors: number, differs: boolean, clash: boolean, base: number) {
+  if (clash) return t.merge.waits;
+  if (errors > 0) return t.publishWaits(errors);
+  if (!differs) return base > 0 ? t.publishNothing : t.publishSame;
+  return undefined;
+}
+
+/** A new step of the palette, with the little that everybody wants. */
+function fresh(what: string, position: Spot): Step {
+  const [kind, name = ""] = what.split(":");
+  if (kind === "service")
+    return { key: name, position, service: { name, resources: { memory_mib: 256 } } };
+  if (kind === "plugin") return { key: name, position, plugin: { name } };
+  return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
+}
+
+function middle(flow: ReturnType<typeof useReactFlow>): Spot {
+  const box = document.querySelector(".cv")?.getBoundingClientRect();
+  if (!box) return { x: 0, y: 0 };
+  const at = flow.screenToFlowPosition({
+    x: box.left + box.width / 2 - 90,
+    y: box.top + box.height / 3,
+  });
+  // Several that are added one after the other do not lie on top of each other.
+  const by = (flow.getNodes().length % 5) * 28;
+  return { x: at.x + by, y: at.y + by };
+}
+
+function toField(from: { node: string; handle: string }, target: string, path: string): Connection {
+  const targetHandle = path === "needs" ? "before" : `in:${path}`;
+  return { source: from.node, sourceHandle: from.handle, target, targetHandle };
+}
+
+/** Why a connection cannot be made; null when it can. */
+function judgeOf(doc: Doc, catalogue: Catalogue, connection: Connection): string | null {
+  const { source, target, sourceHandle, targetHandle } = connection;
+  const value = sourceHandle?.startsWith("out:");
+  if (value !== Boolean(targetHandle?.startsWith("in:"))) return t.connectNo.kind;
+  if (!value) return needNo(doc, source, target);
+  const output = sourceHandle?.slice(4) ?? "";
+  const path = targetHandle?.slice(3) ?? "";
+  const to = stepOf(doc, target);
+  const from = stepOf(doc, source);
+  const type = outputType(doc, catalogue, source, output);
+  const input = to && inputsOf(to, catalogue).find((one) => one.path === path);
+  if (!type || !input || source === target) return t.connectNo.kind;
+  const types = t.problem.types;
+  if (!fits(type, input.type))
+    return t.connectNo.type(`${source}.${output}`, types[type], input.label, types[input.type]);
+  const loose = output === "url" && Boolean(from?.service);
+  if (!loose && ancestorsOf(doc).get(source)?.has(target)) return t.connectNo.late(source, target);
+  return null;
+}
+
+function needNo(doc: Doc, from: string, to: string): string | null {
+  const why = whyNotNeed(doc, from, to);
+  if (why === "self" || why === "there") return t.connectNo[why];
+  return why === "circle" ? t.connectNo.circle(from, to) : null;
+}
+
+function fieldUnder(event: MouseEvent | TouchEvent): string | null {
+  const at = "changedTouches" in event ? event.changedTouches[0] : event;
+  if (!at) return null;
+  const under = document.elementFromPoint(at.clientX, at.clientY);
+  return under?.closest<HTMLElement>(".insp [data-field]")?.dataset.field ?? null;
+}
+
+/** While an output is dragged, fields that take it are lit; those that do not say why on hover. */
+function light(judge: ((path: string) => string | null) | null) {
+  for (const field of document.querySelectorAll<HTMLElement>(".insp [data-field]")) {
+    delete field.dataset.drop;
+    field.removeAttribute("title");
+    if (!judge) continue;
+    const no = judge(field.dataset.field ?? "");
+    field.dataset.drop = no ? "no" : "yes";
+    if (no) field.title = no;
+  }
+}
+
+function focusField(field: string) {
+  const all = [...document.querySelectorAll<HTMLElement>(".insp [data-field]")];
+  const found =
+    all.find((one) => one.dataset.field === field) ??
+    all.find((one) => field.startsWith(one.dataset.field ?? "\n"));
+  found?.scrollIntoView({ block: "nearest" });
+  found?.querySelector<HTMLElement>("input, textarea, button.ref, select")?.focus();
+}
+
+function useSample(project: string) {
+  const all = useQuery(environments).data;
+  return useMemo(() => {
+    const first = all?.[0];
+    return {
+      name: "sample",
+      project,
+      environment: first?.name ?? "environment",
+      domain: first?.domain ?? "example",
+    };
+  }, [all, project]);
+}

@@ -1,0 +1,376 @@
+import { X } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { Button } from "@/components/Button";
+import { CopyButton } from "@/components/Copy";
+import { load } from "@/components/load";
+import { Skeletons } from "@/components/States";
+import { editorTexts } from "@/editorTexts";
+import { PortShape } from "./canvasNodes";
+import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "./catalogue";
+import { isKey, refTo } from "./edit";
+import { environmentOf } from "./environment";
+import { refText, written } from "./expr";
+import { Choice, Lines, Numeric, Shell, Text } from "./fields";
+import type { Panel } from "./inspectorParts";
+import type { Step } from "./model";
+import { offersOf } from "./offers";
+import { ApprovalSettings, ServiceSettings } from "./settings";
+
+const PluginForm = lazy(() => load(() => import("./PluginForm")));
+const t = editorTexts.step;
+type Tab = keyof typeof t.tabs;
+
+/** The chosen step: its fields, limits, what it gives, and what a service will see. */
+export function Inspector(props: Panel & { step?: Step; count: number }) {
+  const { step, count } = props;
+  if (!step)
+    return (
+      <aside className="insp" aria-label={editorTexts.step.none}>
+        <div className="ib t3">
+          {count > 1 ? (
+            <>
+              <b>{t.many(count)}</b>
+              <span>{t.manyHint}</span>
+            </>
+          ) : (
+            <>
+              <span>{t.none}</span>
+              <span className="s">{editorTexts.canvasHint}</span>
+            </>
+          )}
+        </div>
+      </aside>
+    );
+  return <Chosen key={step.key} {...props} step={step} />;
+}
+
+function Chosen(props: Panel & { step: Step }) {
+  const { step, doc, problems } = props;
+  const [tab, setTab] = useState<Tab>("settings");
+  const tabs: Tab[] = step.approval
+    ? ["settings", "outputs"]
+    : step.service
+      ? ["settings", "limits", "environment", "outputs"]
+      : ["settings", "limits", "outputs"];
+  const order = orderOf(doc);
+  const what = step.approval
+    ? t.approval
+    : step.service
+      ? t.service(nameOf(step))
+      : t.plugin(nameOf(step));
+  const errors = problems.filter((one) => !one.advice).length;
+  return (
+    <aside className="insp" aria-label={step.key}>
+      <div className="ih">
+        <h2>{step.key}</h2>
+        <span className="s t3">
+          {what} · {editorTexts.order(order.indexOf(step.key) + 1, order.length)}
+        </span>
+      </div>
+      <div className="tabs line" role="tablist" aria-label={step.key}>
+        {tabs.map((one) => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            className="tab"
+            aria-selected={tab === one}
+            aria-current={tab === one ? "true" : undefined}
+            onClick={() => setTab(one)}
+          >
+            {t.tabs[one]}
+            {one === "settings" && errors > 0 ? (
+              <span className="bdg" data-st="failed">
+                {errors}
+              </span>
+            ) : null}
+          </button>
+        ))}
+      </div>
+      <div className="ib" role="tabpanel" aria-label={t.tabs[tab]}>
+        {tab === "settings" ? <Settings {...props} /> : null}
+        {tab === "limits" ? <Limits {...props} /> : null}
+        {tab === "environment" ? <Environment {...props} /> : null}
+        {tab === "outputs" ? <Outputs {...props} /> : null}
+      </div>
+    </aside>
+  );
+}
+
+function Settings(props: Panel & { step: Step }) {
+  const { step } = props;
+  return (
+    <>
+      <Key {...props} />
+      {step.service ? <ServiceSettings {...props} /> : null}
+      {step.plugin ? <PluginSettings {...props} /> : null}
+      {step.approval ? <ApprovalSettings {...props} /> : null}
+      <Needs {...props} />
+    </>
+  );
+}
+
+/** The name is taken when the field is left: every reference to the step goes along. */
+function Key({ step, doc, problems, onRename }: Panel & { step: Step }) {
+  const [text, setText] = useState(step.key);
+  useEffect(() => setText(step.key), [step.key]);
+  const taken = text !== step.key && doc.steps.some((one) => one.key === text);
+  const why = taken ? t.keyTaken : isKey(text) ? "" : editorTexts.problem.key;
+  const own = why
+    ? [...problems, { field: "key", code: "key", message: why, step: step.key }]
+    : problems;
+  const leave = () => {
+    if (!why && text !== step.key) onRename(step.key, text);
+  };
+  return (
+    <Shell label={t.key} path="key" hint={t.keyHint} problems={own}>
+      {(id, described, wrong) => (
+        <div className={`in ${wrong ? "err" : ""}`}>
+          <input
+            id={id}
+            className="mono"
+            value={text}
+            maxLength={40}
+            spellCheck={false}
+            autoComplete="off"
+            aria-describedby={described}
+            aria-invalid={wrong ? true : undefined}
+            onChange={(event) => setText(event.target.value)}
+            onBlur={leave}
+            onKeyDown={(event) => event.key === "Enter" && leave()}
+          />
+        </div>
+      )}
+    </Shell>
+  );
+}
+
+function Needs({ step, doc, onNeed, onLetGo }: Panel & { step: Step }) {
+  const needs = step.needs ?? [];
+  const others = doc.steps.filter((one) => one.key !== step.key && !needs.includes(one.key));
+  return (
+    <section className="f" data-field="needs" aria-label={t.needs}>
+      <h3>{t.needs}</h3>
+      {needs.length === 0 ? <span className="t3 s">{t.needsNone}</span> : null}
+      {needs.map((need) => (
+        <div key={need} className="row">
+          <span className="mono tr">{need}</span>
+          <Button
+            look="ghost"
+            small
+            icon
+            className="end"
+            aria-label={t.removeNeed(need)}
+            onClick={() => onLetGo(need, step.key)}
+          >
+            <X className="i sm" aria-hidden="true" />
+          </Button>
+        </div>
+      ))}
+      <select
+        className="sel"
+        data-connect
+        aria-label={t.addNeed}
+        value=""
+        onChange={(event) => event.target.value && onNeed(event.target.value, step.key)}
+      >
+        <option value="">{t.addNeed}</option>
+        {others.map((one) => (
+          <option key={one.key}>{one.key}</option>
+        ))}
+      </select>
+    </section>
+  );
+}
+
+function PluginSettings(props: Panel & { step: Step }) {
+  const { step, catalogue, problems, onChange, doc } = props;
+  const component = componentOf(step, catalogue);
+  if (!component) return <p className="t3">{t.noComponent(nameOf(step))}</p>;
+  const offersFor = (type: PortType, path: string) => offersOf(doc, catalogue, step, type, path);
+  return (
+    <>
+      {component.description ? <p className="t2 s">{component.description}</p> : null}
+      {(component.secrets ?? []).map((secret) => {
+        const path = `plugin.secrets.${secret.name}`;
+        const value = step.plugin?.secrets?.[secret.name] ?? "";
+        return (
+          <Shell
+            key={secret.name}
+            label={secret.name}
+            path={path}
+            type="secret"
+            hint={secret.description ?? t.secretShown}
+            required={secret.required}
+            problems={problems}
+            offers={offersFor("secret", path)}
+            onRefer={(text) => onChange(path, text)}
+          >
+            {(id, described, wrong) => (
+              <Text
+                id={id}
+                described={described}
+                wrong={wrong}
+                label={secret.name}
+                mono
+                placeholder={written({ scope: "secrets", name: "NAME" })}
+                value={value}
+                onChange={(text) => onChange(path, text)}
+              />
+            )}
+          </Shell>
+        );
+      })}
+      <Suspense fallback={<Skeletons count={3} height={52} />}>
+        <PluginForm
+          schema={component.parameters as Record<string, unknown> | undefined}
+          values={(step.plugin?.parameters ?? {}) as Record<string, unknown>}
+          problems={problems}
+          offersFor={offersFor}
+          onChange={onChange}
+        />
+      </Suspense>
+      <p className="und">{component.actions?.includes("delete") ? t.canUndo : t.noUndo}</p>
+    </>
+  );
+}
+
+function Limits({ step, problems, onChange, catalogue }: Panel & { step: Step }) {
+  const kind = step.service ? "service" : "plugin";
+  const own = (step.service ?? step.plugin)?.resources;
+  const component = componentOf(step, catalogue);
+  const number = (label: string, path: string, value: unknown, standard?: number): ReactNode => (
+    <Shell label={label} path={path} problems={problems}>
+      {(id, described, wrong) => (
+        <Numeric
+          id={id}
+          described={described}
+          wrong={wrong}
+          label={label}
+          placeholder={standard ? String(standard) : undefined}
+          value={value}
+          onChange={(next) => onChange(path, next)}
+        />
+      )}
+    </Shell>
+  );
+  return (
+    <>
+      {number(t.cpu, `${kind}.resources.cpu`, own?.cpu, component?.resources?.cpu)}
+      {number(
+        t.memory,
+        `${kind}.resources.memory_mib`,
+        own?.memory_mib,
+        component?.resources?.memory_mib,
+      )}
+      {step.plugin
+        ? number(
+            t.timeout,
+            "plugin.timeout_seconds",
+            step.plugin.timeout_seconds,
+            component?.timeout_seconds ?? 300,
+          )
+        : null}
+      <p className="hint">{t.limitHint}</p>
+      {step.plugin ? (
+        <Shell label={t.network} path="plugin.network" hint={t.networkHint} problems={problems}>
+          {(id, described) => (
+            <Choice
+              id={id}
+              described={described}
+              value={step.plugin?.network === undefined ? "" : String(step.plugin.network)}
+              options={[
+                { value: "", label: component?.network ? t.yes : t.no },
+                { value: "true", label: t.yes },
+                { value: "false", label: t.no },
+              ]}
+              onChange={(next) =>
+                onChange("plugin.network", next === "" ? undefined : next === "true")
+              }
+            />
+          )}
+        </Shell>
+      ) : (
+        <Shell label={t.restart} path="service.restart" problems={problems}>
+          {(id, described) => (
+            <Choice
+              id={id}
+              described={described}
+              value={step.service?.restart ?? "always"}
+              options={Object.entries(t.restarts).map(([value, label]) => ({ value, label }))}
+              onChange={(next) => onChange("service.restart", next === "always" ? undefined : next)}
+            />
+          )}
+        </Shell>
+      )}
+      {step.service ? (
+        <Shell label={t.command} path="service.command" hint={t.commandHint} problems={problems}>
+          {(id, described) => (
+            <Lines
+              id={id}
+              described={described}
+              value={step.service?.command}
+              onChange={(next) => onChange("service.command", next)}
+            />
+          )}
+        </Shell>
+      ) : null}
+    </>
+  );
+}
+
+/** The environment as the service's process will have it. No secret's value is even here. */
+function Environment({ step, doc, catalogue, sample }: Panel & { step: Step }) {
+  const all = environmentOf(step, doc, catalogue, sample);
+  return (
+    <>
+      <p className="hint">{t.environmentHint}</p>
+      {all.length === 0 ? <p className="t3">{t.noEnvironment}</p> : null}
+      <dl className="envs">
+        {all.map(({ name, pieces }) => (
+          <div key={name}>
+            <dt className="mono">{name}</dt>
+            <dd className="mono">
+              {pieces.map((piece, i) => (
+                <span
+                  key={i}
+                  className={piece.kind === "secret" ? "se" : piece.kind === "later" ? "ref" : ""}
+                  title={
+                    piece.kind === "secret"
+                      ? t.masked
+                      : piece.kind === "later"
+                        ? t.later
+                        : undefined
+                  }
+                >
+                  {piece.text}
+                </span>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function Outputs({ step, doc, catalogue }: Panel & { step: Step }) {
+  const ports = outputsOf(step, catalogue);
+  if (ports.length === 0) return <p className="t3">{t.noOutputs}</p>;
+  return (
+    <>
+      <p className="hint">{t.outputs}</p>
+      {ports.map((port) => {
+        const ref = refTo(doc, step.key, port.name);
+        return (
+          <div key={port.name} className="row">
+            <PortShape type={port.type} />
+            <span className="tr">{port.label}</span>
+            <span className="t3 s end">{editorTexts.problem.types[port.type]}</span>
+            <CopyButton text={written(ref)} what={refText(ref)} />
+          </div>
+        );
+      })}
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+import { Validator } from "@cfworker/json-schema";
+import { useMemo } from "react";
+import { editorTexts } from "@/editorTexts";
+import { properties, typeOf } from "./catalogue";
+import { Choice, Json, Numeric, type Offer, Shell, Text } from "./fields";
+import type { Problem } from "./problems";
+
+const t = editorTexts.step;
+
+export type FormProps = {
+  schema: Record<string, unknown> | undefined;
+  values: Record<string, unknown>;
+  problems: Problem[];
+  offersFor: (type: ReturnType<typeof typeOf>, path: string) => Offer[];
+  onChange: (path: string, value: unknown) => void;
+};
+
+/**
+ * A plugin's parameters as its JSON Schema describes them. Each field also takes a reference in place
+ * of a value, which no form generator knows of. The validator interprets schemas and needs no eval.
+ */
+export default function PluginForm({ schema, values, problems, offersFor, onChange }: FormProps) {
+  const required = (schema?.required ?? []) as string[];
+  const found = useMemo(() => check(schema, values), [schema, values]);
+  const declared = properties(schema);
+  if (declared.length === 0) return <p className="t3 s">{t.noParameters}</p>;
+  return declared.map(([name, property]) => {
+    const path = `plugin.parameters.${name}`;
+    const said = problems.some((one) => one.field.startsWith(path));
+    const own = said ? [] : found.filter((one) => one.field === path);
+    return (
+      <Parameter
+        key={name}
+        name={name}
+        path={path}
+        property={property}
+        value={values[name]}
+        required={required.includes(name)}
+        problems={[...problems, ...own]}
+        offers={offersFor(typeOf(property), path)}
+        onChange={(value) => onChange(path, value)}
+      />
+    );
+  });
+}
+
+type ParameterProps = {
+  name: string;
+  path: string;
+  property: Record<string, unknown>;
+  value: unknown;
+  required: boolean;
+  problems: Problem[];
+  offers: Offer[];
+  onChange: (value: unknown) => void;
+};
+
+function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
+  const type = typeOf(property);
+  const label = typeof property.title === "string" ? property.title : name;
+  const hint = typeof property.description === "string" ? property.description : undefined;
+  const standard = property.default === undefined ? undefined : JSON.stringify(property.default);
+  const refers = typeof value === "string" && value.includes("${{");
+  return (
+    <Shell
+      label={label}
+      path={path}
+      type={type}
+      hint={hint}
+      required={rest.required}
+      problems={rest.problems}
+      offers={rest.offers}
+      onRefer={(text) => rest.onChange(type === "text" && value ? `${value}${text}` : text)}
+    >
+      {(id, described, wrong) => {
+        const common = { id, described, wrong, label, placeholder: standard };
+        const options = Array.isArray(property.enum) ? property.enum : undefined;
+        if (refers) return <Text {...common} mono value={value} onChange={rest.onChange} />;
+        if (options)
+          return (
+            <Choice
+              {...common}
+              value={value === undefined ? "" : JSON.stringify(value)}
+              options={[
+                { value: "", label: standard ?? t.unset },
+                ...options.map((one) => ({ value: JSON.stringify(one), label: String(one) })),
+              ]}
+              onChange={(next) => rest.onChange(next === "" ? undefined : JSON.parse(next))}
+            />
+          );
+        if (type === "bool")
+          return (
+            <Choice
+              {...common}
+              value={value === undefined ? "" : String(value)}
+              options={[
+                { value: "", label: standard ?? t.unset },
+                { value: "true", label: t.yes },
+                { value: "false", label: t.no },
+              ]}
+              onChange={(next) => rest.onChange(next === "" ? undefined : next === "true")}
+            />
+          );
+        if (type === "number")
+          return <Numeric {...common} value={value} onChange={rest.onChange} />;
+        if (type === "object" || type === "any")
+          return <Json {...common} value={value} onChange={rest.onChange} />;
+        const long = property.format === "multiline" || /script|sql|body|content/i.test(name);
+        return (
+          <Text
+            {...common}
+            mono={long}
+            rows={long ? 4 : 1}
+            value={typeof value === "string" ? value : value === undefined ? "" : String(value)}
+            onChange={rest.onChange}
+          />
+        );
+      }}
+    </Shell>
+  );
+}
+
+/** Literal values against the schema. What refers to something has no value yet. */
+export function check(
+  schema: Record<string, unknown> | undefined,
+  values: Record<string, unknown>,
+): Problem[] {
+  return properties(schema).flatMap(([name, property]) => {
+    const value = values[name];
+    if (value === undefined || JSON.stringify(value).includes("${{")) return [];
+    try {
+      const { valid, errors } = new Validator(property, "2020-12", false).validate(value);
+      const last = errors[errors.length - 1];
+      return valid || !last
+        ? []
+        : [{ field: `plugin.parameters.${name}`, code: "schema", message: last.error }];
+    } catch {
+      // A schema this validator cannot read is the server's to judge.
+      return [];
+    }
+  });
+}

@@ -1,0 +1,143 @@
+import type { Schemas } from "@/api/client";
+import { type Doc, kindOf, type Step } from "./model";
+
+/** What can be put into a pipeline, by name. */
+export type Catalogue = {
+  services: Map<string, Schemas["Service"]>;
+  plugins: Map<string, Schemas["Plugin"]>;
+  /** The project's secrets: their names, never a value. */
+  secrets: string[];
+};
+
+export type PortType = "text" | "number" | "url" | "secret" | "object" | "bool" | "any";
+export type Port = { name: string; label: string; type: PortType };
+/** An input: a field that can hold a reference. `path` is as problems name it. */
+export type Input = Port & { path: string; required?: boolean; value?: unknown };
+
+type Schema = { type?: unknown; writeOnly?: unknown; properties?: Record<string, Schema> };
+
+export function componentOf(step: Step, catalogue: Catalogue): Schemas["Component"] | undefined {
+  return catalogue.plugins.get(step.plugin?.name ?? "")?.component ?? step.plugin?.component;
+}
+
+export function properties(schema: unknown): [string, Record<string, unknown>][] {
+  const found = (schema as Schema | undefined)?.properties;
+  return found && typeof found === "object"
+    ? (Object.entries(found) as [string, Record<string, unknown>][])
+    : [];
+}
+
+/** What steps behind this one can refer to. */
+export function outputsOf(step: Step, catalogue: Catalogue): Port[] {
+  if (step.service) {
+    const ports = step.service.ports ?? [];
+    return [
+      { name: "host", label: "host", type: "text" },
+      ...(ports.length > 0 ? [{ name: "port", label: "port", type: "number" } as Port] : []),
+      ...(ports.some((port) => port.expose)
+        ? [{ name: "url", label: "url", type: "url" } as Port]
+        : []),
+    ];
+  }
+  if (step.approval) {
+    const fields = (step.approval.fields ?? []).map((field) => ({
+      name: field.name,
+      label: field.name,
+      type: typeOf({ type: field.type }),
+    }));
+    return [...fields, { name: "answered_by", label: "answered_by", type: "text" }];
+  }
+  return properties(componentOf(step, catalogue)?.outputs).map(([name, schema]) => ({
+    name,
+    label: name,
+    type: typeOf(schema),
+  }));
+}
+
+/** The fields of a step that hold references or could. */
+export function inputsOf(step: Step, catalogue: Catalogue): Input[] {
+  if (step.service)
+    return Object.entries(step.service.env ?? {}).map(([name, value]) => ({
+      name,
+      label: name,
+      path: `service.env.${name}`,
+      type: "any",
+      value,
+    }));
+  if (step.approval) return [];
+  const component = componentOf(step, catalogue);
+  const required = ((component?.parameters as { required?: string[] })?.required ?? []) as string[];
+  const parameters = properties(component?.parameters).map<Input>(([name, schema]) => ({
+    name,
+    label: name,
+    path: `plugin.parameters.${name}`,
+    type: typeOf(schema),
+    required: required.includes(name) && schema.default === undefined,
+    value: step.plugin?.parameters?.[name],
+  }));
+  const secrets = (component?.secrets ?? []).map<Input>((secret) => ({
+    name: `secret:${secret.name}`,
+    label: secret.name,
+    path: `plugin.secrets.${secret.name}`,
+    type: "secret",
+    required: secret.required,
+    value: step.plugin?.secrets?.[secret.name],
+  }));
+  return [...secrets, ...parameters];
+}
+
+export function typeOf(schema: Record<string, unknown> | undefined): PortType {
+  if (schema?.writeOnly) return "secret";
+  const type = Array.isArray(schema?.type) ? schema.type[0] : schema?.type;
+  if (type === "integer" || type === "number") return "number";
+  if (type === "boolean") return "bool";
+  if (type === "object" || type === "array") return "object";
+  return type === "string" ? "text" : "any";
+}
+
+/** Whether a value of one type may be given to a field of another. */
+export function fits(from: PortType, to: PortType): boolean {
+  if (from === "any" || to === "any" || from === to) return true;
+  // A secret is text that nobody is shown; a URL is text too.
+  return to === "text" && (from === "secret" || from === "url");
+}
+
+export function nameOf(step: Step): string {
+  return step.service?.name ?? step.plugin?.name ?? kindOf(step);
+}
+
+/** The steps that are done before each step begins; what is in a circle waits for itself. */
+export function ancestorsOf(doc: Doc): Map<string, Set<string>> {
+  const needs = new Map(doc.steps.map((step) => [step.key, step.needs ?? []]));
+  const all = new Map<string, Set<string>>();
+  for (const { key } of doc.steps) {
+    const found = new Set<string>();
+    const open = [...(needs.get(key) ?? [])];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (found.has(next)) continue;
+      found.add(next);
+      open.push(...(needs.get(next) ?? []));
+    }
+    all.set(key, found);
+  }
+  return all;
+}
+
+/** The order in which steps run; what is in a circle comes last, as it is listed. */
+export function orderOf(doc: Doc): string[] {
+  const left = new Map(
+    doc.steps.map((step) => [step.key, new Set((step.needs ?? []).filter((n) => n !== step.key))]),
+  );
+  for (const needs of left.values())
+    for (const need of needs) if (!left.has(need)) needs.delete(need);
+  const order: string[] = [];
+  while (left.size > 0) {
+    const ready = [...left].filter(([, needs]) => needs.size === 0).map(([key]) => key);
+    const next = ready.sort()[0];
+    if (next === undefined) return [...order, ...left.keys()];
+    order.push(next);
+    left.delete(next);
+    for (const needs of left.values()) needs.delete(next);
+  }
+  return order;
+}

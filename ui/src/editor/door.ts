@@ -1,0 +1,120 @@
+import { queryOptions } from "@tanstack/react-query";
+import { ask, client, isNotFound, type Schemas } from "@/api/client";
+import { allPages } from "@/api/queries/common";
+import type { Catalogue } from "./catalogue";
+import { docOf, emptyDoc, pipelineOf } from "./model";
+import type { Door, Keep, Kept, Saved, Version } from "./session";
+
+/** A project's pipeline on the server. */
+export function doorOf(name: string): Door {
+  const path = { name };
+  const match = (revision: number) =>
+    revision > 0 ? { header: { "If-Match": `"${revision}"` } } : {};
+  return {
+    draft: async () =>
+      saved(await ask(client.GET("/api/v1/projects/{name}/draft", { params: { path } }))),
+    save: async (doc, base, revision) =>
+      saved(
+        await ask(
+          client.PUT("/api/v1/projects/{name}/draft", {
+            params: { path, ...match(revision) },
+            body: { base_version: base, content: pipelineOf(doc) },
+          }),
+        ),
+      ),
+    drop: async (revision) => {
+      await ask(
+        client.DELETE("/api/v1/projects/{name}/draft", { params: { path, ...match(revision) } }),
+      );
+    },
+    version: (number) => version(name, number),
+    publish: async (doc, base) => {
+      const body = { pipeline: pipelineOf(doc), base };
+      return (await ask(client.PUT("/api/v1/projects/{name}/pipeline", { params: { path }, body })))
+        .version;
+    },
+  };
+}
+
+function saved(draft: Schemas["Draft"]): Saved {
+  return {
+    revision: draft.revision,
+    base: draft.base_version,
+    doc: draft.content && docOf(draft.content as unknown as Schemas["Pipeline"]),
+  };
+}
+
+async function version(name: string, number?: number): Promise<Version> {
+  const none = { version: 0, by: "", doc: emptyDoc };
+  if (number === 0) return none;
+  try {
+    const found = await ask(
+      number === undefined
+        ? client.GET("/api/v1/projects/{name}/pipeline", { params: { path: { name } } })
+        : client.GET("/api/v1/projects/{name}/pipeline/versions/{version}", {
+            params: { path: { name, version: number } },
+          }),
+    );
+    return { version: found.version, by: found.created_by, doc: docOf(found.pipeline) };
+  } catch (error) {
+    if (isNotFound(error) && number === undefined) return none;
+    throw error;
+  }
+}
+
+/** What this browser keeps of a draft while it cannot be saved. It holds no secret: references only. */
+export function keepOf(project: string, person: string): Keep {
+  const key = `nullops-draft:${person}:${project}`;
+  return {
+    read: () => {
+      try {
+        const text = localStorage.getItem(key);
+        return text === null ? undefined : (JSON.parse(text) as Kept);
+      } catch {
+        return undefined;
+      }
+    },
+    write: (kept) => {
+      try {
+        if (kept) localStorage.setItem(key, JSON.stringify(kept));
+        else localStorage.removeItem(key);
+      } catch {
+        // A full or forbidden storage: the page still holds the drawing.
+      }
+    },
+  };
+}
+
+const limit = 500;
+
+export const catalogue = (project: string) =>
+  queryOptions({
+    queryKey: ["project", project, "catalogue"],
+    queryFn: async (): Promise<Catalogue> => {
+      const [services, plugins, secrets] = await Promise.all([
+        allPages<Schemas["Service"]>((cursor) =>
+          ask(client.GET("/api/v1/services", { params: { query: { limit, cursor } } })),
+        ),
+        allPages<Schemas["Plugin"]>((cursor) =>
+          ask(client.GET("/api/v1/plugins", { params: { query: { limit, cursor } } })),
+        ),
+        ask(client.GET("/api/v1/projects/{name}/secrets", { params: { path: { name: project } } })),
+      ]);
+      return {
+        services: new Map(services.map((one) => [one.name, one])),
+        plugins: new Map(plugins.map((one) => [one.name, one])),
+        secrets: secrets.items.map((one) => one.name),
+      };
+    },
+  });
+
+export const versions = (project: string) =>
+  queryOptions({
+    queryKey: ["project", project, "versions"],
+    queryFn: () =>
+      ask(
+        client.GET("/api/v1/projects/{name}/pipeline/versions", {
+          params: { path: { name: project }, query: { limit: 100 } },
+        }),
+      ),
+  });

@@ -1,0 +1,92 @@
+import type { Edge } from "@xyflow/react";
+import { type Catalogue, inputsOf, outputsOf, type PortType } from "./catalogue";
+import { refsOf } from "./expr";
+import type { Doc, Step } from "./model";
+import type { Problem } from "./problems";
+import { shapeOf } from "./shape";
+
+/** What an edge on the canvas stands for. */
+export type EdgeMeaning =
+  | { kind: "order"; from: string; to: string }
+  | { kind: "value"; from: string; output: string; to: string; path: string };
+
+export function meaningOf(id: string): EdgeMeaning {
+  const [kind, from = "", output = "", to = "", ...path] = id.split("|");
+  return kind === "order"
+    ? { kind, from, to }
+    : { kind: "value", from, output, to, path: path.join("|") };
+}
+
+/** Thick grey lines are order; thin coloured ones are values. */
+export function edgesOf(
+  doc: Doc,
+  catalogue: Catalogue,
+  problems: Map<string, Problem[]>,
+  chosen: Set<string>,
+): Edge[] {
+  const by = new Map(doc.steps.map((step) => [step.key, step]));
+  const types = new Map<Step, Map<string, PortType>>();
+  const typeOf = (step: Step, output: string) => {
+    let found = types.get(step);
+    if (!found) {
+      found = new Map(outputsOf(step, catalogue).map((port) => [port.name, port.type]));
+      types.set(step, found);
+    }
+    return found.get(output);
+  };
+  return doc.steps.flatMap((step) => [
+    ...(step.needs ?? [])
+      .filter((need) => by.has(need))
+      .map((need) => order(need, step.key, chosen)),
+    ...values(step, by, typeOf, catalogue, problems.get(step.key) ?? [], chosen),
+  ]);
+}
+
+function order(from: string, to: string, chosen: Set<string>): Edge {
+  const id = `order|${from}||${to}`;
+  return {
+    id,
+    source: from,
+    target: to,
+    sourceHandle: "after",
+    targetHandle: "before",
+    type: "smoothstep",
+    className: "oe",
+    selected: chosen.has(id),
+  };
+}
+
+function values(
+  step: Step,
+  by: Map<string, Step>,
+  typeOf: (step: Step, output: string) => PortType | undefined,
+  catalogue: Catalogue,
+  problems: Problem[],
+  chosen: Set<string>,
+): Edge[] {
+  const shown = new Set(shapeOf(step, catalogue).inputs.map((input) => input.path));
+  return inputsOf(step, catalogue).flatMap((input) => {
+    if (typeof input.value !== "string" || !shown.has(input.path)) return [];
+    const seen = new Set<string>();
+    return refsOf(input.value).flatMap((ref) => {
+      if (ref.scope !== "steps" && ref.scope !== "services") return [];
+      const from = by.get(ref.key);
+      const type = from && ref.key !== step.key ? typeOf(from, ref.name) : undefined;
+      if (!type) return [];
+      const id = `value|${ref.key}|${ref.name}|${step.key}|${input.path}`;
+      if (seen.has(id)) return [];
+      seen.add(id);
+      const bad = problems.some((one) => one.field === input.path && !one.advice);
+      return {
+        id,
+        source: ref.key,
+        target: step.key,
+        sourceHandle: `out:${ref.name}`,
+        targetHandle: `in:${input.path}`,
+        type: "default",
+        className: `de t-${type} ${bad ? "bad" : ""}`,
+        selected: chosen.has(id),
+      };
+    });
+  });
+}

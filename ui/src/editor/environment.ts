@@ -1,0 +1,54 @@
+import type { Catalogue } from "./catalogue";
+import { parse, type Ref } from "./expr";
+import type { Doc, Step } from "./model";
+import { stepOf } from "./model";
+import { typeOfRef } from "./problems";
+
+export type Piece = { text: string; kind: "known" | "later" | "secret" };
+
+/** What a deployment is called in the preview. */
+export type Sample = { name: string; environment: string; project: string; domain: string };
+
+/** The environment a service will start with, as far as it is known now. Secrets stay masked. */
+export function environmentOf(
+  step: Step,
+  doc: Doc,
+  catalogue: Catalogue,
+  sample: Sample,
+): { name: string; pieces: Piece[] }[] {
+  const by = new Map(doc.steps.map((one) => [one.key, one]));
+  return Object.entries(step.service?.env ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => ({
+      name,
+      pieces: parse(value).parts.map((part) =>
+        "text" in part
+          ? { text: part.text, kind: "known" as const }
+          : piece(part.ref, doc, by, catalogue, sample),
+      ),
+    }));
+}
+
+function piece(
+  ref: Ref,
+  doc: Doc,
+  by: Map<string, Step>,
+  catalogue: Catalogue,
+  sample: Sample,
+): Piece {
+  if (typeOfRef(ref, by, catalogue) === "secret") return { text: "[secret]", kind: "secret" };
+  if (ref.scope === "deployment") {
+    const known = sample[ref.name as keyof Sample];
+    return known ? { text: known, kind: "known" } : { text: ref.name, kind: "later" };
+  }
+  if (ref.scope === "services") return { text: ofService(ref, doc, sample), kind: "known" };
+  if (ref.scope === "steps") return { text: `${ref.key} › ${ref.name}`, kind: "later" };
+  return { text: ref.name, kind: "secret" };
+}
+
+function ofService(ref: Ref & { scope: "services" }, doc: Doc, sample: Sample): string {
+  const ports = stepOf(doc, ref.key)?.service?.ports ?? [];
+  if (ref.name === "host") return ref.key;
+  if (ref.name === "port") return String(ports[0]?.port ?? "");
+  return `http://${ref.key}.${sample.name}.${sample.environment}.${sample.domain}`;
+}

@@ -1,0 +1,295 @@
+import { Link2, X } from "lucide-react";
+import { type ReactNode, useEffect, useId, useState } from "react";
+import { Button } from "@/components/Button";
+import { Glyph } from "@/components/Glyph";
+import { editorTexts } from "@/editorTexts";
+import { PortShape } from "./canvasNodes";
+import type { PortType } from "./catalogue";
+import { refText, single } from "./expr";
+import type { Problem } from "./problems";
+
+const t = editorTexts.step;
+
+/** A reference that a field could hold, and what it is called in the menu. */
+export type Offer = { group: string; text: string; label: string; type: PortType };
+
+export type FieldShell = {
+  label: string;
+  /** As problems name it. A value that is dropped on the field goes there. */
+  path: string;
+  type?: PortType;
+  hint?: string;
+  required?: boolean;
+  problems: Problem[];
+  children: (id: string, described: string | undefined, wrong: boolean) => ReactNode;
+  offers?: Offer[];
+  onRefer?: (text: string) => void;
+};
+
+/** Label, control, and what is wrong with it; also where an output can be dropped. */
+export function Shell(props: FieldShell) {
+  const { label, path, type, hint, required, problems, offers, onRefer } = props;
+  const id = useId();
+  const errors = problems.filter((one) => one.field === path || one.field.startsWith(`${path}[`));
+  const described = errors.length > 0 || hint ? `${id}-more` : undefined;
+  const wrong = errors.some((one) => !one.advice);
+  return (
+    <div className="f" data-field={path}>
+      <div className="lb">
+        {type ? <PortShape type={type} /> : null}
+        <label className="lbl" htmlFor={id}>
+          {label}
+        </label>
+        <span className="ty">
+          {[type ? editorTexts.problem.types[type] : "", required ? t.required : ""]
+            .filter(Boolean)
+            .join(", ")}
+        </span>
+        {offers && onRefer ? <Refer label={label} offers={offers} onChoose={onRefer} /> : null}
+      </div>
+      {props.children(id, described, wrong)}
+      <div id={`${id}-more`}>
+        {errors.map((one) => (
+          <div key={one.code + one.message} className="er" data-st={one.advice ? "warn" : "failed"}>
+            <Glyph state={one.advice ? "warn" : "failed"} size="sm" />
+            <span>{one.message}</span>
+          </div>
+        ))}
+        {hint && errors.length === 0 ? <div className="hint">{hint}</div> : null}
+      </div>
+    </div>
+  );
+}
+
+/** What earlier steps give, the secrets, and the deployment: one of them is put into the field. */
+function Refer({
+  label,
+  offers,
+  onChoose,
+}: {
+  label: string;
+  offers: Offer[];
+  onChoose: (text: string) => void;
+}) {
+  const groups = [...new Set(offers.map((offer) => offer.group))];
+  return (
+    <span className="refer" title={t.reference}>
+      <Link2 className="i sm" aria-hidden="true" />
+      <select
+        aria-label={t.referenceOf(label)}
+        value=""
+        onChange={(event) => event.target.value && onChoose(event.target.value)}
+      >
+        <option value="">{offers.length > 0 ? t.reference : t.noReference}</option>
+        {groups.map((group) => (
+          <optgroup key={group} label={group}>
+            {offers
+              .filter((offer) => offer.group === group)
+              .map((offer) => (
+                <option key={offer.text} value={offer.text}>
+                  {offer.label}
+                </option>
+              ))}
+          </optgroup>
+        ))}
+      </select>
+    </span>
+  );
+}
+
+type TextProps = {
+  value: string;
+  onChange: (value: string | undefined) => void;
+  id: string;
+  described?: string;
+  wrong?: boolean;
+  label: string;
+  mono?: boolean;
+  rows?: number;
+  placeholder?: string;
+};
+
+/** Text that may hold references. One that is nothing else shows as what it refers to. */
+export function Text(props: TextProps) {
+  const { value, onChange, id, described, wrong, label, mono, rows, placeholder } = props;
+  const ref = single(value);
+  const common = {
+    id,
+    value,
+    placeholder,
+    spellCheck: false,
+    autoComplete: "off",
+    "aria-describedby": described,
+    "aria-invalid": wrong ? (true as const) : undefined,
+    className: mono ? "mono" : undefined,
+  };
+  if (ref)
+    return (
+      <div className={`in ${wrong ? "err" : ""}`}>
+        <button id={id} type="button" className="ref" aria-describedby={described} title={value}>
+          {"key" in ref ? (
+            <>
+              <b>{ref.key}</b>
+              <span className="ar">›</span>
+              {ref.name}
+            </>
+          ) : (
+            <>
+              <span className="ar">{ref.scope}</span>
+              <b>{ref.name}</b>
+            </>
+          )}
+          <span className="vh">{refText(ref)}</span>
+        </button>
+        <Button
+          look="ghost"
+          small
+          icon
+          className="end"
+          aria-label={t.clear(label)}
+          onClick={() => onChange(undefined)}
+        >
+          <X className="i sm" aria-hidden="true" />
+        </Button>
+      </div>
+    );
+  if ((rows ?? 1) > 1 || value.includes("\n"))
+    return (
+      <textarea
+        {...common}
+        rows={Math.max(rows ?? 2, Math.min(12, value.split("\n").length))}
+        className={`area ${wrong ? "err" : ""} ${mono ? "mono" : ""}`}
+        onChange={(event) => onChange(event.target.value || undefined)}
+      />
+    );
+  return (
+    <div className={`in ${wrong ? "err" : ""}`}>
+      <input {...common} onChange={(event) => onChange(event.target.value || undefined)} />
+    </div>
+  );
+}
+
+/** A number, or text that is on the way to being one. */
+export function Numeric(
+  props: Omit<TextProps, "value" | "onChange" | "rows"> & {
+    value: unknown;
+    onChange: (value: unknown) => void;
+  },
+) {
+  const shown = props.value === undefined ? "" : String(props.value);
+  return (
+    <Text
+      {...props}
+      value={shown}
+      onChange={(text) => {
+        const number = Number(text);
+        const whole = text !== undefined && text.trim() !== "" && Number.isFinite(number);
+        // “1.” and “0.0” are typed on: they become numbers when they are.
+        props.onChange(whole && String(number) === text ? number : text);
+      }}
+    />
+  );
+}
+
+export function Choice(props: {
+  id: string;
+  value: string;
+  described?: string;
+  options: { value: string; label: string }[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <select
+      id={props.id}
+      className="sel"
+      value={props.value}
+      aria-describedby={props.described}
+      onChange={(event) => props.onChange(event.target.value)}
+    >
+      {props.options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Any value, written as JSON; what is no JSON yet stays in the field and goes no further. */
+export function Json(props: {
+  id: string;
+  value: unknown;
+  described?: string;
+  onChange: (value: unknown) => void;
+}) {
+  const written = props.value === undefined ? "" : JSON.stringify(props.value, null, 2);
+  const [text, setText] = useState(written);
+  const [why, setWhy] = useState<string>();
+  useEffect(() => {
+    setText(written);
+    setWhy(undefined);
+  }, [written]);
+  const leave = () => {
+    try {
+      props.onChange(text.trim() === "" ? undefined : JSON.parse(text));
+      setWhy(undefined);
+    } catch (error) {
+      setWhy(t.jsonWrong(error instanceof Error ? error.message : ""));
+    }
+  };
+  return (
+    <>
+      <textarea
+        id={props.id}
+        className={`area mono ${why ? "err" : ""}`}
+        rows={Math.max(3, Math.min(12, text.split("\n").length))}
+        value={text}
+        spellCheck={false}
+        aria-describedby={props.described}
+        aria-invalid={why ? true : undefined}
+        onChange={(event) => setText(event.target.value)}
+        onBlur={leave}
+      />
+      {why ? (
+        <div className="er" data-st="failed" role="alert">
+          <Glyph state="failed" size="sm" />
+          <span>{why}</span>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+/** Lines of text as a list: a command, or people. */
+export function Lines(props: {
+  id: string;
+  value: string[] | undefined;
+  described?: string;
+  onChange: (value: string[] | undefined) => void;
+}) {
+  const written = (props.value ?? []).join("\n");
+  const [text, setText] = useState(written);
+  useEffect(() => {
+    // Empty lines that are being typed are no words yet, and stay while one types.
+    setText((now) => (words(now).join("\n") === written ? now : written));
+  }, [written]);
+  return (
+    <textarea
+      id={props.id}
+      className="area mono"
+      rows={Math.max(2, Math.min(8, text.split("\n").length))}
+      value={text}
+      spellCheck={false}
+      aria-describedby={props.described}
+      onChange={(event) => {
+        setText(event.target.value);
+        const next = words(event.target.value);
+        props.onChange(next.length > 0 ? next : undefined);
+      }}
+    />
+  );
+}
+
+function words(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "");
+}

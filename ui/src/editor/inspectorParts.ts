@@ -1,0 +1,17 @@
+import type { Catalogue } from "./catalogue";
+import type { Sample } from "./environment";
+import type { Doc } from "./model";
+import type { Problem } from "./problems";
+
+/** What every part of the inspector is given. */
+export type Panel = {
+  doc: Doc;
+  catalogue: Catalogue;
+  /** Those of the chosen step. */
+  problems: Problem[];
+  sample: Sample;
+  onChange: (path: string, value: unknown) => void;
+  onRename: (from: string, to: string) => void;
+  onNeed: (from: string, to: string) => void;
+  onLetGo: (from: string, to: string) => void;
+};

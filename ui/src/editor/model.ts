@@ -1,0 +1,90 @@
+import type { Schemas } from "@/api/client";
+
+export type Step = Schemas["PipelineStep"];
+export type Comment = Schemas["Comment"];
+export type Kind = "service" | "plugin" | "approval";
+export type Spot = { x: number; y: number };
+
+/** What is drawn. Nothing in it is ever changed in place: each edit makes a new one. */
+export type Doc = { steps: Step[]; comments: Comment[] };
+
+export const emptyDoc: Doc = { steps: [], comments: [] };
+
+/** The part of a saved pipeline that the editor draws. */
+export function docOf(pipeline?: { steps?: Step[] | null; comments?: Comment[] | null }): Doc {
+  return { steps: pipeline?.steps ?? [], comments: pipeline?.comments ?? [] };
+}
+
+/** What goes to the server: without the copies of the catalogue, which saving makes anew. */
+export function pipelineOf(doc: Doc): Schemas["Pipeline"] {
+  const steps = doc.steps.map(bare);
+  return doc.comments.length > 0
+    ? { format: 1, steps, comments: doc.comments }
+    : { format: 1, steps };
+}
+
+/** A step without what the catalogue fills in. */
+export function bare(step: Step): Step {
+  if (step.service) {
+    const { image: _, ...service } = step.service;
+    return { ...step, service };
+  }
+  if (step.plugin) {
+    const { image: _, component: __, ...plugin } = step.plugin;
+    return { ...step, plugin };
+  }
+  return step;
+}
+
+export function kindOf(step: Step): Kind {
+  if (step.service) return "service";
+  return step.plugin ? "plugin" : "approval";
+}
+
+export function stepOf(doc: Doc, key: string): Step | undefined {
+  return doc.steps.find((step) => step.key === key);
+}
+
+/** The same text for the same document, whatever the order in which fields were written. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part) =>
+    part && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+export function sameDoc(a: Doc, b: Doc): boolean {
+  return a === b || canonical(pipelineOf(a)) === canonical(pipelineOf(b));
+}
+
+/** Reads a value behind a path such as service.env.PORT; undefined where it leads nowhere. */
+export function read(step: Step, path: string): unknown {
+  let at: unknown = step;
+  for (const word of split(path)) {
+    if (!at || typeof at !== "object") return undefined;
+    at = (at as Record<string, unknown>)[word];
+  }
+  return at;
+}
+
+/** Writes a value behind a path; undefined removes it, and what it leaves empty. */
+export function write(step: Step, path: string, value: unknown): Step {
+  return put(step, split(path), value) as Step;
+}
+
+/** Of a path the first two words are ours; what follows is one name, dots and all. */
+function split(path: string): string[] {
+  const words = path.split(".");
+  return words.length <= 3 ? words : [...words.slice(0, 2), words.slice(2).join(".")];
+}
+
+function put(at: unknown, words: string[], value: unknown, depth = 0): unknown {
+  const [word, ...rest] = words;
+  if (word === undefined) return value;
+  const object = (at && typeof at === "object" ? at : {}) as Record<string, unknown>;
+  const next = put(object[word], rest, value, depth + 1);
+  if (next !== undefined) return { ...object, [word]: next };
+  const { [word]: _, ...others } = object;
+  return Object.keys(others).length > 0 || depth < 2 ? others : undefined;
+}

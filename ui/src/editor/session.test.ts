@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import { ApiError } from "@/api/client";
+import { addNeed, addStep, setField } from "./edit";
+import { conflictId, threeWay } from "./merge";
+import { canonical, type Doc, docOf, emptyDoc, pipelineOf } from "./model";
+import { type Door, type Keep, type Kept, Session } from "./session";
+
+/** A server with one project: versions, and one draft behind its revision. */
+class Server {
+  versions: Doc[] = [emptyDoc];
+  by = "root";
+  draft: { revision: number; base: number; doc?: Doc } = { revision: 0, base: 0 };
+  next = 1;
+  down = false;
+
+  door(): Door {
+    const refuse = (code: string) =>
+      new ApiError(409, { type: "", title: "", status: 409, code, request_id: "" });
+    const answer = async <T>(act: () => T) => {
+      await Promise.resolve();
+      if (this.down) throw new TypeError("no network");
+      return act();
+    };
+    return {
+      draft: () => answer(() => structuredClone(this.draft)),
+      save: (doc, base, revision) =>
+        answer(() => {
+          if (revision !== this.draft.revision) throw refuse("draft_changed");
+          this.draft = { revision: this.next++, base, doc: structuredClone(doc) };
+          return structuredClone(this.draft);
+        }),
+      drop: (revision) =>
+        answer(() => {
+          if (revision !== 0 && revision !== this.draft.revision) throw refuse("draft_changed");
+          this.draft = { revision: 0, base: 0 };
+        }),
+      version: (number = this.versions.length - 1) =>
+        answer(() => ({ version: number, by: this.by, doc: this.versions[number] ?? emptyDoc })),
+      publish: (doc, base) =>
+        answer(() => {
+          if (base !== this.versions.length - 1) throw refuse("outdated");
+          this.versions.push(structuredClone(doc));
+          return this.versions.length - 1;
+        }),
+    };
+  }
+}
+
+class Memory implements Keep {
+  kept?: Kept;
+  read = () => this.kept;
+  write = (kept: Kept | undefined) => {
+    this.kept = kept;
+  };
+}
+
+const NEVER = 1_000_000_000;
+const open = (server: Server, keep: Keep = new Memory()) =>
+  Session.open(server.door(), keep, NEVER);
+const service = (key: string) => ({ key, service: { name: "web", resources: {} } });
+
+/** Small, fast, the same every time. */
+function random(seed: number) {
+  let at = seed;
+  return (below: number) => {
+    at = (at * 1103515245 + 12345) % 2147483648;
+    return at % below;
+  };
+}
+
+describe("a session", () => {
+  it("keeps each of 1,000 interleaved edits of two windows", async () => {
+    const server = new Server();
+    server.versions = [addStep(addStep(emptyDoc, service("a")), service("b"))];
+    const windows = [await open(server), await open(server)];
+    const pick = random(11);
+    const waiting: Promise<void>[] = [];
+    for (let i = 0; i < 1000; i++) {
+      const window = windows[pick(2)];
+      if (!window) continue;
+      const key = pick(2) === 0 ? "a" : "b";
+      window.change(setField(window.doc, key, `service.env.N${i}`, String(i)));
+      // Sometimes it saves, sometimes it is overtaken while it does.
+      if (pick(3) === 0) waiting.push(window.flush());
+      if (pick(7) === 0) await Promise.all(waiting.splice(0));
+    }
+    await Promise.all(waiting);
+    for (let round = 0; round < 4; round++) for (const window of windows) await window.flush();
+    const env = (doc?: Doc) => doc?.steps.flatMap((step) => Object.values(step.service?.env ?? {}));
+    // promise: I-11
+    expect(new Set(env(server.draft.doc)).size).toBe(1000);
+    expect(windows.map((window) => window.state.clash)).toEqual([undefined, undefined]);
+  });
+
+  it("asks when both changed one field, and saves neither over the other", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const [mine, theirs] = [await open(server), await open(server)];
+    theirs.change(setField(theirs.doc, "a", "service.env.MODE", "theirs"));
+    mine.change(setField(mine.doc, "a", "service.env.MODE", "mine"));
+    await theirs.flush();
+    await mine.flush();
+    expect(server.draft.doc?.steps[0]?.service?.env?.MODE).toBe("theirs");
+    expect(mine.doc.steps[0]?.service?.env?.MODE).toBe("mine");
+    const { clash } = mine.state;
+    if (!clash) throw new Error("no clash");
+    const { conflicts } = threeWay(clash.base, mine.doc, clash.theirs);
+    expect(conflicts.map(conflictId)).toEqual(["a service.env.MODE"]);
+    mine.resolve({ "a service.env.MODE": "theirs" });
+    await mine.flush();
+    expect(mine.doc.steps[0]?.service?.env?.MODE).toBe("theirs");
+    expect(mine.state.saving).toBe("saved");
+    mine.undo();
+    expect(mine.doc.steps[0]?.service?.env?.MODE).toBe("mine");
+  });
+
+  it("does not publish over a version that came in between", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const mine = await open(server);
+    mine.change(addNeed(addStep(mine.doc, service("b")), "a", "b"));
+    server.versions.push(setField(server.versions[0] ?? emptyDoc, "a", "service.env.X", "theirs"));
+    expect(await mine.publish()).toBeUndefined();
+    expect(mine.state.clash?.kind).toBe("published");
+    mine.resolve({});
+    expect(await mine.publish()).toBe(2);
+    expect(server.versions[2]?.steps.map((step) => step.key)).toEqual(["a", "b"]);
+    expect(server.versions[2]?.steps[0]?.service?.env?.X).toBe("theirs");
+    expect(server.draft.revision).toBe(0);
+  });
+
+  it("keeps in the browser what could not be saved, and draws on from it", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const keep = new Memory();
+    const before = await open(server, keep);
+    server.down = true;
+    before.change(addStep(before.doc, service("b")));
+    await before.flush();
+    expect(before.state.saving).toBe("offline");
+    before.close();
+    server.down = false;
+    const after = await open(server, keep);
+    expect(after.doc.steps.map((step) => step.key)).toEqual(["a", "b"]);
+    await after.flush();
+    expect(server.draft.doc?.steps).toHaveLength(2);
+    expect(keep.kept).toBeUndefined();
+  });
+
+  it("throws a draft away, and brings it back by undo", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const session = await open(server);
+    session.change(addStep(session.doc, service("b")));
+    await session.flush();
+    await session.discard();
+    expect(session.doc.steps).toHaveLength(1);
+    expect(server.draft.revision).toBe(0);
+    session.undo();
+    await session.flush();
+    expect(server.draft.doc?.steps).toHaveLength(2);
+  });
+
+  it("writes the same bytes for the same drawing", () => {
+    const doc = addNeed(addStep(addStep(emptyDoc, service("a")), service("b")), "a", "b");
+    const text = canonical(pipelineOf(doc));
+    // promise: I-11
+    expect(canonical(pipelineOf(docOf(JSON.parse(text))))).toBe(text);
+  });
+});

@@ -1,0 +1,104 @@
+import { type Catalogue, type Input, inputsOf, outputsOf, type Port } from "./catalogue";
+import type { Doc, Spot, Step } from "./model";
+
+/** Sizes of a step on the canvas. They are told, not measured: what is not seen is never rendered. */
+export const WIDTH = 184;
+export const HEAD = 42;
+export const ROW = 21;
+export const PAD = 6;
+
+/** At most so many fields show on a step; the inspector has them all. */
+export const MOST = 8;
+
+export type Shape = { inputs: Input[]; outputs: Port[]; more: number; height: number };
+
+export function shapeOf(step: Step, catalogue: Catalogue): Shape {
+  const all = inputsOf(step, catalogue).filter(worthShowing);
+  const inputs = all.slice(0, MOST);
+  const outputs = outputsOf(step, catalogue).slice(0, MOST);
+  const rows = inputs.length + outputs.length + (all.length > MOST ? 1 : 0);
+  return {
+    inputs,
+    outputs,
+    more: all.length - inputs.length,
+    height: HEAD + (rows > 0 ? rows * ROW + 2 * PAD : 0),
+  };
+}
+
+/** What is required, or refers to something; plain values are the inspector's. */
+function worthShowing(input: Input): boolean {
+  return (
+    input.required === true ||
+    input.path.startsWith("service.env.") ||
+    (typeof input.value === "string" && input.value.includes("${{"))
+  );
+}
+
+/** Lays every step out, left to right, in the order it runs. The library is loaded when needed. */
+export async function tidy(doc: Doc, catalogue: Catalogue): Promise<Map<string, Spot>> {
+  const { graphlib, layout } = await import("@dagrejs/dagre");
+  const graph = new graphlib.Graph();
+  graph.setGraph({ rankdir: "LR", nodesep: 36, ranksep: 72, marginx: 24, marginy: 24 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const step of doc.steps)
+    graph.setNode(step.key, { width: WIDTH, height: shapeOf(step, catalogue).height });
+  const known = new Set(doc.steps.map((step) => step.key));
+  for (const step of doc.steps)
+    for (const need of step.needs ?? []) if (known.has(need)) graph.setEdge(need, step.key);
+  layout(graph);
+  return new Map(
+    doc.steps.map((step) => {
+      const at = graph.node(step.key) as { x: number; y: number; width: number; height: number };
+      return [step.key, { x: at.x - at.width / 2, y: at.y - at.height / 2 }];
+    }),
+  );
+}
+
+/** Lines that a moved step meets: where its edge or middle is level with another's. */
+export type Guide = { axis: "x" | "y"; at: number; from: number; to: number };
+export type Box = Spot & { width: number; height: number };
+
+/** Where a dragged box snaps to within `reach`, and the lines that say why. */
+export function align(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {
+  const x = closest(
+    box.x,
+    box.width,
+    others.map((one) => [one.x, one.width]),
+    reach,
+  );
+  const y = closest(
+    box.y,
+    box.height,
+    others.map((one) => [one.y, one.height]),
+    reach,
+  );
+  const spot = { x: box.x + (x?.by ?? 0), y: box.y + (y?.by ?? 0) };
+  const guides: Guide[] = [];
+  const span = (with_: Box | undefined, axis: "x" | "y"): [number, number] => {
+    const [at, size] = axis === "x" ? (["y", "height"] as const) : (["x", "width"] as const);
+    const all = with_ ? [box, with_] : [box];
+    return [Math.min(...all.map((b) => b[at])), Math.max(...all.map((b) => b[at] + b[size]))];
+  };
+  if (x) {
+    const [from, to] = span(others[x.other], "x");
+    guides.push({ axis: "x", at: x.at, from, to });
+  }
+  if (y) {
+    const [from, to] = span(others[y.other], "y");
+    guides.push({ axis: "y", at: y.at, from, to });
+  }
+  return { spot, guides };
+}
+
+function closest(at: number, size: number, others: [number, number][], reach: number) {
+  let best: { by: number; at: number; other: number } | undefined;
+  others.forEach(([start, length], other) => {
+    for (const share of [0, 0.5, 1]) {
+      const line = start + length * share;
+      const by = line - (at + size * share);
+      if (Math.abs(by) <= reach && (!best || Math.abs(by) < Math.abs(best.by)))
+        best = { by, at: line, other };
+    }
+  });
+  return best;
+}
