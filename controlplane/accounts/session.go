@@ -283,6 +283,7 @@ func (a *Accounts) SignOut(ctx context.Context, actor access.Actor) error {
 		if actor.Session() == "" {
 			return nil
 		}
+		tx.Wake(controlplane.TopicAccess, "")
 		return tx.DeleteSession(ctx, actor.Session())
 	})
 }

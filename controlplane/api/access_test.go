@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -89,25 +90,25 @@ func visits() map[string]visit {
 				"component": object{}}},
 		"deletePlugin": {path: "/plugins/other"},
 
-		"listEnvironments":  {path: "/environments", stranger: shown, reader: shown},
-		"getEnvironment":    {path: "/environments/qa", stranger: 404, reader: shown},
-		"putEnvironment":    {path: "/environments/spare", body: object{"domain": "localhost"}},
-		"deleteEnvironment": {path: "/environments/spare"},
+		"listEnvironments":   {path: "/environments", stranger: shown, reader: shown},
+		"getEnvironment":     {path: "/environments/qa", stranger: 404, reader: shown},
+		"putEnvironment":     {path: "/environments/spare", body: object{"domain": "localhost"}},
+		"deleteEnvironment":  {path: "/environments/spare"},
 		"getEnvironmentGate": {path: "/environments/qa/gate", stranger: 404, reader: shown},
 		"putEnvironmentGate": {path: "/environments/qa/gate",
 			body: object{"gate": "open", "redirect_https": false}},
-		"listRobots":  {path: "/environments/qa/robots"},
-		"createRobot": {path: "/environments/qa/robots", body: object{"label": "ci", "hours": 1}},
-		"deleteRobot": {path: "/environments/qa/robots/" + nobodysDeployment},
+		"listRobots":       {path: "/environments/qa/robots"},
+		"createRobot":      {path: "/environments/qa/robots", body: object{"label": "ci", "hours": 1}},
+		"deleteRobot":      {path: "/environments/qa/robots/" + nobodysDeployment},
 		"listCertificates": {path: "/certificates"},
 		"putCertificate": {path: "/certificates/spare",
-			body: object{"chain": "none", "key": "none"}},
+			body: pair("*.spare.localhost", time.Hour)},
 		"deleteCertificate":          {path: "/certificates/spare"},
 		"getCertificateAuthority":    {path: "/certificate-authority", stranger: 404, reader: 404},
 		"createCertificateAuthority": {path: "/certificate-authority"},
 		"deleteCertificateAuthority": {path: "/certificate-authority"},
-		"listProjects":      {path: "/projects", stranger: shown, reader: shown},
-		"getProject":        {path: "/projects/shop", stranger: 404, reader: shown},
+		"listProjects":               {path: "/projects", stranger: shown, reader: shown},
+		"getProject":                 {path: "/projects/shop", stranger: 404, reader: shown},
 		"putProject": {path: "/projects/spare",
 			body: object{"resources": object{"cpu": 1, "memory_mib": 64}}},
 		"deleteProject":        {path: "/projects/spare"},
@@ -182,6 +183,19 @@ func visits() map[string]visit {
 		"rotateNodeToken": {path: "/nodes/spare/token"},
 		"revokeNodeToken": {path: "/nodes/spare/token"},
 
+		"listWebhooks": {path: "/webhooks"},
+		"getWebhook":   {path: "/webhooks/hook"},
+		"putWebhook": {path: "/webhooks/hook", body: object{"kind": "json",
+			"url": "http://127.0.0.1:9/" + hookSecret, "events": []string{"deployment.ready"}}},
+		"deleteWebhook":    {path: "/webhooks/hook"},
+		"testWebhook":      {path: "/webhooks/hook/test"},
+		"listDeliveries":   {path: "/webhooks/hook/deliveries"},
+		"redeliver":        {path: "/webhooks/hook/deliveries/" + nobodysDeployment + "/redeliver"},
+		"getNotifications": {path: "/me/notifications", stranger: shown, reader: shown},
+		"putNotifications": {path: "/me/notifications", stranger: shown, reader: shown,
+			body: object{"choices": []object{{"email": "ada@example.org",
+				"events": []string{"deployment.failed"}}}}},
+
 		"listQueue":       {path: "/queue", stranger: shown, reader: shown},
 		"listDeployments": {path: "/deployments", stranger: shown, reader: shown},
 		"createDeployment": {path: "/deployments", body: object{"name": "second", "project": "shop",
@@ -189,7 +203,22 @@ func visits() map[string]visit {
 		"preflightDeployment": {path: "/deployments/preflight", stranger: shown, reader: shown,
 			body: object{"name": "second", "project": "shop", "environment": "qa",
 				"versions": object{"api": "1.1"}}},
-		"getDeployment":        {path: deployment},
+		"getDeployment":      {path: deployment},
+		"extendDeployment":   {path: deployment + "/extend"},
+		"listActivity":       {path: deployment + "/activity"},
+		"holdDeployment":     {path: deployment + "/hold", body: object{"reason": "a demo"}},
+		"releaseDeployment":  {path: deployment + "/hold"},
+		"recreateDeployment": {path: deployment + "/recreate", body: object{"name": "once-more"}},
+		"getCloneSheet":      {path: deployment + "/clone-sheet"},
+		"diffDeployments":    {path: deployment + "/diff?with={id}"},
+		"getCapsule":         {path: deployment + "/capsule"},
+		"listBranchTags": {path: "/projects/shop/branch-tags?branch=main", stranger: 404,
+			reader: shown},
+		"listTemplates": {path: "/projects/shop/templates", stranger: 404, reader: shown},
+		"getTemplate":   {path: "/projects/shop/templates/spare", stranger: 404, reader: 404},
+		"putTemplate": {path: "/projects/shop/templates/spare", stranger: 404, reader: 403,
+			body: object{"versions": object{"api": "1.0"}}},
+		"deleteTemplate":       {path: "/projects/shop/templates/spare", stranger: 404, reader: 403},
 		"deleteDeployment":     {path: deployment},
 		"retryDeployment":      {path: deployment + "/retry"},
 		"forgetDeployment":     {path: deployment + "/forget"},
@@ -201,9 +230,9 @@ func visits() map[string]visit {
 		"createGuest": {path: deployment + "/passes",
 			body: object{"label": "guest", "hours": 1}},
 		"deleteGuest": {path: deployment + "/passes/" + nobodysDeployment},
-		"listRuns":             {path: deployment + "/runs"},
-		"getRun":               {path: deployment + "/runs/1"},
-		"listStepLog":          {path: deployment + "/runs/1/steps/seed/log"},
+		"listRuns":    {path: deployment + "/runs"},
+		"getRun":      {path: deployment + "/runs/1"},
+		"listStepLog": {path: deployment + "/runs/1/steps/seed/log"},
 		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",
 			body: object{"approved": true}},
 		"streamServiceLogs": {path: deployment + "/services/api/logs"},
@@ -427,7 +456,7 @@ var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
 // not have: they say so, in the contract's form.
 var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 	"acceptInvitation": true, "resetPassword": true, "deleteInvitation": true,
-	"createOwnToken": true, "deleteUserToken": true}
+	"createOwnToken": true, "deleteUserToken": true, "deleteGuest": true, "deleteRobot": true}
 
 // An admin can use every operation, each answer has the contract's form, and no
 // answer and no log line holds a secret that was put in.
@@ -445,7 +474,7 @@ func TestContract_AdminWalk(t *testing.T) {
 		w.before(id, d)
 		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
 		// promise: B-18
-		if a.status >= 300 && id != "approveNode" && id != "rejectNode" && id != "answerStep" &&
+		if a.status >= 300 && id != "approveNode" && id != "rejectNode" && id != "answerStep" && id != "redeliver" &&
 			!needsAgent[id] && !needsOwn[id] {
 			t.Errorf("%s as admin: %d %s", id, a.status, a.body)
 		}
@@ -465,7 +494,7 @@ func TestContract_AdminWalk(t *testing.T) {
 			walk(id)
 		}
 	}
-	for _, value := range []string{registrySecret, projectSecret, password} {
+	for _, value := range []string{registrySecret, projectSecret, password, hookSecret} {
 		if holds(w.seen.String(), value) {
 			t.Errorf("%q is in an answer", value)
 		}
@@ -487,6 +516,8 @@ var last = map[string]bool{"enableNode": true, "disableNode": true, "approveNode
 func (w *world) before(id string, d controlplane.Deployment) {
 	w.t.Helper()
 	switch id {
+	case "getWebhook":
+		w.hooked("hook", "http://127.0.0.1:9/"+hookSecret)
 	case "getProvision":
 		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "provisioned",
 			Environment: "qa", Address: "127.0.0.1:5010"}))
