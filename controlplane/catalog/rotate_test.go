@@ -1,10 +1,17 @@
 package catalog_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"log/slog"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -17,7 +24,7 @@ import (
 // Columns of bytes that hold nothing sealed with a master key: hashes, links,
 // the certificate, key checks, and outputs that are sealed with a run's key.
 var notSealed = []string{
-	"api_tokens.hash", "links.hash",
+	"api_tokens.hash", "links.hash", "gate_passes.hash",
 	"sessions.hash", "idempotency_keys.request", "audit.mac", "audit_head.mac",
 	"audit_checkpoints.link", "audit_checkpoints.mac", "identity.certificate", "key_check.sealed",
 	"run_steps.sealed",
@@ -55,14 +62,14 @@ func TestRotateKeys(t *testing.T) {
 	checkRing(t, w, both, "")
 	checkRing(t, w, second, "master_key_missing")
 	if states := must(w.Keys(ctx, w.admin))(t); len(states) != 2 || !states[0].Primary ||
-		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 8 {
+		states[0].Values != 0 || states[1].Key != "k1" || len(states[1].Uses) != 10 {
 		t.Errorf("before: %+v", states)
 	}
 	done, left, err := w.RotateKeys(ctx, w.admin)
-	if err != nil || done < 8 || left != 0 {
+	if err != nil || done < 10 || left != 0 {
 		t.Fatalf("rotated %d, %d left: %v", done, left, err)
 	}
-	if states := must(w.Keys(ctx, w.admin))(t); states[1].Values != 0 || len(states[0].Uses) != 8 {
+	if states := must(w.Keys(ctx, w.admin))(t); states[1].Values != 0 || len(states[0].Uses) != 10 {
 		t.Errorf("after: %+v", states)
 	}
 	checkRing(t, w, second, "")
@@ -76,6 +83,13 @@ func TestRotateKeys(t *testing.T) {
 	_, ssh, err := w.OpenSSH(ctx, access.System("provision"), node.ID)
 	if err != nil || ssh.Password.Reveal() != canary {
 		t.Errorf("the SSH credential after the rotation: %v", err)
+	}
+	if served := must(w.OpenCertificates(ctx, w.admin))(t); len(served) != 1 ||
+		!strings.Contains(served[0].Key.Reveal(), "PRIVATE KEY") {
+		t.Error("the certificate's key after the rotation")
+	}
+	if _, ok, err := w.OpenAuthority(ctx, w.admin); !ok || err != nil {
+		t.Errorf("the authority after the rotation: %v", err)
 	}
 	if key := must(catalog.AuditKey(ctx, setup, w.store, second))(t); key != old {
 		t.Error("rotation broke the audit's chain")
@@ -93,7 +107,8 @@ func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 		FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`)
 	rotated := []string{"secrets.value", "registries.password", "node_tokens.verifier",
 		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key",
-		"node_ssh.credential", "outward_secrets.value"}
+		"node_ssh.credential", "certificates.key", "certificate_authority.key",
+		"outward_secrets.value"}
 	for _, column := range all {
 		if !slices.Contains(rotated, column) && !slices.Contains(notSealed, column) {
 			t.Errorf("%s is neither rotated by RotateKeys nor listed as not sealed", column)
@@ -127,6 +142,10 @@ func (w *world) everythingSealed(
 	if err != nil {
 		t.Fatal(err)
 	}
+	chain, key := certificate(t)
+	must(w.PutCertificate(ctx, w.admin, catalog.CertificatePut{Name: "wild", Chain: chain,
+		Key: controlplane.NewPlain(key)}))(t)
+	must(w.MakeAuthority(ctx, w.admin))(t)
 	id, run := w.deployed(t, "cart")
 	must(w.OpenRun(ctx, access.System("fleet"), id, run))(t)
 	w.exec(t, `INSERT INTO runs (id, deployment_id, number, project_id, pipeline_version, pipeline,
@@ -143,4 +162,16 @@ func (w *world) use(ring *seal.Keyring) {
 	w.keys = ring
 	w.Catalog = catalog.New(catalog.Config{Store: w.store, Keys: ring,
 		Log: slog.New(slog.DiscardHandler)})
+}
+
+// certificate signs itself.
+func certificate(t *testing.T) (chain, key string) {
+	t.Helper()
+	secret := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"*.example"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	raw := must(x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret))(t)
+	der := must(x509.MarshalPKCS8PrivateKey(secret))(t)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
