@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +47,11 @@ func controlplaneCommand() *cobra.Command {
 				return err
 			}
 			defer b.close()
+			if os.Getenv("GOGC") == "" {
+				// Sessions that idle are most of what is held: room for as much garbage
+				// again would cost more than collecting it.
+				debug.SetGCPercent(50)
+			}
 			return b.run(ctx, b.controlPlane)
 		})
 }
@@ -146,7 +152,7 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	b.usage = usage.New(b.store, b.log)
 	b.gate = gate.New(b.store, nil)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
-		IngressURL: ingress, Log: b.log, Failpoint: b.fail})
+		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded})
 	b.notify = b.notifier(own)
 	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}
 	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
@@ -275,10 +281,16 @@ func (b *base) waiting(ctx context.Context) []api.Waiting {
 	if err := b.store.Ping(ctx); err != nil {
 		return []api.Waiting{{For: "database", Reason: err.Error()}}
 	}
-	if b.routed != nil && !b.routed.Load() {
-		return []api.Waiting{{For: "routes", Reason: "the routing table has not been read yet"}}
+	var all []api.Waiting
+	if !b.listener.Hears() {
+		all = append(all, api.Waiting{For: "events",
+			Reason: "the database's notifications are not heard yet: changes would show late"})
 	}
-	return nil
+	if b.routed != nil && !b.routed.Load() {
+		all = append(all, api.Waiting{For: "routes",
+			Reason: "the routing table has not been read yet"})
+	}
+	return all
 }
 
 // firstAdmin prints the first admin's password, once and not into the log.

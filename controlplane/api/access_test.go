@@ -236,6 +236,12 @@ func visits() map[string]visit {
 		"answerStep": {path: deployment + "/runs/1/steps/seed/answer",
 			body: object{"approved": true}},
 		"streamServiceLogs": {path: deployment + "/services/api/logs"},
+		"createReachTicket": {path: deployment + "/services/api/tickets",
+			body: object{"kind": "terminal"}},
+		"readServiceFile": {path: deployment + "/services/api/files/read",
+			body: object{"path": "/etc/hosts"}},
+		"writeServiceFile":  {path: deployment + "/services/api/files?path=/tmp/x", body: fileContent("x")},
+		"openReach":         {path: "/reach", stranger: 400, reader: 400},
 		"streamLogs":        {path: deployment + "/logs?source=api&source=seed"},
 		"downloadLogs":      {path: deployment + "/logs/download?search=x"},
 		"streamDeployment":  {path: deployment + "/events"},
@@ -450,7 +456,7 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 // needsAgent are operations that an agent has a part in: without one they are
 // refused, in the contract's form.
 var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
-	"purgeDeployment": true, "upgradeNode": true}
+	"purgeDeployment": true, "upgradeNode": true, "openReach": true}
 
 // needsOwn are operations about a session, a token or a link that the walk does
 // not have: they say so, in the contract's form.
@@ -556,7 +562,8 @@ func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
 		return
 	}
 	switch media {
-	case "text/event-stream", "text/csv", "application/x-ndjson", "text/plain":
+	case "text/event-stream", "text/csv", "application/x-ndjson", "text/plain",
+		"application/octet-stream":
 		return
 	}
 	var v any

@@ -46,6 +46,33 @@ func (e AccessLevel) Valid() bool {
 	}
 }
 
+// Defines values for ActivityKind.
+const (
+	ActivityKindCreated  ActivityKind = "created"
+	ActivityKindExtended ActivityKind = "extended"
+	ActivityKindMoved    ActivityKind = "moved"
+	ActivityKindRetried  ActivityKind = "retried"
+	ActivityKindVisited  ActivityKind = "visited"
+)
+
+// Valid indicates whether the value is a known member of the ActivityKind enum.
+func (e ActivityKind) Valid() bool {
+	switch e {
+	case ActivityKindCreated:
+		return true
+	case ActivityKindExtended:
+		return true
+	case ActivityKindMoved:
+		return true
+	case ActivityKindRetried:
+		return true
+	case ActivityKindVisited:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditResult.
 const (
 	AuditResultFailed  AuditResult = "failed"
@@ -85,6 +112,69 @@ func (e CheckSeverity) Valid() bool {
 	case CheckSeverityUnknown:
 		return true
 	case CheckSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CloneChangeKind.
+const (
+	CloneChangeKindAdded   CloneChangeKind = "added"
+	CloneChangeKindChanged CloneChangeKind = "changed"
+	CloneChangeKindRemoved CloneChangeKind = "removed"
+)
+
+// Valid indicates whether the value is a known member of the CloneChangeKind enum.
+func (e CloneChangeKind) Valid() bool {
+	switch e {
+	case CloneChangeKindAdded:
+		return true
+	case CloneChangeKindChanged:
+		return true
+	case CloneChangeKindRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CloneServiceState.
+const (
+	CloneServiceStateAdded   CloneServiceState = "added"
+	CloneServiceStateRemoved CloneServiceState = "removed"
+	CloneServiceStateSame    CloneServiceState = "same"
+)
+
+// Valid indicates whether the value is a known member of the CloneServiceState enum.
+func (e CloneServiceState) Valid() bool {
+	switch e {
+	case CloneServiceStateAdded:
+		return true
+	case CloneServiceStateRemoved:
+		return true
+	case CloneServiceStateSame:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeliveryStatus.
+const (
+	DeliveryStatusFailed  DeliveryStatus = "failed"
+	DeliveryStatusSent    DeliveryStatus = "sent"
+	DeliveryStatusWaiting DeliveryStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryStatus enum.
+func (e DeliveryStatus) Valid() bool {
+	switch e {
+	case DeliveryStatusFailed:
+		return true
+	case DeliveryStatusSent:
+		return true
+	case DeliveryStatusWaiting:
 		return true
 	default:
 		return false
@@ -295,6 +385,54 @@ func (e NodeStatus) Valid() bool {
 	}
 }
 
+// Defines values for NoticeEvent.
+const (
+	NoticeEventDeploymentCanceled  NoticeEvent = "deployment.canceled"
+	NoticeEventDeploymentCreated   NoticeEvent = "deployment.created"
+	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
+	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
+	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
+	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
+	NoticeEventDeploymentStuck     NoticeEvent = "deployment.stuck"
+	NoticeEventNodeIncompatible    NoticeEvent = "node.incompatible"
+	NoticeEventNodeOffline         NoticeEvent = "node.offline"
+	NoticeEventNodeOnline          NoticeEvent = "node.online"
+	NoticeEventNodeUntrusted       NoticeEvent = "node.untrusted"
+)
+
+// Valid indicates whether the value is a known member of the NoticeEvent enum.
+func (e NoticeEvent) Valid() bool {
+	switch e {
+	case NoticeEventDeploymentCanceled:
+		return true
+	case NoticeEventDeploymentCreated:
+		return true
+	case NoticeEventDeploymentExpiring:
+		return true
+	case NoticeEventDeploymentFailed:
+		return true
+	case NoticeEventDeploymentForgotten:
+		return true
+	case NoticeEventDeploymentReady:
+		return true
+	case NoticeEventDeploymentRemoved:
+		return true
+	case NoticeEventDeploymentStuck:
+		return true
+	case NoticeEventNodeIncompatible:
+		return true
+	case NoticeEventNodeOffline:
+		return true
+	case NoticeEventNodeOnline:
+		return true
+	case NoticeEventNodeUntrusted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PassKind.
 const (
 	PassKindGuest PassKind = "guest"
@@ -373,6 +511,24 @@ func (e ProvisionStepStatus) Valid() bool {
 	case ProvisionStepStatusFailed:
 		return true
 	case ProvisionStepStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReachTicketCreateKind.
+const (
+	ReachTicketCreateKindForward  ReachTicketCreateKind = "forward"
+	ReachTicketCreateKindTerminal ReachTicketCreateKind = "terminal"
+)
+
+// Valid indicates whether the value is a known member of the ReachTicketCreateKind enum.
+func (e ReachTicketCreateKind) Valid() bool {
+	switch e {
+	case ReachTicketCreateKindForward:
+		return true
+	case ReachTicketCreateKindTerminal:
 		return true
 	default:
 		return false
@@ -571,6 +727,30 @@ func (e UserKind) Valid() bool {
 	}
 }
 
+// Defines values for WebhookKind.
+const (
+	WebhookKindJson       WebhookKind = "json"
+	WebhookKindMattermost WebhookKind = "mattermost"
+	WebhookKindSlack      WebhookKind = "slack"
+	WebhookKindTeams      WebhookKind = "teams"
+)
+
+// Valid indicates whether the value is a known member of the WebhookKind enum.
+func (e WebhookKind) Valid() bool {
+	switch e {
+	case WebhookKindJson:
+		return true
+	case WebhookKindMattermost:
+		return true
+	case WebhookKindSlack:
+		return true
+	case WebhookKindTeams:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportAuditParamsFormat.
 const (
 	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
@@ -623,6 +803,24 @@ type AccessExplained struct {
 
 // AccessLevel defines model for AccessLevel.
 type AccessLevel string
+
+// Activity defines model for Activity.
+type Activity struct {
+	At   time.Time    `json:"at"`
+	By   string       `json:"by"`
+	Kind ActivityKind `json:"kind"`
+}
+
+// ActivityKind defines model for Activity.Kind.
+type ActivityKind string
+
+// ActivityList defines model for ActivityList.
+type ActivityList struct {
+	Items []Activity `json:"items"`
+
+	// Rule When it ends by itself in one sentence.
+	Rule string `json:"rule"`
+}
 
 // ApprovalField defines model for ApprovalField.
 type ApprovalField = pipeline.ApprovalField
@@ -685,6 +883,85 @@ type AuditVerification struct {
 	Ok       bool   `json:"ok"`
 }
 
+// BranchTag defines model for BranchTag.
+type BranchTag struct {
+	Matched bool    `json:"matched"`
+	Reason  *string `json:"reason,omitempty"`
+	Service string  `json:"service"`
+	Step    string  `json:"step"`
+
+	// Tag Absent when none matches and the service has no default.
+	Tag *string `json:"tag,omitempty"`
+}
+
+// BranchTags defines model for BranchTags.
+type BranchTags struct {
+	Branch   string      `json:"branch"`
+	Services []BranchTag `json:"services"`
+}
+
+// Capsule defines model for Capsule.
+type Capsule struct {
+	Deployment CapsuleDeployment `json:"deployment"`
+	Failure    *Failure          `json:"failure,omitempty"`
+
+	// Parameters What was written, step by step; references stay references.
+	Parameters      map[string]map[string]interface{} `json:"parameters"`
+	PipelineDigest  string                            `json:"pipeline_digest"`
+	PipelineVersion int                               `json:"pipeline_version"`
+	Run             int                               `json:"run"`
+	Services        []CapsuleService                  `json:"services"`
+	Steps           []CapsuleStep                     `json:"steps"`
+
+	// TakenAt When the services were looked at: now, or when they were removed.
+	TakenAt time.Time `json:"taken_at"`
+
+	// Url The permalink.
+	Url string `json:"url"`
+}
+
+// CapsuleDeployment defines model for CapsuleDeployment.
+type CapsuleDeployment struct {
+	CreatedAt   time.Time        `json:"created_at"`
+	CreatedBy   string           `json:"created_by"`
+	Environment string           `json:"environment"`
+	Id          Id               `json:"id"`
+	Name        string           `json:"name"`
+	Node        *string          `json:"node,omitempty"`
+	Project     string           `json:"project"`
+	ReadyAt     *time.Time       `json:"ready_at,omitempty"`
+	RemovedAt   *time.Time       `json:"removed_at,omitempty"`
+	RemovedBy   *string          `json:"removed_by,omitempty"`
+	Status      DeploymentStatus `json:"status"`
+}
+
+// CapsuleService defines model for CapsuleService.
+type CapsuleService struct {
+	Detail *string `json:"detail,omitempty"`
+	Digest string  `json:"digest"`
+	Health string  `json:"health"`
+	Image  string  `json:"image"`
+
+	// Log Its last lines.
+	Log      []string `json:"log"`
+	Restarts int      `json:"restarts"`
+	Service  string   `json:"service"`
+	Step     string   `json:"step"`
+	Tag      string   `json:"tag"`
+	Url      *string  `json:"url,omitempty"`
+}
+
+// CapsuleStep defines model for CapsuleStep.
+type CapsuleStep struct {
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Key       string     `json:"key"`
+	Log       []string   `json:"log"`
+	Message   *string    `json:"message,omitempty"`
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	Status    StepStatus `json:"status"`
+	Title     string     `json:"title"`
+}
+
 // Certificate defines model for Certificate.
 type Certificate struct {
 	CreatedAt time.Time `json:"created_at"`
@@ -730,28 +1007,130 @@ type CertificatePut struct {
 // CheckSeverity defines model for CheckSeverity.
 type CheckSeverity string
 
+// CloneChange defines model for CloneChange.
+type CloneChange struct {
+	Fields []CloneField    `json:"fields"`
+	Kind   CloneChangeKind `json:"kind"`
+	Step   string          `json:"step"`
+}
+
+// CloneChangeKind defines model for CloneChange.Kind.
+type CloneChangeKind string
+
+// CloneField defines model for CloneField.
+type CloneField struct {
+	After  interface{} `json:"after,omitempty"`
+	Before interface{} `json:"before,omitempty"`
+	Path   string      `json:"path"`
+}
+
+// CloneService defines model for CloneService.
+type CloneService struct {
+	// Choice What the clone runs unless somebody chooses otherwise.
+	Choice     string  `json:"choice"`
+	DefaultTag *string `json:"default_tag,omitempty"`
+	Image      string  `json:"image"`
+
+	// NewestTag Absent when the registry did not answer.
+	NewestTag    *string `json:"newest_tag,omitempty"`
+	Pattern      *string `json:"pattern,omitempty"`
+	Service      string  `json:"service"`
+	SourceDigest *string `json:"source_digest,omitempty"`
+
+	// SourceMoved The tag means another image now.
+	SourceMoved bool              `json:"source_moved"`
+	SourceTag   *string           `json:"source_tag,omitempty"`
+	State       CloneServiceState `json:"state"`
+	Step        string            `json:"step"`
+	TagMode     TagMode           `json:"tag_mode"`
+}
+
+// CloneServiceState defines model for CloneService.State.
+type CloneServiceState string
+
+// CloneSheet defines model for CloneSheet.
+type CloneSheet struct {
+	CarriedOver []string `json:"carried_over"`
+
+	// Name A free name.
+	Name           string   `json:"name"`
+	NotCarriedOver []string `json:"not_carried_over"`
+
+	// PipelineChanges What changed between the two versions; empty when nothing did.
+	PipelineChanges []CloneChange `json:"pipeline_changes"`
+
+	// PipelineVersion The latest
+	PipelineVersion int `json:"pipeline_version"`
+	Resources       struct {
+		After  Resources `json:"after"`
+		Before Resources `json:"before"`
+	} `json:"resources"`
+	Services []CloneService `json:"services"`
+	Source   CloneSource    `json:"source"`
+}
+
+// CloneSource defines model for CloneSource.
+type CloneSource struct {
+	Environment     string `json:"environment"`
+	Id              Id     `json:"id"`
+	Name            string `json:"name"`
+	PipelineVersion int    `json:"pipeline_version"`
+	Project         string `json:"project"`
+}
+
 // Comment defines model for Comment.
 type Comment = pipeline.Comment
 
 // Component defines model for Component.
 type Component = pipeline.Component
 
+// Delivery defines model for Delivery.
+type Delivery struct {
+	// Answer The status of the last answer.
+	Answer    *int      `json:"answer,omitempty"`
+	Attempts  int       `json:"attempts"`
+	Body      string    `json:"body"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// DueAt When it is tried next.
+	DueAt   *time.Time     `json:"due_at,omitempty"`
+	EndedAt *time.Time     `json:"ended_at,omitempty"`
+	Error   *string        `json:"error,omitempty"`
+	Event   string         `json:"event"`
+	Id      Id             `json:"id"`
+	Status  DeliveryStatus `json:"status"`
+}
+
+// DeliveryStatus defines model for Delivery.Status.
+type DeliveryStatus string
+
+// DeliveryList defines model for DeliveryList.
+type DeliveryList struct {
+	Items      []Delivery `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+}
+
 // Deployment defines model for Deployment.
 type Deployment struct {
-	ChangedAt time.Time `json:"changed_at"`
-	CreatedAt time.Time `json:"created_at"`
-	CreatedBy string    `json:"created_by"`
+	ChangedAt  time.Time      `json:"changed_at"`
+	ClonedFrom *DeploymentRef `json:"cloned_from,omitempty"`
+	CreatedAt  time.Time      `json:"created_at"`
+	CreatedBy  string         `json:"created_by"`
 
 	// Detail One line on what is going on or went wrong.
 	Detail      *string `json:"detail,omitempty"`
 	Environment string  `json:"environment"`
 
 	// ExpiresAt When it is removed for lack of activity, by its project's or environment's cleanup rule; absent is never.
-	ExpiresAt        *time.Time `json:"expires_at,omitempty"`
-	Failure          *Failure   `json:"failure,omitempty"`
-	Id               Id         `json:"id"`
-	Left             *[]string  `json:"left,omitempty"`
-	Level            Level      `json:"level"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Failure   *Failure   `json:"failure,omitempty"`
+	Hold      *Hold      `json:"hold,omitempty"`
+	Id        Id         `json:"id"`
+	Left      *[]string  `json:"left,omitempty"`
+	Level     Level      `json:"level"`
+
+	// LifetimeHours Hours without activity after which it is removed; absent is never.
+	LifetimeHours    *int       `json:"lifetime_hours,omitempty"`
 	Name             string     `json:"name"`
 	Node             *string    `json:"node,omitempty"`
 	NodeOfflineSince *time.Time `json:"node_offline_since,omitempty"`
@@ -762,20 +1141,27 @@ type Deployment struct {
 	Question *Question `json:"question,omitempty"`
 
 	// Queue The way of a run through the queue: queued, started, ended.
-	Queue   *QueueEntry `json:"queue,omitempty"`
-	ReadyAt *time.Time  `json:"ready_at,omitempty"`
+	Queue     *QueueEntry `json:"queue,omitempty"`
+	ReadyAt   *time.Time  `json:"ready_at,omitempty"`
+	RemovedAt *time.Time  `json:"removed_at,omitempty"`
+
+	// RemovedBy Who had it removed.
+	RemovedBy *string `json:"removed_by,omitempty"`
 
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
 
 	// Run Number of the latest run.
-	Run          int              `json:"run"`
-	Services     []ServiceHealth  `json:"services"`
-	Status       DeploymentStatus `json:"status"`
-	StepsDone    int              `json:"steps_done"`
-	StepsTotal   int              `json:"steps_total"`
-	UsualSeconds *float64         `json:"usual_seconds,omitempty"`
-	Versions     []ServiceVersion `json:"versions"`
+	Run        int              `json:"run"`
+	Services   []ServiceHealth  `json:"services"`
+	Status     DeploymentStatus `json:"status"`
+	StepsDone  int              `json:"steps_done"`
+	StepsTotal int              `json:"steps_total"`
+
+	// TombstoneUntil When what is gone is forgotten; until then it can be looked at and recreated.
+	TombstoneUntil *time.Time       `json:"tombstone_until,omitempty"`
+	UsualSeconds   *float64         `json:"usual_seconds,omitempty"`
+	Versions       []ServiceVersion `json:"versions"`
 }
 
 // DeploymentChecks defines model for DeploymentChecks.
@@ -787,6 +1173,8 @@ type DeploymentChecks struct {
 
 // DeploymentCreate defines model for DeploymentCreate.
 type DeploymentCreate struct {
+	ClonedFrom *Id `json:"cloned_from,omitempty"`
+
 	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
 	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
 
@@ -807,6 +1195,23 @@ type DeploymentCreate struct {
 
 	// Wait Queue it when no node has room, or none has a run to spare; without it, the answer is a refusal then.
 	Wait *bool `json:"wait,omitempty"`
+}
+
+// DeploymentDiff defines model for DeploymentDiff.
+type DeploymentDiff struct {
+	Fields []DeploymentDiffField `json:"fields"`
+	Left   DeploymentRef         `json:"left"`
+	Right  DeploymentRef         `json:"right"`
+	Same   bool                  `json:"same"`
+}
+
+// DeploymentDiffField defines model for DeploymentDiffField.
+type DeploymentDiffField struct {
+	Left interface{} `json:"left,omitempty"`
+
+	// Path Examples: versions.web.tag
+	Path  string      `json:"path"`
+	Right interface{} `json:"right,omitempty"`
 }
 
 // DeploymentGate defines model for DeploymentGate.
@@ -837,6 +1242,12 @@ type DeploymentLogLine struct {
 	// Source The key of the service or step.
 	Source string `json:"source"`
 	Text   string `json:"text"`
+}
+
+// DeploymentRef defines model for DeploymentRef.
+type DeploymentRef struct {
+	Id   Id     `json:"id"`
+	Name string `json:"name"`
 }
 
 // DeploymentStatus defines model for DeploymentStatus.
@@ -1006,6 +1417,22 @@ type GuestMade struct {
 
 // Health defines model for Health.
 type Health string
+
+// Hold defines model for Hold.
+type Hold struct {
+	Owner  string    `json:"owner"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+
+	// Until Absent is for as long as the owner wants.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// HoldPut defines model for HoldPut.
+type HoldPut struct {
+	Reason string     `json:"reason"`
+	Until  *time.Time `json:"until,omitempty"`
+}
 
 // Id defines model for Id.
 type Id = string
@@ -1448,6 +1875,31 @@ type NodeVitals struct {
 	// NetIn Bytes per second, like those below.
 	NetIn  *float64 `json:"net_in,omitempty"`
 	NetOut *float64 `json:"net_out,omitempty"`
+}
+
+// NoticeEvent defines model for NoticeEvent.
+type NoticeEvent string
+
+// NotificationChoice defines model for NotificationChoice.
+type NotificationChoice struct {
+	Email       string        `json:"email"`
+	Environment *string       `json:"environment,omitempty"`
+	Events      []NoticeEvent `json:"events"`
+
+	// Mine Only deployments that the person created.
+	Mine    *bool   `json:"mine,omitempty"`
+	Project *string `json:"project,omitempty"`
+}
+
+// Notifications defines model for Notifications.
+type Notifications struct {
+	Available bool                 `json:"available"`
+	Choices   []NotificationChoice `json:"choices"`
+}
+
+// NotificationsPut defines model for NotificationsPut.
+type NotificationsPut struct {
+	Choices []NotificationChoice `json:"choices"`
 }
 
 // OwnTokenCreate defines model for OwnTokenCreate.
@@ -1928,8 +2380,34 @@ type QueueList struct {
 	NextCursor *string     `json:"next_cursor,omitempty"`
 }
 
+// ReachTicket defines model for ReachTicket.
+type ReachTicket struct {
+	ExpiresAt time.Time `json:"expires_at"`
+	Ticket    string    `json:"ticket"`
+}
+
+// ReachTicketCreate defines model for ReachTicketCreate.
+type ReachTicketCreate struct {
+	Kind ReachTicketCreateKind `json:"kind"`
+
+	// Port For a forward: a port that the service declares.
+	Port *int `json:"port,omitempty"`
+}
+
+// ReachTicketCreateKind defines model for ReachTicketCreate.Kind.
+type ReachTicketCreateKind string
+
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
+
+// Recreate defines model for Recreate.
+type Recreate struct {
+	// Name A DNS label of at most 40 characters.
+	Name *Name `json:"name,omitempty"`
+
+	// PinDigests Run the same images by their digests and the same pipeline version, whatever tags and pipeline mean by now.
+	PinDigests *bool `json:"pin_digests,omitempty"`
+}
 
 // Registry defines model for Registry.
 type Registry struct {
@@ -2008,6 +2486,12 @@ type RegistryTested struct {
 
 // Resources defines model for Resources.
 type Resources = pipeline.Resources
+
+// Retry defines model for Retry.
+type Retry struct {
+	// SameVersion Run the pipeline version of the last run instead of the latest.
+	SameVersion *bool `json:"same_version,omitempty"`
+}
 
 // RobotAsk defines model for RobotAsk.
 type RobotAsk struct {
@@ -2118,6 +2602,12 @@ type Service struct {
 	RegistryHost string  `json:"registry_host"`
 	Tag          *string `json:"tag,omitempty"`
 	TagMode      TagMode `json:"tag_mode"`
+}
+
+// ServiceFilePath defines model for ServiceFilePath.
+type ServiceFilePath struct {
+	// Path Absolute.
+	Path string `json:"path"`
 }
 
 // ServiceHealth defines model for ServiceHealth.
@@ -2358,6 +2848,37 @@ type TeamSaved struct {
 	Team    Team `json:"team"`
 }
 
+// Template defines model for Template.
+type Template struct {
+	DeploymentName *string           `json:"deployment_name,omitempty"`
+	Description    string            `json:"description"`
+	Environment    *string           `json:"environment,omitempty"`
+	Name           string            `json:"name"`
+	Priority       *int              `json:"priority,omitempty"`
+	UpdatedAt      time.Time         `json:"updated_at"`
+	UpdatedBy      string            `json:"updated_by"`
+	Versions       map[string]string `json:"versions"`
+	Wait           bool              `json:"wait"`
+}
+
+// TemplateList defines model for TemplateList.
+type TemplateList struct {
+	Items []Template `json:"items"`
+}
+
+// TemplatePut defines model for TemplatePut.
+type TemplatePut struct {
+	// DeploymentName A DNS label of at most 40 characters.
+	DeploymentName *Name   `json:"deployment_name,omitempty"`
+	Description    *string `json:"description,omitempty"`
+
+	// Environment A DNS label of at most 40 characters.
+	Environment *Name              `json:"environment,omitempty"`
+	Priority    *int               `json:"priority,omitempty"`
+	Versions    *map[string]string `json:"versions,omitempty"`
+	Wait        *bool              `json:"wait,omitempty"`
+}
+
 // Token defines model for Token.
 type Token struct {
 	CreatedAt  time.Time  `json:"created_at"`
@@ -2472,6 +2993,63 @@ type UserSaved struct {
 // Version defines model for Version.
 type Version struct {
 	Build string `json:"build"`
+}
+
+// Webhook defines model for Webhook.
+type Webhook struct {
+	Active      bool          `json:"active"`
+	CreatedAt   time.Time     `json:"created_at"`
+	CreatedBy   string        `json:"created_by"`
+	Environment *string       `json:"environment,omitempty"`
+	Events      []NoticeEvent `json:"events"`
+
+	// Host Where it leads, without the path, which may be secret.
+	Host     string      `json:"host"`
+	Kind     WebhookKind `json:"kind"`
+	Name     string      `json:"name"`
+	Project  *string     `json:"project,omitempty"`
+	Template *string     `json:"template,omitempty"`
+}
+
+// WebhookKind defines model for WebhookKind.
+type WebhookKind string
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Items      []Webhook `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// WebhookPut defines model for WebhookPut.
+type WebhookPut struct {
+	// Active True unless given.
+	Active *bool `json:"active,omitempty"`
+
+	// Environment Only of this environment.
+	Environment *string       `json:"environment,omitempty"`
+	Events      []NoticeEvent `json:"events"`
+	Kind        WebhookKind   `json:"kind"`
+
+	// Project Only of this project.
+	Project *string `json:"project,omitempty"`
+
+	// Secret Signs messages. Absent keeps the stored one, or has one made.
+	Secret *string `json:"secret,omitempty"`
+
+	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node} and {time}.
+	Template *string `json:"template,omitempty"`
+
+	// Url Absent keeps the stored one.
+	Url *string `json:"url,omitempty"`
+}
+
+// WebhookSaved defines model for WebhookSaved.
+type WebhookSaved struct {
+	Created bool `json:"created"`
+
+	// Secret The signing key that was made, shown once.
+	Secret  *string `json:"secret,omitempty"`
+	Webhook Webhook `json:"webhook"`
 }
 
 // InCursor defines model for InCursor.
@@ -2596,6 +3174,12 @@ type CreateDeploymentParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// DiffDeploymentsParams defines parameters for DiffDeployments.
+type DiffDeploymentsParams struct {
+	// With The other deployment.
+	With string `form:"with" json:"with"`
+}
+
 // StreamDeploymentParams defines parameters for StreamDeployment.
 type StreamDeploymentParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
@@ -2665,6 +3249,18 @@ type ListStepLogParams struct {
 	// After Line number to start behind.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 	Limit *int   `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// WriteServiceFileParams defines parameters for WriteServiceFile.
+type WriteServiceFileParams struct {
+	// Path Absolute; a folder, too, if name is sent.
+	Path string `form:"path" json:"path"`
+
+	// Name What the file is called when path is a folder.
+	Name *string `form:"name,omitempty" json:"name,omitempty"`
+
+	// Mode Permissions in octal, 644 if left out.
+	Mode *string `form:"mode,omitempty" json:"mode,omitempty"`
 }
 
 // StreamServiceLogsParams defines parameters for StreamServiceLogs.
@@ -2768,6 +3364,11 @@ type ListProjectsParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListBranchTagsParams defines parameters for ListBranchTags.
+type ListBranchTagsParams struct {
+	Branch string `form:"branch" json:"branch"`
+}
+
 // DeleteDraftParams defines parameters for DeleteDraft.
 type DeleteDraftParams struct {
 	// IfMatch The ETag of what was read.
@@ -2854,6 +3455,20 @@ type CreateUserTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListDeliveriesParams defines parameters for ListDeliveries.
+type ListDeliveriesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
 type PutCertificateJSONRequestBody = CertificatePut
 
@@ -2866,11 +3481,26 @@ type PreflightDeploymentJSONRequestBody = DeploymentCreate
 // PutDeploymentGateJSONRequestBody defines body for PutDeploymentGate for application/json ContentType.
 type PutDeploymentGateJSONRequestBody = GatePut
 
+// HoldDeploymentJSONRequestBody defines body for HoldDeployment for application/json ContentType.
+type HoldDeploymentJSONRequestBody = HoldPut
+
 // CreateGuestJSONRequestBody defines body for CreateGuest for application/json ContentType.
 type CreateGuestJSONRequestBody = GuestAsk
 
+// RecreateDeploymentJSONRequestBody defines body for RecreateDeployment for application/json ContentType.
+type RecreateDeploymentJSONRequestBody = Recreate
+
+// RetryDeploymentJSONRequestBody defines body for RetryDeployment for application/json ContentType.
+type RetryDeploymentJSONRequestBody = Retry
+
 // AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
 type AnswerStepJSONRequestBody = StepAnswer
+
+// ReadServiceFileJSONRequestBody defines body for ReadServiceFile for application/json ContentType.
+type ReadServiceFileJSONRequestBody = ServiceFilePath
+
+// CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
+type CreateReachTicketJSONRequestBody = ReachTicketCreate
 
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
@@ -2886,6 +3516,9 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
+
+// PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
+type PutNotificationsJSONRequestBody = NotificationsPut
 
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = PasswordChange
@@ -2932,6 +3565,9 @@ type ValidatePipelineJSONRequestBody = PipelinePut
 // PutSecretJSONRequestBody defines body for PutSecret for application/json ContentType.
 type PutSecretJSONRequestBody = SecretPut
 
+// PutTemplateJSONRequestBody defines body for PutTemplate for application/json ContentType.
+type PutTemplateJSONRequestBody = TemplatePut
+
 // PutRegistryJSONRequestBody defines body for PutRegistry for application/json ContentType.
 type PutRegistryJSONRequestBody = RegistryPut
 
@@ -2958,6 +3594,9 @@ type PutUserJSONRequestBody = UserPut
 
 // CreateUserTokenJSONRequestBody defines body for CreateUserToken for application/json ContentType.
 type CreateUserTokenJSONRequestBody = OwnTokenCreate
+
+// PutWebhookJSONRequestBody defines body for PutWebhook for application/json ContentType.
+type PutWebhookJSONRequestBody = WebhookPut
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -3003,12 +3642,27 @@ type ServerInterface interface {
 	// GetDeployment One deployment
 	// (GET /api/v1/deployments/{id})
 	GetDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// ListActivity What reset the countdown of a deployment, newest first
+	// (GET /api/v1/deployments/{id}/activity)
+	ListActivity(w http.ResponseWriter, r *http.Request, id InId)
+	// GetCapsule What ran, how it was and what it said, alive or removed
+	// (GET /api/v1/deployments/{id}/capsule)
+	GetCapsule(w http.ResponseWriter, r *http.Request, id InId)
 	// CheckDeployment Have the plugins of a deployment say whether what they made is there still
 	// (POST /api/v1/deployments/{id}/check)
 	CheckDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// GetCloneSheet What a clone of a deployment would be, and how it would differ
+	// (GET /api/v1/deployments/{id}/clone-sheet)
+	GetCloneSheet(w http.ResponseWriter, r *http.Request, id InId)
+	// DiffDeployments What two deployments do not have in common, field by field
+	// (GET /api/v1/deployments/{id}/diff)
+	DiffDeployments(w http.ResponseWriter, r *http.Request, id InId, params DiffDeploymentsParams)
 	// StreamDeployment Live changes of one deployment
 	// (GET /api/v1/deployments/{id}/events)
 	StreamDeployment(w http.ResponseWriter, r *http.Request, id InId, params StreamDeploymentParams)
+	// ExtendDeployment Give a deployment its whole time again
+	// (POST /api/v1/deployments/{id}/extend)
+	ExtendDeployment(w http.ResponseWriter, r *http.Request, id InId)
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(w http.ResponseWriter, r *http.Request, id InId)
@@ -3018,6 +3672,12 @@ type ServerInterface interface {
 	// PutDeploymentGate Make the deployment's gate stricter
 	// (PUT /api/v1/deployments/{id}/gate)
 	PutDeploymentGate(w http.ResponseWriter, r *http.Request, id InId)
+	// ReleaseDeployment End the hold of a deployment
+	// (DELETE /api/v1/deployments/{id}/hold)
+	ReleaseDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// HoldDeployment Keep a deployment from clean-up and from removal by others
+	// (PUT /api/v1/deployments/{id}/hold)
+	HoldDeployment(w http.ResponseWriter, r *http.Request, id InId)
 	// StreamLogs Logs of several services and steps of a deployment, merged by time
 	// (GET /api/v1/deployments/{id}/logs)
 	StreamLogs(w http.ResponseWriter, r *http.Request, id InId, params StreamLogsParams)
@@ -3036,7 +3696,10 @@ type ServerInterface interface {
 	// DeleteGuest Withdraw a guest link
 	// (DELETE /api/v1/deployments/{id}/passes/{pass})
 	DeleteGuest(w http.ResponseWriter, r *http.Request, id InId, pass InPass)
-	// RetryDeployment Run a failed deployment again with the latest pipeline version
+	// RecreateDeployment Make a removed deployment once more
+	// (POST /api/v1/deployments/{id}/recreate)
+	RecreateDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	// RetryDeployment Run a failed deployment again
 	// (POST /api/v1/deployments/{id}/retry)
 	RetryDeployment(w http.ResponseWriter, r *http.Request, id InId)
 	// ListRuns Every run, newest first
@@ -3051,9 +3714,18 @@ type ServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(w http.ResponseWriter, r *http.Request, id InId, run InRun, step InStep, params ListStepLogParams)
+	// WriteServiceFile Copy a file into a service
+	// (PUT /api/v1/deployments/{id}/services/{step}/files)
+	WriteServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep, params WriteServiceFileParams)
+	// ReadServiceFile Copy a file out of a service
+	// (POST /api/v1/deployments/{id}/services/{step}/files/read)
+	ReadServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep)
 	// StreamServiceLogs Log lines of a service, asked from its node
 	// (GET /api/v1/deployments/{id}/services/{step}/logs)
 	StreamServiceLogs(w http.ResponseWriter, r *http.Request, id InId, step InStep, params StreamServiceLogsParams)
+	// CreateReachTicket A ticket for one connection into a service
+	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
+	CreateReachTicket(w http.ResponseWriter, r *http.Request, id InId, step InStep)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(w http.ResponseWriter, r *http.Request, params ListEnvironmentsParams)
@@ -3114,6 +3786,12 @@ type ServerInterface interface {
 	// ExplainAccess Why one may do something, or may not
 	// (GET /api/v1/me/access)
 	ExplainAccess(w http.ResponseWriter, r *http.Request, params ExplainAccessParams)
+	// GetNotifications What the caller is told of by mail
+	// (GET /api/v1/me/notifications)
+	GetNotifications(w http.ResponseWriter, r *http.Request)
+	// PutNotifications Choose what to be told of by mail
+	// (PUT /api/v1/me/notifications)
+	PutNotifications(w http.ResponseWriter, r *http.Request)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(w http.ResponseWriter, r *http.Request)
@@ -3228,6 +3906,9 @@ type ServerInterface interface {
 	// PutProject Create or replace one of the projects
 	// (PUT /api/v1/projects/{name})
 	PutProject(w http.ResponseWriter, r *http.Request, name InName)
+	// ListBranchTags The same branch everywhere: a tag for each selectable service
+	// (GET /api/v1/projects/{name}/branch-tags)
+	ListBranchTags(w http.ResponseWriter, r *http.Request, name InName, params ListBranchTagsParams)
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	// (DELETE /api/v1/projects/{name}/draft)
 	DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams)
@@ -3267,9 +3948,24 @@ type ServerInterface interface {
 	// PutSecret Set a secret
 	// (PUT /api/v1/projects/{name}/secrets/{secret})
 	PutSecret(w http.ResponseWriter, r *http.Request, name InName, secret InSecretName)
+	// ListTemplates What people may begin a deployment of a project with
+	// (GET /api/v1/projects/{name}/templates)
+	ListTemplates(w http.ResponseWriter, r *http.Request, name InName)
+	// DeleteTemplate Delete a template
+	// (DELETE /api/v1/projects/{name}/templates/{template})
+	DeleteTemplate(w http.ResponseWriter, r *http.Request, name InName, template string)
+	// GetTemplate One template
+	// (GET /api/v1/projects/{name}/templates/{template})
+	GetTemplate(w http.ResponseWriter, r *http.Request, name InName, template string)
+	// PutTemplate Make or change a template
+	// (PUT /api/v1/projects/{name}/templates/{template})
+	PutTemplate(w http.ResponseWriter, r *http.Request, name InName, template string)
 	// ListQueue Who waits, in the order of turns
 	// (GET /api/v1/queue)
 	ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams)
+	// OpenReach Open the connection that a ticket is for, as a WebSocket
+	// (GET /api/v1/reach)
+	OpenReach(w http.ResponseWriter, r *http.Request)
 	// ListRegistries All registries the caller may see
 	// (GET /api/v1/registries)
 	ListRegistries(w http.ResponseWriter, r *http.Request, params ListRegistriesParams)
@@ -3366,6 +4062,27 @@ type ServerInterface interface {
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(w http.ResponseWriter, r *http.Request)
+	// ListWebhooks Places outside that are told of events
+	// (GET /api/v1/webhooks)
+	ListWebhooks(w http.ResponseWriter, r *http.Request, params ListWebhooksParams)
+	// DeleteWebhook Delete a webhook
+	// (DELETE /api/v1/webhooks/{name})
+	DeleteWebhook(w http.ResponseWriter, r *http.Request, name InName)
+	// GetWebhook One webhook
+	// (GET /api/v1/webhooks/{name})
+	GetWebhook(w http.ResponseWriter, r *http.Request, name InName)
+	// PutWebhook Create or replace a webhook
+	// (PUT /api/v1/webhooks/{name})
+	PutWebhook(w http.ResponseWriter, r *http.Request, name InName)
+	// ListDeliveries What was sent to a webhook, newest first
+	// (GET /api/v1/webhooks/{name}/deliveries)
+	ListDeliveries(w http.ResponseWriter, r *http.Request, name InName, params ListDeliveriesParams)
+	// Redeliver Send what was sent before once more
+	// (POST /api/v1/webhooks/{name}/deliveries/{id}/redeliver)
+	Redeliver(w http.ResponseWriter, r *http.Request, name InName, id InId)
+	// TestWebhook Send a test message now
+	// (POST /api/v1/webhooks/{name}/test)
+	TestWebhook(w http.ResponseWriter, r *http.Request, name InName)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -3965,6 +4682,58 @@ func (siw *ServerInterfaceWrapper) GetDeployment(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// ListActivity operation middleware
+func (siw *ServerInterfaceWrapper) ListActivity(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListActivity(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetCapsule operation middleware
+func (siw *ServerInterfaceWrapper) GetCapsule(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetCapsule(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // CheckDeployment operation middleware
 func (siw *ServerInterfaceWrapper) CheckDeployment(w http.ResponseWriter, r *http.Request) {
 
@@ -3982,6 +4751,74 @@ func (siw *ServerInterfaceWrapper) CheckDeployment(w http.ResponseWriter, r *htt
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CheckDeployment(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetCloneSheet operation middleware
+func (siw *ServerInterfaceWrapper) GetCloneSheet(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetCloneSheet(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DiffDeployments operation middleware
+func (siw *ServerInterfaceWrapper) DiffDeployments(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DiffDeploymentsParams
+
+	// ------------- Required query parameter "with" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "with", r.URL.Query(), &params.With, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "with"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "with", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DiffDeployments(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4032,6 +4869,32 @@ func (siw *ServerInterfaceWrapper) StreamDeployment(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.StreamDeployment(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ExtendDeployment operation middleware
+func (siw *ServerInterfaceWrapper) ExtendDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ExtendDeployment(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4110,6 +4973,58 @@ func (siw *ServerInterfaceWrapper) PutDeploymentGate(w http.ResponseWriter, r *h
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PutDeploymentGate(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReleaseDeployment operation middleware
+func (siw *ServerInterfaceWrapper) ReleaseDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReleaseDeployment(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// HoldDeployment operation middleware
+func (siw *ServerInterfaceWrapper) HoldDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.HoldDeployment(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4535,6 +5450,32 @@ func (siw *ServerInterfaceWrapper) DeleteGuest(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// RecreateDeployment operation middleware
+func (siw *ServerInterfaceWrapper) RecreateDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RecreateDeployment(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // RetryDeployment operation middleware
 func (siw *ServerInterfaceWrapper) RetryDeployment(w http.ResponseWriter, r *http.Request) {
 
@@ -4739,6 +5680,118 @@ func (siw *ServerInterfaceWrapper) ListStepLog(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// WriteServiceFile operation middleware
+func (siw *ServerInterfaceWrapper) WriteServiceFile(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params WriteServiceFileParams
+
+	// ------------- Required query parameter "path" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "path", r.URL.Query(), &params.Path, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "path"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "path", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", r.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "name"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "mode" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "mode", r.URL.Query(), &params.Mode, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "mode"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "mode", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.WriteServiceFile(w, r, id, step, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReadServiceFile operation middleware
+func (siw *ServerInterfaceWrapper) ReadServiceFile(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReadServiceFile(w, r, id, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // StreamServiceLogs operation middleware
 func (siw *ServerInterfaceWrapper) StreamServiceLogs(w http.ResponseWriter, r *http.Request) {
 
@@ -4807,6 +5860,41 @@ func (siw *ServerInterfaceWrapper) StreamServiceLogs(w http.ResponseWriter, r *h
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.StreamServiceLogs(w, r, id, step, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateReachTicket operation middleware
+func (siw *ServerInterfaceWrapper) CreateReachTicket(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "step" -------------
+	var step InStep
+
+	err = runtime.BindStyledParameterWithOptions("simple", "step", r.PathValue("step"), &step, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "step", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateReachTicket(w, r, id, step)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5394,6 +6482,34 @@ func (siw *ServerInterfaceWrapper) ExplainAccess(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ExplainAccess(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetNotifications operation middleware
+func (siw *ServerInterfaceWrapper) GetNotifications(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetNotifications(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutNotifications operation middleware
+func (siw *ServerInterfaceWrapper) PutNotifications(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutNotifications(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -6566,6 +7682,48 @@ func (siw *ServerInterfaceWrapper) PutProject(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ListBranchTags operation middleware
+func (siw *ServerInterfaceWrapper) ListBranchTags(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListBranchTagsParams
+
+	// ------------- Required query parameter "branch" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "branch", r.URL.Query(), &params.Branch, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "branch"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "branch", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListBranchTags(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // DeleteDraft operation middleware
 func (siw *ServerInterfaceWrapper) DeleteDraft(w http.ResponseWriter, r *http.Request) {
 
@@ -7042,6 +8200,137 @@ func (siw *ServerInterfaceWrapper) PutSecret(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// ListTemplates operation middleware
+func (siw *ServerInterfaceWrapper) ListTemplates(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTemplates(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteTemplate operation middleware
+func (siw *ServerInterfaceWrapper) DeleteTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "template" -------------
+	var template string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "template", r.PathValue("template"), &template, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "template", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteTemplate(w, r, name, template)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetTemplate operation middleware
+func (siw *ServerInterfaceWrapper) GetTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "template" -------------
+	var template string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "template", r.PathValue("template"), &template, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "template", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetTemplate(w, r, name, template)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutTemplate operation middleware
+func (siw *ServerInterfaceWrapper) PutTemplate(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "template" -------------
+	var template string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "template", r.PathValue("template"), &template, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "template", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutTemplate(w, r, name, template)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListQueue operation middleware
 func (siw *ServerInterfaceWrapper) ListQueue(w http.ResponseWriter, r *http.Request) {
 
@@ -7118,6 +8407,20 @@ func (siw *ServerInterfaceWrapper) ListQueue(w http.ResponseWriter, r *http.Requ
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListQueue(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// OpenReach operation middleware
+func (siw *ServerInterfaceWrapper) OpenReach(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.OpenReach(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -8031,6 +9334,246 @@ func (siw *ServerInterfaceWrapper) GetVersion(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ListWebhooks operation middleware
+func (siw *ServerInterfaceWrapper) ListWebhooks(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListWebhooksParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListWebhooks(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteWebhook operation middleware
+func (siw *ServerInterfaceWrapper) DeleteWebhook(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteWebhook(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetWebhook operation middleware
+func (siw *ServerInterfaceWrapper) GetWebhook(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetWebhook(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutWebhook operation middleware
+func (siw *ServerInterfaceWrapper) PutWebhook(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutWebhook(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListDeliveries operation middleware
+func (siw *ServerInterfaceWrapper) ListDeliveries(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDeliveriesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDeliveries(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// Redeliver operation middleware
+func (siw *ServerInterfaceWrapper) Redeliver(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.Redeliver(w, r, name, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TestWebhook operation middleware
+func (siw *ServerInterfaceWrapper) TestWebhook(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TestWebhook(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -8258,16 +9801,42 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}", wrapper.GetDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/retry", wrapper.RetryDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/check", wrapper.CheckDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/extend", wrapper.ExtendDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/activity", wrapper.ListActivity)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/hold", wrapper.ReleaseDeployment)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/deployments/{id}/hold", wrapper.HoldDeployment)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/recreate", wrapper.RecreateDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/clone-sheet", wrapper.GetCloneSheet)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/diff", wrapper.DiffDeployments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/capsule", wrapper.GetCapsule)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/branch-tags", wrapper.ListBranchTags)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/templates", wrapper.ListTemplates)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/projects/{name}/templates/{template}", wrapper.DeleteTemplate)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/templates/{template}", wrapper.GetTemplate)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/templates/{template}", wrapper.PutTemplate)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/forget", wrapper.ForgetDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs", wrapper.ListRuns)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}", wrapper.GetRun)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", wrapper.ListStepLog)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}/steps/{step}/answer", wrapper.AnswerStep)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/logs", wrapper.StreamServiceLogs)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/tickets", wrapper.CreateReachTicket)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/files/read", wrapper.ReadServiceFile)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/deployments/{id}/services/{step}/files", wrapper.WriteServiceFile)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/reach", wrapper.OpenReach)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs", wrapper.StreamLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs/download", wrapper.DownloadLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/metrics", wrapper.GetDeploymentMetrics)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks", wrapper.ListWebhooks)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/webhooks/{name}", wrapper.DeleteWebhook)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks/{name}", wrapper.GetWebhook)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/webhooks/{name}", wrapper.PutWebhook)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/webhooks/{name}/test", wrapper.TestWebhook)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/webhooks/{name}/deliveries", wrapper.ListDeliveries)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/webhooks/{name}/deliveries/{id}/redeliver", wrapper.Redeliver)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.GetNotifications)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.PutNotifications)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events/nodes", wrapper.StreamNodes)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events", wrapper.StreamEvents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/environments/{name}/gate", wrapper.GetEnvironmentGate)
@@ -9000,6 +10569,98 @@ func (response GetDeploymentdefaultApplicationProblemPlusJSONResponse) VisitGetD
 	return err
 }
 
+type ListActivityRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListActivityResponseObject interface {
+	VisitListActivityResponse(w http.ResponseWriter) error
+}
+
+type ListActivity200JSONResponse ActivityList
+
+func (response ListActivity200JSONResponse) VisitListActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListActivitydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListActivitydefaultApplicationProblemPlusJSONResponse) VisitListActivityResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCapsuleRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type GetCapsuleResponseObject interface {
+	VisitGetCapsuleResponse(w http.ResponseWriter) error
+}
+
+type GetCapsule200JSONResponse Capsule
+
+func (response GetCapsule200JSONResponse) VisitGetCapsuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCapsuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetCapsuledefaultApplicationProblemPlusJSONResponse) VisitGetCapsuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CheckDeploymentRequestObject struct {
 	Id InId `json:"id"`
 }
@@ -9029,6 +10690,99 @@ type CheckDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CheckDeploymentdefaultApplicationProblemPlusJSONResponse) VisitCheckDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCloneSheetRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type GetCloneSheetResponseObject interface {
+	VisitGetCloneSheetResponse(w http.ResponseWriter) error
+}
+
+type GetCloneSheet200JSONResponse CloneSheet
+
+func (response GetCloneSheet200JSONResponse) VisitGetCloneSheetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCloneSheetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetCloneSheetdefaultApplicationProblemPlusJSONResponse) VisitGetCloneSheetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffDeploymentsRequestObject struct {
+	Id     InId `json:"id"`
+	Params DiffDeploymentsParams
+}
+
+type DiffDeploymentsResponseObject interface {
+	VisitDiffDeploymentsResponse(w http.ResponseWriter) error
+}
+
+type DiffDeployments200JSONResponse DeploymentDiff
+
+func (response DiffDeployments200JSONResponse) VisitDiffDeploymentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffDeploymentsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DiffDeploymentsdefaultApplicationProblemPlusJSONResponse) VisitDiffDeploymentsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9105,6 +10859,52 @@ type StreamDeploymentdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response StreamDeploymentdefaultApplicationProblemPlusJSONResponse) VisitStreamDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendDeploymentRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ExtendDeploymentResponseObject interface {
+	VisitExtendDeploymentResponse(w http.ResponseWriter) error
+}
+
+type ExtendDeployment200JSONResponse Deployment
+
+func (response ExtendDeployment200JSONResponse) VisitExtendDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExtendDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ExtendDeploymentdefaultApplicationProblemPlusJSONResponse) VisitExtendDeploymentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9244,6 +11044,99 @@ type PutDeploymentGatedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PutDeploymentGatedefaultApplicationProblemPlusJSONResponse) VisitPutDeploymentGateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseDeploymentRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ReleaseDeploymentResponseObject interface {
+	VisitReleaseDeploymentResponse(w http.ResponseWriter) error
+}
+
+type ReleaseDeployment200JSONResponse Deployment
+
+func (response ReleaseDeployment200JSONResponse) VisitReleaseDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReleaseDeploymentdefaultApplicationProblemPlusJSONResponse) VisitReleaseDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type HoldDeploymentRequestObject struct {
+	Id   InId `json:"id"`
+	Body *HoldDeploymentJSONRequestBody
+}
+
+type HoldDeploymentResponseObject interface {
+	VisitHoldDeploymentResponse(w http.ResponseWriter) error
+}
+
+type HoldDeployment200JSONResponse Deployment
+
+func (response HoldDeployment200JSONResponse) VisitHoldDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type HoldDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response HoldDeploymentdefaultApplicationProblemPlusJSONResponse) VisitHoldDeploymentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -9562,8 +11455,56 @@ func (response DeleteGuestdefaultApplicationProblemPlusJSONResponse) VisitDelete
 	return err
 }
 
+type RecreateDeploymentRequestObject struct {
+	Id   InId `json:"id"`
+	Body *RecreateDeploymentJSONRequestBody
+}
+
+type RecreateDeploymentResponseObject interface {
+	VisitRecreateDeploymentResponse(w http.ResponseWriter) error
+}
+
+type RecreateDeployment201JSONResponse Deployment
+
+func (response RecreateDeployment201JSONResponse) VisitRecreateDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecreateDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RecreateDeploymentdefaultApplicationProblemPlusJSONResponse) VisitRecreateDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RetryDeploymentRequestObject struct {
-	Id InId `json:"id"`
+	Id   InId `json:"id"`
+	Body *RetryDeploymentJSONRequestBody
 }
 
 type RetryDeploymentResponseObject interface {
@@ -9799,6 +11740,103 @@ func (response ListStepLogdefaultApplicationProblemPlusJSONResponse) VisitListSt
 	return err
 }
 
+type WriteServiceFileRequestObject struct {
+	Id     InId   `json:"id"`
+	Step   InStep `json:"step"`
+	Params WriteServiceFileParams
+	Body   io.Reader
+}
+
+type WriteServiceFileResponseObject interface {
+	VisitWriteServiceFileResponse(w http.ResponseWriter) error
+}
+
+type WriteServiceFile204Response struct {
+}
+
+func (response WriteServiceFile204Response) VisitWriteServiceFileResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type WriteServiceFiledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response WriteServiceFiledefaultApplicationProblemPlusJSONResponse) VisitWriteServiceFileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReadServiceFileRequestObject struct {
+	Id   InId   `json:"id"`
+	Step InStep `json:"step"`
+	Body *ReadServiceFileJSONRequestBody
+}
+
+type ReadServiceFileResponseObject interface {
+	VisitReadServiceFileResponse(w http.ResponseWriter) error
+}
+
+type ReadServiceFile200ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ReadServiceFile200ApplicationoctetStreamResponse) VisitReadServiceFileResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ReadServiceFiledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReadServiceFiledefaultApplicationProblemPlusJSONResponse) VisitReadServiceFileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type StreamServiceLogsRequestObject struct {
 	Id     InId   `json:"id"`
 	Step   InStep `json:"step"`
@@ -9859,6 +11897,54 @@ type StreamServiceLogsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response StreamServiceLogsdefaultApplicationProblemPlusJSONResponse) VisitStreamServiceLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReachTicketRequestObject struct {
+	Id   InId   `json:"id"`
+	Step InStep `json:"step"`
+	Body *CreateReachTicketJSONRequestBody
+}
+
+type CreateReachTicketResponseObject interface {
+	VisitCreateReachTicketResponse(w http.ResponseWriter) error
+}
+
+type CreateReachTicket201JSONResponse ReachTicket
+
+func (response CreateReachTicket201JSONResponse) VisitCreateReachTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateReachTicketdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateReachTicketdefaultApplicationProblemPlusJSONResponse) VisitCreateReachTicketResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -10830,6 +12916,97 @@ type ExplainAccessdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ExplainAccessdefaultApplicationProblemPlusJSONResponse) VisitExplainAccessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNotificationsRequestObject struct {
+}
+
+type GetNotificationsResponseObject interface {
+	VisitGetNotificationsResponse(w http.ResponseWriter) error
+}
+
+type GetNotifications200JSONResponse Notifications
+
+func (response GetNotifications200JSONResponse) VisitGetNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetNotificationsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetNotificationsdefaultApplicationProblemPlusJSONResponse) VisitGetNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNotificationsRequestObject struct {
+	Body *PutNotificationsJSONRequestBody
+}
+
+type PutNotificationsResponseObject interface {
+	VisitPutNotificationsResponse(w http.ResponseWriter) error
+}
+
+type PutNotifications200JSONResponse Notifications
+
+func (response PutNotifications200JSONResponse) VisitPutNotificationsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutNotificationsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutNotificationsdefaultApplicationProblemPlusJSONResponse) VisitPutNotificationsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12599,6 +14776,53 @@ func (response PutProjectdefaultApplicationProblemPlusJSONResponse) VisitPutProj
 	return err
 }
 
+type ListBranchTagsRequestObject struct {
+	Name   InName `json:"name"`
+	Params ListBranchTagsParams
+}
+
+type ListBranchTagsResponseObject interface {
+	VisitListBranchTagsResponse(w http.ResponseWriter) error
+}
+
+type ListBranchTags200JSONResponse BranchTags
+
+func (response ListBranchTags200JSONResponse) VisitListBranchTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBranchTagsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListBranchTagsdefaultApplicationProblemPlusJSONResponse) VisitListBranchTagsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteDraftRequestObject struct {
 	Name   InName `json:"name"`
 	Params DeleteDraftParams
@@ -13218,6 +15442,188 @@ func (response PutSecretdefaultApplicationProblemPlusJSONResponse) VisitPutSecre
 	return err
 }
 
+type ListTemplatesRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type ListTemplatesResponseObject interface {
+	VisitListTemplatesResponse(w http.ResponseWriter) error
+}
+
+type ListTemplates200JSONResponse TemplateList
+
+func (response ListTemplates200JSONResponse) VisitListTemplatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTemplatesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListTemplatesdefaultApplicationProblemPlusJSONResponse) VisitListTemplatesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteTemplateRequestObject struct {
+	Name     InName `json:"name"`
+	Template string `json:"template"`
+}
+
+type DeleteTemplateResponseObject interface {
+	VisitDeleteTemplateResponse(w http.ResponseWriter) error
+}
+
+type DeleteTemplate204Response struct {
+}
+
+func (response DeleteTemplate204Response) VisitDeleteTemplateResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteTemplatedefaultApplicationProblemPlusJSONResponse) VisitDeleteTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTemplateRequestObject struct {
+	Name     InName `json:"name"`
+	Template string `json:"template"`
+}
+
+type GetTemplateResponseObject interface {
+	VisitGetTemplateResponse(w http.ResponseWriter) error
+}
+
+type GetTemplate200JSONResponse Template
+
+func (response GetTemplate200JSONResponse) VisitGetTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetTemplatedefaultApplicationProblemPlusJSONResponse) VisitGetTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutTemplateRequestObject struct {
+	Name     InName `json:"name"`
+	Template string `json:"template"`
+	Body     *PutTemplateJSONRequestBody
+}
+
+type PutTemplateResponseObject interface {
+	VisitPutTemplateResponse(w http.ResponseWriter) error
+}
+
+type PutTemplate200JSONResponse Template
+
+func (response PutTemplate200JSONResponse) VisitPutTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutTemplatedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutTemplatedefaultApplicationProblemPlusJSONResponse) VisitPutTemplateResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListQueueRequestObject struct {
 	Params ListQueueParams
 }
@@ -13247,6 +15653,45 @@ type ListQueuedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListQueuedefaultApplicationProblemPlusJSONResponse) VisitListQueueResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type OpenReachRequestObject struct {
+}
+
+type OpenReachResponseObject interface {
+	VisitOpenReachResponse(w http.ResponseWriter) error
+}
+
+type OpenReach101Response struct {
+}
+
+func (response OpenReach101Response) VisitOpenReachResponse(w http.ResponseWriter) error {
+	w.WriteHeader(101)
+	return nil
+}
+
+type OpenReachdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response OpenReachdefaultApplicationProblemPlusJSONResponse) VisitOpenReachResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -14710,6 +17155,325 @@ func (response GetVersiondefaultApplicationProblemPlusJSONResponse) VisitGetVers
 	return err
 }
 
+type ListWebhooksRequestObject struct {
+	Params ListWebhooksParams
+}
+
+type ListWebhooksResponseObject interface {
+	VisitListWebhooksResponse(w http.ResponseWriter) error
+}
+
+type ListWebhooks200JSONResponse WebhookList
+
+func (response ListWebhooks200JSONResponse) VisitListWebhooksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWebhooksdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListWebhooksdefaultApplicationProblemPlusJSONResponse) VisitListWebhooksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWebhookRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteWebhookResponseObject interface {
+	VisitDeleteWebhookResponse(w http.ResponseWriter) error
+}
+
+type DeleteWebhook204Response struct {
+}
+
+func (response DeleteWebhook204Response) VisitDeleteWebhookResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteWebhookdefaultApplicationProblemPlusJSONResponse) VisitDeleteWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetWebhookResponseObject interface {
+	VisitGetWebhookResponse(w http.ResponseWriter) error
+}
+
+type GetWebhook200JSONResponse Webhook
+
+func (response GetWebhook200JSONResponse) VisitGetWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetWebhookdefaultApplicationProblemPlusJSONResponse) VisitGetWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutWebhookRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutWebhookJSONRequestBody
+}
+
+type PutWebhookResponseObject interface {
+	VisitPutWebhookResponse(w http.ResponseWriter) error
+}
+
+type PutWebhook200JSONResponse WebhookSaved
+
+func (response PutWebhook200JSONResponse) VisitPutWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutWebhookdefaultApplicationProblemPlusJSONResponse) VisitPutWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeliveriesRequestObject struct {
+	Name   InName `json:"name"`
+	Params ListDeliveriesParams
+}
+
+type ListDeliveriesResponseObject interface {
+	VisitListDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type ListDeliveries200JSONResponse DeliveryList
+
+func (response ListDeliveries200JSONResponse) VisitListDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDeliveriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListDeliveriesdefaultApplicationProblemPlusJSONResponse) VisitListDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverRequestObject struct {
+	Name InName `json:"name"`
+	Id   InId   `json:"id"`
+}
+
+type RedeliverResponseObject interface {
+	VisitRedeliverResponse(w http.ResponseWriter) error
+}
+
+type Redeliver200JSONResponse Delivery
+
+func (response Redeliver200JSONResponse) VisitRedeliverResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RedeliverdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RedeliverdefaultApplicationProblemPlusJSONResponse) VisitRedeliverResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type TestWebhookResponseObject interface {
+	VisitTestWebhookResponse(w http.ResponseWriter) error
+}
+
+type TestWebhook200JSONResponse Delivery
+
+func (response TestWebhook200JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TestWebhookdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response TestWebhookdefaultApplicationProblemPlusJSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListAudit Who did what, newest first
@@ -14754,12 +17518,27 @@ type StrictServerInterface interface {
 	// GetDeployment One deployment
 	// (GET /api/v1/deployments/{id})
 	GetDeployment(ctx context.Context, request GetDeploymentRequestObject) (GetDeploymentResponseObject, error)
+	// ListActivity What reset the countdown of a deployment, newest first
+	// (GET /api/v1/deployments/{id}/activity)
+	ListActivity(ctx context.Context, request ListActivityRequestObject) (ListActivityResponseObject, error)
+	// GetCapsule What ran, how it was and what it said, alive or removed
+	// (GET /api/v1/deployments/{id}/capsule)
+	GetCapsule(ctx context.Context, request GetCapsuleRequestObject) (GetCapsuleResponseObject, error)
 	// CheckDeployment Have the plugins of a deployment say whether what they made is there still
 	// (POST /api/v1/deployments/{id}/check)
 	CheckDeployment(ctx context.Context, request CheckDeploymentRequestObject) (CheckDeploymentResponseObject, error)
+	// GetCloneSheet What a clone of a deployment would be, and how it would differ
+	// (GET /api/v1/deployments/{id}/clone-sheet)
+	GetCloneSheet(ctx context.Context, request GetCloneSheetRequestObject) (GetCloneSheetResponseObject, error)
+	// DiffDeployments What two deployments do not have in common, field by field
+	// (GET /api/v1/deployments/{id}/diff)
+	DiffDeployments(ctx context.Context, request DiffDeploymentsRequestObject) (DiffDeploymentsResponseObject, error)
 	// StreamDeployment Live changes of one deployment
 	// (GET /api/v1/deployments/{id}/events)
 	StreamDeployment(ctx context.Context, request StreamDeploymentRequestObject) (StreamDeploymentResponseObject, error)
+	// ExtendDeployment Give a deployment its whole time again
+	// (POST /api/v1/deployments/{id}/extend)
+	ExtendDeployment(ctx context.Context, request ExtendDeploymentRequestObject) (ExtendDeploymentResponseObject, error)
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	// (POST /api/v1/deployments/{id}/forget)
 	ForgetDeployment(ctx context.Context, request ForgetDeploymentRequestObject) (ForgetDeploymentResponseObject, error)
@@ -14769,6 +17548,12 @@ type StrictServerInterface interface {
 	// PutDeploymentGate Make the deployment's gate stricter
 	// (PUT /api/v1/deployments/{id}/gate)
 	PutDeploymentGate(ctx context.Context, request PutDeploymentGateRequestObject) (PutDeploymentGateResponseObject, error)
+	// ReleaseDeployment End the hold of a deployment
+	// (DELETE /api/v1/deployments/{id}/hold)
+	ReleaseDeployment(ctx context.Context, request ReleaseDeploymentRequestObject) (ReleaseDeploymentResponseObject, error)
+	// HoldDeployment Keep a deployment from clean-up and from removal by others
+	// (PUT /api/v1/deployments/{id}/hold)
+	HoldDeployment(ctx context.Context, request HoldDeploymentRequestObject) (HoldDeploymentResponseObject, error)
 	// StreamLogs Logs of several services and steps of a deployment, merged by time
 	// (GET /api/v1/deployments/{id}/logs)
 	StreamLogs(ctx context.Context, request StreamLogsRequestObject) (StreamLogsResponseObject, error)
@@ -14787,7 +17572,10 @@ type StrictServerInterface interface {
 	// DeleteGuest Withdraw a guest link
 	// (DELETE /api/v1/deployments/{id}/passes/{pass})
 	DeleteGuest(ctx context.Context, request DeleteGuestRequestObject) (DeleteGuestResponseObject, error)
-	// RetryDeployment Run a failed deployment again with the latest pipeline version
+	// RecreateDeployment Make a removed deployment once more
+	// (POST /api/v1/deployments/{id}/recreate)
+	RecreateDeployment(ctx context.Context, request RecreateDeploymentRequestObject) (RecreateDeploymentResponseObject, error)
+	// RetryDeployment Run a failed deployment again
 	// (POST /api/v1/deployments/{id}/retry)
 	RetryDeployment(ctx context.Context, request RetryDeploymentRequestObject) (RetryDeploymentResponseObject, error)
 	// ListRuns Every run, newest first
@@ -14802,9 +17590,18 @@ type StrictServerInterface interface {
 	// ListStepLog Log lines of a step, oldest first
 	// (GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log)
 	ListStepLog(ctx context.Context, request ListStepLogRequestObject) (ListStepLogResponseObject, error)
+	// WriteServiceFile Copy a file into a service
+	// (PUT /api/v1/deployments/{id}/services/{step}/files)
+	WriteServiceFile(ctx context.Context, request WriteServiceFileRequestObject) (WriteServiceFileResponseObject, error)
+	// ReadServiceFile Copy a file out of a service
+	// (POST /api/v1/deployments/{id}/services/{step}/files/read)
+	ReadServiceFile(ctx context.Context, request ReadServiceFileRequestObject) (ReadServiceFileResponseObject, error)
 	// StreamServiceLogs Log lines of a service, asked from its node
 	// (GET /api/v1/deployments/{id}/services/{step}/logs)
 	StreamServiceLogs(ctx context.Context, request StreamServiceLogsRequestObject) (StreamServiceLogsResponseObject, error)
+	// CreateReachTicket A ticket for one connection into a service
+	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
+	CreateReachTicket(ctx context.Context, request CreateReachTicketRequestObject) (CreateReachTicketResponseObject, error)
 	// ListEnvironments All environments the caller may see
 	// (GET /api/v1/environments)
 	ListEnvironments(ctx context.Context, request ListEnvironmentsRequestObject) (ListEnvironmentsResponseObject, error)
@@ -14865,6 +17662,12 @@ type StrictServerInterface interface {
 	// ExplainAccess Why one may do something, or may not
 	// (GET /api/v1/me/access)
 	ExplainAccess(ctx context.Context, request ExplainAccessRequestObject) (ExplainAccessResponseObject, error)
+	// GetNotifications What the caller is told of by mail
+	// (GET /api/v1/me/notifications)
+	GetNotifications(ctx context.Context, request GetNotificationsRequestObject) (GetNotificationsResponseObject, error)
+	// PutNotifications Choose what to be told of by mail
+	// (PUT /api/v1/me/notifications)
+	PutNotifications(ctx context.Context, request PutNotificationsRequestObject) (PutNotificationsResponseObject, error)
 	// ChangePassword Change the own password
 	// (PUT /api/v1/me/password)
 	ChangePassword(ctx context.Context, request ChangePasswordRequestObject) (ChangePasswordResponseObject, error)
@@ -14979,6 +17782,9 @@ type StrictServerInterface interface {
 	// PutProject Create or replace one of the projects
 	// (PUT /api/v1/projects/{name})
 	PutProject(ctx context.Context, request PutProjectRequestObject) (PutProjectResponseObject, error)
+	// ListBranchTags The same branch everywhere: a tag for each selectable service
+	// (GET /api/v1/projects/{name}/branch-tags)
+	ListBranchTags(ctx context.Context, request ListBranchTagsRequestObject) (ListBranchTagsResponseObject, error)
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	// (DELETE /api/v1/projects/{name}/draft)
 	DeleteDraft(ctx context.Context, request DeleteDraftRequestObject) (DeleteDraftResponseObject, error)
@@ -15018,9 +17824,24 @@ type StrictServerInterface interface {
 	// PutSecret Set a secret
 	// (PUT /api/v1/projects/{name}/secrets/{secret})
 	PutSecret(ctx context.Context, request PutSecretRequestObject) (PutSecretResponseObject, error)
+	// ListTemplates What people may begin a deployment of a project with
+	// (GET /api/v1/projects/{name}/templates)
+	ListTemplates(ctx context.Context, request ListTemplatesRequestObject) (ListTemplatesResponseObject, error)
+	// DeleteTemplate Delete a template
+	// (DELETE /api/v1/projects/{name}/templates/{template})
+	DeleteTemplate(ctx context.Context, request DeleteTemplateRequestObject) (DeleteTemplateResponseObject, error)
+	// GetTemplate One template
+	// (GET /api/v1/projects/{name}/templates/{template})
+	GetTemplate(ctx context.Context, request GetTemplateRequestObject) (GetTemplateResponseObject, error)
+	// PutTemplate Make or change a template
+	// (PUT /api/v1/projects/{name}/templates/{template})
+	PutTemplate(ctx context.Context, request PutTemplateRequestObject) (PutTemplateResponseObject, error)
 	// ListQueue Who waits, in the order of turns
 	// (GET /api/v1/queue)
 	ListQueue(ctx context.Context, request ListQueueRequestObject) (ListQueueResponseObject, error)
+	// OpenReach Open the connection that a ticket is for, as a WebSocket
+	// (GET /api/v1/reach)
+	OpenReach(ctx context.Context, request OpenReachRequestObject) (OpenReachResponseObject, error)
 	// ListRegistries All registries the caller may see
 	// (GET /api/v1/registries)
 	ListRegistries(ctx context.Context, request ListRegistriesRequestObject) (ListRegistriesResponseObject, error)
@@ -15117,6 +17938,27 @@ type StrictServerInterface interface {
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
+	// ListWebhooks Places outside that are told of events
+	// (GET /api/v1/webhooks)
+	ListWebhooks(ctx context.Context, request ListWebhooksRequestObject) (ListWebhooksResponseObject, error)
+	// DeleteWebhook Delete a webhook
+	// (DELETE /api/v1/webhooks/{name})
+	DeleteWebhook(ctx context.Context, request DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error)
+	// GetWebhook One webhook
+	// (GET /api/v1/webhooks/{name})
+	GetWebhook(ctx context.Context, request GetWebhookRequestObject) (GetWebhookResponseObject, error)
+	// PutWebhook Create or replace a webhook
+	// (PUT /api/v1/webhooks/{name})
+	PutWebhook(ctx context.Context, request PutWebhookRequestObject) (PutWebhookResponseObject, error)
+	// ListDeliveries What was sent to a webhook, newest first
+	// (GET /api/v1/webhooks/{name}/deliveries)
+	ListDeliveries(ctx context.Context, request ListDeliveriesRequestObject) (ListDeliveriesResponseObject, error)
+	// Redeliver Send what was sent before once more
+	// (POST /api/v1/webhooks/{name}/deliveries/{id}/redeliver)
+	Redeliver(ctx context.Context, request RedeliverRequestObject) (RedeliverResponseObject, error)
+	// TestWebhook Send a test message now
+	// (POST /api/v1/webhooks/{name}/test)
+	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -15531,6 +18373,58 @@ func (sh *strictHandler) GetDeployment(w http.ResponseWriter, r *http.Request, i
 	}
 }
 
+// ListActivity operation middleware
+func (sh *strictHandler) ListActivity(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListActivityRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListActivity(ctx, request.(ListActivityRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListActivity")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListActivityResponseObject); ok {
+		if err := validResponse.VisitListActivityResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCapsule operation middleware
+func (sh *strictHandler) GetCapsule(w http.ResponseWriter, r *http.Request, id InId) {
+	var request GetCapsuleRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCapsule(ctx, request.(GetCapsuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCapsule")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetCapsuleResponseObject); ok {
+		if err := validResponse.VisitGetCapsuleResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // CheckDeployment operation middleware
 func (sh *strictHandler) CheckDeployment(w http.ResponseWriter, r *http.Request, id InId) {
 	var request CheckDeploymentRequestObject
@@ -15550,6 +18444,59 @@ func (sh *strictHandler) CheckDeployment(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CheckDeploymentResponseObject); ok {
 		if err := validResponse.VisitCheckDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCloneSheet operation middleware
+func (sh *strictHandler) GetCloneSheet(w http.ResponseWriter, r *http.Request, id InId) {
+	var request GetCloneSheetRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCloneSheet(ctx, request.(GetCloneSheetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCloneSheet")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetCloneSheetResponseObject); ok {
+		if err := validResponse.VisitGetCloneSheetResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DiffDeployments operation middleware
+func (sh *strictHandler) DiffDeployments(w http.ResponseWriter, r *http.Request, id InId, params DiffDeploymentsParams) {
+	var request DiffDeploymentsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DiffDeployments(ctx, request.(DiffDeploymentsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiffDeployments")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DiffDeploymentsResponseObject); ok {
+		if err := validResponse.VisitDiffDeploymentsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -15577,6 +18524,32 @@ func (sh *strictHandler) StreamDeployment(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(StreamDeploymentResponseObject); ok {
 		if err := validResponse.VisitStreamDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExtendDeployment operation middleware
+func (sh *strictHandler) ExtendDeployment(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ExtendDeploymentRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ExtendDeployment(ctx, request.(ExtendDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExtendDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ExtendDeploymentResponseObject); ok {
+		if err := validResponse.VisitExtendDeploymentResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -15662,6 +18635,65 @@ func (sh *strictHandler) PutDeploymentGate(w http.ResponseWriter, r *http.Reques
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PutDeploymentGateResponseObject); ok {
 		if err := validResponse.VisitPutDeploymentGateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReleaseDeployment operation middleware
+func (sh *strictHandler) ReleaseDeployment(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ReleaseDeploymentRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReleaseDeployment(ctx, request.(ReleaseDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReleaseDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReleaseDeploymentResponseObject); ok {
+		if err := validResponse.VisitReleaseDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// HoldDeployment operation middleware
+func (sh *strictHandler) HoldDeployment(w http.ResponseWriter, r *http.Request, id InId) {
+	var request HoldDeploymentRequestObject
+
+	request.Id = id
+
+	var body HoldDeploymentJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.HoldDeployment(ctx, request.(HoldDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "HoldDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(HoldDeploymentResponseObject); ok {
+		if err := validResponse.VisitHoldDeploymentResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -15836,11 +18868,57 @@ func (sh *strictHandler) DeleteGuest(w http.ResponseWriter, r *http.Request, id 
 	}
 }
 
+// RecreateDeployment operation middleware
+func (sh *strictHandler) RecreateDeployment(w http.ResponseWriter, r *http.Request, id InId) {
+	var request RecreateDeploymentRequestObject
+
+	request.Id = id
+
+	var body RecreateDeploymentJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RecreateDeployment(ctx, request.(RecreateDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecreateDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RecreateDeploymentResponseObject); ok {
+		if err := validResponse.VisitRecreateDeploymentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // RetryDeployment operation middleware
 func (sh *strictHandler) RetryDeployment(w http.ResponseWriter, r *http.Request, id InId) {
 	var request RetryDeploymentRequestObject
 
 	request.Id = id
+
+	var body RetryDeploymentJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RetryDeployment(ctx, request.(RetryDeploymentRequestObject))
@@ -15979,6 +19057,70 @@ func (sh *strictHandler) ListStepLog(w http.ResponseWriter, r *http.Request, id 
 	}
 }
 
+// WriteServiceFile operation middleware
+func (sh *strictHandler) WriteServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep, params WriteServiceFileParams) {
+	var request WriteServiceFileRequestObject
+
+	request.Id = id
+	request.Step = step
+	request.Params = params
+
+	request.Body = r.Body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.WriteServiceFile(ctx, request.(WriteServiceFileRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "WriteServiceFile")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(WriteServiceFileResponseObject); ok {
+		if err := validResponse.VisitWriteServiceFileResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReadServiceFile operation middleware
+func (sh *strictHandler) ReadServiceFile(w http.ResponseWriter, r *http.Request, id InId, step InStep) {
+	var request ReadServiceFileRequestObject
+
+	request.Id = id
+	request.Step = step
+
+	var body ReadServiceFileJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReadServiceFile(ctx, request.(ReadServiceFileRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReadServiceFile")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReadServiceFileResponseObject); ok {
+		if err := validResponse.VisitReadServiceFileResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // StreamServiceLogs operation middleware
 func (sh *strictHandler) StreamServiceLogs(w http.ResponseWriter, r *http.Request, id InId, step InStep, params StreamServiceLogsParams) {
 	var request StreamServiceLogsRequestObject
@@ -16000,6 +19142,40 @@ func (sh *strictHandler) StreamServiceLogs(w http.ResponseWriter, r *http.Reques
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(StreamServiceLogsResponseObject); ok {
 		if err := validResponse.VisitStreamServiceLogsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateReachTicket operation middleware
+func (sh *strictHandler) CreateReachTicket(w http.ResponseWriter, r *http.Request, id InId, step InStep) {
+	var request CreateReachTicketRequestObject
+
+	request.Id = id
+	request.Step = step
+
+	var body CreateReachTicketJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateReachTicket(ctx, request.(CreateReachTicketRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateReachTicket")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateReachTicketResponseObject); ok {
+		if err := validResponse.VisitCreateReachTicketResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -16546,6 +19722,61 @@ func (sh *strictHandler) ExplainAccess(w http.ResponseWriter, r *http.Request, p
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ExplainAccessResponseObject); ok {
 		if err := validResponse.VisitExplainAccessResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetNotifications operation middleware
+func (sh *strictHandler) GetNotifications(w http.ResponseWriter, r *http.Request) {
+	var request GetNotificationsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetNotifications(ctx, request.(GetNotificationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetNotifications")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetNotificationsResponseObject); ok {
+		if err := validResponse.VisitGetNotificationsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutNotifications operation middleware
+func (sh *strictHandler) PutNotifications(w http.ResponseWriter, r *http.Request) {
+	var request PutNotificationsRequestObject
+
+	var body PutNotificationsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutNotifications(ctx, request.(PutNotificationsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutNotifications")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutNotificationsResponseObject); ok {
+		if err := validResponse.VisitPutNotificationsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -17619,6 +20850,33 @@ func (sh *strictHandler) PutProject(w http.ResponseWriter, r *http.Request, name
 	}
 }
 
+// ListBranchTags operation middleware
+func (sh *strictHandler) ListBranchTags(w http.ResponseWriter, r *http.Request, name InName, params ListBranchTagsParams) {
+	var request ListBranchTagsRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBranchTags(ctx, request.(ListBranchTagsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBranchTags")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListBranchTagsResponseObject); ok {
+		if err := validResponse.VisitListBranchTagsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DeleteDraft operation middleware
 func (sh *strictHandler) DeleteDraft(w http.ResponseWriter, r *http.Request, name InName, params DeleteDraftParams) {
 	var request DeleteDraftRequestObject
@@ -17994,6 +21252,120 @@ func (sh *strictHandler) PutSecret(w http.ResponseWriter, r *http.Request, name 
 	}
 }
 
+// ListTemplates operation middleware
+func (sh *strictHandler) ListTemplates(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ListTemplatesRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTemplates(ctx, request.(ListTemplatesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTemplates")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTemplatesResponseObject); ok {
+		if err := validResponse.VisitListTemplatesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteTemplate operation middleware
+func (sh *strictHandler) DeleteTemplate(w http.ResponseWriter, r *http.Request, name InName, template string) {
+	var request DeleteTemplateRequestObject
+
+	request.Name = name
+	request.Template = template
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteTemplate(ctx, request.(DeleteTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteTemplateResponseObject); ok {
+		if err := validResponse.VisitDeleteTemplateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetTemplate operation middleware
+func (sh *strictHandler) GetTemplate(w http.ResponseWriter, r *http.Request, name InName, template string) {
+	var request GetTemplateRequestObject
+
+	request.Name = name
+	request.Template = template
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetTemplate(ctx, request.(GetTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetTemplateResponseObject); ok {
+		if err := validResponse.VisitGetTemplateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutTemplate operation middleware
+func (sh *strictHandler) PutTemplate(w http.ResponseWriter, r *http.Request, name InName, template string) {
+	var request PutTemplateRequestObject
+
+	request.Name = name
+	request.Template = template
+
+	var body PutTemplateJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutTemplate(ctx, request.(PutTemplateRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutTemplate")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutTemplateResponseObject); ok {
+		if err := validResponse.VisitPutTemplateResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListQueue operation middleware
 func (sh *strictHandler) ListQueue(w http.ResponseWriter, r *http.Request, params ListQueueParams) {
 	var request ListQueueRequestObject
@@ -18013,6 +21385,30 @@ func (sh *strictHandler) ListQueue(w http.ResponseWriter, r *http.Request, param
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListQueueResponseObject); ok {
 		if err := validResponse.VisitListQueueResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// OpenReach operation middleware
+func (sh *strictHandler) OpenReach(w http.ResponseWriter, r *http.Request) {
+	var request OpenReachRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.OpenReach(ctx, request.(OpenReachRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "OpenReach")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(OpenReachResponseObject); ok {
+		if err := validResponse.VisitOpenReachResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -18902,418 +22298,689 @@ func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// ListWebhooks operation middleware
+func (sh *strictHandler) ListWebhooks(w http.ResponseWriter, r *http.Request, params ListWebhooksParams) {
+	var request ListWebhooksRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWebhooks(ctx, request.(ListWebhooksRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWebhooks")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListWebhooksResponseObject); ok {
+		if err := validResponse.VisitListWebhooksResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteWebhook operation middleware
+func (sh *strictHandler) DeleteWebhook(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteWebhookRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteWebhook(ctx, request.(DeleteWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteWebhook")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteWebhookResponseObject); ok {
+		if err := validResponse.VisitDeleteWebhookResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetWebhook operation middleware
+func (sh *strictHandler) GetWebhook(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetWebhookRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetWebhook(ctx, request.(GetWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetWebhook")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetWebhookResponseObject); ok {
+		if err := validResponse.VisitGetWebhookResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutWebhook operation middleware
+func (sh *strictHandler) PutWebhook(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutWebhookRequestObject
+
+	request.Name = name
+
+	var body PutWebhookJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutWebhook(ctx, request.(PutWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutWebhook")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutWebhookResponseObject); ok {
+		if err := validResponse.VisitPutWebhookResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDeliveries operation middleware
+func (sh *strictHandler) ListDeliveries(w http.ResponseWriter, r *http.Request, name InName, params ListDeliveriesParams) {
+	var request ListDeliveriesRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeliveries(ctx, request.(ListDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeliveries")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDeliveriesResponseObject); ok {
+		if err := validResponse.VisitListDeliveriesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// Redeliver operation middleware
+func (sh *strictHandler) Redeliver(w http.ResponseWriter, r *http.Request, name InName, id InId) {
+	var request RedeliverRequestObject
+
+	request.Name = name
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.Redeliver(ctx, request.(RedeliverRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "Redeliver")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RedeliverResponseObject); ok {
+		if err := validResponse.VisitRedeliverResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TestWebhook operation middleware
+func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, name InName) {
+	var request TestWebhookRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TestWebhook(ctx, request.(TestWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TestWebhook")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TestWebhookResponseObject); ok {
+		if err := validResponse.VisitTestWebhookResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // Base64 encoded, compressed with deflate, json marshaled OpenAPI spec.
 // Stored as a slice of fixed-width chunks rather than one concatenated
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P39kts4licM3wpCMxGemWV++qOq0rHxvtkulyu3bJcn09X1PFv2ZkIkJKGTAlgAmLLG44i9mr2wvZIn",
-	"cA5AghJIkUrJH9Pdf3Q5JQoEcA4OzufvfBylcl5IwYTRo7OPo4IqOmeGKfjrQjwrlZbK/jtjOlW8MFyK",
-	"0dnoRrAP5jqFb2+InBAzY6SgU0bGbCIVOxwlI24f/LNkajlKRoLO2ehshL8YJSOdztic2oHn9MNLJqZm",
-	"Njp7fHycjMyysE9qo7iYjj59SkYX4iKzT8KABTWzejyejZKRYn+WXLFsdGZUycKx/1mxyehs9E9H9SqP",
-	"8Ft9dJH5wSevqEln64t8O2Pk+Vs6tetbzKghC6qJYjSrVjdjNGOqns7F5ADHCifBPtB5kduv342+ezca",
-	"JXYNhik7wP96N/rj+OCH9x9PkpPvP70b/fMovgEvqTbP75gwwU6svtw+cwAPHVz82LbFJ21b/JLPuanG",
-	"XiFbDl+GQ2ZsQsvcuAHn9AOfl3NHwTkX+NdJ9SouDJsy5d71GkaNEhT+sy1JYVz3inI+ZipOU7v788I8",
-	"0ETAUxU5V6aCQ3RNplr3yTH8r8fa31CtW9Ze2K/uzc6XpYgvW5Vi05JVKbrXu2l1VyxVzHTQV8MDW68y",
-	"GN+90LCi7VX2q3uz0ks57dpRsphJzYh9lyZUMZAPT0Ec5tQwbQifkJxNDJGlaZOKuO29t/mlnF4xqmIi",
-	"61eRL0nOBdNkwc2MmBnXxLAPJiFckLIomCJSkVwumCIp1a2CWuMLWqTIaVyK2IlxkbL1eb2WZsbFlMg8",
-	"Y4qYGRUwtda3wyjhyydSzakZnY0yatiB4SAl4jOQpYpN4YqpO54ybdeP5BovLZ24Irds+ZTQPPcXmaVr",
-	"D7JpfFM4TW7YXK9s1qP1vQKJeYHPPq6/pkrRpV/Hb8LwvH0nBVv02ckSRtliJ18xo3iqf1Jyvj6Jc0Fm",
-	"slTusic3Rt6QUuRMazLld0y0zWZiR9t+Mm9lbD8WvV5t5D1e/DvPTIuCMLGHzVhCGDKnt0wTCjKAjnNG",
-	"0lLdsV7TU0zLvIRx+4ooN7fL+pef7JQV04UUmgEbvlFynDOgYCqFYQKueFoUOU+p/c1RgU/8t79pKRra",
-	"iv1FBjtHp9eyNJpn7NprLskoY4Za/rRfe1GXSaaJkHYjTDpzOiH8gCiWM6rZ0b+NktGEszwbnY3umNJc",
-	"Cn1ICw6Ces6y5ehs9GwmrUylxKDuZcfReHofaJJzDSfSynWmzTW3Qx2f/PADPRmfHthb+OA7+3/f2/87",
-	"Dv5nN9ZQU2p7JO2h4wa0sr/QjFziYDUP0LEszdk4p+LWHtd+FPG7DXRossolm5SaZYmVPhPKc2YVV9Tg",
-	"gFCXzKjlwfnExJQW+JjM5ILMqVgSzVIpMo37Quf2zoHZkzldkoVUt4fkihm8AB6d/kCoyMjj44eHDc6K",
-	"3Cv/z4HbhgPUMpuT+Fku8FqTUxjR/puWGTcktaIT5Cb+PPqi6lDB5rgds9+fpynT+vmHIqdcMHhxoWTB",
-	"lOHIw1Tfrs/m95kkKRVwqAhHEe1l75qwbYrXZDRmKS01i41KDQypCTcJkcIynj02KSOMprNhr8nZHcs3",
-	"8Qwu/yU8au8FrrUdLj61SZnnhMIvyEKWeUYMvYU7fG0ycvw3lpoYAUKV6A//nJ9tvTkJbPz7amj34Kdk",
-	"FE7ZSgxhVZU/RkIKVN2p5W071eDX9cTOi0LJO5r/hFLg44hmGbeLpPmbgO4TmmuWrLBCOpP2Cm/ctBvJ",
-	"UJkqa8oSihYQRw80sb87BLrRMa5sbWjhFNu1L+odrb4cS5kzKuoZ1TvlfpfUJoZ/OHFLjOzcCt2coQQP",
-	"rREpGX04mMoD92HBC2Z1wsPm1gcPHfB5IZVBD4C96UZTbmbl+DCV8yNR5rksdPVfPxxMyQ/p9fBOYrZo",
-	"0JQbTUBRIZQUTGkpCBV6wZQ+JPYpWZqiNKhfVxTTiXvI/5dl1+MliKbqbwqCoclD+OMGC3Wez8aeRdir",
-	"UHJeRLjrFV2SmcwzotiEKStCdELGpSH2nBAjCSVoDEWPr2EU57Yu9qyUxxUekt+tjBeMm5lVBu1viJCK",
-	"lJopK8II19ZAYXf2+qC6IT+MhL3MWJHL5ZwJ85TQbM6FJjRf0KW27xkm76wWJUtz7e6nhpvg+yePGo6C",
-	"08c/nG40mJMRLGTIcV85JY44Qw/IFZqOuzgf9oZ8LoxaRi62FKlaKV0aplwar+1E5SdNDXrk1r8xfTXb",
-	"Wn1bUzWI1fqslkJB07L6lxU1+ikRwEaU3NG8jN85k6ixAC6XLFOW6UBbmDNin4wOwSOax4XRpMhpyqwN",
-	"CyqIUwE7Lr1wR91uEqtmxnY01CSjsl2766NTTlhCX+KjVsFhf/ZYSDqjXCSgqcnSkCktwJCrSMiFefJo",
-	"FHUChFwOXlBquRqZI/GsldT87lYRvc/t1F9ybdZZtDp2/WRlzewR8RC4jDerJfi+1tleVjRZ8Usr1LNv",
-	"wFdrTRGa53LBMsvR9s87mvMsITeog9+QsZKoQPm7Wd7CZsEolhSoq0cVGTuRvzLFJ86WWt8+Joxy/1xX",
-	"pkGXt/cUSWcsvWVZL9Jb80lkXEwjo54bMpfaEEpmpcgUjlhRrjm1orYM11bmmHcoG9qfJdXAMdqtsoQ1",
-	"gOICQ7CFsyR67Igd5jrn4rZrLGKJsQQDUtyCO2zGPsSlyG1MjVvVm2+BaZC+biXhTAI6xXbimaUEMA5b",
-	"p02qGDWgvvQX6P4342WUpBMupkwViovIqbn6+fzg9PGTzk2ZSW0GKt5c65KpYYq0kOaaeiu438rtT9AR",
-	"1f83milO881iyGnZuPhqRdXvm/vamEq4lAZ1kpC8G1jjvDQzqbiJKA9pk4GaBH3z/NVhF5N8TYy1BcV1",
-	"2dO49Q+u0incvJ0Qahe3ZygSNum17ddjMMqb0gy2rykXUXZKQF+x5+CBJnIhSLCFZMIVyurA6/3k8eOH",
-	"T0C9r0KPEUresmXL67xORElBtS5mygUrwljmk4ffP+p+RTJaKG7YryJfYvxndSNxxTiR6Hbaq/nKar7u",
-	"FDb0hFLcCrmwv19QJfCFqeKGpzTu/Hgm53PvhO1PlkJq7hWMAT/7EBwQ52n4lIyWkU9XNuXDyD4WvcDZ",
-	"B7MeCzre5KyAn/U1wvwe7cT+eubP2cC9QwVat/jhwLOdl1MuiJxMwE9xDr4MlBgavBAZy5mxhhOod9YU",
-	"n0hFCiaLnKEHVcpcJ0SX6YxYbRXn7wc2Tv+pZIfnPHwHuODtC8BnxNLbKL+t+8KCtXyMmV9sXkgfJ1j3",
-	"ZAlmFlLdxr90bpr2ncYA7BpTNZNOBv1UMQzCbRSul9WDcPuniq1oMwN4Y9MmbuUljCkefVToiNOlcrJ4",
-	"p0t3OLnvoXTnaCfH8sfK6xTRbGZUTLdUUnao2LR5SH4VDCLsRArMCuKaTCUEt4W1MhdMGLJQUkyj6g4T",
-	"d1xJMW8eseD7DwVXTLuVrMoeJpxXT7G5vGMZiJScprdEToiVWXfcLBMyXhJuNCmUtDR9ADHv4MUPNEkt",
-	"15UFUWXOnhI61nbWXKOTp2F2de6hNY9LVLy7Tt9P7rHKwbMpkyUZ5WxihpkbvcItVaClwwLJ2r+4lpOJ",
-	"Jf619nkO/fbJM/+1i3nGInAgZlr02mQELir3y64F/rt/Dn9Tsh4/KFnltFGMZstBx0ixO+6X1GTXF0ou",
-	"XB4Ko+mM4MF+SqjLP5GCWZaDnJCelr6KpeJgrpePFLtYtCrFYXQI5w3sr5e7xJGfGc3NLMZ4PqrcPUwt",
-	"8q7wefglK/R1JgWLMwR+b6Rp2KoN/3hJ81D21zST5TgPCFYrgD7sPnQD/upYd6Ntkvm0hpqjm3Kv2rKA",
-	"eyJnJPGJUfUuNbckWEtA13YjLgnvFi8wYpdsTSvQ/yPuMxnxNT2/Y2oJuUWYDrKg2rv2LJ9TcH/bD+c0",
-	"Cx3ogQoFq+tPGMMKmOBGmoC1goNvWC8ql0MVIpqhVAwjP6v+zlyKqd0ByFKg3PjsIW4gI0I/rWw+bhK4",
-	"2PxdNDRqtHLHbs7zq6+DPs8WildOmRUHP7r1Qe4mtZTTJJVzZyY/xfgfBj2rRZKT0+/98ldW/DhY7XHS",
-	"fWv0mX14/OM0biYMn36/0YpfcbnSqVVA4BzcsiWSUrOcpQaSonSViCfyZXAMana0m7O+uXBRwRGyapCQ",
-	"xF7IENZUUs4T9PAL/ISCNWYk0QVVrMlZkLgC8VM4lQSc/RQyWETsVMZdgnHJ1n24XkS9vWwyYVZz28h/",
-	"9uevrHbSZPHrqRu272+HPb+y/CnanmvvT4J1dO/CLnxlgf2wv0hTMGU5fclFhHaDQq5KFgWLxDteQr6u",
-	"zzb1YhFSd6VgPTUj3ZL2+nbG7ClcyaPzSbAtuQcfevhW4QqtUmDjHp7GJl5VapL3ZICchNhlUeRLdJ+B",
-	"AgqutUziJ1W6XEpFyvCfYP74H4AlBPdbmd7ibk2lMUxEXSI/8skkngu0kMTrIPqQXFjzjqczIlUGce9M",
-	"pqVdB4SfNRhYmEdszSZJMj5xeR7rOSc0y5DwvZj7jZsEZCFE2NspMY3xNua4NB8QbBEJH6IVuJixMM/G",
-	"Vb3AJkN6lMyzQb+FxR+iowezaOuKGMeOh0zcHb759fLtaJMnEYbo4xdxnuXu0exDid+tPqMCL6yv/i/S",
-	"OD7RCV5PyBlyQsb2K0goF4QKCYk68OQ6lzii9Ld4HSW2zI2RkANmX/o+6lnDY7Ubpl2VHXAewrPrebqv",
-	"kxhO8W5cUYpOIvfRmOoN1nqYUD3MZ9lmML+GDBvIEydmwVP2lBx76WJn2fcqoHeDXGErxGmsPJhuVLrb",
-	"aQ2PM61u7vqV5b70FlOm6EIQKeyGTCA5yelflWbnbspacT559N2j7x8+efTdJv25Jx1X86Q8E6GtJxjL",
-	"IMFkzDDHJKLYdu+zn0bLNvNIekmr5xLNsQEB1WHerJ4ODztp7+tYDcx6+99X+oyX7QtfVxwy+zFe//KO",
-	"qayEcIjCBPLYpf+8aRGuOJypuE4ru3fdKHe+UowRX89kqXTrBWiZs/KhrvPaptBBJueO0kNSJjKm4yIK",
-	"vrqWwnNDxHjMacr6GMpvqgcx7GIUT01bwjP8KD7bUuXXupxM+IeW2Jo1lTUZsxkXmVdXD+ssVbhHyW+X",
-	"LxNf4caIlfyHo54Z026LGzOpZtxYmt/alX1MQoaJMW3AbC+GO1OGWnOKZVyx1FzPjCkijPkmp1yQn9++",
-	"fWOvEmBSI+HvqyTQ17iYQobmDNxUPexgZ/WtvH7DfuzC9gvP8v6Mv+AtW+RR9JEYl6D8BAnYmsDzREvM",
-	"DYTf1YkQLrrzlBwnLnMbcquTRtimjv1996ThKDvuIY42lOKH4mlF/6WaEfzyKSSJYK7++uk9DPwGh/gD",
-	"SL6sDIJcpjS3IzRTPU7dWrq8ULsQZSsyPdcSbnZNKJkqKiAd2hp+ctHHVeS2awN7XdG7WNlTYOVFriR0",
-	"ase/HOD+bJyl9dQYmED9ts2+rp/qeODKatqianOmNZ3Gv9OuqKT7DMPQ9UDRaVkLL6iF7Dm3iS9R2sOs",
-	"J64Gp8/svT/jtZvomnPBSu57lwS0aJObAtZrgdru8OvE/AWu9qjoblNxzKycj6scw17XfDPe5PcIVuly",
-	"5WHiG/d7FzdWk4D7u7MqtWBNksmCCZIzoyHcsBzLbEmsrJ6WzApr+IYDmIFzn8MXLlVaKojZaMbWKobm",
-	"bD5mCl35Pvpq8CaqEuUKZrUtfBNwOvwkqqa/2Cpr8f7+7OhmWnk/sKTt+QeamnwJkW05qWxUKrIw/WLd",
-	"87NFwGpYtsOgGNHKDrWHSV9Ymp5jee4AelX6UGCsP9kY1KuqMgeqBb6WaqulwzsTN+PWLXhFY3K5cEgv",
-	"naqIfQatokj29EyC0yNlWAaJaWtW3XPWkT1w/5Q4N7WQZKzkQlsFkolMH/bwpYJEtO+OLc0lPDTqVqky",
-	"aHbP4Et01Nf/1gZDHHVmbOyUY3V5dSmVJWQMrCbuhm6/4LdzOmXPqGor3ub2ew1l0URiNNYab0/JmOWu",
-	"gH2SSwnZIhPFGMm4vrX6tNTek1MBbIDeB5AuzvmdRKM/kRwtlIQavFJN/3nS+zI2TPcqwrEqRNm4GMNa",
-	"IbvWnsPY7ch6Pht4h1d4losUrwk6taYmsAzLDjdXD+Eq/Mr91EMfMU4wxqrAFZdsMlBc/8TznGX24kMo",
-	"GJJKYZTMSZFTwQg1RNO7SDgn41Om49oQF5qlTgNe18wr4K9ocuiUa1cnGvkScsBly9eGTts+v57Htdu+",
-	"iZ+wtbvxtF+IOyb8GlZOUsEjzvZAj3VoR+tJnFMly+I6U/yupdTIPdE1elol+fRS56wW15J2k4zSouyZ",
-	"h2UlT8/jZh8dNr8f7eCR6TExjach1rsxLcph73rx5rdocZ/UplWjv2VKtIAs5PyOXVuzXLYdo1xOuyg+",
-	"Z3PHZD22VsYNJ0zC1/HghPvSx9RTamgupyVLCNWB7MM4sZmxeSOPf9N2voHRYzuqSpF2ks7uGZ2yrs1x",
-	"hSr3KaqvCAu7V9HSndI1HksapxtPSEUkdwyiQl3ccdNSWNtl8+4hF7yZlN1vyL6JzkrmG5XTS/tMiAqx",
-	"JeWwULyyheHVftSutMlg/d2UOk9TVgyutamJGer2j5u1XQ9j/kiui5wur72Y2QBRZ2WLuG3RHLWhImuq",
-	"1lVKMRe3h8MdkoNyCqnWC6myNbjO05UKt9NNWr2rPq6p7BPW/Bu6KbhVAmhAwRWD+GBOeU7qyQwk8P0O",
-	"R5+Nr4H4QmjU1rSF8OR0b+QuHEeBCNy+IvQXttzFXF5RbZj6hS3vN5VL2SbTvSOxj/lhB+lprKxMzv+0",
-	"w/8XOCnX9ywbFpztKunYvm5gMaPmvtfAWh5rFZOH0eMbswL5tQnr6yUXt8/qUMWK02uPl+pGfwqIfFkw",
-	"AUn5Ednv3SrOp6LJLWOFA02aa5bfsR4eFthoO5eNV+g3kGEqKkjl/oU68ZKWOMf2yjqtK0JC+DRQUlpT",
-	"UN3e7kIIejJFlPN5i7kSFY7u8ZbZvlVoNPaPVLUVK/4+83DAPv8XEnbBnz9mxKENRrOA64TiDRgLPgXY",
-	"RbLcVGJLq6+Q9YTUdgHKNBNxRxuinq35bRZUe78T5ojE8xmgkGNO1bJ9bMEWCHfl49k0ZxkpRcZU66Cl",
-	"Zl2ZtxCljq4UX7TNnYZjViP0SWTd/mXVvYF0qXexGtTtQZQD2BbpV1pN4ky/ov0PuJUDbbuVqxTD+hD/",
-	"sBX+GBOPE36vhlwyuuNsUVmoMYS1uQvg5VLeamJmSpZThwCOoIoPNGFLphPCJ4SKZf+MqXCf163Gmnwb",
-	"jIxXzNCMmnI+4PgDS/UO+uLTLe9WPH0jozA1rxgVmsg7J020UcykMxCZ3IHVkRtqbogUCQTzCkZv9SF5",
-	"9uY3yyJckFQqu7Ho1ECHsrEfICquNtVHlhQOwLctntDTY9Hbz5gW5fWcfhjglbyeKNZSSpIzCmjX9nQs",
-	"qMbiLkiP66lFwPjK4X71nc9Ccajn6PeTQf4/fHhtgzrUIGaued+p2IdlaXo9HauvQV+Zp2DgNQumXU2p",
-	"fl24zStb2H44rpiqseEa6DNcmAF2YnDSosXSqP+ts5YL1D4ltK7sQwRmO6+wOnJDWBPn277QWMGMQ67s",
-	"W/JeQa4Px2hH8DA2dEMddWIIIHLLRH+Hxg/I+E38eXxXxw5eNnZgLQQ4zRmZM6pLxVxio2LklhWYH20W",
-	"EnMbEzLnorRS0X+c0aVOXOIjfDZTjJG5FGamw6QSRRcjcB6Vhrn4fNQA9Z1IVpP3f3x9RSC4D7gZDjbx",
-	"0bG93xVNDVO6mZaYUmUOFMuY5lPRdGM9Om409PmDHvzH8cEP7//F/ePg/cfj5OH3n/zn//r/++cYS22R",
-	"2pXnMvWWdW/om3Eu01uWxS0FbiBwDgUnVvUNsq5pbk/fdObgRzAV+oxQB26ENXpVriqazo3MVsWgPELT",
-	"CcPrI2p0jEveknEXDBY3LDNfI7GxJgHjYHSc90ygjIUDWGpYdt3MS1sRacsCY8sLnxEAUq2qiHtaZRqw",
-	"XIOqaVSprc1CDZaKg1lD0zjULQ+DqRt8iO7BTo2YAVjldaGknFxDBUtLCNs92JmSZ+XJ3zZv0XkDRa7C",
-	"TDClEiwjWTPJtoE4IhFx9drNpqUKgRnjQ12bgm5X/tl9VcPASwLgD/uv69psH5byaIX2LRPXty3uyDtu",
-	"aN5rSn/FJwcmUa6V7/jjFCVOKKuaBzl2w9hZIQ730ChEc8tWm54FkYYnjzYC1tVDtc0RMwDWRHYHSWPY",
-	"1udEIyqCtZpqLDiuZQ6b2HIAsFNKHJtOkkz6njNOWt/GPTwBrGEnMGUDAzHq46yG6vT/wLbtNL40k9qc",
-	"FVKFlcd18J2JlWv85Pjw9Pjw0eHJo7PH2BEmjEc9Od4Yj9ozskiXsHzuLh3iQFWr7INAhLqPcAf4hEAO",
-	"3ipq5ma4xs7T30bYH106y2quZ561oSiCHlGBvSAwYpRRfd14pG7xP9g2PiycVeIbxsEwreuK114OVTey",
-	"Dkg3KBc6KAuy4HlOZvSOETYvDLf6gwF3jZCQsl1qawi5vQMtqsJuW8x4zoiWc4ZKxQzwzwkTA5IOW6HP",
-	"tKFLd832TmO5cr/ZFIwS6Db2r+gkw5WhymwJThSJivh4iJEISASVxRqBihCtCdThvhv4qWXqz4WSeUvp",
-	"qZzPqWjBQGcfaGoQa9BIwBBwGa1zms64YIddNNxEnkqJ6IyTbXYRIvVwpKRaTxsVoT3pPYNcmy7YHj6c",
-	"Wy7a7mJTVrES4TphuJovOPFQDQH6e0LmzCREL0Vq/6CosmQJ8apvQlBJcxHn6k92J2/DP11jMBj+mgkY",
-	"2o4FVfdcTIO/rlsxW0Rrlud64BdJBv4l2IhOYu0ialZTfn+1Lz4RsSVi3wLiCxYWF0wRTFqDXmbY/Mur",
-	"YsfR/a59jGsIYODndcgNLg2+p290LjOW96QiPltNpG1LdkW+PVPO5Tx2aNNRb0UKPdAc7EJR5rnrsMex",
-	"9wd+QpYtPZagVmBY4MgKCNY/ifMKHm9Rr7jLrMYxu3fmykRx/sMYKCalPtBYAuGUKy/GPD613ZFagxDS",
-	"hE41q09YpajMc4edTrlpYDC9b/FcDa/Z+pY1+m39CrvU7pNKvX/qAFEEW7gby8HqDdP5hyn7O69Z7q+2",
-	"9KhShsFapx5Qb0CtCFwZVLg4a8ZSnjFNoE2oC1jE6kT07TXUsVzP+Xid6D/5AiRXneQLuaoOv/aQQnA/",
-	"c/fJCXnB/9Ko83/y3cnx998/ebSp1B+83X1BH5883IjyWF2hwHNchzCPUukzcvMfUrAzMlH05pD8wpba",
-	"5U3c+NqQG3AKL5rjGM3yCTEyz9wqwzk+PI2hx7eicZ7PrSIPwUl0Lk7svR6gckI/QXrLhIfmhD3O+S0j",
-	"J6ffD8XhVKW4zn0X/ZZ2T6oU2iff4HYs6JJQA9p2HNlBEhi0MZuT483YDlavGRC2e0tdwK5OiA22uzbd",
-	"4mdqDaGHWZsHPYIVbIrDzobqQOfrhm7IdjbUcAyKZlyjK7HtrrmqbdF416TWOvZsm1zDL5vq2Stxs5G3",
-	"797UJv1+K6YqWq1aKUNtx5wtvF8JAYzbevitTnneBmsQuJ/vZRAOq7iqchu+jlwFrFfdGMOpql7rjIU4",
-	"qAzmtVqDtRF+K3XfLE83OrS/G5oQsQIKs5LvkqBkxVJbuPCajpU9J1GECwtZIcaavy7EW2udb+Ws9pm+",
-	"XFxndBmh0Uuqq4a3vpsD+ASiCNAPnzzeWBsvomHu3zGHDd5glx1TCjcVz6ey2KiXwVZdwZO925i8ccXx",
-	"e298t88sc+9G8pfe1PWQV3IsTfQCa28tnVNtgDm3B26E2wHmlFTIBVvXdFkC7cJ54BEOtqwYeeMSCp+B",
-	"mj8UhqtUikWigaePNoNJ7awey09iQ3KkX+gl02yoMe2r2oYCZu265qx7gb4UfCANsRtYRIz+VAWNnjq8",
-	"d2sP68p+QnO5f+2t7zvW0IFP14vC6jsr6G99UrlRTt5Hy4w9cHD/hN9hvSBW8XfrJTzeWNfW0hiiBRGg",
-	"IuROQAH8aB6We9WCxk87tWb7TNB9OmIKydjnHdlw8NouJnZYYrrNBRLTzFxulOuPq8+IpneWTxfgxJzT",
-	"W+a8OK5Uuq1moX5zP/CpEPusR790HD2pFtK5DVsh/w5C/D0kECL10Nn2q6Ic51zPWEYg/SSplCiIpGDJ",
-	"x6PjH7DHHjj5M0ZkaexNmq33gnDtgQF/BLyL3Xa1kIb1AkssAoHX5+SuE8N/0UWCbTxxHfglHYjXrY63",
-	"urTfDdw5X5f/uz2qlssTTnyjREtm6hr3R3Lq3Tcbe5eHrf9r/PheGR6MZcMLj1fFfVGFQLqxKzEcgJP8",
-	"ehqD9kTZcq2kcP4RMP6+d9AVFgDu8P75TeP93AnMdm8f0R78QNHGWl0n8K/1Ed+79dUhabwc3YHchIKz",
-	"eGnUhUAYlrMV6ELnEYYuQTOuq9tHyEWCmiMCgmFEmFUIiL21yQZfxcq5egvaADml0costOzcPif97gzH",
-	"ATsx71aYan9h4jchvO/QwA20X7tlmSUtViuR8ypYYb+9uWXLG4xhULHEok8IJdsv/jv8eWPNDCNzpiAz",
-	"kxgp8Yl/u6kaeS0JuN0P34nzoPsmVQxzRoiRkErS6MV5+E6s3VoTqcY8y2LZOS8hkIPs6ypl5qUG3DpI",
-	"HWtw6Gojr/U8hg5vP0BBXftKo1gAC/YWeju+ePMbTgOy19zkfLMhqm+hnKPh13p08sOjh8ePNnc3YxOm",
-	"VKxkwfXsWQ3w2EMLuHtWD5xL5QOnmGQ/Zh6gdFebFHb17UeqXZOpZsoYYBXEgXASmd0tMqNqvrvXf+o6",
-	"q5eM6uhVU5TrjvhNFX1DXPetqYyqmlGvxDb3eFwgxXNW0rDl+AaHg3uw+6bcIk9lA5ggfnkNOOv98QTj",
-	"aSzVq1YHrjNc7HDBHVVvUPu27uRuagVS29mVZF+wRXuArTikYoMGhtLjjW6+kBd6GSZI/EE9IFdROmqe",
-	"aPJAH9LvPLdkiGXVK7/EDdixhD5G7k55YmP08JJNhlYjBM3+VztXQFKKdt4VN8AD3eKx+oLt/dtyXdqc",
-	"rwFgxr376m+Og7U5WGse2o2Jq9gk59NZtNf+IOTTaqRW+NOqGdGKC4dCYlNWJbEFGvBTKHZYNtu6Qpmk",
-	"1dj7G1x+bm3pqrGWza9lo4A1zsD7bpgNzZkdJeqeQ9Vbo2KmSYhWoKB1Nys4Q0EZBHlWO6BdS1yrNUez",
-	"ZatmGC75Uge2qT5csHE04BnPvubQDZ6lt0EyJ4znbgla0JSbZXTErtYbdWFce+Zucy6/YYI2oHtpX2YD",
-	"gB9+exq9DG7DfqRdGOe6HPtkoIjJtIAqEwj5U3NmLSXDigR6EePFmYD1ZMVYT5AxXF53H5HmCbmvTj7h",
-	"jUrs4Lx8OW0d5hRf+obeLx1VmVidpuRU0bk+HFiSUp2aeKXmGp5QSzujnvpu0+qKOZl3Gz3qPHGWPkyb",
-	"6xYfae0KjQTsuMlZxz0d6yunWWs+FJTNgVsAGKJxpQxDToQv/fyCOujUW4vVklu4cOqz3rfPdxvSGgCy",
-	"SmRpitIMcusCZlzPd2CVxfWQabmf5HQZJdpL+NyrCljPgE4U1ejqcLgr6EFpaD5oAfiLev6bQEdD1MK2",
-	"hJs6fXQP7SkbKnvD/eh7zLI7phJfTcojD7Z1tNyEy7Gh5WV7Pq3TYbu78G7d9W0rwwL0uiH6MtDU6YOb",
-	"S2G9R8W/s7m9GxtPutftxHfiuHGPzhN8Qx/vySqY6ZwbDw/EyGIm82ZTKsBwK+cI6AZt2h3dIIgDhWFU",
-	"18D8W7Vu7HOaDslLRu8gA9NVGQcYsqsNofbbuPHznZI1T5D/poMHdu/x6dfuqmLyPj4f92zXMuoYeKx2",
-	"yKohiqQzKbGKn4mGjdGSjh8DQ2jtIRNE4fu2JezXPKa7cmQa7azmrjs/p4YrEAdu2cu6PXofXd2VgkLh",
-	"NOGCMKWkSjYr7dtEu+Elg37RZa22Wj010nK081KHiauGrsj/Zrzcvt61Ipkrdx2culj/HtNa+uBFVNjP",
-	"3vINVrISKW9JbwyZbUdXpuPcvV6abquufh54bf4sFwAjAeHaEEWCrHYt9Hi3gHSq+B017PqWLfFeYwBd",
-	"NpZmFkIi20fhziN65urdVxI5qaHrZ/dHaiiZyDxjaqW69eiOqqOcj71HE0FQDJnyOyZivTgiqScKovvL",
-	"WOZw+EYnJRJyJAtzj/fJ9BYP7Qqahv3c1H7PKRcsIaXgH86OjmCZqhRH+OtDLdPb4a+eSDVlJpohPWWm",
-	"SVBLSOl7tLnaTcsU2TLu/PQxwkbQ6eHGoJP92bXLoYs5IcWEqznLyISLKVNQFJ2Qq5/PTx8/Ofu///v/",
-	"HJJzl/DpGM8ld/aoa4YebIbm+XUbRS7we/IjfI95ArQwB3avFkHNzDo6eiOqoXUxUy6ddS19fvtk+9hv",
-	"nd+/Lvp9/Pjh401FQcHRXXnpw9Pvnny/OW5Yitajw4XDOk4IsO/Wp0aXY8Fi2f2XVgUDdE4sRXcgoS4m",
-	"Bc6BwDZaedfj2KtKHWOGSykNgrqgfgZ+BmsnlNpaEZlcGfrJo2GhUBcKh5cHx6JbuG8Bc6T1rP89e/Vz",
-	"S95G8yYPSptqLL8QmgYTJDJ744LaFXWFN6/3SIrlUJ0qKlZSKQRLTUK40AX8A49/QsoilzRLCM+YMNws",
-	"EwLFyQn2CEiwsT4A/fg+T2tvRA9ahzNfU555QC4XfoTrcV7FsCK6+p9tbqqt1LiVAmxVCkehTEKtRiuE",
-	"x6razv4c4R4H/k23AY3JxVj430um46jAVSFxTg3TmHm5oN6Qpw6i3mooGIiKZHLD5wM3pvpRi4LrYZta",
-	"QPXh108r0FvwJizo0tvwK07I4HoAul8Pw7VqwymzM7HbZSkILgeRVA1Lc6swOIAqP5t+74PIRH/t1ufH",
-	"Q0Ag2v+ELq9xvzb06qjyaVsLXOZFG6jspNS0BQ5oJVfXYdu03WqDGtO4Xg2r75TwIlwztH6cUOU6QMa6",
-	"pR+S362mIRjHvbDDEiEV3DseqnMxk6BGz+xwZZ4TmqZM6yEhiyAWsmWUo+GudvQIWDrg1YqN6n4Q+PIG",
-	"P7RIipI9F0a1qIj2lNnb36Vo+2YWjPxpf3iG/8kS3+glQQdArKeCYfMipmFYg0hODBM+NxOwh2WeOQhV",
-	"bg7JBSqC2C2JIigeAdcgoXBduFCuNm3e8fpQ78vFkLOJaceW5KbeIjvXlIqUeZysGc1ACENmsgTgw/4C",
-	"JCw+ab74BGT6YibRZPxgKpRK/3kmGUJ02bfHty7EdVn/Fsk/aJ/qWHIsQdzUt9FQuRFe1ytx5HDV1HgT",
-	"ue6J3W/mdmY9Wkvhsa32zf0u3KukPg6tZ/LCYJyc5vmvk9HZH93XQnCMPyXr6G1e9m2AdL/uW3Hfrx5n",
-	"8zgiHvZvMmmtnigp5/b6p2K5eud/fvyX5raFfzdQYXrWBb33dN+FC6xmoP25wC4ZzbhwUfSBheQOarX/",
-	"TTozZmgiZytY8XZWfHuaxFrbE2U8pHFs31YjCoHKZYdUdzSPJjs+fHK8EX9EMaNqFLEao+q4x+qUuS6Y",
-	"4jLrlWoZh7pKBxNpC1rE9vv9wMzRzZvZty9/fQx2kiN6GSSJr1Rslzw3XLRUEm8I7s+ovg49X+3+xZgX",
-	"j6VlWwv41qwBq362fBmPtvtaBf+6lUkn1QbEhRFu2y6EZ0WCfcpOfMXwkoWhAWdP1nVwT9A7PcgnmE1U",
-	"uBwfKPViVsXWBUMc3ibaZy5TmsOPHz9+/Hi1nfRmr3TIU82ZvckpF+Tnt2/fPCW5lMWYWrvaIWnGvb/x",
-	"BoJOh8B8UuwmJxXLfJ/VRuOgH56szjEZLRQ37FeRLzEpfoWjN/hTY77HLj7YeeC9b61Jzes9Qu/VoF1L",
-	"eeuqpwbwdAvk3TlRDGwbcG97tAhgXUCUoNNVz/bjx9EUugoK0mHEAI6Xvwkeb74cK8yYaoSgFtj7+RC9",
-	"IkBheJ905gysrFUHZZoz6k/cxoJAzahKZ5FjRFUV6lrfqNhYnzbQNMafG1ChHfrzguV5HPd5kFh+S6dx",
-	"d5dJZw6HcrXgcqp9GMGkM+I2H5gH9y1u8GJ9QuxMdUX88zaHodtDknFEyPa+TCh35yB1MZaTc93SytZI",
-	"eXs9H5QT2bIdXLhWmP5gHW5u0gHJ9n4K8aMfpCcNsQQQMLI5zWdSMb0Csnoar05eq0t1tdH1L5989913",
-	"pydPuvXW/ppenQ64C01PjqU5x14tAzatyoRrJKptEmEV3t0gaLJVdDGHZYdTiHKCXdOrKK5p4YAGe2HU",
-	"3b8fBrzOjxSfat4IrAGetA8QxmT3ZbkjqI7hnsUJ5bnTljprBNxjQ/wvHRlO/fJ+wanVyx/hvVN9cp22",
-	"8dEMTXeKZzntv8wMQWN82tTaLodd3VpTqao5dmVVXZY7yaeyjL89cOTV1c8/y8EqYdxseU3nzPV9UUxX",
-	"hQlBG56BdogX3c3XnJ7G8ie29U+0Kv9uZ6Jt+IN0nKiyqPXs4JYtp0yQg3xSm2mN3J1ozN5DpVa2nB2K",
-	"ZaePH5/8sFGqOlDTcHbRlUHkfX1VUyaY6pHIiL9/4Z/+lFS/bDF3tgFt7fJdFNlgqd4fR8j5O+olhcht",
-	"wavbd/ZFsI/b47fd5HAybtC2ck0PbmhezOiYmRsPjw9ngPyLs33cA6KcM8XTm3/FPuw3Tre+icT93HiN",
-	"uzYYwuoT7MMoAUTCJ49KlccBe90pDrU7h4bg/4oGr9oMrpcAP6OJNnb+roZhrll+xzT5l5t3727ImE0A",
-	"tEYw142XG03mjAoupoQu6PJfE3Lzx/nB/zw++OE9Qg+5nQWQm4TcfDw5/XRjlW1GTd3txY3LzRm5eXnx",
-	"7MAO8f7jo08Hf9iB4DdrouzJZk2thVd2cQO483yPSwAG8E2ga9lz/ubi+u2vvzx/PWr2brY74nb2+v3H",
-	"4+TJ6adot2Ycd7gXbXtBBAhUq106Hj9+uIFA6/6kdopt4wzSlcTtQ8dWX48bJk7CqqSh0yO5C9ScrtKK",
-	"vSDq3L/IYhAIT3vVhdvlnxnNUdr1bmo7q37SNX03sFN9Bqu4b6y+FK0+BlVVD8zoscJ+HU1M5EuXi+Yd",
-	"YpgZLAj7UEjNMmLnvtkEdHkzbmP8ioPJdhBgN1KzpdpwZ2EEP1k5felyW7avZjbsg9k8FzA+4NGO+bzx",
-	"DpHVdgxSt7adahUFbqx+OpWLvfpXdc1x75GXSu4FqvZMFke04BG39UaI+BY9pqBmdvgK/Jt6KQz98NSe",
-	"m5zqGXo9mYZkCaeYHJEDck2asZwJo+bo3/o4m7cEsFr3iRZcCAYefMh+ClotYaoZAkIC8MN6uCY+t/vK",
-	"7zhS1kZBvfPAzTD83l5hGz9k1zK2wskansbBxN390KAmPF8RxYOmLMx6G4rTJ6cnjx7173a95miEy8WP",
-	"HU1EWEfz1Pcz3cYSwYFW11eKlWyKR5scwxmz9L/m2YY81TkXDnnypA/w5F7x0NZVl2FdgaTekMzQdxL3",
-	"zFwJL60+fIMlHhsjuj4fZWt4BacgtWRozmhRMOEKp13dXsq0Jkxk+imh+YIuNRkvvUiv0q0RBcC7FSj5",
-	"mxwnzuvgS98g+3Xh0mXteKj6AVbWcQgAhW8ZWU3qrsVffyfzcr69sBjEC70khSd3W2LYZkiK3qjsgVTf",
-	"SaxqxcMdaQ+yBWjqN1YkvwKfGr9N9Q4R3eumSW1FHHBsAOmIpHTu7CTeEkRGSd9REDRWcgHICK71tmb5",
-	"JOpD3qaVl28KE6ntcc58bsiYTakgtKVLdM+Q1q4aeDXiLY1BGzuQ+IY1bn9rwnVwyFb97O5TueprLu8T",
-	"/nWlk53Npdz6dmM+637htHbzmE/FhXjFzExmOh6Rbs+HhPLKbLV+p3PC8Lo37nebW/zUmY31u9qXUY27",
-	"to72MIbK25oRhud9KplOEM6La8iv2uxbcXdZ01sfTDlaYZq24WwMj4izD9xcr4wXaLVcFKXZCHO7ljLl",
-	"4HEJ1cR1D03qXEhNSmH1qfyuUUhaL9qVw7aH3JzuUt8xDr84qZvjvL8nBlwXzMmcGRqHf6iuANfJZ0GF",
-	"0YggkRCO1ZaQBHdIroKi2j/QXfy+NzTsK5xB2VKWwDI9zJzEatiBdMYV1I2nw1WsN7Vura0CgCafTwWb",
-	"kyBe6clgNLz7lBlvSnCokyMqLMf1K9j7WaVyHJB4VUJHmqCFt0rZLFYY2hYWK6Wwxrna6qp3pkd3RM4I",
-	"8iLwRLQJnvOq+HXA5RrWH69fBnWNbn8++yvNS6Z9gbCA1IWJ83WlOVUAusGi/dVPj9eWtuqH9dNt24RB",
-	"eMS/z6BOF5LAwQGHNeqAhhslfC5bPHtMQGuXxapAUdKwYbWzXZKsLUNzCCe22hhxwwCSIP34bZu+3n49",
-	"gGso89whNVSIAAvKTQwbIBmVIpP4jf0XfKdveVFsxDt+SyMd2ceKijReDJXK+ZzHLbdtjJYOQ1Dz/+gL",
-	"Q9yr7YV9KEaIt3QaVz+r7O2P30wqcnecaFOglA6+VPaZxAzDX7cCSW9hwu8+1Rmp78cNKNrwA/id9VvW",
-	"woWv3FoqWQBRDxAjPrzRcoT54OZav0CZS9hWjQI8RtVsyPiOWcw5CFa8opOJK5mt6hnktd3wrAThid2f",
-	"rsMP36/nOHw4sL8+uKNQJwNA8q/lVT3KGxgl+Oh9rTaH+RSbE/eiaRgPN6avgaLh1hqlGqPz4RkOU0XF",
-	"gFj6C/t4/MqzV9NAHXhQjZ1/QzXntk3YhQEPm7m/4Lcdfv9R3H3Sdnh30k8t+7DzMKRxB2EzfXsEIGGw",
-	"KAl9nv8Okuq38Enu06PYldKg2IR/iOtIqSw23392167gya5+pO41ftCGPtdKjK0ck37vubjO6DKKI6+N",
-	"JqUwPK96RN9B1w1X1ddIsX745PHGeha/uTHfFr6hDaVwV734kx1Qbz9+2aQlWNSkcURc9C4aaePsHdTt",
-	"hBzcXrwD69jJHQWv2N7FHFBzbdk3Vk+8ca1FoBTSqpIJGMfMQ6ID1qHD4Kog4xiFLPsyjzsEXa+cHxuo",
-	"LsP6JU9kKbK9CMt2sTeLtpyvzixkYuvE6+2AP/tAQ+cXPRjnpSjVNGqJnQsClV4kYymHTrAOdWgqWbRv",
-	"WqeEjWO84EqDTa7nE+OhNXLugrHXeWR7Jo+35Ea4xrj64GJ6O3Qr6CKny+tW5vI+9s4t0Uz9Yp/zV7rm",
-	"U2EvrZ3c6srVE3ZmWdhnQiS7LXHhHP81dsXNoHKeOvLUeHAbrv9qd9blmHMP34Ch72GazwiIZ50QIStk",
-	"Y/hDY+AulGgIKhnNRQvEmmZqJ6zf0ul7R3aHHX643VGflsoN1ei1GD88K0lgB3PKcx8wX6sRedTj4GzE",
-	"AR56kNoBOC7dbrpcbsEWcNlVEHSIzLGOc7CmaZ32Aefof/xWQxCyxYNjV7lzu8rre5v5t4ddtVKqXE+9",
-	"NU9nXPI828z8+Nj7WBACcFu4WV7ZyTrE4zrrhSMCsLzlzF+TZyOXUXTtn6tPZsF/YcuG4gh7AHvGqAK1",
-	"1j0LAGCfPkFsdyIjZ+OOqSUoWKA9/HaBGCHYF3Vu/51zwUgm4aIPgCy5JudvLg6JNbgxIPjj6ysCpe5W",
-	"Gcnws99+u/jx7rvknbD3An50+dMz8vDhwx+swvLb22eH5LlSUtXf/fDo8XfE93lzJQy+nd1NKjN2g7Vz",
-	"EBmyE4VoUNCM7p14J6Bfp6UgtrrXdAmOzZsPB4hHegMAeXO6hKwdws3TquW6LI0zhTImOPa8h9b4Y5kt",
-	"D9+Jm6Ic5zy9OfPdFiHMZp+y9yLh4pDcaJZPbs4qMFSu4Tvo75EQOoZuOnXZnFREz6hiWQKtzXOmNZnQ",
-	"1Gj7NtC6bs5Q+9KH5MZpT4egJZ+RS0YzO8JPZZ773mLukST8nIpGxx5yEwC74lDvRGys+rEH2g9sn2kd",
-	"DGTMzVk1SF3bN7frCZ5EZzju09xjowL8MhDXstGkDYz2KY7PJ5ZW8LQjx+E74drVOERm3zPJjoFv1OTR",
-	"8aNDco43MbIYIB1Ze4Q486PiDV9+SMmL528RdFRbRrKP6ZvDdwICqykTqKUjSveEW3k1Oi9oOmMHp4fH",
-	"9bEOPgP8+PmcquXobPTv5+GeagyK+2xC7RrCMFnkzDW2CHrDYIh69LrM818LOJhBcezZ6PjQvU0WTNCC",
-	"j85GDw9PYFIFNTOQRke04Ed3J0e0zDCuFe3IAOLCHbQEjwVxqMYwK/zEHnaHfLug2lXCYiMryII4JOfA",
-	"zUiTPH9KoFcC/u1joBA0eSeCc2JfsPCI5RnUl8qQ33XS3EH7fOjah0EtXTVjSLdKQlxk0JhLm3NYfrPp",
-	"8x/rCEv2CnmggfHglN3opTZsfnYDL6XEUA1I7CDY/ywZFEg4BqCpkdD4Be6tXqhYMehfMPZSOC1jNrWy",
-	"of19Dh9h+xd6XKRFhTVbUaDttVWq7aDXxkZSTFvFLxypE+nbkvASf9M6puYCUonqIfvlO8ZHAxfdVqPF",
-	"FlLz3tGFeIaKd69nobPc6NN7SEUvpNCoaJweH6+UcdCiyHkKnH/0NxdXHLC5YG2AUrFSgvgLJsxW8eLY",
-	"SNXUjqq2rA05+PtMQrjUslpCEB6MTLiCYlBDpxAeQyn1Phn5C91uK8snMFZDlB2xDz55OyrRnl39FU6w",
-	"Zeb/cfXra9djFeGxWXMCCdFGMTpn2SF5BsgR2NWT6AJugxljxnWjNvSWOQ3eskKZUzJlxt7CtJDaKFnM",
-	"IAtqoiT2z2uKoucw6RZhFONAx28hC9aoa6m+C4xK/MuSPY92U/iHtPuHtNuHtBsmlj4ciGxdNEXgG9gH",
-	"c2RZuvO5NVH1FgwHcPzMGPX5ys9wLgc/ct2ewXiOpofv32lHOWzsxtrL7y8UIdvQvpVaRdRNfAtheMcU",
-	"nyBuThQp6Hea3+qgLWk6o9ageSbnhbXPbuxeXedc3N6g2mwPxVKW5JYV2CBUwFmlxrvt4ewobDea4exh",
-	"5HWR91eYmhd5+73A4F3u9zHuqPrigCt6B5faGyXvmN8YwoRRS+xmgO6JhMzlHQPbK2M5c+HfDvJ61DVn",
-	"htTYGJ7cKVMGl8gOaGlmVSsCHD/SVMxo36tsaqlq2XsqZfa0smKNKrWxNizWomkjCycQm4T8Ed7wrJ7A",
-	"efX+Nbo+ivTUk4LtYMdd7zhowC0MU4LmJNgUQoNJ+Z1OqaG5nEb3GsCU2mr7nF02o3dok9idwj6+BZ0y",
-	"cgQfEPahyKk1e2Zysb5tL5jpt2d9zkJVpv5xFCx6dDY6sP/7y/MXF6/Js+eXby9+unh2/vY5fPp///f/",
-	"abq7z0anx6dPDk5ODk5P3x5/d3Z8fHZ8/D+DZ8ZL2B66Am11NvphfJLicEIabEUMoz2E0U5+aIymS7w7",
-	"z0bPXv93b8JWNKvoRB5OTunJCQaM+5z06G7uS2t9e38+Q5GdtEjmCwM+JOzngGY2QPqOWS4XK96dStBg",
-	"6zCWNWYE3pJ1/sPwdj8WPPkHC+6UBQH68/5M+MoaHbuTePHrRLeaUud57j19ZLx05kLlXQOnELhgmMgO",
-	"o86XZ+Fb7iv3XMzrj4+75id77GDz/u3wT3ro3ngoFewi17oETnv2+r8/x6/Is/Nad/6TrnHk6XcHx6cH",
-	"xydvYTJuPvYRBDwL5rzyjGaK03x0Nno0OaXYCWUwW+7VlA/piTIJmXMKhauaqTug832Y8eij3dhPmzQb",
-	"oBmZ0DwngIwPbfqwQWt4RFBugjfZcjGirMjmkaqOUQ/NZ9123+jDwQTG959RU8JZExruRH+lKNpX0t6G",
-	"TplsabBMLpALmOMDMLO5NRmIqxZZ3943pdnZ3kKk4S8ScSEG3GTWHupzh0F2dvjYm8uLv56/fU5+ef7/",
-	"Vo9tc2DflO681oFHH8q9n5r49yEkt9jxvYnH30A7szLGGcjbncFAMgbRjtZb+leBVklCJjw3TLHsKVHM",
-	"2Z+CaegagmAi0DHRd5Rbv65/DN7Wy0m50tKr3asT/3mdN9b50wgCEMj0NtedSwMaMGbYJQK1HEoMnXpM",
-	"LjgmuGlRZxz2nmhxFcZ7TLS49SrA62qkXpk+MQzw1cSp9abjaV5mrMEqbSt0z8S90S7NZz1f8NsLhqyk",
-	"Hu5LTvzYjGGGXWI1Y60xklAYDLE0oQpszFI5ZwTrEnWCHQS5JumMpbfuPlcMru4sqXJGlFwQ9oFbXcuh",
-	"9ZqqC/EhucQe+IEXEOO+C65Zmz36Y6M5YFdQtnKRWsVjyu+Ya19kP6q3Aszn00cEejFU/Isu4JqBLzI2",
-	"L6RhIl0e/IKdpFvd+t0p54OVjaGc5yoPeqkEJ3t4f4zrn1WpVoFv/aV0/taothikhezbl46zI5Q0Gk9u",
-	"PjWrOS5tN+9Rodgk59OZafezV8wK5wmQM+DW4GIKvWXPXN/kBGMNEGbD9EWmE8JoOrMXzgPtDqjPCLE/",
-	"kSrxdafcPuxKyQGXSSfvhMvBSIijZQjVgec8qbCFFKbgQyIF17eH5JmfpM+kqcx7kD5oQGE1dizD4o3f",
-	"mcax/noOyO6uhmqlnyW8AKgFGK6s2CjkbxeUnjNmUFijJu+DNAMujRaW/8izbhvcC1RzSH6f8dxXG42Z",
-	"naqzKzCrEBs8I9OVwh6Gp9ixekFVBnBXqF5o9ILCAtpM8a7bY6MCcZHFtIfTzyRDfxMZU2SBKdj3ZQ/Y",
-	"UjQ07NbtQva1hEMuDPQGMCzxCCg6CUWXS2SvBQdXBJGmkTG50VWH4rX4yB7IefyZyLkTRdCabtsTDsqj",
-	"ug7wUVqBn0QvrWcUU17creXzMeTExSPcTYPF84jVgr1VpPBN5wH0x+p8SO3qFvGYmDnVBhIssRs+ee2i",
-	"yLwKlR4SADqnDvgykHEpFWTMvIYaUSjtF1+IhQJHi7ytbCDXd+kPjy/jgK2uKziTCsxlFIDCKFZIZcWl",
-	"a291RoQkGTV0TDUjeiaL60enCL1SvcgDvBwffu8BXEbZeIjPOLhQQWXZG5P/DEHUarkOWSegs6bgngDn",
-	"bZ0sOqcZs2xioC5OG57nu9Xq4ISwu07fypW1h9QB1Gngo43c6BuSUmW1MkJJvZ8JubEUuSGUXBlWkH8B",
-	"0XijSnHzrwm5yblg9juHVp9ABjj4Tu2nb9y/k3fiBuXoDaSuaXBQNNoiHBIIUgLQUDip+v0i86/jmty8",
-	"K4+PH6awDPgnO8BP7BP4wc1Tl9sLPnUu3ombl1Sbg+f2NwcXP964BrKK0TnWD0D61oyDoK+y7SmZ0gL6",
-	"UxFEHULoW5eIHwyBmV+1zllYC1QYvHBi+uYV/O7eZ76Xu4FqA+vuJyQgbQn29gAXt0X+kvvh/Y/cS37H",
-	"qnpbOQF5vc97ZgK5Gd3WkZIL54TQlc/JcjGUn3gtwYcUKM+IlrUfAlJmXCBnMZNV0SqPpFpiosjfu2rx",
-	"wrJAWUClCNGmTG8bxRZV2n3OJg6IIJUqa+QptTNHp6MaWWLq4BNalUq5EGQKeqUlfuBJfqBrutvzklo9",
-	"I8B679AiX2wXRtqJGoBoOlDbOJpa81c366GvcUfq79zfssDC+6Gc82KfkYzfXTGVndxKoc520qMlrvga",
-	"jvsc2ovhqyi+r8EPT/HLicxzudCr30fjirvjiS0Di466Hu6mN4Ff7DEk+F+KRavcmEZBm51xJTX2oC/m",
-	"cjpEWzzz+pcrewwCDJX2ZxToSNUzL+X0LX7kgnYEWxJYe0hIY00ie6YSu3hBbpjIbg7fiXNviT/QJJdT",
-	"ghct1JxVl+vCO2pm4LG3jEO5YMpdB14/B5DKWgaDCQc1a1YKV/Y+Vkoo9k5MpV0HVQyzhh3Qpx1dyZwU",
-	"ORWsoarijjQUTbKqZ64ol/AygPRvVQpfWsrsSx18KadXQISeD2Or2FX+eCHtkoDMuJ/U1bBZYrXF3lDq",
-	"DQ69rVdczKlYuvf6lBnQv7ESEVzQyGhtM4GWa9F5AGRY0Kfc/m9TB5Beew5lDv2e/Q2KGHqOixHb//p2",
-	"gJy6Q3vHFM3rwwt4m4YVa8Z4QuZMTVkGp9iVfezWVrAS9CiTC5FLmnUmNUChuuVLKyT5nHk5+J/EbvLN",
-	"ITn3n4B4aIpHrPCFIeDb0NS8+aebiIPZTekbkCPgMNMST7RLW6il9Pbn+ds8wdGl8TnThs4LHRdYcciR",
-	"vscbsv63ONcI173D4qHqFoFaNvbBQCVRUjliUpnLUundH+I5sypWuyb0rFR3qC88e/OblSlzqZYJEcws",
-	"pLqt4o/oSa7ZFcXTBiPvlXv3vs6oG/8nJecDHn8rBzz8O8/MbL8uBr9L+7MQXfZvdaesunUhNURCodFe",
-	"LpKCat2VvG7IXGpDTo+PE0zsahT++iOCESuPYxBNi3vhzaEv4le4d9p7iAha/6xZL8HtWo9PfqA/TB6m",
-	"B4/p4+8OvmOnJwc/ZI/Sg+Px95OHk0cZlEp4ZCQ0EqEj0Jjl6HbDsgCmDVOEGnL+7NXzIRGJN1TrveZd",
-	"ASGt0LzVdQuCe/s1Wj2eVUMn10IEkR/JhQF3hl55v7PO7IdgxObMaIKWOOGiLZ3qhaPC53ZvQLrV6Ozk",
-	"yfebOaC368NO5Vzf7i73KZiwlRb3SIv+wofI9TAC9Cd9dnS0YOPDlCqzkot9dOi71sHA/yTkdHo9KDEd",
-	"aIDVS/utaqLI23Aa677WItuDzwYviqOP9r+dSS2/O2Qg54pULjSBDRipqZBbY5kp9zmIfcxQKxw/bxnJ",
-	"79zMMkUXDVLtgTyKuVbKcUlquUU73DxViipdwLVmWc8XsONxlj3Ffs8QVYZ4IlqEqRSTnKcRr/Glncc/",
-	"EoyA9peliG4xnVIeAGzl1AqqCtTKZwjtg0lK0a7qAThc1ahpdTYYYEIUjiolCQzEuLp3aV/19cUML0ux",
-	"V+UIkcBUKbbIPx+kt1tSHn1Upfi0AZVMG1bUZHVJaBXx6hx16KTikONcqmrMgryEHlv7ks/gqdkz/fea",
-	"hwbgbvVms0Lvk/RH8Iajj/Y/n45o1aksfgf8KlJ25qzNVFZ5Zhi3djUIlhtknpHFTGoWZDAvqD4k50Sx",
-	"vzFMb7Msgso3MHvVeBkbTK2zDrZRcz2E98o+fR6EeeyrCiHoGveZ06u7rzacE9tFZjUOhbhd2GvSY34h",
-	"uqHl/okcHDqkfte24H7XRK6zuM/aq3Ms3wOnH4KRIIhzFSxbVC1N4SeYchm94yyhX8rp18PQaz7ul/YG",
-	"xx51AMVqqDIuGtiKFDbBmG/E33ucrLdbq5zbx3HnduwVOdSgRV9xctwIgj3e7EDf523hwst71Rheymkd",
-	"F6ZwZyTQ/Wx/uoN3NgZHZ0g4fiUa77Ipq1B8EFBvCTLXv9B7PDvVkdhhPPhzBHR3iFT37QVaG0cB2STx",
-	"BddhFsa9D0UIibv53qhwW1jDSMrk3FpyUDpkmaQsiCpjKG5WgjwP3zic7b+yIt9gNXsVj+d53oQvXi/1",
-	"7Qkh1UL8HlApvkIX6P7o+Ic6qccllPvWO9q5n7WcM6zQKDXT0fxa9Hc9b3Z6+VZAUWrw8gZt7okZd1Gd",
-	"KDRQwyPlUK6xvME3/XIZanFDdT9bu5cDtFeLdBs6VZXwZVeRLsD8mwVP2WpXKsyMoUtNtIS8NFeldBPN",
-	"Mt0ZpXZvygVT22k66eC3Y+uQvSFSYd1rALlyzxPeLWu709qvDNRXu94XplSCZdh/lub8llVSAEuauA6k",
-	"rctzpIgBKJXlx03C4cVuAamO75XgbIfLuGKpuYYgVcVjgxnm8yW2h70E1lnmfrLmV/uCVAqBXieXL4tl",
-	"2y5NLWfGihghF9AuvjXA1BQ0L74UVNZnIPiO892/TRa9gnLI3bFpP8Gm5FiaLbNpWuIoOOIXE1A+ceYr",
-	"SkCBLplOFABpsc46CLBtT98OnNlGAorrtS+MbzCJkC7kNWYOHNhNaMs2AZJ+EeHj8k2+Oz2ukyVe8+nM",
-	"5EsyVnKh7bUKaVq9qQ2L+ftKN1GOfpvTTVwjspGQUzUsgwS29fNkkGC7J2zKAYFov77dCcQ9Z43c70B9",
-	"9XkjsIcPNBJqG7oMrc5fqYOvfV5h6RXGTniWdNcgJZAzMGf6kNwoppm5IXNGXd4e+E/mpa7rDahgi0Ny",
-	"Dm323ITUkpw89vCnIIID1FxXAp/zu1giArqbn9/FXW6RcgC4OLheLYwcgtoYAKE96tNVpfFe38Wu5Z0x",
-	"qMfN7/u7KtJf0wU6/YUDcJ3waBwJmbFhZ0lgc8bwFL2WGYMNv/8hAkT7jOnIMWo5Dq9hBcOl5bfMJXC7",
-	"zGiBGcMStywBsRFwA9J2kzidSDWVxjBx0M0LNaJskOTVoen/5MfdlkBfWYSgsZ69GgSwYc41wFQNxjpe",
-	"WrUm9XD7TbQGbOQ5H0x+Lu64gf1oJ/3b1kKJhTdaEEo9zgkXwSv2SKD6NXulTrAaL6/AcwwhlSVr9K9L",
-	"U1m2AmUkG3JbIQl64prW+bbW5MKQhVS3GjRIrOrTViyRjC71U8iXpirnDH/mYO190YHVPrHqGgZv1iC0",
-	"mHf1egdhs85hFd6Bjm51B/1O7VyhAbo3jUbAheyAZvTg5CuEaw1suKr/uDXK/v8h5Llvs42dp6s+9n+M",
-	"9EwWB3/SUX+fQ73nXwb49SUXtx7edX8GG6wSo4v2BPU+OHHpdWQfK8ymnHFsMQjDo9MD2u1wgcfCHxSv",
-	"fWBPCDtNwMKO5AHCSxtnZC+sBWn2Z6M/n/wP5frduPQm8AzUfeZHqVSKpYbMpNKMjKkxVuXegvNwZZ+b",
-	"815FPQRXvq92E2z4ipmDZ9hPPR7Ww57qCfnZmMIaJvtCHXZt30dnf7xvxKHkHNp/jpdWLvOQSeq2b2a2",
-	"wuXYebyVzTeCsBqN0h2vZS+BId1EyAWRos3v0CXpt8x0359D4S14e8JdBWtjGyFyy5btus/r0KVNfvXI",
-	"AWDcAi5dApGbQnE7MQRImVG77+SO5qW1ZOgSRAm9ZYJYpcm5czUzJopqa9WXX+yc9qgs/cKWe9WSXlFw",
-	"HtqtTeqW3nWnmBLqUlY01r4eIDvqkZLGhV3j4v6cjKV9S+YTRl3TqjNs+I5FK9DklNxYDRrgEI8PySsk",
-	"lzayKBgE4KhA2IunzhoHurrjhQD4CclK5RMFIOM0UkkE8/0MdIUXtbS89ECSu4hIMZp7Frf2eU1Sl2N/",
-	"y7bpQTZnnWaI1a0SV59t1a2Aueybf7vACNlk4rgrGi5/xUZ7LbLfa6DaniF/HTZXj23vM9l9vax5gubs",
-	"yH/ZsfE5u2M5AAcK1zwbHQFTRYUBwO4aXCqpTvucaw23j0RANz9hCXV5Uw4toQ4J+DOsvWIXYMWpZpAK",
-	"4XppQn47pEpQA8D58Ay0oIg21ba/OcclbTBZnAfy6PX5q+dJ6CaFT7BTq3epHV382DRa/I+tfr+pYXRT",
-	"g+oyXQpQ2exY/+tf3Bv+M5jYf9YT+tejP+jBfxwf/HDw/r/9871bMQ9ssAvb+9zTZ48cv6wYI5N1bgw0",
-	"bXPcMpzfa335YzxR47nIHPK8LxZFVdLf3VYMobMTzWdWlVugFMTKVB7Fp6Ziyt74Cewnz8sPjy/rp8O3",
-	"qWrbaNwPtFt/Qvikzmyi/vv9d/+AhVcEKurtHsgpEKTS7VrGa8YyuzAXbn6g/RLPqlCk94Tgn87/gjpE",
-	"LwfMrwvx1oXK/uF+8TFwLq4zatX2H47rOhxaGJDEOpUFdqhCNI5+h8bv85dxuQSvzvYeJBfk/M1FECmX",
-	"ggHzDzse/eIFbcUGWH5fmwYOgNKZT4WSc67bKtX+i4QU9h5JOM9zjA31Cwu0eaTPV9sAAeckzgVdVw+g",
-	"w1mVwkUjyJymMy5aJdtrrHzZxw1oh/4yBxmCoULJvC0Vfkcn+TzLrJrRLB7qF/OBp7YpFMFykDD1kCpm",
-	"id1eEuJo/PXXglz6pjn9t3RzdxyeMWG4WSaEizsmjFTLpsEKCI11RjCA3Edt1h3v426F2F4rPobQo7vC",
-	"I1rccUjOEQgZeotA2sqCLr0PD+/IJTNnBBxO0KbGBJ0H0dchBTskV+jQ0++Eh0F2odnSkKms8HXReeE2",
-	"xtVsh239oVgw6Hvg5hvttFbugC/2I3y/QH2JfW1rYYn7YldZhkCfWyEXAixRpBHqNY4L7iWVjxCHgHWh",
-	"XwDg0Vpfc/hZVt/SHgDJDRgRLuf4zdfKSG56X4KZ9pfyrUqN8t8S3VnL8abQW/BOxjUd5x288/wD19iE",
-	"MrjJbxkrrO4m4p32cMy/z1voysiCFDlN7Z5B7xQ4/g6w1t3ehJt7kk05AOE2dQycUoAPaZ88JM2Owe7G",
-	"oTm2TJtKwawWgv9aJ+hvAkb5+yToS2YIxW1k0Jod/mmpC4Q1VsY3tNwp5eJeOmGz+21AL6shBG78IKnP",
-	"zNicODUxYzTLo5aUUw1/VDjDr5OQOLu9og5b8aX9yYRgN3YdZfPCuLAsBvsWMybuZw4H7Qp9lBDCG/Z2",
-	"Jef6FgKBEF70qmZIQtfn1Dc9g/lyDZjIWekDJIA4FI3U7+bQ7ueqhsldGaq+iOq3Xyb7xV6P9ppuyAUo",
-	"43UEc/xlPNSYYmRG7xzi0v2uBia6L/S3q61VvEnpRFflo6nEm26sA84LAN3EeO65+Pu9+vGmuPet0ErY",
-	"7lqWIPH29Pi46qbT7hRtqw3ZYe3QV+hDhVXv1ZEaJNxb40o6nmhFxdyCFTa1SwQ4kRXPG1ZZlIXPiMBe",
-	"iPabiWIMGTRQLnyyuP+IKZaEbf4wNOWctvYLIQ0xskxnMbsRWyp+tWKhka+/N8ZoeA1dzj4HrzsmRIDX",
-	"xyXs153M0WV6P37Z1G3jFaO6VK5pT21pOhqKKdFLbRjkakjwM4Grl5tWFXP7Fht9hcs/mmz0lkWO4Vrb",
-	"aWzBUIWSd1x3FoL4mN4hOReEGmOVa6d5VwCxtbiBeJ/LumtxbFuh/aZ+79/RvVWter8BQKQR2JNz9Fx6",
-	"8e44CJjn6urnba6yNgPpL9hWi1Y84gF1qwZ+S8svLJ/UPaBvtJ7dJGHUEG8mai8f1xMPoyWW0/GmggVM",
-	"mfFI8ODwjECl+K3+Gu2manID7KbT3b89xoF/YVPAa92Ry7yF8XYltI4+Yp7vp25E+E788GZsrpqwAxqO",
-	"3oz1Du5TeL2GpX0mibTXaJ6/NVpRxXfDBMNRAs5cg/xmaXNwPFlhxRCC9Qm5QCX6pnr3TZ0eEa4R+9u7",
-	"ZUL5Xth0kOZ5VfwPOXJtVc5fG5t9VeXQAV9tWQTdYCdrDt11Ic9fgPEPsdoxW0KcuOl9kTmmwru+1XBt",
-	"SQFddufMuG4lHpiba29qUZLKYokB4OaAXFhVL9aeBKa6/yQL9ER8aOQqcB2APh3uArdPzudQQeHiK+i6",
-	"Am8peFCpoWOqGdiximkj1X0da9gAoNuxZlSpXf0fBFRcQQveCtaQcueeY8dFN2t9q31lMHwCaQZeR8Gv",
-	"46gGlzClf0RjP2M0tlSCZHIh9haR1XrWFdjDzGmoi0oVg5QhmqMfB3+SPQXABeWlnJ0ey2COUsSQYmrf",
-	"DGpYe5QMlZ9lB5TAabtmBZiyTRwaVaH4HTWY3FxlyDzQXkm7H30csFU3hUAmgQDwIGmA9wOudfCoF1Q5",
-	"7EYHlgzxAG56mCiX7E7egou9JdX7v7qfHTcgSFtpBtfvZ4++rUZd6bp4HrjtrPieTCCJdQWUSbE7iTsG",
-	"ZZ9MZNEUCSzw2wcNv73kVJ8l5Tne1crkeIuGHXoQCu1+x7cUkInVFUZRDMSplnNGJKROdasVGBKj4L4t",
-	"C3A3LOuMPprbZeD5poLA9AjNpJXMUpGiVC7q24KI8htOOEjg+CpP/No09+qrWk9nwdOpSlH39aqIVZUB",
-	"2inuhH2wmQhQsVv1d1V5IUiEYq6IESbr3VwumyoJSmMhD/W3y5eRO/vcvvlerQb7G3r77kvX3blpN1qb",
-	"FTHgRKJNfDSfMrNvToFT3m06oJGI+E26Ef+Z1HWvaQj/7LGeuAbtAqp8Q7UUfRUxOGg1ZV+UeR61ocxi",
-	"Ho5b2C7MxJ9pHXFTPv722VigmCp7R7bS/SepkO5OiqlSEKi6sweLcsHUIXktfTcY3/mBKoPdSR3PmEap",
-	"M0QSywIsboCRsNdSJKcP57Zjb8DpTrUPN8c2nxCuPuAawO/fCdtcul4AwWnCt42XYX+AhuPlgaVOzqge",
-	"rqF4A+YAEA47SkiDWuNIlTGG2kDBmFcARjkXtzEjQjOzdWVxUGS5Bja0O3whPz2Y6/0Kk3eN1nMFqT6V",
-	"3ekcwFJgO6rVRsf9gHuKvJxysX2RJJ/bL73yUy0NvNCWWvP4bQBhVffqb75KEhey9zpJR6qdNGRyY33R",
-	"Xky4bd9oG6aiYt77dmCCE4QRvoxPmXfYhKfpAbhu3AY4JPxUsdjBesHMzvd11yflc7Rf6kufz9t5aRek",
-	"2UOEH2b1Berh8MVfsNXSwFMcClA0sftfnIfkbdXiOZDeVnlGBOmgGLM1DQlf+e1fmLiS/d+Ybse2uTI9",
-	"MvxaI0s/6Je9Oytg+m/y8qw5+b63py9mha2FPse6BnyocfWgvWGplFVNC14w8KLfMeWxfmJZMzve4J0f",
-	"n89yjfalVPO4fLb7dBdU2kvKnJ3Wl7hR8c1f8kodeLbbJetRpujEdPawsXL1YnLwipp0hlET9GgxTEWy",
-	"d26QukSE9FUDhCklVZt0/RFevFcP5QTm/JkFMdcpVVlwGz7QgD4GG10R0InH3qpzVDbDFmKGAIWwM4Sr",
-	"wAGhZyzzstcJayDdRKqqg5x7sM6+pTjJhNx44iIcKua4ubMDH9Gxdl1k1oT6/ei613AEzCx+YBv4ds/f",
-	"0mlLM6fqICyo87nsFcHu7W65KHphgBxD7uATn62k4UNuCDRp9wFw4Al7YwTbAOnZ2VNESFxwzRAjyGdB",
-	"pjJjOOtrd8vU/NaUKtShqOASucY5YI43XGiOCdyd5h9o74z5uSXMln7WMdXs2h3V0dnDJPwppsXaWd8y",
-	"yw8LNrYsh1ED+4ADvcPPFdOyVCmcnE+fPr3/1NshC1v1Ba7SXRxJ45MSP/PZtOdmt2K+45quRuoqEnWV",
-	"NxphgKFrDB6RnPp2Lf5OAJEupIljCbyp5/0VauZucn91R2ZvoWVL2hZzZjeq+l9pzjNqsLKF2ns5Z2cu",
-	"CFTgnIIQsO8XSM4FKYUTpvXMKoDRVovL6vI7IewelHk3ry+hzbtX71edr4RFRS/qkwH7stRmXd6PfXTn",
-	"GKsjPs2reKMDh7WiVNM7SGWGXARMzkqwVma8xP9asTHhLMc+VPYf63zm2fofzNb+amSS/ZWHehoQWnOc",
-	"L0RxVOZ926Haj6wc812xe3GgMz36FJFWd1ID6e4pBkHBTWEtFq+RJoDdYv9/WePIQ8IVb/PpNi+Mv68C",
-	"0+ba9+4Nrk3OlkLS+zmC1xns6KP716ceqlFllUA8MPRn1ulCnhlTqhRnulM/+mslurdmKEDZLqiZ1Rjb",
-	"9YXQ0S+ACz4v5yGyNheGTZnaM+T/59K+fq2VrcRV3FlbE6TAZ2Gno4xPJu2Vg6hqZxnLkipdz7KT08uS",
-	"lVsyqdB1amlH54jLAJVB2iDaF9YPxaD3JpOvnO2S2MHDIjhnD5mFfGpX7HgD08EFc/1z2hoEu/0ZfVX8",
-	"b+mxX3AHy39MaTJmZsGYsJtXidfPcwJcGnwXhCRNTb6sz2fSJWK5qYQquXCJ09pwaMOkGKt/6ub4QPtf",
-	"dmZjXOIs/yGTP4cJQwXUb1ReBG/EyB5Ojs0GjKNxRxs2zPSGvhlxZe/KDfE1ei5wbvvtGgzYT80wEbQj",
-	"8buyIxIdfcR/9AvNQ9zdxPwpioGMM7IjDo/btletHV/xxcL21BGof6w+3q+IQ5cidz4AkpoSVebQkGHK",
-	"hN1avHALFva0AnGcUlFVH9CsJbf8TWm+BDV27wPAV3wBDwC+eM+SGnKYh7FUcOT/LFnZ7mj+deKATOs6",
-	"raUsfcoPBnfIzYzbS3l5k9TgFmjcQ3pzaBuegT0fuKzh9VlCXDmEvfzfCYDPdH015YLIiWEVArO1C4y9",
-	"lYwkGSLmxmDyrdz9d1jaGu/GtM4AjL+ty9Gj4/W2Rkl8NNe+4L7DuG2NhTbGUuaMCvztt+amALrsGbtR",
-	"IqBu4muppPKWSakaGnXA2pvCNIpNuaUZG5Kj6KsfMHKPTi8I38sJlP4ApERcu7ms3/fNJyi6tSz37pOq",
-	"ibSTtP56uC+anei37xtNT1QhJ98nQfH3GQOtx7cOq2t3OF4LSRNJAs5b1Ku3hx3d/Wn5HAmJA2jzeVP7",
-	"d0Oh3WuTfl5fQJ/0r/6C2YjDj3KXND0yTHeU3j+bsfTWueu5cZelDvBXoL4e0RsCGB2nl1Lhium4AQns",
-	"q3NZITW3mtUDTewKfGSJp7N3woOXWtECXXldgDRnhhRMFrnlaim1r/4P9mSJvM0rsBh7Ep5WzI+9AxTL",
-	"YvrqW6a/AMMHiUmwU/aMz2RhyTUK2xJPGDVH/9a/5NOvxK5qd2cknK1hc9waQ6duggcpVebg8Ul2zL4b",
-	"w2bMqUnt1o/OHp6cJiN56914RsrbazvA94/sH4bmo7OT0+NHWy0wfhJ/b/DsTvpQnetba+J7ZlvUd6E7",
-	"GPcP8bpks11Ur9q/wB0xkQqOWZsLz73xm1dx3Ur2ruF6Gu1Ev/WDfVHt1u3cN6rc6pqDd1i56o95cDnB",
-	"KQJSj+ES0ixeabP77dz5Ifkcim1vunxetXYn1NmHjxSm9UWcpPDmL6jTDj3B7fLzCH/fcnn+xHPDgv4M",
-	"7sdQjA6q1iE5JwUXgmUVWIw1c6M5AsHl+ZZO75Xn1JzlG+edghg+nbYF6jWjKp21uTlPTr+P+jlXQ3y1",
-	"a9jSZrwME1pjbwU/XuOlFWOM0NE8SkZMlHNAbfEf+IDu++icvjVF4y2d7lXJsOxEKFzlcNugvRMktaja",
-	"UBmsbujuTMHnDW0yY5a9E0KzTDHt8guoNnZuT6uEEkSO07dges2pum3rIX/l375Xaab3nnsHqTYLQTSf",
-	"CpYdcEHGSi6s5pXU4NOgq60m5LX2+G/D0bxirtjb4xSlUt5ya/wqKaZgAqCCAn9WfrcpdxnQGh+w5om3",
-	"irEvM5+39oh3Wzja10UHo3+ZTvGvoprPFdCRgGkWlMFcMXPwDLa7DT9YY8bcz8YUv4p8ua8qmDb0JD6F",
-	"+jA4riAtKnYoakiqYehJXkAcueSBXs1RVzC0kEUxQS9nVOng0zYT5Bm+LmS9TQaFo5osTX+yPf9QcMUa",
-	"s95/6ZIlE85yoxiIUeIjzzrtwguwVuCgYpDLA72GLQYrlwB2ANCECbQkuSCapVJk2io/ASWt9Qg6N8s1",
-	"q1x/j44ftVuRestcsN7ohjuyIZ8DljyK8GrSg2jDp+KAiw1J0FaPA18N3I2QbYq5l4SKJWwt19jQPG5G",
-	"8qm4EKP7uupqIDn0vUH3jMzTxql1z+S8oGJJaJrKEmLwpcpHZ6MjybP0SGOfnPe93XM49VfMzGS287KL",
-	"Fmn4s1xUDmKKd7MVjjOm2HApqGcHM6nNARSCtnnH7SqrjgNcYPHshIspU4XiwiAoLRdGBj1LXsuM3UBt",
-	"GaGkYErDnS4mXM1besFdMppdXf38s9TmF7bc162ML/jstme9rr257MBr6xsLTaQCMXh19TOxFCa3bJkQ",
-	"IwGazArPLXoEGitQt/LYztl87AMqUwWFtOT3mXSIDghBqRneV1yBwIKXxdXrtzCPb96Pa5exdycubGO3",
-	"B9fJwo1pKTDUF/Xf2h37Rp23xvHshk3f7LoNj5LdSDxOVvOpMLPsV0GiWbzaaMd7udtj8Tnctj0p8nmd",
-	"tvenyu6vTDunL+Cuta/9gr7aYQc2FJPylnU4niCXPiE6lYX9b6HYhH+w/2LWZFuuuJ6Eq01wLUawsWX8",
-	"UsTX7pMg9g2fxd90/uaCGL+erV1KbyFzI+4veBq0g2k2bmnxFfm+K3s5YHbsL+MnCl6d7b5nS4sFgx1c",
-	"AjJj6B5xc+dY2yWGGzPIMRvdCJfeheC8v62uhENy7qa3jZdg20Y9n9tH4LojOTdBRZKBjgJQ5z5PtvJv",
-	"GjNQvnHt3y5j79o/atnbaP/r9xqM9UXVf7tl36j6X+pm2tRW6r+9HpXMWVIrKC5pAxO0/IsASy81/C6O",
-	"w7Tjbdztkfgcmv9QYnwe1f/+ZNm9ZmLn9AVUf/vaL6j6D+OPFhF5BL1Zuns45VzckoVUtxo0IEoyigZA",
-	"QyWF1j2MqpwzBdNkEMRwOAhBLNS1Bqt6Q3KQs1mbSgt9Ul5i65Gvr52gndjeFNPVZoJACASrwn6alpKQ",
-	"LuM7hTYbCW7HEUMsw4YdmDgNCdrHy4JB0zqE2GrXkSqD8Ct08ezdkjz3FIybkpsEfuuJhRro1VafbzAa",
-	"M6fYZZQr90ZI8Ncsv4sB/iBvV4TaXVpVdTHdsmWF3+fg2OCWctFQkDZ2XlUMbcTFHTfsgGb04MTnRWHA",
-	"uU6MusjYvJCGiXR5gGGaaF7W6fFxMppzUeVprWdE3aeKwE0mgMKEYzM6G03KPO9fQPDrQvyXtb5XhVxt",
-	"atMq669EpWMXcq1H/N7JLs+OVZ4XAK06XiBSPO0K3nfYBvc+SF+tcb4mzbahWYUG3BHMdx3p8C5stKvD",
-	"xvTYfBBBdmZUxQ2MvwawNnu6QT4LTOtKt75xyfOsl1+k6fv6OPLJF2d/vLds5lqC//He8pI9iZ5TXS4C",
-	"8Jh7SywWDz0fhc8I8nhWdjbrtwGUBwEvaJKxCcpK9xOfS7n+K/CxoOHu3OD+LZ7Z1n/zCiPPQWvKrNGD",
-	"OMAs0NGJSpLxDHQcj8YIuKBWSCxcdkO11oybyBiX2BSXpLLgCFgT9DRwvw0n9en9p/8vAAD//w==",
+	"7L19k9u2lif8VVCaW+WZWfaL2y9JumvrefrajuON7Xjc7WSfjT3dEAlJuE0BvADYssbjqv00+8H2kzyF",
+	"cwASlECKVEu2M7n5I1ZLJF4PDs7r73wapXJeSMGE0aPTT6OCKjpnhin464V4Uiotlf2cMZ0qXhguxeh0",
+	"dC3YR3OVwq/XRE6ImTFS0CkjYzaRih2OkhG3D/69ZGo5SkaCztnodIRvjJKRTmdsTm3Dc/rxJRNTMxud",
+	"Pjo+TkZmWdgntVFcTEefPyejF+JFZp+EBgtqZnV7PBslI8X+XnLFstGpUSUL2/6LYpPR6eifjupZHuGv",
+	"+uhF5hufvKImna1P8nLGyLNLOrXzW8yoIQuqiWI0q2Y3YzRjqh7Oi8kBthUOgn2k8yK3P78fffd+NErs",
+	"HAxTtoF/fz/6/fjghw+f7if3v//8fvSXUXwBXlJtnt0yYYKVWO3cPnMADx28eNq2xPfblvgln3NTtb2y",
+	"bTn8GDaZsQktc+ManNOPfF7O3Q7OucC/7lddcWHYlCnX12toNbqh8M+2Wwrtui7K+Zip+J7a1Z8X5p4m",
+	"Ap6qtnNlKNhE12Cqed8/hv96zP0N1bpl7oX96c7k/LYU8WmrUmyasipF93w3ze6CpYqZjv3V8MDWswza",
+	"dx0aVrR1ZX+6Mym9lNOuFSWLmdSM2L40oYoBfzgDdphTw7QhfEJyNjFElqaNK+Ky917ml3J6waiKsaxf",
+	"RL4kORdMkwU3M2JmXBPDPpqEcEHKomCKSEVyuWCKpFS3MmqNHbRwkZM4F7ED4yJl6+N6Lc2MiymRecYU",
+	"MTMqYGitvUMrYecTqebUjE5HGTXswHDgEvERyFLFhnDB1C1Pmbbzx+0aL+0+cUVu2PKM0Dz3F5nd1x7b",
+	"prGncJjcsLleWayH62sFHPMFPvuo/pkqRZd+Hu+E4Xn7Sgq26LOSJbSyxUq+YkbxVP+o5Hx9EOeCzGSp",
+	"3GVPro28JqXImdZkym+ZaBvNxLa2/WAuZWw9Fr26NvIOHf/GM9MiIEzsYTN2IwyZ0xumCQUeQMc5I2mp",
+	"blmv4SmmZV5Cu31ZlBvb2/rNz3bIiulCCs2ADN8oOc4Z7GAqhWECrnhaFDlPqX3nqMAn/tvftBQNacW+",
+	"kcHK0emVLI3mGbvykksyypihlj7tz57VZZJpIqRdCJPOnEwILxDFckY1O/rXUTKacJZno9PRLVOaS6EP",
+	"acGBUc9Zthydjp7MpOWplBiUvWw7Gk/vPU1yruFEWr7OtLnitqnj+z/8QO+PTw7sLXzwnf3f9/Z/x8F/",
+	"dmENNaW2R9IeOm5AKvsrzchbbKymATqWpTkd51Tc2OPab0f8asM+NEnlLZuUmmWJ5T4TynNmBVeU4GCj",
+	"3jKjlgfnExMTWuBrMpMLMqdiSTRLpcg0rgud2zsHRk/mdEkWUt0ckgtm8AJ4ePIDoSIjj44fHDYoK3Kv",
+	"/M8DtwwHKGU2B/GTXOC1JqfQov1My4wbklrWCXwTX492VB0qWBy3Yvb38zRlWj/7WOSUCwYdF0oWTBmO",
+	"NEz1zfpofptJklIBh4pwZNGe964x2yZ7TUZjltJSs1ir1ECTmnCTECks4dljkzLCaDob1k3Oblm+iWZw",
+	"+i/hUXsvcK1tc/GhTco8JxTeIAtZ5hkx9Abu8LXByPHfWGpiGxCKRL/75/xo68VJYOE/VE27Bz8no3DI",
+	"lmMIK6r8PhJSoOhOLW3boQZv1wM7Tw2/5WYZ2WjTlzMno/EyugU3XGThmFLFqGGoJBrF4RP7aJjI4OMt",
+	"1xx/nstblkXGu7Ja1K4UdAJDiK8Ozu8l12Z9jhX1VB+6icOtVYS6VJlHKZgJwg1hlkGMl4QbzfKJFf5C",
+	"Yj4cbZootO6JPTrNolDyluY/IjP/NKJZxu0gaP4mmPGE5polK4uQzqSVxBrLsPE0VRrnmsyLNwTcKvc0",
+	"se8dwvGjYyTQtaaF00/WfqhXoPpxLGXOqKhHVBOXey+pNUX/cOKmuJmgnL4LD60tczL6eDCVB+7LghfM",
+	"ivaHzaUPHjrg80IqpDqrCp2OptzMyvFhKudHosxzWejqX98cDMk36dWpzs1sUYQoN5qAvEkoKZjSUhAq",
+	"9IIpfUjsU7I0RWlQTap2TCfuIf8vy67GS7hhqr8p8PcmDeHL/U9SY80i5FUoOS8i1PWKLslM5hlRbMKU",
+	"PTw6IePSEMvuiJGEEtRpo1zYMIpjW7+97GWNMzwkv9mrWjBuZlamt+8QIRUpNVP2JiJcWz2T3VopgOrG",
+	"NWAkrGXGilwu50yYM0KzORea0HxBl9r2M+zasixXlubKiRkNa8/3jx827D0nj3442Wj3SEYwkSHHfeWU",
+	"uM0ZekAu0AKwi/NhBZ1nwqjYtZXirlays4Yhl8YLrdFrkKYGDavrvwy4Br0UviYxEiu8W2GTgsBsxWjL",
+	"avQZEUBGlNzSvIyLDpOozgeWsyxTluhA6JszYp+MNsEjAuQLo0mR05TZ2wgkSSfJd8gu4Yq61SRWW4it",
+	"aKgQRHm7dtdHJ5+wG/0WH7VyKvt7j4mkM8pFAgK3LA2Z0gL08WoLuTCPH46itpyQysGYDRIGEkfiSSup",
+	"6d3NInoj26HvROqoiT3CHgLL/2bpskN+CBZ63b2gUF26BpO71ShpnssFyyxF2z9vac6zhFyjKnVNxkqi",
+	"HOzvZnkDiwWt2K1AlSsqj9qB/MoUnziVeH35mLCyo47rRKCS2XuKpDOW3rCs19ZbLVhkXEwjrZ4bMpfa",
+	"EEpmpcgUtljtXHNoRa3gr83MEe9QMrSvJVXDsb1bJQmrx8YZhmALpxD2WBHbzFXOxU1XW8RuxhLsAOIG",
+	"rJoz9jHORW5iYtyq+nMDRIP762YSjiTYp9hK/FVRkc4u6XR9Z8AG0iZKKkadvSWya3hpRH9z4tn67Ukj",
+	"KuP52Mr7ZGFVApBWcEi6Ut89R53BISPult+sHDjLuh9pUs21c4ki1DuG37qWoT/XqrdikzTheg36iI37",
+	"CS20U7Gag65FrU1Dck08rV/4jKyoVGzTuz+6x6xo2nDKxkXz1u8/R6YWsSxYPrtQ3BgmEjCPW+XR/nsW",
+	"CL5EG7oM/g4opW7cy01XGZ8ybaKbWz3jTIAxg1QCbpHoD4Npw22EcwHEWBh4BAa3Z89BTIKmN0xcUdOi",
+	"ngdHT+PNkUt5wzJCzSkRcgFGwoV70t0tioGFosFJOyXDUuVxNlowNaeWt20+5wGlY4ORnVvf8MT7s/wu",
+	"+dVtUHKwSh2n72njrK1YEdC2czVEXvbvtJiPmLjlSgrfX4tYu8kN22FgEGBSj50IJVvsdWhRWw6apqOW",
+	"rd5pWRpvOu+efr1fF/h8VMZ1Rg8/5+a6V101disJt7uDYC7q23OVa3tNaV2JamdUM0ZzE7+g+JxO43uZ",
+	"y2lcacipNuidHaaRK6YNVUZ3csOtBIY2tjHw/se1wFar9axWL5gALk7X/rkBrwrg2UBqvmHLrr3pv/Zz",
+	"pnXbRsOkBg6s3zmyy+BPUOWp2rQtds7+4eAUta64XV9QetgXYa4TLqZMFYqLyMV48dP5wcmjx50C/Uxq",
+	"M9BozLUumRpmBBbSXFHviOs3c/sK+sIHEAJTnPY4bI5Z4uSrGVXvN9e1MZRwKgOZaU0a56WZSRX116RN",
+	"Ampu6Jtnrw67iORbIqwtdlyXPf1r/sHVfQoXbycbtQvLT8gSNmlR7aadoJU3pRnsG6JcRMkpAcHZnoN7",
+	"msiFIMESkglXaGcIAm8eP3r04DGYpqvox/abItKdt+dRUlCti5ly8VJhOOXjB98/7O4iGVm9iv0i8iWG",
+	"oK0uJM4YBxJdzhlLby7YLfOnsGHjKsWNkAv7/oIqgR2mihue0rj/9UkuBXsyo2IaYfsDvSrQVqtLZdUZ",
+	"S7PMuWLR25rYqYtpi12uRXSJiyLOJeuGH13FeqjrFnx39iE0wHFx0Lujot+qb8I+1dpjqzzqHIRxPz8Y",
+	"le3rRJVC+wAiLedsLLMlSSFARhNpZkwtuI6b8Z0556pN1GsXYNHSdrXRqIQxH1OujVqSjGdoqUWfVmxE",
+	"VdzzULMXBNp1GRTcE0hXUbXX0CmZMyo0oQLWjcD8rb4djDUw0bkm21bPildNbzDe06tEPoC0QX6+mjsV",
+	"sevcXdLpK/vYEMEcG15ZqspR7SfUTsgzxmJKOFWKs+xK3uLt2V808/LXquNqohgDX1XrVb19n5WpAhmP",
+	"bjl+ji2RMTML5ujcLCTxAWtnhM0Ls/SWVQzIzHjTTr+Rbzoe3DXMwDy2TtEYdLduSU9Gixl34XfIRDBU",
+	"SJXicHQqyjxHlRLoQLdzw84ZvK3eD5lm31dWDbJeXsWuYzQ43OQXct+Ywa8KE97cCj66dth8+K83Z6yb",
+	"xgIT2BrphXuQNM9RhMzbz2U1j1WVec+mrH423Ha71haGobUuo6si537SA8TOQmrunX8DXvsYTMxFAX1O",
+	"RsvItyvT/Tiyj0Wda+yjWQ+3P95kq4XX+gZI+DXaSWzEE086A9cOndu6QwQq8nLKBZGTCcQQnUOcEWpE",
+	"6MTKWM4M02foeiVck4lUpGCyyBl6uaTMdUJ0mc4I1cSN3zdsnG+yYijNsEGIcrYdwDXJ0pvoZb4epxbM",
+	"JXrw2LyQpnkuA7lDMLOQ6ib+owuhal9pzHFZd8r0cCG1vNq4KXpfCRgT1WTXA2hj0yJuFcEXM6z0cW9H",
+	"AqKqACgfENWdsdP3ULpztJNj+ZTl/JZFA5ZAQo8LFWg19FH3YLBeE+gD9u5S6Vos01ZZie7SNkagrGTt",
+	"LjWMkYMIXyLYR9PfTzbctMyUaoncYrd3vW1r67BnRQvKDWr1GkmjNZQldqHiiAJjcLVhbnc2Wpg8Ge3C",
+	"vFSR5P7CijodhijWDzM9Whkru/Ihcf18X2/ZZE+mzrZ4v18EA8cSkQJTlbkmUwkZdwK8yaCzKymmh/FD",
+	"0C0sso8FV0xvOn9O54VLOKfpjWUj1IWwJy4anTjh7h4k4gUd39MktXy6LIgqc3ZGKFoauMaQxf5HeniE",
+	"xUzmGw/oTxKtXH2Pcs4mZph22itfpMoUyfmE2RW4mslSRWPTSqVrG6bbBgIqFkENsbFr0QVf5+nDXdv2",
+	"hys5mYDkrn1+aL+tvKuSkYwgJtS92bWu/+afw3dK1uOFklVRkl/DR78eUz6jmd3UIFgk0sQtj9sUniu5",
+	"cGnDjKYzZwU5I9SlC0vBLG1ACm/PiD4Vy5zG1PxaxIDUQTBOJLuI9XE6/0/oe46G+mwXyeDCWK4yKViL",
+	"Jx5+N9I0/HrBA0bOx9pIwa7KeHYvMNOageOKT6SaSmOYOHPpFcax3JQKMg6ih0DlUczdIQNihXRJ81C8",
+	"rV+T5TgP3ql1XG8LG7ovv7qDvNG9NCRQpCLqqBXGhSPVm9fcqWAuDYtNmx8uCQUJz7W7ZRFw4URMbTIS",
+	"6vrMSkgYgmd8ZJ6LLLbEQCH63n45pxlrMV0PCma7MKyAAW7cE3A4YeMb5ov680DPX39RC2/YjNEML5Uw",
+	"U2U1PjuXYmqXDJJjKTc+aZ0bSMTVZ9UdyU0Coou//IZmuaxIUZvhJerbtM+zheKVI34ltghN1HBtJTW3",
+	"1iSVc+caPcMIYEzSqiZJ7p9876e/MuNHwWyPk+5Lt8/oQ37RFsIaOlZPvt/ouV3RXunUx6ySG7bErdQs",
+	"Z6mBXPwq4lKKfBmNXLWLs764cM/DmUNrP7HyDIRMKynnCWYkCPyGgoXKSKILqliTsiBfGlRpOMYEkhMo",
+	"MvPYMY6HgcRZYfdpfMonkzu7epvNtfp8vdQ7SFFSfDob/pZuSqJtCwcj8n0k3k3X4SmOzXRt9dw8Ay9x",
+	"mKpUIRss2PjQ0Gk8X8nNurdDuR7Y82jMFptMmBXzN3IU+zr6DxtkdDV1zfZ9d9jzK9OcooV1rf8kmEf3",
+	"KuzGJBHG5u/dKPFSTl9ywe6W+54pWRQxP/dLAP7xsDX+ogMMIClYT5ldt+DnXM6Y5asrgBweTacl+/Vj",
+	"D88PSFGVMy3ux2gsoj3/69t+N39Wq/TZPZSLNXsdXMKQyFcU+RItd6AcQqxOJvGbCgIkpSJleR0x4F/w",
+	"7nltyvQGNw51gCgr8Rx+PTF+IYmXiPUheSGc5i9VBkmgmUxLOw/IxdRgn0FsJI4ZQXzicj3WE7Ax0KHv",
+	"OXvjBtGWMuEjgcL2Nt5XzQcEW3SFq4RJ5w7Jz2nJn5ORs//0fhcmfzhaZ/8AnQUn45CJ28M3v7y93Jhm",
+	"0crw1wKqokHN0SjgjvtttVWghfXZ/1UaRyc6QdkHKUNOyNj+BCBZooqmgSfXqcRtSn8jmNuJLRPFJQAi",
+	"2E4/RF1ZVYDQDoh2lY31iG7rdgDBKd6N70fRSeRqHFO9wZIWgkQNcxK2WZVeQ7o5YF8Rs+ApOyPHnrvY",
+	"Ufa9legwW9lqhEk482C4Ue5uhzU8cHV1cddvT/ej198zRReCSGEXZAKZ+k64r9QGd2nXWtn9h989/P7B",
+	"44ffbVLOeu7jauyVJyK0PAjGMKRvzDDhOqI1da+zH0bLMvNIrnWr4wN1/QER2sMszT2tgnbQLalNlTXK",
+	"oxe2AASFbQSCQ2a/xutf3jKVlRB/oBAUK3bpP2uaG1bj8sRVWllh1k1EztWCQedtLgR3AVri7PAIbPLV",
+	"Z3LudnpIDkbGWpzK8NOVFJ4aIpaJnKasjxXmTfWgS7JSPDVtKdvwEmtLmrrS5WTCP7YFFMo502TMZlxk",
+	"XnI+rLMr4R4l796+TDxqJyOW82/O0HRWAbfEjZFUI25MzS/tyjomIcHEiDYgtufDTXtDFUvFMq5Yaq5m",
+	"xhQRwnyTUy7IT5eXb+xVAkRqJPx9kQTyGhdTgCuZgdG0h5HFKaAr3W9Yj12ooeFZ3p8eGvSyRWJGH47x",
+	"FoSfAI1IO4ejlgiUMYt6Jc/IceJgjCBmPWk4Ietgm+8eN6ywxz3Y0QZ48ZA9rci/VDOCP55B1gkCV62f",
+	"3sPAhHGILwASSaUQ5DKluW2hmTty4ubSZeLcBStb4em5lnCza0LJVFEB2EBW8ZOLPnZIt1wbyOuC3sag",
+	"HAMtL3IlOay+6I8DbOuNs7SeawMDSAJkwE2G1B/rcIKV2bR5vLtzRvuktaQYq+8big7LangBvmvPsU28",
+	"PXMPo544QLo+o/f2jNduoGvGBcu574yPtWWe/1rsRndExsT8Fa72rjSHdT12Vs7HVdJir2u+6f30awSz",
+	"dMBRMPCN672LG6u5gfu7syqxYI2TyYIJkjOjwZe1hMwoy6unJbPMGn7hANDufDPwg8MNkgocgpqxNfi8",
+	"OZuPmUI/kQ9RMHgTVZl3BbPSFvYElA6vRMX051ulQd7dtB5dTMvvB+I7PvtIU5MvIfxDTiodlYosjN5a",
+	"t/xs4Q0dFgA1yAG55hRqc9o/t3t6jpDDA/arkocCZf3xRo9xBVE6UCwIkuWGTx36TNyIW5fgFY3x5cJV",
+	"r+gURewzbQg0FzMJRo+UISYoxolbcc9pR/bA/VPizNRCkrGSC20FSCYyfdjDlgoc0fYdm9pPFZ5HDeJK",
+	"lQuwRbgKNNTXn7VBb0udahs75T/JmJdQLkQL+kAXANgww0VLJNF5FcwHtiWNcRAUUcNhXGRBhdF9o4RW",
+	"Da0ws2oeftTRNZd5NpwB1gu0KsFvOBvVemwxK9dpbBYIiV61WZbgIlpN9Q7tuvWQXszplD2hqi3dF7I0",
+	"NWB5E4mxHFY7PyNjljvU9UkuJcTMQXpkxvWNVZik9qa6qioECPZNwKiYp7EFlgoC/jFQRA/HnBovDdO9",
+	"IAetjFg2JJ8QGdHOtWczdjmyns8G5v8VpmRpFwM0pvbQOFyXw81YiTgLP3M/9NAJgAOMUpTddefLHHAf",
+	"/8jznGVWssH6JSSVwiiZkyKnghFqiKa3EX9dR/Y0F5qlTsVZV726srZ99nfLj5BVJ1t+bsusDpOg149r",
+	"L0/KC5f2vANXygtxy4Sfw8pJKnjEmxIoKqoF2zCdKlkWV5nity3Xg3uiq/W0iinsJa9bMb0lyi8ZpUXZ",
+	"M+zTcp6ex80+Omx8T23jkeExMY3HgNerMS3KYX09f/MuCmUqtWlV2W6YEi2Q8jm/ZVeKaSPbjlEup107",
+	"PmdzR2Q9llbGNWNMa9QtuH/4o4/fSKmhuZyWLPFCAfI+DAQwMzbvnc1ul/MNtB6vUyDSzq2za0anrGtx",
+	"HLTJXSDEq42F1av20p3SNRpLGqcbT0i1Se4YRJm6uOWmBUa4y6ixDzDDRtJOvyb7RtEomW/O97fPhBj4",
+	"W+4cwmJXxg7o2rfaFaUdzL97p87TlBWDs5frzQyVt0dNNKAHMYMz10VOl1eezWyoq2Z5i7hpkRy1oVDo",
+	"I9CdqsQKB/E5ULUcFJFMtV5Ila3VmDxZwUQ62SR4O6zlepd9uKvvoXsHt4o3D3ZwxeJxMKc8J/VgBm7w",
+	"3Q5Hn4Wvq8eF9Txb41LCk9O9kLuwDAYscHsMsZ/ZTjJOX1FtmPqZLe82lLeyjad7S3Ef9cM20lNZWdVL",
+	"3asdBt7ACt0SG9nf+96VT7d99tRiRs1dr4G1KPgq6AJajy/MSp2qTQWqXnJx86T2Ra1YNfd4qW40mAHL",
+	"lwUTkAMU4f3ebuaMZprcMFa4EjFzzfJb1sOEBguNaM8brtA/QDSzqOoA909XjCf2xSm2V4RznYAWFosC",
+	"IaU13Nmt7S6YoN+mGLpti7oSZY7u8ZbRXipUGvu7ItuS2X+b+Rq2PtYcgsPBYTNmxJXIi0ac18HrG2AD",
+	"fbi5c1W6ocSmVl8h6xHH7QyUaSbihjas8bRmt1lQ7e1OGAQUD1iBNLA5Vcv2tgVbYHEfH7BAc5aRUmRM",
+	"tTZaatYVWg1hCNGZYkfb3GnYZtVCn0jl7Tur7g3mUDT8KlaNujWIUgDbIr5Oq0kL2HhT+h9wKwfSditV",
+	"KYbZZf5hy/wx6CG+8XtV5JLRLWeLlnx1rCc1dx7aXMobTcxMyXLqylZjCbl7mrAl0wnhE0LFsn9IXLjO",
+	"61pjvX0blIxXzNCMmnI+4PgDSfX26uPTLX0rnr6RUWDjVwBmKW8dN9FGMZPOgGVyV5qLXFNzTaRIwFtb",
+	"MHqjD8mTN+8siXBBUqnswqJRAw3Kxn6BsJ7aVF/ZrXBVZ9v8CT0tFr3tjGlRXs3pxwFWyauJYi1pSzmj",
+	"UKLZno4F1ZgaCvGPPaUIaF+5Kkd9x+PKqfR8ZZD9Dx9eW6AOMYiZK953KPZhWZpeT8dyudBW5ncwsJoF",
+	"w66GVHcXLvPKErYfjgumeAzEsrCHZoCeGJy0luowLXhZ6Ik/I7TOC8ZKq3ZcYW71Br81jrd9orGMKJcp",
+	"3xc7pKoTPrywOMLNs6EL6nYnhqkmt3TRuhLyUM69WTQd++pYwbeNFVhzAU5zRuaM6lIxF7mqGLlhBQbA",
+	"m4XE4NWEzLkoLVf0X2d0qRMX2QrfzRRjZC6FmekwakjRxQiMR6VhLgAjqoC+bkHGffr6gkD0BuAquSJx",
+	"D4/t/a5oapjSzbjTlCpzoFjGNJ+Kphnr4XHg1xv9++/04D+OD3748M/uw8GHT8fJg+8/++//5f/5S4yk",
+	"tojdy3OZes26P75sLtMblsU1BW7AcQ4ZRVb0DcLqaW5P39QDHWGs+ymhDi4SkzCrYGRUnRuhy4pB/oum",
+	"E4bXR1TpGJe8JaQyaCyuWGY+CWZj0gn6weg47xkhG3MHsNSw7KoZeLjC0pYF+pYrfG/galXK41kVacBy",
+	"zRBzr9QG0WcAaALUGprGC3vy0Jm6wYboHuyUiBmU5rsqlJSTK0hRanFhuwc7Yy4tP/nb5iU6b9QdqCBa",
+	"TKkEy0jWjKJu4C5JrC955UbTkmbCjPGurk1Otwv/7L7SnaCTAP7IfrrqqKS0YX2NvGHi6qbFHHnLDc17",
+	"DelXfHJglOxafpY/TtHNCXlV8yDHbhg7Kqw6PNQL0Vyyhhel6ax5/HAjBHDdVNsYMQJgSHGsWCXfc6IR",
+	"U8VqTTW6Ltcyh0VsOQBzli3b0H4lyaSvc+C49U3cwhMUwuhE7m5UzYjaOKumOu0/sGw79S/NpDanhVRh",
+	"anntfGdi5Rq/f3x4cnz48PD+w9NHx8fHK/6ox8cb/VF7xiXqYpbP3KVDXBmeKvogYKHuK1wBPiEQZLla",
+	"Z2UzAHbn6W/b2KcunGU1mDfP2nCpQY6ooKIQarqt2EVLZVP+H2wbGxaOyjXsmmmdVzy5dqi4kXVAfkI+",
+	"2EFZkAXPczKjtwyqInArPxgw1wgJMfmltoqQWzuQoiqoycWM5wzqmqBQ4QrRMjEg6LAVd1IbunTXbO8w",
+	"lgv3ziZnlHC1NNzjndtwYagyg/Gv63TnFa+I94cYiXBmK+G9XhweENcbHfozoWTeklss53MqWuqssI80",
+	"xSKHdoSqFD6idU7TGRdtVT021zyp8kysENHpJ9tsIsTdw5aSaj5tu/jsNroM29Xpb7lge9hwfDmlyF0c",
+	"QHYLV/ffJfXBiYd0F5DfEzJnJiF6KVL7B0WRJUuIF30TgkKa8zhXf7JbeRP+CYXVE2z+CjC0E2LbAlgF",
+	"LqbBX1et+ECiNcpz3fGLWwb2JViIzs3ahdes3vn9JTf5QMQWj31bZSirYXHBFMGgNZLSPNfAdb0odhxd",
+	"79rGuIYfCHZeB83h8hx62kbnMmN5z13EZ6uBtC3JrrZvzzvnYh47pOmotSKFajwOV6Mo89yeHakQFMW4",
+	"b8iStajQ7VW72tTkqlRVvyDOC3i8RbzyBaXaq0WtNtTpA8Wg1HvaFeNC4cqzMV/xw65ILUEIaUKjmpUn",
+	"rFBU5rmrtlcB5rci5btBluZPJNFva1fYpXSfVOL9mUO8EWzhbiwHyjlM5h8m7O88Kb2/2NIjDR0aax16",
+	"sHsDckXgyqDC+VkzlvKMaULHWNUSzlgkT0TfXEEey9Wcj9c3/UefgOSyk3ymnk9AWthDCs79zN0n98lz",
+	"/tcGkMPj7+4ff//944ebsBzA2t0XMvbxg40YsdUVCjTHdQgSK5U+Jdf/IQU7JRNFrw/Jz2ypXdzEtc8N",
+	"uQaj8KLZjtEsnxAj88zNMhzjg5NYPZ5WLN/zuRXkwTmJxsWJvdcDTF/bP5TO98C+sMY5v2Hk/sn3Q1F8",
+	"VSmucj6PAd/+JBeI2QE1KF3wDS7Hgi4JNSBtx6E7JIFGG6O5f7wZvMPKNQPcdpfUOezqgNhguWvVLX6m",
+	"1iCYmNV50CJY4eK4wgWQ/uls3fYaFHY01HB0imZcoymx7a65qHXReJ3tVqCCbJtYw68b6tkrcLMRt+96",
+	"auN+74qpiqYjV8JQ2zFnC29XQrx0CIvoEQI5b8OtCMzPd1IIh2VcVbEN30asAuarbvThVFmvdcRCHDUI",
+	"41qtwtpwv5W6b5Sna93qpIMDIlZQf1biXRLkrJhqCxde07Cy5yCKcGIhKcRJ0/C0NlZUuHI1UFEtbARf",
+	"enDa4KsKnTZ8twaqbbzs81yDLz1mbdhiBV/b+Brii1FYB2Gk4rr4V8V64c+Q/8IXDSYc57xODOVSPKnq",
+	"LQ8Q+NncKXIDM0BW5PMVx3u8btgQ1bbe6Mbdd4L3q08NiYT7Rk2Kv4h82Th4pirACCF4JCgoEotHrW6Q",
+	"7nmuyu6wttXk2yja71+M395SnlMXcxwR3WHHhy3rCrVsxHytRlB3t3Ei29TE38VMmnTSOa+uufyyEJfy",
+	"hm2Xc+UTCri4yugychW8pNpyfihz48tTgekxWqbiweNHGzFW4nWmf8NQWejBcteY7rkJhCWVxeZK3Xap",
+	"LuDJ3vUn3ziQlbik+AfJEF0t/g9YSRCIO5Ymyq0rMJzIL9rAHbg9ADAIoTCmpELA2Tp11G7QLmyUHiln",
+	"y8S0Ny5u2RUSH8hTSqVYJOhgNXUz6Q5Ev1vapx/EhhhsP9G3TLOhvNMnzw4FXtx1amv3BD3ixMA9xDLO",
+	"ETb6Y+WbPnNFaW6EXOjKTINWuf4p/r5g9Mo1crwuYvizaUcEBgFYX8cF7n+Iohl4APr+eQXDKlyt4rjX",
+	"U3i0MX22pdxVC/BItZE7wR7xrcUL+GTu207l3D4DMDkYKhwrSRf7viPoFrrtImKHSanbLK0xBdCFYBbu",
+	"1VOi6a2l0wX4Sub0hjljsUNkaBVFq577gRiGGJqbGHHVelJNpHMZtkKQH4Qcf0ggEsOXYLA/FeU453rG",
+	"MgJRbkklRIHDFjPLHh7/gMXRwZeYMSJLY2/SbL1glWALBjGdpYMK6zbfCWlYL9DdImB4fU7u+mb4H7q2",
+	"YBuDfwdMUkflhFb7fo0g4hruHK9LM9gendGlIyS+wr3dZnTy0zySuuN+2bQL5+45zz9dHZJegWSMZcPx",
+	"DVbZfVF5WrsxkNHriIME7Cm3XQMO4cdge2trzjLy7cqefxzZx2Lb2xOt0RXIxPFHirr0vYMuMM94h/fP",
+	"O433cyfA551N0XswN0fLhXadwF/rI7537auD03g+ugO+CXmt8QzMFwLRnk5XIHCdAQhKGc64rm4fIRcJ",
+	"So6IO4iBJ6xC0u0tTTboKpY12pvRBgBNjQKtoWbn1jnpd2c4CtiJerdCVPuLRnkTwsQP9Q9DUdkbltmt",
+	"xaRIcl75RO2v1zdseY2uUiqWmFsOESv2h/8Of15bNcPInCkwOhEjJT7xr9dVtdElAe/e4XtxHhSBp4ph",
+	"aBoxEiLWGiXhD9+LtVtrItWYZ1ksCPAl+IuRfF1C3rzUAI8JEaoNCl2tNroeLtXhVATEuSuf0Bjzk8Pa",
+	"QiHt52/e4TAgSNYNztfPo/oGssYadq2H9394+OD44eYSrGzClIplRrnab6t+ZAB/FQzlwLlUPj4Dc3nG",
+	"zANd72qRavLtu1W73qaaKGO4eOBuxkFkdrXIjKr57rr/3HVW31YItytXTVGu+/s2JQ4P8RC2Rky3ghLH",
+	"42c70HLbQuMqLtnD4OAe7L4ptwiH24BZij9eQb2O/rCl8Wi5qqvVhutAOttccEfVC9S+rDu5m1rxGnd2",
+	"JdkOtvB1bEUhFRk0HHWPNpr5QlropZjg5g8qVL2GMV3RRJMG+mz9zkPYhmhWvcLYXIMdU+ij5O6UJjYG",
+	"KbiC0kOSngQzC6luYhWQIPZNO+uKa+CebrFYUUXnzDCltyi56DOkh6RSI95+Z0hdm/E1wOXhcyZLE9bd",
+	"r2s0PX64qVJ+Lz9Ym4G1pqHdqLiKTXJffnz1UA0CWK5aakVZrorarZhwKMRPZlWsbCABn0FO1bJZex6y",
+	"sa3E3l/h8mNri4qXEUp+LRt58nECDsv69xqKs3K06kSrdQZuRhXUdV27ruo1ymaaG9GKR7ZuZgVjKAiD",
+	"wM9qA7Sr22+l5mhQflVUqa0IfNThGU/y4OkM1z2IGYf23C1BC5pys4y22FXCqc6/bU8QaI7lHeaBAIig",
+	"9tl8gCvkl6dRE+cmrGvdVStDl2MfMRJRmRaQzAYuf2pOraZkWJEQSvzFmYD2ZNlYTyxDnF53ParmCbmr",
+	"TD7hDcCH4Lx8PWkdxhSf+oYaYh3J35gEq+RU0bk+HJj5Vp2aeEL4GmxZS1m8nvJuU+uKGZl36z3qPHF2",
+	"f5g2Vy020toUGnHYcZOzjns6Vp9Us9awS8jOBbMAEETjShkG0Ao/+vEFcAup1xarKbdQ4dQn12wfVjuk",
+	"AglElcjSFKUZZNYFaMqefWAy19WQYblXcrqMbtpL+N6LCpg2hUYU1Sgec7grhFNpaD5oAvhGPf5N2MYh",
+	"OGpbwE0dY7iHMscNkb1hfvS1ytktU4lPWueRB9sqI2+C/9lQOrk9bN/JsN3V3LeuHrqVYgFy3RB5GfbU",
+	"yYObM+69RcX32VzejQWMXXc7sZ04atyj8QR76GM9WcVMnnPjUcgYWcxk3ixuCFCR5RxxI+2jft/AiQP5",
+	"p1TX9T+2KgHc5zQdkpeM3kIEpgMzCKCqVwsL7rcA8Jc7JWuWIP9LBw3s3uLTr2xiReR9bD7u2a5p1D7w",
+	"WIqiFUMUSWdSIlgIEw0doyXrJ4a50lqqKvDC9y1v269GVXeC2jRaodNdd35MDVMgNtyylgip0FdWdxnn",
+	"gM9AuCBMKamSzUL7Nt5u6GTQG13aaqvWUwO6Rwu8dai4auiM/Dvj5fZp9dWWuaz6waGL9fsY1tIHlqaC",
+	"mPeabzCTFU95S3hjSGw7ujId5e710nRLdfHTwGvzJ7kAtBpw14ZgNWS1+q2H1QZAZcVvqWFXN2yJ9xoD",
+	"hMSxNLMQed0+Cnce0TMHq7ESyEkNXT+7T6mhZCLzjKmVJPqjW6qOcj72Fk3EWjJkym+ZiJX8iYSeKPDu",
+	"L2ORw2GPjksk5EgW5g79yfQGD+0KaI/93tR2zykXLCGl4B9Pj45gmqoUR/j2oZbpzfCuJ1JNmYlGSE+Z",
+	"aW6o3UjpS0G6FHEC+XFx46f3ETacTg82Op3sa1cuhi5mhBQTruYsIxMupkwB9kJCLn46P3n0+PT//u//",
+	"c0jOXcCnIzwX3NkDPgFKPRqa51dtO/ICfydP4XeME6CFObBrtQhyZtaLMDS8GloXM+XCWdfC57cPto+9",
+	"6+z+NbbAo0cPHm1KCgqO7kqnD06+e/z9Zr9hKVqPDhcOUj0hQL5bnxpdjgWLRfe/tSIYgAAj4oXDInY+",
+	"KTAOBLrRSl+PYl2VOkYMb6U0iB2F8hnYGayeUGqrRWRypenHD4e5Qp0rHDoPjkU3c98CTU3rWf979uKn",
+	"lriN5k0epDbVkKEhAhYGSEBqLYhdUVN483qPhFgOlamibCWVQrDUJIQLXcAHPP4JKYtc0iwhPGPCcLNM",
+	"CGAgJFiKJCE0NfwW8MR8Obm1HtGC1mHM15RnHvfPuR/hepxXPqyIrP73NjPVVmLcCs6DKoXboUxCrkYr",
+	"UtCq2M7+PsI1DuybbgEag4uR8L+VTMfBxyu8gpwapjHyckG9Ik99Gq6RzhEVieSG7wcuTPVSi4Dr0eFa",
+	"anfA22cVtjZYExZ06XX4FSNkcD3Avl8Ng89rg0O0I7HLZXcQTA4iqeoi51ZgcDh4fjT9+gPPRH/p1sfH",
+	"g0MgWmaJLq9wvTaUBKriaVsTXOZFG3b1pNS0BXVsJVbXQWi13WqD6l+5kjCrfUroCOcMFWYnVLlCsxAr",
+	"vBJyfEh+s5KGYBzXwjZLhFRw73hE4MVMghg9s82VeU5omjKth7gsAl/Ill6Ohrna7UdA0gGtVmRUl53B",
+	"zhv00MIpSvZMGNUiItpTZm9/F6Lta+Yw8nf74in+kyW+nlSCBoBY6RbD5kVMwrAKkZwYJnxsJkCcyzxz",
+	"SM3cHJIXKAhiUTaK2JsETIOEwnXhXLnatFnH60O9LxNDziamHcKWm3qJ7Fg9xgXIPDOaAROGyGQJ+Kr9",
+	"GUiYfNLs+D7w9MVMosr40VRguP77TDJEArS9x5cuhI9a/xW3f9A61b7kWIC4qW+joXwjvK5X/MjhrKnx",
+	"KnJder/fyO3IelSww2NbrZt7L1yrpD4OrWfyhUE/Oc3zXyaj09+7r4XgGH9O1kEiPe/bUDniqm/Gfb98",
+	"nM3tiLjbv0mktXiipJzb65+K5eqd/+VhpprLFv7dAJ/qmRf0we/7LkxgNQHtzwT2ltF0dsnTG2Z2U7rU",
+	"VG1tKD2Az21ETggGuBV+yCqqhGFqzgXNkV0sqIpDsHkjwXqSPCXuvVMrZ0tlavAbn6GRsTSniukmguFm",
+	"K8NqCl8bavFbRjMuXOjDwOx/B8PdX/yZGTM0+rYVyH4700t7bMtaSSxlPNx9bN1W3UCBnGybVLc0j0ao",
+	"Pnh8vBE0RjGjaoTJGr/wuMfslLkqmOIy6xUfG4dBTAdv0hZ7EVvvDwPDfTcv5ueekb31MdhJYO9blm7D",
+	"YAaVv+fiChM3Yja6EmNxNJ27MB3tFFOuiHurysKHh/zwfb5lAnIRSEWGTvHh6pk5o8K2JxCQLiL9RPhM",
+	"neuwAjxQ8txw0ZIQvyFGZUb1VWjAbTeTx4zRLC1VyyFuDX6xWlTLj/GgEZ9y47tbGXRSLcCHjmXbhQxQ",
+	"bcE+RQDsYnjmzdC4Cb+t61DYoD55SGzQ/qlwoWqQscispqgLhqj1TWzsXKY0h5cfPXr0aMVM3sO5EtJU",
+	"c2RvcsoF+eny8s0ZyaUsxjS9qXCn406MeLldJwpjWDTWXpWKZb4qeQMF74fHq2NMRgvFDftF5EvM7Vih",
+	"6A1ugZgJvYsOdh4/0jdlqqb1HhEkVaNdU7l0SYADaLoFIPacKAYqOnhpPOgJkC6wZDpdddA8ehSNBK2A",
+	"kx3UEcDR+bvx0WZxoYI+qloIUtq9kIsgLAGYyIekM/RlZa46yDaeUX/iNua1akZVOoscI6oqj+36QsXa",
+	"+rxhT2P0uaGGgquVsGB5Hq+SMIgtX9Jp3Gpr0plDbV7NG55q7w0z6Yy4xQfiwXWL220wzSZ2proCV/I2",
+	"u7dbQ5JxrCfhTfKA2sCB66JLMue6pfC7kfLmaj4otLdlObhwhaP9wTrcXNIKckb8EOJHP4iyG6IbIbxy",
+	"c5hP5KoWV3mYV2XxtfRql+Jfv/n4u+++O7n/uFuS7y/71lGtO5F9HX8e4iOl80Y0cVyaXZVRPSPIqXNb",
+	"caENo1n9vWFx0osyBTmW5hwrsg0YehWI2ogT3cR6K7jJQciAq+B+DkoSh/ChbU6voujlhcP57AURefeq",
+	"V9Cdbyk+1Lzh14aqEd4/H7tz3pY7QsoZbtifUJ47Ka8zRcc9NsT82RFg2C/sHmzKvcyB3jjcJ9RwGxPp",
+	"0GjDeJDh/rM8EbPJRy2urXJYu7U1krEaY1dQ49tyJ+GMlvC3x229uPjpJzlYlI2rW6/pnLnqborpKi8o",
+	"KLY3UH+Km0pPTmLhS9tamlqVFrcyP7OIkSKIhosKuVrPDm7YcsoEOcgntXrZCJ2Lhsx4m3Klg9qmWHby",
+	"6NH9HzZyVYcpHI4uOjMIfFmf1ZQJpnrEEeP7z/3Tn5PqzRY1bRvM5C6bS5EN5ur9YbycnaaeUgicGHTd",
+	"vrLPg3XcHj7xOoeTcY06oSttdE3zYkbHzFz7IjhwBsg/O53NPSDKOVM8vf6XBNSAa6cTXEfc7q69xl0b",
+	"NGHlCfZxlAAg6OOHpcrjeNnuFIdSqQMj8X9FfcdtiuJLQH/SRBs7fpdCNNcsv2Wa/PP1+/fXZMwmgBkl",
+	"mKu5z40GUyQXU0IXdPkvCbn+/fzgfx0f/PABkb/cygLGVEKuP90/+XxtlQRGTV3TzbXLzSm5fvniyYFt",
+	"4sOnh58PfrcNwTtrrOzxZkmthVZ2cQO483yHSwAaeO3OW817zt+8uLr85ednr0fBVo3+HVbErezVh0/H",
+	"yeOTz3+JHTpsd7j1b3tGBABwq7W4Hj16sGGD1u1g7Tu2jRFLVxy3zz622qhcM/EtrDKKOi2puwCt6sps",
+	"2gug1d1znAZhYLUnPblV/pHn7I3zRG7hvFyz4Mq8NHFz7RD9r9U56Ub9E6M5DqB3wf1Z9UrXoruGncA2",
+	"WDB/Y6W8KGQBCNh6YBigvaLiZWUwgNWbHzGdQBD2sZCaZeBw36y4umA7tzB+xsFgOzZgN7y+JUV5Z04b",
+	"P1g5fekC4raHQDDsY4+ADVCZ4NGO8bzx5qfVOBKpW0titjIw11Y/SdD5/n1XXWPcu5+r4taBgjCTxREt",
+	"eMRJsLGuRIv0ZTnJ4SuwJuulMPTjmT03OdUztDEzDRFWTpw6IgfkijQ9ZxNGzdG/9jHtb4l6t26BLrgQ",
+	"DPwlEDIZlIHE+FREkQW0mHXnWHxsd7114vB6G6+XnbvJhoF+93KS+Sa7prEVuN7wMCImbu8GITfh+Qor",
+	"HjRkYdZr15w8Prn/MJ5eFg1gil3lSdV2NBBmHQJY303hHEtEFFudXylWonkebjJnZ8zu/xXPNgS3d9SH",
+	"+9wVZLUPEMV10WVYKTGpN4SO9B3EHSOnwkurD91gXthG/7mPh9oak8UJSC1h3TNaFEw4tAWX7JsyrQkT",
+	"mT4jNF/QJcQsOZZe5WggdIg3hlDyNzlOnK3E58tCyPzCxdjb9lD0A4C94xA1DnsZWUnqtsXLcCvzcr49",
+	"sxhEC704hd/uNtl/M45N71IOAVffiWdwxS4fqSm0BdLyHwxZYwVzOX6b6h2WgagrrbVlfsGxAXg0ktK5",
+	"05N4i8seOX1HFuFYyQXAqVC0gGuWT6KW720iwn0lqUhCoHNBcEPGbEoFofEss76OuF1V/Wt4iRqNNlYg",
+	"8VWu3PrWG9dBIVsFsd8l3d0nat/Fae3yrTsr0rn57UZ91v2cgO3qMZ+KF+IVMzOZ6bgfvT36FHKys9Wk",
+	"v84BQ3dv3Hub64LVcaR1X+3TqNpdm0e780XlbRVMw/M+lUwniAHINUSzbbatuLus6WMIhhxNS0/bwHmG",
+	"+/HZR26uVtoLpFouitJsxMZeC1BzmNqEauIqmyd15KkmpbDyVH7byD6vJ+1y6NsdhU52qe8YB3qe1BW1",
+	"PtwROLILG2nODI1jxlRXgCv/taDCaISdSQjHFG0IOTwkF0Em/u9o5P7QG0/6FY6gbMllYpkepk5iCv3A",
+	"fcYZWE1qfRZre9qekAmobj56DRYnQZDj+4MhNO+CTbApLKMO6agAYNevYG9nlcpRQOJFCR2pnBjeKmUz",
+	"WWZoyXpMr0RghGqpq4K7HhIWKSOI5sAT0cZ4zquM+QGXawhasH4Z1In9/ensV5qXVfIGERBwMXG2LsgM",
+	"ywg068xbYXNBoW0/tVU7rB9u2yIMAjH/bQbJ/RByDwY4BLYACO3oxueyxbLHBMTwLVYZipKGDUu47+Jk",
+	"bfGwQyixVceIKwYQcurbb1v0izXIkADjpcxzB+9SwYgsKDcxQJFkVIpM4i/2E/ymb3hRbARJv0T9aCVR",
+	"R1GRxpPxUjmf87jmto3S0qEIav4ffbHLe9XKsQ/FNuKSTuPiZxUr/+kPE/jd7Sfa5N6lgy+VfYaMQ/NX",
+	"rejzW6jwuw8sx9337QY72rAD+JX1S9ZCha/cXCpeAF4PYCPevdFyhPnginw/Q1JRWIuRAqZOVaHM+DJ7",
+	"zBkIVqyik4nLs6+yR+SVXfCsBOaJJeOuwi8/rEdmfDywbx/cUshKguoTr+VF3cobaCX46kMtNodRIJvD",
+	"DaPBIw82Bt2BoOHmGt01RufD4zKmiooBvvTn9vH4lWevpoEy8KCMRt9DNea2RdiFAg+LuT/nt21+/17c",
+	"fe7t8JLGn1vWYeduSOMOwub97eGAhMbiWzgvcmcIa4M5uWo1b2w6lpuATdpjDjphcrYJafXvtMTph3Hy",
+	"2/tGe0LaOFYQrl4jCt4h3ARD3hhL6/dxN1zD0cT2dj/fxDbcYY3s+hzSoUxlhTJ7uZgCmqxcjj5ypAMS",
+	"og9pDSpLuKashlPsRYzr++WTlHaQEbSFa2KfjoVOLsMm/GNcVUplsVkMtqt2AU921TJ33fhGG2rdh7bN",
+	"2Mo/4deei6uMLqM1aLTRpBSG5y4ZV7FbqNjlUqkb+SEPHj/amIznFzdm4sYe2hCON8Zbbe9rGbx7+3HP",
+	"JC0+4+YeR6SG3hlvbZS9g6TDkILbMw9hHju5dKCLO9w49W6uTfvaqovXriwZ5J9bjTJAaeFGI06yw++s",
+	"4GYZhRShMo/7BVydvacNRLhVIOBuEWgiS5HthVm2s72Zw/duObOQRqITr74Ddv09DVXj9GCMuKJU06hB",
+	"5lwQSFMlGUs5VJF3iIVTyXRL3nE7h43jw+FMg0WuxxOjobXt3AVhr9PI9kT+Tse8jwj1HNcinGt/h9ZF",
+	"XeR02a4SeFdb55Jopn62z/krXfOpsJfWTm515ZKhO4Ot7DMhCu6WmLJekg9XxY2g8qG47amxZDdc/9Xq",
+	"rPMx5yW6BnufL/FwSoA964QIWVVFgD80+u9DjoaA1NGQ1ICtaaZ2Qvo65oTfmfnBNj9cwahPS2WNbtRp",
+	"jh+elVjQgznluY+bWUtwe9jj4GysITD0ILWjHr11q+lSOgRbwGVXwdciHNI6uMyapHXSBxGp//Fb9UTK",
+	"FkOuneXOzSte3ttMvz3MKys4C/XQW8P1xiXPs83Ej4/FWv6NjWdS3gy7DbYKgnPvtBhONsk37JYNsd69",
+	"loan7Nkti9vw4qn0leSSM2oFFw8LBe5PamY+xtXFvbaWIO536NzK+3PXoV22S0UmMLv1Mhu7u8Sl37lF",
+	"De6WYJc2XjDhBAJ3w9/cxZDT9AYdL4apOXaIV1fsrnCN7eK68CS9vxvD9XC3S6Ph5lIlI6XImdY1vsL6",
+	"uVs5JJFsO4hL4DpSP7FOcUx2fbrm9KPLKDg57swv2OpgBPTfMWH3VJ/J1nnBK1otnwpNXLSCPiQdKH8O",
+	"H15DFsecZmxzOZ/YHRce31gsjzAAlAiBHCn4nHFwLqjnU23k/JyQT24J7Mdg++HPW/cB427sp/HS/r9U",
+	"uf0n5+LG/osuXftJyIx9Bqf2J8vQP6/PL1pEKBam2B8s8eR4k6UkmjIeAeNw9NxxdtsEge6MrjjhwGbx",
+	"KWAg3DDnq11QDZSRYPRdm7UkGS3qG7gXV1uVIyrpwTf0IRZyBJiY3CwvbHMO8KuOcedYJEjecOa14dOR",
+	"yx+48s/Vp7ngP7Nlwz4Eo4TlYlSB9co9C3DTnz9DJOdERkTgW6aWYEcB2nj3ooLEdWlpBNDGMgn6fFDr",
+	"gmty/ubFIXlN5y787+nrCwJwXDohPMPv3r178fT2u+S9sFSMX7398Ql58ODBD4QL8u7yySF5ppRU9W8/",
+	"PHz0HfGl4F3Csq94f53KjF0jvgfEgdmBQuxXUK/+vXgvntF0RixhUTtPoukSwhiuPx5gyZJrwNC3gkRK",
+	"85xwcwasxEscaPHMmOBQfIIwu0pjmS0P34vrohznPL0+JULar6DsoLZPWRokXBySa83yyfVpVS+Fa/gN",
+	"SoAmhI6dUOOhPaQiekYVyxIyo2oOt9CEpkbb3sC4cn2KRhZ9SK49pwVj2Cl5C2BvivxY5rkvP+4eScLv",
+	"qWhcSuQ6qP2CTb0Xsbbqx+5VXN4+09oYcIjr06qRGn9kbucTPImhL7hOc18+BSo0weZaMpq01as5w/b5",
+	"xO4VPO224/C9cBVtXdEmX1bZtoE9avLw+OEhOUeFG0kMGGMqC0aclbGiDQ+RQsnzZ5f+3rn+eGAf09dA",
+	"bdBhSoWVSu3XQJ8KyzBnhEKILEiw8C4V5PrZJZ1e2yG8eQdtPn328tnlMxzK9YvJAeQhXwe1BfGnh/dP",
+	"3otrp7pczRkVixnP2TVmemk5Z0CRLNdYMGZCtbEaoqdtaPu1FAw7OCX/el1nnyG3ctXVFSM0x8qL70Vl",
+	"47OHRkM22fX/PHiN/OngV84WB+f6lLw+f/Xs2q6z9mGL1KA91n6XrBtu7TLxKr6Ilhk3h+8FhKWmTKBx",
+	"EwujTbhV80bnBU1n7ODk8Lhmk8F3ULJvPqdqOTod/dt5SKMaQ4p9LpZ2NXiZLHLmaokG5XgxwHdkZ/hL",
+	"AYwuAEQ6HR0fut5kwQQt+Oh09ODwPgzK7jJw9yNa8KPb+0cwK8R3MS3s1y1MgmyGuEJSMCr8xjJPV2zI",
+	"7iqiH2HtcIghPyTnwB2QxvP8jEB5SvzbR5BCyNl7EfAd28HC35UZYArJkH/opLmC9vkwMAoatedEM4b7",
+	"VnHcFxnUQtfmHKZv18XnBEDVllU0YEsl9zQcZOBa13qpDZufXkOnlBiqofgdXJR/LxmklzsCoKmRUGsX",
+	"bupeCM6xaktAgilwnzGbWl7b3p/DxNu+Q4/hu6jK+1Q70NZtlag4qNtYS4rpMm+21FlczW7hW3yntU3N",
+	"BSRi1E32yxaLtwaeza1ai02kpr2jF+IJap+9noVi/qPPHyCRt5BCo+B2cny8kgRPiyLnKVD+0d9cVOaA",
+	"xQWtG4S0FQ3rZ4yJqKJtYy1VQzt6g0ITypsVH/xtJiHY1JJaQhDKmky4QoMAnUJwIXKpD8nIC0h2WVk+",
+	"gbYarOyIffSpr1GO9uTiVzjBlpj/x8Uvr/21AhXJWHMACdFGMTpn2SF5AmiBBq9uXcDtOmPMkIUsrXhH",
+	"b5gzfFpSKHNKpszYu5QWUhslixnkkEyURJW7yYqewaBbmFGMAh29hSRYI4Sn+jawxeNfdtvzaAHLf3C7",
+	"f3C7fXC7YWzp44HI1llTBLKPfTRHlqQ7n1tjVZegiIG/bMaoz/Z8gmM5eMp1e/7XOapyDu8QWjlsrMZa",
+	"53dnipe+5ouVx/3At2CGt0zxCWKlxk3aNL9Bq8tiJnNmJT2rID6R88Lqu9d2ra5yLm6uUT63h2IpS3LD",
+	"CmOlsRsBZ5UaLzTD2alVCzt6aHmd5f0KQ/Msb78XGPTl3o9RR1WKGDz4O7jU3ih5y/zCECaMWmIBSVSN",
+	"EjKXtwx02YzlzAXPdmyvR9p2al1t3PLbnTJlcIrsgJZmVoUQYvuROu5G+/LwU7urlrynUmZnlVXAqFIb",
+	"lnkkD21k4RhicyOfQg9P6gGcV/2v7evD9YE8lYLtYMVduX4D16xhStCcBItCaDAov9IpNTSX0+haA4Bu",
+	"GzKK08tm9BZ1ErtSZ84PNGXkCL4g7GORU6v2zLAGU3PZnjPTb836nIUK5OvTKJj06HR0YP/767PnL16T",
+	"J8/eXr748cWT88tn8O3//d//p+nEOR2dHJ88Prh//+Dk5PL4u9Pj49Pj4//V9PrY5aErcManox/G91Ns",
+	"TkhzBSVeobUH0Nr9Hxqt6RLvztPRk9f/3auw1Z5V+0QeTE7o/fsYZ9fnpEdXc19S6+Xd6QxZdtLCmV8Y",
+	"sMlhCU1Us6H8zJjlcrFiLasYDVZrZ1ljRGB9Wqc/jArsR4L3/0GCOyVBKPdwdyJ8ZZWO3XG8+HWiW1Wp",
+	"8zz3llOoNAfqQmWtBKMQmGCYyA6jxpcnYS935XvOM/n7p13Tkz12sHj/evh3euh6PJQKVpFrXQKlPXn9",
+	"35/hT+TJeS07/52uUeTJdwfHJwfH9y9hMG489hEEuQ7GvPKMZorTfHQ6ejg5oVh8djBZ7lWVD/ezLpPK",
+	"xRRgfzRTt7DPdyHGo092YT9vkmxgz8iE5jmBKm5GEirA6Ng4Isg3wTpvqRgxKmXzSFXHqIfks667b7Th",
+	"YNrHhy8oKeGoCQ1Xor9QVJQtHk4nTGpGc4YeBleweyYX4pC8QCpgjg5AzeZWZSAu1359ed+UZmdrC56b",
+	"v0pE1Rtwk1l9qM8dBrmt4WNv3r749fzyGfn52f9XPbbNgX1TuvNaO3V9BNzdxMQ/B5PcYsX3xh7fgXRm",
+	"eYxTkLc7gwFnDLwdrbf0LwK1koRMeG6YYtkZUczpn4JpqHCJXjaqbzB8M35dPw1662WkXKmi3m7Vib9e",
+	"h9t3vhrBTwWe3ma6c6FuA9oMKxqilEOJoVOPaAzHBBctaozDOoktpsJ4PcQWs15V5KhqqVc8Vqzu02q8",
+	"+dotKtK8zFiDVNpm6J6JW6NdoNt6msUfzxmykrGxLz7xtOnDBDc/Jg0RzVirjyRkBkM0TcDQGLNUzpmv",
+	"O50QJeXcXufpjKU3zEcMwNWdJVUMjpILwj5yK2u5Ci1gt4cohkPy1oUG1FZA9PsuuGZt+miQv7LBKVuZ",
+	"SK3gMeW3TNeVsuulAPX55CGB+nsV/aIJuCbgFxmbF9IwkS4PfgboiHazfnem3mBhYyjluYTNXiLB/T30",
+	"H6P6J1WMWWBbfymdvTUqLQZhNvu2pePoCA367HVqVmOG2m7eo0KxSc6nM9NuZ6+IFc4T4A7CrcHFlGSS",
+	"6VOC3SboawA3G2Z9MJ0QRtOZvXDuaXdAfUSIfUWqxKP2cPuwA+LCivLJe+FiMBLi9jIEOsRznlTIrAoD",
+	"YCCQguubQ/LED9JHJlXqPXAfVKAQyyoWYfHGr0zjWH87B2R3V0M10y/iXgDMN3RXVmQU0rdzSs8ZM8is",
+	"UZL3Tpr+l0aHxyE8AZ941q2Se/5qDslvM577nO0xsyN3agYGbaZUpCxHGiyFPRtnBNSCBVUZYAejtKHR",
+	"KArzadPMuy6TjfLEiywmTJx8IZb6TmRMkQVGxd+VWmBJUe+wS7cLVtjiHXlhoDycYYmHk9RJyMlcOmDN",
+	"R7giWLbHRdsZTYTMWNRdsoftPP5C27kTudBqcttvHCSZdx3gI8g+cW5Dt7uRgDn/0Le3BX5oew5XogYk",
+	"YeOi0EthMgjgnzTO1RZi+qDNSmmhSzTlxCM3QQ+u5PnVutwJqbemCiuvRAV/JF1UvJP2oYY3RKfayYJQ",
+	"ksuplfPd9QKH2pX8cT2TuSsDCQkOZC5V/Gw/cdP59qjKj2y/BEVFQmZy4aOPqtBXboim3KpcOb9lNQ/P",
+	"9kBRFZBsVIR9QjEAzsmwPjrLUgJ4J53ciUCEiHuL1XWlYHiDYxS31QCR2VcypY/wBgKbUSgwwrJD8trF",
+	"lPAqcOKQQFYXdUVEAonHhbc7fTWiXtofvtINEphd5U1lEXGVt3/3WL0OJPyqgoatgHFHAcCuYoVUVlpy",
+	"Bc5PiZAko4aOqWZEz2Rx9fAEYWyrjjxY7vHh9x4Md5SNh3iQAvEaFJi9nYafIKSimq5eZatEUzBWgiun",
+	"Dh2f04zVmQHa8DzfrY6HJySXgh1A2GfrHWl5mX3sAp76BtlZPbi9cjRKYLXW9g81kzFDFuBZHnyZ8ckE",
+	"c8N2y9hsu6379ZRPJp2G7V47lsQUfvQ3Ni0dMfOpvTZHq8pqiwnq8cO7BlpuK9bahdovyZiFbORvODhb",
+	"iLLiAhL+rOCC+XTjJX7YPbnUyc5RweqCqVumDiBpFR9t5Jddk5Qqxa3YRJ4G0uC15bvXhJILwwryz5jt",
+	"pEpx/S8JubZClf3N1fdMIIsO/KX22zfuc/JeXKNkdg3h6hqcEo1CsocEApMAmj0cVN2/yHx3XJPr9+Xx",
+	"8YMUpgEf2QF+Y5/AL67PXD4P+NG5eC+uX1JtDiC7++DF02uXs6sYnWMOJoRszzhoc5VoScmUFgTi4xGn",
+	"HYuFuWTGoAmM9q7tTIWVtYVBrTJmY7qA9+58s/dyMVBtYN79mDSEKsPaHuDktohZdi/e/YS9tOKjz3CT",
+	"E5DK9qlMso+GYS5/XJw8t6Mw4HT04ZQ5v2FnK1qVIwcq2CKWNWH7+LObBZ7zFZMOWFHQ34KZeVMKwcO7",
+	"FocmEHLbbfRWcuF8S7pyJVpGBVna3trjI0Uoz4iWtXsJIqFdfM5iJisINx7JoMH433/Qwi0jZQEJ1USb",
+	"Mr1p5CRX2ZQ5mzhYzlSqrKc22Rl/gCQxdWgVrcZBe6anYB+0mx8ECNzT9b5blphahTEogNphDXy+XXTQ",
+	"TvQ5hJgH0JbRtGQaJMhgWle4IvVv7m9ZIAzlUMp5vs8Ald8c5oAd3Eo++3YXREu42Gs47nOpmO+KYn8N",
+	"ejjDHycyz+VCr/4eDRfbHU1sGS/mdtdjwPfe4Od7jPT6L0WiVchzA/fBjrjiGnu46WYyz7r8W6DtLQRy",
+	"LDs6+4I9St7QhfgE6zT7luWMavZnv7aeOcYPy7ZiMdjaQdUaqeriaeRC6KrXQ/LC1SGmKD9ZyQnigWv8",
+	"CdxgVW0nUbh7OiqQ/CTzHYmmu/eW27HtlN18M5T0M2NFUxgGXI00Z1QclAUcR/gGhFGak/HSgVHsgW3k",
+	"cjrEjnDqNXMHKhSEm1V2AaNAe66eeSmnl/iVC+EkWN6bpFQIaTziS2IpWJBrJrLrw/fi3Dti72mSyylB",
+	"+RzWpZLJF95PD5gwxBIA5YIpJ0V6+ywUfEtafESVuxfz5hV7L6YAj0YVwxxSVzTPtq5kToqcCtYwYuCK",
+	"NEwQZNUCsWJ2gM6gPHarueCl3Zl9GQpeyukFbELPh9+WImJBfC7tlGCbcT2pQzSxm9VmSkRhaXAg5nr+",
+	"/ZyKpevXJ1CAKo64NOD7Q0JrG4mhKznj1TigjEQF/n//+NjDunVU0++15pD03u/Zd5DS3rNdjN/9r28h",
+	"klN3aG+Zonl9eKF2nWGFXvdxz5maMjDGehCA3VqRLAc9yuRC5JJmnSHu4Ny2dGmZJJ8zzwf/k9hFBiwr",
+	"941xaFgBe0T8LGgCfg2NkNf/dB2JL3JD+gPwEXCYaokn2omnNZfe/jz/MU9wdGp8zrSh80LHGVYct7vv",
+	"8YYc8C3ONZa+3SGURHWLALIJ+2gAV6KGMU5lLsvhctDmQzxnVjNrl4SelOoW5YUnb95ZnjKXapkQwcxC",
+	"qpsqGhUjCWpyRfa0wTb0yvW9rzPq2v9RyfmAxy/lgId/45mZ7VfF86u0X/deXX963a0PiQISYCf2cpEU",
+	"VOuuVGZD5lIbcnJ8nGCaTwMGKkD65qpCtYsmST33VpSvYo68cxJ0WFarfq2ZPc/tXI/v/0B/mDxIDx7R",
+	"R98dfMdO7h/8kD1MD47H308eTB5mkDjvAZ3RtjRKRoC/itZ6TBJn2jBlde7zJ6+eDYlIeUO13mugH2yk",
+	"ZZo3ui7nfWdzaKujxIfgcx0CApMXBqygeqV/p53ZL8H2lTOjCRrwSMzOhEHxz90ufGmrKCTfjE7vP/5+",
+	"MwX0tpjaoZzrm91lwgQDttziDkmyX/kQOaBtwFbWp0dHCzY+TKkyK5m5R4cOwfkIGv4nIafTq0FpyrAH",
+	"iGWxX4wLirQNp9FZPgRhItuDzQYviqNP9t/OnIbfHO6u82Ao59GsjIge0DuWmHCXg9hHDbXM8cuCCvzG",
+	"zSxTdNHYqj1sj3Kxxj1SrapMqndvX9ZlxuCnwPtxRqRKPE1hxJZP8U1lsSRjpnnGohZeH/f8rVp5/fhc",
+	"Gt1XTg7cGSvwYQTBbVjFlu+F4ozqQNB7BfHtWO5IlSIEwKFTTdKZ1Ez47NjaSmp59lpQvi/xUdGpVXi4",
+	"DvLyffgzxghH4p/taDnLzgho+0DOEDmFFo5UiknO0ygtG7X8dgnZbkGUiv+I+VhvSxHdwn3F6ahStGs+",
+	"UIkAaJYbHUkTsd8iRGmVoAX2krj287YU+ht0Yb4txV51BYRJh+O/36wfu5VHn1QpPm+AbNeGFfW2upS8",
+	"avPqBH6o6OLKFLg83phB5W0p9iiugOFyz/u/16w8QL6vF5sVep9bfwQ9HH2y/3w+wiya9gvqF5GyU2d8",
+	"SWWVdhPWbgBqkHlGFva2CtK7F1QfknOi2N8YZvtYEsH7Ce86qHfGNWTqioi4ew59XRhW7Jt8+jwI49jX",
+	"JWUbx+l+W251HNNOBDBsCkHNCwXucweIjqUfLPVP5OAAHOpXbQvqz+V0I/IRkRMyRxkKbOAuxhiwZSrf",
+	"8QIyhyoIV8xAi95xdqNfyum3Q9BrLp+X9gYX5XzMAM5OG6qMc463wqhPMHIq4v44Tmq8by7M44ejwNdz",
+	"HPf1xLrIAaAn2sX944ZP+NFmf9I+bwsXbbFXieGlnNZhEhTujITIPNuj7OBt7/7oTHiOaxcNlLKHxz4B",
+	"4/PW8UePySv+18SD+SjIz7EMIM/tPQHmGQ4FdFzYJmgi2I5x9pIKHNzXg9UusgowTZiacygnFhEwf7Oi",
+	"rkt3+ZFvnSx8h4N1PtYyLw2DSdndUgkxUkIhKDA3AABie6ZXQftnej08/uHxJrShJGqU8ij1kDdLc6tl",
+	"QGwQVHgCPRDH3hsgrVF1+FGfggr1NhIuiEwNzRPy+OFDu1AQey7L1kWay6zZfQElQu2T//778cF3Hz49",
+	"+PyX0R2gl2RqWDzgouJzYy4ojCniqt10sUeMbJZyDUbT3hXLQxZLf6K4MNLyDldie/eKY5RjHAGn6RA3",
+	"rVYxLXOq2vkH1aE38J6uq3ARbjD8C5GkyLWv4vUj1BGbUeQYAZ+wfAOse2Oq2eOHqOV4/L9VIwfNviT/",
+	"uIvPBFjF6ejolior5BzRoji0wk5v43ww0Te2rTsLpXc8Ni31OHZ7JGRp3IX6xQ7FwCDPlRhPt0tVgGcQ",
+	"ptkSuli/ob/EBbjDKMMvESa4w2o4f7zwvYZEiWSSeONxGNu7f9nS8PSGYRJ1/Jr4EVKBfQ1XqYixHF1Y",
+	"MUEqV0irkMrUMOKuiwpbBHzjUL1Egm2cPDj2UNIgSkoBYcWCVTglZsbeC7CrY+nNxF5M18+fXRJ7p6Wz",
+	"60PyS8EEwt1lJM2lhs+KNUpAJhgAPaMFOObtzcPMgjHhRN9Y1DE6Qd7aXi5hab7pu8f5mycSQNfsUKGi",
+	"2qOHD056Xz/BXL8OZGW42C1nD6m0rsCcL4mQi10YSlzTQJcrhLhrqS0sgbnZFFLVaWANu38m55QLR/aM",
+	"irIgqoxVbbJK8bOwx+F0/I2B+gaz2avGf57nzXKl69C+PUvGtGx+j9IIbxvFeo9/qB2SDkzC0oKVxbUL",
+	"MNJyzhCDqWzLc8KIhmcNqO8/TBGEuvhzY2/uWCPqRXWiUBsJj5SD9kIAI+4sIi51Me572c/S7uUA7dXJ",
+	"ss0+VcjXZVekCBSlNgsrXazUgMbcB7rUREvIPHI4ZNfR9OOd7dTuvRPB0L5C4l/Q+wW9Zdn+KtAgEGFQ",
+	"YuGOJ7yb13bjHVwYwFNWGkRIUyrBMkIXdElozm9YxQUQtIzrgNu6TDaKNb/Q0LqJOTzfbQGa4ztlvtvm",
+	"Mq5Yaq4gDLGiscEE8+UQD0LsqXWSuRuvsYpFIAW6jEjEPXOJSDkzlsUIuSBMZO0hhE1G8/xrlcb5Ahu+",
+	"YyCEPyaJXgDg4e7ItB9jU3IszZb5Ei2hQdjiV2NQPjXiG0oxuJQ3zLMC2FpEUg0DG7fe3466ko0UA5Rw",
+	"ADUKbRzO8O7t7nYR2vIJYEu/CvNxGQXfnRzX4fCv+XRm8iUZK7nQ9lqFRJz+Bgs7mT9XQoFy+7c5ocBY",
+	"Sh2djoScqmE5ArCsXyZHAAbpbIcQX+vntzuGuOe8gLsdqG8+MwDW8J7GjdpmX4Yic65gYNY2rxBcA8OB",
+	"eJZ0o0wkEAY7Z/qQXAP++zWZM+oys8B+Mi91nVEOiIXkHEzcbkBqSe4/qmzUlgUHVTId/GXOb2Oxtej6",
+	"eXYbN7lFEr7h4uB6FTFrSJW2RixCD6d/o19Xu601ECJS2m1zf38qgM41WaDTXrip+NfaKToSMmPDzpJ9",
+	"Y+UUvZYZgwW/+yGCCtYZ05Fj1HIcXsMMhnPLPzKV/Ba6nozEJUuAbQTUgHu7iZ1OpJpKY5g46KaFuoJk",
+	"kLvSIen/6NvddoO+MQ9BYz57VQhgwZxpgKm6+OJ4acWa1JfXbsJ4SpDb54O3n4tbbmA92rf+sjUVfuGV",
+	"FiydHKeEF0EXe9ygupu97k4wG8+vwHIMLpUlCyVNmgKEsR6mm/lcMoij9K5DlxgO7u6FVDcaJEjEbdGW",
+	"LZGMLvUZZMRSlXOGr7ky1j6t3EqfGFjlgzSDLPMW9a6e76BajFjxxRvQ0azuSj1TO9ZDUGicajQCKmQH",
+	"NKMH97/B8oyBDueWEpWy/zcscZyMlITJlBrhJxkFU8NIz2Rx8Hc66m9zqNf863jNX3JxU2Vs7k1hg1mi",
+	"d9GeoN4HJ869juxjhdmUownHAZtHowefQvgGHgt/ULz0gTXg7TAhlCSS2gKdNs7IXkgLEqlPR39//D8U",
+	"ltr2EftgGbDq6EIqO6BUKsVSQ2ZSaUbGEDS7HG1BeTizL015r6IWggs+FSwjkBcZFBe9YObgiZQ3vAWM",
+	"VTON6Ys/GVNYxWRfVUZZWioomfb7h2ZM4hyChsZLy5d5SCQVpZdmtkLlRTnOedpK5hurLBqN3B2vZc+B",
+	"IfRLyAWRos3u0MXpt0ze3J9B4RKsPeGqgraxDRO5Yct22ed1aNImv4g6hcHVpEjAc1Mobgfm6tlQu+7k",
+	"lual1WToElgJvWHCh6ZiKJsx0bKVVnz52Y5pj8LSz2y/BfJeUTAe2qVNgjpmmmhGcwZFPdHnOd/CAmRb",
+	"PVLSdCJAnJOxtL1kPgcKl31+CuozplmTUhiek2srQUMplOND8gq3SxtZFAwccFQgsOGZ08ZhX93xwpT+",
+	"hGSl8oECkEQVCTuH8X6BfYWO7BpE9tYXkdmFR4rR3JO41c/rLXVpozdsucXezlmnGmJlq8QhcFlxKyAu",
+	"2/O7F+ghm0wcdUXd5a/YaK8want1VNsz5K/D5uyXMPdMdl8va5agOTvyP3YsfM5uWQ4VJQSR47+x1KAh",
+	"YKqoMFDasYYPTqrTDukZ9vaRiPTvBywBqWLKbwFThYA9w+ordgKWnWoGoRDsI+AmQsomhEpQA4Wy4Rko",
+	"OR8rBwPvnOOUNqgszgJ59Pr81bMkNJPCN0SGhbuOXjxtKi3+ZSvft1g4caX6JnuB6hLkOf2z6+E/g4H9",
+	"Zz2gfzn6nR78x/HBDwcf/ttfRl+2Ihgu7zO/P3uk+GVFGJmsY2MgQNxRy3B6F9LwiZt4x9XvRKcaj2WJ",
+	"SC71MA7JNb2lPKeAxg0hYj6eh5I55Yifi3n2msWDd143BrPHPWt2tHeUR2el5hpRBeTEysFzzPSobVTh",
+	"kAZE0rzFwC5N7F2eziRPmbN+zAuzRE8M+tryHDo9JK/RThOMp8k4Hd+Jhtqs79GWOp4bKrAiBosR0/a8",
+	"iyu06B9WFUGD78AlbE/7B7B5MKeg9bc0NCb2FWICvwxNPplJe2xxvyVI43cgySYvqXXvlhzqZ5YMUXJ0",
+	"UEyolno9wIo0Z762BDA7j0aAEhWiSvFoNVsqpuyNH8B+YkZ989jZ1smvoPZto73f027+kF9dRUlS//u+",
+	"dPqAeOzEqw0q6uUeeOuAw7sjG+o1Y5Zh+dCVe9pP8bQKa/BWVfzT2XJRH+llzP1lIS6d2/0fplwfT8PF",
+	"VUaXenT6w3ENU0ELA1KdTiX06LFb+x0av85fx3wbdJ3tPeBGkPM3L4KoGykYEP+w49HP99iWuITgdmG5",
+	"9Jkrn27/LZScc90G5PJfxD25d6/keZ6jn7mfi7HNu3Xuy71XAImWchLnzqozkdB5pUrhPJtkTtMZF62c",
+	"7TVmtO7jBrRNf52DDIEVQsm8La1mRyf5PMusmNFMCu7nP4antkk6w9SyMIyZKmY3uz29zO3xt59X9hY8",
+	"9oOWtCOJzOP2ZUwYbpYJ4cLqB1Itm8YvqOcR5JhqyrMWjTNj32QSGQxsn9ljQ/ajO1ssmih2SM6xbNac",
+	"ZgxD4BZ06f0BeEcumTklYLy20hQ3YAXTgd1UCnZILtA5oN8LXzSrQswhU1lVY0JDqFsYB2kWGIsQBCAo",
+	"ruvGG0tOBy03Y99aypod01fRSzPWmqTmfthVxDLsz42QCwFWLdwjlGscFdyJKx8hTB/rQusBOOGUKaf6",
+	"OicXvJbVt7SHF3YNRpjLOf7yrRKSG97XIKb9pY+oUiP/t5vutOVgK+9GOxnXdJx30M6zj1wDJwtv8hvG",
+	"Ciu7iah/8ym2+ee8hS6MLEiR09SuGRTohuPvyhu525twc8dtU67cVJs4BkYpqCZinzwMAuHrMo2E5lbr",
+	"XZKpFMxKIfhpfUPfCWjlz7mhL5khFJeRAYYNfLS7CxtrLI9vSLkr+N7DZcLLWbPFhoQQuASDAGEzY3Pi",
+	"xMSM0SyPalJONHyqcITf5kbi6PbqvUBMSncyIXBmzOyGgm8BFxgDBxYzJu6mDnsfE9dVxAG4Su3tSs71",
+	"DQQVQKiCFzXDLTzDYAMrRfoLAJKObpnKSu9sBUDeaNTPbg7tfq5qGNyFoeqriH77JTIoT2yv6QZfAEgA",
+	"t2GOvoxH4laMzOitAyS+29XARPeFfrlaiNerlI51VTaair3pxjzgvACAXYzmnok/79WPN8Wdb4XWje3O",
+	"iwuC+E+Oj6vay+1G0bY8sx3mIX6DNlSY9V4NqUHyjlWupKOJ1qIRW5DCRCpHA23p33rN8oYZW2Xho6ts",
+	"S/jLRDGGBBoIFz7xxH/FFEsQxiiVKrO312VttPVw0EaW6SymN/4IA/5m2UIj92dvhNGwGrr8Hw5Wdwyu",
+	"AquPS/4BfzKKDmAyvRu9bKrN+opRXSpX4rnWNN0eiinRS20YxH1JsDOBqZebVhFz+4KsfZnLP0qy9uZF",
+	"juBai69uQVCFkrdcd0ZXeZ/eITkXhBpjhesADR5LjVfsBvx9LoK3xbBtmfabut8/0b1VzXq/DkDcI9An",
+	"52i59OzdURAQz8XFT9tcZW0K0l+xCDutaMTXm/FBMuOlpReWTw7Jby4r8Vrr2XUSeg3xZqL28vGw4+At",
+	"sZSONxVMYMqMr+IGBs9ILJhf6m9Rb6oGN0BvOtl97zEK/CublmJ3JvMWwtsV0zr6hDkDn7sLpnWW12r6",
+	"5qoBuzo80ZuxXsF9Mq/XMLUvxJH26s3zt0Zr0a3dEMFwxJFTcm2HsgKTEBxPVhCoYYCC8QKF6Ouq7+s6",
+	"PCKco+Vt1TQhFXiM3BE7yPMKSARi5NoQE741MvumoBUCutoSUKFBTlYduu0qzPYClH/w1Y7ZEvzETesL",
+	"FGmxGyvqawsqghoyZ8bVAvV1q7j2qpYrXAsO4GaDXFhRL1rI1g51/0EWaIn42IhV4DoAkDvcST0IBJX3",
+	"/hU0XYG1FCyo1NAx1Qz0WMW0kequhjWsj9dtWDOq1C6XGBwqLjkObwWrSLlzzzVm/eOo9Y32KAPwDYQZ",
+	"eBkFf44jpLyFIf3DG/sFvbGlEiSTC7E3j6zWsy7HHkZOQ45lqhiEDNEc7Tj4SnYG4C3Kczk7PJbBGKWI",
+	"oU7VthmUsPbIGSo7yw52AoftavlhyDZxyHaF4rfUYHBzFSFzT3sh7W7740DyuncIeBIwAA+4CBkrYFoH",
+	"i3pBlcOB9TlIhucQLbRRRXnLbuUNmNhbQr3/q9vZcQGCsJWmc/1u+uhl1Woz4N5HfvnscDmZQBDrCsCb",
+	"YrcSVwxSyJnIoiESmCy8jz384wWn+igpT/EuVybPfGH0qoAtwire7fiWAiKxutwoigE71RJqs+fLTWIF",
+	"usQomG/LAswNyzqij+Z2Gni+qSAwPEIzaTmzVKQolfP6tqArvcMBBwEc3+SJXxvmXm1V6+EseDpVKeqy",
+	"19VmVSnFdog7IR+shwS72C36uwzfEHBGMZcQDYP1Zi4XTZUEafYQh/ru7cvInX1ue75TIf/+it6+y7Z3",
+	"FzbejdRmWQwYkWgTa9GHzOybUuCUd6sOqCQiFpxu+H8mdQ59GkLJe9w4rkG6AMSAUCxFW0Us31VN2Vcl",
+	"nodtiNUYh+Mmtgs18Sdae9yU9799MRIopsrekd310aY1F1OlIJB1Zw8W5YKpQ/JaVkXRXBUZqkDKt5fJ",
+	"tJpDNWzwJJYFaNwASWOvpUhMH45tx9aAk51KH26MbTYhnH1ANVhy+HAnIibWFQlOE/Y2Xoa1RhqGl3t2",
+	"d3JG9XAJxSswB4CW2pFCGuQaR7KM0dUGAsa8AkPLubiJKRGama0zi4MkyzXgst1hlfnhwVjvlpi8a+Sv",
+	"Cwj1qfROZwCWAstMwpoPBgEr8nLKxfZJknxuf/TCTzU1sELb3ZrHbwNwq7qu//BZkjiRvedJuq3aSXE3",
+	"19ZXreuGy/YHLelWVMR712pucILQw5fxKfMGm/A03QPTjVsAV1UjVSx2sJ4zs/N13fVJ+RKl3Pruz5et",
+	"4raLrdmDhx9G9RXy4bDjr1i2beApDhkoqtj9L85DcunjrkPubYVnRKMPkjFbw5Cwyz/+hYkz2f+N6VZs",
+	"myvTV5lYK1DtG/26d2dV5OIPeXnWlHzX29Mns8LS5pZ0dQ34UGN0QqnUUikrmha8YGBFv2XKY/3EomZ2",
+	"vMA7Pz5f5Brtu1PN4/LF7tNd7NJeQubssL7GjYo9f80rdeDZbuesR2NFRTo7wGY2J6AYOnXx7VSTcclz",
+	"U6UNEWzqrAppcXhfQgpXesQtSQ2jDMYvHxbKNZlTddOG9vNXaP2STu8UIByD+sRxD4L67AFttSfiC5Zh",
+	"bzb1ioNAX2iVgk0FODOKoLBgotAsZ6mh45wNKojf994/yhSdmM5qbfbWfzE5eEVNOkOfHtpbGQbKWYkw",
+	"CKwDYsR/CVNKqra7/yl0vFf7+QTG/IXFBK5TqrJAVrunARsPFrpiL+7y7q3YRbkGLCHGr1AIigBGAeYx",
+	"PWOZlwycKAFbZ+nK10p1D9ax4RQHmZBrv7kI/I0RmO5wwVd0rF29tDWR4277uldnGYwsfqYb6IvPLum0",
+	"pWxhdRAW1FkE94qveLlbKoqKM3DLInXwiY+l0/AlN0Rz4Wz5niasPBMsAyQPZGeI37ngmiGClY/RTWXG",
+	"cNRXTgaq6a3JVajD+MEpco1jwAwEYJaOCJzE5R9orwH9pTnMll6AMdXsyh3V0emDJHwVg7btqG+YpYcF",
+	"G1uScxfB6Sd/weL3imlZKoDQ/fT58+cPn3u7C2CpvoKgt4sjaXzI7Bc+m/bc7JbNd1zTVUtdEqTLC3Nw",
+	"3FAfDY9ITn1hMn8nAEsX0sSRLt7U4/4G9UY3uF/dkdmnkNambO9GkfyV5jyjBvOuqL2Xc3bqXJQFjikI",
+	"UPCVccm5IKVwzLQeWQV/22oPsJrmTjZ2D6qmG9fX0DVd1/tVNitmUe0X9aGqfUlqs6bp2z66dYTVET3B",
+	"K2+4gy62rFTTWwi0h0gZDB1MMJNrvMR/LduYcJZjxUX7YZ3OPFn/g9jau0Yi2Z+G6feA0JrifJqU22Xe",
+	"t/C3/cryMe3WpxcFOtWjT4pzdSc1cBjPnP6LdSNkJZEmgCxk/7+sK6ZAOCBv8zg0L4w/V/pzc+5791XU",
+	"KmdLmvPd3BTrBHb0yX363EM0qrQS8FaH1vY6mM0TY0qV4kx3yke/Vqz7buaygppZbS2rL4QOcxkXfF7O",
+	"Q+MYF4ZNmdqzdexLSV+/1MJW4vJBra4JXOCLkNNRxieT9rxWFLWzjGVJFUxqycnJZcnKLZnURtyK29E5",
+	"ooZA3po2iEWH2W0xYMjJ5BsnuyR28DBF0+lDZiHP7Iy9mRqSFQRzleLaSuG79Rl9U/Rv92O/0COW/pjS",
+	"ZMzMgjFhF69ir1/mBLgkjS6AU5qafFmfz6SLxXJTMVXywoX1a8Oh4KBirH7VjfGe9m92xgq9xVH+gyd/",
+	"CRWGCsguqqwIXomRPYwcmxUYt8cdBUcxDwGqusSFvQvXxLdoucCx7bc+PiCTNZ2YUCzHr8qOtujoE37o",
+	"FzgCUSEmZk9RDHickR1RIrhse5XasYuvFlRC3Qb1jySJV9PirroenA8ATKdElTmUC5kyYZcWL9yChdUb",
+	"gR2nVFS5MTRryXx4U5qvsRu7twFgF1/BAoAd75lTQ4T9MJLqOPKGzYucmkYNonXGe1k99S2yXj+6/aNX",
+	"FkwWOXOVradYB6zOmYKUep/YaAWe3Xrzq606+uQ/biiI7nLqJ6UVw6A/h4ntR9nEP4fiHS5tApL025i2",
+	"X/Ady2GmbrZXLMnjh32CR2IMHgEhdsnjg7EP3fIkfu6eM/OHWufdn+e92h/utGHRG7rPeYtdut/6Lu/+",
+	"gvYz/gpX9P9P3tXtuLEU4Vdp+SaA7HU2JweOvOLCCkEbQU5CvBAkNmLanrbd8rjbdLfXO0SReBoejCdB",
+	"XVU9M96d8e+MHcMVrE/s/q+u+rrq+xrfW8DakKvZHGUZCpfBP5ZiWf1A/GFMGYK5MU/1MiSSY1IGi6bS",
+	"B9Np1M4p0xCUh6K5IqbbAxy+8NQMzcdtRkW2Pmi/V0DKjjj9VK+YHjuR6XqsOMkNO81i1GEoE1/yV/af",
+	"YGjPNn8ZWlSQeKrSznz98vk2rshcJFGsY3+GprUsJWGodSK4wu9e2vMCrEvDPpVGmYZ2qNDXJiCKS7OG",
+	"hFUfmWfpFcB3uvHBAHOR5sJaPoFkIyceXY9FX+9bTo5mwt23euw///r3t6gNSXX+EJu5VDxhPLGaRSMk",
+	"WYvaLHIujTCHbiVVrFcR+0U00on1/83olY1+iVlOSHXGpL1Xvh0QmLknexd5g+E/pcSArPkr1vcdWFHS",
+	"IYrwCsuGUnGThhEAT0bIDOEGnt1Ch18EeUHBhilqhd4r2h49FsURk2qxdG0WiQhKEISK2yxaRYwzHNAL",
+	"y6z8p2ij9hpU0Uc6Ynrp8HsmwlxQRPKixwjF2B6lg/ywq3vVLxLegTg5WBff2kIYq1VWZhSIQBhXKZtr",
+	"IzKWdUWkkTJOBKzJlCdjxhWb6qUpsywfFkJ9gp3w5IhcIxXQE8h/Jd1oWotL6BsORfBh0ETFgpvLD2Os",
+	"TRsBts9iOND+40M3+0R6AyX2KfMKBeS4N/BlFnJMNUwpbtVyCO5T3t7F13jRWNLGH07zRaqlMjr/ubMW",
+	"eIXpu9AKL1PcycfUeH2eCoDmgvpyTn8g0Qdqr5PxwXkrfXpuYEbrPy2nqOnaY21OWx1dzwrVH1GFfp0h",
+	"ogpNn7Gga/+jvMmadp2wG9jL3kzFaEY5JdLRZWkLFJZQnIUEeAUmUgrCuCI+EunAAgeCI7HQVvow4oVl",
+	"fgTB8ZGj6b0K+g/etDgnjKIsvkRkkORoqrUNBGqFOUlxb8uMb9OfhJts86P8mhFxmQt1J+wZNnwhex5m",
+	"yp/xqV745YJOwAS0eq2x4K77q91Zc8JI/KjqOyPF3joxx6lxfEId7Iy4cZ0fr+OX4jdDmIw5dyM/9a3e",
+	"D9ev2i09C6CM03r2d/8DP732fzietHrXr16+PmiA5Sfx89qercXb7dsZ4/lmW+V3IR2M4/MQqSKiDgIg",
+	"/xe8mfkIwner6p2ZWrx4F5dG0riHG9aoFv82/NhZvdtBVpB5ic6tzXdwjeQ/4ZgXLic4RfQg5i8hK8rJ",
+	"CuqfztoPySkc253X5bRubS2r08RDPnTrLC/50PIZfdp9T3C1/exuZCf4vUycKEjc0ZeBzwtcrSvWZwup",
+	"lIgzvk0f5pYmshYuz2OpBtZ7+ZHQKUg05ZOqbFIruAHErxTTv371Uymo/zQPLX8H8WszTItVV2WtAmi9",
+	"1mi2MVr4qtJqt4RazoH4MnwQsg6/lPbp0hyNOz5p1Mnw24lxuMrhtsF4p5B5bfJAZW93w24uZ3m75k3G",
+	"Amk3eBwbYSkJllvn+3aTZT0j4mtndhsxxyC03qg1s40XiEA++EoxKydKxB2p2NDolfe82rl+D/hqT6tG",
+	"SlhAs9uvNAIfCOLLClSvI61n0ge/RqsJhADooMCfGe42kVSmZ/Ef4HuMyj8CUbxni4RWmqaw1dRFB7+O",
+	"Te12113XqLVZtikGsI4MQrNCrfZAuM4bmO4qCRaLZR23zi0+qCRtqlS7ioBWToDEAI4rWItsOyxyVt/9",
+	"CGiDgehShuumgASIiIt7M2NE9nOGVSSJ4MYWPq0KQd5gc8Wtty2goFXTS7f7sr19XEgj1nrdfH29Xybs",
+	"5VYzULYSX2W8JffNRytwUPGRK2hlFFXaM0gARdTg7RM2jlTMipFWsfXOT2ElffQIPrdIrMigv9cvX1dH",
+	"kfbAgoWdCeJriiHfghwXmvCs03utjZyojlRbKvW8HwdYDdyNUBKFBUKMqxSmVlpgmK8II+VEvVOtY6G6",
+	"nIsbsTcQIIzD2pBb90bPF1yljI9GegkJJ0uTtHqtrpbxqGtRavTLzvAcdv29cFMd114bXGENb/UqA4g5",
+	"3s3eOE6FEftbQTvtTLV1HWArqULH/Sgz0TapMPdhLNVEmIWRyqGuh1ROF2Qff9axiIAAgfGQEjDSaizN",
+	"vEJO+5Pg8WBwe6ut+4NIm7qVsYGTx575uBqD7AC1DdqsY23ADA4Gt8yvMJuJtM2cBnZnbzwPkFl33qAe",
+	"hNjOxXwYHlQmBthe2OepJtoxZPG3Au8racBgQWPl7vUd9OPicVw/jMZBXJjGzQgu2cKtaSnwU2fFb/2M",
+	"XSh462jPbpn07dBt8Sj5icTj5D2fjHbY/6dCVmV5SXzNc1nvsTgFbLvjipwWtD1+VZrI7Obzs2R18/kZ",
+	"sdr9DmzRTOqZ2AA8QcFnm9mRXvj/XRgxlo/+/wkfsqVPoCdFBbSk0uj8bqy4FLHZJhfEt3ASvKn/8R1z",
+	"YTwHQ0p3kLlRjhfcFBQ117UvK7CiIF3ZyAHzv30enKjQdFy/7GVFBIMimIVlxqd7lB6ZIwGB2j+YwR2z",
+	"FUb4FCCEUBVXBSVAyjV07xCU4FCt01NjBCQwSzBBtiR7AgXgzp0mW/nPFjNQLtz798No3PtHL/sQ7//5",
+	"vQa/dVb330/Zhbr/S7ueNnWQ+++vR6MToo7HyI5KKSBBKzQEhM8jJx/KyUJrnsZ6j8QpPP99F+M0rv/x",
+	"y1K/Z+L7dAbX3zd7Rtd/v/1RYSK7IG+5WQY3kWrGVtrMLJWkxRwDgDWXFNRPBTeJFAa6KeARg8i6Cm+h",
+	"pK6cyetLsLNxlUsLUpN/RPXG70+R3XesMcf0qR47LAQyqgoXchIgXYbm9okW+2E7Yp/IcC0ObJOHtPI9",
+	"1AsBut/IA1vtI2UB4XcI8TQeSfbDCpaHktsMfuWJBaKeJxEj+xgYRGaCAGxsERL8rUgeylgpcW9nC1Vf",
+	"WlV2Mc1EmpFME2cw3FL0GgrWxvcre0NrSfUgnejwmHeuQ14UPjjniVHvYjFfaCfUKO3gM81RmjAHVhFQ",
+	"Zwp87XBsWr3WeJkkuxcQfFip/9no+6mRy0NtnmX9LdHpqMOu7fB+T7YrbMcszwvUAGgvMK1uNj3eb4gN",
+	"jj5I321w/syaHbJmmWTFhsd8EvXGu3BN8RsuJNJvRybIKTflAcZfCtyLDd0gJ9ESeCJ4PlzKJN4TF1mJ",
+	"4VTr2T7QSB9zEMkFsHKi/FmZifQArORzaP7i4RIaSaNOw0cfCFiml87KOKR7GoGcJ3rMxANU7xefzZ0c",
+	"03i2n7+wF3bAUN5BTmoiQVki0RP07QmwvEE/EEg28AXdu62qEjahqbsk5ISzVdbpPSa7upjbYHGm4LEN",
+	"FdwZvT7MJlW7IAdfqVWrfxprPx2NgicHrkgpePI+IznBiHsmVcz8kOG8Ybpxj0V/7fy8TBK9sJ2BnCju",
+	"lkaAmln0cP3bKMMVp+KR3b7vv+kMbvudVz/+2v9o4at3ci6s4/NF1PY+r86Fzoc6Tq9YH/hwQ+b3BOM/",
+	"/xFkzGRCjLnD32ZLlfh/S8J5E/kgKCkKNLVgNGisMzIXTijslDsaNHf4KuUoapiXgkK1bLoDfWwyd2vc",
+	"JUBi5Z3+wkdjLhMR+/X3A2/1WvBb7cB7RbW+Ward1LmF7XW7I3lFjV1pM+miaVS4aLs78DRBZwCpqOVT",
+	"41QHmsbqe6hLF80udDNUiw4kYZDUKRYOIoofXvposiJf63d5A/9HSh406rR5BlPQWQChPZ1vj0pBj7o2",
+	"C8R7XSPok2qks5+7MvT64y0pODNoaG0w7kw/0DNGhqzfYOWNScvyRUPTpw/56t8mDZILwxNRcZ9QdjYk",
+	"5871Wt7wcbtjM8vGB1xJzL2gWh14HpnqFegRlDqxd8J+177XaRaQMz+3Gb+d0qs9F209H+NrKxQE9P72",
+	"xZ8DRBX8H19QrzLMMOXHwxxSe2X54Uxi6QXWfwQhEB8hP0cowWhBv3yUM0b8jr4S6vuefwve/dF3o9Ss",
+	"0EoAQJ5/5z1mQwdClqUq0mmuk0ba0o5qFks8PUHGCgTVjJ6jpndxrLG/UZ79xqelggB+pBcSHd6CVDl9",
+	"t9ipkl7QIWuD+wgdmHOZFLtfXP5vX779NwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

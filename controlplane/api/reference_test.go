@@ -100,7 +100,10 @@ func TestStreamEvents_Filters(t *testing.T) {
 		Domain: "other.localhost"}))
 	token := w.token("root")
 	here := w.open("/api/v1/events?environment=qa&project=shop", token, "")
-	none := w.open("/api/v1/events?environment=other", token, "")
+	boss := accounts.UserPut{Name: "boss", Role: controlplane.RoleAdmin, DisplayName: "Boss",
+		Active: true, Password: controlplane.NewPlain(password)}
+	w.saved(w.accounts.PutUser(t.Context(), system, boss))
+	none := w.open("/api/v1/events?environment=other", w.token("boss"), "")
 	here.until(is("reset"))
 	none.until(is("reset"))
 	d := w.deploy("first")
@@ -108,8 +111,8 @@ func TestStreamEvents_Filters(t *testing.T) {
 		t.Errorf("heard of %s", got.Name)
 	}
 	// Whoever ends the other stream proves that nothing came before its end.
-	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "root",
-		Role: controlplane.RoleAdmin, DisplayName: "root", Active: false}))
+	boss.Active = false
+	w.saved(w.accounts.PutUser(t.Context(), system, boss))
 	for {
 		e, ok := none.next()
 		if !ok {

@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/notify"
+	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -56,6 +57,10 @@ type Config struct {
 	Gate      *gate.Gate
 	// Logs asks nodes for services' logs; nil answers that nobody can.
 	Logs ServiceLogs
+	// Reach lets people into services; nil answers that nobody gets there. Idle is
+	// how long a connection may be unused, DefaultIdle if zero.
+	Reach *reach.Reach
+	Idle  time.Duration
 	// Upgrade has a node's agent replaced by one from an image; nil answers that
 	// nobody can.
 	Upgrade func(ctx context.Context, node controlplane.NodeID, image string) error

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -48,11 +49,18 @@ const (
 // images is a registry in memory.
 type images struct{}
 
-func (images) ListTags(context.Context, registry.Source) (registry.TagList, error) {
+func (images) ListTags(_ context.Context, s registry.Source) (registry.TagList, error) {
+	if s.Repository == "branchy/api" {
+		return registry.TagList{Tags: []string{"main", "feature-cart-51d0e7b", "feature-cart-old"},
+			ReadAt: time.Now()}, nil
+	}
 	return registry.TagList{Tags: []string{"1.0", "1.1", "v2"}, ReadAt: time.Now()}, nil
 }
 
 func (images) Resolve(_ context.Context, _ registry.Source, tag string) (string, error) {
+	if tag == "moving" {
+		tag = rand.Text()
+	}
 	sum := sha256.Sum256([]byte(tag))
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
@@ -109,6 +117,7 @@ type world struct {
 	logbook   *logbook.Logbook
 	server    *httptest.Server
 	log       *record
+	database  string
 	node      controlplane.NodeID
 	off       controlplane.OffLimits
 	mail      notify.Mail
@@ -145,7 +154,8 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 // newWorldWith lets a test say where webhooks may lead and where mail goes.
 func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config)) *world {
 	t.Helper()
-	w := &world{t: t, log: &record{}, store: pgtest.New(t, os.DirFS("../../migrations"))}
+	w := &world{t: t, log: &record{}, database: pgtest.URL(t, os.DirFS("../../migrations"))}
+	w.store = pgtest.Open(t, w.database)
 	first(w)
 	log := slog.New(slog.NewJSONHandler(w.log, nil))
 	ingress := must(url.Parse("http://localhost:8000"))(t)
@@ -163,9 +173,9 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 	w.logbook = logbook.New(w.store)
 	c := api.Config{
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
-		Audit: audit.New(w.store, pgtest.AuditKey()),
-		Notify: w.told(log, ingress),
-		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
+		Audit:  audit.New(w.store, pgtest.AuditKey()),
+		Notify: w.telling(log, ingress),
+		Usage:  usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
 		},

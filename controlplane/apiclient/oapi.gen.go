@@ -39,6 +39,33 @@ func (e AccessLevel) Valid() bool {
 	}
 }
 
+// Defines values for ActivityKind.
+const (
+	ActivityKindCreated  ActivityKind = "created"
+	ActivityKindExtended ActivityKind = "extended"
+	ActivityKindMoved    ActivityKind = "moved"
+	ActivityKindRetried  ActivityKind = "retried"
+	ActivityKindVisited  ActivityKind = "visited"
+)
+
+// Valid indicates whether the value is a known member of the ActivityKind enum.
+func (e ActivityKind) Valid() bool {
+	switch e {
+	case ActivityKindCreated:
+		return true
+	case ActivityKindExtended:
+		return true
+	case ActivityKindMoved:
+		return true
+	case ActivityKindRetried:
+		return true
+	case ActivityKindVisited:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditResult.
 const (
 	AuditResultFailed  AuditResult = "failed"
@@ -78,6 +105,69 @@ func (e CheckSeverity) Valid() bool {
 	case CheckSeverityUnknown:
 		return true
 	case CheckSeverityWarning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CloneChangeKind.
+const (
+	CloneChangeKindAdded   CloneChangeKind = "added"
+	CloneChangeKindChanged CloneChangeKind = "changed"
+	CloneChangeKindRemoved CloneChangeKind = "removed"
+)
+
+// Valid indicates whether the value is a known member of the CloneChangeKind enum.
+func (e CloneChangeKind) Valid() bool {
+	switch e {
+	case CloneChangeKindAdded:
+		return true
+	case CloneChangeKindChanged:
+		return true
+	case CloneChangeKindRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CloneServiceState.
+const (
+	CloneServiceStateAdded   CloneServiceState = "added"
+	CloneServiceStateRemoved CloneServiceState = "removed"
+	CloneServiceStateSame    CloneServiceState = "same"
+)
+
+// Valid indicates whether the value is a known member of the CloneServiceState enum.
+func (e CloneServiceState) Valid() bool {
+	switch e {
+	case CloneServiceStateAdded:
+		return true
+	case CloneServiceStateRemoved:
+		return true
+	case CloneServiceStateSame:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeliveryStatus.
+const (
+	DeliveryStatusFailed  DeliveryStatus = "failed"
+	DeliveryStatusSent    DeliveryStatus = "sent"
+	DeliveryStatusWaiting DeliveryStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryStatus enum.
+func (e DeliveryStatus) Valid() bool {
+	switch e {
+	case DeliveryStatusFailed:
+		return true
+	case DeliveryStatusSent:
+		return true
+	case DeliveryStatusWaiting:
 		return true
 	default:
 		return false
@@ -288,6 +378,54 @@ func (e NodeStatus) Valid() bool {
 	}
 }
 
+// Defines values for NoticeEvent.
+const (
+	NoticeEventDeploymentCanceled  NoticeEvent = "deployment.canceled"
+	NoticeEventDeploymentCreated   NoticeEvent = "deployment.created"
+	NoticeEventDeploymentExpiring  NoticeEvent = "deployment.expiring"
+	NoticeEventDeploymentFailed    NoticeEvent = "deployment.failed"
+	NoticeEventDeploymentForgotten NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentReady     NoticeEvent = "deployment.ready"
+	NoticeEventDeploymentRemoved   NoticeEvent = "deployment.removed"
+	NoticeEventDeploymentStuck     NoticeEvent = "deployment.stuck"
+	NoticeEventNodeIncompatible    NoticeEvent = "node.incompatible"
+	NoticeEventNodeOffline         NoticeEvent = "node.offline"
+	NoticeEventNodeOnline          NoticeEvent = "node.online"
+	NoticeEventNodeUntrusted       NoticeEvent = "node.untrusted"
+)
+
+// Valid indicates whether the value is a known member of the NoticeEvent enum.
+func (e NoticeEvent) Valid() bool {
+	switch e {
+	case NoticeEventDeploymentCanceled:
+		return true
+	case NoticeEventDeploymentCreated:
+		return true
+	case NoticeEventDeploymentExpiring:
+		return true
+	case NoticeEventDeploymentFailed:
+		return true
+	case NoticeEventDeploymentForgotten:
+		return true
+	case NoticeEventDeploymentReady:
+		return true
+	case NoticeEventDeploymentRemoved:
+		return true
+	case NoticeEventDeploymentStuck:
+		return true
+	case NoticeEventNodeIncompatible:
+		return true
+	case NoticeEventNodeOffline:
+		return true
+	case NoticeEventNodeOnline:
+		return true
+	case NoticeEventNodeUntrusted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PassKind.
 const (
 	PassKindGuest PassKind = "guest"
@@ -366,6 +504,24 @@ func (e ProvisionStepStatus) Valid() bool {
 	case ProvisionStepStatusFailed:
 		return true
 	case ProvisionStepStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReachTicketCreateKind.
+const (
+	ReachTicketCreateKindForward  ReachTicketCreateKind = "forward"
+	ReachTicketCreateKindTerminal ReachTicketCreateKind = "terminal"
+)
+
+// Valid indicates whether the value is a known member of the ReachTicketCreateKind enum.
+func (e ReachTicketCreateKind) Valid() bool {
+	switch e {
+	case ReachTicketCreateKindForward:
+		return true
+	case ReachTicketCreateKindTerminal:
 		return true
 	default:
 		return false
@@ -564,6 +720,30 @@ func (e UserKind) Valid() bool {
 	}
 }
 
+// Defines values for WebhookKind.
+const (
+	WebhookKindJson       WebhookKind = "json"
+	WebhookKindMattermost WebhookKind = "mattermost"
+	WebhookKindSlack      WebhookKind = "slack"
+	WebhookKindTeams      WebhookKind = "teams"
+)
+
+// Valid indicates whether the value is a known member of the WebhookKind enum.
+func (e WebhookKind) Valid() bool {
+	switch e {
+	case WebhookKindJson:
+		return true
+	case WebhookKindMattermost:
+		return true
+	case WebhookKindSlack:
+		return true
+	case WebhookKindTeams:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportAuditParamsFormat.
 const (
 	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
@@ -616,6 +796,24 @@ type AccessExplained struct {
 
 // AccessLevel defines model for AccessLevel.
 type AccessLevel string
+
+// Activity defines model for Activity.
+type Activity struct {
+	At   time.Time    `json:"at"`
+	By   string       `json:"by"`
+	Kind ActivityKind `json:"kind"`
+}
+
+// ActivityKind defines model for Activity.Kind.
+type ActivityKind string
+
+// ActivityList defines model for ActivityList.
+type ActivityList struct {
+	Items []Activity `json:"items"`
+
+	// Rule When it ends by itself in one sentence.
+	Rule string `json:"rule"`
+}
 
 // ApprovalField defines model for ApprovalField.
 type ApprovalField = pipeline.ApprovalField
@@ -678,6 +876,85 @@ type AuditVerification struct {
 	Ok       bool   `json:"ok"`
 }
 
+// BranchTag defines model for BranchTag.
+type BranchTag struct {
+	Matched bool    `json:"matched"`
+	Reason  *string `json:"reason,omitempty"`
+	Service string  `json:"service"`
+	Step    string  `json:"step"`
+
+	// Tag Absent when none matches and the service has no default.
+	Tag *string `json:"tag,omitempty"`
+}
+
+// BranchTags defines model for BranchTags.
+type BranchTags struct {
+	Branch   string      `json:"branch"`
+	Services []BranchTag `json:"services"`
+}
+
+// Capsule defines model for Capsule.
+type Capsule struct {
+	Deployment CapsuleDeployment `json:"deployment"`
+	Failure    *Failure          `json:"failure,omitempty"`
+
+	// Parameters What was written, step by step; references stay references.
+	Parameters      map[string]map[string]interface{} `json:"parameters"`
+	PipelineDigest  string                            `json:"pipeline_digest"`
+	PipelineVersion int                               `json:"pipeline_version"`
+	Run             int                               `json:"run"`
+	Services        []CapsuleService                  `json:"services"`
+	Steps           []CapsuleStep                     `json:"steps"`
+
+	// TakenAt When the services were looked at: now, or when they were removed.
+	TakenAt time.Time `json:"taken_at"`
+
+	// Url The permalink.
+	Url string `json:"url"`
+}
+
+// CapsuleDeployment defines model for CapsuleDeployment.
+type CapsuleDeployment struct {
+	CreatedAt   time.Time        `json:"created_at"`
+	CreatedBy   string           `json:"created_by"`
+	Environment string           `json:"environment"`
+	Id          Id               `json:"id"`
+	Name        string           `json:"name"`
+	Node        *string          `json:"node,omitempty"`
+	Project     string           `json:"project"`
+	ReadyAt     *time.Time       `json:"ready_at,omitempty"`
+	RemovedAt   *time.Time       `json:"removed_at,omitempty"`
+	RemovedBy   *string          `json:"removed_by,omitempty"`
+	Status      DeploymentStatus `json:"status"`
+}
+
+// CapsuleService defines model for CapsuleService.
+type CapsuleService struct {
+	Detail *string `json:"detail,omitempty"`
+	Digest string  `json:"digest"`
+	Health string  `json:"health"`
+	Image  string  `json:"image"`
+
+	// Log Its last lines.
+	Log      []string `json:"log"`
+	Restarts int      `json:"restarts"`
+	Service  string   `json:"service"`
+	Step     string   `json:"step"`
+	Tag      string   `json:"tag"`
+	Url      *string  `json:"url,omitempty"`
+}
+
+// CapsuleStep defines model for CapsuleStep.
+type CapsuleStep struct {
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Key       string     `json:"key"`
+	Log       []string   `json:"log"`
+	Message   *string    `json:"message,omitempty"`
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	Status    StepStatus `json:"status"`
+	Title     string     `json:"title"`
+}
+
 // Certificate defines model for Certificate.
 type Certificate struct {
 	CreatedAt time.Time `json:"created_at"`
@@ -723,28 +1000,130 @@ type CertificatePut struct {
 // CheckSeverity defines model for CheckSeverity.
 type CheckSeverity string
 
+// CloneChange defines model for CloneChange.
+type CloneChange struct {
+	Fields []CloneField    `json:"fields"`
+	Kind   CloneChangeKind `json:"kind"`
+	Step   string          `json:"step"`
+}
+
+// CloneChangeKind defines model for CloneChange.Kind.
+type CloneChangeKind string
+
+// CloneField defines model for CloneField.
+type CloneField struct {
+	After  interface{} `json:"after,omitempty"`
+	Before interface{} `json:"before,omitempty"`
+	Path   string      `json:"path"`
+}
+
+// CloneService defines model for CloneService.
+type CloneService struct {
+	// Choice What the clone runs unless somebody chooses otherwise.
+	Choice     string  `json:"choice"`
+	DefaultTag *string `json:"default_tag,omitempty"`
+	Image      string  `json:"image"`
+
+	// NewestTag Absent when the registry did not answer.
+	NewestTag    *string `json:"newest_tag,omitempty"`
+	Pattern      *string `json:"pattern,omitempty"`
+	Service      string  `json:"service"`
+	SourceDigest *string `json:"source_digest,omitempty"`
+
+	// SourceMoved The tag means another image now.
+	SourceMoved bool              `json:"source_moved"`
+	SourceTag   *string           `json:"source_tag,omitempty"`
+	State       CloneServiceState `json:"state"`
+	Step        string            `json:"step"`
+	TagMode     TagMode           `json:"tag_mode"`
+}
+
+// CloneServiceState defines model for CloneService.State.
+type CloneServiceState string
+
+// CloneSheet defines model for CloneSheet.
+type CloneSheet struct {
+	CarriedOver []string `json:"carried_over"`
+
+	// Name A free name.
+	Name           string   `json:"name"`
+	NotCarriedOver []string `json:"not_carried_over"`
+
+	// PipelineChanges What changed between the two versions; empty when nothing did.
+	PipelineChanges []CloneChange `json:"pipeline_changes"`
+
+	// PipelineVersion The latest
+	PipelineVersion int `json:"pipeline_version"`
+	Resources       struct {
+		After  Resources `json:"after"`
+		Before Resources `json:"before"`
+	} `json:"resources"`
+	Services []CloneService `json:"services"`
+	Source   CloneSource    `json:"source"`
+}
+
+// CloneSource defines model for CloneSource.
+type CloneSource struct {
+	Environment     string `json:"environment"`
+	Id              Id     `json:"id"`
+	Name            string `json:"name"`
+	PipelineVersion int    `json:"pipeline_version"`
+	Project         string `json:"project"`
+}
+
 // Comment defines model for Comment.
 type Comment = pipeline.Comment
 
 // Component defines model for Component.
 type Component = pipeline.Component
 
+// Delivery defines model for Delivery.
+type Delivery struct {
+	// Answer The status of the last answer.
+	Answer    *int      `json:"answer,omitempty"`
+	Attempts  int       `json:"attempts"`
+	Body      string    `json:"body"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// DueAt When it is tried next.
+	DueAt   *time.Time     `json:"due_at,omitempty"`
+	EndedAt *time.Time     `json:"ended_at,omitempty"`
+	Error   *string        `json:"error,omitempty"`
+	Event   string         `json:"event"`
+	Id      Id             `json:"id"`
+	Status  DeliveryStatus `json:"status"`
+}
+
+// DeliveryStatus defines model for Delivery.Status.
+type DeliveryStatus string
+
+// DeliveryList defines model for DeliveryList.
+type DeliveryList struct {
+	Items      []Delivery `json:"items"`
+	NextCursor *string    `json:"next_cursor,omitempty"`
+}
+
 // Deployment defines model for Deployment.
 type Deployment struct {
-	ChangedAt time.Time `json:"changed_at"`
-	CreatedAt time.Time `json:"created_at"`
-	CreatedBy string    `json:"created_by"`
+	ChangedAt  time.Time      `json:"changed_at"`
+	ClonedFrom *DeploymentRef `json:"cloned_from,omitempty"`
+	CreatedAt  time.Time      `json:"created_at"`
+	CreatedBy  string         `json:"created_by"`
 
 	// Detail One line on what is going on or went wrong.
 	Detail      *string `json:"detail,omitempty"`
 	Environment string  `json:"environment"`
 
 	// ExpiresAt When it is removed for lack of activity, by its project's or environment's cleanup rule; absent is never.
-	ExpiresAt        *time.Time `json:"expires_at,omitempty"`
-	Failure          *Failure   `json:"failure,omitempty"`
-	Id               Id         `json:"id"`
-	Left             *[]string  `json:"left,omitempty"`
-	Level            Level      `json:"level"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Failure   *Failure   `json:"failure,omitempty"`
+	Hold      *Hold      `json:"hold,omitempty"`
+	Id        Id         `json:"id"`
+	Left      *[]string  `json:"left,omitempty"`
+	Level     Level      `json:"level"`
+
+	// LifetimeHours Hours without activity after which it is removed; absent is never.
+	LifetimeHours    *int       `json:"lifetime_hours,omitempty"`
 	Name             string     `json:"name"`
 	Node             *string    `json:"node,omitempty"`
 	NodeOfflineSince *time.Time `json:"node_offline_since,omitempty"`
@@ -755,20 +1134,27 @@ type Deployment struct {
 	Question *Question `json:"question,omitempty"`
 
 	// Queue The way of a run through the queue: queued, started, ended.
-	Queue   *QueueEntry `json:"queue,omitempty"`
-	ReadyAt *time.Time  `json:"ready_at,omitempty"`
+	Queue     *QueueEntry `json:"queue,omitempty"`
+	ReadyAt   *time.Time  `json:"ready_at,omitempty"`
+	RemovedAt *time.Time  `json:"removed_at,omitempty"`
+
+	// RemovedBy Who had it removed.
+	RemovedBy *string `json:"removed_by,omitempty"`
 
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
 
 	// Run Number of the latest run.
-	Run          int              `json:"run"`
-	Services     []ServiceHealth  `json:"services"`
-	Status       DeploymentStatus `json:"status"`
-	StepsDone    int              `json:"steps_done"`
-	StepsTotal   int              `json:"steps_total"`
-	UsualSeconds *float64         `json:"usual_seconds,omitempty"`
-	Versions     []ServiceVersion `json:"versions"`
+	Run        int              `json:"run"`
+	Services   []ServiceHealth  `json:"services"`
+	Status     DeploymentStatus `json:"status"`
+	StepsDone  int              `json:"steps_done"`
+	StepsTotal int              `json:"steps_total"`
+
+	// TombstoneUntil When what is gone is forgotten; until then it can be looked at and recreated.
+	TombstoneUntil *time.Time       `json:"tombstone_until,omitempty"`
+	UsualSeconds   *float64         `json:"usual_seconds,omitempty"`
+	Versions       []ServiceVersion `json:"versions"`
 }
 
 // DeploymentChecks defines model for DeploymentChecks.
@@ -780,6 +1166,8 @@ type DeploymentChecks struct {
 
 // DeploymentCreate defines model for DeploymentCreate.
 type DeploymentCreate struct {
+	ClonedFrom *Id `json:"cloned_from,omitempty"`
+
 	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
 	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
 
@@ -800,6 +1188,23 @@ type DeploymentCreate struct {
 
 	// Wait Queue it when no node has room, or none has a run to spare; without it, the answer is a refusal then.
 	Wait *bool `json:"wait,omitempty"`
+}
+
+// DeploymentDiff defines model for DeploymentDiff.
+type DeploymentDiff struct {
+	Fields []DeploymentDiffField `json:"fields"`
+	Left   DeploymentRef         `json:"left"`
+	Right  DeploymentRef         `json:"right"`
+	Same   bool                  `json:"same"`
+}
+
+// DeploymentDiffField defines model for DeploymentDiffField.
+type DeploymentDiffField struct {
+	Left interface{} `json:"left,omitempty"`
+
+	// Path Examples: versions.web.tag
+	Path  string      `json:"path"`
+	Right interface{} `json:"right,omitempty"`
 }
 
 // DeploymentGate defines model for DeploymentGate.
@@ -830,6 +1235,12 @@ type DeploymentLogLine struct {
 	// Source The key of the service or step.
 	Source string `json:"source"`
 	Text   string `json:"text"`
+}
+
+// DeploymentRef defines model for DeploymentRef.
+type DeploymentRef struct {
+	Id   Id     `json:"id"`
+	Name string `json:"name"`
 }
 
 // DeploymentStatus defines model for DeploymentStatus.
@@ -999,6 +1410,22 @@ type GuestMade struct {
 
 // Health defines model for Health.
 type Health string
+
+// Hold defines model for Hold.
+type Hold struct {
+	Owner  string    `json:"owner"`
+	Reason string    `json:"reason"`
+	Since  time.Time `json:"since"`
+
+	// Until Absent is for as long as the owner wants.
+	Until *time.Time `json:"until,omitempty"`
+}
+
+// HoldPut defines model for HoldPut.
+type HoldPut struct {
+	Reason string     `json:"reason"`
+	Until  *time.Time `json:"until,omitempty"`
+}
 
 // Id defines model for Id.
 type Id = string
@@ -1441,6 +1868,31 @@ type NodeVitals struct {
 	// NetIn Bytes per second, like those below.
 	NetIn  *float64 `json:"net_in,omitempty"`
 	NetOut *float64 `json:"net_out,omitempty"`
+}
+
+// NoticeEvent defines model for NoticeEvent.
+type NoticeEvent string
+
+// NotificationChoice defines model for NotificationChoice.
+type NotificationChoice struct {
+	Email       string        `json:"email"`
+	Environment *string       `json:"environment,omitempty"`
+	Events      []NoticeEvent `json:"events"`
+
+	// Mine Only deployments that the person created.
+	Mine    *bool   `json:"mine,omitempty"`
+	Project *string `json:"project,omitempty"`
+}
+
+// Notifications defines model for Notifications.
+type Notifications struct {
+	Available bool                 `json:"available"`
+	Choices   []NotificationChoice `json:"choices"`
+}
+
+// NotificationsPut defines model for NotificationsPut.
+type NotificationsPut struct {
+	Choices []NotificationChoice `json:"choices"`
 }
 
 // OwnTokenCreate defines model for OwnTokenCreate.
@@ -1921,8 +2373,34 @@ type QueueList struct {
 	NextCursor *string     `json:"next_cursor,omitempty"`
 }
 
+// ReachTicket defines model for ReachTicket.
+type ReachTicket struct {
+	ExpiresAt time.Time `json:"expires_at"`
+	Ticket    string    `json:"ticket"`
+}
+
+// ReachTicketCreate defines model for ReachTicketCreate.
+type ReachTicketCreate struct {
+	Kind ReachTicketCreateKind `json:"kind"`
+
+	// Port For a forward: a port that the service declares.
+	Port *int `json:"port,omitempty"`
+}
+
+// ReachTicketCreateKind defines model for ReachTicketCreate.Kind.
+type ReachTicketCreateKind string
+
 // Readiness defines model for Readiness.
 type Readiness = pipeline.Readiness
+
+// Recreate defines model for Recreate.
+type Recreate struct {
+	// Name A DNS label of at most 40 characters.
+	Name *Name `json:"name,omitempty"`
+
+	// PinDigests Run the same images by their digests and the same pipeline version, whatever tags and pipeline mean by now.
+	PinDigests *bool `json:"pin_digests,omitempty"`
+}
 
 // Registry defines model for Registry.
 type Registry struct {
@@ -2001,6 +2479,12 @@ type RegistryTested struct {
 
 // Resources defines model for Resources.
 type Resources = pipeline.Resources
+
+// Retry defines model for Retry.
+type Retry struct {
+	// SameVersion Run the pipeline version of the last run instead of the latest.
+	SameVersion *bool `json:"same_version,omitempty"`
+}
 
 // RobotAsk defines model for RobotAsk.
 type RobotAsk struct {
@@ -2111,6 +2595,12 @@ type Service struct {
 	RegistryHost string  `json:"registry_host"`
 	Tag          *string `json:"tag,omitempty"`
 	TagMode      TagMode `json:"tag_mode"`
+}
+
+// ServiceFilePath defines model for ServiceFilePath.
+type ServiceFilePath struct {
+	// Path Absolute.
+	Path string `json:"path"`
 }
 
 // ServiceHealth defines model for ServiceHealth.
@@ -2351,6 +2841,37 @@ type TeamSaved struct {
 	Team    Team `json:"team"`
 }
 
+// Template defines model for Template.
+type Template struct {
+	DeploymentName *string           `json:"deployment_name,omitempty"`
+	Description    string            `json:"description"`
+	Environment    *string           `json:"environment,omitempty"`
+	Name           string            `json:"name"`
+	Priority       *int              `json:"priority,omitempty"`
+	UpdatedAt      time.Time         `json:"updated_at"`
+	UpdatedBy      string            `json:"updated_by"`
+	Versions       map[string]string `json:"versions"`
+	Wait           bool              `json:"wait"`
+}
+
+// TemplateList defines model for TemplateList.
+type TemplateList struct {
+	Items []Template `json:"items"`
+}
+
+// TemplatePut defines model for TemplatePut.
+type TemplatePut struct {
+	// DeploymentName A DNS label of at most 40 characters.
+	DeploymentName *Name   `json:"deployment_name,omitempty"`
+	Description    *string `json:"description,omitempty"`
+
+	// Environment A DNS label of at most 40 characters.
+	Environment *Name              `json:"environment,omitempty"`
+	Priority    *int               `json:"priority,omitempty"`
+	Versions    *map[string]string `json:"versions,omitempty"`
+	Wait        *bool              `json:"wait,omitempty"`
+}
+
 // Token defines model for Token.
 type Token struct {
 	CreatedAt  time.Time  `json:"created_at"`
@@ -2465,6 +2986,63 @@ type UserSaved struct {
 // Version defines model for Version.
 type Version struct {
 	Build string `json:"build"`
+}
+
+// Webhook defines model for Webhook.
+type Webhook struct {
+	Active      bool          `json:"active"`
+	CreatedAt   time.Time     `json:"created_at"`
+	CreatedBy   string        `json:"created_by"`
+	Environment *string       `json:"environment,omitempty"`
+	Events      []NoticeEvent `json:"events"`
+
+	// Host Where it leads, without the path, which may be secret.
+	Host     string      `json:"host"`
+	Kind     WebhookKind `json:"kind"`
+	Name     string      `json:"name"`
+	Project  *string     `json:"project,omitempty"`
+	Template *string     `json:"template,omitempty"`
+}
+
+// WebhookKind defines model for WebhookKind.
+type WebhookKind string
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Items      []Webhook `json:"items"`
+	NextCursor *string   `json:"next_cursor,omitempty"`
+}
+
+// WebhookPut defines model for WebhookPut.
+type WebhookPut struct {
+	// Active True unless given.
+	Active *bool `json:"active,omitempty"`
+
+	// Environment Only of this environment.
+	Environment *string       `json:"environment,omitempty"`
+	Events      []NoticeEvent `json:"events"`
+	Kind        WebhookKind   `json:"kind"`
+
+	// Project Only of this project.
+	Project *string `json:"project,omitempty"`
+
+	// Secret Signs messages. Absent keeps the stored one, or has one made.
+	Secret *string `json:"secret,omitempty"`
+
+	// Template The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node} and {time}.
+	Template *string `json:"template,omitempty"`
+
+	// Url Absent keeps the stored one.
+	Url *string `json:"url,omitempty"`
+}
+
+// WebhookSaved defines model for WebhookSaved.
+type WebhookSaved struct {
+	Created bool `json:"created"`
+
+	// Secret The signing key that was made, shown once.
+	Secret  *string `json:"secret,omitempty"`
+	Webhook Webhook `json:"webhook"`
 }
 
 // InCursor defines model for InCursor.
@@ -2589,6 +3167,12 @@ type CreateDeploymentParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// DiffDeploymentsParams defines parameters for DiffDeployments.
+type DiffDeploymentsParams struct {
+	// With The other deployment.
+	With string `form:"with" json:"with"`
+}
+
 // StreamDeploymentParams defines parameters for StreamDeployment.
 type StreamDeploymentParams struct {
 	LastEventID *InLastEventId `json:"Last-Event-ID,omitempty"`
@@ -2658,6 +3242,18 @@ type ListStepLogParams struct {
 	// After Line number to start behind.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 	Limit *int   `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// WriteServiceFileParams defines parameters for WriteServiceFile.
+type WriteServiceFileParams struct {
+	// Path Absolute; a folder, too, if name is sent.
+	Path string `form:"path" json:"path"`
+
+	// Name What the file is called when path is a folder.
+	Name *string `form:"name,omitempty" json:"name,omitempty"`
+
+	// Mode Permissions in octal, 644 if left out.
+	Mode *string `form:"mode,omitempty" json:"mode,omitempty"`
 }
 
 // StreamServiceLogsParams defines parameters for StreamServiceLogs.
@@ -2761,6 +3357,11 @@ type ListProjectsParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListBranchTagsParams defines parameters for ListBranchTags.
+type ListBranchTagsParams struct {
+	Branch string `form:"branch" json:"branch"`
+}
+
 // DeleteDraftParams defines parameters for DeleteDraft.
 type DeleteDraftParams struct {
 	// IfMatch The ETag of what was read.
@@ -2847,6 +3448,20 @@ type CreateUserTokenParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListDeliveriesParams defines parameters for ListDeliveries.
+type ListDeliveriesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // PutCertificateJSONRequestBody defines body for PutCertificate for application/json ContentType.
 type PutCertificateJSONRequestBody = CertificatePut
 
@@ -2859,11 +3474,26 @@ type PreflightDeploymentJSONRequestBody = DeploymentCreate
 // PutDeploymentGateJSONRequestBody defines body for PutDeploymentGate for application/json ContentType.
 type PutDeploymentGateJSONRequestBody = GatePut
 
+// HoldDeploymentJSONRequestBody defines body for HoldDeployment for application/json ContentType.
+type HoldDeploymentJSONRequestBody = HoldPut
+
 // CreateGuestJSONRequestBody defines body for CreateGuest for application/json ContentType.
 type CreateGuestJSONRequestBody = GuestAsk
 
+// RecreateDeploymentJSONRequestBody defines body for RecreateDeployment for application/json ContentType.
+type RecreateDeploymentJSONRequestBody = Recreate
+
+// RetryDeploymentJSONRequestBody defines body for RetryDeployment for application/json ContentType.
+type RetryDeploymentJSONRequestBody = Retry
+
 // AnswerStepJSONRequestBody defines body for AnswerStep for application/json ContentType.
 type AnswerStepJSONRequestBody = StepAnswer
+
+// ReadServiceFileJSONRequestBody defines body for ReadServiceFile for application/json ContentType.
+type ReadServiceFileJSONRequestBody = ServiceFilePath
+
+// CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
+type CreateReachTicketJSONRequestBody = ReachTicketCreate
 
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
@@ -2879,6 +3509,9 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
+
+// PutNotificationsJSONRequestBody defines body for PutNotifications for application/json ContentType.
+type PutNotificationsJSONRequestBody = NotificationsPut
 
 // ChangePasswordJSONRequestBody defines body for ChangePassword for application/json ContentType.
 type ChangePasswordJSONRequestBody = PasswordChange
@@ -2925,6 +3558,9 @@ type ValidatePipelineJSONRequestBody = PipelinePut
 // PutSecretJSONRequestBody defines body for PutSecret for application/json ContentType.
 type PutSecretJSONRequestBody = SecretPut
 
+// PutTemplateJSONRequestBody defines body for PutTemplate for application/json ContentType.
+type PutTemplateJSONRequestBody = TemplatePut
+
 // PutRegistryJSONRequestBody defines body for PutRegistry for application/json ContentType.
 type PutRegistryJSONRequestBody = RegistryPut
 
@@ -2951,6 +3587,9 @@ type PutUserJSONRequestBody = UserPut
 
 // CreateUserTokenJSONRequestBody defines body for CreateUserToken for application/json ContentType.
 type CreateUserTokenJSONRequestBody = OwnTokenCreate
+
+// PutWebhookJSONRequestBody defines body for PutWebhook for application/json ContentType.
+type PutWebhookJSONRequestBody = WebhookPut
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -3160,12 +3799,34 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
 	GetDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListActivity What reset the countdown of a deployment, newest first
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
+	ListActivity(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCapsule What ran, how it was and what it said, alive or removed
+	//
+	// Exact digests, pipeline version, parameters without secrets, health, times and the last lines of each log. Recreate with pinned digests makes it once more.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/capsule (the `GetCapsule` operationId).
+	GetCapsule(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CheckDeployment Have the plugins of a deployment say whether what they made is there still
 	//
 	// Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/check (the `CheckDeployment` operationId).
 	CheckDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCloneSheet What a clone of a deployment would be, and how it would differ
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
+	GetCloneSheet(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DiffDeployments What two deployments do not have in common, field by field
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/diff (the `DiffDeployments` operationId).
+	DiffDeployments(ctx context.Context, id InId, params *DiffDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StreamDeployment Live changes of one deployment
 	//
@@ -3175,6 +3836,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/events (the `StreamDeployment` operationId).
 	StreamDeployment(ctx context.Context, id InId, params *StreamDeploymentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ExtendDeployment Give a deployment its whole time again
+	//
+	// As often as people like; the countdown begins anew.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/extend (the `ExtendDeployment` operationId).
+	ExtendDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ForgetDeployment Give up on a stuck deployment; what was left is recorded
 	//
@@ -3207,6 +3875,31 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
 	PutDeploymentGate(ctx context.Context, id InId, body PutDeploymentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReleaseDeployment End the hold of a deployment
+	//
+	// The owner of the hold may, and an admin.
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/hold (the `ReleaseDeployment` operationId).
+	ReleaseDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// HoldDeploymentWithBody Keep a deployment from clean-up and from removal by others
+	//
+	// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+	HoldDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// HoldDeployment Keep a deployment from clean-up and from removal by others
+	//
+	// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+	HoldDeployment(ctx context.Context, id InId, body HoldDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StreamLogs Logs of several services and steps of a deployment, merged by time
 	//
@@ -3263,12 +3956,41 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
 	DeleteGuest(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryDeployment Run a failed deployment again with the latest pipeline version
+	// RecreateDeploymentWithBody Make a removed deployment once more
 	//
-	// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+	// The same name and URLs, in the same environment; or, with another name, a copy beside it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+	RecreateDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecreateDeployment Make a removed deployment once more
+	//
+	// The same name and URLs, in the same environment; or, with another name, a copy beside it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+	RecreateDeployment(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryDeploymentWithBody Run a failed deployment again
+	//
+	// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+	//
+	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
-	RetryDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RetryDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryDeployment Run a failed deployment again
+	//
+	// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
+	RetryDeployment(ctx context.Context, id InId, body RetryDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRuns Every run, newest first
 	//
@@ -3309,12 +4031,59 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLog(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// WriteServiceFileWithBody Copy a file into a service
+	//
+	// One file of at most 256 MiB, whole or not at all. A link is not followed; a file that is replaced keeps its owner and permissions.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/services/{step}/files (the `WriteServiceFile` operationId).
+	WriteServiceFileWithBody(ctx context.Context, id InId, step InStep, params *WriteServiceFileParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadServiceFileWithBody Copy a file out of a service
+	//
+	// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+	ReadServiceFileWithBody(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReadServiceFile Copy a file out of a service
+	//
+	// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+	ReadServiceFile(ctx context.Context, id InId, step InStep, body ReadServiceFileJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// StreamServiceLogs Log lines of a service, asked from its node
 	//
 	// Server-sent events `line` with a ServiceLogLine, then `end`.
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/services/{step}/logs (the `StreamServiceLogs` operationId).
 	StreamServiceLogs(ctx context.Context, id InId, step InStep, params *StreamServiceLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateReachTicketWithBody A ticket for one connection into a service
+	//
+	// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+	// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+	CreateReachTicketWithBody(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateReachTicket A ticket for one connection into a service
+	//
+	// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+	// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+	CreateReachTicket(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEnvironments All environments the caller may see
 	//
@@ -3510,6 +4279,31 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 	ExplainAccess(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetNotifications What the caller is told of by mail
+	//
+	// Nothing unless they chose something. `available` says whether a mail server is set.
+	//
+	// Corresponds with GET /api/v1/me/notifications (the `GetNotifications` operationId).
+	GetNotifications(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNotificationsWithBody Choose what to be told of by mail
+	//
+	// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+	PutNotificationsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutNotifications Choose what to be told of by mail
+	//
+	// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+	PutNotifications(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePasswordWithBody Change the own password
 	//
@@ -3900,6 +4694,13 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name} (the `PutProject` operationId).
 	PutProject(ctx context.Context, name InName, body PutProjectJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListBranchTags The same branch everywhere: a tag for each selectable service
+	//
+	// The newest tag that was built from the branch; where there is none, the default of the service, which is marked.
+	//
+	// Corresponds with GET /api/v1/projects/{name}/branch-tags (the `ListBranchTags` operationId).
+	ListBranchTags(ctx context.Context, name InName, params *ListBranchTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteDraft Discard the caller's own draft of the pipeline
 	//
 	// With If-Match only that revision. That there is none is no error.
@@ -4035,6 +4836,41 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name}/secrets/{secret} (the `PutSecret` operationId).
 	PutSecret(ctx context.Context, name InName, secret InSecretName, body PutSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListTemplates What people may begin a deployment of a project with
+	//
+	// Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
+	ListTemplates(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteTemplate Delete a template
+	//
+	// It takes full access to the project. Deployments made with it stay.
+	//
+	// Corresponds with DELETE /api/v1/projects/{name}/templates/{template} (the `DeleteTemplate` operationId).
+	DeleteTemplate(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTemplate One template
+	//
+	// Corresponds with GET /api/v1/projects/{name}/templates/{template} (the `GetTemplate` operationId).
+	GetTemplate(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTemplateWithBody Make or change a template
+	//
+	// It takes full access to the project.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+	PutTemplateWithBody(ctx context.Context, name InName, template string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutTemplate Make or change a template
+	//
+	// It takes full access to the project.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+	PutTemplate(ctx context.Context, name InName, template string, body PutTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListQueue Who waits, in the order of turns
 	//
 	// Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
@@ -4042,6 +4878,16 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/queue (the `ListQueue` operationId).
 	ListQueue(ctx context.Context, params *ListQueueParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// OpenReach Open the connection that a ticket is for, as a WebSocket
+	//
+	// The first message is text: `{"ticket": …}`, for a terminal also `command`, `tty` and `window` (`cols`, `rows`). The answer is
+	// `{"ready":true}` or `{"problem": …}`. A forward then passes binary messages on as they are. A terminal's are one byte and
+	// content: `d` input, `e` its end, `w` a window's size, back come `o` output, `r` errors and `x` the exit code.
+	// A connection ends when its person may not be there any more, and when it is idle for half an hour.
+	//
+	// Corresponds with GET /api/v1/reach (the `OpenReach` operationId).
+	OpenReach(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRegistries All registries the caller may see
 	//
@@ -4367,6 +5213,66 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 	GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListWebhooks Places outside that are told of events
+	//
+	// One page by name. Addresses and signing keys are never part of an answer.
+	//
+	// Corresponds with GET /api/v1/webhooks (the `ListWebhooks` operationId).
+	ListWebhooks(ctx context.Context, params *ListWebhooksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteWebhook Delete a webhook
+	//
+	// Its delivery log goes with it; what waits is not sent.
+	//
+	// Corresponds with DELETE /api/v1/webhooks/{name} (the `DeleteWebhook` operationId).
+	DeleteWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetWebhook One webhook
+	//
+	// Where it leads is told without what may be secret.
+	//
+	// Corresponds with GET /api/v1/webhooks/{name} (the `GetWebhook` operationId).
+	GetWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutWebhookWithBody Create or replace a webhook
+	//
+	// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+	PutWebhookWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutWebhook Create or replace a webhook
+	//
+	// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+	PutWebhook(ctx context.Context, name InName, body PutWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDeliveries What was sent to a webhook, newest first
+	//
+	// One page. What ended is kept for 30 days.
+	//
+	// Corresponds with GET /api/v1/webhooks/{name}/deliveries (the `ListDeliveries` operationId).
+	ListDeliveries(ctx context.Context, name InName, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Redeliver Send what was sent before once more
+	//
+	// A delivery of its own with a new signature over the same body; one try.
+	//
+	// Corresponds with POST /api/v1/webhooks/{name}/deliveries/{id}/redeliver (the `Redeliver` operationId).
+	Redeliver(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TestWebhook Send a test message now
+	//
+	// One try; the answer says how it went.
+	//
+	// Corresponds with POST /api/v1/webhooks/{name}/test (the `TestWebhook` operationId).
+	TestWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListAudit Who did what, newest first
@@ -4673,6 +5579,38 @@ func (c *Client) GetDeployment(ctx context.Context, id InId, reqEditors ...Reque
 	return c.Client.Do(req)
 }
 
+// ListActivity What reset the countdown of a deployment, newest first
+//
+// Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
+func (c *Client) ListActivity(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListActivityRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCapsule What ran, how it was and what it said, alive or removed
+//
+// Exact digests, pipeline version, parameters without secrets, health, times and the last lines of each log. Recreate with pinned digests makes it once more.
+//
+// Corresponds with GET /api/v1/deployments/{id}/capsule (the `GetCapsule` operationId).
+func (c *Client) GetCapsule(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCapsuleRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CheckDeployment Have the plugins of a deployment say whether what they made is there still
 //
 // Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
@@ -4680,6 +5618,36 @@ func (c *Client) GetDeployment(ctx context.Context, id InId, reqEditors ...Reque
 // Corresponds with POST /api/v1/deployments/{id}/check (the `CheckDeployment` operationId).
 func (c *Client) CheckDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCheckDeploymentRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCloneSheet What a clone of a deployment would be, and how it would differ
+//
+// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
+func (c *Client) GetCloneSheet(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCloneSheetRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DiffDeployments What two deployments do not have in common, field by field
+//
+// Corresponds with GET /api/v1/deployments/{id}/diff (the `DiffDeployments` operationId).
+func (c *Client) DiffDeployments(ctx context.Context, id InId, params *DiffDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDiffDeploymentsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -4699,6 +5667,23 @@ func (c *Client) CheckDeployment(ctx context.Context, id InId, reqEditors ...Req
 // Corresponds with GET /api/v1/deployments/{id}/events (the `StreamDeployment` operationId).
 func (c *Client) StreamDeployment(ctx context.Context, id InId, params *StreamDeploymentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamDeploymentRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ExtendDeployment Give a deployment its whole time again
+//
+// As often as people like; the countdown begins anew.
+//
+// Corresponds with POST /api/v1/deployments/{id}/extend (the `ExtendDeployment` operationId).
+func (c *Client) ExtendDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewExtendDeploymentRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -4771,6 +5756,61 @@ func (c *Client) PutDeploymentGateWithBody(ctx context.Context, id InId, content
 // Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
 func (c *Client) PutDeploymentGate(ctx context.Context, id InId, body PutDeploymentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutDeploymentGateRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseDeployment End the hold of a deployment
+//
+// The owner of the hold may, and an admin.
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/hold (the `ReleaseDeployment` operationId).
+func (c *Client) ReleaseDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseDeploymentRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// HoldDeploymentWithBody Keep a deployment from clean-up and from removal by others
+//
+// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+func (c *Client) HoldDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewHoldDeploymentRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// HoldDeployment Keep a deployment from clean-up and from removal by others
+//
+// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+func (c *Client) HoldDeployment(ctx context.Context, id InId, body HoldDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewHoldDeploymentRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4906,13 +5946,72 @@ func (c *Client) DeleteGuest(ctx context.Context, id InId, pass InPass, reqEdito
 	return c.Client.Do(req)
 }
 
-// RetryDeployment Run a failed deployment again with the latest pipeline version
+// RecreateDeploymentWithBody Make a removed deployment once more
 //
-// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+// The same name and URLs, in the same environment; or, with another name, a copy beside it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+func (c *Client) RecreateDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecreateDeploymentRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecreateDeployment Make a removed deployment once more
+//
+// The same name and URLs, in the same environment; or, with another name, a copy beside it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+func (c *Client) RecreateDeployment(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecreateDeploymentRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryDeploymentWithBody Run a failed deployment again
+//
+// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+//
+// Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
-func (c *Client) RetryDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRetryDeploymentRequest(c.Server, id)
+func (c *Client) RetryDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryDeploymentRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryDeployment Run a failed deployment again
+//
+// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
+func (c *Client) RetryDeployment(ctx context.Context, id InId, body RetryDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryDeploymentRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5012,6 +6111,63 @@ func (c *Client) ListStepLog(ctx context.Context, id InId, run InRun, step InSte
 	return c.Client.Do(req)
 }
 
+// WriteServiceFileWithBody Copy a file into a service
+//
+// One file of at most 256 MiB, whole or not at all. A link is not followed; a file that is replaced keeps its owner and permissions.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/deployments/{id}/services/{step}/files (the `WriteServiceFile` operationId).
+func (c *Client) WriteServiceFileWithBody(ctx context.Context, id InId, step InStep, params *WriteServiceFileParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteServiceFileRequestWithBody(c.Server, id, step, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadServiceFileWithBody Copy a file out of a service
+//
+// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+func (c *Client) ReadServiceFileWithBody(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadServiceFileRequestWithBody(c.Server, id, step, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReadServiceFile Copy a file out of a service
+//
+// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+func (c *Client) ReadServiceFile(ctx context.Context, id InId, step InStep, body ReadServiceFileJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReadServiceFileRequest(c.Server, id, step, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // StreamServiceLogs Log lines of a service, asked from its node
 //
 // Server-sent events `line` with a ServiceLogLine, then `end`.
@@ -5019,6 +6175,46 @@ func (c *Client) ListStepLog(ctx context.Context, id InId, run InRun, step InSte
 // Corresponds with GET /api/v1/deployments/{id}/services/{step}/logs (the `StreamServiceLogs` operationId).
 func (c *Client) StreamServiceLogs(ctx context.Context, id InId, step InStep, params *StreamServiceLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamServiceLogsRequest(c.Server, id, step, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateReachTicketWithBody A ticket for one connection into a service
+//
+// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+func (c *Client) CreateReachTicketWithBody(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateReachTicketRequestWithBody(c.Server, id, step, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateReachTicket A ticket for one connection into a service
+//
+// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+func (c *Client) CreateReachTicket(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateReachTicketRequest(c.Server, id, step, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5464,6 +6660,61 @@ func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 // Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 func (c *Client) ExplainAccess(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExplainAccessRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetNotifications What the caller is told of by mail
+//
+// Nothing unless they chose something. `available` says whether a mail server is set.
+//
+// Corresponds with GET /api/v1/me/notifications (the `GetNotifications` operationId).
+func (c *Client) GetNotifications(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetNotificationsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNotificationsWithBody Choose what to be told of by mail
+//
+// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+func (c *Client) PutNotificationsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNotificationsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutNotifications Choose what to be told of by mail
+//
+// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+func (c *Client) PutNotifications(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutNotificationsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6353,6 +7604,23 @@ func (c *Client) PutProject(ctx context.Context, name InName, body PutProjectJSO
 	return c.Client.Do(req)
 }
 
+// ListBranchTags The same branch everywhere: a tag for each selectable service
+//
+// The newest tag that was built from the branch; where there is none, the default of the service, which is marked.
+//
+// Corresponds with GET /api/v1/projects/{name}/branch-tags (the `ListBranchTags` operationId).
+func (c *Client) ListBranchTags(ctx context.Context, name InName, params *ListBranchTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBranchTagsRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteDraft Discard the caller's own draft of the pipeline
 //
 // With If-Match only that revision. That there is none is no error.
@@ -6658,6 +7926,91 @@ func (c *Client) PutSecret(ctx context.Context, name InName, secret InSecretName
 	return c.Client.Do(req)
 }
 
+// ListTemplates What people may begin a deployment of a project with
+//
+// Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
+func (c *Client) ListTemplates(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTemplatesRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteTemplate Delete a template
+//
+// It takes full access to the project. Deployments made with it stay.
+//
+// Corresponds with DELETE /api/v1/projects/{name}/templates/{template} (the `DeleteTemplate` operationId).
+func (c *Client) DeleteTemplate(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteTemplateRequest(c.Server, name, template)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTemplate One template
+//
+// Corresponds with GET /api/v1/projects/{name}/templates/{template} (the `GetTemplate` operationId).
+func (c *Client) GetTemplate(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTemplateRequest(c.Server, name, template)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTemplateWithBody Make or change a template
+//
+// It takes full access to the project.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+func (c *Client) PutTemplateWithBody(ctx context.Context, name InName, template string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTemplateRequestWithBody(c.Server, name, template, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutTemplate Make or change a template
+//
+// It takes full access to the project.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+func (c *Client) PutTemplate(ctx context.Context, name InName, template string, body PutTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutTemplateRequest(c.Server, name, template, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListQueue Who waits, in the order of turns
 //
 // Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
@@ -6666,6 +8019,26 @@ func (c *Client) PutSecret(ctx context.Context, name InName, secret InSecretName
 // Corresponds with GET /api/v1/queue (the `ListQueue` operationId).
 func (c *Client) ListQueue(ctx context.Context, params *ListQueueParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListQueueRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// OpenReach Open the connection that a ticket is for, as a WebSocket
+//
+// The first message is text: `{"ticket": …}`, for a terminal also `command`, `tty` and `window` (`cols`, `rows`). The answer is
+// `{"ready":true}` or `{"problem": …}`. A forward then passes binary messages on as they are. A terminal's are one byte and
+// content: `d` input, `e` its end, `w` a window's size, back come `o` output, `r` errors and `x` the exit code.
+// A connection ends when its person may not be there any more, and when it is idle for half an hour.
+//
+// Corresponds with GET /api/v1/reach (the `OpenReach` operationId).
+func (c *Client) OpenReach(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenReachRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -7401,6 +8774,146 @@ func (c *Client) DeleteUserToken(ctx context.Context, name InName, id InId, reqE
 // Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 func (c *Client) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetVersionRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListWebhooks Places outside that are told of events
+//
+// One page by name. Addresses and signing keys are never part of an answer.
+//
+// Corresponds with GET /api/v1/webhooks (the `ListWebhooks` operationId).
+func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListWebhooksRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteWebhook Delete a webhook
+//
+// Its delivery log goes with it; what waits is not sent.
+//
+// Corresponds with DELETE /api/v1/webhooks/{name} (the `DeleteWebhook` operationId).
+func (c *Client) DeleteWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteWebhookRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetWebhook One webhook
+//
+// Where it leads is told without what may be secret.
+//
+// Corresponds with GET /api/v1/webhooks/{name} (the `GetWebhook` operationId).
+func (c *Client) GetWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWebhookRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutWebhookWithBody Create or replace a webhook
+//
+// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+func (c *Client) PutWebhookWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutWebhookRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutWebhook Create or replace a webhook
+//
+// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+func (c *Client) PutWebhook(ctx context.Context, name InName, body PutWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutWebhookRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDeliveries What was sent to a webhook, newest first
+//
+// One page. What ended is kept for 30 days.
+//
+// Corresponds with GET /api/v1/webhooks/{name}/deliveries (the `ListDeliveries` operationId).
+func (c *Client) ListDeliveries(ctx context.Context, name InName, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDeliveriesRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Redeliver Send what was sent before once more
+//
+// A delivery of its own with a new signature over the same body; one try.
+//
+// Corresponds with POST /api/v1/webhooks/{name}/deliveries/{id}/redeliver (the `Redeliver` operationId).
+func (c *Client) Redeliver(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRedeliverRequest(c.Server, name, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TestWebhook Send a test message now
+//
+// One try; the answer says how it went.
+//
+// Corresponds with POST /api/v1/webhooks/{name}/test (the `TestWebhook` operationId).
+func (c *Client) TestWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestWebhookRequest(c.Server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -8192,6 +9705,74 @@ func NewGetDeploymentRequest(server string, id InId) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListActivityRequest constructs an http.Request for the ListActivity method
+func NewListActivityRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/activity", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetCapsuleRequest constructs an http.Request for the GetCapsule method
+func NewGetCapsuleRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/capsule", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCheckDeploymentRequest constructs an http.Request for the CheckDeployment method
 func NewCheckDeploymentRequest(server string, id InId) (*http.Request, error) {
 	var err error
@@ -8219,6 +9800,97 @@ func NewCheckDeploymentRequest(server string, id InId) (*http.Request, error) {
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetCloneSheetRequest constructs an http.Request for the GetCloneSheet method
+func NewGetCloneSheetRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/clone-sheet", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDiffDeploymentsRequest constructs an http.Request for the DiffDeployments method
+func NewDiffDeploymentsRequest(server string, id InId, params *DiffDeploymentsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/diff", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "with", params.With, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -8270,6 +9942,40 @@ func NewStreamDeploymentRequest(server string, id InId, params *StreamDeployment
 			req.Header.Set("Last-Event-ID", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewExtendDeploymentRequest constructs an http.Request for the ExtendDeployment method
+func NewExtendDeploymentRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/extend", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -8371,6 +10077,87 @@ func NewPutDeploymentGateRequestWithBody(server string, id InId, contentType str
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/deployments/%s/gate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReleaseDeploymentRequest constructs an http.Request for the ReleaseDeployment method
+func NewReleaseDeploymentRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/hold", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewHoldDeploymentRequest calls the generic HoldDeployment builder with application/json body
+func NewHoldDeploymentRequest(server string, id InId, body HoldDeploymentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewHoldDeploymentRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewHoldDeploymentRequestWithBody constructs an http.Request for the HoldDeployment method, with any body, and a specified content type
+func NewHoldDeploymentRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/hold", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -8878,8 +10665,66 @@ func NewDeleteGuestRequest(server string, id InId, pass InPass) (*http.Request, 
 	return req, nil
 }
 
-// NewRetryDeploymentRequest constructs an http.Request for the RetryDeployment method
-func NewRetryDeploymentRequest(server string, id InId) (*http.Request, error) {
+// NewRecreateDeploymentRequest calls the generic RecreateDeployment builder with application/json body
+func NewRecreateDeploymentRequest(server string, id InId, body RecreateDeploymentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRecreateDeploymentRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewRecreateDeploymentRequestWithBody constructs an http.Request for the RecreateDeployment method, with any body, and a specified content type
+func NewRecreateDeploymentRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/recreate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRetryDeploymentRequest calls the generic RetryDeployment builder with application/json body
+func NewRetryDeploymentRequest(server string, id InId, body RetryDeploymentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRetryDeploymentRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewRetryDeploymentRequestWithBody constructs an http.Request for the RetryDeployment method, with any body, and a specified content type
+func NewRetryDeploymentRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8904,10 +10749,12 @@ func NewRetryDeploymentRequest(server string, id InId) (*http.Request, error) {
 		return nil, err
 	}
 
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
 	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -9135,6 +10982,150 @@ func NewListStepLogRequest(server string, id InId, run InRun, step InStep, param
 	return req, nil
 }
 
+// NewWriteServiceFileRequestWithBody constructs an http.Request for the WriteServiceFile method, with any body, and a specified content type
+func NewWriteServiceFileRequestWithBody(server string, id InId, step InStep, params *WriteServiceFileParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/services/%s/files", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "path", params.Path, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Mode != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "mode", *params.Mode, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReadServiceFileRequest calls the generic ReadServiceFile builder with application/json body
+func NewReadServiceFileRequest(server string, id InId, step InStep, body ReadServiceFileJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReadServiceFileRequestWithBody(server, id, step, "application/json", bodyReader)
+}
+
+// NewReadServiceFileRequestWithBody constructs an http.Request for the ReadServiceFile method, with any body, and a specified content type
+func NewReadServiceFileRequestWithBody(server string, id InId, step InStep, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/services/%s/files/read", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewStreamServiceLogsRequest constructs an http.Request for the StreamServiceLogs method
 func NewStreamServiceLogsRequest(server string, id InId, step InStep, params *StreamServiceLogsParams) (*http.Request, error) {
 	var err error
@@ -9223,6 +11214,60 @@ func NewStreamServiceLogsRequest(server string, id InId, step InStep, params *St
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewCreateReachTicketRequest calls the generic CreateReachTicket builder with application/json body
+func NewCreateReachTicketRequest(server string, id InId, step InStep, body CreateReachTicketJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateReachTicketRequestWithBody(server, id, step, "application/json", bodyReader)
+}
+
+// NewCreateReachTicketRequestWithBody constructs an http.Request for the CreateReachTicket method, with any body, and a specified content type
+func NewCreateReachTicketRequestWithBody(server string, id InId, step InStep, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "step", step, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/services/%s/tickets", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -10083,6 +12128,73 @@ func NewExplainAccessRequest(server string, params *ExplainAccessParams) (*http.
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewGetNotificationsRequest constructs an http.Request for the GetNotifications method
+func NewGetNotificationsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/notifications")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutNotificationsRequest calls the generic PutNotifications builder with application/json body
+func NewPutNotificationsRequest(server string, body PutNotificationsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutNotificationsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPutNotificationsRequestWithBody constructs an http.Request for the PutNotifications method, with any body, and a specified content type
+func NewPutNotificationsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/notifications")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -11762,6 +13874,63 @@ func NewPutProjectRequestWithBody(server string, name InName, contentType string
 	return req, nil
 }
 
+// NewListBranchTagsRequest constructs an http.Request for the ListBranchTags method
+func NewListBranchTagsRequest(server string, name InName, params *ListBranchTagsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/branch-tags", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "branch", params.Branch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewDeleteDraftRequest constructs an http.Request for the DeleteDraft method
 func NewDeleteDraftRequest(server string, name InName, params *DeleteDraftParams) (*http.Request, error) {
 	var err error
@@ -12387,6 +14556,176 @@ func NewPutSecretRequestWithBody(server string, name InName, secret InSecretName
 	return req, nil
 }
 
+// NewListTemplatesRequest constructs an http.Request for the ListTemplates method
+func NewListTemplatesRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/templates", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteTemplateRequest constructs an http.Request for the DeleteTemplate method
+func NewDeleteTemplateRequest(server string, name InName, template string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "template", template, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/templates/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTemplateRequest constructs an http.Request for the GetTemplate method
+func NewGetTemplateRequest(server string, name InName, template string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "template", template, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/templates/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutTemplateRequest calls the generic PutTemplate builder with application/json body
+func NewPutTemplateRequest(server string, name InName, template string, body PutTemplateJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutTemplateRequestWithBody(server, name, template, "application/json", bodyReader)
+}
+
+// NewPutTemplateRequestWithBody constructs an http.Request for the PutTemplate method, with any body, and a specified content type
+func NewPutTemplateRequestWithBody(server string, name InName, template string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "template", template, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/templates/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListQueueRequest constructs an http.Request for the ListQueue method
 func NewListQueueRequest(server string, params *ListQueueParams) (*http.Request, error) {
 	var err error
@@ -12479,6 +14818,33 @@ func NewListQueueRequest(server string, params *ListQueueParams) (*http.Request,
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewOpenReachRequest constructs an http.Request for the OpenReach method
+func NewOpenReachRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/reach")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -13851,6 +16217,335 @@ func NewGetVersionRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListWebhooksRequest constructs an http.Request for the ListWebhooks method
+func NewListWebhooksRequest(server string, params *ListWebhooksParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/webhooks")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteWebhookRequest constructs an http.Request for the DeleteWebhook method
+func NewDeleteWebhookRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetWebhookRequest constructs an http.Request for the GetWebhook method
+func NewGetWebhookRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutWebhookRequest calls the generic PutWebhook builder with application/json body
+func NewPutWebhookRequest(server string, name InName, body PutWebhookJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutWebhookRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutWebhookRequestWithBody constructs an http.Request for the PutWebhook method, with any body, and a specified content type
+func NewPutWebhookRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/webhooks/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListDeliveriesRequest constructs an http.Request for the ListDeliveries method
+func NewListDeliveriesRequest(server string, name InName, params *ListDeliveriesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/webhooks/%s/deliveries", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewRedeliverRequest constructs an http.Request for the Redeliver method
+func NewRedeliverRequest(server string, name InName, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/webhooks/%s/deliveries/%s/redeliver", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTestWebhookRequest constructs an http.Request for the TestWebhook method
+func NewTestWebhookRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/webhooks/%s/test", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 func (c *Client) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
 	for _, r := range c.RequestEditors {
 		if err := r(ctx, req); err != nil {
@@ -14051,6 +16746,22 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id} (the `GetDeployment` operationId).
 	GetDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetDeploymentResponse, error)
 
+	// ListActivityWithResponse What reset the countdown of a deployment, newest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
+	ListActivityWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListActivityResponse, error)
+
+	// GetCapsuleWithResponse What ran, how it was and what it said, alive or removed
+	//
+	// Exact digests, pipeline version, parameters without secrets, health, times and the last lines of each log. Recreate with pinned digests makes it once more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/capsule (the `GetCapsule` operationId).
+	GetCapsuleWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetCapsuleResponse, error)
+
 	// CheckDeploymentWithResponse Have the plugins of a deployment say whether what they made is there still
 	//
 	// Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
@@ -14059,6 +16770,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/check (the `CheckDeployment` operationId).
 	CheckDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*CheckDeploymentResponse, error)
+
+	// GetCloneSheetWithResponse What a clone of a deployment would be, and how it would differ
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
+	GetCloneSheetWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetCloneSheetResponse, error)
+
+	// DiffDeploymentsWithResponse What two deployments do not have in common, field by field
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/diff (the `DiffDeployments` operationId).
+	DiffDeploymentsWithResponse(ctx context.Context, id InId, params *DiffDeploymentsParams, reqEditors ...RequestEditorFn) (*DiffDeploymentsResponse, error)
 
 	// StreamDeploymentWithResponse Live changes of one deployment
 	//
@@ -14070,6 +16795,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/events (the `StreamDeployment` operationId).
 	StreamDeploymentWithResponse(ctx context.Context, id InId, params *StreamDeploymentParams, reqEditors ...RequestEditorFn) (*StreamDeploymentResponse, error)
+
+	// ExtendDeploymentWithResponse Give a deployment its whole time again
+	//
+	// As often as people like; the countdown begins anew.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/extend (the `ExtendDeployment` operationId).
+	ExtendDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ExtendDeploymentResponse, error)
 
 	// ForgetDeploymentWithResponse Give up on a stuck deployment; what was left is recorded
 	//
@@ -14106,6 +16840,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/deployments/{id}/gate (the `PutDeploymentGate` operationId).
 	PutDeploymentGateWithResponse(ctx context.Context, id InId, body PutDeploymentGateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDeploymentGateResponse, error)
+
+	// ReleaseDeploymentWithResponse End the hold of a deployment
+	//
+	// The owner of the hold may, and an admin.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/hold (the `ReleaseDeployment` operationId).
+	ReleaseDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ReleaseDeploymentResponse, error)
+
+	// HoldDeploymentWithBodyWithResponse Keep a deployment from clean-up and from removal by others
+	//
+	// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+	HoldDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*HoldDeploymentResponse, error)
+
+	// HoldDeploymentWithResponse Keep a deployment from clean-up and from removal by others
+	//
+	// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+	HoldDeploymentWithResponse(ctx context.Context, id InId, body HoldDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*HoldDeploymentResponse, error)
 
 	// StreamLogsWithResponse Logs of several services and steps of a deployment, merged by time
 	//
@@ -14172,14 +16933,41 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/deployments/{id}/passes/{pass} (the `DeleteGuest` operationId).
 	DeleteGuestWithResponse(ctx context.Context, id InId, pass InPass, reqEditors ...RequestEditorFn) (*DeleteGuestResponse, error)
 
-	// RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
+	// RecreateDeploymentWithBodyWithResponse Make a removed deployment once more
 	//
-	// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+	// The same name and URLs, in the same environment; or, with another name, a copy beside it.
 	//
-	// Returns a wrapper object for the known response body format(s).
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+	RecreateDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error)
+
+	// RecreateDeploymentWithResponse Make a removed deployment once more
+	//
+	// The same name and URLs, in the same environment; or, with another name, a copy beside it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+	RecreateDeploymentWithResponse(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error)
+
+	// RetryDeploymentWithBodyWithResponse Run a failed deployment again
+	//
+	// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
-	RetryDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*RetryDeploymentResponse, error)
+	RetryDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryDeploymentResponse, error)
+
+	// RetryDeploymentWithResponse Run a failed deployment again
+	//
+	// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
+	RetryDeploymentWithResponse(ctx context.Context, id InId, body RetryDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryDeploymentResponse, error)
 
 	// ListRunsWithResponse Every run, newest first
 	//
@@ -14226,6 +17014,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/runs/{run}/steps/{step}/log (the `ListStepLog` operationId).
 	ListStepLogWithResponse(ctx context.Context, id InId, run InRun, step InStep, params *ListStepLogParams, reqEditors ...RequestEditorFn) (*ListStepLogResponse, error)
 
+	// WriteServiceFileWithBodyWithResponse Copy a file into a service
+	//
+	// One file of at most 256 MiB, whole or not at all. A link is not followed; a file that is replaced keeps its owner and permissions.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/deployments/{id}/services/{step}/files (the `WriteServiceFile` operationId).
+	WriteServiceFileWithBodyWithResponse(ctx context.Context, id InId, step InStep, params *WriteServiceFileParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteServiceFileResponse, error)
+
+	// ReadServiceFileWithBodyWithResponse Copy a file out of a service
+	//
+	// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+	ReadServiceFileWithBodyWithResponse(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReadServiceFileResponse, error)
+
+	// ReadServiceFileWithResponse Copy a file out of a service
+	//
+	// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+	ReadServiceFileWithResponse(ctx context.Context, id InId, step InStep, body ReadServiceFileJSONRequestBody, reqEditors ...RequestEditorFn) (*ReadServiceFileResponse, error)
+
 	// StreamServiceLogsWithResponse Log lines of a service, asked from its node
 	//
 	// Server-sent events `line` with a ServiceLogLine, then `end`.
@@ -14234,6 +17049,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/services/{step}/logs (the `StreamServiceLogs` operationId).
 	StreamServiceLogsWithResponse(ctx context.Context, id InId, step InStep, params *StreamServiceLogsParams, reqEditors ...RequestEditorFn) (*StreamServiceLogsResponse, error)
+
+	// CreateReachTicketWithBodyWithResponse A ticket for one connection into a service
+	//
+	// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+	// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+	CreateReachTicketWithBodyWithResponse(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateReachTicketResponse, error)
+
+	// CreateReachTicketWithResponse A ticket for one connection into a service
+	//
+	// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+	// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+	CreateReachTicketWithResponse(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateReachTicketResponse, error)
 
 	// ListEnvironmentsWithResponse All environments the caller may see
 	//
@@ -14459,6 +17294,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/me/access (the `ExplainAccess` operationId).
 	ExplainAccessWithResponse(ctx context.Context, params *ExplainAccessParams, reqEditors ...RequestEditorFn) (*ExplainAccessResponse, error)
+
+	// GetNotificationsWithResponse What the caller is told of by mail
+	//
+	// Nothing unless they chose something. `available` says whether a mail server is set.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/me/notifications (the `GetNotifications` operationId).
+	GetNotificationsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetNotificationsResponse, error)
+
+	// PutNotificationsWithBodyWithResponse Choose what to be told of by mail
+	//
+	// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+	PutNotificationsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error)
+
+	// PutNotificationsWithResponse Choose what to be told of by mail
+	//
+	// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+	PutNotificationsWithResponse(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error)
 
 	// ChangePasswordWithBodyWithResponse Change the own password
 	//
@@ -14903,6 +17765,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name} (the `PutProject` operationId).
 	PutProjectWithResponse(ctx context.Context, name InName, body PutProjectJSONRequestBody, reqEditors ...RequestEditorFn) (*PutProjectResponse, error)
 
+	// ListBranchTagsWithResponse The same branch everywhere: a tag for each selectable service
+	//
+	// The newest tag that was built from the branch; where there is none, the default of the service, which is marked.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/projects/{name}/branch-tags (the `ListBranchTags` operationId).
+	ListBranchTagsWithResponse(ctx context.Context, name InName, params *ListBranchTagsParams, reqEditors ...RequestEditorFn) (*ListBranchTagsResponse, error)
+
 	// DeleteDraftWithResponse Discard the caller's own draft of the pipeline
 	//
 	// With If-Match only that revision. That there is none is no error.
@@ -15056,6 +17927,47 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name}/secrets/{secret} (the `PutSecret` operationId).
 	PutSecretWithResponse(ctx context.Context, name InName, secret InSecretName, body PutSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSecretResponse, error)
 
+	// ListTemplatesWithResponse What people may begin a deployment of a project with
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
+	ListTemplatesWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error)
+
+	// DeleteTemplateWithResponse Delete a template
+	//
+	// It takes full access to the project. Deployments made with it stay.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/projects/{name}/templates/{template} (the `DeleteTemplate` operationId).
+	DeleteTemplateWithResponse(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*DeleteTemplateResponse, error)
+
+	// GetTemplateWithResponse One template
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/projects/{name}/templates/{template} (the `GetTemplate` operationId).
+	GetTemplateWithResponse(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*GetTemplateResponse, error)
+
+	// PutTemplateWithBodyWithResponse Make or change a template
+	//
+	// It takes full access to the project.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+	PutTemplateWithBodyWithResponse(ctx context.Context, name InName, template string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTemplateResponse, error)
+
+	// PutTemplateWithResponse Make or change a template
+	//
+	// It takes full access to the project.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+	PutTemplateWithResponse(ctx context.Context, name InName, template string, body PutTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTemplateResponse, error)
+
 	// ListQueueWithResponse Who waits, in the order of turns
 	//
 	// Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
@@ -15065,6 +17977,18 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/queue (the `ListQueue` operationId).
 	ListQueueWithResponse(ctx context.Context, params *ListQueueParams, reqEditors ...RequestEditorFn) (*ListQueueResponse, error)
+
+	// OpenReachWithResponse Open the connection that a ticket is for, as a WebSocket
+	//
+	// The first message is text: `{"ticket": …}`, for a terminal also `command`, `tty` and `window` (`cols`, `rows`). The answer is
+	// `{"ready":true}` or `{"problem": …}`. A forward then passes binary messages on as they are. A terminal's are one byte and
+	// content: `d` input, `e` its end, `w` a window's size, back come `o` output, `r` errors and `x` the exit code.
+	// A connection ends when its person may not be there any more, and when it is idle for half an hour.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/reach (the `OpenReach` operationId).
+	OpenReachWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*OpenReachResponse, error)
 
 	// ListRegistriesWithResponse All registries the caller may see
 	//
@@ -15436,6 +18360,78 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 	GetVersionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVersionResponse, error)
+
+	// ListWebhooksWithResponse Places outside that are told of events
+	//
+	// One page by name. Addresses and signing keys are never part of an answer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/webhooks (the `ListWebhooks` operationId).
+	ListWebhooksWithResponse(ctx context.Context, params *ListWebhooksParams, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error)
+
+	// DeleteWebhookWithResponse Delete a webhook
+	//
+	// Its delivery log goes with it; what waits is not sent.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/webhooks/{name} (the `DeleteWebhook` operationId).
+	DeleteWebhookWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
+
+	// GetWebhookWithResponse One webhook
+	//
+	// Where it leads is told without what may be secret.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/webhooks/{name} (the `GetWebhook` operationId).
+	GetWebhookWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error)
+
+	// PutWebhookWithBodyWithResponse Create or replace a webhook
+	//
+	// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+	PutWebhookWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutWebhookResponse, error)
+
+	// PutWebhookWithResponse Create or replace a webhook
+	//
+	// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+	PutWebhookWithResponse(ctx context.Context, name InName, body PutWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*PutWebhookResponse, error)
+
+	// ListDeliveriesWithResponse What was sent to a webhook, newest first
+	//
+	// One page. What ended is kept for 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/webhooks/{name}/deliveries (the `ListDeliveries` operationId).
+	ListDeliveriesWithResponse(ctx context.Context, name InName, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*ListDeliveriesResponse, error)
+
+	// RedeliverWithResponse Send what was sent before once more
+	//
+	// A delivery of its own with a new signature over the same body; one try.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/webhooks/{name}/deliveries/{id}/redeliver (the `Redeliver` operationId).
+	RedeliverWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*RedeliverResponse, error)
+
+	// TestWebhookWithResponse Send a test message now
+	//
+	// One try; the answer says how it went.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/webhooks/{name}/test (the `TestWebhook` operationId).
+	TestWebhookWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error)
 }
 
 // ListAuditResponseDefaultHeaders the declared response headers of an HTTP default response for ListAudit
@@ -16215,6 +19211,118 @@ func (r GetDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// ListActivityResponseDefaultHeaders the declared response headers of an HTTP default response for ListActivity
+type ListActivityResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListActivityResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ActivityList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListActivityResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListActivityResponse) GetJSON200() *ActivityList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListActivityResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListActivityResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListActivityResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListActivityResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListActivityResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetCapsuleResponseDefaultHeaders the declared response headers of an HTTP default response for GetCapsule
+type GetCapsuleResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetCapsuleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Capsule
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetCapsuleResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCapsuleResponse) GetJSON200() *Capsule {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetCapsuleResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCapsuleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCapsuleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCapsuleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCapsuleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // CheckDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for CheckDeployment
 type CheckDeploymentResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -16271,6 +19379,118 @@ func (r CheckDeploymentResponse) ContentType() string {
 	return ""
 }
 
+// GetCloneSheetResponseDefaultHeaders the declared response headers of an HTTP default response for GetCloneSheet
+type GetCloneSheetResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetCloneSheetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CloneSheet
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetCloneSheetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCloneSheetResponse) GetJSON200() *CloneSheet {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetCloneSheetResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCloneSheetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCloneSheetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCloneSheetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCloneSheetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DiffDeploymentsResponseDefaultHeaders the declared response headers of an HTTP default response for DiffDeployments
+type DiffDeploymentsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DiffDeploymentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeploymentDiff
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DiffDeploymentsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DiffDeploymentsResponse) GetJSON200() *DeploymentDiff {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DiffDeploymentsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DiffDeploymentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DiffDeploymentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DiffDeploymentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DiffDeploymentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // StreamDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for StreamDeployment
 type StreamDeploymentResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -16314,6 +19534,62 @@ func (r StreamDeploymentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StreamDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ExtendDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for ExtendDeployment
+type ExtendDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ExtendDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ExtendDeploymentResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ExtendDeploymentResponse) GetJSON200() *Deployment {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ExtendDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ExtendDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ExtendDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ExtendDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ExtendDeploymentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16482,6 +19758,118 @@ func (r PutDeploymentGateResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutDeploymentGateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReleaseDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for ReleaseDeployment
+type ReleaseDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ReleaseDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReleaseDeploymentResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReleaseDeploymentResponse) GetJSON200() *Deployment {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReleaseDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReleaseDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReleaseDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReleaseDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReleaseDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// HoldDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for HoldDeployment
+type HoldDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type HoldDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *HoldDeploymentResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r HoldDeploymentResponse) GetJSON200() *Deployment {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r HoldDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r HoldDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r HoldDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r HoldDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r HoldDeploymentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16803,6 +20191,62 @@ func (r DeleteGuestResponse) ContentType() string {
 	return ""
 }
 
+// RecreateDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for RecreateDeployment
+type RecreateDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RecreateDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RecreateDeploymentResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RecreateDeploymentResponse) GetJSON201() *Deployment {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RecreateDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RecreateDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecreateDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecreateDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecreateDeploymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // RetryDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for RetryDeployment
 type RetryDeploymentResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -17083,6 +20527,104 @@ func (r ListStepLogResponse) ContentType() string {
 	return ""
 }
 
+// WriteServiceFileResponseDefaultHeaders the declared response headers of an HTTP default response for WriteServiceFile
+type WriteServiceFileResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type WriteServiceFileResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *WriteServiceFileResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r WriteServiceFileResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r WriteServiceFileResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WriteServiceFileResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WriteServiceFileResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WriteServiceFileResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReadServiceFileResponseDefaultHeaders the declared response headers of an HTTP default response for ReadServiceFile
+type ReadServiceFileResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ReadServiceFileResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReadServiceFileResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReadServiceFileResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReadServiceFileResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReadServiceFileResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReadServiceFileResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReadServiceFileResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // StreamServiceLogsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamServiceLogs
 type StreamServiceLogsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -17126,6 +20668,62 @@ func (r StreamServiceLogsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StreamServiceLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateReachTicketResponseDefaultHeaders the declared response headers of an HTTP default response for CreateReachTicket
+type CreateReachTicketResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateReachTicketResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *ReachTicket
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateReachTicketResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateReachTicketResponse) GetJSON201() *ReachTicket {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateReachTicketResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateReachTicketResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateReachTicketResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateReachTicketResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateReachTicketResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18218,6 +21816,118 @@ func (r ExplainAccessResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ExplainAccessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetNotificationsResponseDefaultHeaders the declared response headers of an HTTP default response for GetNotifications
+type GetNotificationsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetNotificationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Notifications
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetNotificationsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetNotificationsResponse) GetJSON200() *Notifications {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetNotificationsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetNotificationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetNotificationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetNotificationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetNotificationsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutNotificationsResponseDefaultHeaders the declared response headers of an HTTP default response for PutNotifications
+type PutNotificationsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutNotificationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Notifications
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutNotificationsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutNotificationsResponse) GetJSON200() *Notifications {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutNotificationsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutNotificationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutNotificationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutNotificationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutNotificationsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -20296,6 +24006,62 @@ func (r PutProjectResponse) ContentType() string {
 	return ""
 }
 
+// ListBranchTagsResponseDefaultHeaders the declared response headers of an HTTP default response for ListBranchTags
+type ListBranchTagsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListBranchTagsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BranchTags
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListBranchTagsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBranchTagsResponse) GetJSON200() *BranchTags {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBranchTagsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBranchTagsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBranchTagsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBranchTagsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBranchTagsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // DeleteDraftResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteDraft
 type DeleteDraftResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -21024,6 +24790,223 @@ func (r PutSecretResponse) ContentType() string {
 	return ""
 }
 
+// ListTemplatesResponseDefaultHeaders the declared response headers of an HTTP default response for ListTemplates
+type ListTemplatesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListTemplatesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TemplateList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListTemplatesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTemplatesResponse) GetJSON200() *TemplateList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListTemplatesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTemplatesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTemplatesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTemplatesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTemplatesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteTemplate
+type DeleteTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteTemplateResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for GetTemplate
+type GetTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Template
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetTemplateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTemplateResponse) GetJSON200() *Template {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutTemplateResponseDefaultHeaders the declared response headers of an HTTP default response for PutTemplate
+type PutTemplateResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Template
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutTemplateResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutTemplateResponse) GetJSON200() *Template {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutTemplateResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListQueueResponseDefaultHeaders the declared response headers of an HTTP default response for ListQueue
 type ListQueueResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -21074,6 +25057,55 @@ func (r ListQueueResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListQueueResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// OpenReachResponseDefaultHeaders the declared response headers of an HTTP default response for OpenReach
+type OpenReachResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type OpenReachResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *OpenReachResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r OpenReachResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r OpenReachResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OpenReachResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OpenReachResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OpenReachResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22830,6 +26862,391 @@ func (r GetVersionResponse) ContentType() string {
 	return ""
 }
 
+// ListWebhooksResponseDefaultHeaders the declared response headers of an HTTP default response for ListWebhooks
+type ListWebhooksResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListWebhooksResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListWebhooksResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListWebhooksResponse) GetJSON200() *WebhookList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListWebhooksResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListWebhooksResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListWebhooksResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListWebhooksResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListWebhooksResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteWebhookResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteWebhook
+type DeleteWebhookResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteWebhookResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteWebhookResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetWebhookResponseDefaultHeaders the declared response headers of an HTTP default response for GetWebhook
+type GetWebhookResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Webhook
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetWebhookResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetWebhookResponse) GetJSON200() *Webhook {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetWebhookResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutWebhookResponseDefaultHeaders the declared response headers of an HTTP default response for PutWebhook
+type PutWebhookResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookSaved
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutWebhookResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutWebhookResponse) GetJSON200() *WebhookSaved {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutWebhookResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListDeliveriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListDeliveries
+type ListDeliveriesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListDeliveriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeliveryList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListDeliveriesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDeliveriesResponse) GetJSON200() *DeliveryList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListDeliveriesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDeliveriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDeliveriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDeliveriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RedeliverResponseDefaultHeaders the declared response headers of an HTTP default response for Redeliver
+type RedeliverResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RedeliverResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Delivery
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RedeliverResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RedeliverResponse) GetJSON200() *Delivery {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RedeliverResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RedeliverResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RedeliverResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RedeliverResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RedeliverResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// TestWebhookResponseDefaultHeaders the declared response headers of an HTTP default response for TestWebhook
+type TestWebhookResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type TestWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Delivery
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *TestWebhookResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TestWebhookResponse) GetJSON200() *Delivery {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TestWebhookResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TestWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TestWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TestWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TestWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListAuditWithResponse Who did what, newest first
 //
 // Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
@@ -23088,6 +27505,34 @@ func (c *ClientWithResponses) GetDeploymentWithResponse(ctx context.Context, id 
 	return ParseGetDeploymentResponse(rsp)
 }
 
+// ListActivityWithResponse What reset the countdown of a deployment, newest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
+func (c *ClientWithResponses) ListActivityWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListActivityResponse, error) {
+	rsp, err := c.ListActivity(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListActivityResponse(rsp)
+}
+
+// GetCapsuleWithResponse What ran, how it was and what it said, alive or removed
+//
+// Exact digests, pipeline version, parameters without secrets, health, times and the last lines of each log. Recreate with pinned digests makes it once more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/capsule (the `GetCapsule` operationId).
+func (c *ClientWithResponses) GetCapsuleWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetCapsuleResponse, error) {
+	rsp, err := c.GetCapsule(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCapsuleResponse(rsp)
+}
+
 // CheckDeploymentWithResponse Have the plugins of a deployment say whether what they made is there still
 //
 // Calls the check action of every plugin that declares it, one after the other, and answers when the last has ended. Nothing is changed. Only a ready deployment can be checked.
@@ -23101,6 +27546,32 @@ func (c *ClientWithResponses) CheckDeploymentWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseCheckDeploymentResponse(rsp)
+}
+
+// GetCloneSheetWithResponse What a clone of a deployment would be, and how it would differ
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
+func (c *ClientWithResponses) GetCloneSheetWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetCloneSheetResponse, error) {
+	rsp, err := c.GetCloneSheet(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCloneSheetResponse(rsp)
+}
+
+// DiffDeploymentsWithResponse What two deployments do not have in common, field by field
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/diff (the `DiffDeployments` operationId).
+func (c *ClientWithResponses) DiffDeploymentsWithResponse(ctx context.Context, id InId, params *DiffDeploymentsParams, reqEditors ...RequestEditorFn) (*DiffDeploymentsResponse, error) {
+	rsp, err := c.DiffDeployments(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDiffDeploymentsResponse(rsp)
 }
 
 // StreamDeploymentWithResponse Live changes of one deployment
@@ -23118,6 +27589,21 @@ func (c *ClientWithResponses) StreamDeploymentWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseStreamDeploymentResponse(rsp)
+}
+
+// ExtendDeploymentWithResponse Give a deployment its whole time again
+//
+// As often as people like; the countdown begins anew.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/extend (the `ExtendDeployment` operationId).
+func (c *ClientWithResponses) ExtendDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ExtendDeploymentResponse, error) {
+	rsp, err := c.ExtendDeployment(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseExtendDeploymentResponse(rsp)
 }
 
 // ForgetDeploymentWithResponse Give up on a stuck deployment; what was left is recorded
@@ -23178,6 +27664,51 @@ func (c *ClientWithResponses) PutDeploymentGateWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParsePutDeploymentGateResponse(rsp)
+}
+
+// ReleaseDeploymentWithResponse End the hold of a deployment
+//
+// The owner of the hold may, and an admin.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/hold (the `ReleaseDeployment` operationId).
+func (c *ClientWithResponses) ReleaseDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ReleaseDeploymentResponse, error) {
+	rsp, err := c.ReleaseDeployment(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseDeploymentResponse(rsp)
+}
+
+// HoldDeploymentWithBodyWithResponse Keep a deployment from clean-up and from removal by others
+//
+// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+func (c *ClientWithResponses) HoldDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*HoldDeploymentResponse, error) {
+	rsp, err := c.HoldDeploymentWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseHoldDeploymentResponse(rsp)
+}
+
+// HoldDeploymentWithResponse Keep a deployment from clean-up and from removal by others
+//
+// The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/deployments/{id}/hold (the `HoldDeployment` operationId).
+func (c *ClientWithResponses) HoldDeploymentWithResponse(ctx context.Context, id InId, body HoldDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*HoldDeploymentResponse, error) {
+	rsp, err := c.HoldDeployment(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseHoldDeploymentResponse(rsp)
 }
 
 // StreamLogsWithResponse Logs of several services and steps of a deployment, merged by time
@@ -23287,15 +27818,60 @@ func (c *ClientWithResponses) DeleteGuestWithResponse(ctx context.Context, id In
 	return ParseDeleteGuestResponse(rsp)
 }
 
-// RetryDeploymentWithResponse Run a failed deployment again with the latest pipeline version
+// RecreateDeploymentWithBodyWithResponse Make a removed deployment once more
 //
-// Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+// The same name and URLs, in the same environment; or, with another name, a copy beside it.
 //
-// Returns a wrapper object for the known response body format(s).
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+func (c *ClientWithResponses) RecreateDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error) {
+	rsp, err := c.RecreateDeploymentWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecreateDeploymentResponse(rsp)
+}
+
+// RecreateDeploymentWithResponse Make a removed deployment once more
+//
+// The same name and URLs, in the same environment; or, with another name, a copy beside it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
+func (c *ClientWithResponses) RecreateDeploymentWithResponse(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error) {
+	rsp, err := c.RecreateDeployment(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecreateDeploymentResponse(rsp)
+}
+
+// RetryDeploymentWithBodyWithResponse Run a failed deployment again
+//
+// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
-func (c *ClientWithResponses) RetryDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*RetryDeploymentResponse, error) {
-	rsp, err := c.RetryDeployment(ctx, id, reqEditors...)
+func (c *ClientWithResponses) RetryDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryDeploymentResponse, error) {
+	rsp, err := c.RetryDeploymentWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryDeploymentResponse(rsp)
+}
+
+// RetryDeploymentWithResponse Run a failed deployment again
+//
+// Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/retry (the `RetryDeployment` operationId).
+func (c *ClientWithResponses) RetryDeploymentWithResponse(ctx context.Context, id InId, body RetryDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryDeploymentResponse, error) {
+	rsp, err := c.RetryDeployment(ctx, id, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -23377,6 +27953,51 @@ func (c *ClientWithResponses) ListStepLogWithResponse(ctx context.Context, id In
 	return ParseListStepLogResponse(rsp)
 }
 
+// WriteServiceFileWithBodyWithResponse Copy a file into a service
+//
+// One file of at most 256 MiB, whole or not at all. A link is not followed; a file that is replaced keeps its owner and permissions.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/deployments/{id}/services/{step}/files (the `WriteServiceFile` operationId).
+func (c *ClientWithResponses) WriteServiceFileWithBodyWithResponse(ctx context.Context, id InId, step InStep, params *WriteServiceFileParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteServiceFileResponse, error) {
+	rsp, err := c.WriteServiceFileWithBody(ctx, id, step, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWriteServiceFileResponse(rsp)
+}
+
+// ReadServiceFileWithBodyWithResponse Copy a file out of a service
+//
+// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+func (c *ClientWithResponses) ReadServiceFileWithBodyWithResponse(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReadServiceFileResponse, error) {
+	rsp, err := c.ReadServiceFileWithBody(ctx, id, step, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadServiceFileResponse(rsp)
+}
+
+// ReadServiceFileWithResponse Copy a file out of a service
+//
+// One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/files/read (the `ReadServiceFile` operationId).
+func (c *ClientWithResponses) ReadServiceFileWithResponse(ctx context.Context, id InId, step InStep, body ReadServiceFileJSONRequestBody, reqEditors ...RequestEditorFn) (*ReadServiceFileResponse, error) {
+	rsp, err := c.ReadServiceFile(ctx, id, step, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReadServiceFileResponse(rsp)
+}
+
 // StreamServiceLogsWithResponse Log lines of a service, asked from its node
 //
 // Server-sent events `line` with a ServiceLogLine, then `end`.
@@ -23390,6 +28011,38 @@ func (c *ClientWithResponses) StreamServiceLogsWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseStreamServiceLogsResponse(rsp)
+}
+
+// CreateReachTicketWithBodyWithResponse A ticket for one connection into a service
+//
+// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+func (c *ClientWithResponses) CreateReachTicketWithBodyWithResponse(ctx context.Context, id InId, step InStep, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateReachTicketResponse, error) {
+	rsp, err := c.CreateReachTicketWithBody(ctx, id, step, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateReachTicketResponse(rsp)
+}
+
+// CreateReachTicketWithResponse A ticket for one connection into a service
+//
+// For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+// same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
+func (c *ClientWithResponses) CreateReachTicketWithResponse(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateReachTicketResponse, error) {
+	rsp, err := c.CreateReachTicket(ctx, id, step, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateReachTicketResponse(rsp)
 }
 
 // ListEnvironmentsWithResponse All environments the caller may see
@@ -23765,6 +28418,51 @@ func (c *ClientWithResponses) ExplainAccessWithResponse(ctx context.Context, par
 		return nil, err
 	}
 	return ParseExplainAccessResponse(rsp)
+}
+
+// GetNotificationsWithResponse What the caller is told of by mail
+//
+// Nothing unless they chose something. `available` says whether a mail server is set.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/me/notifications (the `GetNotifications` operationId).
+func (c *ClientWithResponses) GetNotificationsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetNotificationsResponse, error) {
+	rsp, err := c.GetNotifications(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetNotificationsResponse(rsp)
+}
+
+// PutNotificationsWithBodyWithResponse Choose what to be told of by mail
+//
+// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+func (c *ClientWithResponses) PutNotificationsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error) {
+	rsp, err := c.PutNotificationsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNotificationsResponse(rsp)
+}
+
+// PutNotificationsWithResponse Choose what to be told of by mail
+//
+// Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/me/notifications (the `PutNotifications` operationId).
+func (c *ClientWithResponses) PutNotificationsWithResponse(ctx context.Context, body PutNotificationsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutNotificationsResponse, error) {
+	rsp, err := c.PutNotifications(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutNotificationsResponse(rsp)
 }
 
 // ChangePasswordWithBodyWithResponse Change the own password
@@ -24504,6 +29202,21 @@ func (c *ClientWithResponses) PutProjectWithResponse(ctx context.Context, name I
 	return ParsePutProjectResponse(rsp)
 }
 
+// ListBranchTagsWithResponse The same branch everywhere: a tag for each selectable service
+//
+// The newest tag that was built from the branch; where there is none, the default of the service, which is marked.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/projects/{name}/branch-tags (the `ListBranchTags` operationId).
+func (c *ClientWithResponses) ListBranchTagsWithResponse(ctx context.Context, name InName, params *ListBranchTagsParams, reqEditors ...RequestEditorFn) (*ListBranchTagsResponse, error) {
+	rsp, err := c.ListBranchTags(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBranchTagsResponse(rsp)
+}
+
 // DeleteDraftWithResponse Discard the caller's own draft of the pipeline
 //
 // With If-Match only that revision. That there is none is no error.
@@ -24759,6 +29472,77 @@ func (c *ClientWithResponses) PutSecretWithResponse(ctx context.Context, name In
 	return ParsePutSecretResponse(rsp)
 }
 
+// ListTemplatesWithResponse What people may begin a deployment of a project with
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
+func (c *ClientWithResponses) ListTemplatesWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error) {
+	rsp, err := c.ListTemplates(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTemplatesResponse(rsp)
+}
+
+// DeleteTemplateWithResponse Delete a template
+//
+// It takes full access to the project. Deployments made with it stay.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/projects/{name}/templates/{template} (the `DeleteTemplate` operationId).
+func (c *ClientWithResponses) DeleteTemplateWithResponse(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*DeleteTemplateResponse, error) {
+	rsp, err := c.DeleteTemplate(ctx, name, template, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteTemplateResponse(rsp)
+}
+
+// GetTemplateWithResponse One template
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/projects/{name}/templates/{template} (the `GetTemplate` operationId).
+func (c *ClientWithResponses) GetTemplateWithResponse(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*GetTemplateResponse, error) {
+	rsp, err := c.GetTemplate(ctx, name, template, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTemplateResponse(rsp)
+}
+
+// PutTemplateWithBodyWithResponse Make or change a template
+//
+// It takes full access to the project.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+func (c *ClientWithResponses) PutTemplateWithBodyWithResponse(ctx context.Context, name InName, template string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutTemplateResponse, error) {
+	rsp, err := c.PutTemplateWithBody(ctx, name, template, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTemplateResponse(rsp)
+}
+
+// PutTemplateWithResponse Make or change a template
+//
+// It takes full access to the project.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/projects/{name}/templates/{template} (the `PutTemplate` operationId).
+func (c *ClientWithResponses) PutTemplateWithResponse(ctx context.Context, name InName, template string, body PutTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutTemplateResponse, error) {
+	rsp, err := c.PutTemplate(ctx, name, template, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutTemplateResponse(rsp)
+}
+
 // ListQueueWithResponse Who waits, in the order of turns
 //
 // Of the deployments you may see. With `history`, all that ever came, newest first: when they were queued, started and
@@ -24773,6 +29557,24 @@ func (c *ClientWithResponses) ListQueueWithResponse(ctx context.Context, params 
 		return nil, err
 	}
 	return ParseListQueueResponse(rsp)
+}
+
+// OpenReachWithResponse Open the connection that a ticket is for, as a WebSocket
+//
+// The first message is text: `{"ticket": …}`, for a terminal also `command`, `tty` and `window` (`cols`, `rows`). The answer is
+// `{"ready":true}` or `{"problem": …}`. A forward then passes binary messages on as they are. A terminal's are one byte and
+// content: `d` input, `e` its end, `w` a window's size, back come `o` output, `r` errors and `x` the exit code.
+// A connection ends when its person may not be there any more, and when it is idle for half an hour.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/reach (the `OpenReach` operationId).
+func (c *ClientWithResponses) OpenReachWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*OpenReachResponse, error) {
+	rsp, err := c.OpenReach(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenReachResponse(rsp)
 }
 
 // ListRegistriesWithResponse All registries the caller may see
@@ -25390,6 +30192,126 @@ func (c *ClientWithResponses) GetVersionWithResponse(ctx context.Context, reqEdi
 		return nil, err
 	}
 	return ParseGetVersionResponse(rsp)
+}
+
+// ListWebhooksWithResponse Places outside that are told of events
+//
+// One page by name. Addresses and signing keys are never part of an answer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/webhooks (the `ListWebhooks` operationId).
+func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, params *ListWebhooksParams, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error) {
+	rsp, err := c.ListWebhooks(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListWebhooksResponse(rsp)
+}
+
+// DeleteWebhookWithResponse Delete a webhook
+//
+// Its delivery log goes with it; what waits is not sent.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/webhooks/{name} (the `DeleteWebhook` operationId).
+func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error) {
+	rsp, err := c.DeleteWebhook(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteWebhookResponse(rsp)
+}
+
+// GetWebhookWithResponse One webhook
+//
+// Where it leads is told without what may be secret.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/webhooks/{name} (the `GetWebhook` operationId).
+func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error) {
+	rsp, err := c.GetWebhook(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetWebhookResponse(rsp)
+}
+
+// PutWebhookWithBodyWithResponse Create or replace a webhook
+//
+// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+func (c *ClientWithResponses) PutWebhookWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutWebhookResponse, error) {
+	rsp, err := c.PutWebhookWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutWebhookResponse(rsp)
+}
+
+// PutWebhookWithResponse Create or replace a webhook
+//
+// Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/webhooks/{name} (the `PutWebhook` operationId).
+func (c *ClientWithResponses) PutWebhookWithResponse(ctx context.Context, name InName, body PutWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*PutWebhookResponse, error) {
+	rsp, err := c.PutWebhook(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutWebhookResponse(rsp)
+}
+
+// ListDeliveriesWithResponse What was sent to a webhook, newest first
+//
+// One page. What ended is kept for 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/webhooks/{name}/deliveries (the `ListDeliveries` operationId).
+func (c *ClientWithResponses) ListDeliveriesWithResponse(ctx context.Context, name InName, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*ListDeliveriesResponse, error) {
+	rsp, err := c.ListDeliveries(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDeliveriesResponse(rsp)
+}
+
+// RedeliverWithResponse Send what was sent before once more
+//
+// A delivery of its own with a new signature over the same body; one try.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/webhooks/{name}/deliveries/{id}/redeliver (the `Redeliver` operationId).
+func (c *ClientWithResponses) RedeliverWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*RedeliverResponse, error) {
+	rsp, err := c.Redeliver(ctx, name, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRedeliverResponse(rsp)
+}
+
+// TestWebhookWithResponse Send a test message now
+//
+// One try; the answer says how it went.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/webhooks/{name}/test (the `TestWebhook` operationId).
+func (c *ClientWithResponses) TestWebhookWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error) {
+	rsp, err := c.TestWebhook(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTestWebhookResponse(rsp)
 }
 
 // ParseListAuditResponse parses an HTTP response from a ListAuditWithResponse call
@@ -26139,6 +31061,112 @@ func ParseGetDeploymentResponse(rsp *http.Response) (*GetDeploymentResponse, err
 	return response, nil
 }
 
+// ParseListActivityResponse parses an HTTP response from a ListActivityWithResponse call
+func ParseListActivityResponse(rsp *http.Response) (*ListActivityResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListActivityResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ActivityList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListActivityResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetCapsuleResponse parses an HTTP response from a GetCapsuleWithResponse call
+func ParseGetCapsuleResponse(rsp *http.Response) (*GetCapsuleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCapsuleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Capsule
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetCapsuleResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseCheckDeploymentResponse parses an HTTP response from a CheckDeploymentWithResponse call
 func ParseCheckDeploymentResponse(rsp *http.Response) (*CheckDeploymentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26192,6 +31220,112 @@ func ParseCheckDeploymentResponse(rsp *http.Response) (*CheckDeploymentResponse,
 	return response, nil
 }
 
+// ParseGetCloneSheetResponse parses an HTTP response from a GetCloneSheetWithResponse call
+func ParseGetCloneSheetResponse(rsp *http.Response) (*GetCloneSheetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCloneSheetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CloneSheet
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetCloneSheetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDiffDeploymentsResponse parses an HTTP response from a DiffDeploymentsWithResponse call
+func ParseDiffDeploymentsResponse(rsp *http.Response) (*DiffDeploymentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DiffDeploymentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeploymentDiff
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DiffDeploymentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseStreamDeploymentResponse parses an HTTP response from a StreamDeploymentWithResponse call
 func ParseStreamDeploymentResponse(rsp *http.Response) (*StreamDeploymentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26218,6 +31352,59 @@ func ParseStreamDeploymentResponse(rsp *http.Response) (*StreamDeploymentRespons
 	switch {
 	case true:
 		var headers StreamDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseExtendDeploymentResponse parses an HTTP response from a ExtendDeploymentWithResponse call
+func ParseExtendDeploymentResponse(rsp *http.Response) (*ExtendDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ExtendDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ExtendDeploymentResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -26377,6 +31564,112 @@ func ParsePutDeploymentGateResponse(rsp *http.Response) (*PutDeploymentGateRespo
 	switch {
 	case true:
 		var headers PutDeploymentGateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReleaseDeploymentResponse parses an HTTP response from a ReleaseDeploymentWithResponse call
+func ParseReleaseDeploymentResponse(rsp *http.Response) (*ReleaseDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReleaseDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReleaseDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseHoldDeploymentResponse parses an HTTP response from a HoldDeploymentWithResponse call
+func ParseHoldDeploymentResponse(rsp *http.Response) (*HoldDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &HoldDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers HoldDeploymentResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -26697,6 +31990,59 @@ func ParseDeleteGuestResponse(rsp *http.Response) (*DeleteGuestResponse, error) 
 	return response, nil
 }
 
+// ParseRecreateDeploymentResponse parses an HTTP response from a RecreateDeploymentWithResponse call
+func ParseRecreateDeploymentResponse(rsp *http.Response) (*RecreateDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecreateDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RecreateDeploymentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseRetryDeploymentResponse parses an HTTP response from a RetryDeploymentWithResponse call
 func ParseRetryDeploymentResponse(rsp *http.Response) (*RetryDeploymentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26962,6 +32308,101 @@ func ParseListStepLogResponse(rsp *http.Response) (*ListStepLogResponse, error) 
 	return response, nil
 }
 
+// ParseWriteServiceFileResponse parses an HTTP response from a WriteServiceFileWithResponse call
+func ParseWriteServiceFileResponse(rsp *http.Response) (*WriteServiceFileResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WriteServiceFileResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers WriteServiceFileResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReadServiceFileResponse parses an HTTP response from a ReadServiceFileWithResponse call
+func ParseReadServiceFileResponse(rsp *http.Response) (*ReadServiceFileResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReadServiceFileResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReadServiceFileResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseStreamServiceLogsResponse parses an HTTP response from a StreamServiceLogsWithResponse call
 func ParseStreamServiceLogsResponse(rsp *http.Response) (*StreamServiceLogsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -26988,6 +32429,59 @@ func ParseStreamServiceLogsResponse(rsp *http.Response) (*StreamServiceLogsRespo
 	switch {
 	case true:
 		var headers StreamServiceLogsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateReachTicketResponse parses an HTTP response from a CreateReachTicketWithResponse call
+func ParseCreateReachTicketResponse(rsp *http.Response) (*CreateReachTicketResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateReachTicketResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest ReachTicket
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers CreateReachTicketResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -28032,6 +33526,112 @@ func ParseExplainAccessResponse(rsp *http.Response) (*ExplainAccessResponse, err
 	switch {
 	case true:
 		var headers ExplainAccessResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetNotificationsResponse parses an HTTP response from a GetNotificationsWithResponse call
+func ParseGetNotificationsResponse(rsp *http.Response) (*GetNotificationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetNotificationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Notifications
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetNotificationsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutNotificationsResponse parses an HTTP response from a PutNotificationsWithResponse call
+func ParsePutNotificationsResponse(rsp *http.Response) (*PutNotificationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutNotificationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Notifications
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutNotificationsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -30037,6 +35637,59 @@ func ParsePutProjectResponse(rsp *http.Response) (*PutProjectResponse, error) {
 	return response, nil
 }
 
+// ParseListBranchTagsResponse parses an HTTP response from a ListBranchTagsWithResponse call
+func ParseListBranchTagsResponse(rsp *http.Response) (*ListBranchTagsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBranchTagsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BranchTags
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListBranchTagsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDeleteDraftResponse parses an HTTP response from a DeleteDraftWithResponse call
 func ParseDeleteDraftResponse(rsp *http.Response) (*DeleteDraftResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -30738,6 +36391,214 @@ func ParsePutSecretResponse(rsp *http.Response) (*PutSecretResponse, error) {
 	return response, nil
 }
 
+// ParseListTemplatesResponse parses an HTTP response from a ListTemplatesWithResponse call
+func ParseListTemplatesResponse(rsp *http.Response) (*ListTemplatesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTemplatesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TemplateList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListTemplatesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteTemplateResponse parses an HTTP response from a DeleteTemplateWithResponse call
+func ParseDeleteTemplateResponse(rsp *http.Response) (*DeleteTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetTemplateResponse parses an HTTP response from a GetTemplateWithResponse call
+func ParseGetTemplateResponse(rsp *http.Response) (*GetTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Template
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutTemplateResponse parses an HTTP response from a PutTemplateWithResponse call
+func ParsePutTemplateResponse(rsp *http.Response) (*PutTemplateResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Template
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutTemplateResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListQueueResponse parses an HTTP response from a ListQueueWithResponse call
 func ParseListQueueResponse(rsp *http.Response) (*ListQueueResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -30771,6 +36632,55 @@ func ParseListQueueResponse(rsp *http.Response) (*ListQueueResponse, error) {
 	switch {
 	case true:
 		var headers ListQueueResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOpenReachResponse parses an HTTP response from a OpenReachWithResponse call
+func ParseOpenReachResponse(rsp *http.Response) (*OpenReachResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OpenReachResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 101:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers OpenReachResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -32455,6 +38365,373 @@ func ParseGetVersionResponse(rsp *http.Response) (*GetVersionResponse, error) {
 	switch {
 	case true:
 		var headers GetVersionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListWebhooksResponse parses an HTTP response from a ListWebhooksWithResponse call
+func ParseListWebhooksResponse(rsp *http.Response) (*ListWebhooksResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListWebhooksResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListWebhooksResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteWebhookResponse parses an HTTP response from a DeleteWebhookWithResponse call
+func ParseDeleteWebhookResponse(rsp *http.Response) (*DeleteWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteWebhookResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetWebhookResponse parses an HTTP response from a GetWebhookWithResponse call
+func ParseGetWebhookResponse(rsp *http.Response) (*GetWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Webhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetWebhookResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutWebhookResponse parses an HTTP response from a PutWebhookWithResponse call
+func ParsePutWebhookResponse(rsp *http.Response) (*PutWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookSaved
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutWebhookResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListDeliveriesResponse parses an HTTP response from a ListDeliveriesWithResponse call
+func ParseListDeliveriesResponse(rsp *http.Response) (*ListDeliveriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDeliveriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeliveryList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListDeliveriesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRedeliverResponse parses an HTTP response from a RedeliverWithResponse call
+func ParseRedeliverResponse(rsp *http.Response) (*RedeliverResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RedeliverResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Delivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RedeliverResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTestWebhookResponse parses an HTTP response from a TestWebhookWithResponse call
+func ParseTestWebhookResponse(rsp *http.Response) (*TestWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Delivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers TestWebhookResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

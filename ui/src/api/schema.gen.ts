@@ -98,9 +98,153 @@ export interface paths {
         get?: never;
         /**
          * Change the own password
-         * @description Ends every other session of the user.
+         * @description Ends every other session of the user; the own one goes on under a new id.
          */
         put: operations["changePassword"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How people can sign in here
+         * @description The start page asks this before anybody is known.
+         */
+        get: operations["getSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Invitations that nobody used yet
+         * @description The newest first, without what opens them.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        /**
+         * Invite somebody
+         * @description Makes a link for one address. It works once, for seven days; an earlier one to the address ends. The link is shown once.
+         */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take an invitation back
+         * @description Its link opens nothing from now on.
+         */
+        delete: operations["deleteInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Come in by an invitation
+         * @description Makes the account and signs in. The address must be the invited one.
+         */
+        post: operations["acceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/password-resets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set a password with a one-time link
+         * @description Ends every session of the user. An admin makes the link.
+         */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make an API token for oneself
+         * @description Needs a browser's session: a token makes no tokens. The value is shown once.
+         */
+        post: operations["createOwnToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why one may do something, or may not
+         * @description The level on an object, the grants it comes from, what is missing for more, and who can give it. What one may not see is explained like what does not exist.
+         */
+        get: operations["explainAccess"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -740,6 +884,70 @@ export interface paths {
          * @description Refused with 409 and the list of its users while something uses it.
          */
         delete: operations["deleteUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link that sets a user's password once
+         * @description The link works for a day and is shown once; an earlier one ends. The old password goes on until it is used.
+         */
+        post: operations["createResetLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A user's API tokens
+         * @description Names, scopes and last use, never what opens anything.
+         */
+        get: operations["listUserTokens"];
+        put?: never;
+        /**
+         * Make a token for a service user
+         * @description The value is shown once. People make their tokens themselves.
+         */
+        post: operations["createUserToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{name}/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a user's API token
+         * @description It opens nothing from the next request on; streams end within seconds.
+         */
+        delete: operations["deleteUserToken"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1415,8 +1623,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a failed deployment again with the latest pipeline version
-         * @description Makes a new run. Only a failed deployment can be retried; any other state is a conflict.
+         * Run a failed deployment again
+         * @description Makes a new run, with the tags chosen before and the latest pipeline version unless the same one is asked for. Only a failed deployment can be retried; any other state is a conflict.
          */
         post: operations["retryDeployment"];
         delete?: never;
@@ -1440,6 +1648,203 @@ export interface paths {
          */
         post: operations["checkDeployment"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a deployment its whole time again
+         * @description As often as people like; the countdown begins anew.
+         */
+        post: operations["extendDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What reset the countdown of a deployment, newest first */
+        get: operations["listActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/hold": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Keep a deployment from clean-up and from removal by others
+         * @description The caller owns the hold. It ends at its time, or when the owner or an admin releases it.
+         */
+        put: operations["holdDeployment"];
+        post?: never;
+        /**
+         * End the hold of a deployment
+         * @description The owner of the hold may, and an admin.
+         */
+        delete: operations["releaseDeployment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/recreate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a removed deployment once more
+         * @description The same name and URLs, in the same environment; or, with another name, a copy beside it.
+         */
+        post: operations["recreateDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/clone-sheet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a clone of a deployment would be, and how it would differ */
+        get: operations["getCloneSheet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What two deployments do not have in common, field by field */
+        get: operations["diffDeployments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/capsule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What ran, how it was and what it said, alive or removed
+         * @description Exact digests, pipeline version, parameters without secrets, health, times and the last lines of each log. Recreate with pinned digests makes it once more.
+         */
+        get: operations["getCapsule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{name}/branch-tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same branch everywhere: a tag for each selectable service
+         * @description The newest tag that was built from the branch; where there is none, the default of the service, which is marked.
+         */
+        get: operations["listBranchTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{name}/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What people may begin a deployment of a project with */
+        get: operations["listTemplates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{name}/templates/{template}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One template */
+        get: operations["getTemplate"];
+        /**
+         * Make or change a template
+         * @description It takes full access to the project.
+         */
+        put: operations["putTemplate"];
+        post?: never;
+        /**
+         * Delete a template
+         * @description It takes full access to the project. Deployments made with it stay.
+         */
+        delete: operations["deleteTemplate"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1565,6 +1970,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/services/{step}/tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A ticket for one connection into a service
+         * @description For a command or terminal, or for a port that the service declares. It is good for 30 seconds and one connection of the
+         *     same person, at `GET /reach`. Opening and closing are in the audit, what happens in between is not.
+         */
+        post: operations["createReachTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/services/{step}/files/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Copy a file out of a service
+         * @description One regular file of at most 256 MiB, as the service's user sees it. The header `Nullops-File` has its permissions and, in base64, its name.
+         */
+        post: operations["readServiceFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/services/{step}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Copy a file into a service
+         * @description One file of at most 256 MiB, whole or not at all. A link is not followed; a file that is replaced keeps its owner and permissions.
+         */
+        put: operations["writeServiceFile"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reach": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open the connection that a ticket is for, as a WebSocket
+         * @description The first message is text: `{"ticket": …}`, for a terminal also `command`, `tty` and `window` (`cols`, `rows`). The answer is
+         *     `{"ready":true}` or `{"problem": …}`. A forward then passes binary messages on as they are. A terminal's are one byte and
+         *     content: `d` input, `e` its end, `w` a window's size, back come `o` output, `r` errors and `x` the exit code.
+         *     A connection ends when its person may not be there any more, and when it is idle for half an hour.
+         */
+        get: operations["openReach"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/logs": {
         parameters: {
             query?: never;
@@ -1649,6 +2138,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Places outside that are told of events
+         * @description One page by name. Addresses and signing keys are never part of an answer.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One webhook
+         * @description Where it leads is told without what may be secret.
+         */
+        get: operations["getWebhook"];
+        /**
+         * Create or replace a webhook
+         * @description Messages of the kind json are signed: `X-Nullops-Signature` is `v1=` and the hex HMAC-SHA-256 of `X-Nullops-Timestamp`, a dot and the body. A new address gets a new key, which is shown once, unless one is given. The other kinds are messages as the chats of that name take them.
+         */
+        put: operations["putWebhook"];
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description Its delivery log goes with it; what waits is not sent.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message now
+         * @description One try; the answer says how it went.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{name}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was sent to a webhook, newest first
+         * @description One page. What ended is kept for 30 days.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{name}/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send what was sent before once more
+         * @description A delivery of its own with a new signature over the same body; one try.
+         */
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the caller is told of by mail
+         * @description Nothing unless they chose something. `available` says whether a mail server is set.
+         */
+        get: operations["getNotifications"];
+        /**
+         * Choose what to be told of by mail
+         * @description Replaces all choices; an empty list ends all mail. Nobody is told of what they may not see.
+         */
+        put: operations["putNotifications"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/nodes": {
         parameters: {
             query?: never;
@@ -1684,6 +2305,214 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/gate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who may open deployments of the environment
+         * @description Strangers are turned away alike whether there is something behind a host or not.
+         */
+        get: operations["getEnvironmentGate"];
+        /**
+         * Say who may open deployments of the environment
+         * @description Open connections that would not be let in now end at once.
+         */
+        put: operations["putEnvironmentGate"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/robots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tokens that open every deployment of the environment
+         * @description At most 200, the newest first.
+         */
+        get: operations["listRobots"];
+        put?: never;
+        /**
+         * Make a token for a test robot
+         * @description It is shown once and sent in the header Nullops-Pass.
+         */
+        post: operations["createRobot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/robots/{pass}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw a robot's token
+         * @description What is open through it ends at once.
+         */
+        delete: operations["deleteRobot"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/gate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who may open the deployment
+         * @description Its own gate, its environment's, and the stricter of both.
+         */
+        get: operations["getDeploymentGate"];
+        /**
+         * Make the deployment's gate stricter
+         * @description Never more open than the environment's; open follows the environment.
+         */
+        put: operations["putDeploymentGate"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/passes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Guest links of the deployment
+         * @description At most 200, the newest first, without their secrets.
+         */
+        get: operations["listGuests"];
+        put?: never;
+        /**
+         * Make a guest link with an end
+         * @description The address is shown once. It opens the deployment while the gate lets guests in.
+         */
+        post: operations["createGuest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/passes/{pass}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw a guest link
+         * @description What is open through it ends at once.
+         */
+        delete: operations["deleteGuest"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/certificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Certificates that the ingress serves
+         * @description All of them by name, with the time they end.
+         */
+        get: operations["listCertificates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/certificates/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Upload or replace a certificate
+         * @description The key is sealed and never shown. Ingresses serve it within seconds.
+         */
+        put: operations["putCertificate"];
+        post?: never;
+        /**
+         * Delete a certificate
+         * @description Its hosts fall back to another certificate that names them, or to the internal authority.
+         */
+        delete: operations["deleteCertificate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/certificate-authority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The internal certificate authority
+         * @description What people have to trust; the page /trust explains how.
+         */
+        get: operations["getCertificateAuthority"];
+        put?: never;
+        /**
+         * Make the internal certificate authority
+         * @description It signs for every host below an environment that no uploaded certificate names.
+         */
+        post: operations["createCertificateAuthority"];
+        /**
+         * Forget the internal certificate authority
+         * @description Its key is gone for good; whoever trusted it may stop to.
+         */
+        delete: operations["deleteCertificateAuthority"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1732,6 +2561,89 @@ export interface components {
             /** Format: int64 */
             memory_free?: number;
         };
+        /** @enum {string} */
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible";
+        /** @enum {string} */
+        WebhookKind: "json" | "slack" | "mattermost" | "teams";
+        WebhookPut: {
+            kind: components["schemas"]["WebhookKind"];
+            /** @description Absent keeps the stored one. */
+            url?: string;
+            /** @description Signs messages. Absent keeps the stored one, or has one made. */
+            secret?: string;
+            /** @description Only of this project. */
+            project?: string;
+            /** @description Only of this environment. */
+            environment?: string;
+            events: components["schemas"]["NoticeEvent"][];
+            /** @description The sentence of a chat message, with {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node} and {time}. */
+            template?: string;
+            /** @description True unless given. */
+            active?: boolean;
+        };
+        Webhook: {
+            name: string;
+            kind: components["schemas"]["WebhookKind"];
+            /** @description Where it leads, without the path, which may be secret. */
+            host: string;
+            project?: string;
+            environment?: string;
+            events: components["schemas"]["NoticeEvent"][];
+            template?: string;
+            active: boolean;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        WebhookSaved: {
+            created: boolean;
+            /** @description The signing key that was made, shown once. */
+            secret?: string;
+            webhook: components["schemas"]["Webhook"];
+        };
+        WebhookList: {
+            items: components["schemas"]["Webhook"][];
+            next_cursor?: string;
+        };
+        Delivery: {
+            id: components["schemas"]["Id"];
+            event: string;
+            /** @enum {string} */
+            status: "waiting" | "sent" | "failed";
+            attempts: number;
+            /** @description The status of the last answer. */
+            answer?: number;
+            error?: string;
+            body: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it is tried next.
+             */
+            due_at?: string;
+            /** Format: date-time */
+            ended_at?: string;
+        };
+        DeliveryList: {
+            items: components["schemas"]["Delivery"][];
+            next_cursor?: string;
+        };
+        NotificationChoice: {
+            email: string;
+            project?: string;
+            environment?: string;
+            events: components["schemas"]["NoticeEvent"][];
+            /** @description Only deployments that the person created. */
+            mine?: boolean;
+        };
+        NotificationsPut: {
+            choices: components["schemas"]["NotificationChoice"][];
+        };
+        Notifications: {
+            available: boolean;
+            choices: components["schemas"]["NotificationChoice"][];
+        };
         SessionCreate: {
             user: string;
             password: string;
@@ -1772,6 +2684,78 @@ export interface components {
         SessionList: {
             items: components["schemas"]["Session"][];
         };
+        SignInMethods: {
+            password: boolean;
+            providers: components["schemas"]["SignInProvider"][];
+        };
+        SignInProvider: {
+            name: string;
+            /** @description Where the browser goes, on this host. */
+            url: string;
+        };
+        InvitationCreate: {
+            /** @description E-mail address */
+            address: string;
+            role: components["schemas"]["Role"];
+            teams?: components["schemas"]["Name"][];
+        };
+        Invitation: {
+            id: components["schemas"]["Id"];
+            address: string;
+            role: components["schemas"]["Role"];
+            teams: string[];
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        InvitationList: {
+            items: components["schemas"]["Invitation"][];
+        };
+        LinkCreated: {
+            id: components["schemas"]["Id"];
+            /** @description Shown once. What opens it stands behind the #, which browsers keep to themselves. */
+            url: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        InvitationAccept: {
+            /** @description What stands behind the # of the link. */
+            link: string;
+            address: string;
+            name: components["schemas"]["Name"];
+            display_name?: string;
+            password: string;
+        };
+        PasswordReset: {
+            link: string;
+            password: string;
+        };
+        OwnTokenCreate: {
+            /** @description Where it is used. */
+            name: string;
+            scope?: components["schemas"]["TokenScope"];
+            /** @description Lasts until it is revoked without. */
+            expires_in_days?: number;
+        };
+        /**
+         * @description `service` is a program: tokens, no password, no session.
+         * @enum {string}
+         */
+        UserKind: "person" | "service";
+        /** @enum {string} */
+        AccessLevel: "none" | "read" | "full";
+        AccessExplained: {
+            object: string;
+            level: components["schemas"]["AccessLevel"];
+            /** @description What gives it, one sentence each. */
+            because: string[];
+            /** @description What full access would take. */
+            missing?: string;
+            /** @description Who can give it. */
+            ask: string[];
+        };
         TokenCreated: {
             id: components["schemas"]["Id"];
             name: string;
@@ -1803,6 +2787,10 @@ export interface components {
             csrf?: string;
             teams: string[];
             can_create: boolean;
+            /** @description Whether there is a password to change. */
+            password: boolean;
+            /** @description The admin who looks through this person's eyes, if any. */
+            viewed_by?: string;
         };
         /** @enum {string} */
         Role: "admin" | "user";
@@ -1991,6 +2979,95 @@ export interface components {
             items: components["schemas"]["Environment"][];
             next_cursor?: string;
         };
+        /**
+         * @description open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
+         * @enum {string}
+         */
+        GateMode: "open" | "guests" | "members";
+        EnvironmentGate: {
+            gate: components["schemas"]["GateMode"];
+            /** @description Plain HTTP is sent to HTTPS, where the ingress has it. */
+            redirect_https: boolean;
+        };
+        GatePut: {
+            gate: components["schemas"]["GateMode"];
+        };
+        DeploymentGate: {
+            gate: components["schemas"]["GateMode"];
+            environment_gate: components["schemas"]["GateMode"];
+            effective: components["schemas"]["GateMode"];
+        };
+        Pass: {
+            id: components["schemas"]["Id"];
+            /** @enum {string} */
+            kind: "guest" | "robot";
+            label: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            last_used_at?: string;
+        };
+        PassList: {
+            items: components["schemas"]["Pass"][];
+        };
+        GuestAsk: {
+            label: string;
+            hours: number;
+            service?: components["schemas"]["Name"];
+        };
+        GuestMade: {
+            pass: components["schemas"]["Pass"];
+            /** @description Shown once. The secret is behind the #, which no browser sends. */
+            url: string;
+        };
+        RobotAsk: {
+            label: string;
+            hours: number;
+        };
+        RobotMade: {
+            pass: components["schemas"]["Pass"];
+            /** @description Shown once. */
+            token: string;
+        };
+        CertificatePut: {
+            /** @description PEM, the host's own certificate first. */
+            chain: string;
+            /** @description PEM, without a passphrase. */
+            key: string;
+        };
+        Certificate: {
+            name: string;
+            hosts: string[];
+            issuer: string;
+            serial: string;
+            /** @description SHA-256, in hex. */
+            fingerprint: string;
+            /** Format: date-time */
+            not_before: string;
+            /** Format: date-time */
+            not_after: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        CertificateList: {
+            items: components["schemas"]["Certificate"][];
+        };
+        CertificateAuthority: {
+            subject: string;
+            /** @description SHA-256, in hex. */
+            fingerprint: string;
+            /** @description PEM. */
+            certificate: string;
+            /** Format: date-time */
+            not_after: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
         /** @description Limits for the whole deployment; the sum over its services may not pass them. */
         ProjectPut: {
             description?: string;
@@ -2175,11 +3252,16 @@ export interface components {
             password?: string;
             /** @default true */
             active: boolean;
+            kind?: components["schemas"]["UserKind"];
+            /** @description E-mail address. */
+            address?: string;
         };
         User: {
             name: string;
             display_name: string;
             role: components["schemas"]["Role"];
+            kind: components["schemas"]["UserKind"];
+            address?: string;
             active: boolean;
             teams: string[];
             /** Format: date-time */
@@ -2660,6 +3742,213 @@ export interface components {
             priority?: number;
             /** @description How long it may wait before it fails; without it, for ever. */
             deadline_seconds?: number;
+            cloned_from?: components["schemas"]["Id"];
+        };
+        DeploymentRef: {
+            id: components["schemas"]["Id"];
+            name: string;
+        };
+        Retry: {
+            /** @description Run the pipeline version of the last run instead of the latest. */
+            same_version?: boolean;
+        };
+        Hold: {
+            owner: string;
+            reason: string;
+            /** Format: date-time */
+            since: string;
+            /**
+             * Format: date-time
+             * @description Absent is for as long as the owner wants.
+             */
+            until?: string;
+        };
+        HoldPut: {
+            reason: string;
+            /** Format: date-time */
+            until?: string;
+        };
+        ActivityList: {
+            /** @description When it ends by itself in one sentence. */
+            rule: string;
+            items: components["schemas"]["Activity"][];
+        };
+        Activity: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            kind: "created" | "retried" | "extended" | "visited" | "moved";
+            by: string;
+        };
+        Recreate: {
+            name?: components["schemas"]["Name"];
+            /** @description Run the same images by their digests and the same pipeline version, whatever tags and pipeline mean by now. */
+            pin_digests?: boolean;
+        };
+        CloneSheet: {
+            source: components["schemas"]["CloneSource"];
+            /** @description A free name. */
+            name: string;
+            /** @description The latest */
+            pipeline_version: number;
+            services: components["schemas"]["CloneService"][];
+            /** @description What changed between the two versions; empty when nothing did. */
+            pipeline_changes: components["schemas"]["CloneChange"][];
+            resources: {
+                before: components["schemas"]["Resources"];
+                after: components["schemas"]["Resources"];
+            };
+            carried_over: string[];
+            not_carried_over: string[];
+        };
+        CloneSource: {
+            id: components["schemas"]["Id"];
+            name: string;
+            project: string;
+            environment: string;
+            pipeline_version: number;
+        };
+        CloneService: {
+            step: string;
+            service: string;
+            image: string;
+            tag_mode: components["schemas"]["TagMode"];
+            pattern?: string;
+            source_tag?: string;
+            source_digest?: string;
+            /** @description The tag means another image now. */
+            source_moved: boolean;
+            /** @description Absent when the registry did not answer. */
+            newest_tag?: string;
+            default_tag?: string;
+            /** @description What the clone runs unless somebody chooses otherwise. */
+            choice: string;
+            /** @enum {string} */
+            state: "same" | "added" | "removed";
+        };
+        CloneChange: {
+            step: string;
+            /** @enum {string} */
+            kind: "added" | "removed" | "changed";
+            fields: components["schemas"]["CloneField"][];
+        };
+        CloneField: {
+            path: string;
+            before?: unknown;
+            after?: unknown;
+        };
+        DeploymentDiff: {
+            left: components["schemas"]["DeploymentRef"];
+            right: components["schemas"]["DeploymentRef"];
+            same: boolean;
+            fields: components["schemas"]["DeploymentDiffField"][];
+        };
+        DeploymentDiffField: {
+            /** @example versions.web.tag */
+            path: string;
+            left?: unknown;
+            right?: unknown;
+        };
+        Capsule: {
+            deployment: components["schemas"]["CapsuleDeployment"];
+            /** @description The permalink. */
+            url: string;
+            pipeline_version: number;
+            pipeline_digest: string;
+            run: number;
+            services: components["schemas"]["CapsuleService"][];
+            steps: components["schemas"]["CapsuleStep"][];
+            /** @description What was written, step by step; references stay references. */
+            parameters: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
+            failure?: components["schemas"]["Failure"];
+            /**
+             * Format: date-time
+             * @description When the services were looked at: now, or when they were removed.
+             */
+            taken_at: string;
+        };
+        CapsuleDeployment: {
+            id: components["schemas"]["Id"];
+            name: string;
+            project: string;
+            environment: string;
+            status: components["schemas"]["DeploymentStatus"];
+            node?: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ready_at?: string;
+            removed_by?: string;
+            /** Format: date-time */
+            removed_at?: string;
+        };
+        CapsuleService: {
+            step: string;
+            service: string;
+            image: string;
+            tag: string;
+            digest: string;
+            health: string;
+            detail?: string;
+            restarts: number;
+            url?: string;
+            /** @description Its last lines. */
+            log: string[];
+        };
+        CapsuleStep: {
+            key: string;
+            title: string;
+            status: components["schemas"]["StepStatus"];
+            /** Format: date-time */
+            started_at?: string;
+            /** Format: date-time */
+            ended_at?: string;
+            message?: string;
+            log: string[];
+        };
+        BranchTags: {
+            branch: string;
+            services: components["schemas"]["BranchTag"][];
+        };
+        BranchTag: {
+            step: string;
+            service: string;
+            /** @description Absent when none matches and the service has no default. */
+            tag?: string;
+            matched: boolean;
+            reason?: string;
+        };
+        TemplatePut: {
+            description?: string;
+            environment?: components["schemas"]["Name"];
+            versions?: {
+                [key: string]: string;
+            };
+            deployment_name?: components["schemas"]["Name"];
+            wait?: boolean;
+            priority?: number;
+        };
+        Template: {
+            name: string;
+            description: string;
+            environment?: string;
+            versions: {
+                [key: string]: string;
+            };
+            deployment_name?: string;
+            wait: boolean;
+            priority?: number;
+            updated_by: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        TemplateList: {
+            items: components["schemas"]["Template"][];
         };
         Preflight: {
             /** @description No check failed. */
@@ -2779,6 +4068,19 @@ export interface components {
              * @description When it is removed for lack of activity, by its project's or environment's cleanup rule; absent is never.
              */
             expires_at?: string;
+            /** @description Hours without activity after which it is removed; absent is never. */
+            lifetime_hours?: number;
+            hold?: components["schemas"]["Hold"];
+            /** @description Who had it removed. */
+            removed_by?: string;
+            /** Format: date-time */
+            removed_at?: string;
+            /**
+             * Format: date-time
+             * @description When what is gone is forgotten; until then it can be looked at and recreated.
+             */
+            tombstone_until?: string;
+            cloned_from?: components["schemas"]["DeploymentRef"];
             left?: string[];
             queue?: components["schemas"]["QueueEntry"];
             level: components["schemas"]["Level"];
@@ -3014,6 +4316,21 @@ export interface components {
             /** @description Why lines of the source may be missing. */
             detail: string;
         };
+        ReachTicketCreate: {
+            /** @enum {string} */
+            kind: "terminal" | "forward";
+            /** @description For a forward: a port that the service declares. */
+            port?: number;
+        };
+        ReachTicket: {
+            ticket: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        ServiceFilePath: {
+            /** @description Absolute. */
+            path: string;
+        };
         ServiceLogLine: {
             /** Format: date-time */
             at: string;
@@ -3229,6 +4546,7 @@ export interface components {
         /** @description The attempt's number. */
         InNumber: number;
         InId: components["schemas"]["Id"];
+        InPass: components["schemas"]["Id"];
         /** @description The run's number. */
         InRun: number;
         InStep: components["schemas"]["Name"];
@@ -3381,9 +4699,254 @@ export interface operations {
             /** @description Done */
             204: {
                 headers: {
+                    /** @description The session's new id, if there is a session. */
+                    "Set-Cookie"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "password": true,
+                     *       "providers": [
+                     *         {
+                     *           "name": "Company account",
+                     *           "url": "/oidc/start"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SignInMethods"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day.
+                 * @example invite-ada-1
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "address": "ada@example.org",
+                 *       "role": "user",
+                 *       "teams": [
+                 *         "shop-qa"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvitationCreate"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkCreated"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "link": "q6Jr…",
+                 *       "address": "ada@example.org",
+                 *       "name": "ada",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InvitationAccept"];
+            };
+        };
+        responses: {
+            /** @description Signed in */
+            201: {
+                headers: {
+                    /** @description The session, HttpOnly. */
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "link": "q6Jr…",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PasswordReset"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createOwnToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day.
+                 * @example invite-ada-1
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "laptop",
+                 *       "scope": "read",
+                 *       "expires_in_days": 90
+                 *     }
+                 */
+                "application/json": components["schemas"]["OwnTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenCreated"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    explainAccess: {
+        parameters: {
+            query: {
+                /**
+                 * @description project/NAME, environment/NAME or deployment/ID.
+                 * @example project/shop
+                 */
+                object: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessExplained"];
+                };
             };
             default: components["responses"]["Problem"];
         };
@@ -4574,6 +6137,113 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    createResetLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkCreated"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listUserTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createUserToken: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day.
+                 * @example invite-ada-1
+                 */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "pipeline",
+                 *       "scope": "full"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OwnTokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenCreated"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteUserToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listNodes: {
         parameters: {
             query?: {
@@ -5586,7 +7256,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Retry"];
+            };
+        };
         responses: {
             /** @description Under way */
             202: {
@@ -5633,6 +7307,323 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["DeploymentChecks"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    extendDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listActivity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivityList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    holdDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HoldPut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    releaseDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    recreateDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Recreate"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getCloneSheet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CloneSheet"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    diffDeployments: {
+        parameters: {
+            query: {
+                /** @description The other deployment. */
+                with: string;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeploymentDiff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getCapsule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Capsule"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listBranchTags: {
+        parameters: {
+            query: {
+                branch: string;
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BranchTags"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTemplates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplatePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
@@ -5796,6 +7787,125 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    createReachTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                step: components["parameters"]["InStep"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "forward",
+                 *       "port": 5432
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReachTicketCreate"];
+            };
+        };
+        responses: {
+            /** @description The ticket, shown only now */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReachTicket"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readServiceFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                step: components["parameters"]["InStep"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "/var/log/app.log"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServiceFilePath"];
+            };
+        };
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    writeServiceFile: {
+        parameters: {
+            query: {
+                /** @description Absolute; a folder, too, if name is sent. */
+                path: string;
+                /** @description What the file is called when path is a folder. */
+                name?: string;
+                /** @description Permissions in octal, 644 if left out. */
+                mode?: string;
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                step: components["parameters"]["InStep"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Written */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    openReach: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Switched */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     streamLogs: {
         parameters: {
             query?: {
@@ -5928,6 +8038,247 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "json",
+                 *       "url": "https://ci.example.org/hooks/nullops",
+                 *       "events": [
+                 *         "deployment.ready",
+                 *         "deployment.failed"
+                 *       ],
+                 *       "project": "shop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookPut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSaved"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getNotifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Notifications"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putNotifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "choices": [
+                 *         {
+                 *           "email": "ada@example.org",
+                 *           "events": [
+                 *             "deployment.failed",
+                 *             "deployment.expiring"
+                 *           ],
+                 *           "mine": true
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NotificationsPut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Notifications"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     streamNodes: {
         parameters: {
             query?: never;
@@ -5975,6 +8326,534 @@ export interface operations {
                 content: {
                     "text/event-stream": string;
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getEnvironmentGate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "gate": "members",
+                     *       "redirect_https": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EnvironmentGate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putEnvironmentGate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "gate": "members",
+                 *       "redirect_https": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["EnvironmentGate"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "gate": "members",
+                     *       "redirect_https": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EnvironmentGate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRobots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PassList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createRobot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "label": "Nightly browser tests",
+                 *       "hours": 720
+                 *     }
+                 */
+                "application/json": components["schemas"]["RobotAsk"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "token": "nogr_…",
+                     *       "pass": {
+                     *         "id": "019a9f3c-5a57-7e21-9d4c-0b8f3f4d2a11",
+                     *         "kind": "robot",
+                     *         "label": "For the tester at ACME",
+                     *         "created_by": "ada",
+                     *         "created_at": "2026-11-22T07:00:00Z",
+                     *         "expires_at": "2026-11-29T07:00:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RobotMade"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRobot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                pass: components["parameters"]["InPass"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDeploymentGate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "gate": "open",
+                     *       "environment_gate": "guests",
+                     *       "effective": "guests"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeploymentGate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putDeploymentGate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "gate": "members"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GatePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "gate": "open",
+                     *       "environment_gate": "guests",
+                     *       "effective": "guests"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeploymentGate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listGuests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019a9f3c-5a57-7e21-9d4c-0b8f3f4d2a11",
+                     *           "kind": "guest",
+                     *           "label": "For the tester at ACME",
+                     *           "created_by": "ada",
+                     *           "created_at": "2026-11-22T07:00:00Z",
+                     *           "expires_at": "2026-11-29T07:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PassList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createGuest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "label": "For the tester at ACME",
+                 *       "hours": 168
+                 *     }
+                 */
+                "application/json": components["schemas"]["GuestAsk"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "url": "https://web.cart.qa.example.org/.nullops/guest#nogg_…",
+                     *       "pass": {
+                     *         "id": "019a9f3c-5a57-7e21-9d4c-0b8f3f4d2a11",
+                     *         "kind": "guest",
+                     *         "label": "For the tester at ACME",
+                     *         "created_by": "ada",
+                     *         "created_at": "2026-11-22T07:00:00Z",
+                     *         "expires_at": "2026-11-29T07:00:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GuestMade"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteGuest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                pass: components["parameters"]["InPass"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listCertificates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "name": "qa",
+                     *           "hosts": [
+                     *             "*.qa.example.org"
+                     *           ],
+                     *           "issuer": "CN=Example CA",
+                     *           "serial": "4f2a",
+                     *           "fingerprint": "9b1c…",
+                     *           "not_before": "2026-11-01T00:00:00Z",
+                     *           "not_after": "2027-02-01T00:00:00Z",
+                     *           "created_by": "ada",
+                     *           "created_at": "2026-11-22T07:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CertificateList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chain": "-----BEGIN CERTIFICATE-----…",
+                 *       "key": "-----BEGIN PRIVATE KEY-----…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CertificatePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "qa",
+                     *       "hosts": [
+                     *         "*.qa.example.org"
+                     *       ],
+                     *       "issuer": "CN=Example CA",
+                     *       "serial": "4f2a",
+                     *       "fingerprint": "9b1c…",
+                     *       "not_before": "2026-11-01T00:00:00Z",
+                     *       "not_after": "2027-02-01T00:00:00Z",
+                     *       "created_by": "ada",
+                     *       "created_at": "2026-11-22T07:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Certificate"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getCertificateAuthority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "subject": "CN=NullOps internal authority 3f2a11",
+                     *       "fingerprint": "9b1c…",
+                     *       "certificate": "-----BEGIN CERTIFICATE-----…",
+                     *       "created_by": "ada",
+                     *       "created_at": "2026-11-22T07:00:00Z",
+                     *       "not_after": "2036-11-19T07:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CertificateAuthority"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createCertificateAuthority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "subject": "CN=NullOps internal authority 3f2a11",
+                     *       "fingerprint": "9b1c…",
+                     *       "certificate": "-----BEGIN CERTIFICATE-----…",
+                     *       "created_by": "ada",
+                     *       "created_at": "2026-11-22T07:00:00Z",
+                     *       "not_after": "2036-11-19T07:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CertificateAuthority"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteCertificateAuthority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

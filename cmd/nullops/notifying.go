@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/notify"
+)
+
+// notifier is what tells the outside of events.
+func (b *base) notifier(own func(netip.AddrPort) bool) *notify.Notify {
+	m := b.settings.Mail
+	return notify.New(notify.Config{Store: b.store, Vault: b.catalog,
+		Off: controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.loopback()},
+		Mail: notify.Mail{Server: m.Server, From: m.From, Username: m.Username,
+			Password: controlplane.NewPlain(m.Password)},
+		URL: b.settings.HTTP.URL, HostURL: b.lifecycle.URL, Log: b.log})
+}
+
+// tell runs it, awake as soon as a deployment or a node changes.
+func (b *base) tell(ctx context.Context) error {
+	heard := b.listener.Subscribe("", controlplane.TopicDeployment, controlplane.TopicNode)
+	defer heard.Close()
+	return b.notify.Run(ctx, heard.Wake)
+}

@@ -1,0 +1,321 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/notify"
+)
+
+// hookSecret is in the address of a chat's hook, and must never come back.
+const hookSecret = "canary-hook-51ce9b"
+
+// telling is what tells the outside, running until the test ends. Receivers of
+// tests are on this machine.
+func (w *world) telling(log *slog.Logger, ingress *url.URL) *notify.Notify {
+	n := notify.New(notify.Config{Store: w.store, Vault: w.catalog, URL: "http://nullops.test",
+		Off: w.off, Mail: w.mail, Log: log,
+		HostURL: func(host string) string { return ingress.Scheme + "://" + host },
+		Pause:   func(int) time.Duration { return 0 }})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = n.Run(ctx, nil) }()
+	w.t.Cleanup(func() { cancel(); <-done })
+	return n
+}
+
+// hooked makes a webhook, through the door.
+func (w *world) hooked(name, address string, more ...object) answer {
+	w.t.Helper()
+	body := object{"kind": "json", "url": address, "events": []string{
+		"deployment.created", "deployment.ready", "deployment.failed"}}
+	for _, m := range more {
+		for k, v := range m {
+			body[k] = v
+		}
+	}
+	a := w.call("PUT", "/api/v1/webhooks/"+name, w.token("root"), body)
+	if a.status != http.StatusOK {
+		w.t.Fatalf("make webhook: %d %s", a.status, a.body)
+	}
+	return a
+}
+
+// receiver remembers what it was sent, and refuses at first if it is to.
+type receiver struct {
+	*httptest.Server
+	mu      sync.Mutex
+	got     []http.Header
+	bodies  []string
+	refuses int
+}
+
+func receive(t *testing.T, refuses int) *receiver {
+	t.Helper()
+	r := &receiver{refuses: refuses}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.got, r.bodies = append(r.got, req.Header), append(r.bodies, string(body))
+		if r.refuses > 0 {
+			r.refuses--
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// wait gives what came, once there is so much of it.
+func (r *receiver) wait(t *testing.T, n int) ([]http.Header, []string) {
+	t.Helper()
+	for range 600 {
+		r.mu.Lock()
+		got, bodies := r.got, r.bodies
+		r.mu.Unlock()
+		if len(got) >= n {
+			return got, bodies
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("%d messages did not come", n)
+	return nil, nil
+}
+
+func onThisMachine(w *world) { w.off = controlplane.OffLimits{Loopback: true} }
+
+// What happens to a deployment reaches the webhook, signed, tried again until
+// it is taken, and is in the log, from where it is sent once more.
+func TestWebhook_Story(t *testing.T) {
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	r := receive(t, 1)
+	key := w.hooked("ci", r.URL+"/"+hookSecret, object{"project": "shop"}).field("secret")
+	w.hooked("elsewhere", r.URL, object{"project": "other"})
+	d := w.deploy("first")
+	got, bodies := r.wait(t, 2)
+	for i, h := range got[:2] {
+		signed := notify.Sign(controlplane.NewPlain(key), h.Get("X-Nullops-Timestamp"), bodies[i])
+		if h.Get("X-Nullops-Signature") != signed || key == "" {
+			t.Errorf("signature %q, want %q", h.Get("X-Nullops-Signature"), signed)
+		}
+	}
+	if bodies[0] != bodies[1] || got[0].Get("X-Nullops-Delivery") != got[1].Get("X-Nullops-Delivery") {
+		t.Error("the second try is another message")
+	}
+	if !strings.Contains(bodies[0], `"event":"deployment.created"`) ||
+		!strings.Contains(bodies[0], `"id":"`+string(d.ID)+`"`) {
+		t.Errorf("the message is %s", bodies[0])
+	}
+	w.report(d, lifecycle.Report{Status: controlplane.Applying})
+	w.report(d, lifecycle.Report{Status: controlplane.Ready})
+	_, bodies = r.wait(t, 3)
+	if !strings.Contains(bodies[2], `"event":"deployment.ready"`) {
+		t.Errorf("the message is %s", bodies[2])
+	}
+	w.redelivers(t, r)
+	if holds(w.seen.String(), hookSecret) || holds(w.log.String(), hookSecret) {
+		t.Error("the address was shown or logged")
+	}
+}
+
+func (w *world) redelivers(t *testing.T, r *receiver) {
+	t.Helper()
+	token := w.token("root")
+	var page api.DeliveryList
+	for range 600 {
+		page = decode[api.DeliveryList](t, event{data: string(
+			w.call("GET", "/api/v1/webhooks/ci/deliveries", token, nil).body)})
+		if len(page.Items) == 2 && page.Items[0].Status == "sent" && page.Items[1].Status == "sent" {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if len(page.Items) != 2 || page.Items[1].Attempts != 2 || page.Items[0].Attempts != 1 {
+		t.Fatalf("the log is %+v", page.Items)
+	}
+	path := "/api/v1/webhooks/ci/deliveries/" + page.Items[1].Id + "/redeliver"
+	again := w.call("POST", path, token, nil)
+	_, bodies := r.wait(t, 4)
+	if again.field("status") != "sent" || bodies[3] != bodies[0] {
+		t.Errorf("redelivered: %s", again.body)
+	}
+	other := strings.Replace(path, "/ci/", "/elsewhere/", 1)
+	if a := w.call("POST", other, token, nil); a.status != http.StatusNotFound {
+		t.Errorf("another webhook's delivery: %d", a.status)
+	}
+}
+
+// A webhook leads neither to this machine nor where it is redirected to, and
+// whoever tests it is told.
+func TestWebhook_OffLimits(t *testing.T) {
+	w := newWorld(t)
+	w.people()
+	r := receive(t, 0)
+	w.hooked("hook", r.URL)
+	a := w.call("POST", "/api/v1/webhooks/hook/test", w.token("root"), nil)
+	if a.field("status") != "failed" || !strings.Contains(a.field("error"), "off limits") {
+		t.Errorf("test of a loopback address: %s", a.body)
+	}
+	if len(r.got) != 0 {
+		t.Error("it was reached")
+	}
+	local := newWorldWith(t, onThisMachine)
+	local.people()
+	away := httptest.NewServer(http.RedirectHandler(r.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(away.Close)
+	local.hooked("hook", away.URL)
+	a = local.call("POST", "/api/v1/webhooks/hook/test", local.token("root"), nil)
+	if a.field("status") != "failed" || !strings.Contains(a.field("error"), "307") || len(r.got) != 0 {
+		t.Errorf("test of a redirect: %s", a.body)
+	}
+}
+
+// Each chat gets its own form, and a name in it calls nobody.
+func TestWebhook_Chats(t *testing.T) {
+	w := newWorldWith(t, onThisMachine)
+	w.people()
+	token := w.token("root")
+	for kind, want := range map[string]string{
+		"slack": `{"text":"now: test "}`, "mattermost": `{"text":"now: test ","username":"NullOps"}`,
+		"teams": `"type":"AdaptiveCard"`,
+	} {
+		r := receive(t, 0)
+		w.hooked(kind, r.URL, object{"kind": kind, "template": "now: {event} {deployment}"})
+		a := w.call("POST", "/api/v1/webhooks/"+kind+"/test", token, nil)
+		_, bodies := r.wait(t, 1)
+		if a.field("status") != "sent" || !strings.Contains(bodies[0], want) {
+			t.Errorf("%s: %s, sent %s", kind, a.body, bodies[0])
+		}
+	}
+	for name, body := range map[string]object{
+		"template":   {"kind": "slack", "template": "{secret}"},
+		"no address": {"kind": "slack"}, "password": {"kind": "json", "url": "https://a:b@example.org"},
+		"scheme": {"kind": "json", "url": "file:///etc/passwd"},
+	} {
+		body["events"] = []string{"deployment.ready"}
+		a := w.call("PUT", "/api/v1/webhooks/new", token, body)
+		if a.status != http.StatusBadRequest || a.field("field") == "" || a.field("remedy") == "" {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+}
+
+// post is a mail server that keeps what it is given.
+type post struct {
+	net.Listener
+	mails chan string
+}
+
+func mailServer(t *testing.T) *post {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &post{Listener: l, mails: make(chan string, 10)}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			running.Go(func() { p.talk(c) })
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); running.Wait() })
+	return p
+}
+
+func (p *post) talk(c net.Conn) {
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	say := func(s string) { _, _ = io.WriteString(c, s+"\r\n") }
+	say("220 post")
+	lines := bufio.NewScanner(c)
+	var mail bytes.Buffer
+	inside := false
+	for lines.Scan() {
+		text := lines.Text()
+		switch {
+		case inside && text == ".":
+			inside = false
+			p.mails <- mail.String()
+			mail.Reset()
+			say("250 taken")
+		case inside:
+			mail.WriteString(text + "\n")
+		case text == "DATA":
+			inside = true
+			say("354 go on")
+		case text == "QUIT":
+			say("221 bye")
+			return
+		default:
+			mail.WriteString(text + "\n")
+			say("250 fine")
+		}
+	}
+}
+
+// People hear by mail of what they chose, and of nothing they may not see.
+func TestMail_OptInAndAccess(t *testing.T) {
+	server := mailServer(t)
+	w := newWorldWith(t, func(w *world) {
+		w.mail = notify.Mail{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}
+	})
+	w.shop()
+	for _, name := range []string{"reader", "stranger"} {
+		a := w.call("PUT", "/api/v1/me/notifications", w.token(name), object{"choices": []object{{
+			"email": name + "@example.org", "events": []string{"deployment.created"}}}})
+		if a.status != http.StatusOK || a.field("available") != "true" {
+			t.Fatalf("%s chooses: %d %s", name, a.status, a.body)
+		}
+	}
+	w.deploy("first")
+	var mail string
+	select {
+	case mail = <-server.mails:
+	case <-time.After(time.Minute):
+		t.Fatal("no mail came")
+	}
+	head, body, _ := strings.Cut(mail, "\n\n")
+	text, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(body, "\n", ""))
+	if err != nil || !strings.Contains(head, "To: <reader@example.org>") ||
+		!strings.Contains(string(text), "Project: shop") {
+		t.Errorf("%v: %s\n%s", err, head, text)
+	}
+	// The second mail is of the second deployment, so that none went to the stranger.
+	w.call("PUT", "/api/v1/me/notifications", w.token("reader"), object{"choices": []object{}})
+	if a := w.call("GET", "/api/v1/me/notifications", w.token("reader"), nil); strings.Contains(
+		string(a.body), "reader@") {
+		t.Errorf("the choice stayed: %s", a.body)
+	}
+	select {
+	case more := <-server.mails:
+		t.Errorf("another mail: %s", more)
+	default:
+	}
+	bad := w.call("PUT", "/api/v1/me/notifications", w.token("reader"), object{"choices": []object{{
+		"email": "a@b.org\r\nBcc: c@d.org", "events": []string{"deployment.created"}}}})
+	if bad.status != http.StatusBadRequest || bad.field("field") != "choices.0.email" {
+		t.Errorf("a mail address with a header in it: %d %s", bad.status, bad.body)
+	}
+}

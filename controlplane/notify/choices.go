@@ -1,0 +1,61 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"net/mail"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// mostChoices keeps one person from making a flood of everything.
+const mostChoices = 20
+
+// Choices gives what the actor wants to hear of by mail, and whether mail can
+// be sent at all.
+func (n *Notify) Choices(
+	ctx context.Context, actor access.Actor,
+) (all []controlplane.NotificationChoice, mails bool, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, false, err
+	}
+	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.NotificationChoices(ctx, actor.UserID())
+		return err
+	})
+	return all, n.Mail.Server != "", err
+}
+
+// SetChoices replaces what the actor wants to hear of. What they may not see
+// they will not hear of, whatever they choose.
+func (n *Notify) SetChoices(
+	ctx context.Context, actor access.Actor, all []controlplane.NotificationChoice,
+) error {
+	entry := actor.Entry("put notifications", "notifications of "+actor.Name())
+	return n.Store.Audited(ctx, entry, func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+			return err
+		}
+		if len(all) > mostChoices {
+			return invalid("choices", "too_many", fmt.Sprintf("%d choices are too many", len(all)),
+				fmt.Sprintf("Keep at most %d.", mostChoices))
+		}
+		for i, c := range all {
+			if err := checkChoice(fmt.Sprintf("choices.%d", i), c); err != nil {
+				return err
+			}
+		}
+		return tx.SetNotificationChoices(ctx, actor.UserID(), all)
+	})
+}
+
+func checkChoice(at string, c controlplane.NotificationChoice) error {
+	parsed, err := mail.ParseAddress(c.Email)
+	if err != nil || parsed.Address != c.Email || len(c.Email) > 254 {
+		return invalid(at+".email", "email_invalid",
+			fmt.Sprintf("%q is not a mail address", clip(c.Email)), "Give one such as ada@example.org.")
+	}
+	return checkEvents(at+".events", c.Events)
+}

@@ -1,0 +1,177 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// handOut turns notices into deliveries, both in one transaction.
+func (n *Notify) handOut(ctx context.Context) (taken int, err error) {
+	err = n.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		notices, err := tx.TakeNotices(ctx, 100)
+		taken = len(notices)
+		if err != nil || taken == 0 {
+			return err
+		}
+		hooks, err := tx.ActiveWebhooks(ctx)
+		if err != nil {
+			return err
+		}
+		choices, err := tx.AllNotificationChoices(ctx)
+		if err != nil {
+			return err
+		}
+		if len(hooks)+len(choices) == 0 {
+			return nil
+		}
+		for _, notice := range notices {
+			if err := n.tell(ctx, tx, notice, hooks, choices); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return taken, err
+}
+
+func (n *Notify) tell(ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
+	hooks []controlplane.Webhook, choices []controlplane.NotificationChoice) error {
+	m, err := n.read(ctx, tx, notice)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return nil // it went meanwhile, and with it the reason to tell
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range hooks {
+		if m.concerns(w.Events, w.Project, w.Environment) {
+			if err := queue(ctx, tx, w, m, time.Time{}); err != nil {
+				return err
+			}
+		}
+	}
+	if n.Mail.Server == "" || m.Deployment == nil {
+		return nil
+	}
+	return n.mailAll(ctx, tx, m, choices)
+}
+
+// mailAll gives each person one mail at most for one event.
+func (n *Notify) mailAll(ctx context.Context, tx *postgres.Tx, m message,
+	choices []controlplane.NotificationChoice) error {
+	told := map[controlplane.UserID]bool{}
+	for _, c := range choices {
+		if told[c.User] || !m.concerns(c.Events, c.Project, c.Environment) {
+			continue
+		}
+		sees, err := m.seenBy(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		if !sees {
+			continue
+		}
+		told[c.User] = true
+		err = tx.InsertDelivery(ctx, controlplane.Delivery{
+			ID: controlplane.NewID[controlplane.DeliveryID](), User: c.User, Email: c.Email,
+			Event: m.Event, Subject: m.sentence(usual), Body: m.letter()}, time.Time{})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seenBy asks with the person's grants of now: a choice is no grant.
+func (m message) seenBy(
+	ctx context.Context, tx *postgres.Tx, c controlplane.NotificationChoice,
+) (bool, error) {
+	u, err := tx.UserByID(ctx, c.User)
+	if err != nil {
+		return false, err
+	}
+	if c.Mine && u.Name != m.Deployment.CreatedBy || !u.Active {
+		return false, nil
+	}
+	grants, err := tx.GrantsOf(ctx, c.User)
+	if err != nil {
+		return false, err
+	}
+	return access.Check(access.User(u.User, grants), access.ReadDeployment, access.Object{
+		Project: m.project, Environment: m.environment, Restricted: m.restricted}) == nil, nil
+}
+
+func (m message) concerns(events []string, project, environment string) bool {
+	if !slices.Contains(events, m.Event) {
+		return false
+	}
+	f := m.fields()
+	return (project == "" || project == f["project"]) &&
+		(environment == "" || environment == f["environment"])
+}
+
+func queue(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, m message,
+	claimed time.Time) error {
+	id := controlplane.NewID[controlplane.DeliveryID]()
+	body, err := m.body(id, w)
+	if err != nil {
+		return err
+	}
+	return tx.InsertDelivery(ctx, controlplane.Delivery{ID: id, Webhook: w.ID, Event: m.Event,
+		Body: body}, claimed)
+}
+
+// read looks up what a notice is about, as it is now.
+func (n *Notify) read(
+	ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
+) (message, error) {
+	m := message{Event: notice.Event, At: notice.At}
+	if err := json.Unmarshal(notice.Data, &m.Data); err != nil {
+		return m, fmt.Errorf("read notice: %w", err)
+	}
+	if notice.Node != "" {
+		found, err := tx.NodeByID(ctx, notice.Node)
+		if err != nil {
+			return m, err
+		}
+		m.Node = &node{Name: found.Name, Environment: found.Environment,
+			Status: string(found.Status)}
+		return m, nil
+	}
+	d, err := tx.Deployment(ctx, notice.Deployment)
+	if err != nil {
+		return m, err
+	}
+	hosts, err := tx.Hosts(ctx, d.ID)
+	if err != nil {
+		return m, err
+	}
+	m.project, m.environment, m.restricted = d.ProjectID, d.EnvironmentID, d.Restricted
+	m.Deployment = n.describe(d, hosts[d.ID])
+	return m, nil
+}
+
+func (n *Notify) describe(d controlplane.Deployment, hosts []controlplane.Host) *deployment {
+	out := &deployment{ID: string(d.ID), Name: d.Name, Project: d.Project,
+		Environment: d.Environment, Status: string(d.Status), CreatedBy: d.CreatedBy,
+		Link: n.URL + "/deployments/" + string(d.ID), URLs: []string{}, Versions: []version{}}
+	for _, h := range hosts {
+		if h.Main {
+			out.URLs = append(out.URLs, n.HostURL(h.Host))
+		}
+	}
+	for _, v := range d.Versions {
+		out.Versions = append(out.Versions, version{Service: v.Service, Tag: v.Tag, Digest: v.Digest})
+	}
+	if d.Failure != nil {
+		out.Reason = d.Failure.Message
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Deliveries gives one page of a webhook's deliveries, newest first.
+func (n *Notify) Deliveries(
+	ctx context.Context, actor access.Actor, name string, p controlplane.Page,
+) (all []controlplane.Delivery, next string, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	if p.After != "" && !controlplane.ValidID(p.After) {
+		return nil, "", invalid("cursor", "cursor_invalid", "this cursor is not one of ours",
+			"Begin again without a cursor.")
+	}
+	err = n.Store.Read(ctx, func(tx *postgres.Tx) error {
+		w, err := tx.WebhookByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		all, err = tx.ListDeliveries(ctx, w.ID, controlplane.DeliveryID(p.After), p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(d controlplane.Delivery) string { return string(d.ID) })
+	return all, next, err
+}
+
+// Test sends a test message at once and tells how that went.
+func (n *Notify) Test(
+	ctx context.Context, actor access.Actor, name string,
+) (d controlplane.Delivery, err error) {
+	return n.now(ctx, actor, "test webhook", name, func(tx *postgres.Tx,
+		w controlplane.Webhook) (controlplane.Delivery, error) {
+		d := controlplane.Delivery{ID: controlplane.NewID[controlplane.DeliveryID](),
+			Webhook: w.ID, Event: "test"}
+		var err error
+		d.Body, err = message{Event: "test", At: time.Now().UTC()}.body(d.ID, w)
+		return d, err
+	})
+}
+
+// Redeliver sends what was sent before once more, with a new signature and as
+// a delivery of its own.
+func (n *Notify) Redeliver(ctx context.Context, actor access.Actor, name string,
+	id controlplane.DeliveryID) (controlplane.Delivery, error) {
+	return n.now(ctx, actor, "redeliver webhook", name, func(tx *postgres.Tx,
+		w controlplane.Webhook) (controlplane.Delivery, error) {
+		d, err := tx.Delivery(ctx, id, w.ID)
+		d.ID = controlplane.NewID[controlplane.DeliveryID]()
+		return d, err
+	})
+}
+
+// now stores a delivery as claimed, and sends it.
+func (n *Notify) now(ctx context.Context, actor access.Actor, action, name string,
+	form func(*postgres.Tx, controlplane.Webhook) (controlplane.Delivery, error),
+) (d controlplane.Delivery, err error) {
+	err = n.change(ctx, actor, action, name, func(tx *postgres.Tx) error {
+		w, err := tx.WebhookByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		if d, err = form(tx, w); err != nil {
+			return err
+		}
+		return tx.InsertDelivery(ctx, d, time.Now().Add(holdFor))
+	})
+	if err != nil {
+		return d, err
+	}
+	// Whoever pressed the button sees at once what is wrong: no second try.
+	d.Attempts, d.CreatedAt = maxAttempts, time.Now().UTC()
+	if d, err = n.attempt(ctx, d); err != nil {
+		return d, err
+	}
+	ended := time.Now().UTC()
+	d.Attempts, d.EndedAt = 1, &ended
+	return d, nil
+}

@@ -1,0 +1,170 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// message is one event with all that receivers may be told.
+type message struct {
+	Event       string         `json:"event"`
+	At          time.Time      `json:"at"`
+	Deployment  *deployment    `json:"deployment,omitempty"`
+	Node        *node          `json:"node,omitempty"`
+	Data        map[string]any `json:"data,omitempty"`
+	project     controlplane.ProjectID
+	environment controlplane.EnvironmentID
+	restricted  bool
+}
+
+type deployment struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Project     string    `json:"project"`
+	Environment string    `json:"environment"`
+	Status      string    `json:"status"`
+	CreatedBy   string    `json:"created_by"`
+	Link        string    `json:"link"`
+	URLs        []string  `json:"urls"`
+	Versions    []version `json:"versions"`
+	Reason      string    `json:"reason,omitempty"`
+}
+
+type version struct {
+	Service string `json:"service"`
+	Tag     string `json:"tag"`
+	Digest  string `json:"digest"`
+}
+
+type node struct {
+	Name        string `json:"name"`
+	Environment string `json:"environment"`
+	Status      string `json:"status"`
+}
+
+// usual is the sentence of a chat message and of a mail's subject.
+const usual = "{deployment} in {environment}: {event}"
+
+// fields are what a template may name.
+func (m message) fields() map[string]string {
+	f := map[string]string{"event": m.Event, "time": m.At.UTC().Format(time.RFC3339),
+		"deployment": "", "project": "", "environment": "", "status": "", "by": "", "link": "",
+		"url": "", "reason": "", "node": ""}
+	if d := m.Deployment; d != nil {
+		f["deployment"], f["project"], f["environment"] = d.Name, d.Project, d.Environment
+		f["status"], f["by"], f["link"], f["reason"] = d.Status, d.CreatedBy, d.Link, d.Reason
+		if len(d.URLs) > 0 {
+			f["url"] = d.URLs[0]
+		}
+	}
+	if m.Node != nil {
+		f["node"], f["environment"], f["status"] = m.Node.Name, m.Node.Environment, m.Node.Status
+	}
+	return f
+}
+
+// sentence fills a template's {names}. There is no more to the language: a
+// template can neither loop nor reach anything else.
+func (m message) sentence(template string) string {
+	if template == "" {
+		template = m.usual()
+	}
+	var pairs []string
+	for name, value := range m.fields() {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	return strings.NewReplacer(pairs...).Replace(template)
+}
+
+func (m message) usual() string {
+	switch {
+	case m.Node != nil:
+		return "Node {node} of {environment}: {status}"
+	case m.Event == "deployment.expiring":
+		return "{deployment} in {environment} will be removed soon unless somebody extends it: {link}"
+	case m.Deployment == nil:
+		return "A test message of NullOps"
+	case m.Deployment.Reason != "":
+		return usual + ", {reason}: {link}"
+	default:
+		return usual + " {url}"
+	}
+}
+
+func checkTemplate(template string) error {
+	rest := template
+	for {
+		_, after, found := strings.Cut(rest, "{")
+		if !found {
+			return nil
+		}
+		name, tail, closed := strings.Cut(after, "}")
+		if _, known := (message{}).fields()[name]; !closed || !known {
+			return invalid("template", "template_invalid",
+				fmt.Sprintf("{%s is not the name of anything", clip(name)), "Use "+names()+".")
+		}
+		rest = tail
+	}
+}
+
+func names() string {
+	var all []string
+	for name := range (message{}).fields() {
+		all = append(all, "{"+name+"}")
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// body is what a webhook of the kind is sent.
+func (m message) body(id controlplane.DeliveryID, w controlplane.Webhook) (string, error) {
+	var form any
+	text := m.sentence(w.Template)
+	switch w.Kind {
+	case controlplane.WebhookJSON:
+		form = struct {
+			ID string `json:"id"`
+			message
+		}{string(id), m}
+	case controlplane.WebhookSlack:
+		form = map[string]string{"text": escape(text)}
+	case controlplane.WebhookMattermost:
+		form = map[string]string{"text": text, "username": "NullOps"}
+	case controlplane.WebhookTeams:
+		form = map[string]any{"type": "message", "attachments": []any{map[string]any{
+			"contentType": "application/vnd.microsoft.card.adaptive",
+			"content": map[string]any{"type": "AdaptiveCard", "version": "1.4",
+				"body": []any{map[string]any{"type": "TextBlock", "text": text, "wrap": true}}},
+		}}}
+	default:
+		return "", fmt.Errorf("webhook %s has an unknown kind %q", w.Name, w.Kind)
+	}
+	b, err := json.Marshal(form)
+	return string(b), err
+}
+
+// escape is Slack's: names that people chose must not become links or calls
+// to a whole channel.
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// letter is the text of a mail.
+func (m message) letter() string {
+	var b strings.Builder
+	b.WriteString(m.sentence("") + "\n\n")
+	if d := m.Deployment; d != nil {
+		fmt.Fprintf(&b, "Project: %s\nEnvironment: %s\nStatus: %s\nCreated by: %s\n", d.Project,
+			d.Environment, d.Status, d.CreatedBy)
+		for _, u := range d.URLs {
+			fmt.Fprintf(&b, "Open: %s\n", u)
+		}
+		fmt.Fprintf(&b, "Details: %s\n", d.Link)
+	}
+	return b.String()
+}

@@ -1,0 +1,223 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// WebhookPut is what an admin says about a webhook.
+type WebhookPut struct {
+	Name string
+	Kind controlplane.WebhookKind
+	// URL is nil to keep the stored one.
+	URL *controlplane.Plain
+	// Secret signs; nil keeps the stored one, or makes one for a new webhook.
+	Secret               *controlplane.Plain
+	Project, Environment string
+	Events               []string
+	Template             string
+	Active               bool
+}
+
+// WebhookSaved is a webhook, and its signing key if one was made: that is
+// shown once.
+type WebhookSaved struct {
+	Webhook controlplane.Webhook
+	Created bool
+	Made    controlplane.Plain
+}
+
+// ListWebhooks gives one page of webhooks.
+func (n *Notify) ListWebhooks(
+	ctx context.Context, actor access.Actor, p controlplane.Page,
+) (all []controlplane.Webhook, next string, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListWebhooks(ctx, p.After, p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(w controlplane.Webhook) string { return w.Name })
+	return all, next, err
+}
+
+// GetWebhook loads one webhook.
+func (n *Notify) GetWebhook(
+	ctx context.Context, actor access.Actor, name string,
+) (w controlplane.Webhook, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return w, err
+	}
+	err = n.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		w, err = tx.WebhookByName(ctx, name)
+		return err
+	})
+	return w, err
+}
+
+// PutWebhook makes or changes a webhook. A changed address forgets the signing
+// key: whoever listens there has not shown that they should know it.
+func (n *Notify) PutWebhook(
+	ctx context.Context, actor access.Actor, p WebhookPut,
+) (out WebhookSaved, err error) {
+	err = n.change(ctx, actor, "put webhook", p.Name, func(tx *postgres.Tx) error {
+		out = WebhookSaved{}
+		w, err := tx.WebhookByName(ctx, p.Name)
+		out.Created = controlplane.KindOf(err) == controlplane.NotFound
+		if err != nil && !out.Created {
+			return err
+		}
+		if out.Created {
+			w = controlplane.Webhook{ID: controlplane.NewID[controlplane.WebhookID](),
+				Name: p.Name, CreatedBy: actor.Name(), CreatedAt: time.Now().UTC()}
+		}
+		if err := p.check(out.Created); err != nil {
+			return err
+		}
+		if w, err = n.apply(ctx, tx, actor, w, p, &out); err != nil {
+			return err
+		}
+		out.Webhook = w
+		return tx.PutWebhook(ctx, w)
+	})
+	return out, err
+}
+
+// apply changes the webhook and stores what is sealed.
+func (n *Notify) apply(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	w controlplane.Webhook, p WebhookPut, out *WebhookSaved) (controlplane.Webhook, error) {
+	w.Kind, w.Project, w.Environment = p.Kind, p.Project, p.Environment
+	w.Events, w.Template, w.Active = p.Events, p.Template, p.Active
+	secret := p.Secret
+	if p.URL != nil {
+		host, err := checkURL(p.URL.Reveal())
+		if err != nil {
+			return w, err
+		}
+		if secret == nil && w.Kind == controlplane.WebhookJSON {
+			made := newSecret()
+			secret, out.Made = &made, made
+		}
+		w.Host = host
+		if err := n.seal(ctx, tx, actor, addressOf(w.ID), *p.URL); err != nil {
+			return w, err
+		}
+	}
+	if secret == nil {
+		return w, nil
+	}
+	return w, n.seal(ctx, tx, actor, keyOf(w.ID), *secret)
+}
+
+func (n *Notify) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
+	plain controlplane.Plain) error {
+	sealed, err := n.Vault.SealOutward(actor, id, plain)
+	if err != nil {
+		return err
+	}
+	return tx.PutOutwardSecret(ctx, id, sealed)
+}
+
+func object(id controlplane.WebhookID) string    { return "webhook/" + string(id) }
+func addressOf(id controlplane.WebhookID) string { return object(id) + "/url" }
+func keyOf(id controlplane.WebhookID) string     { return object(id) + "/key" }
+
+func newSecret() controlplane.Plain {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // it never fails, it ends the process
+	return controlplane.NewPlain("whs_" + hex.EncodeToString(b[:]))
+}
+
+// DeleteWebhook removes it with its delivery log.
+func (n *Notify) DeleteWebhook(ctx context.Context, actor access.Actor, name string) error {
+	return n.change(ctx, actor, "delete webhook", name, func(tx *postgres.Tx) error {
+		w, err := tx.WebhookByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteOutwardSecrets(ctx, object(w.ID)); err != nil {
+			return err
+		}
+		return tx.DeleteWebhook(ctx, w.ID)
+	})
+}
+
+// change runs an admin's change with its audit entry, a refused one too.
+func (n *Notify) change(ctx context.Context, actor access.Actor, action, name string,
+	fn func(*postgres.Tx) error) error {
+	return n.Store.Audited(ctx, actor.Entry(action, "webhook "+name),
+		func(tx *postgres.Tx) error {
+			if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+				return err
+			}
+			return fn(tx)
+		})
+}
+
+func (p WebhookPut) check(created bool) error {
+	if err := controlplane.ValidName("name", p.Name); err != nil {
+		return err
+	}
+	if created && p.URL == nil {
+		return invalid("url", "url_missing", "a new webhook needs an address",
+			"Give the address that messages are sent to.")
+	}
+	if p.Secret != nil && len(p.Secret.Reveal()) < 16 {
+		return invalid("secret", "secret_short", "a signing key has at least 16 characters",
+			"Give a longer one, or none to have one made.")
+	}
+	if err := checkEvents("events", p.Events); err != nil {
+		return err
+	}
+	return checkTemplate(p.Template)
+}
+
+func checkEvents(field string, events []string) error {
+	if len(events) == 0 {
+		return invalid(field, "events_missing", "there is no event to tell of",
+			"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
+	}
+	for _, e := range events {
+		if !slices.Contains(controlplane.NoticeEvents(), e) {
+			return invalid(field, "event_unknown", fmt.Sprintf("there is no event %q", clip(e)),
+				"Choose among "+strings.Join(controlplane.NoticeEvents(), ", ")+".")
+		}
+	}
+	return nil
+}
+
+// checkURL gives the host that is shown. Whether it may be reached is decided
+// when it is dialed: names change.
+func checkURL(address string) (host string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || len(address) > 2000 ||
+		u.Scheme != "https" && u.Scheme != "http" {
+		// The address itself may be a password: it is not repeated.
+		return "", invalid("url", "url_invalid", "this is not the address of a webhook",
+			"Give an address that begins with https:// and holds no user name.")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:80] + "…"
+	}
+	return s
+}
+
+func invalid(field, code, message, remedy string) error {
+	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,
+		Message: message, Remedy: remedy}
+}
