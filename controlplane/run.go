@@ -104,6 +104,7 @@ const (
 	HistoryDeployment HistoryKind = "deployment"
 	HistoryStep       HistoryKind = "step"
 	HistoryHealth     HistoryKind = "health"
+	HistoryExpiring   HistoryKind = "expiring"
 )
 
 // History is one numbered change of a deployment: 1, 2, 3 without a gap.
@@ -114,6 +115,8 @@ type History struct {
 	// Step is set for HistoryStep: the step as it was then.
 	Step *StepRow
 	Run  int
+	// Expiring is set for HistoryExpiring: how much time was left then.
+	Expiring Expiring
 }
 
 // LogLine is one line a plugin wrote. ID orders the deployment's lines, Number

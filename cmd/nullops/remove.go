@@ -24,7 +24,7 @@ func removeCommand() *cobra.Command {
 func retryCommand() *cobra.Command {
 	return settleCommand("retry", "Run a failed deployment again with the latest pipeline version",
 		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
-			r, err := api.RetryDeploymentWithResponse(ctx, id)
+			r, err := api.RetryDeploymentWithResponse(ctx, id, apiclient.Retry{})
 			if err := answered(r, err); err != nil {
 				return nil, err
 			}

@@ -71,7 +71,8 @@ func deploymentRequest(body DeploymentCreate) lifecycle.Request {
 		versions[pipeline.StepKey(key)] = tag
 	}
 	return lifecycle.Request{Name: body.Name, Project: body.Project,
-		Environment: body.Environment, Versions: versions, Wait: or(body.Wait, false),
+		Environment: body.Environment, Versions: versions,
+		From: controlplane.DeploymentID(or(body.ClonedFrom, "")), Wait: or(body.Wait, false),
 		Priority: or(body.Priority, controlplane.DefaultPriority),
 		Patience: time.Duration(or(body.DeadlineSeconds, 0)) * time.Second}
 }
@@ -119,7 +120,11 @@ func (s *server) DeleteDeployment(
 func (s *server) RetryDeployment(
 	ctx context.Context, r RetryDeploymentRequestObject,
 ) (RetryDeploymentResponseObject, error) {
-	d, err := s.change(ctx, r.Id, s.Lifecycle.Retry)
+	same := r.Body != nil && or(r.Body.SameVersion, false)
+	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+		id controlplane.DeploymentID) (controlplane.Deployment, error) {
+		return s.Lifecycle.Retry(ctx, actor, id, same)
+	})
 	if err != nil {
 		return nil, err
 	}

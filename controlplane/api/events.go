@@ -140,6 +140,8 @@ func (f *follower) change(ctx context.Context, actor access.Actor, out *sse,
 	switch h.Kind {
 	case controlplane.HistoryDeployment:
 		return out.event("deployment", position(f.at), deployment(v))
+	case controlplane.HistoryExpiring:
+		return out.event("expiring", position(f.at), h.Expiring)
 	case controlplane.HistoryHealth:
 		return out.event("health", position(f.at), each(v.Services, health))
 	case controlplane.HistoryStep:

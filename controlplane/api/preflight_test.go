@@ -88,10 +88,10 @@ func faults() map[string]fault {
 		}, asked: object{"project": "big"}, check: "capacity", code: "no_room",
 			says: "It asks for 100.0 GB of memory"},
 		"no address range is free": {seed: func(w *world) {
-			w.told(controlplane.Inventory{Subnets: 1}, 1<<39)
+			w.saysOfItself(controlplane.Inventory{Subnets: 1}, 1<<39)
 		}, check: "address", code: "no_room", says: "No address range is free"},
 		"the disk is full": {seed: func(w *world) {
-			w.told(controlplane.Inventory{}, 1<<20)
+			w.saysOfItself(controlplane.Inventory{}, 1<<20)
 		}, check: "disk", code: "no_room", says: "Only 1 MB of disk is free"},
 	}
 }
@@ -109,7 +109,7 @@ func TestPreflight_SeededFaults(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			f := all[name]
-			w.told(controlplane.Inventory{}, 1<<39)
+			w.saysOfItself(controlplane.Inventory{}, 1<<39)
 			if f.seed != nil {
 				f.seed(w)
 			}
@@ -274,8 +274,8 @@ func changed(name string, key pipeline.StepKey, change func(*pipeline.Step)) fun
 	}
 }
 
-// told is what the node tells of itself: a machine with an Intel processor.
-func (w *world) told(i controlplane.Inventory, diskFree int64) {
+// saysOfItself is what the node tells of itself: a machine with an Intel processor.
+func (w *world) saysOfItself(i controlplane.Inventory, diskFree int64) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	i.Hostname, i.CPU, i.Memory, i.Disk, i.Arch = "node-1", 64, 64<<30, 1<<40, "x86_64"

@@ -41,6 +41,7 @@ func deployment(v lifecycle.View) Deployment {
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedAt: v.ChangedAt, ReadyAt: v.ReadyAt,
 		ExpiresAt: some(v.ExpiresAt), Level: Level(v.Level),
 	}
+	lived(&d, v)
 	if len(v.Left) > 0 {
 		d.Left = &v.Left
 	}

@@ -164,6 +164,30 @@ func (c *Catalog) ResolveTag(
 	return c.inspect(ctx, actor, image, tag)
 }
 
+// NewestTag gives the newest tag that an image's rules let people choose; by
+// version, where the registry does not say when they were made.
+func (c *Catalog) NewestTag(
+	ctx context.Context, actor access.Actor, image pipeline.Image,
+) (string, error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return "", err
+	}
+	source, err := c.sourceOf(ctx, image)
+	if err != nil {
+		return "", err
+	}
+	list, err := c.images.ListTags(ctx, source)
+	if err != nil {
+		return "", err
+	}
+	tags, err := matching(list.Tags, image.Pattern, "")
+	if err != nil || len(tags) == 0 {
+		return "", err
+	}
+	registry.SortVersions(tags)
+	return c.sorted(ctx, source, tags, Newest)[0].Tag, nil
+}
+
 // InspectPinned asks whether the registry still has the image that a saved
 // pipeline holds by its digest.
 func (c *Catalog) InspectPinned(

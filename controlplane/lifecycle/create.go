@@ -25,6 +25,8 @@ type Request struct {
 	Digests map[pipeline.StepKey]string `json:",omitempty"`
 	// Version is the pipeline's; zero is the latest.
 	Version int `json:",omitempty"`
+	// From is the deployment that it is a copy of; empty for none.
+	From controlplane.DeploymentID `json:",omitempty"`
 	// Wait queues the deployment when there is no room, or no run to spare on
 	// the node; otherwise it is refused then. Lower priorities come first.
 	Wait     bool
@@ -104,6 +106,12 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	}
 	reserve(&d, &p, spot.node)
 	if err := tx.InsertDeployment(ctx, d, hosts(d, p.pipeline)); err != nil {
+		return d, err
+	}
+	if err := tx.AddActivity(ctx, d.ID, controlplane.ActivityCreated, actor.Name()); err != nil {
+		return d, err
+	}
+	if err := comesFrom(ctx, tx, actor, d.ID, r.From); err != nil {
 		return d, err
 	}
 	entry := controlplane.QueueEntry{Wait: r.Wait, Priority: r.Priority, Patience: r.Patience}

@@ -54,5 +54,59 @@ func expire(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	if at, ok := expiries[d.ID]; !ok || at.After(now) {
 		return nil
 	}
+	if err := farewell(ctx, tx, d, "cleanup"); err != nil {
+		return err
+	}
 	return remove(ctx, tx, d)
+}
+
+// Notice tells of each deployment that ends within a day, and within an hour,
+// once. It says how many it told of.
+func (l *Lifecycle) Notice(ctx context.Context, actor access.Actor) (told int, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return 0, err
+	}
+	var soon []controlplane.Expiring
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		soon, err = tx.Expiring(ctx, expireAtOnce)
+		return err
+	})
+	for _, e := range soon {
+		err = errors.Join(err, l.store.InTx(ctx, func(tx *postgres.Tx) error {
+			d, err := tx.LockDeployment(ctx, e.Deployment)
+			if err != nil {
+				return err
+			}
+			news, err := tx.Notice(ctx, e)
+			if err != nil || !news {
+				return err
+			}
+			told++
+			_, err = tx.AddHistory(ctx, d, controlplane.History{
+				Kind: controlplane.HistoryExpiring, Expiring: e})
+			return err
+		}))
+	}
+	return told, err
+}
+
+// forgetAtOnce bounds one transaction; what goes takes its logs with it.
+const forgetAtOnce = 20
+
+// ForgetRemoved deletes what has been gone for as long as tombstones are kept.
+func (l *Lifecycle) ForgetRemoved(ctx context.Context, actor access.Actor) (gone int, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil || l.keep <= 0 {
+		return 0, err
+	}
+	for deleted := forgetAtOnce; err == nil && deleted == forgetAtOnce; gone += deleted {
+		err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
+			now, err := tx.Time(ctx)
+			if err != nil {
+				return err
+			}
+			deleted, err = tx.ForgetRemoved(ctx, now.Add(-l.keep), forgetAtOnce)
+			return err
+		})
+	}
+	return gone, err
 }

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/nullops/nullops/agent/failpoint"
 	"github.com/nullops/nullops/controlplane"
@@ -30,6 +31,8 @@ type Catalog interface {
 	// InspectPinned asks whether the registry still has an image's digest.
 	InspectPinned(ctx context.Context, actor access.Actor,
 		image pipeline.Image) (controlplane.ImageFacts, error)
+	// NewestTag gives the newest tag that the image's rules let people choose.
+	NewestTag(ctx context.Context, actor access.Actor, image pipeline.Image) (string, error)
 	// ParameterProblems holds the plugins' parameters to their schemas.
 	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
 	// NewRunKey makes the key that seals a run's secret outputs, itself sealed.
@@ -47,7 +50,12 @@ type Config struct {
 	Catalog Catalog
 	// IngressURL gives scheme and port of the URLs people open.
 	IngressURL *url.URL
-	Log        *slog.Logger
+	// KeepRemoved is how long what is gone can still be looked at, and created
+	// again; zero is for ever.
+	KeepRemoved time.Duration
+	Log         *slog.Logger
+	// StepEnded hears of each step that ended, after the commit; nil is nobody.
+	StepEnded func(controlplane.StepRow)
 	// Failpoint is for tests only.
 	Failpoint failpoint.Hook
 }
@@ -57,13 +65,17 @@ type Lifecycle struct {
 	store   *postgres.Store
 	catalog Catalog
 	ingress *url.URL
+	keep    time.Duration
 	log     *slog.Logger
 	fail    failpoint.Hook
+	// stepEnded may be nil.
+	stepEnded func(controlplane.StepRow)
 }
 
 // New makes the use cases.
 func New(c Config) *Lifecycle {
 	return &Lifecycle{store: c.Store, catalog: c.Catalog, ingress: c.IngressURL, log: c.Log,
+		keep: c.KeepRemoved, stepEnded: c.StepEnded,
 		fail: c.Failpoint}
 }
 

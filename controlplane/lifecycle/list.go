@@ -23,6 +23,9 @@ type View struct {
 	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.
 	ExpiresAt time.Time
+	Life      controlplane.Life
+	// KeptUntil is when what is gone is forgotten; zero is never, or not gone.
+	KeptUntil time.Time
 }
 
 // ServiceView is one service of a deployment.
@@ -137,6 +140,10 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return nil, err
 	}
+	lives, err := tx.Lives(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	usual := map[controlplane.ProjectID]map[pipeline.StepKey]float64{}
 	all := make([]View, len(found))
 	for i, d := range found {
@@ -147,7 +154,11 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 		}
 		all[i] = View{Deployment: d, Level: access.Level(actor, object(d)), Queue: waiting[d.ID],
 			Services:     l.services(d, hosts[d.ID], health[d.ID]),
-			UsualSeconds: total(usual[d.ProjectID]), Question: asked[d.ID], ExpiresAt: expiries[d.ID]}
+			UsualSeconds: total(usual[d.ProjectID]), Question: asked[d.ID], ExpiresAt: expiries[d.ID],
+			Life: lives[d.ID]}
+		if d.Status.Gone() && l.keep > 0 {
+			all[i].KeptUntil = d.ChangedAt.Add(l.keep)
+		}
 	}
 	return all, nil
 }

@@ -30,20 +30,37 @@ type Report struct {
 	Deadline time.Time
 }
 
-// Apply takes a report once: a number that was seen before changes nothing, and
+// Apply takes reports once, all or none: a number that was seen before changes nothing, and
 // neither does one about a deployment that is not on the node, or an older
 // generation. It is an error only if it could not be stored; then the node
 // sends it again.
-func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, r Report) error {
+func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		if err := l.apply(ctx, tx, r); err != nil {
-			return err
+	var ended []controlplane.StepRow
+	err := l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		ended = nil
+		for _, r := range all {
+			moved, err := l.apply(ctx, tx, r)
+			if err != nil {
+				return err
+			}
+			if moved.EndedAt != nil {
+				ended = append(ended, moved)
+			}
+			if err := l.fail.Hit(r.Failpoint() + ".commit"); err != nil {
+				return err
+			}
 		}
-		return l.fail.Hit(r.Failpoint() + ".commit")
+		return nil
 	})
+	if err == nil && l.stepEnded != nil {
+		for _, s := range ended {
+			l.stepEnded(s)
+		}
+	}
+	return err
 }
 
 // Failpoint begins the names of the places that a report passes.
@@ -54,46 +71,57 @@ func (r Report) Failpoint() string {
 	return "report"
 }
 
-func (l *Lifecycle) apply(ctx context.Context, tx *postgres.Tx, r Report) error {
+// apply returns the step that moved, if one did.
+func (l *Lifecycle) apply(
+	ctx context.Context, tx *postgres.Tx, r Report,
+) (moved controlplane.StepRow, err error) {
 	fresh, err := tx.AdvanceReports(ctx, r.Node, r.Seq)
 	if err != nil || !fresh {
-		return err
+		return moved, err
 	}
 	d, err := tx.LockDeployment(ctx, r.Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return nil
+		return moved, nil
 	}
 	if err != nil {
-		return err
+		return moved, err
 	}
 	if d.NodeID != r.Node {
 		l.log.WarnContext(ctx, "report about a deployment of another node ignored",
 			"node", r.Node, "deployment", d.ID)
-		return nil
+		return moved, nil
 	}
 	if r.Step != nil {
 		return l.applyStep(ctx, tx, d, r)
 	}
-	return applyStatus(ctx, tx, d, r)
+	return moved, applyStatus(ctx, tx, d, r)
 }
 
 // applyStep stores a fact about a run's step, whatever the generation.
 func (l *Lifecycle) applyStep(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
-	r Report) error {
+	r Report) (moved controlplane.StepRow, err error) {
 	run, err := tx.RunByID(ctx, r.Run)
 	if err != nil || run.Deployment != d.ID {
 		l.log.WarnContext(ctx, "report about a foreign run ignored", "run", r.Run, "error", err)
-		return nil
+		return moved, nil
 	}
 	step := *r.Step
 	step.Run, step.Code, step.Message = r.Run, r.Code, r.Message
-	moved, err := tx.MoveStep(ctx, step, r.At)
+	moved, err = tx.MoveStep(ctx, step, r.At)
 	if controlplane.KindOf(err) == controlplane.NotFound {
-		return nil
+		return controlplane.StepRow{}, nil
 	}
 	if err != nil {
-		return err
+		return moved, err
 	}
+	return moved, tellStep(ctx, tx, d, run, moved, r)
+}
+
+// tellStep changes what hangs on a step that moved.
+func tellStep(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	run controlplane.Run, moved controlplane.StepRow, r Report) error {
+	step := *r.Step
+	step.Run, step.Code, step.Message = r.Run, r.Code, r.Message
 	if err := askPeople(ctx, tx, run, step, r); err != nil {
 		return err
 	}
@@ -108,7 +136,7 @@ func (l *Lifecycle) applyStep(ctx context.Context, tx *postgres.Tx, d controlpla
 			return err
 		}
 	}
-	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
+	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
 		Step: &moved, Run: run.Number})
 	if err == nil && moved.Kind == "approval" {
 		// What it waits for is shown with the deployment.

@@ -9,17 +9,20 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// Retry makes a new run of a failed deployment, with the latest pipeline
-// version and the tags chosen before. Name and URLs stay.
-func (l *Lifecycle) Retry(
-	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
-) (controlplane.Deployment, error) {
+// Retry makes a new run of a failed deployment, with the tags chosen before and
+// the latest pipeline version, or the same one. Name and URLs stay.
+func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	sameVersion bool) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)
 	if err != nil {
 		return d, err
 	}
-	p, err := l.plan(ctx, actor, Request{Name: d.Name, Project: d.Project,
-		Environment: d.Environment, Versions: selected(d.Versions)})
+	r := Request{Name: d.Name, Project: d.Project, Environment: d.Environment,
+		Versions: selected(d.Versions)}
+	if sameVersion {
+		r.Version = d.Version
+	}
+	p, err := l.plan(ctx, actor, r)
 	if err != nil {
 		return d, l.refused(ctx, actor, "retry", d.Name, err)
 	}
@@ -52,7 +55,8 @@ func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if _, err := tx.Move(ctx, d.ID, controlplane.Queued, "", nil); err != nil {
 		return err
 	}
-	if err := tx.Touch(ctx, d.ID); err != nil {
+	err = tx.AddActivity(ctx, d.ID, controlplane.ActivityRetried, actor.Name())
+	if err != nil {
 		return err
 	}
 	if err := tx.ReplaceHosts(ctx, d.ID, hosts(d, p.pipeline)); err != nil {

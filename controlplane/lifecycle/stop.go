@@ -15,7 +15,28 @@ import (
 func (l *Lifecycle) Remove(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) (controlplane.Deployment, error) {
-	return l.change(ctx, actor, "remove deployment", access.WriteDeployment, id, remove)
+	return l.change(ctx, actor, "remove deployment", access.WriteDeployment, id,
+		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+			if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+				return err
+			}
+			if !d.Status.Gone() {
+				if err := farewell(ctx, tx, d, actor.Name()); err != nil {
+					return err
+				}
+			}
+			return remove(ctx, tx, d)
+		})
+}
+
+// farewell notes who removes a deployment, and how its services were.
+func farewell(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, by string,
+) error {
+	if err := tx.SetRemover(ctx, d.ID, by); err != nil {
+		return err
+	}
+	return keepHealth(ctx, tx, d)
 }
 
 func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {

@@ -16,6 +16,7 @@ import (
 type historyData struct {
 	Run  int                   `json:"run,omitempty"`
 	Step *controlplane.StepRow `json:"step,omitempty"`
+	controlplane.Expiring
 }
 
 // AddHistory numbers a change of a deployment and wakes who watches it. The
@@ -29,7 +30,7 @@ func (t *Tx) AddHistory(
 		shown.Sealed = nil
 		h.Step = &shown
 	}
-	data, err := encode(historyData{Run: h.Run, Step: h.Step})
+	data, err := encode(historyData{Run: h.Run, Step: h.Step, Expiring: h.Expiring})
 	if err != nil {
 		return 0, err
 	}
@@ -55,7 +56,8 @@ func (t *Tx) History(ctx context.Context, id controlplane.DeploymentID, after in
 			return nil, err
 		}
 		all[i] = controlplane.History{Seq: r.Seq, At: r.At,
-			Kind: controlplane.HistoryKind(r.Kind), Step: data.Step, Run: data.Run}
+			Kind: controlplane.HistoryKind(r.Kind), Step: data.Step, Run: data.Run,
+			Expiring: data.Expiring}
 	}
 	return all, nil
 }

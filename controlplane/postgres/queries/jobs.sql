@@ -16,25 +16,12 @@ RETURNING name;
 -- name: ListExpired :many
 -- Deployments that nobody showed interest in for as long as their rule says.
 -- A project's rule replaces the environment's; zero is never.
-SELECT d.id FROM deployments d
-JOIN projects p ON p.id = d.project_id
-JOIN environments e ON e.id = d.environment_id
-WHERE d.want = 'present' AND d.status NOT IN ('canceled', 'removed', 'forgotten')
-    AND coalesce(p.cleanup_after_hours, e.cleanup_after_hours) > 0
-    AND d.active_at + make_interval(
-        hours => coalesce(p.cleanup_after_hours, e.cleanup_after_hours)) <= now()
-ORDER BY d.active_at, d.id LIMIT @most;
+SELECT id FROM deployment_expiries WHERE expires_at <= now() ORDER BY expires_at, id LIMIT @most;
 
 -- name: ListExpiries :many
 -- When each of the deployments will be removed by itself, if ever.
-SELECT d.id, (d.active_at + make_interval(
-    hours => coalesce(p.cleanup_after_hours, e.cleanup_after_hours)))::timestamptz AS expires_at
-FROM deployments d
-JOIN projects p ON p.id = d.project_id
-JOIN environments e ON e.id = d.environment_id
-WHERE d.id = ANY(@ids::uuid[]) AND d.want = 'present'
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
-    AND coalesce(p.cleanup_after_hours, e.cleanup_after_hours) > 0;
+SELECT id, expires_at::timestamptz AS expires_at FROM deployment_expiries
+WHERE id = ANY(@ids::uuid[]) AND expires_at IS NOT NULL;
 
 -- name: TouchDeployment :exec
 -- Somebody showed interest: the cleanup rule counts from now.

@@ -60,3 +60,14 @@ WHERE m.user_id = @user_id ORDER BY t.name, p.name NULLS LAST, e.name;
 -- name: ListAdminNames :many
 -- Who can give access, for whoever asks what is missing.
 SELECT name FROM users WHERE role = 'admin' AND active AND kind = 'person' ORDER BY name LIMIT 20;
+
+-- name: GetUserByAddress :one
+-- Whom an admin wrote down with this e-mail address, and nobody vouches for yet.
+SELECT sqlc.embed(u), ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
+    WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
+FROM users u WHERE lower(u.address) = lower(@address) AND u.address <> '' AND u.issuer IS NULL
+    AND u.kind = 'person';
+
+-- name: LockObject :exec
+-- Of two who change one object on condition, one waits for the other.
+SELECT pg_advisory_xact_lock(hashtextextended(@object::text, 23));

@@ -53,14 +53,7 @@ func (q *Queries) DatabaseTime(ctx context.Context) (time.Time, error) {
 }
 
 const listExpired = `-- name: ListExpired :many
-SELECT d.id FROM deployments d
-JOIN projects p ON p.id = d.project_id
-JOIN environments e ON e.id = d.environment_id
-WHERE d.want = 'present' AND d.status NOT IN ('canceled', 'removed', 'forgotten')
-    AND coalesce(p.cleanup_after_hours, e.cleanup_after_hours) > 0
-    AND d.active_at + make_interval(
-        hours => coalesce(p.cleanup_after_hours, e.cleanup_after_hours)) <= now()
-ORDER BY d.active_at, d.id LIMIT $1
+SELECT id FROM deployment_expiries WHERE expires_at <= now() ORDER BY expires_at, id LIMIT $1
 `
 
 // Deployments that nobody showed interest in for as long as their rule says.
@@ -86,14 +79,8 @@ func (q *Queries) ListExpired(ctx context.Context, most int32) ([]string, error)
 }
 
 const listExpiries = `-- name: ListExpiries :many
-SELECT d.id, (d.active_at + make_interval(
-    hours => coalesce(p.cleanup_after_hours, e.cleanup_after_hours)))::timestamptz AS expires_at
-FROM deployments d
-JOIN projects p ON p.id = d.project_id
-JOIN environments e ON e.id = d.environment_id
-WHERE d.id = ANY($1::uuid[]) AND d.want = 'present'
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
-    AND coalesce(p.cleanup_after_hours, e.cleanup_after_hours) > 0
+SELECT id, expires_at::timestamptz AS expires_at FROM deployment_expiries
+WHERE id = ANY($1::uuid[]) AND expires_at IS NOT NULL
 `
 
 type ListExpiriesRow struct {

@@ -56,6 +56,40 @@ func (q *Queries) DeleteLinksOfUser(ctx context.Context, userID *string) error {
 	return err
 }
 
+const getUserByAddress = `-- name: GetUserByAddress :one
+SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, u.kind, u.address, u.issuer, u.subject, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
+    WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
+FROM users u WHERE lower(u.address) = lower($1) AND u.address <> '' AND u.issuer IS NULL
+    AND u.kind = 'person'
+`
+
+type GetUserByAddressRow struct {
+	User  User
+	Teams []string
+}
+
+// Whom an admin wrote down with this e-mail address, and nobody vouches for yet.
+func (q *Queries) GetUserByAddress(ctx context.Context, address string) (GetUserByAddressRow, error) {
+	row := q.db.QueryRow(ctx, getUserByAddress, address)
+	var i GetUserByAddressRow
+	err := row.Scan(
+		&i.User.ID,
+		&i.User.Name,
+		&i.User.DisplayName,
+		&i.User.Role,
+		&i.User.Active,
+		&i.User.PasswordHash,
+		&i.User.CreatedAt,
+		&i.User.LastSignInAt,
+		&i.User.Kind,
+		&i.User.Address,
+		&i.User.Issuer,
+		&i.User.Subject,
+		&i.Teams,
+	)
+	return i, err
+}
+
 const getUserByIdentity = `-- name: GetUserByIdentity :one
 SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, u.kind, u.address, u.issuer, u.subject, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
     WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
@@ -243,6 +277,16 @@ func (q *Queries) ListTeamGrantsOfUser(ctx context.Context, userID string) ([]Li
 		return nil, err
 	}
 	return items, nil
+}
+
+const lockObject = `-- name: LockObject :exec
+SELECT pg_advisory_xact_lock(hashtextextended($1::text, 23))
+`
+
+// Of two who change one object on condition, one waits for the other.
+func (q *Queries) LockObject(ctx context.Context, object string) error {
+	_, err := q.db.Exec(ctx, lockObject, object)
+	return err
 }
 
 const removeMember = `-- name: RemoveMember :exec

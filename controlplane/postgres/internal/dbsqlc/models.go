@@ -128,6 +128,14 @@ type Deployment struct {
 	ActiveAt      time.Time
 }
 
+type DeploymentActivity struct {
+	ID           int64
+	DeploymentID string
+	At           time.Time
+	Kind         string
+	ByName       string
+}
+
 type DeploymentEvent struct {
 	DeploymentID string
 	Seq          int64
@@ -135,6 +143,14 @@ type DeploymentEvent struct {
 	Kind         string
 	Data         []byte
 	Xact         int64
+}
+
+type DeploymentExpiry struct {
+	ID           string
+	Hours        int32
+	NoticedHours *int32
+	NoticedFor   *time.Time
+	ExpiresAt    interface{}
 }
 
 type DeploymentGate struct {
@@ -149,6 +165,20 @@ type DeploymentHost struct {
 	PortName     string
 	Port         int32
 	Main         bool
+}
+
+type DeploymentLife struct {
+	DeploymentID string
+	ClonedFrom   *string
+	ClonedName   string
+	HoldOwner    string
+	HoldReason   string
+	HoldSince    *time.Time
+	HoldUntil    *time.Time
+	RemovedBy    string
+	RemovedAt    *time.Time
+	NoticedHours int32
+	NoticedFor   *time.Time
 }
 
 type DeploymentRow struct {
@@ -275,6 +305,12 @@ type Job struct {
 	Name   string
 	Every  pgtype.Interval
 	NextAt time.Time
+}
+
+type Keepsake struct {
+	DeploymentID string
+	TakenAt      time.Time
+	Services     []byte
 }
 
 type KeyCheck struct {
@@ -489,6 +525,17 @@ type QueueClock struct {
 	Turn  float64
 }
 
+type ReachTicket struct {
+	Digest       []byte
+	UserID       string
+	Session      string
+	DeploymentID string
+	Step         string
+	Kind         string
+	Port         int32
+	ExpiresAt    time.Time
+}
+
 type Registry struct {
 	ID          string
 	Name        string
@@ -633,6 +680,14 @@ type Team struct {
 	ID          string
 	Name        string
 	Description string
+}
+
+type Template struct {
+	ProjectID string
+	Name      string
+	Data      []byte
+	UpdatedBy string
+	UpdatedAt time.Time
 }
 
 type UnknownDeployment struct {

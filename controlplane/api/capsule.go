@@ -1,0 +1,126 @@
+package api
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// A capsule asks a node for so many last lines of each service, and so long.
+const (
+	capsuleLines  = 50
+	capsuleWithin = 3 * time.Second
+)
+
+func (s *server) GetCapsule(
+	ctx context.Context, r GetCapsuleRequestObject,
+) (GetCapsuleResponseObject, error) {
+	id, err := deploymentID(r.Id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Lifecycle.Capsule(ctx, actorOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	s.liveLogs(ctx, c)
+	out := GetCapsule200JSONResponse{Deployment: capsuleDeployment(c.View),
+		Url: "/deployments/" + string(id) + "/capsule", PipelineVersion: c.Run.Version,
+		PipelineDigest: c.PipelineDigest, Run: c.Run.Number, Failure: failure(c.Run.Failure),
+		Parameters: map[string]map[string]any{}, TakenAt: time.Now(),
+		Services: capsuleServices(c), Steps: each(c.Run.Steps,
+			func(row controlplane.StepRow) CapsuleStep { return capsuleStep(c, row) })}
+	if c.Kept != nil {
+		out.TakenAt = c.Kept.TakenAt
+	}
+	for _, step := range c.Run.Pipeline.Steps {
+		if in := inputs(step); len(in) > 0 {
+			out.Parameters[string(step.Key)] = in
+		}
+	}
+	return out, nil
+}
+
+func capsuleDeployment(v lifecycle.View) CapsuleDeployment {
+	return CapsuleDeployment{Id: string(v.ID), Name: v.Name, Project: v.Project,
+		Environment: v.Environment, Status: DeploymentStatus(v.Status), Node: some(v.Node),
+		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ReadyAt: v.ReadyAt,
+		RemovedBy: some(v.Life.RemovedBy), RemovedAt: v.Life.RemovedAt}
+}
+
+func capsuleServices(c lifecycle.Capsule) []CapsuleService {
+	health := map[pipeline.StepKey]lifecycle.ServiceView{}
+	for _, s := range c.View.Services {
+		health[s.Step] = s
+	}
+	return each(c.Run.Versions, func(v controlplane.ServiceVersion) CapsuleService {
+		seen := health[v.Step]
+		out := CapsuleService{Step: string(v.Step), Service: v.Service, Image: v.Image, Tag: v.Tag,
+			Digest: v.Digest, Health: cmp.Or(seen.Health.Health, "unknown"),
+			Detail: some(seen.Health.Detail), Restarts: seen.Health.Restarts,
+			Url: some(seen.URL), Log: list(c.Logs[v.Step])}
+		if c.Kept != nil {
+			if kept, ok := c.Kept.Services[string(v.Step)]; ok {
+				out.Health, out.Detail, out.Restarts = kept.Health, some(kept.Detail), kept.Restarts
+			}
+		}
+		return out
+	})
+}
+
+func capsuleStep(c lifecycle.Capsule, row controlplane.StepRow) CapsuleStep {
+	out := CapsuleStep{Key: string(row.Key), Title: row.Title, Status: StepStatus(row.Status),
+		StartedAt: row.StartedAt, EndedAt: row.EndedAt, Message: some(row.Message), Log: []string{}}
+	if row.Kind == "plugin" {
+		out.Log = list(c.Logs[row.Key])
+	}
+	return out
+}
+
+// liveLogs asks the node what the services said last. One that cannot be asked
+// leaves what the logbook has.
+func (s *server) liveLogs(ctx context.Context, c lifecycle.Capsule) {
+	v := c.View
+	if s.Logs == nil || v.Status != controlplane.Ready || v.NodeStatus != controlplane.NodeOnline {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, capsuleWithin)
+	defer cancel()
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for _, service := range v.Services {
+		asking.Go(func() {
+			lines := s.lastLines(ctx, v, service.Step)
+			mu.Lock()
+			defer mu.Unlock()
+			if len(lines) > 0 {
+				c.Logs[service.Step] = lines
+			}
+		})
+	}
+	asking.Wait()
+}
+
+func (s *server) lastLines(
+	ctx context.Context, v lifecycle.View, step pipeline.StepKey,
+) (lines []string) {
+	from, err := s.Logs.Follow(ctx, v.NodeID, v.ID, step, LogOptions{Tail: capsuleLines})
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = from.Close() }()
+	scan := bufio.NewScanner(from)
+	scan.Buffer(nil, 1<<20)
+	for len(lines) < capsuleLines && scan.Scan() {
+		_, text, _ := strings.Cut(scan.Text(), " ")
+		lines = append(lines, strings.ToValidUTF8(text, "\uFFFD"))
+	}
+	return lines
+}

@@ -1,0 +1,275 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// expect calls and expects a status, and reads the answer.
+func (w *world) expect(status int, method, path, token string, body, into any) answer {
+	w.t.Helper()
+	a := w.call(method, "/api/v1"+path, token, body)
+	if a.status != status {
+		w.t.Fatalf("%s %s: %d %s, wanted %d", method, path, a.status, a.body, status)
+	}
+	if into != nil {
+		if err := json.Unmarshal(a.body, into); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return a
+}
+
+// reaches has the node report a status.
+func (w *world) reaches(d controlplane.Deployment, s controlplane.DeploymentStatus) {
+	w.t.Helper()
+	d, err := w.lifecycle.Get(w.t.Context(), system, d.ID)
+	w.saved(nil, err)
+	w.report(d, lifecycle.Report{Status: s})
+}
+
+// published saves a pipeline as the shop's next version.
+func (w *world) published(change func(*pipeline.Pipeline)) {
+	w.t.Helper()
+	p := shopPipeline()
+	change(&p)
+	w.saved(w.catalog.SavePipeline(w.t.Context(), system, "shop", p, "next"))
+}
+
+// The sheet lists each change of the pipeline and says so when there is none;
+// the clone runs the latest pipeline with the tags chosen, under its own URLs.
+func TestClone_SheetAndClone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	first := w.deploy("first")
+	root := w.token("root")
+	path := "/deployments/" + string(first.ID)
+	var sheet api.CloneSheet
+	w.expect(200, "GET", path+"/clone-sheet", root, nil, &sheet)
+	if len(sheet.PipelineChanges) != 0 || sheet.Name != "first-2" || len(sheet.Services) != 1 {
+		t.Fatalf("nothing has changed: %+v", sheet)
+	}
+	w.published(func(p *pipeline.Pipeline) { p.Steps[0].Service.Env["A"] = "1" })
+	w.published(func(p *pipeline.Pipeline) {
+		p.Steps[0].Service.Env["A"] = "1"
+		p.Steps[0].Service.Resources.MemoryMiB = 128
+	})
+	w.published(func(p *pipeline.Pipeline) {
+		p.Steps[0].Service.Env["A"] = "1"
+		p.Steps[0].Service.Resources.MemoryMiB = 128
+		p.Steps = append(p.Steps, service("web", "api"))
+	})
+	w.expect(200, "GET", path+"/clone-sheet", root, nil, &sheet)
+	var changes []string
+	for _, c := range sheet.PipelineChanges {
+		changes = append(changes, c.Step+" "+string(c.Kind))
+		for _, f := range c.Fields {
+			changes = append(changes, f.Path)
+		}
+	}
+	// promise: I-06
+	if got := strings.Join(changes, ", "); got !=
+		"web added, api changed, service.env.A, service.resources.memory_mib" {
+		t.Errorf("changes: %s", got)
+	}
+	one := sheet.Services[0]
+	if sheet.PipelineVersion != 4 || one.Choice != "1.0" || *one.SourceTag != "1.0" ||
+		one.NewestTag == nil || one.SourceMoved || sheet.Resources.After.MemoryMiB != 192 {
+		t.Errorf("%+v", sheet)
+	}
+	w.cloned(first, root)
+}
+
+func (w *world) cloned(first controlplane.Deployment, root string) {
+	w.t.Helper()
+	var before, clone api.Deployment
+	w.got("/api/v1/deployments/"+string(first.ID), root, &before)
+	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "copy", "project": "shop",
+		"environment": "qa", "versions": object{"api": "1.0", "web": "1.1"},
+		"cloned_from": first.ID}, &clone)
+	// promise: N-256, N-259
+	if clone.Versions[0].Tag != before.Versions[0].Tag || clone.PipelineVersion != 4 ||
+		clone.ClonedFrom == nil || clone.ClonedFrom.Name != "first" {
+		w.t.Errorf("%+v", clone)
+	}
+	// promise: N-257
+	if clone.Versions[1].Tag != "1.1" {
+		w.t.Errorf("versions %+v", clone.Versions)
+	}
+	// promise: N-258
+	if *clone.Services[0].Url == *before.Services[0].Url {
+		w.t.Errorf("both answer at %s", *clone.Services[0].Url)
+	}
+	var diff api.DeploymentDiff
+	w.got("/api/v1/deployments/"+string(first.ID)+"/diff?with="+clone.Id, root, &diff)
+	var paths []string
+	for _, f := range diff.Fields {
+		paths = append(paths, f.Path)
+	}
+	for _, want := range []string{"pipeline_version", "versions.web", "steps.api.service.env.A"} {
+		if !slices.Contains(paths, want) {
+			w.t.Errorf("no %s among %v", want, paths)
+		}
+	}
+	if slices.Contains(paths, "versions.api.tag") || diff.Same {
+		w.t.Errorf("what is the same is told: %v", paths)
+	}
+	w.got("/api/v1/deployments/"+string(first.ID)+"/diff?with="+string(first.ID), root, &diff)
+	if !diff.Same || len(diff.Fields) != 0 {
+		w.t.Errorf("with itself: %+v", diff)
+	}
+}
+
+// The countdown begins anew with everything that counts, each is listed, one
+// who holds keeps others out, and notices come once each.
+func TestLife_ExtendHoldNotice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+		Domain: "localhost", CleanupAfterHours: 48}))
+	d := w.deploy("first")
+	full, root := w.token("full"), w.token("root")
+	path := "/deployments/" + string(d.ID)
+	active := func(ago time.Duration) {
+		pgtest.Exec(t, w.database, `UPDATE deployments SET active_at = now() - $1::interval
+			WHERE id = $2`, ago.String(), string(d.ID))
+	}
+	notices := func(want int) {
+		t.Helper()
+		if got, err := w.lifecycle.Notice(t.Context(), system); err != nil || got != want {
+			t.Errorf("%d notices, %v; wanted %d", got, err, want)
+		}
+	}
+	notices(0)
+	active(30 * time.Hour)
+	notices(1)
+	notices(0)
+	active(47*time.Hour + 30*time.Minute)
+	notices(1)
+	notices(0)
+	var v api.Deployment
+	w.expect(200, "POST", path+"/extend", full, nil, &v)
+	// promise: N-266
+	if left := time.Until(*v.ExpiresAt); left < 47*time.Hour || left > 49*time.Hour {
+		t.Errorf("extended, it has %s", left)
+	}
+	var list api.ActivityList
+	w.expect(200, "GET", path+"/activity", w.token("reader"), nil, &list)
+	if len(list.Items) != 2 || list.Items[0].Kind != "extended" || list.Items[0].By != "full" ||
+		list.Items[1].Kind != "created" || !strings.Contains(list.Rule, "48 hours after") {
+		t.Errorf("%+v", list)
+	}
+	w.expect(200, "PUT", path+"/hold", full, object{"reason": "demo on Friday"}, &v)
+	if v.Hold == nil || v.Hold.Owner != "full" || v.ExpiresAt != nil {
+		t.Errorf("held: %+v, ends %v", v.Hold, v.ExpiresAt)
+	}
+	active(500 * time.Hour)
+	if n, err := w.lifecycle.Expire(t.Context(), system); n != 0 || err != nil {
+		t.Errorf("%d expired though it is held, %v", n, err)
+	}
+	refused := w.expect(http.StatusConflict, "DELETE", path, root, nil, nil)
+	if refused.field("code") != "held" || !strings.Contains(string(refused.body), "demo on Friday") {
+		t.Errorf("%s", refused.body)
+	}
+	w.expect(200, "DELETE", path+"/hold", root, nil, nil)
+	if n, err := w.lifecycle.Expire(t.Context(), system); n != 1 || err != nil {
+		t.Errorf("%d expired, %v; wanted 1", n, err)
+	}
+	w.expect(200, "GET", path, root, nil, &v)
+	if *v.RemovedBy != "cleanup" {
+		t.Errorf("removed by %v", v.RemovedBy)
+	}
+}
+
+// What is removed can be looked at, and comes again with the same name, URLs
+// and digests, though its tag means something else by then.
+func TestCapsule_OfARemovedDeployment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	var made api.Deployment
+	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "first",
+		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, &made)
+	d, err := w.lifecycle.Get(t.Context(), system, controlplane.DeploymentID(made.Id))
+	w.saved(nil, err)
+	path := "/deployments/" + made.Id
+	w.reaches(d, controlplane.Applying)
+	w.reaches(d, controlplane.Ready)
+	w.write(d, "api", 1, "the last words")
+	var before api.Deployment
+	w.got("/api/v1"+path, root, &before)
+	w.expect(http.StatusConflict, "POST", path+"/recreate", root, object{}, nil)
+	w.expect(http.StatusAccepted, "DELETE", path, root, nil, nil)
+	w.reaches(d, controlplane.Removed)
+	w.published(func(p *pipeline.Pipeline) { p.Steps[0].Service.Env["A"] = "1" })
+	var c api.Capsule
+	w.expect(200, "GET", path+"/capsule", w.token("reader"), nil, &c)
+	if c.PipelineVersion != 1 || *c.Deployment.RemovedBy != "root" || len(c.Services) != 1 ||
+		c.Services[0].Digest != before.Versions[0].Digest ||
+		!slices.Equal(c.Services[0].Log, []string{"the last words"}) ||
+		c.Parameters["api"]["API_TOKEN"] != "${{ secrets.API_TOKEN }}" {
+		t.Errorf("%+v", c)
+	}
+	var again api.Deployment
+	w.expect(http.StatusCreated, "POST", path+"/recreate", root, object{"pin_digests": true}, &again)
+	// promise: I-14
+	if again.Name != "first" || *again.Services[0].Url != *before.Services[0].Url ||
+		again.Versions[0].Digest != before.Versions[0].Digest || again.PipelineVersion != 1 {
+		t.Errorf("%+v\nwanted as before: %+v", again, before)
+	}
+	var old api.Deployment
+	w.got("/api/v1"+path, root, &old)
+	if old.TombstoneUntil == nil || *old.RemovedBy != "root" {
+		t.Errorf("%+v", old)
+	}
+}
+
+// A template fills a form in; whoever only reads cannot change it.
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	full, path := w.token("full"), "/projects/shop/templates/nightly"
+	body := object{"description": "What runs at night", "environment": "qa",
+		"versions": object{"api": "1.1"}, "deployment_name": "nightly"}
+	w.expect(200, "PUT", path, full, body, nil)
+	var all api.TemplateList
+	w.expect(200, "GET", "/projects/shop/templates", w.token("reader"), nil, &all)
+	if len(all.Items) != 1 || all.Items[0].Name != "nightly" || all.Items[0].UpdatedBy != "full" ||
+		all.Items[0].Versions["api"] != "1.1" || *all.Items[0].DeploymentName != "nightly" {
+		t.Errorf("%+v", all)
+	}
+	w.expect(http.StatusNoContent, "DELETE", path, full, nil, nil)
+	w.expect(http.StatusNotFound, "GET", path, full, nil, nil)
+}
+
+// The same branch everywhere: a tag of it where there is one, else the default,
+// which is marked.
+func TestBranchTags(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.service("branchy", "branchy/api", "")
+	w.project("two", service("a", "branchy"), service("b", "api"))
+	var all api.BranchTags
+	w.expect(200, "GET", "/projects/two/branch-tags?branch=feature/cart", w.token("root"), nil, &all)
+	if len(all.Services) != 2 || !all.Services[0].Matched ||
+		*all.Services[0].Tag != "feature-cart-51d0e7b" || all.Services[1].Matched ||
+		all.Services[1].Reason == nil {
+		t.Errorf("%+v", all)
+	}
+}

@@ -1,0 +1,120 @@
+package catalog
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// BranchTag is the tag that one service has for a branch.
+type BranchTag struct {
+	Step    pipeline.StepKey
+	Service string
+	// Tag is the service's default where none matches, which may be none.
+	Tag     string
+	Matched bool
+	// Reason says why none matches.
+	Reason string
+}
+
+// branchAsks bounds the questions to registries at once.
+const branchAsks = 8
+
+// BranchTags chooses the same branch everywhere: for each selectable service of
+// a project the newest tag that was built from the branch, or its default.
+func (c *Catalog) BranchTags(
+	ctx context.Context, actor access.Actor, project, branch string,
+) (all []BranchTag, err error) {
+	var v controlplane.PipelineVersion
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		p, err := readable(ctx, tx, actor, project)
+		if err != nil {
+			return err
+		}
+		v, _, err = tx.LatestVersion(ctx, p.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	all = []BranchTag{}
+	var images []pipeline.Image
+	for _, s := range v.Pipeline.Steps {
+		if s.Service != nil && s.Service.Image.TagMode == pipeline.Selectable {
+			all = append(all, BranchTag{Step: s.Key, Service: s.Service.Name,
+				Tag: s.Service.Image.Tag})
+			images = append(images, *s.Service.Image)
+		}
+	}
+	var asking sync.WaitGroup
+	free := make(chan struct{}, branchAsks)
+	for i := range all {
+		free <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-free }()
+			c.branchTag(ctx, images[i], branch, &all[i])
+		})
+	}
+	asking.Wait()
+	return all, nil
+}
+
+func (c *Catalog) branchTag(
+	ctx context.Context, image pipeline.Image, branch string, out *BranchTag,
+) {
+	source, err := c.sourceOf(ctx, image)
+	var list registry.TagList
+	if err == nil {
+		list, err = c.images.ListTags(ctx, source)
+	}
+	if err != nil {
+		out.Reason = "The registry does not answer: " + err.Error() + "."
+		return
+	}
+	tags, err := matching(list.Tags, image.Pattern, "")
+	if err != nil {
+		out.Reason = err.Error() + "."
+		return
+	}
+	var built []string
+	for _, tag := range tags {
+		switch {
+		case flat(tag) == flat(branch):
+			// The branch's own tag is its newest build by definition.
+			out.Tag, out.Matched = tag, true
+			return
+		case ofBranch(tag, branch):
+			built = append(built, tag)
+		}
+	}
+	if len(built) == 0 {
+		out.Reason = "No tag of this branch."
+		return
+	}
+	registry.SortVersions(built)
+	out.Tag, out.Matched = c.sorted(ctx, source, built, Newest)[0].Tag, true
+}
+
+// flat writes a branch and a tag alike: builds turn "/" into one of "-", "_"
+// and ".", and some write everything small.
+func flat(s string) string {
+	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(s))
+}
+
+// ofBranch reports whether a tag is the branch with a build behind it: a commit
+// or a number, as in feature-cart-51d0e7b.
+func ofBranch(tag, branch string) bool {
+	build, ok := strings.CutPrefix(flat(tag), flat(branch)+"-")
+	if !ok || build == "" {
+		return false
+	}
+	build = strings.TrimPrefix(build, "g")
+	hex := strings.Trim(build, "0123456789abcdef") == "" && len(build) >= 7
+	return hex || strings.Trim(build, "0123456789") == ""
+}

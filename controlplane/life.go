@@ -1,0 +1,56 @@
+package controlplane
+
+import "time"
+
+// Life is what people did to how long a deployment lives.
+type Life struct {
+	// ClonedFrom and ClonedName say what it was made from; empty for most.
+	ClonedFrom DeploymentID
+	ClonedName string
+	// Hold is nil when nobody keeps it.
+	Hold *Hold
+	// RemovedBy had it removed, at RemovedAt; empty while nobody did.
+	RemovedBy string
+	RemovedAt *time.Time
+	// Hours without activity end it; zero is never.
+	Hours int
+}
+
+// Hold keeps a deployment from clean-up, and from everybody but its owner.
+type Hold struct {
+	Owner  string
+	Reason string
+	Since  time.Time
+	// Until is nil for as long as the owner wants.
+	Until *time.Time
+}
+
+// Counts reports whether the hold has not ended by itself.
+func (h *Hold) Counts(now time.Time) bool {
+	return h != nil && (h.Until == nil || h.Until.After(now))
+}
+
+// ActivityKind is what resets a deployment's countdown.
+type ActivityKind string
+
+// The kinds.
+const (
+	ActivityCreated  ActivityKind = "created"
+	ActivityRetried  ActivityKind = "retried"
+	ActivityExtended ActivityKind = "extended"
+	ActivityMoved    ActivityKind = "moved"
+)
+
+// Activity is one reset of a deployment's countdown.
+type Activity struct {
+	At   time.Time
+	Kind ActivityKind
+	By   string
+}
+
+// Expiring is a notice: so many hours, or fewer, are left.
+type Expiring struct {
+	Deployment DeploymentID `json:"-"`
+	Hours      int          `json:"hours,omitempty"`
+	ExpiresAt  time.Time    `json:"expires_at,omitzero"`
+}

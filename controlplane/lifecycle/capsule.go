@@ -1,0 +1,79 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Capsule is all that somebody needs to see what a tester saw: what ran, how it
+// was, and what it said. It can be read for as long as the deployment is known,
+// and outlives its containers.
+type Capsule struct {
+	View View
+	// Run is the latest, with its steps.
+	Run RunView
+	// PipelineDigest names the exact pipeline, with its images.
+	PipelineDigest string
+	// Kept is how the services were when they were removed; nil before.
+	Kept *controlplane.Keepsake
+	// Logs hold the end of what each step, and each removed service, said.
+	Logs map[pipeline.StepKey][]string
+}
+
+// Capsule reads the capsule of a deployment, alive or gone.
+func (l *Lifecycle) Capsule(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) (c Capsule, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := readable(ctx, tx, actor, id)
+		if err != nil {
+			return err
+		}
+		views, err := l.views(ctx, tx, actor, []controlplane.Deployment{d})
+		if err != nil {
+			return err
+		}
+		c.View = views[0]
+		run, err := tx.RunByID(ctx, d.RunID)
+		if err != nil {
+			return err
+		}
+		if c.Run, err = runView(ctx, tx, d, run); err != nil {
+			return err
+		}
+		if c.PipelineDigest, err = pipeline.Digest(run.Pipeline); err != nil {
+			return err
+		}
+		c.Logs = map[pipeline.StepKey][]string{}
+		for _, s := range c.Run.Steps {
+			if c.Logs[s.Key], err = tx.LastLines(ctx, run.ID, s.Key, lastLines); err != nil {
+				return err
+			}
+		}
+		c.Kept, err = tx.Kept(ctx, id)
+		return err
+	})
+	return c, err
+}
+
+// keepHealth stores what is known of a deployment's services before they go.
+// What they said last the node leaves in the logbook.
+func keepHealth(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	health, err := tx.Health(ctx, d.ID)
+	if err != nil || len(health[d.ID]) == 0 {
+		return err
+	}
+	services := map[string]controlplane.KeptService{}
+	for _, h := range health[d.ID] {
+		services[string(h.Step)] = controlplane.KeptService{Health: h.Health, Detail: h.Detail,
+			Restarts: h.Restarts}
+	}
+	return tx.Keep(ctx, d.ID, services)
+}
+
+// lastLines is how much of each log a capsule holds.
+const lastLines = 50

@@ -1,0 +1,161 @@
+package lifecycle
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// CloneSheet says what a clone would be, and how it would differ.
+type CloneSheet struct {
+	Source controlplane.Deployment
+	// Name is a free one.
+	Name string
+	// Version is the latest pipeline version, which the clone would run.
+	Version  int
+	Services []CloneService
+	Changes  pipeline.Diff
+	// Before and After are what all services together may use.
+	Before, After pipeline.Resources
+	// Carried is what the clone takes over, Left what it does not.
+	Carried, Left []string
+}
+
+// CloneService is one service of the source, of the clone, or of both.
+type CloneService struct {
+	Step  pipeline.StepKey
+	State string
+	Name  string
+	Image pipeline.Image
+	// SourceTag and SourceDigest are what the source runs.
+	SourceTag, SourceDigest string
+	// Moved is set when that tag means another image now.
+	Moved bool
+	// Newest is the newest tag that may be chosen; empty if nobody could tell.
+	Newest string
+	// Choice is what the clone would run unless somebody chooses otherwise.
+	Choice string
+}
+
+// CloneSheet tells what cloning a deployment now would come to.
+func (l *Lifecycle) CloneSheet(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID) (s CloneSheet, err error) {
+	var before, now pipeline.Pipeline
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		if s.Source, err = readable(ctx, tx, actor, id); err != nil {
+			return err
+		}
+		then, err := tx.Version(ctx, s.Source.ProjectID, s.Source.Version)
+		if err != nil {
+			return err
+		}
+		t, err := tx.Target(ctx, s.Source.Project)
+		if err != nil {
+			return err
+		}
+		before, now, s.Version = then.Pipeline, t.Pipeline, t.Version
+		s.Name, err = freeName(ctx, tx, s.Source)
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	s.Before, s.After = ask(before, controlplane.Placement{}).Resources,
+		ask(now, controlplane.Placement{}).Resources
+	if s.Changes, err = pipeline.Compare(before, now); err != nil {
+		return s, err
+	}
+	s.Services = cloned(s.Source.Versions, now)
+	l.look(ctx, actor, s.Services)
+	s.Carried, s.Left = carried(s.Services), []string{"data in volumes and databases",
+		"outputs of plugins", "generated secrets", "holds and the time that is left"}
+	return s, nil
+}
+
+// cloned pairs the services of the source with those of the pipeline now.
+func cloned(versions []controlplane.ServiceVersion, now pipeline.Pipeline) []CloneService {
+	var all []CloneService
+	for _, v := range versions {
+		c := CloneService{Step: v.Step, State: "removed", Name: v.Service, SourceTag: v.Tag,
+			SourceDigest: v.Digest, Image: pipeline.Image{TagMode: v.TagMode}}
+		c.Image.Registry, c.Image.Repository, _ = strings.Cut(v.Image, "/")
+		if s, ok := now.Step(v.Step); ok && s.Service != nil {
+			c.State, c.Name, c.Image = "same", s.Service.Name, *s.Service.Image
+			c.Choice = v.Tag
+			if c.Image.TagMode == pipeline.Pinned {
+				c.Choice = c.Image.Tag
+			}
+		}
+		all = append(all, c)
+	}
+	for _, s := range now.Steps {
+		known := slices.ContainsFunc(versions,
+			func(v controlplane.ServiceVersion) bool { return v.Step == s.Key })
+		if s.Service != nil && !known {
+			all = append(all, CloneService{Step: s.Key, State: "added", Name: s.Service.Name,
+				Image: *s.Service.Image, Choice: s.Service.Image.Tag})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b CloneService) int { return cmp.Compare(a.Step, b.Step) })
+	return all
+}
+
+// look asks the registries what is newest, and whether tags have moved. Those
+// that do not answer leave gaps; the sheet is of use without.
+func (l *Lifecycle) look(ctx context.Context, actor access.Actor, all []CloneService) {
+	var asking sync.WaitGroup
+	free := make(chan struct{}, askAtOnce)
+	for i := range all {
+		c := &all[i]
+		if c.State == "removed" {
+			continue
+		}
+		free <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-free }()
+			if c.SourceTag != "" && c.SourceTag == c.Choice {
+				facts, err := l.catalog.ResolveTag(ctx, actor, c.Image, c.SourceTag)
+				c.Moved = err == nil && facts.Digest != c.SourceDigest
+			}
+			if c.Image.TagMode == pipeline.Selectable {
+				c.Newest, _ = l.catalog.NewestTag(ctx, actor, c.Image)
+				c.Choice = cmp.Or(c.Choice, c.Newest)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+func carried(all []CloneService) []string {
+	out := []string{"project and environment"}
+	for _, c := range all {
+		if c.State == "same" && c.Image.TagMode == pipeline.Selectable {
+			out = append(out, fmt.Sprintf("%s:%s", c.Step, c.Choice))
+		}
+	}
+	return out
+}
+
+// freeName proposes name-2, name-3 and so on.
+func freeName(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+) (string, error) {
+	const longest = 36
+	base := strings.TrimRight(d.Name[:min(len(d.Name), longest)], "-")
+	for n := 2; n < 100; n++ {
+		name := fmt.Sprintf("%s-%d", base, n)
+		err := nameIsFree(ctx, tx, controlplane.Deployment{Name: name, Environment: d.Environment})
+		if controlplane.CodeOf(err) != "name_taken" {
+			return name, err
+		}
+	}
+	return base, nil
+}

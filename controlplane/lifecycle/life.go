@@ -1,0 +1,163 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Extend gives a deployment its whole time again, as often as people like.
+func (l *Lifecycle) Extend(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) (controlplane.Deployment, error) {
+	return l.change(ctx, actor, "extend deployment", access.WriteDeployment, id,
+		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
+				return wrongState(d, "extended", "Recreate it instead.")
+			}
+			err := tx.AddActivity(ctx, d.ID, controlplane.ActivityExtended, actor.Name())
+			if err != nil {
+				return err
+			}
+			return changed(ctx, tx, d)
+		})
+}
+
+// changed tells who watches that a deployment is not as it was.
+func changed(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	return err
+}
+
+// Activity is what a deployment's end counts from, and by which rule.
+type Activity struct {
+	Rule  string
+	Items []controlplane.Activity
+}
+
+// mostActivity is more than anybody reads.
+const mostActivity = 200
+
+// Activity lists what reset a deployment's countdown, newest first.
+func (l *Lifecycle) Activity(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID) (out Activity, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := readable(ctx, tx, actor, id)
+		if err != nil {
+			return err
+		}
+		lives, err := tx.Lives(ctx, id)
+		if err != nil {
+			return err
+		}
+		out.Rule = rule(d, lives[id])
+		out.Items, err = tx.Activity(ctx, id, mostActivity)
+		return err
+	})
+	return out, err
+}
+
+// rule says in one sentence when a deployment ends by itself.
+func rule(d controlplane.Deployment, life controlplane.Life) string {
+	if life.Hours == 0 {
+		return "It stays until somebody removes it."
+	}
+	text := fmt.Sprintf("It is removed %s after it was last created, retried, moved or extended",
+		count(life.Hours, "hour", "hours"))
+	switch h := life.Hold; {
+	case h == nil || d.Status.Gone():
+		return text + "."
+	case h.Until == nil:
+		return text + ", and not while " + h.Owner + " holds it."
+	default:
+		return text + ", and not before " + h.Until.UTC().Format(time.RFC3339) + ", until when " +
+			h.Owner + " holds it."
+	}
+}
+
+// Hold keeps a deployment from clean-up, and from removal by others.
+func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	reason string, until *time.Time) (controlplane.Deployment, error) {
+	return l.change(ctx, actor, "hold deployment", access.WriteDeployment, id,
+		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
+				return wrongState(d, "held", "Recreate it first.")
+			}
+			if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+				return err
+			}
+			now, err := tx.Time(ctx)
+			if err != nil {
+				return err
+			}
+			if until != nil && !until.After(now) {
+				return &controlplane.Error{Kind: controlplane.Invalid, Code: "range",
+					Field: "until", Message: "the end of the hold is in the past",
+					Remedy: "Give a time to come, or none."}
+			}
+			err = tx.SetHold(ctx, d.ID, &controlplane.Hold{Owner: actor.Name(), Reason: reason,
+				Until: until})
+			if err != nil {
+				return err
+			}
+			return changed(ctx, tx, d)
+		})
+}
+
+// Release ends a hold. Whoever owns it may, and an admin.
+func (l *Lifecycle) Release(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) (controlplane.Deployment, error) {
+	return l.change(ctx, actor, "release deployment", access.WriteDeployment, id,
+		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+			if access.Check(actor, access.Admin, access.Object{}) != nil {
+				if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+					return err
+				}
+			}
+			if err := tx.SetHold(ctx, d.ID, nil); err != nil {
+				return err
+			}
+			return changed(ctx, tx, d)
+		})
+}
+
+// heldBySomebodyElse refuses what only who holds a deployment may do.
+func heldBySomebodyElse(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment) error {
+	lives, err := tx.Lives(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	now, err := tx.Time(ctx)
+	if err != nil {
+		return err
+	}
+	h := lives[d.ID].Hold
+	if !h.Counts(now) || h.Owner == actor.Name() {
+		return nil
+	}
+	why := h.Owner + " holds deployment " + d.Name
+	if h.Reason != "" {
+		why += ": " + h.Reason
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "held", Message: why,
+		Remedy: "Ask " + h.Owner + " to release it; an admin can do so too."}
+}
+
+// comesFrom notes which deployment a new one is a copy of.
+func comesFrom(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	id, from controlplane.DeploymentID) error {
+	if from == "" {
+		return nil
+	}
+	d, err := readable(ctx, tx, actor, from)
+	if err != nil {
+		return inField("cloned_from", err)
+	}
+	return tx.SetOrigin(ctx, id, from, d.Name)
+}

@@ -1,0 +1,56 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Keep stores what a deployment's services look like now.
+func (t *Tx) Keep(ctx context.Context, id controlplane.DeploymentID,
+	services map[string]controlplane.KeptService) error {
+	data, err := encode(services)
+	if err != nil {
+		return err
+	}
+	if err := t.q.PutKeepsake(ctx, string(id), data); err != nil {
+		return fmt.Errorf("keep the services of %s: %w", id, translate(err))
+	}
+	return nil
+}
+
+// Kept gives what was stored of a deployment; nil when nothing was.
+func (t *Tx) Kept(
+	ctx context.Context, id controlplane.DeploymentID,
+) (*controlplane.Keepsake, error) {
+	r, err := t.q.GetKeepsake(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was kept of %s: %w", id, err)
+	}
+	k := &controlplane.Keepsake{TakenAt: r.TakenAt}
+	return k, decode(r.Services, &k.Services)
+}
+
+// LastLines gives the end of what a step or service of a run said, in order.
+func (t *Tx) LastLines(ctx context.Context, run controlplane.RunID, key pipeline.StepKey,
+	most int) ([]string, error) {
+	rows, err := t.q.ListLastLines(ctx, string(run), string(key), int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list the last lines of %s: %w", key, err)
+	}
+	all := make([]string, len(rows))
+	for i, r := range rows {
+		all[i] = r.Text
+	}
+	slices.Reverse(all)
+	return all, nil
+}

@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// Lives says what people did to the lives of these deployments.
+func (t *Tx) Lives(
+	ctx context.Context, ids ...controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]controlplane.Life, error) {
+	rows, err := t.q.ListLives(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list lives: %w", err)
+	}
+	all := map[controlplane.DeploymentID]controlplane.Life{}
+	for _, r := range rows {
+		l := controlplane.Life{ClonedFrom: given[controlplane.DeploymentID](r.ClonedFrom),
+			ClonedName: r.ClonedName, RemovedBy: r.RemovedBy, RemovedAt: r.RemovedAt}
+		if r.HoldSince != nil {
+			l.Hold = &controlplane.Hold{Owner: r.HoldOwner, Reason: r.HoldReason,
+				Since: *r.HoldSince, Until: r.HoldUntil}
+		}
+		all[controlplane.DeploymentID(r.DeploymentID)] = l
+	}
+	times, err := t.q.ListLifetimes(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list lifetimes: %w", err)
+	}
+	for _, r := range times {
+		l := all[controlplane.DeploymentID(r.ID)]
+		l.Hours = int(r.Hours)
+		all[controlplane.DeploymentID(r.ID)] = l
+	}
+	return all, nil
+}
+
+// SetOrigin notes what a deployment was made from.
+func (t *Tx) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID, name string) error {
+	if err := t.q.PutOrigin(ctx, string(id), optional(from), name); err != nil {
+		return fmt.Errorf("note where %s came from: %w", id, translate(err))
+	}
+	return nil
+}
+
+// SetHold keeps a deployment; nil ends that.
+func (t *Tx) SetHold(
+	ctx context.Context, id controlplane.DeploymentID, h *controlplane.Hold,
+) error {
+	err := t.q.EndHold(ctx, string(id))
+	if err == nil && h != nil {
+		err = t.q.PutHold(ctx, dbsqlc.PutHoldParams{DeploymentID: string(id), Owner: h.Owner,
+			Reason: h.Reason, Until: h.Until})
+	}
+	if err != nil {
+		return fmt.Errorf("hold %s: %w", id, translate(err))
+	}
+	return nil
+}
+
+// SetRemover notes who had a deployment removed; the first one counts.
+func (t *Tx) SetRemover(ctx context.Context, id controlplane.DeploymentID, by string) error {
+	if err := t.q.PutRemover(ctx, string(id), by); err != nil {
+		return fmt.Errorf("note who removed %s: %w", id, translate(err))
+	}
+	return nil
+}
+
+// AddActivity notes what reset a deployment's countdown.
+func (t *Tx) AddActivity(ctx context.Context, id controlplane.DeploymentID,
+	kind controlplane.ActivityKind, by string) error {
+	if err := t.q.InsertActivity(ctx, string(id), string(kind), by); err != nil {
+		return fmt.Errorf("note activity of %s: %w", id, translate(err))
+	}
+	return t.Touch(ctx, id)
+}
+
+// Activity gives what reset a deployment's countdown, newest first.
+func (t *Tx) Activity(
+	ctx context.Context, id controlplane.DeploymentID, most int,
+) ([]controlplane.Activity, error) {
+	rows, err := t.q.ListActivity(ctx, string(id), int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list activity of %s: %w", id, err)
+	}
+	all := make([]controlplane.Activity, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.Activity{At: r.At, Kind: controlplane.ActivityKind(r.Kind),
+			By: r.ByName}
+	}
+	return all, nil
+}
+
+// Expiring gives at most so many deployments whose end nobody was told of yet.
+func (t *Tx) Expiring(ctx context.Context, most int) ([]controlplane.Expiring, error) {
+	rows, err := t.q.ListExpiring(ctx, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list what expires soon: %w", err)
+	}
+	all := make([]controlplane.Expiring, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.Expiring{Deployment: controlplane.DeploymentID(r.ID),
+			Hours: int(r.Notice), ExpiresAt: r.ExpiresAt}
+	}
+	return all, nil
+}
+
+// Notice notes that people are told of a deployment's end. It reports whether
+// nobody had told them before.
+func (t *Tx) Notice(ctx context.Context, e controlplane.Expiring) (bool, error) {
+	n, err := t.q.PutNotice(ctx, string(e.Deployment), int32(e.Hours), &e.ExpiresAt)
+	if err != nil {
+		return false, fmt.Errorf("note notice of %s: %w", e.Deployment, translate(err))
+	}
+	return n > 0, nil
+}
+
+// ForgetRemoved deletes at most so many deployments that were gone before.
+func (t *Tx) ForgetRemoved(ctx context.Context, before time.Time, most int) (int, error) {
+	n, err := t.q.DeleteTombstones(ctx, before, int32(most))
+	if err != nil {
+		return 0, fmt.Errorf("forget removed deployments: %w", translate(err))
+	}
+	return int(n), nil
+}

@@ -1,0 +1,75 @@
+-- name: ListLives :many
+-- What people did to the lives of these deployments.
+SELECT * FROM deployment_lives WHERE deployment_id = ANY(@ids::uuid[]);
+
+-- name: ListLifetimes :many
+-- How many hours without activity each of them has; zero is for ever.
+SELECT d.id, coalesce(p.cleanup_after_hours, e.cleanup_after_hours)::integer AS hours
+FROM deployments d
+JOIN projects p ON p.id = d.project_id
+JOIN environments e ON e.id = d.environment_id
+WHERE d.id = ANY(@ids::uuid[]);
+
+-- name: PutOrigin :exec
+-- What it was made from.
+INSERT INTO deployment_lives (deployment_id, cloned_from, cloned_name)
+VALUES (@deployment_id, @cloned_from, @cloned_name)
+ON CONFLICT (deployment_id) DO UPDATE
+SET cloned_from = excluded.cloned_from, cloned_name = excluded.cloned_name;
+
+-- name: PutHold :exec
+-- Somebody keeps it.
+INSERT INTO deployment_lives (deployment_id, hold_owner, hold_reason, hold_since, hold_until)
+VALUES (@deployment_id, @owner, @reason, now(), sqlc.narg(until))
+ON CONFLICT (deployment_id) DO UPDATE
+SET hold_owner = excluded.hold_owner, hold_reason = excluded.hold_reason,
+    hold_since = excluded.hold_since, hold_until = excluded.hold_until;
+
+-- name: EndHold :exec
+-- Nobody keeps it any more.
+UPDATE deployment_lives SET hold_owner = '', hold_reason = '', hold_since = NULL, hold_until = NULL
+WHERE deployment_id = @deployment_id;
+
+-- name: PutRemover :exec
+-- Who had it removed first.
+INSERT INTO deployment_lives (deployment_id, removed_by, removed_at)
+VALUES (@deployment_id, @removed_by, now())
+ON CONFLICT (deployment_id) DO UPDATE
+SET removed_by = excluded.removed_by, removed_at = excluded.removed_at
+WHERE deployment_lives.removed_by = '';
+
+-- name: InsertActivity :exec
+-- One thing that reset the countdown.
+INSERT INTO deployment_activity (deployment_id, kind, by_name)
+VALUES (@deployment_id, @kind, @by_name);
+
+-- name: ListActivity :many
+-- The newest come first.
+SELECT * FROM deployment_activity WHERE deployment_id = @deployment_id ORDER BY id DESC LIMIT @most;
+
+-- name: ListExpiring :many
+-- Those that end within a day or an hour, and of which nobody was told yet. A
+-- rule as short as the notice makes none.
+SELECT id, expires_at::timestamptz AS expires_at,
+    (CASE WHEN expires_at <= now() + interval '1 hour' THEN 1 ELSE 24 END)::integer AS notice
+FROM deployment_expiries
+WHERE expires_at > now() AND expires_at <= now() + interval '24 hours'
+    AND hours > CASE WHEN expires_at <= now() + interval '1 hour' THEN 1 ELSE 24 END
+    AND (noticed_for IS DISTINCT FROM expires_at
+        OR noticed_hours > CASE WHEN expires_at <= now() + interval '1 hour' THEN 1 ELSE 24 END)
+ORDER BY expires_at LIMIT @most;
+
+-- name: PutNotice :execrows
+-- No row means that somebody gave the same notice already.
+INSERT INTO deployment_lives (deployment_id, noticed_hours, noticed_for)
+VALUES (@deployment_id, @hours, @expires_at)
+ON CONFLICT (deployment_id) DO UPDATE
+SET noticed_hours = excluded.noticed_hours, noticed_for = excluded.noticed_for
+WHERE deployment_lives.noticed_for IS DISTINCT FROM excluded.noticed_for
+    OR deployment_lives.noticed_hours > excluded.noticed_hours;
+
+-- name: DeleteTombstones :execrows
+-- What has been gone for so long is forgotten, with its runs and logs.
+DELETE FROM deployments WHERE id IN (SELECT d.id FROM deployments d
+    WHERE d.status IN ('canceled', 'removed', 'forgotten') AND d.changed_at < @before
+    ORDER BY d.changed_at LIMIT @most);

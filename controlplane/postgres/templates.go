@@ -1,0 +1,74 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// Templates gives a project's templates, by name.
+func (t *Tx) Templates(
+	ctx context.Context, project controlplane.ProjectID,
+) ([]controlplane.Template, error) {
+	rows, err := t.q.ListTemplates(ctx, string(project))
+	if err != nil {
+		return nil, fmt.Errorf("list templates: %w", err)
+	}
+	all := make([]controlplane.Template, len(rows))
+	for i, r := range rows {
+		if all[i], err = template(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Template reads one template of a project.
+func (t *Tx) Template(
+	ctx context.Context, project controlplane.ProjectID, name string,
+) (controlplane.Template, error) {
+	r, err := t.q.GetTemplate(ctx, string(project), name)
+	if err != nil {
+		return controlplane.Template{}, missing(err, "template", name)
+	}
+	return template(r)
+}
+
+func template(r dbsqlc.Template) (controlplane.Template, error) {
+	var out controlplane.Template
+	err := decode(r.Data, &out)
+	out.Name, out.UpdatedBy, out.UpdatedAt = r.Name, r.UpdatedBy, r.UpdatedAt
+	return out, err
+}
+
+// PutTemplate makes or changes a template.
+func (t *Tx) PutTemplate(
+	ctx context.Context, project controlplane.ProjectID, x controlplane.Template,
+) error {
+	data, err := encode(x)
+	if err != nil {
+		return err
+	}
+	err = t.q.PutTemplate(ctx, dbsqlc.PutTemplateParams{ProjectID: string(project), Name: x.Name,
+		Data: data, UpdatedBy: x.UpdatedBy})
+	if err != nil {
+		return fmt.Errorf("put template %s: %w", x.Name, translate(err))
+	}
+	return nil
+}
+
+// DeleteTemplate deletes one that exists.
+func (t *Tx) DeleteTemplate(
+	ctx context.Context, project controlplane.ProjectID, name string,
+) error {
+	n, err := t.q.DeleteTemplate(ctx, string(project), name)
+	if err != nil {
+		return fmt.Errorf("delete template %s: %w", name, translate(err))
+	}
+	if n == 0 {
+		return controlplane.Missing("template", name)
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package controlplane
+
+import "time"
+
+// Template is what people begin a deployment of a project with.
+type Template struct {
+	Name        string `json:"-"`
+	Description string `json:"description,omitempty"`
+	// Environment is empty where the person chooses.
+	Environment string `json:"environment,omitempty"`
+	// Versions are tags by step.
+	Versions map[string]string `json:"versions,omitempty"`
+	// DeploymentName is proposed.
+	DeploymentName string    `json:"deployment_name,omitempty"`
+	Wait           bool      `json:"wait,omitempty"`
+	Priority       *int      `json:"priority,omitempty"`
+	UpdatedBy      string    `json:"-"`
+	UpdatedAt      time.Time `json:"-"`
+}
+
+// Keepsake is what a deployment's services looked like and last said.
+type Keepsake struct {
+	TakenAt  time.Time
+	Services map[string]KeptService
+}
+
+// KeptService is one service in a keepsake.
+type KeptService struct {
+	Health   string   `json:"health"`
+	Detail   string   `json:"detail,omitempty"`
+	Restarts int      `json:"restarts,omitempty"`
+	Log      []string `json:"log,omitempty"`
+}
