@@ -173,6 +173,16 @@ func (c *Conn[S, R]) Receive(ctx context.Context) (R, error) {
 	}
 }
 
+// Waiting gives the next message if it has arrived already.
+func (c *Conn[S, R]) Waiting() (m R, ok bool) {
+	select {
+	case m = <-c.inbox:
+		return m, true
+	default:
+		return m, false
+	}
+}
+
 // Done is closed when the session has ended; Err then says why.
 func (c *Conn[S, R]) Done() <-chan struct{} { return c.ctx.Done() }
 

@@ -12,7 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // metrics are what Prometheus reads, on a port of their own.
@@ -20,6 +22,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	answers  *prometheus.CounterVec
+	steps    *prometheus.HistogramVec
 }
 
 func newMetrics() *metrics {
@@ -32,14 +35,30 @@ func newMetrics() *metrics {
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nullops_ingress_answers_total", Help: "Answers of the ingress by status.",
 		}, []string{"code"}),
+		steps: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "nullops_step_seconds",
+			Help: "Time of steps by kind and by how they ended, as far as this process stored it.",
+			// Pulls of large images and slow migrations take minutes.
+			Buckets: []float64{.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900},
+		}, []string{"kind", "status"}),
 	}
-	m.registry.MustRegister(m.requests, m.answers, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.answers, m.steps, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
 func (m *metrics) apiRequest(operation string, code int, took time.Duration) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(code)).Observe(took.Seconds())
+}
+
+// stepEnded counts a step that was begun. One that was skipped took no time, and
+// one that was undone was counted when it was done.
+func (m *metrics) stepEnded(s controlplane.StepRow) {
+	counts := s.Status == pipeline.StepDone || s.Status == pipeline.StepFailed
+	if counts && s.StartedAt != nil && s.EndedAt != nil {
+		m.steps.WithLabelValues(s.Kind, string(s.Status)).Observe(
+			s.EndedAt.Sub(*s.StartedAt).Seconds())
+	}
 }
 
 func (m *metrics) ingressAnswer(code int) {

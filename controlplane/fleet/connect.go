@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"sync"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -62,11 +64,25 @@ func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
 
 // once takes the lease, dials, serves, and notes on the node why it ended.
 func (f *Fleet) once(ctx context.Context, id controlplane.NodeID) error {
-	b, conn, err := f.reach(ctx, id)
+	var b beginning
+	var conn *wire.ProvenConn
+	err := aside(func() (err error) {
+		b, conn, err = f.reach(ctx, id)
+		return err
+	})
 	if conn == nil {
 		return err
 	}
 	return f.note(ctx, id, f.serve(ctx, b, conn))
+}
+
+// aside does something on another goroutine, and waits for it. A handshake and
+// the database need a large stack for a moment; who then waits for days would
+// keep it, and there are thousands of them.
+func aside(do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	return <-done
 }
 
 // reach takes the lease and dials, when it is this node's turn to. Without a
@@ -95,7 +111,7 @@ func (f *Fleet) reach(
 	if err != nil {
 		return b, nil, f.note(ctx, id, err)
 	}
-	conn, err = wire.Dial(ctx, config)
+	conn, err = f.dial(ctx, config)
 	if errors.Is(err, wire.ErrRefused) {
 		// It may still hold a token that was revoked while it was away.
 		f.tryDeliver(ctx, b.Link, b.Epoch)
@@ -107,6 +123,36 @@ func (f *Fleet) reach(
 		return b, nil, f.note(ctx, id, err)
 	}
 	return b, conn, nil
+}
+
+// dial connects at once, and waits for its turn with the rest. A node that does
+// not answer holds nobody up; one that accepts and hangs, for a moment only.
+func (f *Fleet) dial(ctx context.Context, c wire.DialConfig) (*wire.ProvenConn, error) {
+	var leave func()
+	defer func() {
+		if leave != nil {
+			leave()
+		}
+	}()
+	connect := c.Connect
+	if connect == nil {
+		connect = (&net.Dialer{}).DialContext
+	}
+	c.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := connect(ctx, network, address)
+		if err != nil || leave != nil {
+			return raw, err
+		}
+		select {
+		case f.handshakes <- struct{}{}:
+			leave = sync.OnceFunc(func() { <-f.handshakes })
+			time.AfterFunc(handshakeTurn, leave)
+			return raw, nil
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), raw.Close())
+		}
+	}
+	return wire.Dial(ctx, c)
 }
 
 // config pins what is known: the trusted certificate, or before first

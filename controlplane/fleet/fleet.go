@@ -149,7 +149,9 @@ type Fleet struct {
 	roster *roster
 	kept   kept
 	// dials bounds how many handshakes are under way at once.
-	dials        chan struct{}
+	dials chan struct{}
+	// handshakes bounds how many of them are past the TCP connection.
+	handshakes   chan struct{}
 	applications chan application
 	// settling bounds how many nodes that come back use the database at once.
 	settling chan struct{}
@@ -158,8 +160,9 @@ type Fleet struct {
 // New makes a fleet; nothing is dialed before Run.
 func New(c Config) *Fleet {
 	f := &Fleet{Config: c, actor: access.System("fleet"),
-		dials: make(chan struct{}, dialsAtOnce), applications: make(chan application),
-		settling: make(chan struct{}, settledAtOnce)}
+		dials: make(chan struct{}, dialsAtOnce), handshakes: make(chan struct{}, handshakesAtOnce),
+		applications: make(chan application),
+		settling:     make(chan struct{}, settledAtOnce)}
 	f.roster = newRoster(f)
 	return f
 }

@@ -17,24 +17,57 @@ import (
 // errUnexpected ends a session whose agent says what it may not.
 var errUnexpected = errors.New("the agent sent what does not fit")
 
+// eventsAtOnce bounds one commit: whoever asks for the deployment waits for it.
+const eventsAtOnce = 16
+
 // receive takes reports in order. An event is acknowledged after its commit,
 // so one that could not be stored comes again.
 func (s *session) receive(ctx context.Context) error {
 	for {
 		r, err := s.conn.Receive(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			err = aside(func() (err error) {
+				for err == nil && r != nil {
+					r, err = s.take(ctx, r)
+				}
+				return err
+			})
 		}
-		if err := s.take(ctx, r); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 }
 
-func (s *session) take(ctx context.Context, r wire.Report) error {
+// take returns what it has received and does not take.
+func (s *session) take(ctx context.Context, r wire.Report) (next wire.Report, err error) {
+	if first, ok := r.(wire.Event); ok {
+		batch, next := s.gather(first)
+		return next, s.events(ctx, batch)
+	}
+	return nil, s.takeOther(ctx, r)
+}
+
+// gather adds the events of the same deployment that have arrived already: they
+// share a commit.
+func (s *session) gather(first wire.Event) (batch []wire.Event, next wire.Report) {
+	batch = []wire.Event{first}
+	for len(batch) < eventsAtOnce {
+		r, ok := s.conn.Waiting()
+		if !ok {
+			return batch, nil
+		}
+		e, ok := r.(wire.Event)
+		if !ok || e.Deployment != first.Deployment {
+			return batch, r
+		}
+		batch = append(batch, e)
+	}
+	return batch, nil
+}
+
+func (s *session) takeOther(ctx context.Context, r wire.Report) error {
 	switch r := r.(type) {
-	case wire.Event:
-		return s.event(ctx, r)
 	case wire.SecretsWanted:
 		return s.answerSecrets(ctx, r)
 	case wire.RegistriesWanted:
@@ -60,21 +93,28 @@ func (s *session) take(ctx context.Context, r wire.Report) error {
 	return fmt.Errorf("%w: an unknown %T", errUnexpected, r)
 }
 
-// event is acknowledged once it is committed.
-func (s *session) event(ctx context.Context, e wire.Event) error {
-	r := report(s.link.Node.ID, e)
-	place := r.Failpoint()
-	if err := s.Failpoint.Hit(place + ".received"); err != nil {
+// events are acknowledged once they are committed.
+func (s *session) events(ctx context.Context, batch []wire.Event) error {
+	reports := make([]lifecycle.Report, len(batch))
+	for i, e := range batch {
+		reports[i] = report(s.link.Node.ID, e)
+		if err := s.Failpoint.Hit(reports[i].Failpoint() + ".received"); err != nil {
+			return err
+		}
+	}
+	last := batch[len(batch)-1].Seq
+	if err := s.Lifecycle.Apply(ctx, s.actor, reports...); err != nil {
+		return fmt.Errorf("store events %d to %d: %w", batch[0].Seq, last, err)
+	}
+	for _, r := range reports {
+		s.Failpoint.Pass(r.Failpoint() + ".committed")
+	}
+	if err := s.conn.Send(ctx, wire.Ack{Seq: last}); err != nil {
 		return err
 	}
-	if err := s.Lifecycle.Apply(ctx, s.actor, r); err != nil {
-		return fmt.Errorf("store event %d: %w", e.Seq, err)
+	for _, r := range reports {
+		s.Failpoint.Pass(r.Failpoint() + ".acked")
 	}
-	s.Failpoint.Pass(place + ".committed")
-	if err := s.conn.Send(ctx, wire.Ack{Seq: e.Seq}); err != nil {
-		return err
-	}
-	s.Failpoint.Pass(place + ".acked")
 	return nil
 }
 

@@ -79,7 +79,7 @@ func (f *Fleet) serve(
 	// From here on the lease is renewed with the others.
 	f.roster.join(s, b.Digest)
 	defer f.roster.leave(s)
-	if err := s.begin(ctx, b, peer, welcome); err != nil {
+	if err := aside(func() error { return s.begin(ctx, b, peer, welcome) }); err != nil {
 		return err
 	}
 	s.Log.DebugContext(ctx, "node online", "node", s.link.Node.Name, "build", peer.Build)

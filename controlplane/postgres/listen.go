@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,9 +33,16 @@ type Listener struct {
 	store *Store
 	log   *slog.Logger
 
+	// hears is whether notifications arrive now.
+	hears atomic.Bool
+
 	mu   sync.Mutex
 	subs map[*Subscription]struct{}
 }
+
+// Hears reports whether commits are heard of at once now, and not at the next
+// tick of who cares.
+func (l *Listener) Hears() bool { return l.hears.Load() }
 
 // everything stands for the keys of wake-ups that were lost.
 const everything = ""
@@ -148,6 +156,8 @@ func (l *Listener) listen(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
+	l.hears.Store(true)
+	defer l.hears.Store(false)
 	l.wakeAll()
 	for {
 		n, err := conn.WaitForNotification(ctx)
