@@ -50,6 +50,7 @@ type Accounts struct {
 	hasher *hasher
 	limits *limits
 	views  views
+	serial chan struct{}
 }
 
 // New makes the accounts. Parameters that no password can be hashed with are an
@@ -71,6 +72,7 @@ func New(c Config) (*Accounts, error) {
 	}
 	return &Accounts{
 		store: c.Store, log: c.Log, now: c.Now, hasher: h, limits: newLimits(),
+		serial: make(chan struct{}, serials),
 	}, nil
 }
 

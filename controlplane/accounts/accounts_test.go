@@ -561,3 +561,48 @@ func TestTeams(t *testing.T) {
 		}
 	}
 }
+
+// A link opens once, for its address, for its time; the database does not have
+// what opens it.
+func TestLinks_AreSecretsWithAnEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	invite := func(address string) controlplane.Plain {
+		t.Helper()
+		_, value, err := w.Invite(t.Context(), w.admin,
+			accounts.Invitation{Address: address, Role: controlplane.RoleUser})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	link := invite("ada@example.org")
+	if n := w.count(t, `SELECT count(*) FROM links WHERE links::text LIKE '%`+link.Reveal()+
+		`%'`); n != 0 {
+		t.Error("what opens the link is in the database")
+	}
+	w.pass(accounts.InvitationLife + time.Minute)
+	_, err := w.Join(t.Context(), from("10.0.0.4"), accounts.Joining{Link: link,
+		Address: "ada@example.org", Name: "ada", Password: controlplane.NewPlain(password)})
+	if controlplane.CodeOf(err) != "link_invalid" {
+		t.Errorf("an invitation after its time: %v", err)
+	}
+	if err := w.Forget(t.Context(), access.System("test")); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.count(t, `SELECT count(*) FROM links`); n != 0 {
+		t.Errorf("%d dead links are kept", n)
+	}
+	_, _, err = w.Invite(t.Context(), w.signIn2(t, "eve"),
+		accounts.Invitation{Address: "x@example.org", Role: controlplane.RoleAdmin})
+	if controlplane.KindOf(err) != controlplane.Forbidden {
+		t.Errorf("somebody who is no admin invites: %v", err)
+	}
+}
+
+// signIn2 makes a user and signs in.
+func (w *world) signIn2(t *testing.T, name string) access.Actor {
+	t.Helper()
+	w.user(t, name, controlplane.RoleUser)
+	return w.signIn(t, name).Actor
+}

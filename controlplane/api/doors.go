@@ -22,6 +22,8 @@ type doors struct {
 	spec   *openapi3.T
 	mux    *http.ServeMux
 	err    error
+	// tagged are the doors of objects with an ETag, by path and method.
+	tagged map[string]map[string]*door
 }
 
 var _ ServeMux = (*doors)(nil)
@@ -31,7 +33,8 @@ func newDoors(s *server) (*doors, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &doors{server: s, spec: spec, mux: http.NewServeMux()}
+	d := &doors{server: s, spec: spec, mux: http.NewServeMux(),
+		tagged: map[string]map[string]*door{}}
 	strict := NewStrictHandlerWithOptions(s, nil, StrictHTTPServerOptions{
 		RequestErrorHandlerFunc:  s.malformed,
 		ResponseErrorHandlerFunc: s.fail,
@@ -39,6 +42,13 @@ func newDoors(s *server) (*doors, error) {
 	HandlerWithOptions(strict, StdHTTPServerOptions{
 		BaseRouter: d, ErrorHandlerFunc: s.malformed,
 	})
+	for _, path := range d.tagged {
+		for method, one := range path {
+			if method != http.MethodGet {
+				one.reader = path[http.MethodGet]
+			}
+		}
+	}
 	return d, d.err
 }
 
@@ -76,7 +86,18 @@ func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Req
 		},
 		next: h,
 	}
+	if taggable(item) {
+		d.remember(place, method, door)
+	}
 	d.mux.Handle(pattern, door)
+}
+
+// remember notes a door of an object with an ETag.
+func (d *doors) remember(place, method string, one *door) {
+	if d.tagged[place] == nil {
+		d.tagged[place] = map[string]*door{}
+	}
+	d.tagged[place][method], one.tags = one, method == http.MethodGet
 }
 
 // contractName undoes what the generator does to operation ids.
@@ -135,6 +156,10 @@ type door struct {
 	reads bool
 	route *routers.Route
 	next  http.HandlerFunc
+	// tags is set where reading gives an ETag, reader where writing may ask for
+	// one.
+	tags   bool
+	reader *door
 }
 
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +170,11 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	d.next(w, r)
+	if d.tags {
+		d.tagged(w, r)
+		return
+	}
+	d.guarded(w, r)
 }
 
 // admit asks who it is, whether they may, and whether the request has the
@@ -157,7 +186,7 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request) (*http.Request, err
 		return r, err
 	}
 	n := noteOf(r.Context())
-	n.who, n.user = who, who.actor.Name()
+	n.who, n.user, n.asked = who, who.actor.Name(), r
 	err = access.Check(who.actor, generic(d.action), access.Object{})
 	if err == nil && who.actor.ReadOnly() && !d.harmless(who.actor, r) {
 		err = who.actor.ReadsOnly()

@@ -39,6 +39,8 @@ func status(k controlplane.Kind) int {
 		return http.StatusRequestEntityTooLarge
 	case kindMediaType:
 		return http.StatusUnsupportedMediaType
+	case kindChanged:
+		return http.StatusPreconditionFailed
 	case kindMethod:
 		return http.StatusMethodNotAllowed
 	default:

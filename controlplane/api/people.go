@@ -10,12 +10,6 @@ import (
 	"github.com/nullops/nullops/controlplane/accounts"
 )
 
-func (s *server) GetSignIn(
-	_ context.Context, _ GetSignInRequestObject,
-) (GetSignInResponseObject, error) {
-	return GetSignIn200JSONResponse{Password: true, Providers: []SignInProvider{}}, nil
-}
-
 func (s *server) CreateInvitation(
 	ctx context.Context, r CreateInvitationRequestObject,
 ) (CreateInvitationResponseObject, error) {
@@ -150,7 +144,7 @@ func (s *server) ExplainAccess(
 	ctx context.Context, r ExplainAccessRequestObject,
 ) (ExplainAccessResponseObject, error) {
 	actor := actorOf(ctx)
-	place, err := s.place(ctx, actor, r.Params.Object)
+	place, err := s.locate(ctx, actor, r.Params.Object)
 	// What may not be seen is explained like what does not exist.
 	if err != nil && (controlplane.KindOf(err) != controlplane.NotFound || actor.Admin()) {
 		return nil, err
@@ -173,8 +167,8 @@ type place struct {
 	project, environment string
 }
 
-// place finds what "kind/name" names, as far as the actor may see it.
-func (s *server) place(
+// locate finds what "kind/name" names, as far as the actor may see it.
+func (s *server) locate(
 	ctx context.Context, actor access.Actor, text string,
 ) (found place, err error) {
 	kind, name, _ := strings.Cut(text, "/")

@@ -124,6 +124,21 @@ func (t *Tx) UserByIdentity(
 	return user(r.User, r.Teams), true, nil
 }
 
+// UserByAddress finds the person with this e-mail address for whom no provider
+// vouches yet. ok is false for none.
+func (t *Tx) UserByAddress(
+	ctx context.Context, address string,
+) (u controlplane.User, ok bool, err error) {
+	r, err := t.q.GetUserByAddress(ctx, address)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return u, false, nil
+	}
+	if err != nil {
+		return u, false, fmt.Errorf("load user: %w", err)
+	}
+	return user(r.User, r.Teams), true, nil
+}
+
 // SetIdentity notes who vouches for a person from now on.
 func (t *Tx) SetIdentity(
 	ctx context.Context, id controlplane.UserID, issuer, subject string,

@@ -1,0 +1,201 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+)
+
+// OIDCConfig is how one OpenID provider vouches for people.
+type OIDCConfig struct {
+	// Name is on the button.
+	Name   string
+	Issuer string
+	Client string
+	Secret controlplane.Plain
+	// Redirect is where the provider sends the browser back to.
+	Redirect string
+	// Scopes are asked for besides openid.
+	Scopes []string
+	// Claim holds the groups.
+	Claim string
+	// Teams says which team the members of a group are on. Of other teams
+	// nothing is changed.
+	Teams map[string]string
+	// Admins is the group whose members are admins; empty leaves roles alone.
+	Admins string
+}
+
+// Provider signs people in whom an OpenID provider vouches for: authorization
+// code with PKCE, state and nonce.
+type Provider struct {
+	OIDCConfig
+	client *http.Client
+
+	mu       sync.Mutex
+	found    *oidc.Provider
+	verifier *oidc.IDTokenVerifier
+}
+
+// NewProvider asks nobody yet: the control plane starts without the provider.
+func NewProvider(c OIDCConfig) *Provider {
+	return &Provider{OIDCConfig: c, client: &http.Client{Timeout: 15 * time.Second}}
+}
+
+// Flow is what the browser that began must bring back, in a cookie.
+type Flow struct {
+	State, Nonce, Verifier string
+}
+
+// claims is what we believe of an ID token.
+type claims struct {
+	Issuer, Subject string
+	Name            string `json:"name"`
+	Username        string `json:"preferred_username"`
+	Email           string `json:"email"`
+	Verified        bool   `json:"email_verified"`
+	Nonce           string `json:"nonce"`
+	groups          []string
+}
+
+// Begin gives the address to send the browser to, and what it must bring back.
+func (p *Provider) Begin(ctx context.Context) (to string, f Flow, err error) {
+	conf, _, err := p.discover(ctx)
+	if err != nil {
+		return "", f, err
+	}
+	f = Flow{State: randomBits(), Nonce: randomBits(), Verifier: oauth2.GenerateVerifier()}
+	return conf.AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)),
+		f, nil
+}
+
+// discover reads the provider's own description, once it can be read.
+func (p *Provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found == nil {
+		// The keys are fetched with this context later on, so that it must not end.
+		lasting := oidc.ClientContext(context.WithoutCancel(ctx), p.client)
+		found, err := oidc.NewProvider(lasting, p.Issuer)
+		if err != nil {
+			return nil, nil, silent(err)
+		}
+		p.found, p.verifier = found, found.Verifier(&oidc.Config{ClientID: p.Client})
+	}
+	return &oauth2.Config{ClientID: p.Client, ClientSecret: p.Secret.Reveal(),
+		RedirectURL: p.Redirect, Endpoint: p.found.Endpoint(),
+		Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}, p.verifier, nil
+}
+
+func silent(err error) error {
+	return &controlplane.Error{
+		Kind: controlplane.Unavailable, Code: "provider_unreachable", Cause: err,
+		Message: "the OpenID provider does not answer",
+		Remedy:  "Try again in a minute. If it goes on, tell an admin.",
+	}
+}
+
+// finish trades the code for an ID token and believes it after every check.
+func (p *Provider) finish(ctx context.Context, f Flow, code string) (c claims, err error) {
+	conf, verifier, err := p.discover(ctx)
+	if err != nil {
+		return c, err
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	tokens, err := conf.Exchange(ctx, code, oauth2.VerifierOption(f.Verifier))
+	if err != nil {
+		if _, refused := errors.AsType[*oauth2.RetrieveError](err); !refused {
+			return c, silent(err)
+		}
+		return c, unbelieved(err)
+	}
+	raw, ok := tokens.Extra("id_token").(string)
+	if !ok {
+		return c, unbelieved(errors.New("the answer has no id_token"))
+	}
+	token, err := verifier.Verify(ctx, raw)
+	if err != nil {
+		return c, unbelieved(err)
+	}
+	if !sameHash([]byte(token.Nonce), []byte(f.Nonce)) {
+		return c, unbelieved(errors.New("the nonce is another one"))
+	}
+	return p.read(token)
+}
+
+func (p *Provider) read(token *oidc.IDToken) (c claims, err error) {
+	var all map[string]any
+	if err := errors.Join(token.Claims(&c), token.Claims(&all)); err != nil {
+		return c, unbelieved(err)
+	}
+	c.Issuer, c.Subject = token.Issuer, token.Subject
+	switch groups := all[p.Claim].(type) {
+	case []any:
+		for _, g := range groups {
+			c.groups = append(c.groups, fmt.Sprint(g))
+		}
+	case string:
+		c.groups = strings.Fields(groups)
+	}
+	return c, nil
+}
+
+// unbelieved does not say why: who sent a forged answer learns nothing. The
+// cause is in the log.
+func unbelieved(cause error) error {
+	return &controlplane.Error{
+		Kind: controlplane.Unauthenticated, Code: "sign_in_refused", Cause: cause,
+		Message: "the OpenID provider's answer was not accepted",
+		Remedy:  "Begin again at the sign-in page.",
+	}
+}
+
+// SignInWith finishes a flow in the browser that began it. A person nobody
+// knows yet gets an account without any access but what their groups give.
+func (a *Accounts) SignInWith(
+	ctx context.Context, actor access.Actor, p *Provider, f Flow, state, code string,
+) (out SignedIn, err error) {
+	refund, err := a.limits.take("oidc "+actor.From(), actor.From(), a.now())
+	if err != nil {
+		return out, err
+	}
+	e := actor.Entry("sign in", "user")
+	if f.State == "" || !sameHash([]byte(f.State), []byte(state)) {
+		return out, a.refused(ctx, e, unbelieved(errors.New("the state is another one")))
+	}
+	c, err := p.finish(ctx, f, code)
+	if err != nil {
+		return out, a.refused(ctx, e, err)
+	}
+	out, err = a.admit(ctx, actor, p, c)
+	if err == nil {
+		refund()
+	}
+	return out, err
+}
+
+// teamsOf says which teams the groups put a person on, and which they do not.
+func (p *Provider) teamsOf(groups []string) (on, off []string) {
+	for group, team := range p.Teams {
+		if slices.Contains(groups, group) {
+			on = append(on, team)
+		}
+	}
+	for _, team := range p.Teams {
+		if !slices.Contains(on, team) {
+			off = append(off, team)
+		}
+	}
+	return on, off
+}

@@ -1,0 +1,162 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// admit signs in whom the provider vouches for.
+func (a *Accounts) admit(
+	ctx context.Context, actor access.Actor, p *Provider, c claims,
+) (out SignedIn, err error) {
+	e := actor.Entry("sign in", "user")
+	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
+		u, err := a.known(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		e.Actor, e.ActorID, e.Object = u.Name, u.ID, "user "+u.Name
+		if !u.Active {
+			return &controlplane.Error{
+				Kind: controlplane.Unauthenticated, Code: "account_inactive",
+				Message: "this account was switched off", Remedy: "Ask an admin.",
+			}
+		}
+		if err := a.follow(ctx, tx, p, u, c.groups); err != nil {
+			return err
+		}
+		now, err := tx.UserByID(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		out, err = a.begin(ctx, tx, actor, now.User)
+		return err
+	})
+	return out, err
+}
+
+// known finds the person: by what the provider calls them or, the first time,
+// by a verified address that an admin wrote down. Else it makes one.
+func (a *Accounts) known(
+	ctx context.Context, tx *postgres.Tx, c claims,
+) (controlplane.User, error) {
+	u, ok, err := tx.UserByIdentity(ctx, c.Issuer, c.Subject)
+	if err != nil || ok {
+		return u, err
+	}
+	if c.Verified && c.Email != "" {
+		if u, ok, err = tx.UserByAddress(ctx, c.Email); err != nil {
+			return u, err
+		}
+		if ok {
+			return u, tx.SetIdentity(ctx, u.ID, c.Issuer, c.Subject)
+		}
+	}
+	return a.newcomer(ctx, tx, c)
+}
+
+func (a *Accounts) newcomer(
+	ctx context.Context, tx *postgres.Tx, c claims,
+) (controlplane.User, error) {
+	name, err := freeName(ctx, tx, c)
+	if err != nil {
+		return controlplane.User{}, err
+	}
+	u := controlplane.User{
+		ID: controlplane.NewID[controlplane.UserID](), Name: name, DisplayName: c.Name,
+		Role: controlplane.RoleUser, Active: true, Kind: controlplane.KindPerson,
+	}
+	if c.Verified && validAddress(c.Email) == nil {
+		u.Address = c.Email
+	}
+	if len(u.DisplayName) > 200 {
+		u.DisplayName = name
+	}
+	if err := tx.InsertUser(ctx, u, ""); err != nil {
+		return u, err
+	}
+	return u, tx.SetIdentity(ctx, u.ID, c.Issuer, c.Subject)
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// freeName makes a name of ours from the provider's. One that is taken is
+// another person's, whatever the provider says.
+func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
+	local, _, _ := strings.Cut(c.Email, "@")
+	base := notInName.ReplaceAllString(strings.ToLower(cmp.Or(c.Username, local)), "-")
+	base = cmp.Or(strings.Trim(base[:min(len(base), 32)], "-"), "user")
+	for n := 1; n < 1000; n++ {
+		name := base
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", base, n)
+		}
+		_, err := tx.UserByName(ctx, name)
+		if controlplane.KindOf(err) == controlplane.NotFound {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", invalid("name", "name_taken", "a thousand people are called "+base+" already",
+		"Ask an admin to make your account.")
+}
+
+// follow puts the person on the teams of their groups, takes them off the
+// others that groups decide, and sets the role if a group decides that too.
+func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, p *Provider,
+	u controlplane.User, groups []string) error {
+	on, off := p.teamsOf(groups)
+	for _, team := range on {
+		if err := tx.JoinTeam(ctx, u.ID, team); err != nil {
+			return err
+		}
+	}
+	for _, team := range off {
+		if err := tx.LeaveTeam(ctx, u.ID, team); err != nil {
+			return err
+		}
+	}
+	if len(on)+len(off) > 0 {
+		tx.Wake(controlplane.TopicAccess, "")
+	}
+	if p.Admins == "" {
+		return nil
+	}
+	return a.setRole(ctx, tx, u, slices.Contains(groups, p.Admins))
+}
+
+// setRole never takes the last admin away.
+func (a *Accounts) setRole(
+	ctx context.Context, tx *postgres.Tx, u controlplane.User, admin bool,
+) error {
+	old := u
+	u.Role = controlplane.RoleUser
+	if admin {
+		u.Role = controlplane.RoleAdmin
+	}
+	if u.Role == old.Role {
+		return nil
+	}
+	admins, err := tx.ActiveAdmins(ctx)
+	if err != nil {
+		return err
+	}
+	if err := keepsAdmin(admins, u); err != nil {
+		return err
+	}
+	tx.Wake(controlplane.TopicAccess, "")
+	if err := tx.UpdateUser(ctx, u); err != nil {
+		return err
+	}
+	return a.afterChange(ctx, tx, old, u, "")
+}

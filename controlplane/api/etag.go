@@ -1,0 +1,129 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// kindChanged is for who would overwrite what they have not seen.
+const kindChanged controlplane.Kind = "changed"
+
+// taggable reports whether an object can be read and replaced at this path, and
+// its operations do not count versions by themselves.
+func taggable(item *openapi3.PathItem) bool {
+	return item.Get != nil && item.Put != nil && !countsItself(item.Get) && !countsItself(item.Put)
+}
+
+func countsItself(op *openapi3.Operation) bool {
+	return slices.ContainsFunc(op.Parameters, func(p *openapi3.ParameterRef) bool {
+		return p.Value != nil && p.Value.In == "header" && p.Value.Name == "If-Match"
+	})
+}
+
+// kept is an answer that is looked at before it is sent.
+type kept struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (k *kept) Header() http.Header         { return k.header }
+func (k *kept) Write(b []byte) (int, error) { return k.body.Write(b) }
+func (k *kept) WriteHeader(status int) {
+	if k.status == 0 {
+		k.status = status
+	}
+}
+
+// restless are fields that change without anybody editing the object.
+var restless = []string{"last_sign_in_at", "last_used_at", "nodes", "usage", "deployments",
+	"last_saved_at"}
+
+// tag names one content of an object.
+func tag(body []byte) string {
+	var all map[string]any
+	if json.Unmarshal(body, &all) == nil {
+		for _, field := range restless {
+			delete(all, field)
+		}
+		if text, err := json.Marshal(all); err == nil {
+			body = text
+		}
+	}
+	return fmt.Sprintf(`"%x"`, sha256.Sum256(body))[:34] + `"`
+}
+
+// tagged answers a GET with the ETag of what it shows.
+func (d *door) tagged(w http.ResponseWriter, r *http.Request) {
+	k := &kept{header: w.Header()}
+	d.next(k, r)
+	if k.status == http.StatusOK {
+		w.Header().Set("ETag", tag(k.body.Bytes()))
+	}
+	w.WriteHeader(k.status)
+	_, _ = k.body.WriteTo(w)
+}
+
+// guarded changes the object only if it still is what the caller read: If-Match
+// gives its tag, If-None-Match: * says that there must be none.
+func (d *door) guarded(w http.ResponseWriter, r *http.Request) {
+	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+	if d.reader == nil || match == "" && none == "" {
+		d.next(w, r)
+		return
+	}
+	err := d.server.Accounts.Serialized(r.Context(), actorOf(r.Context()), r.URL.Path, func() error {
+		if err := d.condition(r, match, none); err != nil {
+			return d.turnedAway(r, actorOf(r.Context()), err)
+		}
+		d.next(w, r)
+		return nil
+	})
+	if err != nil {
+		d.server.fail(w, r, err)
+	}
+}
+
+func (d *door) condition(r *http.Request, match, none string) error {
+	now := d.reader.now(r)
+	switch {
+	case none == "*" && now != "":
+		return changed("this exists already", "Read it, and change it with If-Match.")
+	case match == "*" && now != "", match == "":
+		return nil
+	case now == "":
+		return changed("this does not exist any more", "Create it without If-Match.")
+	}
+	for one := range strings.SplitSeq(match, ",") {
+		if strings.TrimSpace(one) == now {
+			return nil
+		}
+	}
+	return changed("somebody changed this after you read it",
+		"Read it again, and repeat your change on what it is now.")
+}
+
+// now is the tag of what a GET would show, "" for nothing.
+func (d *door) now(r *http.Request) string {
+	k, again := &kept{header: http.Header{}}, r.Clone(r.Context())
+	again.Method, again.Body = http.MethodGet, http.NoBody
+	d.next(k, again)
+	if k.status != http.StatusOK {
+		return ""
+	}
+	return tag(k.body.Bytes())
+}
+
+func changed(message, remedy string) error {
+	return &controlplane.Error{Kind: kindChanged, Code: "changed_meanwhile", Field: "If-Match",
+		Message: message, Remedy: remedy}
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
+)
+
+// The two addresses of signing in by an OpenID provider. They are pages, not
+// operations: a browser walks through them, coming from another site.
+const (
+	oidcStart    = "/oidc/start"
+	oidcCallback = "/oidc/callback"
+	// oidcSeconds is how long somebody may take at the provider.
+	oidcSeconds = 900
+)
+
+func (s *server) GetSignIn(
+	_ context.Context, _ GetSignInRequestObject,
+) (GetSignInResponseObject, error) {
+	all := []SignInProvider{}
+	if s.OIDC != nil {
+		all = append(all, SignInProvider{Name: s.OIDC.Name, Url: oidcStart})
+	}
+	return GetSignIn200JSONResponse{Password: true, Providers: all}, nil
+}
+
+// oidc answers both addresses. Whatever goes wrong is a page in words.
+func (s *server) oidc(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	var err error
+	switch {
+	case s.OIDC == nil:
+		err = controlplane.Missing("sign-in with an OpenID provider", "")
+	case r.Method != http.MethodGet:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	case r.URL.Path == oidcStart:
+		err = s.toProvider(w, r)
+	case r.URL.Path == oidcCallback:
+		err = s.fromProvider(w, r)
+	default:
+		err = controlplane.Missing("page", r.URL.Path)
+	}
+	if err != nil {
+		s.wordy(w, r, err)
+	}
+}
+
+// toProvider keeps what must come back in the browser, and sends it away.
+func (s *server) toProvider(w http.ResponseWriter, r *http.Request) error {
+	to, flow, err := s.OIDC.Begin(r.Context())
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(flow)
+	if err != nil {
+		return err
+	}
+	s.setFlow(w, base64.RawURLEncoding.EncodeToString(text), oidcSeconds)
+	http.Redirect(w, r, to, http.StatusSeeOther)
+	return nil
+}
+
+// setFlow is lax, since the provider's answer comes from another site.
+func (s *server) setFlow(w http.ResponseWriter, value string, seconds int) {
+	http.SetCookie(w, &http.Cookie{Name: s.flowName(), Value: value, Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode})
+}
+
+func (s *server) flowName() string {
+	if s.secure {
+		return "__Host-nullops_oidc"
+	}
+	return "nullops_oidc"
+}
+
+// fromProvider signs in whom the provider vouches for, in the browser that
+// began it, once.
+func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
+	flow := s.flow(r)
+	s.setFlow(w, "", -1)
+	nobody := access.Nobody().Via(address(r), requestID(r.Context())).On(r.UserAgent())
+	query := r.URL.Query()
+	if query.Get("error") != "" {
+		return &controlplane.Error{
+			Kind: controlplane.Unauthenticated, Code: "provider_refused",
+			Cause:   errors.New("the provider says " + query.Get("error")),
+			Message: "the OpenID provider did not sign you in",
+			Remedy:  "Begin again, or ask who runs the provider whether you may use NullOps.",
+		}
+	}
+	in, err := s.Accounts.SignInWith(r.Context(), nobody, s.OIDC, flow, query.Get("state"),
+		query.Get("code"))
+	if err != nil {
+		return err
+	}
+	w.Header().Add("Set-Cookie", s.cookie(in.Cookie.Reveal(), in.Expires))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+	return nil
+}
+
+// flow reads what the browser kept. A broken one is none: its state fits
+// nothing.
+func (s *server) flow(r *http.Request) (f accounts.Flow) {
+	cookies := r.CookiesNamed(s.flowName())
+	if len(cookies) != 1 {
+		return f
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cookies[0].Value)
+	if err != nil || json.Unmarshal(text, &f) != nil {
+		return accounts.Flow{}
+	}
+	return f
+}
+
+var wordyPage = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Not signed in</title>
+<meta name="viewport" content="width=device-width"></head><body><main>
+<h1>You are not signed in</h1>
+<p>{{.Message}}.</p><p>{{.Remedy}}</p>
+<p><a href="/sign-in">Back to the sign-in page</a></p>
+<p><small>Request {{.Request}}</small></p>
+</main></body></html>
+`))
+
+// wordy is an error page for people on their way between two sites.
+func (s *server) wordy(w http.ResponseWriter, r *http.Request, err error) {
+	known, ok := errors.AsType[*controlplane.Error](err)
+	level := s.Log.WarnContext
+	if !ok {
+		known, level = internal(), s.Log.ErrorContext
+	}
+	cause := err
+	if known.Cause != nil {
+		cause = known.Cause
+	}
+	level(r.Context(), "sign-in with the OpenID provider", "request", requestID(r.Context()),
+		"err", cause.Error())
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status(known.Kind))
+	_ = wordyPage.Execute(w, map[string]string{"Message": known.Message, "Remedy": known.Remedy,
+		"Request": requestID(r.Context())})
+}
