@@ -42,7 +42,7 @@ func answerPath(d apiclient.Deployment, step string) string {
 // approvals answers questions in every way there is, as everybody there is.
 func approvals(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
-	n := p.nodes["alpha"]
+	n := p.node("alpha")
 	first := book.marked("first", "ledger", nil, nil)
 	use := book.marked("use", "ledger", []string{"ask"}, object{
 		"seconds": "${{ steps.ask.outputs.rows }}",

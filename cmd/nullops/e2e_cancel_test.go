@@ -16,7 +16,7 @@ import (
 // of step, at once, while they are being undone, and twice.
 func cancelAnywhere(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
-	n := p.nodes["alpha"]
+	n := p.node("alpha")
 	first := book.marked("first", "ledger", nil, nil)
 	never := webStep("busy", "first")
 	never["service"].(object)["ready"] = object{"tcp": object{"port": 9999}, "retries": 1000}

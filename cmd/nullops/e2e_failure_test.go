@@ -101,7 +101,7 @@ func (l *ledger) marked(key, mode string, needs []string, more object) object {
 // failingService deploys a version that crashes on start.
 func failingService(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
-	n := p.nodes["alpha"]
+	n := p.node("alpha")
 	p.define(t, "crash", book.marked("first", "ledger", nil, nil),
 		book.marked("second", "ledger", []string{"first"}, nil), webStep("web", "second"),
 		book.marked("never", "ledger", []string{"web"}, nil))
@@ -179,7 +179,7 @@ func badEnds() []badEnd {
 // rolled back with the delete of the step before, and leaves nothing.
 func failingPlugins(t *testing.T, w *world) {
 	p, book := w.product(), newLedger(t)
-	n := p.nodes["alpha"]
+	n := p.node("alpha")
 	running := map[string]apiclient.Deployment{}
 	for _, bad := range badEnds() {
 		name := "bad-" + bad.mode

@@ -10,7 +10,7 @@ import (
 // by name and the outside, but not another deployment.
 func isolation(t *testing.T, w *world) {
 	p := w.product()
-	n := p.nodes["alpha"]
+	n := p.node("alpha")
 	outside, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // twice, and looks at both from inside.
 func serviceModel(t *testing.T, w *world) {
 	p := w.product()
-	n := p.nodes["alpha"]
+	n := p.node("alpha")
 	const token = "canary-model/token+4711"
 	p.admin.put(t, "/projects/model", object{"resources": object{"cpu": 0.5, "memory_mib": 128},
 		"cleanup_after_hours": 7}, nil)

@@ -50,8 +50,14 @@ func (p *product) addNode(t *testing.T, name, environment string) *node {
 	p.admin.want(t, http.StatusCreated, http.MethodPost, "/nodes",
 		object{"name": name, "environment": environment, "address": n.address}, &made)
 	n.token, n.command = made.Token, made.Command
-	p.nodes[name] = n
+	p.nodes.Store(name, n) // scenarios that share the product add nodes at once
 	return n
+}
+
+// node is one that was added.
+func (p *product) node(name string) *node {
+	n, _ := p.nodes.Load(name)
+	return n.(*node)
 }
 
 // start starts the agent, again with the same token and folders.

@@ -242,6 +242,9 @@ exec /usr/sbin/sshd -D -e -f "$1/config"
 // and then to the end.
 func provisioning(t *testing.T, w *world) {
 	s, p := newSSHServer(t, false), w.product()
+	// An environment of its own: elsewhere its machines would be given deployments of
+	// other scenarios, and end under them.
+	p.admin.put(t, "/environments/workshop", object{"domain": "localhost"}, nil)
 	s.refused(t, p)
 	s.inTheWay(t, p)
 	s.toTheEnd(t, p)
@@ -253,7 +256,7 @@ func provisioning(t *testing.T, w *world) {
 // make it one.
 func (s *sshServer) machine(t *testing.T, p *product, name string) (*node, object) {
 	t.Helper()
-	n := p.addNode(t, name, "qa")
+	n := p.addNode(t, name, "workshop")
 	return n, object{"host": "127.0.0.1", "port": numeric(t, s.port), "user": "root",
 		"host_key": s.fingerprint, "private_key": s.key, "data": n.data, "run": n.run,
 		"docker": n.docker, "subnets": n.subnets, "directory": filepath.Join(filepath.Dir(n.data), "bin")}
@@ -451,7 +454,7 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	t.Cleanup(func() { n.stopContainer(t) })
 	key := filepath.Join(shortDir(t), "key")
 	writeFile(t, key, s.key, 0o600)
-	args := []string{"node", "add", n.name, "--env", "qa", "--address", n.address, "--ssh",
+	args := []string{"node", "add", n.name, "--env", "workshop", "--address", n.address, "--ssh",
 		"root@127.0.0.1:" + s.port, "--ssh-key", key, "--forget", "--data", n.data, "--run", n.run,
 		"--docker", n.docker, "--subnets", n.subnets, "--dir", filepath.Join(filepath.Dir(n.data), "bin")}
 	if _, errs, code := p.admin.cli(t, args...); code == 0 ||

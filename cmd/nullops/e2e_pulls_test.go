@@ -75,7 +75,7 @@ func pulls(t *testing.T, p *product) {
 	f.repointed.Store(true)
 	close(f.open)
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusReady)
-	image := p.nodes["alpha"].containers(t, d.Id)["web"].Config.Image
+	image := p.node("alpha").containers(t, d.Id)["web"].Config.Image
 	if !strings.HasSuffix(image, "@"+was) {
 		t.Errorf("the tag was moved after the request, and %s runs; wanted %s", image, was)
 	}

@@ -162,7 +162,7 @@ func privateRegistry(t *testing.T, p *product) {
 	d := p.admin.deployed(t, "private", "private", map[string]string{"web": "v1.0.0"})
 	p.answers(t, serviceURL(t, d, "web")) // promise: N-022, N-070
 	// promise: N-023
-	for _, hit := range p.sightings(t, p.nodes["alpha"], password) {
+	for _, hit := range p.sightings(t, p.node("alpha"), password) {
 		t.Errorf("the registry's password is in %s", hit)
 	}
 	p.admin.remove(t, d.Id)

@@ -53,7 +53,7 @@ func startServers(t *testing.T) *servers {
 // has to give back exactly what was there.
 func pluginsLeaveNothing(t *testing.T, w *world) {
 	p, s := w.product(), startServers(t)
-	n := p.nodes["alpha"]
+	n := p.node("alpha")
 	p.admin.put(t, "/projects/all", object{"resources": object{"memory_mib": 512}}, nil)
 	for name, value := range map[string]string{"ADMIN": serversPassword,
 		"KEYCLOAK": keycloaktest.AdminPassword, "ACCESS": s3test.AccessKey,
