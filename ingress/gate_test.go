@@ -350,7 +350,8 @@ func TestGate_GuestPage(t *testing.T) {
 	res, body := b.send("GET", r.Host, "/.nullops/guest")
 	policy := res.Header.Get("Content-Security-Policy")
 	if res.StatusCode != 200 || !strings.Contains(body, `action="/.nullops/pass"`) ||
-		!strings.Contains(policy, "script-src 'sha256-") || !strings.Contains(policy, "form-action 'self'") {
+		!strings.Contains(policy, "script-src 'sha256-") ||
+		!strings.Contains(policy, "form-action 'self'") {
 		t.Errorf("%d %s %s", res.StatusCode, policy, body)
 	}
 }

@@ -173,9 +173,7 @@ func (p *passes) recheck(ctx context.Context) error {
 // a cookie. A sibling may have added cookies of the same name, so all count.
 func carried(r *http.Request) []string {
 	var all []string
-	for _, v := range r.Header[passHeader] {
-		all = append(all, v)
-	}
+	all = append(all, r.Header[passHeader]...)
 	for _, name := range []string{securePassCookie, passCookie} {
 		for _, c := range r.CookiesNamed(name) {
 			all = append(all, c.Value)

@@ -37,15 +37,15 @@ func certificateListCommand() *cobra.Command {
 		rows := [][]string{{"NAME", "HOSTS", "EXPIRES", "ISSUER"}}
 		for _, one := range r.JSON200.Items {
 			rows = append(rows, []string{one.Name, strings.Join(one.Hosts, " "),
-				expiry(one.NotAfter, time.Now()), one.Issuer})
+				endsAt(one.NotAfter, time.Now()), one.Issuer})
 		}
 		return table(c.OutOrStdout(), rows)
 	}
 	return c
 }
 
-// expiry says when something ends, and how urgent that is.
-func expiry(at, now time.Time) string {
+// endsAt says when something ends, and how urgent that is.
+func endsAt(at, now time.Time) string {
 	day := at.UTC().Format(time.DateOnly)
 	if left := at.Sub(now); left > 0 {
 		return fmt.Sprintf("%s, in %s", day, span(left))

@@ -149,7 +149,7 @@ func printPasses(w io.Writer, all []apiclient.Pass) error {
 		if p.LastUsedAt != nil {
 			used = since(*p.LastUsedAt) + " ago"
 		}
-		rows = append(rows, []string{p.Id, p.Label, p.CreatedBy, expiry(p.ExpiresAt, time.Now()), used})
+		rows = append(rows, []string{p.Id, p.Label, p.CreatedBy, endsAt(p.ExpiresAt, time.Now()), used})
 	}
 	return table(w, rows)
 }
