@@ -63,4 +63,10 @@ export const environmentTexts = {
   gateSaved: (name: string) => `Who may open URLs of ${name} is saved.`,
   gateUnread: "Who may open its URLs could not be read.",
   deployments: "Deployments in it",
+  dns: "Line for the name server",
+  dnsLine: "the line",
+  dnsAddress: "ADDRESS-OF-THE-INGRESS",
+  dnsHint:
+    "One wildcard covers every service of every deployment in it. Put the ingress's address in.",
+  dnsLocal: "Names below localhost lead to this machine by themselves; no name server is needed.",
 };

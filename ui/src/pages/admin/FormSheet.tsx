@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from "react";
+import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
@@ -29,6 +29,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   const { title, form, onClose, reason, extra, side, children } = props;
   const id = useId();
   const [leaving, setLeaving] = useState(false);
+  const first = useRef<HTMLElement>(null);
   const close = () => (form.dirty && !form.busy ? setLeaving(true) : onClose());
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -54,6 +55,9 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   const body = (
     <form
       id={id}
+      ref={(made) => {
+        first.current = made?.querySelector("input, select, textarea") ?? null;
+      }}
       className="form grow"
       onSubmit={submit}
       onKeyDown={(event) => {
@@ -66,7 +70,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
     </form>
   );
   return (
-    <Sheet open narrow={!side} onClose={close} title={title} foot={foot}>
+    <Sheet open narrow={!side} onClose={close} title={title} foot={foot} focus={first}>
       {side ? (
         <div className="sg">
           {body}

@@ -2,6 +2,7 @@ import { Fragment } from "react";
 import type { Schemas } from "@/api/client";
 import { auditTexts as t } from "@/auditTexts";
 import { CopyButton } from "@/components/Copy";
+import { Glyph } from "@/components/Glyph";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
@@ -9,7 +10,7 @@ import { exact } from "@/components/time";
 type Entry = Schemas["AuditEntry"];
 type Props = { entries: Entry[]; open?: string; setOpen: (id?: string) => void };
 
-const marks: Record<string, string> = { ok: "done", refused: "failed", failed: "stuck" };
+const marks: Record<string, string> = { refused: "failed", failed: "stuck" };
 
 /** One line an entry; it opens to what else is known of it. */
 export function Entries({ entries, open, setOpen }: Props) {
@@ -62,9 +63,16 @@ function Line({ entry, open, toggle }: { entry: Entry; open: boolean; toggle: ()
       </td>
       <td className="mono">{entry.object}</td>
       <td className="nw">
-        <StatusMark state={marks[entry.result] ?? "unknown"}>
-          {t.results[entry.result] ?? entry.result}
-        </StatusMark>
+        {entry.result === "ok" ? (
+          <span className="t2 row gap-1.5">
+            <Glyph state="ready" size="sm" />
+            {t.results.ok}
+          </span>
+        ) : (
+          <StatusMark state={marks[entry.result] ?? "unknown"}>
+            {t.results[entry.result] ?? entry.result}
+          </StatusMark>
+        )}
         {entry.result !== "ok" && entry.detail ? (
           <span className="t2 s ml-2">{entry.detail}</span>
         ) : null}

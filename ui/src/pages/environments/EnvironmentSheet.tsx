@@ -12,6 +12,9 @@ import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, toNumber, wrongs } from "../admin/values";
 
+import { Dns } from "./Dns";
+import { Gate } from "./Gate";
+
 type Environment = Schemas["Environment"];
 type Props = { stored?: Environment; taken: string[]; close: () => void };
 
@@ -75,6 +78,7 @@ export function EnvironmentSheet({ stored, taken, close }: Props) {
         placeholder="lab.example.com"
         hint={t.domainHint(name, domain)}
       />
+      <Dns name={name} domain={domain.trim()} />
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
       <CheckField form={form} name="restricted" label={t.restrictedLabel} hint={t.restrictedHint} />
       <TextField
@@ -85,6 +89,7 @@ export function EnvironmentSheet({ stored, taken, close }: Props) {
         hint={t.cleanupHint}
       />
       <PlacementFields form={form} />
+      {stored ? <Gate name={stored.name} locked={reason !== undefined} /> : null}
     </FormSheet>
   );
 }

@@ -5,11 +5,18 @@ import { useMayAdmin } from "../admin/may";
 import { NotFound } from "../shell/Problems";
 import { About } from "./About";
 import { Backups } from "./Backups";
+import { Certificates } from "./Certificates";
 import { Cleanup } from "./Cleanup";
 import { Keys } from "./Keys";
 
 const route = getRouteApi("/app/settings/{-$tab}");
-const tabs = { keys: Keys, cleanup: Cleanup, backups: Backups, about: About };
+const tabs = {
+  keys: Keys,
+  certificates: Certificates,
+  cleanup: Cleanup,
+  backups: Backups,
+  about: About,
+};
 type Tab = keyof typeof tabs;
 
 /** What belongs to the installation as a whole. */

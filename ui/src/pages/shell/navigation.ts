@@ -1,5 +1,6 @@
 import {
   Boxes,
+  Container,
   Globe,
   KeyRound,
   Layers,
@@ -45,7 +46,7 @@ export const places: Place[] = [
   { to: "/nodes", label: t.nodes, group: "machines", icon: Server, who: "admin", key: "n" },
   { to: "/services", label: t.services, group: "parts", icon: Package, who: "all", key: "s" },
   { to: "/plugins", label: t.plugins, group: "parts", icon: Puzzle, who: "all", key: "l" },
-  { to: "/registries", label: t.registries, group: "parts", icon: Globe, who: "all", key: "r" },
+  { to: "/registries", label: t.registries, group: "parts", icon: Container, who: "all", key: "r" },
   { to: "/secrets", label: t.secrets, group: "parts", icon: KeyRound, who: "admin", key: "k" },
   { to: "/audit", label: t.audit, group: "people", icon: ScrollText, who: "all", key: "a" },
   { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },

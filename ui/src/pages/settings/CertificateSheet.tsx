@@ -1,0 +1,48 @@
+import { adminTexts } from "@/adminTexts";
+import { ask, client } from "@/api/client";
+import { settingsTexts } from "@/settingsTexts";
+import { TextArea } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { NameField, nameProblem } from "../admin/NewName";
+import { useForm } from "../admin/useForm";
+import { useSaved } from "../admin/useSaved";
+import { wrongs } from "../admin/values";
+
+const t = settingsTexts.certificates;
+
+/** Takes a chain and its key; the server says which hosts they are for. */
+export function CertificateSheet({ taken, close }: { taken: string[]; close: () => void }) {
+  const saved = useSaved(["certificates"], close);
+  const form = useForm(
+    { name: "", chain: "", key: "" },
+    {
+      check: (values) =>
+        wrongs({
+          name: nameProblem(values.name, taken),
+          chain: values.chain.includes("BEGIN CERTIFICATE") ? undefined : t.chainMissing,
+          key: values.key.includes("PRIVATE KEY") ? undefined : t.keyMissing,
+        }),
+      save: (values) =>
+        ask(
+          client.PUT("/api/v1/certificates/{name}", {
+            params: { path: { name: values.name } },
+            body: { chain: values.chain, key: values.key },
+          }),
+        ),
+      saved: (made) => saved(made.name, { changed: true, created: true }),
+    },
+  );
+  return (
+    <FormSheet
+      title={t.addTitle}
+      form={form}
+      onClose={close}
+      submit={adminTexts.create}
+      busy={adminTexts.creating}
+    >
+      <NameField form={form} taken={taken} />
+      <TextArea form={form} name="chain" label={t.chain} hint={t.chainHint} mono rows={9} />
+      <TextArea form={form} name="key" label={t.key} hint={t.keyHint} mono rows={6} />
+    </FormSheet>
+  );
+}

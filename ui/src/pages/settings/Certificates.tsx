@@ -1,0 +1,123 @@
+import { useQuery } from "@tanstack/react-query";
+import { Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { Time, useNow } from "@/components/Time";
+import { settingsTexts } from "@/settingsTexts";
+import { ConfirmDelete } from "../admin/Confirm";
+import { useRefresh } from "../admin/useSaved";
+import { Authority } from "./Authority";
+import { CertificateSheet } from "./CertificateSheet";
+
+const t = settingsTexts.certificates;
+const SOON = 21 * 86_400_000;
+
+type Certificate = Schemas["Certificate"];
+
+const certificates = {
+  queryKey: ["certificates"],
+  queryFn: async () => (await ask(client.GET("/api/v1/certificates"))).items,
+};
+
+/** What the ingress shows for HTTPS, and the authority that signs for the rest. */
+export function Certificates() {
+  const query = useQuery(certificates);
+  const [adding, setAdding] = useState(false);
+  const [asked, setAsked] = useState<Certificate>();
+  const refresh = useRefresh(["certificates"]);
+  const remove = (name: string) =>
+    ask(client.DELETE("/api/v1/certificates/{name}", { params: { path: { name } } }));
+  const taken = query.data?.map((one) => one.name) ?? [];
+  return (
+    <>
+      <div className="row">
+        <div className="grow">
+          <h2>{t.title}</h2>
+          <p className="t2">{t.what}</p>
+        </div>
+        <Button onClick={() => setAdding(true)}>
+          <Plus className="i sm" aria-hidden="true" />
+          {t.add}
+        </Button>
+      </div>
+      {query.isPending ? <Skeletons count={3} /> : null}
+      {query.isError ? (
+        <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
+      ) : null}
+      {query.data?.length === 0 ? <p className="t2">{t.none}</p> : null}
+      {query.data && query.data.length > 0 ? <Table all={query.data} ask={setAsked} /> : null}
+      <Authority />
+      {adding ? <CertificateSheet taken={taken} close={() => setAdding(false)} /> : null}
+      {asked ? (
+        <ConfirmDelete
+          name={asked.name}
+          remove={() => remove(asked.name)}
+          done={refresh}
+          close={() => setAsked(undefined)}
+        >
+          <p>{t.remove(asked.hosts.join(", "))}</p>
+        </ConfirmDelete>
+      ) : null}
+    </>
+  );
+}
+
+function Table({ all, ask: asks }: { all: Certificate[]; ask: (one: Certificate) => void }) {
+  return (
+    <div className="tblf framed">
+      <table className="tbl">
+        <thead>
+          <tr>
+            <th>{t.columns.name}</th>
+            <th>{t.columns.hosts}</th>
+            <th className="wide">{t.columns.issuer}</th>
+            <th>{t.columns.until}</th>
+            <th>
+              <span className="vh">{settingsTexts.acts}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {all.map((one) => (
+            <tr key={one.name}>
+              <td>
+                <b title={one.fingerprint}>{one.name}</b>
+              </td>
+              <td className="mono">{one.hosts.join(", ")}</td>
+              <td className="wide t2">{one.issuer}</td>
+              <td>
+                <Until at={one.not_after} />
+              </td>
+              <td className="rowacts">
+                <Button
+                  small
+                  icon
+                  look="ghost"
+                  aria-label={t.removeOf(one.name)}
+                  title={t.removeOf(one.name)}
+                  onClick={() => asks(one)}
+                >
+                  <Trash2 className="i sm" aria-hidden="true" />
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Until({ at }: { at: string }) {
+  const left = new Date(at).getTime() - useNow(60);
+  return (
+    <span className="row nw">
+      <Time at={at} className="t2" />
+      {left < 0 ? <StatusMark state="failed">{t.over}</StatusMark> : null}
+      {left >= 0 && left < SOON ? <StatusMark state="warn">{t.soon}</StatusMark> : null}
+    </span>
+  );
+}
