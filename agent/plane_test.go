@@ -70,10 +70,15 @@ type node struct {
 // boot starts an agent on a data folder. It ends with the test, or by stop.
 func (p *plane) boot(dir string, r agent.Runtime, fail failpoint.Hook) *node {
 	p.t.Helper()
+	return p.bootWith(agent.Config{Data: dir, Failpoint: fail}, r)
+}
+
+func (p *plane) bootWith(c agent.Config, r agent.Runtime) *node {
+	p.t.Helper()
 	pipes := wiretest.NewPipes()
-	a, err := agent.New(agent.Config{Data: dir, Token: &p.token, Build: "dev", Listener: pipes,
-		Log: slog.New(slog.DiscardHandler), Failpoint: fail, ListEvery: 50 * time.Millisecond,
-		VitalsEvery: 50 * time.Millisecond}, r)
+	c.Token, c.Build, c.Listener, c.Log = &p.token, "dev", pipes, slog.New(slog.DiscardHandler)
+	c.ListEvery, c.VitalsEvery = 50*time.Millisecond, 50*time.Millisecond
+	a, err := agent.New(c, r)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
@@ -63,4 +64,29 @@ func (s serviceLogs) Follow(ctx context.Context, node controlplane.NodeID,
 	o api.LogOptions) (io.ReadCloser, error) {
 	return s.dialer.Logs(ctx, node, deployment, step,
 		fleet.LogOptions{Follow: o.Follow, Tail: o.Tail, Since: o.Since})
+}
+
+// upgrade has a node's agent replaced. An image of a registry that we can sign
+// in to is pulled with that sign-in.
+func (b *base) upgrade(ctx context.Context, node controlplane.NodeID, image string) error {
+	var auth *wire.RegistryAuth
+	if host := registryHost(image); host != "" {
+		known, err := secrets{b.catalog}.PullCredentials(ctx, []string{host})
+		if err != nil {
+			return err
+		}
+		if one, ok := known[host]; ok {
+			auth = &one
+		}
+	}
+	return b.dialer.Upgrade(ctx, node, image, auth)
+}
+
+// registryHost is the registry that an image's name begins with, if it does.
+func registryHost(image string) string {
+	first, rest, _ := strings.Cut(image, "/")
+	if rest == "" || !strings.ContainsAny(first, ".:") && first != "localhost" {
+		return ""
+	}
+	return first
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
@@ -260,8 +261,9 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Notify: b.notify, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
+		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,
-		Describe: b.dialer.Describe, Upgrade: b.dialer.Upgrade, Subscribe: b.subscribe, UI: ui.Files(),
+		Describe: b.dialer.Describe, Upgrade: b.upgrade, Subscribe: b.subscribe, UI: ui.Files(),
 		HostKey: b.hostKey,
 		OIDC:    b.settings.OIDC.provider(b.settings.HTTP.URL),
 		URL:     public, IngressURL: b.ingress, Build: build, Log: b.log,

@@ -50,19 +50,19 @@ func (s *session) tellKept(ctx context.Context) error {
 	if err != nil {
 		return s.mayFail(ctx, "list of images", err)
 	}
-	if slices.Equal(now, s.keep) {
+	if s.toldKeep && slices.Equal(now, s.keep) {
 		return nil
 	}
-	s.keep = now
-	for rest := now; len(rest) > 0; {
+	// An agent that has heard nothing removes nothing: that there is nothing to
+	// keep has to be said too.
+	s.keep, s.toldKeep = now, true
+	for rest := now; ; {
 		n := min(len(rest), keepAtOnce)
 		err := s.conn.Send(ctx, wire.Keep{Images: rest[:n], More: n < len(rest)})
-		if err != nil {
+		if rest = rest[n:]; err != nil || len(rest) == 0 {
 			return err
 		}
-		rest = rest[n:]
 	}
-	return nil
 }
 
 // KeptImages implements Nodes.

@@ -37,6 +37,8 @@ type session struct {
 	sent    map[string]mark
 	plugins []wire.PluginImage
 	keep    []pipeline.Image
+	// toldKeep is set once keep was told.
+	toldKeep bool
 
 	ctx   context.Context
 	stop  context.CancelCauseFunc

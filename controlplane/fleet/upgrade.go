@@ -108,7 +108,10 @@ func (d Dialing) maintain(ctx context.Context, link Link, epoch int64, method, p
 // Upgrade has a node's agent replaced by one from the image. It returns once
 // that is about to happen; the node is away for some seconds then, and what it
 // runs is not.
-func (d *Dialer) Upgrade(ctx context.Context, id controlplane.NodeID, image string) error {
+//
+// The credentials are for this one pull; nil asks the registry anonymously.
+func (d *Dialer) Upgrade(ctx context.Context, id controlplane.NodeID, image string,
+	auth *wire.RegistryAuth) error {
 	link, err := d.nodes.Link(ctx, id)
 	if err != nil {
 		return err
@@ -127,7 +130,7 @@ func (d *Dialer) Upgrade(ctx context.Context, id controlplane.NodeID, image stri
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(wire.Upgrade{Image: image})
+	body, err := json.Marshal(wire.Upgrade{Image: image, Auth: auth})
 	if err != nil {
 		return fmt.Errorf("ask the agent: %w", err)
 	}

@@ -1,0 +1,97 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// shelf is an engine that keeps images on a disk of 100 bytes, 30 each.
+type shelf struct {
+	*dummy.Runtime
+	mu      sync.Mutex
+	names   []string
+	removed []string
+}
+
+func named(name string) string { return "sha256:" + name }
+
+// Images implements agent.ImageKeeper.
+func (s *shelf) Images(context.Context) (agent.ImageStore, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	store := agent.ImageStore{Total: 100, Free: 100 - 30*int64(len(s.names))}
+	for _, name := range s.names {
+		store.Images = append(store.Images, agent.StoredImage{Size: 30,
+			References: []string{"r/" + name + "@" + named(name)}})
+	}
+	return store, nil
+}
+
+// RemoveImage implements agent.ImageKeeper.
+func (s *shelf) RemoveImage(_ context.Context, reference string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = slices.DeleteFunc(s.names, func(name string) bool {
+		return reference == "r/"+name+"@"+named(name)
+	})
+	s.removed = append(s.removed, reference)
+	return nil
+}
+
+func (s *shelf) gone() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.removed)
+}
+
+// Below the floor, images that nothing needs are removed, the one that was asked
+// for longest ago first and no more than it takes; not before the control plane
+// has said what has to stay, even if that is nothing.
+func TestAgent_CollectsImagesBelowTheFloor(t *testing.T) {
+	p := newPlane(t)
+	dir := t.TempDir()
+	book := map[string]agent.UsedImage{}
+	for i, name := range []string{"kept", "oldest", "younger"} {
+		book[named(name)] = agent.UsedImage{Registry: "r", Repository: name,
+			Used: time.Now().Add(time.Duration(i-30) * time.Hour)}
+	}
+	data, err := json.Marshal(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "images.json"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &shelf{Runtime: dummy.New(dummy.Knobs{}), names: []string{"kept", "younger", "oldest"}}
+	n := p.bootWith(agent.Config{Data: dir, DiskFloor: agent.Floor{Part: 0.2},
+		CollectEvery: 20 * time.Millisecond}, r)
+	s := n.connect()
+	p.until("a round without a word on what stays", func() bool {
+		return p.vitals.Images != nil && p.vitals.Images.Count == 3
+	})
+	if gone := r.gone(); len(gone) > 0 {
+		t.Fatalf("removed before anything was said: %v", gone)
+	}
+	keep := wire.Keep{Images: []pipeline.Image{{Registry: "r", Repository: "kept",
+		Digest: named("kept")}}}
+	if err := s.Send(t.Context(), keep); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the floor", func() bool {
+		return p.vitals.Images != nil && p.vitals.Images.Removed == 1
+	})
+	if gone := r.gone(); !slices.Equal(gone, []string{"r/oldest@" + named("oldest")}) {
+		t.Errorf("removed %v", gone)
+	}
+}
