@@ -27,14 +27,14 @@ type product struct {
 	ingress      *process
 	password     string
 	admin        *person
-	nodes        sync.Map // *node by name
+	nodes        *sync.Map // *node by name
 }
 
 // startProduct starts an installation for the length of a test.
 func startProduct(t *testing.T, w *world) *product {
 	t.Helper()
 	p := &product{w: w, dir: shortDir(t), database: pgtest.Empty(t), http: freeAddress(t),
-		gate: freeAddress(t)}
+		gate: freeAddress(t), nodes: &sync.Map{}}
 	p.url, p.gateURL = "http://localhost:"+port(p.http), "http://localhost:"+port(p.gate)
 	key, errs, code := run(t, w.binary, nil, "", "keys", "new")
 	if code != 0 {
