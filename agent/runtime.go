@@ -57,6 +57,11 @@ type Runtime interface {
 	// Logs streams a service's lines, oldest first, as "RFC3339Nano text".
 	Logs(ctx context.Context, deployment string, service pipeline.StepKey,
 		o LogOptions) (io.ReadCloser, error)
+	// Inside starts the sidecar's inside role in a service, and connects to it.
+	// Closing the connection ends whatever was started. A service without a
+	// container is ErrNotFound.
+	Inside(ctx context.Context, deployment string,
+		service pipeline.StepKey) (io.ReadWriteCloser, error)
 	// Vitals measures the node and the given services.
 	Vitals(ctx context.Context, services []ServiceSpec) (wire.Vitals, error)
 	// Changes delivers a hint whenever something of ours may have changed.

@@ -41,6 +41,10 @@ func (a *Agent) handler(ctx context.Context) http.Handler {
 		}
 		// A CONNECT request has no path that a mux could look at.
 		if r.Method == http.MethodConnect {
+			if r.Header.Get(wire.HeaderInside) != "" {
+				a.serveInside(w, r)
+				return
+			}
 			a.serveTunnel(w, r)
 			return
 		}

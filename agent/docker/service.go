@@ -200,11 +200,10 @@ func throughInit(
 }
 
 func (d *Docker) serviceMounts(s agent.ServiceSpec) []mount.Mount {
-	var mounts []mount.Mount
+	// Every service has the helper: people's commands go through it (Inside).
+	mounts := []mount.Mount{bind(d.host.of(d.initPath()), initTarget)}
 	if len(s.SecretEnv) > 0 {
-		mounts = append(mounts,
-			bind(d.host.of(d.initPath()), initTarget),
-			bind(d.host.of(d.envDir(s.Deployment, s.Step)), secretsTarget))
+		mounts = append(mounts, bind(d.host.of(d.envDir(s.Deployment, s.Step)), secretsTarget))
 	}
 	for i, f := range s.Files {
 		source := d.host.of(d.renderedFile(s.Deployment, s.Step, i))

@@ -361,6 +361,13 @@ func (r *Runtime) Logs(ctx context.Context, deployment string, service pipeline.
 	return io.NopCloser(strings.NewReader(text)), nil
 }
 
+// Inside implements agent.Runtime: there is nothing to be inside of.
+func (r *Runtime) Inside(ctx context.Context, _ string, service pipeline.StepKey,
+) (io.ReadWriteCloser, error) {
+	err := r.call(ctx, "inside", string(service), func() error { return nil })
+	return nil, errors.Join(err, errors.New("this node has no containers"))
+}
+
 // Vitals implements agent.Runtime.
 func (r *Runtime) Vitals(
 	ctx context.Context, services []agent.ServiceSpec,

@@ -1,5 +1,5 @@
 // Package sidecar is the static helper that runs inside a deployment, and the
-// agent's side of talking to it. One small binary has two roles.
+// agent's side of talking to it. One small binary has three roles.
 //
 // The gate is a container without privileges on a deployment's network. It
 // listens on a unix socket in a folder that only it and the agent share. For
@@ -13,6 +13,10 @@
 // from a file in tmpfs, puts them into the environment and becomes the image's
 // own entrypoint. Nothing secret is therefore in the container's
 // configuration, which the engine keeps on disk.
+//
+// Inside is what a person's command, or a file that is copied, goes through: it
+// runs in the service's container and speaks in frames on stdin and stdout, so
+// that whatever it started ends with the connection, whoever was killed on the way.
 //
 // The package uses the standard library only, to keep the binary small and a
 // gate below 5 MiB of memory.

@@ -21,6 +21,8 @@ const (
 	exitListen  = 123
 	// ExitApart is how the reach role says that nobody answered.
 	ExitApart = 124
+	// exitInside is that of the inside role, whose frames tell all the rest.
+	exitInside = 125
 	// exitNotFound and exitNotExecutable are what shells use.
 	exitNotFound      = 127
 	exitNotExecutable = 126
@@ -33,7 +35,7 @@ const gateGC = 10
 
 // errUsage is told when the binary is started by hand.
 var errUsage = errors.New("usage: sidecar gate SOCKET | sidecar init ENVFILE -- COMMAND [ARG]… | " +
-	"sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT")
+	"sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | sidecar inside -")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.
@@ -76,6 +78,11 @@ func run(args []string) error {
 		return nil
 	case "reach":
 		return reachRole(ctx, args[1])
+	case "inside":
+		if err := inside(os.Stdin, os.Stdout); err != nil {
+			return &exitError{code: exitInside, err: err}
+		}
+		return nil
 	}
 	return errUsage
 }

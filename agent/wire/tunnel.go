@@ -16,6 +16,9 @@ import (
 // HeaderTarget names a tunnel's target in a CONNECT request.
 const HeaderTarget = "Nullops-Target"
 
+// HeaderInside asks instead for a connection into a service: deployment/service.
+const HeaderInside = "Nullops-Inside"
+
 // Target is one declared port of one service. It is never an address: the
 // agent looks it up among its own goals.
 type Target struct {
@@ -24,8 +27,12 @@ type Target struct {
 	Port       int
 }
 
-// String is the header's form: deployment/service/port.
+// String is the header's form: deployment/service/port, or deployment/service
+// for a target inside.
 func (t Target) String() string {
+	if t.Port == 0 {
+		return t.Deployment + "/" + t.Service
+	}
 	return t.Deployment + "/" + t.Service + "/" + strconv.Itoa(t.Port)
 }
 
@@ -40,6 +47,15 @@ func ParseTarget(text string) (Target, error) {
 		return Target{}, fmt.Errorf("%s %.100q: its port is not 1 to 65535", HeaderTarget, text)
 	}
 	return Target{Deployment: parts[0], Service: parts[1], Port: int(port)}, nil
+}
+
+// ParseInside reads the form without a port.
+func ParseInside(text string) (Target, error) {
+	deployment, service, ok := strings.Cut(text, "/")
+	if !ok || !isName(deployment) || !isName(service) {
+		return Target{}, fmt.Errorf("%s %.100q is not deployment/service", HeaderInside, text)
+	}
+	return Target{Deployment: deployment, Service: service}, nil
 }
 
 // isName holds for UUIDs and DNS labels.
@@ -63,8 +79,23 @@ func (e *TunnelError) Error() string {
 // ctx bounds the asking. It owns conn from now on, also on error. The result
 // supports CloseWrite when conn does.
 func OpenTunnel(ctx context.Context, conn net.Conn, target Target) (net.Conn, error) {
+	return openWith(ctx, conn, HeaderTarget, target)
+}
+
+// OpenInside asks the agent behind a dialed connection to start the sidecar's
+// inside role in a service; frames go both ways then. It owns conn from now on,
+// also on error.
+func OpenInside(
+	ctx context.Context, conn net.Conn, deployment, service string,
+) (net.Conn, error) {
+	return openWith(ctx, conn, HeaderInside, Target{Deployment: deployment, Service: service})
+}
+
+func openWith(
+	ctx context.Context, conn net.Conn, header string, target Target,
+) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	tunnel, err := connect(conn, target)
+	tunnel, err := connect(conn, header, target)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -75,9 +106,9 @@ func OpenTunnel(ctx context.Context, conn net.Conn, target Target) (net.Conn, er
 	return tunnel, nil
 }
 
-func connect(conn net.Conn, target Target) (net.Conn, error) {
+func connect(conn net.Conn, header string, target Target) (net.Conn, error) {
 	request := "CONNECT agent:1 HTTP/1.1\r\nHost: agent:1\r\n" +
-		HeaderTarget + ": " + target.String() + "\r\n\r\n"
+		header + ": " + target.String() + "\r\n\r\n"
 	if _, err := io.WriteString(conn, request); err != nil {
 		return nil, fmt.Errorf("tunnel to %s: %w", target, err)
 	}

@@ -47,8 +47,11 @@ func rootCommand() *cobra.Command {
 		&cobra.Group{ID: "run", Title: "Run NullOps"},
 		&cobra.Group{ID: "make", Title: "Make plugins"})
 	root.AddCommand(inGroup("use", loginCommand(), applyCommand(), exportCommand(),
-		pipelineCommand(), deployCommand(), listCommand(), queueCommand(),
-		showCommand(), topCommand(), logsCommand(), answerCommand(), checkCommand(),
+		pipelineCommand(), deployCommand(), cloneCommand(), diffCommand(), templateCommand(),
+		extendCommand(), holdCommand(), releaseCommand(), activityCommand(), recreateCommand(),
+		capsuleCommand(), listCommand(), queueCommand(),
+		showCommand(), topCommand(), logsCommand(), execCommand(), portForwardCommand(), cpCommand(),
+		answerCommand(), checkCommand(),
 		removeCommand(), retryCommand(),
 		forgetCommand(), openCommand(),
 		nodeCommand(), gateCommand(), certificateCommand(), auditCommand(), userCommand(),

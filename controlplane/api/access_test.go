@@ -240,12 +240,12 @@ func visits() map[string]visit {
 			body: object{"kind": "terminal"}},
 		"readServiceFile": {path: deployment + "/services/api/files/read",
 			body: object{"path": "/etc/hosts"}},
-		"writeServiceFile":  {path: deployment + "/services/api/files?path=/tmp/x", body: fileContent("x")},
-		"openReach":         {path: "/reach", stranger: 400, reader: 400},
-		"streamLogs":        {path: deployment + "/logs?source=api&source=seed"},
-		"downloadLogs":      {path: deployment + "/logs/download?search=x"},
-		"streamDeployment":  {path: deployment + "/events"},
-		"streamEvents":      {path: "/events", stranger: shown, reader: shown},
+		"writeServiceFile": {path: deployment + "/services/api/files?path=/tmp/x", body: fileContent("x")},
+		"openReach":        {path: "/reach", stranger: 400, reader: 400},
+		"streamLogs":       {path: deployment + "/logs?source=api&source=seed"},
+		"downloadLogs":     {path: deployment + "/logs/download?search=x"},
+		"streamDeployment": {path: deployment + "/events"},
+		"streamEvents":     {path: "/events", stranger: shown, reader: shown},
 	}
 }
 

@@ -27,6 +27,8 @@ type note struct {
 	operation string
 	user      string
 	who       caller
+	// asked is the request itself, for answers that take its connection over.
+	asked *http.Request
 }
 
 func noteOf(ctx context.Context) *note {

@@ -14,7 +14,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 
+	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -28,11 +30,17 @@ const maxProblems = 50
 // validate holds the request to the contract. What it refuses is answered by
 // naming the field and never by quoting the value: that may be a secret.
 func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
-	body, err := readBody(w, r, d.route.Operation.RequestBody != nil)
+	file, err := d.fileBody(w, r)
+	var body []byte
+	if err == nil && !file {
+		body, err = readBody(w, r, d.route.Operation.RequestBody != nil)
+	}
 	if err != nil {
 		return r, err
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	if !file {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	params := map[string]string{}
 	query := r.URL.Query()
 	for _, p := range d.route.Operation.Parameters {
@@ -49,15 +57,38 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: params, Route: d.route,
 		Options: &openapi3filter.Options{
-			MultiError: true, SkipSettingDefaults: true,
+			MultiError: true, SkipSettingDefaults: true, ExcludeRequestBody: file,
 			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
 		},
 	})
 	if err != nil {
 		return r, refusal(err)
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	if !file {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	return r, nil
+}
+
+// fileBody reports whether the operation takes a file, which is read as it comes.
+// A form on a foreign page cannot send one of this media type.
+func (d *door) fileBody(w http.ResponseWriter, r *http.Request) (bool, error) {
+	body := d.route.Operation.RequestBody
+	if body == nil || body.Value.Content["application/octet-stream"] == nil {
+		return false, nil
+	}
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/octet-stream" {
+		return true, &controlplane.Error{Kind: kindMediaType, Code: "media_type",
+			Message: "the body is not declared as a file",
+			Remedy:  "Send Content-Type: application/octet-stream."}
+	}
+	if r.ContentLength > reach.MaxFile {
+		return true, &controlplane.Error{Kind: kindTooLarge, Code: "body_too_large",
+			Message: sidecar.TooLarge(reach.MaxFile).Error()}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, reach.MaxFile+1)
+	return true, nil
 }
 
 // storable refuses text that the database would: the contract's patterns do

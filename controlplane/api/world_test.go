@@ -33,6 +33,7 @@ import (
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
@@ -117,6 +118,7 @@ type world struct {
 	logbook   *logbook.Logbook
 	server    *httptest.Server
 	log       *record
+	inside    *fakeNode
 	database  string
 	node      controlplane.NodeID
 	off       controlplane.OffLimits
@@ -154,7 +156,8 @@ func newWorld(t *testing.T, change ...func(*api.Config)) *world {
 // newWorldWith lets a test say where webhooks may lead and where mail goes.
 func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config)) *world {
 	t.Helper()
-	w := &world{t: t, log: &record{}, database: pgtest.URL(t, os.DirFS("../../migrations"))}
+	w := &world{t: t, log: &record{}, inside: &fakeNode{},
+		database: pgtest.URL(t, os.DirFS("../../migrations"))}
 	w.store = pgtest.Open(t, w.database)
 	first(w)
 	log := slog.New(slog.NewJSONHandler(w.log, nil))
@@ -185,6 +188,7 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		},
 		URL: must(url.Parse("http://nullops.test"))(t), IngressURL: ingress, Build: "test", Log: log,
 	}
+	c.Reach = reach.New(w.store, w.inside)
 	for _, f := range change {
 		f(&c)
 	}
@@ -382,7 +386,10 @@ func (w *world) call(method, path, token string, body any) answer {
 	var sent io.Reader
 	if body != nil {
 		b, ok := body.(string)
-		if !ok {
+		file, isFile := body.(fileContent)
+		if isFile {
+			b = string(file)
+		} else if !ok {
 			encoded, err := json.Marshal(body)
 			if err != nil {
 				w.t.Fatal(err)
@@ -391,6 +398,9 @@ func (w *world) call(method, path, token string, body any) answer {
 		}
 		sent = strings.NewReader(b)
 		header.Set("Content-Type", "application/json")
+		if isFile {
+			header.Set("Content-Type", "application/octet-stream")
+		}
 	}
 	return w.send(method, path, header, sent)
 }

@@ -86,6 +86,34 @@ func (d *Dialer) Tunnel(
 	return wire.OpenTunnel(ctx, conn, target)
 }
 
+// Inside opens a connection into a service: frames, see agent/sidecar.
+func (d *Dialer) Inside(ctx context.Context, id controlplane.NodeID,
+	deployment controlplane.DeploymentID, step pipeline.StepKey) (net.Conn, error) {
+	conn, err := d.Dial(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := wire.OpenInside(ctx, conn, string(deployment), string(step))
+	return opened, refusedTunnel(err)
+}
+
+// Forward opens a connection to a service's port for a person.
+func (d *Dialer) Forward(ctx context.Context, id controlplane.NodeID,
+	deployment controlplane.DeploymentID, step pipeline.StepKey, port int) (net.Conn, error) {
+	conn, err := d.Tunnel(ctx, id,
+		wire.Target{Deployment: string(deployment), Service: string(step), Port: port})
+	return conn, refusedTunnel(err)
+}
+
+// refusedTunnel says an agent's no in the words of the API.
+func refusedTunnel(err error) error {
+	if no, ok := errors.AsType[*wire.TunnelError](err); ok {
+		return &controlplane.Error{Kind: controlplane.Unavailable, Code: "service_unreachable",
+			Message: no.Reason, Remedy: "Look at the service's health and log."}
+	}
+	return err
+}
+
 func (d *Dialer) link(ctx context.Context, id controlplane.NodeID) (*cachedLink, error) {
 	d.mu.Lock()
 	known := d.links[id]

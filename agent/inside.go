@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// insideWithin bounds the start of a process in a container.
+const insideWithin = 20 * time.Second
+
+// serveInside connects a proven control plane with the inside role in one of a
+// goal's services. Who may ask for that, the control plane knows.
+func (a *Agent) serveInside(w http.ResponseWriter, r *http.Request) {
+	target, err := wire.ParseInside(r.Header.Get(wire.HeaderInside))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	v, ok := a.view(target.Deployment)
+	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
+		http.Error(w, "no such deployment on this node", http.StatusNotFound)
+		return
+	}
+	step, ok := v.goal.Pipeline.Step(pipeline.StepKey(target.Service))
+	if !ok || step.Service == nil {
+		http.Error(w, "the deployment has no such service", http.StatusNotFound)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), insideWithin)
+	service, err := a.runtime.Inside(ctx, target.Deployment, step.Key)
+	cancel()
+	switch {
+	case errors.Is(err, ErrNotFound):
+		http.Error(w, "the service has no container", http.StatusNotFound)
+		return
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = service.Close() }()
+	client, err := wire.AcceptTunnel(w)
+	if err != nil {
+		return
+	}
+	defer func() { _ = client.Close() }()
+	// Whichever end is first ends the other: a half-closed visit has no use.
+	ended := make(chan struct{}, 2)
+	copyTo := func(to io.Writer, from io.Reader) {
+		_, _ = io.Copy(to, from)
+		ended <- struct{}{}
+	}
+	go copyTo(service, client)
+	go copyTo(client, service)
+	<-ended
+	_ = service.Close()
+	_ = client.Close()
+	<-ended
+}

@@ -1,0 +1,251 @@
+package sidecar
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// silence is how long nothing may come from the person's end: it sends pings.
+	silence = time.Minute
+	// stalled is how long a command may leave its input unread.
+	stalled = 10 * time.Minute
+	// farewell is what a command gets to end by itself once its person is gone.
+	farewell = time.Second
+	// defaultTerm is what every terminal emulator of today understands.
+	defaultTerm = "TERM=xterm-256color"
+	// prSetChildSubreaper makes us the parent of whatever a command leaves behind.
+	prSetChildSubreaper = 36
+)
+
+// inside does one thing inside a service for a person at the other end of in and
+// out. Whatever it started ends with it: when the command ends, when in ends,
+// which is how a killed agent looks from here, and when in is silent for long.
+func inside(in io.Reader, out io.Writer) error {
+	to := NewFrameWriter(out)
+	if err := to.Write(FrameHello, nil); err != nil {
+		return err
+	}
+	first, err := ReadFrame(in)
+	if err != nil {
+		return fmt.Errorf("read what to do: %w", err)
+	}
+	var s Start
+	if first.Kind != FrameStart || json.Unmarshal(first.Data, &s) != nil {
+		return fmt.Errorf("read what to do: %w", ErrFrame)
+	}
+	end := perform(s, in, to)
+	return to.JSON(FrameExit, end)
+}
+
+func perform(s Start, in io.Reader, to *FrameWriter) Exit {
+	switch {
+	case s.Read != "":
+		return finished(sendFile(s, to))
+	case s.Write != "":
+		return finished(receiveFile(s, in))
+	case len(s.Command) > 0:
+		return runInside(s, in, to)
+	}
+	return finished(errors.New("nothing to do"))
+}
+
+func finished(err error) Exit {
+	if err == nil {
+		return Exit{}
+	}
+	return Exit{Code: 1, Message: err.Error()}
+}
+
+// runInside runs a command. The thread stays ours: the kernel ends the command
+// when the thread that started it does.
+func runInside(s Start, in io.Reader, to *FrameWriter) Exit {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+	defer endChildren()
+	env := os.Environ()
+	if s.TTY {
+		env = append(env, defaultTerm)
+	}
+	path, err := LookPath(s.Command[0], env)
+	if err != nil {
+		return Exit{Code: exitNotFound, Message: err.Error()}
+	}
+	c := &exec.Cmd{Path: path, Args: s.Command, Env: env, WaitDelay: farewell,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}}
+	p, err := connectTo(c, s, to)
+	if err != nil {
+		return finished(err)
+	}
+	if err := c.Start(); err != nil {
+		p.close()
+		return Exit{Code: exitNotExecutable, Message: "start " + path + ": " + err.Error()}
+	}
+	p.started()
+	go p.feed(in, func() { hangUp(c.Process.Pid) })
+	err = c.Wait()
+	p.drain()
+	return ended(c, err)
+}
+
+func ended(c *exec.Cmd, err error) Exit {
+	state := c.ProcessState
+	if state == nil {
+		return finished(err)
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		// As shells tell of a signal.
+		return Exit{Code: 128 + int(status.Signal())}
+	}
+	return Exit{Code: state.ExitCode()}
+}
+
+// hangUp ends the command's session, politely first.
+func hangUp(pid int) {
+	_ = syscall.Kill(-pid, syscall.SIGHUP)
+	time.AfterFunc(farewell, func() { _ = syscall.Kill(-pid, syscall.SIGKILL) })
+}
+
+// endChildren kills whatever became our child because its parents ended.
+func endChildren() {
+	for range 100 {
+		all := children()
+		if len(all) == 0 {
+			return
+		}
+		for _, pid := range all {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			_, _ = syscall.Wait4(pid, nil, 0, nil)
+		}
+	}
+}
+
+func children() (all []int) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		// "pid (name) state parent": a name may hold anything, even brackets.
+		_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// plumbing is what connects a command with frames.
+type plumbing struct {
+	// input is the command's standard input; with a terminal, the terminal.
+	input *os.File
+	// terminal and its far end, which is the command's.
+	terminal, far *os.File
+	// output ends when everything the terminal showed was sent.
+	output sync.WaitGroup
+	to     *FrameWriter
+	once   sync.Once
+}
+
+func connectTo(c *exec.Cmd, s Start, to *FrameWriter) (*plumbing, error) {
+	p := &plumbing{to: to}
+	if !s.TTY {
+		far, near, err := os.Pipe()
+		if err != nil {
+			return nil, fmt.Errorf("open a pipe: %w", err)
+		}
+		p.input, p.far = near, far
+		c.Stdin, c.Stdout, c.Stderr = far, stream{to, FrameOutput}, stream{to, FrameErrors}
+		return p, nil
+	}
+	var err error
+	if p.terminal, p.far, err = openTerminal(s.Window); err != nil {
+		return nil, err
+	}
+	p.input = p.terminal
+	c.Stdin, c.Stdout, c.Stderr = p.far, p.far, p.far
+	c.SysProcAttr.Setctty = true
+	return p, nil
+}
+
+// started lets go of the command's end, so that its end is seen on ours.
+func (p *plumbing) started() {
+	_ = p.far.Close()
+	if p.terminal != nil {
+		p.output.Go(func() { _, _ = io.Copy(stream{p.to, FrameOutput}, p.terminal) })
+	}
+}
+
+// drain waits until what the command wrote is sent, and no longer for what it
+// left behind.
+func (p *plumbing) drain() {
+	done := make(chan struct{})
+	go func() { p.output.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(farewell):
+	}
+	p.close()
+}
+
+func (p *plumbing) close() {
+	p.once.Do(func() {
+		_ = p.far.Close()
+		_ = p.input.Close()
+	})
+}
+
+// feed passes frames on to the command until in ends, or nobody is there.
+func (p *plumbing) feed(in io.Reader, gone func()) {
+	var once sync.Once
+	leave := func() { once.Do(gone) }
+	alarm := time.AfterFunc(silence, leave)
+	defer alarm.Stop()
+	for {
+		f, err := ReadFrame(in)
+		if err != nil {
+			leave()
+			return
+		}
+		alarm.Reset(stalled)
+		p.take(f)
+		alarm.Reset(silence)
+	}
+}
+
+func (p *plumbing) take(f Frame) {
+	switch f.Kind {
+	case FrameInput:
+		// A command that closed its input, or ended, does not want it.
+		_, _ = p.input.Write(f.Data)
+	case FrameEnd:
+		if p.terminal == nil {
+			_ = p.input.Close()
+		}
+	case FrameWindow:
+		var w Window
+		if p.terminal != nil && json.Unmarshal(f.Data, &w) == nil {
+			_ = resize(p.terminal, w)
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/reach"
+)
+
+const (
+	// greetWithin is how long somebody may hold a connection without a ticket.
+	greetWithin = 10 * time.Second
+	// pingEvery keeps both ends of a quiet terminal, and proxies between them,
+	// sure of each other.
+	pingEvery = 15 * time.Second
+	// DefaultIdle ends a terminal that nobody uses, and that says nothing.
+	DefaultIdle = 30 * time.Minute
+)
+
+// defaultShell is the best shell that an image has.
+func defaultShell() []string {
+	return []string{"/bin/sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash; exec sh"}
+}
+
+// OpenReach opens the connection that a ticket is for.
+func (s *server) OpenReach(
+	ctx context.Context, _ OpenReachRequestObject,
+) (OpenReachResponseObject, error) {
+	r := noteOf(ctx).asked
+	if r == nil || s.Reach == nil || r.Header.Get("Upgrade") != "websocket" {
+		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "upgrade_required",
+			Message: "this is for WebSockets only", Remedy: "Open it with nullops exec, or the UI."}
+	}
+	// A browser says where the page is from, and only it sends a cookie.
+	origin := r.Header.Get("Origin")
+	if origin == "" && !callerOf(ctx).credential.Session.Empty() ||
+		origin != "" && !s.ownOrigin(origin, r.Host) {
+		return nil, &controlplane.Error{Kind: controlplane.Forbidden, Code: "cross_origin",
+			Message: "the connection comes from another site's page"}
+	}
+	return reachSocket{server: s, ctx: ctx, asked: r}, nil
+}
+
+// ownOrigin holds for the very scheme, host and port that serve our pages.
+func (s *server) ownOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (origin == s.origin || u.Scheme == s.URL.Scheme && host != "" &&
+		origin == u.Scheme+"://"+host)
+}
+
+// reachSocket is one connection, from its upgrade to its end.
+type reachSocket struct {
+	server *server
+	ctx    context.Context
+	asked  *http.Request
+}
+
+// greeting is the first frame of a connection.
+type greeting struct {
+	Ticket  string         `json:"ticket"`
+	Command []string       `json:"command"`
+	TTY     bool           `json:"tty"`
+	Window  sidecar.Window `json:"window"`
+}
+
+// VisitOpenReachResponse implements OpenReachResponseObject.
+func (c reachSocket) VisitOpenReachResponse(w http.ResponseWriter) error {
+	// Whose page it may be was checked above, more strictly than the library does.
+	ws, err := websocket.Accept(w, c.asked, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return nil //nolint:nilerr // The library has answered.
+	}
+	defer func() { _ = ws.CloseNow() }()
+	ws.SetReadLimit(sidecar.MaxFrame + 1)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
+	defer cancel()
+	visit, first, err := c.greeted(ctx, ws)
+	if err != nil {
+		c.refuse(ctx, ws, err)
+		return nil
+	}
+	why := c.serve(ctx, ws, visit, first)
+	if err := visit.End(why); err != nil {
+		c.server.Log.DebugContext(ctx, "a connection into a service ended", "err", err.Error())
+	}
+	return nil
+}
+
+// greeted reads the first frame, takes its ticket and opens what it is for.
+func (c reachSocket) greeted(
+	ctx context.Context, ws *websocket.Conn,
+) (*reach.Visit, greeting, error) {
+	var g greeting
+	first, cancel := context.WithTimeout(ctx, greetWithin)
+	defer cancel()
+	_, text, err := ws.Read(first)
+	if err != nil || json.Unmarshal(text, &g) != nil || g.Ticket == "" {
+		return nil, g, &controlplane.Error{Kind: controlplane.Invalid, Code: "no_ticket",
+			Message: "the first message holds no ticket"}
+	}
+	if len(g.Command) == 0 {
+		g.Command = defaultShell()
+	}
+	open, cancelOpen := context.WithTimeout(ctx, 3*greetWithin)
+	defer cancelOpen()
+	visit, err := c.server.Reach.Redeem(open, actorOf(c.ctx), controlplane.NewPlain(g.Ticket),
+		g.Command[0])
+	return visit, g, err
+}
+
+// refuse tells why, in the words that an answer would have, and hangs up.
+func (c reachSocket) refuse(ctx context.Context, ws *websocket.Conn, err error) {
+	var known *controlplane.Error
+	if !errors.As(err, &known) {
+		c.server.Log.WarnContext(ctx, "a connection into a service failed",
+			"request", requestID(c.ctx), "err", err.Error())
+		known = &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_unreachable",
+			Message: "the service's node does not answer", Remedy: "Try again when it is online."}
+	}
+	text, _ := json.Marshal(map[string]Problem{"problem": problem(known, requestID(c.ctx))})
+	out, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	if ws.Write(out, websocket.MessageText, text) == nil {
+		_ = ws.Close(websocket.StatusPolicyViolation, known.Code)
+	}
+}
+
+// lineOf is a connection under way.
+type lineOf struct {
+	reachSocket
+	ws    *websocket.Conn
+	visit *reach.Visit
+	to    *sidecar.FrameWriter
+	// used is when a byte went either way, in nanoseconds.
+	used atomic.Int64
+}
+
+func (l *lineOf) touch() { l.used.Store(time.Now().UnixNano()) }
+
+func (l *lineOf) terminal() bool { return l.visit.Kind == controlplane.ReachTerminal }
+
+// serve passes bytes on until one end has enough, and says why it ended.
+func (c reachSocket) serve(
+	ctx context.Context, ws *websocket.Conn, visit *reach.Visit, g greeting,
+) string {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := &lineOf{reachSocket: c, ws: ws, visit: visit, to: sidecar.NewFrameWriter(visit)}
+	l.touch()
+	if err := l.begin(ctx, g); err != nil {
+		return "connection lost"
+	}
+	ended := make(chan string, 3)
+	go func() { ended <- l.fromPerson(ctx) }()
+	go func() { ended <- l.fromService(ctx) }()
+	go func() { ended <- l.watch(ctx) }()
+	why := <-ended
+	// Politely, so that the person's end knows why; then nobody waits any more.
+	_ = ws.Close(websocket.StatusNormalClosure, why)
+	cancel()
+	_ = visit.Conn.Close()
+	<-ended
+	<-ended
+	return why
+}
+
+// begin tells the service's end what to do, and the person's that it goes.
+func (l *lineOf) begin(ctx context.Context, g greeting) error {
+	if l.terminal() {
+		err := l.to.JSON(sidecar.FrameStart, sidecar.Start{Command: g.Command, TTY: g.TTY,
+			Window: g.Window})
+		if err != nil {
+			return err
+		}
+	}
+	return l.write(ctx, websocket.MessageText, []byte(`{"ready":true}`))
+}
+
+func (l *lineOf) write(ctx context.Context, kind websocket.MessageType, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	return l.ws.Write(ctx, kind, data)
+}
+
+// fromPerson passes on what the person sends. A terminal's messages are frames:
+// one byte of kind, and content.
+func (l *lineOf) fromPerson(ctx context.Context) string {
+	for {
+		_, data, err := l.ws.Read(ctx)
+		if err != nil {
+			return "closed by the person"
+		}
+		l.touch()
+		if !l.terminal() {
+			_, err = l.visit.Write(data)
+		} else {
+			err = l.frame(data)
+		}
+		if err != nil {
+			return "closed by the service"
+		}
+	}
+}
+
+func (l *lineOf) frame(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	switch kind := sidecar.FrameKind(data[0]); kind {
+	case sidecar.FrameInput, sidecar.FrameEnd, sidecar.FrameWindow:
+		return l.to.Write(kind, data[1:])
+	default:
+		return sidecar.ErrFrame
+	}
+}
+
+// fromService passes on what comes back.
+func (l *lineOf) fromService(ctx context.Context) string {
+	if !l.terminal() {
+		return l.bytesFromService(ctx)
+	}
+	for {
+		f, err := sidecar.ReadFrame(l.visit)
+		if err != nil {
+			return "connection lost"
+		}
+		l.touch()
+		if l.write(ctx, websocket.MessageBinary, append([]byte{byte(f.Kind)}, f.Data...)) != nil {
+			return "closed by the person"
+		}
+		if f.Kind == sidecar.FrameExit {
+			return "ended"
+		}
+	}
+}
+
+func (l *lineOf) bytesFromService(ctx context.Context) string {
+	buffer := make([]byte, sidecar.MaxFrame)
+	for {
+		n, err := l.visit.Read(buffer)
+		l.touch()
+		if n > 0 && l.write(ctx, websocket.MessageBinary, buffer[:n]) != nil {
+			return "closed by the person"
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return "closed by the service"
+		case err != nil:
+			return "connection lost"
+		}
+	}
+}
+
+// watch ends a connection that nobody uses, or whose person may not be there any
+// more, and keeps the others alive.
+func (l *lineOf) watch(ctx context.Context) string {
+	touched, stop := l.server.Subscribe("", controlplane.TopicAccess)
+	defer stop()
+	check := time.NewTicker(checkEvery)
+	defer check.Stop()
+	idle, pinged := l.server.Idle, time.Now()
+	if idle <= 0 {
+		idle = DefaultIdle
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return "ended"
+		case <-touched:
+		case <-check.C:
+		}
+		if time.Since(time.Unix(0, l.used.Load())) > idle {
+			return "idle for too long"
+		}
+		who, err := l.server.again(ctx, callerOf(l.ctx))
+		if err == nil {
+			err = l.server.Reach.StillMay(ctx, who.actor, l.visit.Wish)
+		}
+		if k := controlplane.KindOf(err); err != nil && k != "" {
+			return "access was withdrawn, or the deployment is gone"
+		}
+		if time.Since(pinged) < pingEvery {
+			continue
+		}
+		pinged = time.Now()
+		if l.terminal() && l.to.Write(sidecar.FramePing, nil) != nil || l.ping(ctx) != nil {
+			return "connection lost"
+		}
+	}
+}
+
+func (l *lineOf) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	return l.ws.Ping(ctx)
+}

@@ -1,0 +1,38 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// PutReachTicket stores a ticket, and forgets those that nobody used.
+func (t *Tx) PutReachTicket(ctx context.Context, r controlplane.ReachTicket) error {
+	if err := t.q.ForgetReachTickets(ctx); err != nil {
+		return fmt.Errorf("forget tickets: %w", err)
+	}
+	err := t.q.PutReachTicket(ctx, dbsqlc.PutReachTicketParams{Digest: r.Digest,
+		UserID: string(r.User), Session: string(r.Session), DeploymentID: string(r.Deployment),
+		Step: string(r.Step), Kind: string(r.Kind), Port: int32(r.Port), ExpiresAt: r.ExpiresAt})
+	if err != nil {
+		return fmt.Errorf("put ticket: %w", translate(err))
+	}
+	return nil
+}
+
+// TakeReachTicket gives a ticket to the one who comes first.
+func (t *Tx) TakeReachTicket(
+	ctx context.Context, digest []byte,
+) (controlplane.ReachTicket, error) {
+	r, err := t.q.TakeReachTicket(ctx, digest)
+	if err != nil {
+		return controlplane.ReachTicket{}, missing(err, "ticket", "")
+	}
+	return controlplane.ReachTicket{Digest: r.Digest, User: controlplane.UserID(r.UserID),
+		Session:    controlplane.SessionID(r.Session),
+		Deployment: controlplane.DeploymentID(r.DeploymentID), Step: pipeline.StepKey(r.Step),
+		Kind: controlplane.ReachKind(r.Kind), Port: int(r.Port), ExpiresAt: r.ExpiresAt}, nil
+}

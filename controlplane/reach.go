@@ -1,0 +1,30 @@
+package controlplane
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ReachKind is what a way into a service is for.
+type ReachKind string
+
+// The kinds: a command or terminal, and a connection to a port.
+const (
+	ReachTerminal ReachKind = "terminal"
+	ReachForward  ReachKind = "forward"
+)
+
+// ReachTicket is the right to get into a service, once and soon.
+type ReachTicket struct {
+	// Digest is SHA-256 of what the person holds.
+	Digest     []byte
+	User       UserID
+	Session    SessionID
+	Deployment DeploymentID
+	Step       pipeline.StepKey
+	Kind       ReachKind
+	// Port is for ReachForward.
+	Port      int
+	ExpiresAt time.Time
+}

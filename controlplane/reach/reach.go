@@ -1,0 +1,239 @@
+// Package reach lets people into services: commands and terminals, connections
+// to ports, files in and out. All of it takes full access.
+//
+// The API gives out a ticket, bound to the person, their session and one service;
+// whoever holds the connection takes the ticket in its first frame, once and soon,
+// and asks again who the person is. So no token of a person is ever in a URL, and
+// what holds a connection need not know how people sign in.
+//
+// The audit tells who was where, from when to when, and what program they began
+// with. What they typed or copied it does not know.
+package reach
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+const (
+	// ticketLasts is time enough to open a connection.
+	ticketLasts = 30 * time.Second
+	// MaxFile is the largest file that can be copied: larger ones belong into an
+	// image or a volume.
+	MaxFile = 256 << 20
+	// auditWithin is for noting an end whose connection is gone.
+	auditWithin = 5 * time.Second
+)
+
+// Nodes opens connections to services through their nodes' agents.
+type Nodes interface {
+	// Inside connects to the sidecar's inside role in a service.
+	Inside(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
+		step pipeline.StepKey) (net.Conn, error)
+	// Forward connects to a port that the service declares.
+	Forward(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
+		step pipeline.StepKey, port int) (net.Conn, error)
+}
+
+// Reach gives out tickets and opens connections.
+type Reach struct {
+	store *postgres.Store
+	nodes Nodes
+}
+
+// New makes it.
+func New(store *postgres.Store, nodes Nodes) *Reach { return &Reach{store: store, nodes: nodes} }
+
+// Wish is where somebody wants to get, and what for.
+type Wish struct {
+	Deployment controlplane.DeploymentID
+	Step       pipeline.StepKey
+	Kind       controlplane.ReachKind
+	Port       int
+}
+
+// Ticket is for whoever may get into the service now.
+func (r *Reach) Ticket(
+	ctx context.Context, actor access.Actor, w Wish,
+) (secret controlplane.Plain, expires time.Time, err error) {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails: the process dies instead
+	text := base64.RawURLEncoding.EncodeToString(random[:])
+	err = r.store.InTx(ctx, func(tx *postgres.Tx) error {
+		if _, err := reachable(ctx, tx, actor, w); err != nil {
+			return err
+		}
+		now, err := tx.Time(ctx)
+		if err != nil {
+			return err
+		}
+		expires = now.Add(ticketLasts)
+		return tx.PutReachTicket(ctx, controlplane.ReachTicket{Digest: digest(text),
+			User: actor.UserID(), Session: actor.Session(), Deployment: w.Deployment, Step: w.Step,
+			Kind: w.Kind, Port: w.Port, ExpiresAt: expires})
+	})
+	return controlplane.NewPlain(text), expires, err
+}
+
+func digest(ticket string) []byte {
+	sum := sha256.Sum256([]byte(ticket))
+	return sum[:]
+}
+
+// reachable checks everything that can be known without asking the node.
+func reachable(ctx context.Context, tx *postgres.Tx, actor access.Actor, w Wish,
+) (controlplane.Deployment, error) {
+	d, err := tx.Deployment(ctx, w.Deployment)
+	if err != nil {
+		return d, err
+	}
+	err = access.Check(actor, access.WriteDeployment, access.Object{What: "deployment",
+		Name: string(d.ID), Project: d.ProjectID, Environment: d.EnvironmentID,
+		Restricted: d.Restricted})
+	if err != nil {
+		return d, err
+	}
+	if actor.UserID() == "" {
+		return d, &controlplane.Error{Kind: controlplane.Forbidden, Code: "no_person",
+			Message: "only a person gets into a service"}
+	}
+	service, ok := serviceOf(d, w.Step)
+	switch {
+	case !ok:
+		return d, controlplane.Missing("service", string(w.Step))
+	case w.Kind == controlplane.ReachForward && !declares(service, w.Port):
+		return d, &controlplane.Error{Kind: controlplane.NotFound, Code: "no_port", Field: "port",
+			Message: "the service declares no port " + strconv.Itoa(w.Port),
+			Remedy:  "Use a port that the pipeline's service lists."}
+	case d.Status.Gone() || d.NodeID == "":
+		return d, &controlplane.Error{Kind: controlplane.Unavailable, Code: "not_running",
+			Message: "the deployment is " + string(d.Status) + ": nothing of it runs"}
+	}
+	return d, nil
+}
+
+func serviceOf(
+	d controlplane.Deployment, step pipeline.StepKey,
+) (controlplane.ServiceVersion, bool) {
+	for _, v := range d.Versions {
+		if v.Step == step {
+			return v, true
+		}
+	}
+	return controlplane.ServiceVersion{}, false
+}
+
+func declares(v controlplane.ServiceVersion, port int) bool {
+	for _, p := range v.Ports {
+		if p.Port == port {
+			return true
+		}
+	}
+	return false
+}
+
+// Visit is one open connection into a service.
+type Visit struct {
+	net.Conn
+	Wish
+	reach *Reach
+	actor access.Actor
+	entry controlplane.AuditEntry
+	began time.Time
+}
+
+// Redeem takes a ticket and opens what it is for. The person who shows it must be
+// the one who asked for it, in the same session, and may still get there.
+func (r *Reach) Redeem(
+	ctx context.Context, actor access.Actor, ticket controlplane.Plain, program string,
+) (*Visit, error) {
+	var t controlplane.ReachTicket
+	err := r.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+		t, err = tx.TakeReachTicket(ctx, digest(ticket.Reveal()))
+		return err
+	})
+	if controlplane.KindOf(err) == controlplane.NotFound ||
+		err == nil && (t.User != actor.UserID() || t.Session != actor.Session()) {
+		return nil, &controlplane.Error{Kind: controlplane.Forbidden, Code: "ticket_invalid",
+			Message: "the ticket is used, too old, or somebody else's", Remedy: "Ask for a new one."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.open(ctx, actor, Wish{Deployment: t.Deployment, Step: t.Step, Kind: t.Kind,
+		Port: t.Port}, program)
+}
+
+// open connects and writes down that it did.
+func (r *Reach) open(
+	ctx context.Context, actor access.Actor, w Wish, program string,
+) (*Visit, error) {
+	var d controlplane.Deployment
+	err := r.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		d, err = reachable(ctx, tx, actor, w)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := &Visit{Wish: w, reach: r, actor: actor, began: time.Now()}
+	if w.Kind == controlplane.ReachForward {
+		v.Conn, err = r.nodes.Forward(ctx, d.NodeID, d.ID, w.Step, w.Port)
+	} else {
+		v.Conn, err = r.nodes.Inside(ctx, d.NodeID, d.ID, w.Step)
+	}
+	if err != nil {
+		return nil, err
+	}
+	what := map[controlplane.ReachKind]string{controlplane.ReachTerminal: "terminal",
+		controlplane.ReachForward: "forward to port " + strconv.Itoa(w.Port)}[w.Kind]
+	v.entry = *actor.Entry("open "+string(w.Kind), "service "+string(w.Step)+" of deployment "+d.Name)
+	v.entry.Project, v.entry.Environment = d.ProjectID, d.EnvironmentID
+	v.entry.Result, v.entry.Detail = controlplane.AuditOK, what
+	if program != "" {
+		// Only the program's name: arguments may hold anything.
+		v.entry.Detail += ", " + path.Base(program)
+	}
+	if err := r.note(ctx, v.entry); err != nil {
+		_ = v.Conn.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func (r *Reach) note(ctx context.Context, e controlplane.AuditEntry) error {
+	return r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.InsertAudit(ctx, e) })
+}
+
+// End closes the connection and writes down that it ended, and why.
+func (v *Visit) End(why string) error {
+	closed := v.Conn.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), auditWithin)
+	defer cancel()
+	e := v.entry
+	e.Action = "close " + string(v.Kind)
+	e.Detail = why + ", after " + time.Since(v.began).Round(time.Second).String()
+	if err := v.reach.note(ctx, e); err != nil {
+		return err
+	}
+	return closed
+}
+
+// StillMay is nil as long as the person may be in the service.
+func (r *Reach) StillMay(ctx context.Context, actor access.Actor, w Wish) error {
+	return r.store.Read(ctx, func(tx *postgres.Tx) error {
+		_, err := reachable(ctx, tx, actor, w)
+		return err
+	})
+}
