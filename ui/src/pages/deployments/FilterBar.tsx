@@ -4,6 +4,7 @@ import type { Deployment } from "@/api/client";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 import { type Filters, matching } from "./filters";
+import { SavedViews } from "./SavedViews";
 
 const route = getRouteApi("/app/deployments");
 const t = texts.list;
@@ -41,6 +42,7 @@ export function FilterBar({
             {label} <span className="n">{matching(all, { view }, user).length}</span>
           </Link>
         ))}
+        <SavedViews all={all} filters={filters} user={user} />
       </nav>
       <div className="row end">
         <div className="in sm find">

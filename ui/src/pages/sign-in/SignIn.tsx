@@ -1,8 +1,9 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { ApiError, ask, client, type Me } from "@/api/client";
 import { me } from "@/api/queries/common";
+import { signInMethods } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { Mark } from "@/components/Glyph";
@@ -39,7 +40,10 @@ export function SignIn() {
       const person = await enter(user, password);
       cache.clear();
       cache.setQueryData(me.queryKey, person);
-      router.history.push(ownPath(next));
+      const to = ownPath(next);
+      // The gate before a deployment is a page of the server's own.
+      if (to.startsWith("/gate?")) window.location.assign(to);
+      else router.history.push(to);
     } catch (error) {
       setErrors({ password: describe(error).message });
       setBusy(false);
@@ -79,10 +83,21 @@ export function SignIn() {
         <Button look="ink" className="big" type="submit" busy={busy && texts.signIn.busy}>
           {texts.signIn.submit}
         </Button>
+        <Providers />
         <p className="hint">{texts.signIn.forgotten}</p>
       </form>
     </main>
   );
+}
+
+/** Others who vouch for people, if there are any. */
+function Providers() {
+  const { data } = useQuery(signInMethods);
+  return data?.providers.map((one) => (
+    <a key={one.url} className="btn big" href={ownPath(one.url)}>
+      {texts.signIn.with(one.name)}
+    </a>
+  ));
 }
 
 /** Asks a second time when there was no answer at all: the network may just have changed. */
