@@ -53,13 +53,27 @@ type upstream struct {
 	idle      pool            // of requests that take the short way
 	transport *http.Transport // of all others
 	proxy     *httputil.ReverseProxy
+	// calls is for gRPC, which is HTTP/2 from end to end.
+	calls          *httputil.ReverseProxy
+	callsTransport *http.Transport
 	retired   atomic.Bool
 	logged    atomic.Int64 // Unix nanoseconds of the last line about a failure
 }
 
 func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
 	u := &upstream{route: route, visit: visit, owner: p}
-	u.transport = &http.Transport{
+	// An upstream speaks HTTP/1.1, whatever the client spoke: one framing,
+	// written by us. Only gRPC cannot.
+	var one, two http.Protocols
+	one.SetHTTP1(true)
+	two.SetUnencryptedHTTP2(true)
+	u.transport, u.callsTransport = u.newTransport(&one), u.newTransport(&two)
+	u.proxy, u.calls = u.newProxy(u.transport), u.newProxy(u.callsTransport)
+	return u
+}
+
+func (u *upstream) newTransport(p *http.Protocols) *http.Transport {
+	return &http.Transport{
 		DialContext:           u.dial,
 		DisableCompression:    true, // bodies pass as they are
 		MaxIdleConnsPerHost:   idlePerTarget,
@@ -68,25 +82,25 @@ func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
 		ExpectContinueTimeout: time.Second,
 
 		MaxResponseHeaderBytes: maxHead,
-		// An upstream speaks HTTP/1.1, whatever the client spoke: one
-		// framing, written by us.
-		Protocols: http1(),
+		Protocols:              p,
 	}
-	u.proxy = &httputil.ReverseProxy{
-		Rewrite:        rewrite,
-		Transport:      u.transport,
-		BufferPool:     &p.buffers,
-		ModifyResponse: u.check,
-		ErrorHandler:   u.fail,
-		ErrorLog:       slog.NewLogLogger(p.config.Log.Handler(), slog.LevelDebug),
-	}
-	return u
 }
 
-func http1() *http.Protocols {
-	p := new(http.Protocols)
-	p.SetHTTP1(true)
-	return p
+func (u *upstream) newProxy(t *http.Transport) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite:        rewrite,
+		Transport:      t,
+		BufferPool:     &u.owner.buffers,
+		ModifyResponse: u.check,
+		ErrorHandler:   u.fail,
+		ErrorLog:       slog.NewLogLogger(u.owner.config.Log.Handler(), slog.LevelDebug),
+	}
+}
+
+// isCall finds gRPC: over HTTP/2, and saying so.
+func isCall(r *http.Request) bool {
+	return r.ProtoMajor == 2 && r.Method == http.MethodPost &&
+		strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 }
 
 // retire closes idle connections. Those in use are closed by the requests
@@ -95,7 +109,12 @@ func http1() *http.Protocols {
 func (u *upstream) retire() {
 	u.retired.Store(true)
 	u.idle.close()
+	u.closeIdle()
+}
+
+func (u *upstream) closeIdle() {
 	u.transport.CloseIdleConnections()
+	u.callsTransport.CloseIdleConnections()
 }
 
 func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
@@ -103,9 +122,13 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 		u.servePlain(w, r)
 		return
 	}
-	u.proxy.ServeHTTP(w, r)
+	if isCall(r) {
+		u.calls.ServeHTTP(w, r)
+	} else {
+		u.proxy.ServeHTTP(w, r)
+	}
 	if u.retired.Load() {
-		u.transport.CloseIdleConnections()
+		u.closeIdle()
 	}
 }
 

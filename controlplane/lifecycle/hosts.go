@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/pipeline"
@@ -9,7 +10,8 @@ import (
 
 // hosts lists every name a deployment answers under: for each service with an
 // exposed port service.deployment.environment.domain, its flat twin for a
-// single wildcard certificate, and port--service… for further exposed ports.
+// single wildcard certificate, port--service… for further exposed ports, and
+// deployment.environment.domain for its primary service.
 func hosts(d controlplane.Deployment, p pipeline.Pipeline) []controlplane.Host {
 	var all []controlplane.Host
 	for _, s := range p.Steps {
@@ -28,7 +30,19 @@ func hosts(d controlplane.Deployment, p pipeline.Pipeline) []controlplane.Host {
 			main = false
 		}
 	}
-	return all
+	return append(all, primary(d, all)...)
+}
+
+// primary is the short name of what people look at: as for 'nullops open', the
+// last service with a URL, at deployment.environment.domain.
+func primary(d controlplane.Deployment, all []controlplane.Host) []controlplane.Host {
+	for _, h := range slices.Backward(all) {
+		if h.Main {
+			h.Host, h.Main = d.Name+"."+d.Environment+"."+d.Domain, false
+			return []controlplane.Host{h}
+		}
+	}
+	return nil
 }
 
 // names are the dotted and the flat form of one port's host.

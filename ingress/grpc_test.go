@@ -1,0 +1,91 @@
+package ingress_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/nullops/nullops/ingress"
+)
+
+// A gRPC call is HTTP/2 from end to end: messages go both ways while it lasts,
+// and its status comes in the trailers.
+func TestProxy_GRPC(t *testing.T) {
+	b := newBed(t)
+	addr := calls(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Trailer", "Grpc-Status")
+		if r.ProtoMajor != 2 || r.Header.Get("Te") != "trailers" {
+			http.Error(w, r.Proto, http.StatusTeapot)
+			return
+		}
+		flush := http.NewResponseController(w)
+		if err := flush.Flush(); err != nil {
+			return
+		}
+		message := make([]byte, 4)
+		for {
+			if _, err := io.ReadFull(r.Body, message); err != nil {
+				break
+			}
+			if _, err := w.Write(bytes.ToUpper(message)); err != nil || flush.Flush() != nil {
+				return
+			}
+		}
+		w.Header().Set("Grpc-Status", "0")
+	})
+	r := b.at("cart", "api", addr)
+	b.zone(ingress.GateOpen, r)
+	chain, key, roots := authority(t)
+	issuer, err := ingress.NewIssuer(chain, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := &ingress.Certificates{Issues: func(string) bool { return true }}
+	shown.Set(nil, issuer)
+	client := browser(t, b.secured(shown), roots)
+	in, out := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "https://"+r.Host+"/pkg.Svc/Talk", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/grpc")
+	req.Header.Set("Te", "trailers")
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for _, word := range []string{"ping", "pong"} {
+		if _, err := io.WriteString(out, word); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 4)
+		if _, err := io.ReadFull(res.Body, got); err != nil || string(got) == word {
+			t.Fatalf("%d %q %v", res.StatusCode, got, err)
+		}
+	}
+	_ = out.Close()
+	if _, err := io.ReadAll(res.Body); err != nil || res.Trailer.Get("Grpc-Status") != "0" {
+		t.Errorf("%v, trailers %v", err, res.Trailer)
+	}
+}
+
+// calls is a service that speaks HTTP/2 without TLS, as gRPC servers do.
+func calls(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var two http.Protocols
+	two.SetUnencryptedHTTP2(true)
+	s := &http.Server{Handler: h, Protocols: &two}
+	var done sync.WaitGroup
+	done.Go(func() { _ = s.Serve(l) })
+	t.Cleanup(func() { _ = s.Close(); done.Wait() })
+	return l.Addr().String()
+}
