@@ -32,6 +32,18 @@ const signIn = createRoute({
   component: SignIn,
 });
 
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: "/invitation",
+  component: lazyRouteComponent(() => load(() => import("./pages/account/OneTime")), "Invitation"),
+});
+
+const reset = createRoute({
+  getParentRoute: () => root,
+  path: "/reset",
+  component: lazyRouteComponent(() => load(() => import("./pages/account/OneTime")), "Reset"),
+});
+
 const app = createRoute({
   getParentRoute: () => root,
   id: "app",
@@ -61,7 +73,7 @@ const deployments = createRoute({
   component: Deployments,
 });
 
-export type CreateSearch = { project?: string; env?: string };
+export type CreateSearch = { project?: string; env?: string; from?: string; template?: string };
 
 const create = createRoute({
   getParentRoute: () => deployments,
@@ -69,6 +81,8 @@ const create = createRoute({
   validateSearch: (search: Record<string, unknown>): CreateSearch => ({
     project: text(search.project),
     env: text(search.env),
+    from: text(search.from),
+    template: text(search.template),
   }),
   component: lazyRouteComponent(() => load(() => import("./pages/create/Create")), "Create"),
 });
@@ -155,6 +169,35 @@ const secrets = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/secrets/Secrets")), "Secrets"),
 });
 
+const people = createRoute({
+  getParentRoute: () => app,
+  path: "/users",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/people/People")), "People"),
+});
+
+const teams = createRoute({
+  getParentRoute: () => app,
+  path: "/teams",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/people/Teams")), "Teams"),
+});
+
+const teamAccess = createRoute({
+  getParentRoute: () => app,
+  path: "/teams/access",
+  component: lazyRouteComponent(
+    () => load(() => import("./pages/people/AccessGrid")),
+    "AccessGrid",
+  ),
+});
+
+const account = createRoute({
+  getParentRoute: () => app,
+  path: "/account",
+  component: lazyRouteComponent(() => load(() => import("./pages/account/Account")), "Account"),
+});
+
 const audit = createRoute({
   getParentRoute: () => app,
   path: "/audit",
@@ -203,6 +246,8 @@ function text(value: unknown): string | undefined {
 
 const tree = root.addChildren([
   signIn,
+  invitation,
+  reset,
   app.addChildren([
     home,
     deployments.addChildren([create]),
@@ -215,6 +260,10 @@ const tree = root.addChildren([
     services,
     plugins,
     secrets,
+    people,
+    teams,
+    teamAccess,
+    account,
     audit,
     settings,
     urls,

@@ -1,5 +1,6 @@
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.gen";
+import { viewingHeaders } from "./viewing";
 
 export type Schemas = components["schemas"];
 export type Deployment = Schemas["Deployment"];
@@ -15,6 +16,14 @@ export type NodeInfo = Schemas["Node"];
 
 /** Same origin, session cookie; the browser adds Sec-Fetch-Site, which the server checks. */
 export const client = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+
+/** While an admin looks through somebody's eyes, every request says so. */
+client.use({
+  onRequest({ request }) {
+    for (const [name, value] of Object.entries(viewingHeaders())) request.headers.set(name, value);
+    return request;
+  },
+});
 
 /** A refusal of the API, with the sentence, the field and the remedy it gave. */
 export class ApiError extends Error {

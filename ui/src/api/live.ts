@@ -1,4 +1,5 @@
 import { type ServerEvent, SseParser } from "./sse";
+import { viewingHeaders } from "./viewing";
 
 /** What the page may say about its stream. `since` is when it was last in step, in ms. */
 export type LiveState = { kind: "connecting" | "live" | "behind" | "out"; since: number };
@@ -41,7 +42,7 @@ export function follow(options: Options): () => void {
 
   const read = async (): Promise<"again" | "stop"> => {
     abort = new AbortController();
-    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    const headers: Record<string, string> = { Accept: "text/event-stream", ...viewingHeaders() };
     if (lastId) headers["Last-Event-ID"] = lastId;
     const response = await ask(options.url, {
       headers,

@@ -15,6 +15,7 @@ import { startDismissed } from "../start/dismissed";
 import { leave } from "./leave";
 import { type Place, placesFor } from "./navigation";
 import { useGoKeys } from "./useGoKeys";
+import { Viewing } from "./Viewing";
 
 const Palette = lazy(() => load(() => import("./Palette")));
 const Shortcuts = lazy(() => load(() => import("./Shortcuts")));
@@ -46,6 +47,7 @@ export function Frame() {
           onClick={() => setOpen(false)}
         />
         <main className="main" id="main" tabIndex={-1}>
+          <Viewing />
           <Outlet />
         </main>
       </div>
@@ -167,9 +169,9 @@ function Person() {
         {initials(name)}
       </span>
       <div className="grow">
-        <div className="s tr" title={name}>
+        <Link to="/account" className="s tr hover:underline" title={shellTexts.nav.account}>
           <b>{name}</b>
-        </div>
+        </Link>
         <div className="xs t3">{texts.roles[person.role]}</div>
       </div>
       <button

@@ -10,6 +10,8 @@ import {
   ScrollText,
   Server,
   Settings,
+  UserRound,
+  UsersRound,
   Workflow,
 } from "lucide-react";
 import { shellTexts } from "@/shellTexts";
@@ -48,6 +50,9 @@ export const places: Place[] = [
   { to: "/plugins", label: t.plugins, group: "parts", icon: Puzzle, who: "all", key: "l" },
   { to: "/registries", label: t.registries, group: "parts", icon: Container, who: "all", key: "r" },
   { to: "/secrets", label: t.secrets, group: "parts", icon: KeyRound, who: "admin", key: "k" },
+  { to: "/users", label: t.users, group: "people", icon: UserRound, who: "admin", key: "w" },
+  { to: "/teams", label: t.teams, group: "people", icon: UsersRound, who: "all", key: "t" },
+  { to: "/account", label: t.account, group: "people", who: "all", unlisted: true },
   { to: "/audit", label: t.audit, group: "people", icon: ScrollText, who: "all", key: "a" },
   { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },
 ];

@@ -1,0 +1,52 @@
+import { useQueryClient } from "@tanstack/react-query";
+import type { FormEvent } from "react";
+import { adminTexts } from "@/adminTexts";
+import { ask, client } from "@/api/client";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { useToast } from "@/components/Toast";
+import { peopleTexts } from "@/peopleTexts";
+import { TextField } from "../admin/Fields";
+import { useForm } from "../admin/useForm";
+import { wrongs } from "../admin/values";
+
+const t = peopleTexts.account;
+const empty = { current: "", password: "", again: "" };
+
+/** The own password. Every other session ends with the old one. */
+export function Password() {
+  const say = useToast();
+  const cache = useQueryClient();
+  const form = useForm(empty, {
+    check: (values) =>
+      wrongs({
+        current: values.current ? undefined : adminTexts.required,
+        password: values.password.length < 12 ? t.short : undefined,
+        again: values.again === values.password ? undefined : t.differ,
+      }),
+    save: ({ current, password }) =>
+      ask(client.PUT("/api/v1/me/password", { body: { current, password } })),
+    saved: () => {
+      say("done", t.changed);
+      form.restart(empty);
+      void cache.invalidateQueries({ queryKey: ["sessions"] });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    form.submit();
+  };
+  return (
+    <form className="form" onSubmit={submit} noValidate>
+      <TextField form={form} name="current" type="password" label={t.current} />
+      <TextField form={form} name="password" type="password" label={t.next} hint={t.short} />
+      <TextField form={form} name="again" type="password" label={t.again} />
+      {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}
+      <span>
+        <Button type="submit" look="ink" busy={form.busy && adminTexts.saving}>
+          {t.passwordChange}
+        </Button>
+      </span>
+    </form>
+  );
+}

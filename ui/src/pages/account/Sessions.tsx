@@ -1,0 +1,69 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { sessions } from "@/api/queries/people";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { describe } from "@/components/States";
+import { Time } from "@/components/Time";
+import { peopleTexts } from "@/peopleTexts";
+import { ConfirmDelete } from "../admin/Confirm";
+import { useRefresh } from "../admin/useSaved";
+
+const t = peopleTexts.account;
+type Session = Schemas["Session"];
+
+const end = (id: string) =>
+  ask(client.DELETE("/api/v1/sessions/{id}", { params: { path: { id } } }));
+
+/** Every browser the person is signed in with; each can be ended. */
+export function Sessions() {
+  const query = useQuery(sessions);
+  const refresh = useRefresh(["sessions"]);
+  const [asked, setAsked] = useState<Session[]>();
+  const others = query.data?.filter((one) => !one.current) ?? [];
+  return (
+    <section aria-label={t.sessions}>
+      <h2>{t.sessions}</h2>
+      {query.error ? <Refusal>{describe(query.error).message}</Refusal> : null}
+      {query.data?.map((one) => (
+        <Row key={one.id} one={one} end={() => setAsked([one])} />
+      ))}
+      {others.length > 1 ? <Button onClick={() => setAsked(others)}>{t.endOthers}</Button> : null}
+      {asked ? (
+        <ConfirmDelete
+          name={asked.length > 1 ? t.endOthers : short(asked[0])}
+          title={t.endTitle}
+          label={t.end}
+          remove={() => Promise.all(asked.map((one) => end(one.id)))}
+          done={refresh}
+          close={() => setAsked(undefined)}
+        >
+          <p>{t.endBody}</p>
+        </ConfirmDelete>
+      ) : null}
+    </section>
+  );
+}
+
+const short = (one?: Session) => one?.device.slice(0, 60) || t.unknownDevice;
+
+function Row({ one, end }: { one: Session; end: () => void }) {
+  return (
+    <div className="row s py-1">
+      <span className="grow">
+        <span title={one.device}>{short(one)}</span>{" "}
+        <span className="t2">
+          {t.from(one.from)} · {t.lastUse} <Time at={one.last_used_at} />
+        </span>
+      </span>
+      {one.current ? (
+        <span className="chip">{t.here}</span>
+      ) : (
+        <Button small onClick={end}>
+          {t.end}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { invitations } from "@/api/queries/people";
+import { Button } from "@/components/Button";
+import { exact } from "@/components/time";
+import { peopleTexts } from "@/peopleTexts";
+import { ConfirmDelete } from "../admin/Confirm";
+import { useRefresh } from "../admin/useSaved";
+
+const t = peopleTexts.invitation;
+
+/** Who was asked in and did not come yet. */
+export function Invitations() {
+  const query = useQuery(invitations);
+  const [asked, setAsked] = useState<Schemas["Invitation"]>();
+  const refresh = useRefresh(["invitations"]);
+  if (!query.data?.length) return null;
+  return (
+    <section className="col gap-1 px-4 py-2" aria-label={t.open(query.data.length)}>
+      <b className="s">{t.open(query.data.length)}</b>
+      {query.data.map((one) => (
+        <div className="row s" key={one.id}>
+          <span className="grow">
+            {one.address} <span className="t2">{one.teams.join(", ")}</span>{" "}
+            <span className="t3">
+              {t.by(one.created_by)}, {t.ends} {exact(one.expires_at)}
+            </span>
+          </span>
+          <Button small onClick={() => setAsked(one)}>
+            {t.takeBack}
+          </Button>
+        </div>
+      ))}
+      {asked ? (
+        <ConfirmDelete
+          name={asked.address}
+          label={t.takeBack}
+          remove={() =>
+            ask(client.DELETE("/api/v1/invitations/{id}", { params: { path: { id: asked.id } } }))
+          }
+          done={refresh}
+          close={() => setAsked(undefined)}
+        >
+          <p>{t.takeBackBody}</p>
+        </ConfirmDelete>
+      ) : null}
+    </section>
+  );
+}

@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask, client, idempotencyKey } from "@/api/client";
+import { teams } from "@/api/queries/people";
+import { Button } from "@/components/Button";
+import { Sheet } from "@/components/Overlay";
+import { peopleTexts } from "@/peopleTexts";
+import { texts } from "@/texts";
+import { CheckField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { useForm } from "../admin/useForm";
+import { useRefresh } from "../admin/useSaved";
+import { wrongs } from "../admin/values";
+import { Picks } from "./Picks";
+import { Secret } from "./Secret";
+
+const t = peopleTexts.invitation;
+
+/** Makes a link for one person, and shows it once. */
+export function InviteSheet({ close }: { close: () => void }) {
+  const all = useQuery(teams).data ?? [];
+  const refresh = useRefresh(["invitations"]);
+  const [key] = useState(idempotencyKey);
+  const [url, setUrl] = useState<string>();
+  const form = useForm(
+    { address: "", admin: false, teams: [] as string[] },
+    {
+      check: (values) => wrongs({ address: values.address.trim() ? undefined : t.addressMissing }),
+      save: (values) =>
+        ask(
+          client.POST("/api/v1/invitations", {
+            params: { header: { "Idempotency-Key": key } },
+            body: {
+              address: values.address.trim(),
+              role: values.admin ? "admin" : "user",
+              teams: values.teams,
+            },
+          }),
+        ),
+      saved: (made) => {
+        refresh();
+        setUrl(made.url);
+      },
+    },
+  );
+  if (url)
+    return (
+      <Sheet open narrow title={t.title} onClose={close} foot={<Done close={close} />}>
+        <Secret text={url} what={t.title}>
+          {t.made}
+        </Secret>
+      </Sheet>
+    );
+  return (
+    <FormSheet title={t.title} form={form} onClose={close} submit={t.submit}>
+      <TextField form={form} name="address" label={t.address} placeholder="ada@example.org" />
+      <CheckField
+        form={form}
+        name="admin"
+        label={peopleTexts.users.admin}
+        hint={peopleTexts.users.adminHint}
+      />
+      <Picks
+        label={t.teams}
+        hint={t.teamsHint}
+        all={all.map((one) => one.name)}
+        chosen={form.values.teams}
+        set={(chosen) => form.set({ teams: chosen })}
+      />
+    </FormSheet>
+  );
+}
+
+function Done({ close }: { close: () => void }) {
+  return (
+    <div className="row end">
+      <Button look="ink" onClick={close}>
+        {texts.close}
+      </Button>
+    </div>
+  );
+}

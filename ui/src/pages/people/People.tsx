@@ -1,0 +1,103 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Schemas } from "@/api/client";
+import { users } from "@/api/queries/people";
+import { Button } from "@/components/Button";
+import { Time } from "@/components/Time";
+import { peopleTexts } from "@/peopleTexts";
+import { Gone } from "../admin/Gone";
+import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { useOpened } from "../admin/useOpened";
+import { NotFound } from "../shell/Problems";
+import { Invitations } from "./Invitations";
+import { InviteSheet } from "./InviteSheet";
+import { ServiceSheet, UserSheet } from "./UserSheet";
+
+const t = peopleTexts.users;
+type User = Schemas["User"];
+
+const columns: Column<User>[] = [
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="row">
+        <OpenLink name={one.name} />
+        {one.kind === "service" ? <span className="chip">{t.kinds.service}</span> : null}
+        <span className="t2 s tr">{one.display_name}</span>
+      </span>
+    ),
+  },
+  { head: t.columns.role, cell: (one) => (one.role === "admin" ? t.admin : "User") },
+  {
+    head: t.columns.state,
+    cell: (one) => <span className={one.active ? "" : "t2"}>{say(one)}</span>,
+  },
+  { head: t.columns.teams, cell: (one) => one.teams.join(", ") || t.noTeams },
+  { head: t.columns.address, wide: true, cell: (one) => <span className="t2">{one.address}</span> },
+  {
+    head: t.columns.last,
+    wide: true,
+    cell: (one) => (one.last_sign_in_at ? <Time at={one.last_sign_in_at} /> : t.never),
+  },
+];
+
+const state = (one: User) => (one.active ? "active" : "off");
+const say = (one: User) => t.states[state(one)];
+
+const filters: ListFilter<User>[] = [
+  {
+    key: "kind",
+    label: t.kind,
+    any: t.anyKind,
+    of: (one) => one.kind,
+    say: (value) => t.kinds[value as keyof typeof t.kinds],
+  },
+  {
+    key: "state",
+    label: t.state,
+    any: t.anyState,
+    of: state,
+    say: (value) => t.states[value as keyof typeof t.states],
+  },
+  { key: "role", label: t.role, any: t.anyRole, of: (one) => one.role },
+];
+
+const text = (one: User) => `${one.name} ${one.display_name} ${one.address ?? ""}`;
+const key = (one: User) => one.name;
+
+/** Everybody with an account, and who is invited. */
+export function People() {
+  const reason = useMayAdmin();
+  return reason ? <NotFound /> : <Users />;
+}
+
+function Users() {
+  const query = useQuery(users);
+  const { opened, adding, add, close } = useOpened();
+  const [service, setService] = useState(false);
+  const found = query.data?.find((one) => one.name === opened);
+  return (
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={columns}
+      text={text}
+      filters={filters}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={t.empty}
+      add={{ label: t.invite, run: add }}
+      bar={<Button onClick={() => setService(true)}>{t.service}</Button>}
+      above={<Invitations />}
+    >
+      {adding ? <InviteSheet close={close} /> : null}
+      {service ? (
+        <ServiceSheet taken={query.data?.map(key) ?? []} close={() => setService(false)} />
+      ) : null}
+      {found ? <UserSheet key={found.name} stored={found} close={close} /> : null}
+      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+    </Listing>
+  );
+}

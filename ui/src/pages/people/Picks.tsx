@@ -1,0 +1,34 @@
+import { useId } from "react";
+
+type Props = {
+  label: string;
+  hint?: string;
+  all: string[];
+  chosen: string[];
+  set: (chosen: string[]) => void;
+};
+
+/** Some of a list, by check boxes. */
+export function Picks({ label, hint, all, chosen, set }: Props) {
+  const id = useId();
+  if (all.length === 0) return null;
+  const toggle = (name: string, on: boolean) =>
+    set(on ? [...chosen, name].sort() : chosen.filter((one) => one !== name));
+  return (
+    <fieldset className="field">
+      <legend className="lbl">{label}</legend>
+      {all.map((name) => (
+        <div className="ck" key={name}>
+          <input
+            id={`${id}-${name}`}
+            type="checkbox"
+            checked={chosen.includes(name)}
+            onChange={(event) => toggle(name, event.target.checked)}
+          />
+          <label htmlFor={`${id}-${name}`}>{name}</label>
+        </div>
+      ))}
+      {hint ? <div className="hint">{hint}</div> : null}
+    </fieldset>
+  );
+}

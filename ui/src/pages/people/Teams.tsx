@@ -1,0 +1,69 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { Schemas } from "@/api/client";
+import { teams } from "@/api/queries/people";
+import { peopleTexts } from "@/peopleTexts";
+import { Gone } from "../admin/Gone";
+import { type Column, Listing, OpenLink } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { useOpened } from "../admin/useOpened";
+import { TeamSheet } from "./TeamSheet";
+
+const t = peopleTexts.teams;
+type Team = Schemas["Team"];
+
+export const grantText = (one: Schemas["Grant"]) =>
+  `${t.levels[one.level]} ${one.project ?? one.environment}`;
+
+const columns: Column<Team>[] = [
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="row">
+        <OpenLink name={one.name} />
+        <span className="t2 s tr">{one.description}</span>
+      </span>
+    ),
+  },
+  { head: t.columns.members, cell: (one) => one.members.join(", ") || t.nobody },
+  {
+    head: t.columns.access,
+    wide: true,
+    cell: (one) => <span className="t2">{one.grants.map(grantText).join(", ") || t.nothing}</span>,
+  },
+];
+
+const text = (one: Team) => `${one.name} ${one.members.join(" ")} ${one.description ?? ""}`;
+const key = (one: Team) => one.name;
+
+/** Who is together, and what they may. */
+export function Teams() {
+  const query = useQuery(teams);
+  const reason = useMayAdmin();
+  const { opened, adding, add, close } = useOpened();
+  const found = query.data?.find((one) => one.name === opened);
+  return (
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={columns}
+      text={text}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={t.empty}
+      add={{ label: t.add, run: add, reason }}
+      bar={
+        reason ? null : (
+          <Link className="btn" to="/teams/access">
+            {t.grid}
+          </Link>
+        )
+      }
+    >
+      {adding && !reason ? <TeamSheet taken={query.data?.map(key) ?? []} close={close} /> : null}
+      {found ? <TeamSheet key={found.name} stored={found} taken={[]} close={close} /> : null}
+      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+    </Listing>
+  );
+}

@@ -1,0 +1,135 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { ask, client, idempotencyKey, type Schemas } from "@/api/client";
+import { tokens } from "@/api/queries/people";
+import { Button } from "@/components/Button";
+import { Field, Refusal } from "@/components/Field";
+import { describe } from "@/components/States";
+import { Time } from "@/components/Time";
+import { exact } from "@/components/time";
+import { peopleTexts } from "@/peopleTexts";
+import { ConfirmDelete } from "../admin/Confirm";
+import { useRefresh } from "../admin/useSaved";
+import { Secret } from "./Secret";
+
+const t = peopleTexts.users;
+type Token = Schemas["Token"];
+
+/** Tokens of a user, "" for oneself: what they are for and when they were used, never what they are. */
+export function Tokens({ user, make }: { user: string; make: boolean }) {
+  const query = useQuery(tokens(user));
+  const refresh = useRefresh(["tokens"]);
+  const [asked, setAsked] = useState<Token>();
+  return (
+    <section className="field col gap-2" aria-label={t.tokens}>
+      <span className="lbl">{t.tokens}</span>
+      {query.error ? <Refusal>{describe(query.error).message}</Refusal> : null}
+      {query.data?.length === 0 ? <span className="t2 s">{t.noTokens}</span> : null}
+      {query.data?.map((one) => (
+        <Row key={one.id} one={one} revoke={() => setAsked(one)} />
+      ))}
+      {make ? <Make user={user} done={refresh} /> : null}
+      {asked ? (
+        <ConfirmDelete
+          name={asked.name}
+          title={t.revokeOf(asked.name)}
+          label={t.revoke}
+          remove={() => revoke(user, asked.id)}
+          done={refresh}
+          close={() => setAsked(undefined)}
+        >
+          <p>{t.revokeBody}</p>
+        </ConfirmDelete>
+      ) : null}
+    </section>
+  );
+}
+
+const revoke = (name: string, id: string) =>
+  name === ""
+    ? ask(client.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } }))
+    : ask(client.DELETE("/api/v1/users/{name}/tokens/{id}", { params: { path: { name, id } } }));
+
+function Row({ one, revoke }: { one: Token; revoke: () => void }) {
+  return (
+    <div className="row s">
+      <span className="grow">
+        <b>{one.name}</b> <span className="mono t3">nop_{one.prefix}_…</span>{" "}
+        <span className="t2">
+          {t.scopes[one.scope]} · {t.used}{" "}
+          {one.last_used_at ? <Time at={one.last_used_at} /> : t.never} · {t.ends}{" "}
+          {one.expires_at ? exact(one.expires_at) : t.endsNever}
+        </span>
+      </span>
+      <Button small onClick={revoke}>
+        {t.revoke}
+      </Button>
+    </div>
+  );
+}
+
+/** Makes a token and shows it once. */
+function Make({ user, done }: { user: string; done: () => void }) {
+  const id = useId();
+  const [name, setName] = useState("");
+  const [scope, setScope] = useState<Token["scope"]>("read");
+  const [days, setDays] = useState("90");
+  const make = useMutation({
+    mutationFn: () => create(user, { name, scope, expires_in_days: Number(days) || undefined }),
+    onSuccess: () => {
+      setName("");
+      done();
+    },
+  });
+  return (
+    <div className="col gap-2">
+      {make.data ? (
+        <Secret text={make.data.token} what={t.tokens}>
+          {t.tokenMade}
+        </Secret>
+      ) : null}
+      <Field label={t.tokenName} value={name} onChange={(event) => setName(event.target.value)} />
+      <label className="lbl" htmlFor={id}>
+        {t.scope}
+      </label>
+      <select
+        id={id}
+        className="pick"
+        value={scope}
+        onChange={(event) => setScope(event.target.value as Token["scope"])}
+      >
+        <option value="read">{t.scopes.read}</option>
+        <option value="full">{t.scopes.full}</option>
+      </select>
+      <Field
+        label={peopleTexts.account.days}
+        hint={peopleTexts.account.daysHint}
+        inputMode="numeric"
+        value={days}
+        onChange={(event) => setDays(event.target.value.replace(/\D/g, ""))}
+      />
+      {make.error ? <Refusal>{describe(make.error).message}</Refusal> : null}
+      <span>
+        <Button
+          reason={name.trim() ? undefined : t.tokenName}
+          busy={make.isPending && t.resetting}
+          onClick={() => make.mutate()}
+        >
+          {t.makeToken}
+        </Button>
+      </span>
+    </div>
+  );
+}
+
+function create(user: string, body: Schemas["OwnTokenCreate"]) {
+  const header = { "Idempotency-Key": idempotencyKey() };
+  return user === ""
+    ? ask(client.POST("/api/v1/me/tokens", { params: { header }, body }))
+    : ask(
+        client.POST("/api/v1/users/{name}/tokens", {
+          params: { path: { name: user }, header },
+          body,
+        }),
+      );
+}

@@ -1,0 +1,153 @@
+import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
+import { ask, client, type Schemas } from "@/api/client";
+import { me } from "@/api/queries/common";
+import { viewAs } from "@/api/viewing";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { describe } from "@/components/States";
+import { peopleTexts } from "@/peopleTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { CheckField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { NameField, nameProblem } from "../admin/NewName";
+import { useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { orNothing, wrongs } from "../admin/values";
+import { Secret } from "./Secret";
+import { Tokens } from "./Tokens";
+
+const t = peopleTexts.users;
+type User = Schemas["User"];
+
+/** One user: what an admin says about them, and what an admin does for them. */
+export function UserSheet({ stored, close }: { stored: User; close: () => void }) {
+  const saved = useSaved(["users", "teams"], close);
+  const form = useForm(
+    {
+      display_name: stored.display_name,
+      address: stored.address ?? "",
+      admin: stored.role === "admin",
+      active: stored.active,
+    },
+    {
+      save: (values) =>
+        ask(
+          client.PUT("/api/v1/users/{name}", {
+            params: { path: { name: stored.name } },
+            body: {
+              display_name: values.display_name,
+              address: orNothing(values.address),
+              role: values.admin ? "admin" : "user",
+              active: values.active,
+            },
+          }),
+        ),
+      saved: (answer) => saved(stored.name, answer),
+    },
+  );
+  return (
+    <FormSheet
+      title={stored.name}
+      form={form}
+      onClose={close}
+      extra={<Delete name={stored.name} close={close} />}
+    >
+      <TextField form={form} name="display_name" label={t.displayName} optional />
+      {stored.kind === "person" ? (
+        <TextField form={form} name="address" label={t.address} hint={t.addressHint} optional />
+      ) : null}
+      <CheckField form={form} name="admin" label={t.admin} hint={t.adminHint} />
+      <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
+      {stored.kind === "person" ? <Reset name={stored.name} /> : null}
+      <View stored={stored} />
+      <Tokens user={stored.name} make={stored.kind === "service"} />
+    </FormSheet>
+  );
+}
+
+/** A link that sets the password once. */
+function Reset({ name }: { name: string }) {
+  const make = useMutation({
+    mutationFn: () =>
+      ask(client.POST("/api/v1/users/{name}/reset", { params: { path: { name } } })),
+  });
+  if (make.data)
+    return (
+      <Secret text={make.data.url} what={t.reset}>
+        {t.resetHint}
+      </Secret>
+    );
+  return (
+    <div className="field">
+      <span>
+        <Button busy={make.isPending && t.resetting} onClick={() => make.mutate()}>
+          {t.reset}
+        </Button>
+      </span>
+      {make.error ? (
+        <Refusal>{describe(make.error).message}</Refusal>
+      ) : (
+        <div className="hint">{t.resetHint}</div>
+      )}
+    </div>
+  );
+}
+
+/** Nobody looks through the eyes of an admin. */
+function View({ stored }: { stored: User }) {
+  const { data: person } = useSuspenseQuery(me);
+  if (stored.role === "admin" || !stored.active || stored.name === person.name) return null;
+  return (
+    <div className="field">
+      <span>
+        <Button onClick={() => viewAs(stored.name)}>{t.viewAs}</Button>
+      </span>
+      <div className="hint">{t.viewAsHint}</div>
+    </div>
+  );
+}
+
+function Delete({ name, close }: { name: string; close: () => void }) {
+  const refresh = useRefresh(["users", "teams"]);
+  const remove = () => ask(client.DELETE("/api/v1/users/{name}", { params: { path: { name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={name} remove={remove} done={done}>
+      <p>{t.delete}</p>
+    </DeleteAct>
+  );
+}
+
+/** A user for a program. */
+export function ServiceSheet({ taken, close }: { taken: string[]; close: () => void }) {
+  const saved = useSaved(["users"], close);
+  const form = useForm(
+    { name: "", display_name: "" },
+    {
+      check: (values) => wrongs({ name: nameProblem(values.name, taken) }),
+      save: (values) =>
+        ask(
+          client.PUT("/api/v1/users/{name}", {
+            params: { path: { name: values.name } },
+            body: {
+              role: "user",
+              kind: "service",
+              active: true,
+              display_name: values.display_name,
+            },
+          }),
+        ),
+      saved: (answer, values) => saved(values.name, answer),
+    },
+  );
+  return (
+    <FormSheet title={t.serviceTitle} form={form} onClose={close}>
+      <p className="t2">{t.serviceHint}</p>
+      <NameField form={form} taken={taken} />
+      <TextField form={form} name="display_name" label={t.displayName} optional />
+    </FormSheet>
+  );
+}

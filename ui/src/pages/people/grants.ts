@@ -1,0 +1,20 @@
+import type { Schemas } from "@/api/client";
+
+type Grant = Schemas["Grant"];
+
+/** What a grant is on: one of the two. */
+export type Target = { project?: string; environment?: string };
+
+const same = (one: Target, other: Target) =>
+  one.project === other.project && one.environment === other.environment;
+
+/** The level a team has by itself on the target. */
+export function levelOf(grants: Grant[], target: Target): Grant["level"] | "none" {
+  return grants.find((one) => same(one, target))?.level ?? "none";
+}
+
+/** The grants with another level on one target; every other grant stays. */
+export function withLevel(grants: Grant[], target: Target, level: string): Grant[] {
+  const others = grants.filter((one) => !same(one, target));
+  return level === "read" || level === "full" ? [...others, { ...target, level }] : others;
+}
