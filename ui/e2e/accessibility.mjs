@@ -131,6 +131,10 @@ async function phone(browser, deployment) {
     `/d/${deployment.id}/services`,
     "/nodes",
     "/projects",
+    "/urls",
+    "/services",
+    "/audit",
+    "/start",
   ]) {
     await page.goto(path);
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });

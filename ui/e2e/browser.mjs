@@ -110,7 +110,10 @@ export async function accessible(page, where) {
   axe ??= await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
   await page.evaluate(axe);
   const faults = await page.evaluate(async () => {
-    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    const { violations } = await window.axe.run(document, {
+      preload: false,
+      resultTypes: ["violations"],
+    });
     return violations.map(
       (fault) =>
         `${fault.id}: ${fault.nodes

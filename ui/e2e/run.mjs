@@ -4,6 +4,7 @@
 
 import { stories as access } from "./access.mjs";
 import { stories as accessibility } from "./accessibility.mjs";
+import { stories as admin } from "./admin.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
@@ -15,7 +16,7 @@ if (!base || !user || !password) {
   process.exit(2);
 }
 const wanted = process.argv[2] ?? "";
-const stories = [...access, ...main, ...live, ...accessibility].filter(([name]) =>
+const stories = [...access, ...admin, ...main, ...live, ...accessibility].filter(([name]) =>
   name.includes(wanted),
 );
 const browser = await launch();

@@ -33,6 +33,7 @@ export const adminTexts = {
   unchanged: (name: string) => `${name} was like that already; nothing changed.`,
   created: (name: string) => `${name} is created.`,
   removed: (name: string) => `${name} is deleted.`,
+  beside: "What it leads to",
   optional: "optional",
   yes: "Yes",
   no: "No",

@@ -74,7 +74,10 @@ export function FormSheet<V extends Values>(props: Props<V>) {
       {side ? (
         <div className="sg">
           {body}
-          <aside className="side2">{side}</aside>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keys too. */}
+          <section className="side2" tabIndex={0} aria-label={t.beside}>
+            {side}
+          </section>
         </div>
       ) : (
         body

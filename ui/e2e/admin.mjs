@@ -1,0 +1,154 @@
+// What an admin defines, through the pages: registries, services, secrets, audit; with the keyboard where it counts.
+import { accessible, api, check, freshName, picture, signIn, until } from "./browser.mjs";
+
+const toast = (page, text) => page.locator(".toast", { hasText: text }).waitFor();
+
+/** Goes somewhere by the palette, as people do who keep their hands on the keys. */
+async function jump(page, words, heading) {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: /^Jump to/ }).fill(words);
+  await page.getByRole("option", { name: words }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+}
+
+/** Fades are over and colours final when axe looks. */
+async function faultless(page, where) {
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+  await page.waitForTimeout(250);
+  await accessible(page, where);
+  await picture(page, where.replaceAll(" ", "-"));
+}
+
+async function registry(page) {
+  await jump(page, "Registries", "Registries");
+  await faultless(page, "registries");
+  const { items } = await api(page, "/services");
+  await page.getByRole("link", { name: items[0].registry, exact: true }).click();
+  const sheet = page.getByRole("dialog", { name: items[0].registry });
+  await sheet.getByRole("button", { name: "Test" }).click();
+  await sheet.getByText("It answers and takes the credentials").waitFor();
+  await faultless(page, "a registry");
+  await page.keyboard.press("Escape");
+  await sheet.waitFor({ state: "detached" });
+  return items[0];
+}
+
+async function service(page, like) {
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await page.getByRole("heading", { name: "Services", level: 1 }).waitFor();
+  await page.keyboard.press("n");
+  const sheet = page.getByRole("dialog", { name: "Add a service" });
+  const name = freshName("svc");
+  await sheet.getByLabel("Name").fill("Not A Name");
+  await sheet.getByText("Use small letters, digits and hyphens").waitFor();
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByLabel("Registry").selectOption(like.registry);
+  await sheet.getByRole("textbox", { name: "Image" }).fill(like.image);
+  await sheet.getByText(/\d+ of \d+ tags? match/).waitFor();
+  await sheet.getByLabel("Pattern of tags").fill("zzz-*");
+  await sheet.getByText("No tag matches").waitFor();
+  await faultless(page, "a service with live matches");
+  await sheet.getByLabel("Pattern of tags").fill("");
+  await page.keyboard.press("Control+Enter");
+  await toast(page, `${name} is created`);
+  await page.getByRole("link", { name, exact: true }).click();
+  check(
+    new URL(page.url()).searchParams.get("open") === name,
+    "the address does not hold the entry",
+  );
+  await page.reload();
+  const opened = page.getByRole("dialog", { name });
+  await opened.getByRole("button", { name: "Delete" }).click();
+  await page
+    .getByRole("dialog", { name: `Delete ${name}?` })
+    .getByRole("button", { name: "Delete" })
+    .click();
+  await toast(page, `${name} is deleted`);
+}
+
+async function refused(page, like) {
+  await page.goto(`/services?open=${like.name}`);
+  await page
+    .getByRole("dialog", { name: like.name })
+    .getByRole("button", { name: "Delete" })
+    .click();
+  const asks = page.getByRole("dialog", { name: `Delete ${like.name}?` });
+  await asks.getByRole("button", { name: "Delete" }).click();
+  const said = page.getByRole("dialog", { name: /it is in use/ });
+  await said.waitFor();
+  check((await said.locator("li").count()) > 0, "nobody is named as its user");
+  await faultless(page, "a deletion refused");
+}
+
+async function secret(page) {
+  const { items } = await api(page, "/projects");
+  await page.goto(`/secrets?project=${items[0].name}&add=true`);
+  const value = `canary-${Date.now().toString(36)}`;
+  const sheet = page.getByRole("dialog", { name: "Set a secret" });
+  await sheet.getByLabel("Name").fill("E2E_SECRET");
+  await sheet.getByRole("textbox", { name: "Value" }).fill(value);
+  await page.keyboard.press("Control+Enter");
+  await toast(page, "E2E_SECRET is set");
+  await page.getByRole("link", { name: "E2E_SECRET" }).click();
+  await page.getByRole("dialog", { name: /E2E_SECRET/ }).waitFor();
+  check(!(await page.content()).includes(value), "the page holds the value");
+  await faultless(page, "a secret");
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page
+    .getByRole("dialog", { name: "Delete E2E_SECRET?" })
+    .getByRole("button", { name: "Delete" })
+    .click();
+  await toast(page, "E2E_SECRET is deleted");
+}
+
+async function audit(page) {
+  await page.goto("/audit?what=delete+service&result=refused");
+  await page
+    .getByRole("button", { name: /^delete service/ })
+    .first()
+    .click();
+  await page.getByText("Place in the chain").waitFor();
+  await page.getByRole("button", { name: "Check the chain" }).click();
+  await page.getByText("Chain whole").waitFor();
+  await faultless(page, "audit");
+}
+
+/** The rest: each page as it opens, in the theme that the other story of faults has not seen it in. */
+const others = [
+  ["/environments", "Environments"],
+  ["/plugins", "Plugins"],
+  ["/settings/keys", "Settings"],
+  ["/settings/certificates", "Settings"],
+  ["/settings/cleanup", "Settings"],
+  ["/start", "Your first deployment"],
+  ["/urls", "URLs"],
+];
+
+export const stories = [
+  [
+    "an admin: palette, registry test, service with live matches, refused deletion, secret, audit",
+    async ({ page }) => {
+      await signIn(page);
+      const like = await registry(page);
+      await service(page, like);
+      await refused(page, like);
+      await secret(page);
+      await audit(page);
+      await page.emulateMedia({ colorScheme: "dark" });
+      for (const [path, heading] of others) {
+        await page.goto(path);
+        await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+        await faultless(page, `${path.slice(1).replace("/", " ")} dark`);
+      }
+      await page.keyboard.press("Shift+?");
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      await faultless(page, "keys");
+      await until("the sheet is closed", async () => {
+        await page.keyboard.press("Escape");
+        return (await page.getByRole("dialog").count()) === 0;
+      });
+    },
+  ],
+];
