@@ -36,23 +36,25 @@ export function Bottom(props: BottomProps) {
   const counts = { problems: problems.length, changes: changes.length, dryRun: 0, users: 0 };
   return (
     <section className="prob" aria-label={t.label} data-open={open || undefined}>
-      <div className="tabs line" role="tablist" aria-label={t.label}>
-        {(Object.keys(counts) as BottomTab[]).map((one) => (
-          <button
-            key={one}
-            type="button"
-            role="tab"
-            className="tab"
-            aria-selected={tab === one}
-            aria-current={tab === one ? "true" : undefined}
-            onClick={() => {
-              onTab(one);
-              setOpen(true);
-            }}
-          >
-            {t[one]} {counts[one] > 0 ? <span className="n">{counts[one]}</span> : null}
-          </button>
-        ))}
+      <div className="tabs line">
+        <div className="tabs line" role="tablist" aria-label={t.label}>
+          {(Object.keys(counts) as BottomTab[]).map((one) => (
+            <button
+              key={one}
+              type="button"
+              role="tab"
+              className="tab"
+              aria-selected={tab === one}
+              aria-current={tab === one ? "true" : undefined}
+              onClick={() => {
+                onTab(one);
+                setOpen(true);
+              }}
+            >
+              {t[one]} {counts[one] > 0 ? <span className="n">{counts[one]}</span> : null}
+            </button>
+          ))}
+        </div>
         <span className="s t3 end nw hide-m" role="status">
           {asked === "asking" ? t.checking : errors > 0 ? editorTexts.publishWaits(errors) : ""}
         </span>

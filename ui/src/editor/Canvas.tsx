@@ -190,7 +190,7 @@ export function Canvas(props: CanvasProps) {
         zoomOnDoubleClick={false}
         proOptions={{ hideAttribution: false }}
       >
-        <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} className="dots" />
+        <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
         <Guides guides={guides} />
         <MiniMap
           className="mini"

@@ -98,7 +98,7 @@ export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<Ste
   const wrong = new Set(errors.map((problem) => problem.field));
   return (
     <div
-      className={`en ${errors.length > 0 ? "bad" : ""} ${selected ? "sel" : ""}`}
+      className={`en ${errors.length > 0 ? "bad" : ""} ${selected ? "on" : ""}`}
       data-mark={mark}
       data-key={step.key}
     >
@@ -179,7 +179,7 @@ export const FlowComment = memo(function FlowComment({
 }: NodeProps<CommentNodeType>) {
   const change = useContext(CommentActs);
   return (
-    <div className={`note ${selected ? "sel" : ""}`}>
+    <div className={`note ${selected ? "on" : ""}`}>
       <textarea
         className="nodrag nowheel"
         aria-label={t.commentLabel}

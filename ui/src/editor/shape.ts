@@ -38,7 +38,7 @@ function worthShowing(input: Input): boolean {
 export async function tidy(doc: Doc, catalogue: Catalogue): Promise<Map<string, Spot>> {
   const { graphlib, layout } = await import("@dagrejs/dagre");
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: 36, ranksep: 72, marginx: 24, marginy: 24 });
+  graph.setGraph({ rankdir: "LR", nodesep: 32, ranksep: 56, marginx: 24, marginy: 24 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const step of doc.steps)
     graph.setNode(step.key, { width: WIDTH, height: shapeOf(step, catalogue).height });

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type KeyboardEvent, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from "react";
 import { ask, client, idempotencyKey, type Schemas } from "@/api/client";
 import { mergeOne } from "@/api/list";
 import {
@@ -17,8 +17,14 @@ import { Select } from "@/components/Select";
 import { useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
+import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { Branch } from "./Branch";
+import { CloneDiffers } from "./CloneDiffers";
+import { Preflight, usePreflight } from "./Preflight";
+import { cloneSheet, templates as templatesQuery } from "./queries";
 import { countRefusals, nothingRefused, type Refusal, sortRefusal } from "./refusal";
+import { SaveTemplate } from "./SaveTemplate";
 import { Summary } from "./Summary";
 import { useVersions, Versions } from "./Versions";
 
@@ -35,10 +41,14 @@ export function Create() {
   const projects = useQuery(projectsQuery);
   const environments = useQuery(environmentsQuery);
   const close = () => void navigate({ to: "/deployments", search: {} });
-  const error = projects.error ?? environments.error;
-  if (projects.data && environments.data)
+  const { from } = route.useSearch();
+  const clone = useQuery({ ...cloneSheet(from ?? ""), enabled: Boolean(from) });
+  const error = projects.error ?? environments.error ?? clone.error;
+  if (projects.data && environments.data && (!from || clone.data))
     return (
       <Form
+        key={from}
+        clone={clone.data}
         projects={projects.data.filter(usable)}
         environments={environments.data}
         close={close}
@@ -53,6 +63,7 @@ export function Create() {
           retry={() => {
             void projects.refetch();
             void environments.refetch();
+            if (from) void clone.refetch();
           }}
         />
       ) : (
@@ -66,23 +77,39 @@ function usable(project: Project): boolean {
   return Boolean(project.pipeline_version);
 }
 
-type FormProps = { projects: Project[]; environments: Environment[]; close: () => void };
+type FormProps = {
+  projects: Project[];
+  environments: Environment[];
+  close: () => void;
+  /** What is cloned, and how the clone would differ. */
+  clone?: Schemas["CloneSheet"];
+};
 
-function Form({ projects, environments, close }: FormProps) {
+function Form({ projects, environments, close, clone }: FormProps) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const project =
-    projects.find((one) => one.name === search.project) ??
+    projects.find((one) => one.name === (search.project ?? clone?.source.project)) ??
     only(projects.filter((one) => one.can_create)) ??
     only(projects);
   const environment =
-    environments.find((one) => one.name === search.env) ??
+    environments.find((one) => one.name === (search.env ?? clone?.source.environment)) ??
     only(environments.filter((one) => one.can_create)) ??
     only(environments);
-  const versions = useVersions(project);
+  const templates = useQuery({ ...templatesQuery(project?.name ?? ""), enabled: Boolean(project) });
+  const template = templates.data?.find((one) => one.name === search.template);
+  const begun = useMemo(() => begin(project, clone, template), [project, clone, template]);
+  const versions = useVersions(project, begun);
+  const [wait, setWait] = useState<boolean>();
+  const waits = wait ?? template?.wait ?? false;
   const [typed, setTyped] = useState<string>();
   const [local, setLocal] = useState<Refusal>();
-  const name = typed ?? nameFromTag(versions.byHand ?? "");
+  const name =
+    typed ?? clone?.name ?? template?.deployment_name ?? nameFromTag(versions.byHand ?? "");
+  const source = useMemo(
+    () => clone && new Map(clone.services.map((one) => [one.step, one])),
+    [clone],
+  );
   const first = useRef<HTMLInputElement>(null);
   const create = useCreate();
   const refusal = local ?? (create.error ? sortRefusal(create.error) : nothingRefused);
@@ -90,22 +117,29 @@ function Form({ projects, environments, close }: FormProps) {
     setLocal(undefined);
     create.reset();
   };
+  const body = {
+    name,
+    project: project?.name ?? "",
+    environment: environment?.name ?? "",
+    versions: Object.fromEntries(
+      versions.chosen.filter((one) => one.value).map((one) => [one.step, one.value]),
+    ),
+    ...(waits ? { wait: true } : {}),
+    ...(template?.priority === undefined ? {} : { priority: template.priority }),
+    ...(clone ? { cloned_from: clone.source.id } : {}),
+  };
+  const checks = usePreflight(body);
   const submit = () => {
     if (create.isPending || !project || !environment) return;
     const found = check(name, versions.chosen);
     setLocal(found);
     if (found) return;
-    create.mutate({
-      name,
-      project: project.name,
-      environment: environment.name,
-      versions: Object.fromEntries(versions.chosen.map((one) => [one.step, one.value])),
-    });
+    create.mutate(body);
   };
   const keys = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit();
   };
-  const set = (next: { project?: string; env?: string }) => {
+  const set = (next: { project?: string; env?: string; template?: string }) => {
     change();
     void navigate({ to: ".", search: (before) => ({ ...before, ...next }), replace: true });
   };
@@ -131,18 +165,50 @@ function Form({ projects, environments, close }: FormProps) {
         options={environments.map((one) => ({ value: one.name, label: one.name }))}
         onChange={(next) => set({ env: next })}
       />
+      {templates.data && templates.data.length > 0 ? (
+        <Select
+          label={deployTexts.template.label}
+          placeholder={deployTexts.template.none}
+          value={template?.name ?? ""}
+          options={[
+            { value: "", label: deployTexts.template.none },
+            ...templates.data.map((one) => ({
+              value: one.name,
+              label: one.name,
+              detail: one.description,
+            })),
+          ]}
+          onChange={(next) => {
+            const chosen = templates.data?.find((one) => one.name === next);
+            set({ template: next || undefined, env: chosen?.environment ?? search.env });
+          }}
+        />
+      ) : null}
     </>
   );
   const foot = (
     <Foot
       refusal={refusal}
+      stops={create.error || local ? [] : checks.stops}
+      template={
+        project?.can_create ? (
+          <SaveTemplate project={project.name} environment={body.environment} body={body} />
+        ) : null
+      }
       busy={create.isPending}
       reason={whyNot(project, environment)}
       submit={submit}
     />
   );
   return (
-    <Sheet open onClose={close} title={t.title} head={head} foot={foot} focus={first}>
+    <Sheet
+      open
+      onClose={close}
+      title={clone ? deployTexts.clone.title(clone.source.name) : t.title}
+      head={head}
+      foot={foot}
+      focus={first}
+    >
       {projects.length === 0 || environments.length === 0 ? (
         <EmptyState title={t.noneTitle}>{t.none}</EmptyState>
       ) : (
@@ -171,14 +237,45 @@ function Form({ projects, environments, close }: FormProps) {
                 versions={versions}
                 refused={refusal.versions}
                 changed={change}
+                source={source}
+                branch={
+                  <Branch
+                    project={project.name}
+                    branches={versions.branches}
+                    choose={(step, tag) => {
+                      versions.choose(step, tag);
+                      change();
+                    }}
+                  />
+                }
               />
             ) : null}
+            {clone ? <CloneDiffers clone={clone} /> : null}
           </div>
-          <Summary project={project} environment={environment} name={name} refusal={refusal} />
+          <Summary
+            project={project}
+            environment={environment}
+            name={name}
+            refusal={refusal}
+            checks={<Preflight checks={checks} waits={waits} setWait={setWait} />}
+          />
         </div>
       )}
     </Sheet>
   );
+}
+
+/** The versions a sheet begins with: those of a clone's source, or of a template. */
+function begin(
+  project?: Project,
+  clone?: Schemas["CloneSheet"],
+  template?: Schemas["Template"],
+): Record<string, string> {
+  const cloned = clone && clone.source.project === project?.name ? clone.services : [];
+  return {
+    ...Object.fromEntries(cloned.flatMap((one) => (one.choice ? [[one.step, one.choice]] : []))),
+    ...template?.versions,
+  };
 }
 
 function only<T>(all: T[]): T | undefined {
@@ -232,21 +329,30 @@ function useCreate() {
   });
 }
 
-type FootProps = { refusal: Refusal; busy: boolean; reason?: string; submit: () => void };
+type FootProps = {
+  refusal: Refusal;
+  /** What the checks say would be refused. */
+  stops: string[];
+  template: ReactNode;
+  busy: boolean;
+  reason?: string;
+  submit: () => void;
+};
 
-function Foot({ refusal, busy, reason, submit }: FootProps) {
-  const count = countRefusals(refusal);
+function Foot({ refusal, stops, template, busy, reason, submit }: FootProps) {
+  const count = countRefusals(refusal) || stops.length;
   return (
     <>
       {count > 0 ? (
         <span className="row" role="status">
           <StatusMark state="failed">{t.mend(count)}</StatusMark>
           <span className="t2 tr">
-            {refusal.rest[0] ?? refusal.name ?? Object.values(refusal.versions)[0]}
+            {refusal.rest[0] ?? refusal.name ?? Object.values(refusal.versions)[0] ?? stops[0]}
           </span>
         </span>
       ) : null}
       <div className="row end">
+        {template}
         <Button look="ink" reason={reason} busy={busy && t.busy} onClick={submit}>
           {t.submit} <kbd>Ctrl Enter</kbd>
         </Button>

@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { isName } from "@/components/names";
 import { StatusMark } from "@/components/Status";
 import { bytes } from "@/components/time";
+import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 import type { Refusal } from "./refusal";
 
@@ -14,10 +16,12 @@ type Props = {
   environment?: Schemas["Environment"];
   name: string;
   refusal: Refusal;
+  /** The checks of what is in the form now. */
+  checks?: ReactNode;
 };
 
 /** Beside the form: what will be made, or why it was refused. */
-export function Summary({ project, environment, name, refusal }: Props) {
+export function Summary({ project, environment, name, refusal, checks }: Props) {
   const query = useQuery(pipelineQuery(project?.name ?? ""));
   const steps = query.data?.pipeline.steps ?? [];
   const open = steps
@@ -28,6 +32,7 @@ export function Summary({ project, environment, name, refusal }: Props) {
   return (
     <aside className="side2 flex flex-col gap-3" aria-label={t.checks}>
       <Refused refusal={refusal} />
+      {checks}
       <h2>{t.checks}</h2>
       {environment && environment.nodes_online === 0 ? (
         <div className="box" data-st="warn">
@@ -51,14 +56,17 @@ export function Summary({ project, environment, name, refusal }: Props) {
         </div>
       ) : null}
       {steps.length > 0 && open.length === 0 ? <p className="t2">{t.noHosts}</p> : null}
-      {project?.resources.cpu && project.resources.memory_mib ? (
-        <p className="t2">
-          {t.room(project.resources.cpu, bytes(project.resources.memory_mib * 1024 * 1024))}.
-        </p>
-      ) : null}
-      <p className="t3 s">{t.ready}</p>
+      <Lifetime project={project} environment={environment} />
     </aside>
   );
+}
+
+/** When it goes by itself: the project's rule, else the environment's. */
+function Lifetime({ project, environment }: Pick<Props, "project" | "environment">) {
+  if (!environment) return null;
+  const hours = project?.cleanup_after_hours ?? environment.cleanup_after_hours ?? 0;
+  const p = deployTexts.preflight;
+  return <p className="t2">{hours > 0 ? `${p.usual(p.hours(hours))}.` : `${p.never}.`}</p>;
 }
 
 function Refused({ refusal }: { refusal: Refusal }) {
@@ -89,7 +97,7 @@ function Refused({ refusal }: { refusal: Refusal }) {
 }
 
 /** Every node that was weighed, and why it was not taken. */
-function Placement({ rows }: { rows: Refusal["placement"] }) {
+export function Placement({ rows }: { rows: Refusal["placement"] }) {
   const p = t.placement;
   return (
     <div className="tblf">

@@ -1,10 +1,11 @@
 import { useQueries } from "@tanstack/react-query";
 import { Lock } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Refusal } from "@/components/Field";
 import { shortImage } from "@/components/names";
 import { TagPicker } from "@/components/TagPicker";
+import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 
 const t = texts.create;
@@ -12,8 +13,11 @@ const t = texts.create;
 type Project = Schemas["Project"];
 type Service = Schemas["ProjectService"];
 
-/** What is chosen for each service that has a choice: by hand, or the default of its service. */
-export function useVersions(project: Project | undefined) {
+/**
+ * What is chosen for each service that has a choice: by hand, or what the sheet began with (a clone, a
+ * template), or the default of its service.
+ */
+export function useVersions(project: Project | undefined, begun: Record<string, string>) {
   const selectable = (project?.services ?? []).filter(
     (service) => service.tag_mode === "selectable",
   );
@@ -25,7 +29,7 @@ export function useVersions(project: Project | undefined) {
       queryFn: () =>
         ask(
           client.GET("/api/v1/services/{name}/tags", {
-            params: { path: { name: service.service }, query: { limit: 1 } },
+            params: { path: { name: service.service }, query: { limit: 50 } },
           }),
         ),
       staleTime: 15_000,
@@ -34,14 +38,20 @@ export function useVersions(project: Project | undefined) {
   const chosen = selectable.map((service, i) => {
     const list = first[i]?.data;
     const standard = service.tag ?? list?.default ?? list?.items[0]?.tag ?? "";
-    return { step: service.step, value: byHand[`${project?.name}/${service.step}`] ?? standard };
+    const chosen = byHand[`${project?.name}/${service.step}`] ?? begun[service.step];
+    return { step: service.step, value: chosen ?? standard };
   });
   const choose = (step: string, tag: string) => {
     setByHand((before) => ({ ...before, [`${project?.name}/${step}`]: tag }));
     setLast(tag);
   };
+  const branches = [
+    ...new Set(
+      first.flatMap((query) => query.data?.items ?? []).flatMap((tag) => tag.branch ?? []),
+    ),
+  ];
   /** `byHand` is the tag somebody chose last: a name is suggested from it. */
-  return { chosen, choose, byHand: last };
+  return { chosen, choose, byHand: last, branches };
 }
 
 type Props = {
@@ -49,10 +59,13 @@ type Props = {
   versions: ReturnType<typeof useVersions>;
   refused: Record<string, string>;
   changed: () => void;
+  branch?: ReactNode;
+  /** What a clone's source runs, by step. */
+  source?: Map<string, Schemas["CloneService"]>;
 };
 
 /** A row for each service: a picker, or what the pipeline pins. */
-export function Versions({ project, versions, refused, changed }: Props) {
+export function Versions({ project, versions, refused, changed, branch, source }: Props) {
   const services = project.services ?? [];
   const open = services.filter((service) => service.tag_mode === "selectable");
   const pinned = services.filter((service) => service.tag_mode === "pinned");
@@ -62,6 +75,7 @@ export function Versions({ project, versions, refused, changed }: Props) {
         <h2>{t.versions}</h2>
         <span className="t3 s">{t.count(open.length, pinned.length)}</span>
       </div>
+      {open.length > 0 ? branch : null}
       <div className="svs">
         {open.map((service) => (
           <div key={service.step} className="sv">
@@ -72,6 +86,14 @@ export function Versions({ project, versions, refused, changed }: Props) {
               value={versions.chosen.find((one) => one.step === service.step)?.value ?? ""}
               invalid={Boolean(refused[service.step])}
               onChange={(tag) => {
+                versions.choose(service.step, tag);
+                changed();
+              }}
+            />
+            <Was
+              was={source?.get(service.step)}
+              now={versions.chosen.find((one) => one.step === service.step)?.value}
+              choose={(tag) => {
                 versions.choose(service.step, tag);
                 changed();
               }}
@@ -93,6 +115,32 @@ export function Versions({ project, versions, refused, changed }: Props) {
         ))}
       </div>
     </section>
+  );
+}
+
+/** In a clone: what the source runs, and the way to it or past it. */
+function Was(props: {
+  was?: Schemas["CloneService"];
+  now?: string;
+  choose: (tag: string) => void;
+}) {
+  const { was, now, choose } = props;
+  const c = deployTexts.clone;
+  if (!was?.source_tag) return null;
+  const other = now === was.source_tag ? was.newest_tag : was.source_tag;
+  return (
+    <div className="was s t2">
+      <span>
+        {c.from} <span className="mono">{was.source_tag}</span> →{" "}
+        <span className="mono">{now}</span>
+      </span>
+      {was.source_moved ? <span>{c.moved}</span> : null}
+      {other && other !== now ? (
+        <button type="button" className="link" onClick={() => choose(other)}>
+          {other === was.source_tag ? c.keep(other) : c.newest(other)}
+        </button>
+      ) : null}
+    </div>
   );
 }
 

@@ -10,6 +10,7 @@ import { useKeys } from "@/components/Shell";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
+import { LifeActs } from "./Life";
 
 const t = texts.page;
 
@@ -28,7 +29,8 @@ export function Acts({ deployment, steps }: { deployment: Deployment; steps: Ste
   const retry = () => !reason && act.mutate("retry");
   useKeys({ r: () => failed && !act.isPending && retry() });
   return (
-    <div className="row end acts">
+    <div className="row end acts wrap">
+      <LifeActs deployment={deployment} />
       {failed ? (
         <Button
           look="ink"

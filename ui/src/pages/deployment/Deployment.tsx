@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import { isNotFound } from "@/api/client";
 import { deploymentByName } from "@/api/queries/deployments";
 import { CopyButton } from "@/components/Copy";
+import { load } from "@/components/load";
 import { Live, Top, useKeys, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
@@ -20,6 +21,9 @@ import { useSteps, useWatched } from "./useWatched";
 
 const named = getRouteApi("/app/deployments/$environment/$name/{-$tab}");
 const permalink = getRouteApi("/app/d/$id/{-$tab}");
+const Capsule = lazy(() =>
+  load(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),
+);
 const t = texts.page;
 
 /** By its place: the deployment of that name that is there, or the record of the newest one. */
@@ -95,7 +99,7 @@ function Page({ id, tab, search }: PageProps) {
     return <Loading name="" />;
   }
   const shown =
-    tab === "run" || tab === "services" || tab === "history"
+    tab === "run" || tab === "services" || tab === "history" || tab === "capsule"
       ? tab
       : firstTab(deployment.status, search);
   return (
@@ -120,6 +124,11 @@ function Page({ id, tab, search }: PageProps) {
         ) : null}
         {shown === "services" ? <Services deployment={deployment} open={search.log} /> : null}
         {shown === "history" ? <History deployment={deployment} /> : null}
+        {shown === "capsule" ? (
+          <Suspense fallback={<Skeletons count={8} height={44} />}>
+            <Capsule id={id} />
+          </Suspense>
+        ) : null}
       </div>
     </>
   );

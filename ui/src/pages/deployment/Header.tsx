@@ -8,6 +8,7 @@ import { texts } from "@/texts";
 import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
+import { TimeLeft } from "./Life";
 import { Safe } from "./StepPanel";
 
 const t = texts.page;
@@ -95,6 +96,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
         <User className="i sm" aria-hidden="true" />
         {deployment.created_by} <Time at={deployment.created_at} className="t3" />
       </span>
+      <TimeLeft deployment={deployment} />
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />

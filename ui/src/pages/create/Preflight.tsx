@@ -1,0 +1,150 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { RefreshCw } from "lucide-react";
+import { useEffect, useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { isName } from "@/components/names";
+import { describe } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { deployTexts } from "@/deployTexts";
+import { Safe } from "../deployment/StepPanel";
+import { Placement } from "./Summary";
+
+const t = deployTexts.preflight;
+type Check = Schemas["PreflightCheck"];
+/** How long the form is still before it is checked, in ms. */
+const QUIET = 300;
+
+/** The checks that creating would make, of what is in the form now. Nothing is made or reserved. */
+export function usePreflight(body: Schemas["DeploymentCreate"]) {
+  const text = useStill(JSON.stringify(body), QUIET);
+  const complete = isName(body.name) && body.project !== "" && body.environment !== "";
+  const query = useQuery({
+    queryKey: ["preflight", text],
+    queryFn: () => ask(client.POST("/api/v1/deployments/preflight", { body: JSON.parse(text) })),
+    enabled: complete,
+    placeholderData: keepPreviousData,
+    gcTime: 30_000,
+    retry: false,
+  });
+  const fresh = !query.isPlaceholderData && text === JSON.stringify(body);
+  const failed = (query.data?.checks ?? []).filter((check) => check.state === "failed");
+  return {
+    query,
+    complete,
+    fresh,
+    stops: complete && fresh ? failed.map((check) => check.message) : [],
+  };
+}
+
+function useStill(value: string, ms: number): string {
+  const [still, setStill] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setStill(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return still;
+}
+
+type Props = {
+  checks: ReturnType<typeof usePreflight>;
+  waits: boolean;
+  setWait: (wait: boolean) => void;
+};
+
+/** What stops comes first and carries its remedy; what passes is one line. */
+export function Preflight({ checks, waits, setWait }: Props) {
+  const { query, complete, fresh } = checks;
+  const all = complete ? (query.data?.checks ?? []) : [];
+  const loud = all.filter((check) => check.state !== "ok");
+  const passed = all.length - loud.length;
+  const full = loud.some((check) => check.id === "capacity" && check.state === "failed");
+  const nodes = (query.data?.nodes ?? []).filter((node) => !node.fits);
+  return (
+    <section aria-label={t.title} className="flex flex-col gap-2">
+      <div className="row">
+        <h2>{t.title}</h2>
+        <span className="t3 s end nw" role="status">
+          {!complete ? null : !fresh || query.isFetching ? (
+            t.checking
+          ) : query.data ? (
+            <>
+              {t.checked} <Time at={new Date(query.dataUpdatedAt).toISOString()} />
+            </>
+          ) : null}
+        </span>
+        <Button
+          look="ghost"
+          small
+          icon
+          aria-label={t.again}
+          title={t.again}
+          reason={complete ? undefined : t.waiting}
+          onClick={() => void query.refetch()}
+        >
+          <RefreshCw className="i sm" aria-hidden="true" />
+        </Button>
+      </div>
+      {complete ? null : <p className="t3">{t.waiting}</p>}
+      {complete && query.isError ? (
+        <StatusMark state="unknown">
+          {t.unread} {describe(query.error).message}
+        </StatusMark>
+      ) : null}
+      {loud.map((check) => (
+        <One key={`${check.id} ${check.subject} ${check.message}`} check={check} />
+      ))}
+      {full && nodes.length > 0 ? (
+        <Placement rows={nodes.map((node) => ({ ...node, reason: node.reason ?? "" }))} />
+      ) : null}
+      {full || waits ? (
+        <div className="row">
+          <Button small aria-pressed={waits} onClick={() => setWait(!waits)}>
+            {waits ? t.noWait : t.wait}
+          </Button>
+          {waits ? <span className="t2 s">{t.waitOn}</span> : null}
+        </div>
+      ) : null}
+      {passed > 0 ? <Passed checks={all.filter((check) => check.state === "ok")} /> : null}
+    </section>
+  );
+}
+
+function One({ check }: { check: Check }) {
+  const state = check.state === "failed" ? "failed" : "warn";
+  return (
+    <div className="box" data-st={state}>
+      <StatusMark state={state}>
+        <span className="vh">{t.state[check.state]}</span>
+      </StatusMark>
+      <div className="grow">
+        <b className="break-words">
+          <Safe text={check.message} />
+        </b>
+        {check.remedy ? (
+          <p className="t2">
+            <Safe text={check.remedy} />
+          </p>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function Passed({ checks }: { checks: Check[] }) {
+  return (
+    <details className="passed">
+      <summary>
+        <StatusMark state="ready">{t.others(checks.length)}</StatusMark>
+      </summary>
+      <ul className="flex flex-col gap-1 pt-1 pl-6 s t2">
+        {checks.map((check) => (
+          <li key={`${check.id} ${check.subject} ${check.message}`}>
+            <Safe text={check.message} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

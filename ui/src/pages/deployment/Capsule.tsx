@@ -1,0 +1,200 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { ask, client, isNotFound, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { CopyButton } from "@/components/Copy";
+import { Field } from "@/components/Field";
+import { isName } from "@/components/names";
+import { describe, ErrorState, Skeletons } from "@/components/States";
+import { StatusMark, stateWord } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { deployTexts } from "@/deployTexts";
+import { texts } from "@/texts";
+import { NotFound } from "../shell/Problems";
+import { Safe } from "./StepPanel";
+
+const t = deployTexts.capsule;
+type Data = Schemas["Capsule"];
+
+/** What ran, how it was and what it said: for a bug report, alive or removed. */
+export function Capsule({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: ["deployment", id, "capsule"],
+    queryFn: () =>
+      ask(client.GET("/api/v1/deployments/{id}/capsule", { params: { path: { id } } })),
+  });
+  if (isNotFound(query.error)) return <NotFound />;
+  if (query.isError)
+    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
+  if (!query.data) return <Skeletons count={8} height={44} />;
+  const capsule = query.data;
+  return (
+    <div className="pane flex flex-col gap-4">
+      <div className="row wrap">
+        <h2>{t.title(capsule.deployment.name)}</h2>
+        <span className="t3">
+          {t.taken} <Time at={capsule.taken_at} />
+        </span>
+        <CopyButton text={`${window.location.origin}/d/${id}/capsule`} what={t.copy} />
+      </div>
+      {capsule.failure ? (
+        <div className="box" data-st="failed">
+          <StatusMark state="failed">
+            <span className="vh">{texts.states.failed}</span>
+          </StatusMark>
+          <b>
+            <Safe
+              text={[capsule.failure.step, capsule.failure.message].filter(Boolean).join(": ")}
+            />
+          </b>
+        </div>
+      ) : null}
+      <Facts capsule={capsule} />
+      <Recreate capsule={capsule} />
+      <Services capsule={capsule} />
+      <Parameters capsule={capsule} />
+    </div>
+  );
+}
+
+function Facts({ capsule }: { capsule: Data }) {
+  const d = capsule.deployment;
+  return (
+    <dl className="kv">
+      <Pair name={t.project}>{d.project}</Pair>
+      <Pair name={t.environment}>{d.environment}</Pair>
+      <Pair name={t.state}>
+        <StatusMark state={d.status}>{stateWord(d.status)}</StatusMark>
+      </Pair>
+      {d.node ? <Pair name={t.node}>{d.node}</Pair> : null}
+      <Pair name={t.pipeline}>
+        v{capsule.pipeline_version} <span className="mono t3">{capsule.pipeline_digest}</span>
+      </Pair>
+      <Pair name={t.run}>{capsule.run}</Pair>
+      <Pair name={t.made}>
+        <Time at={d.created_at} /> {t.by} {d.created_by}
+      </Pair>
+      {d.removed_at ? (
+        <Pair name={t.removed}>
+          <Time at={d.removed_at} /> {d.removed_by ? `${t.by} ${d.removed_by}` : ""}
+        </Pair>
+      ) : null}
+    </dl>
+  );
+}
+
+function Services({ capsule }: { capsule: Data }) {
+  return (
+    <section aria-label={t.services} className="flex flex-col gap-3">
+      <h2>{t.services}</h2>
+      {capsule.services.map((service) => (
+        <section key={service.step} className="card" aria-label={service.step}>
+          <div className="row wrap">
+            <b>{service.step}</b>
+            <StatusMark state={service.health}>{stateWord(service.health)}</StatusMark>
+            {service.restarts > 0 ? (
+              <span className="t3">{texts.page.restarts(service.restarts)}</span>
+            ) : null}
+          </div>
+          <div className="mono break-all">
+            {service.image}:{service.tag}
+            <span className="t3">@{service.digest}</span>
+          </div>
+          {service.detail ? (
+            <p className="t2">
+              <Safe text={service.detail} />
+            </p>
+          ) : null}
+          {service.log.length > 0 ? (
+            <pre
+              className="caplog"
+              // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
+              tabIndex={0}
+              role="region"
+              aria-label={`${t.log}: ${service.step}`}
+            >
+              <Safe text={service.log.join("\n")} />
+            </pre>
+          ) : (
+            <p className="t3">{t.noLog}</p>
+          )}
+        </section>
+      ))}
+    </section>
+  );
+}
+
+function Parameters({ capsule }: { capsule: Data }) {
+  const all = Object.entries(capsule.parameters);
+  if (all.length === 0) return null;
+  return (
+    <section aria-label={t.parameters} className="flex flex-col gap-1">
+      <h2>{t.parameters}</h2>
+      <p className="t3 s">{t.noSecrets}</p>
+      <dl className="kv">
+        {all.flatMap(([step, values]) =>
+          Object.entries(values).map(([name, value]) => (
+            <Pair key={`${step}.${name}`} name={`${step} › ${name}`}>
+              <span className="mono">
+                <Safe text={typeof value === "string" ? value : JSON.stringify(value)} />
+              </span>
+            </Pair>
+          )),
+        )}
+      </dl>
+    </section>
+  );
+}
+
+/** Exactly these images again, beside whatever is there. */
+function Recreate({ capsule }: { capsule: Data }) {
+  const navigate = useNavigate();
+  const [name, setName] = useState(`${capsule.deployment.name.slice(0, 36)}-bug`);
+  const make = useMutation({
+    mutationFn: () =>
+      ask(
+        client.POST("/api/v1/deployments/{id}/recreate", {
+          params: { path: { id: capsule.deployment.id } },
+          body: { name, pin_digests: true },
+        }),
+      ),
+    onSuccess: (made) =>
+      void navigate({
+        to: "/deployments/$environment/$name/{-$tab}",
+        params: { environment: made.environment, name: made.name, tab: "run" },
+        search: {},
+      }),
+  });
+  const wrong = isName(name) ? undefined : texts.create.nameWrong;
+  return (
+    <div className="row top0 wrap">
+      <Field
+        label={t.name}
+        mono
+        value={name}
+        maxLength={40}
+        hint={t.recreateHint}
+        error={make.isError ? describe(make.error).message : wrong}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <Button
+        className="mt-5"
+        reason={wrong}
+        busy={make.isPending && deployTexts.life.recreating}
+        onClick={() => make.mutate()}
+      >
+        {t.recreate}
+      </Button>
+    </div>
+  );
+}
+
+function Pair({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
