@@ -31,6 +31,7 @@ type Settings struct {
 	Metrics  MetricsSettings  `description:"Prometheus metrics, on a port of their own."`
 	Log      LogSettings      `description:"Logging to standard error."`
 	Audit    AuditSettings    `description:"The journal of who did what."`
+	Removed  RemovedSettings  `description:"Deployments that are gone."`
 	Mail     MailSettings     `description:"The server that notifications are mailed by."`
 	Agent    AgentSettings    `description:"The agent on a node."`
 	Dev      DevSettings      `description:"Everything on one machine."`
@@ -103,6 +104,11 @@ type MailSettings struct {
 	Password string `description:"Password to sign in with."`
 }
 
+// RemovedSettings says how long what is gone can be looked at, and recreated.
+type RemovedSettings struct {
+	Keep int `description:"Days that removed deployments, their runs and logs are kept; 0 is for ever."`
+}
+
 // AgentSettings is one node's agent.
 type AgentSettings struct {
 	Listen  string `description:"Address the control plane dials."`
@@ -129,6 +135,7 @@ func defaults() Settings {
 		OIDC:    OIDCSettings{Name: "Single sign-on", Scopes: "profile email groups", Claim: "groups"},
 		Ingress: IngressSettings{Listen: "127.0.0.1:8081"},
 		Log:     LogSettings{Level: "info", Format: "auto"},
+		Removed: RemovedSettings{Keep: 30},
 		Agent: AgentSettings{Listen: ":5000", Data: "/data", Run: "/run/nullops",
 			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Floor: "10%"},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
@@ -236,7 +243,7 @@ func (s Settings) checkControlPlane() error {
 			"a sealing key; make one with 'nullops keys new' and keep it safe"),
 		s.HTTP.check(), s.OIDC.check(),
 		absoluteURL("ingress.url", s.Ingress.URL),
-		days("audit.keep", s.Audit.Keep),
+		days("audit.keep", s.Audit.Keep), days("removed.keep", s.Removed.Keep),
 		s.checkCommon(),
 	)
 }

@@ -153,7 +153,8 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	b.usage = usage.New(b.store, b.log)
 	b.gate = gate.New(b.store, nil)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
-		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded})
+		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
+		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify = b.notifier(own)
 	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}
 	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
@@ -245,7 +246,8 @@ func (b *base) controlPlane(ctx context.Context) error {
 func (b *base) chores(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
-		jobs.Expire(b.lifecycle, b.store, b.log), jobs.VerifyAudit(b.audit, b.log),
+		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
+		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.VerifyAudit(b.audit, b.log),
 		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
 	}
 	if days := b.settings.Audit.Keep; days > 0 {

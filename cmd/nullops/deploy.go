@@ -16,6 +16,7 @@ import (
 
 type deployOptions struct {
 	project, env, name string
+	template, branch   string
 	versions           []string
 	noWait, json       bool
 	dryRun             bool
@@ -36,12 +37,12 @@ func deployCommand() *cobra.Command {
 	f.StringVar(&o.env, "env", "", "environment")
 	f.StringVar(&o.name, "name", "", "name of the deployment, part of its URLs")
 	f.StringArrayVar(&o.versions, "set", nil, "version of a selectable service: STEP=TAG")
+	f.StringVar(&o.template, "template", "", "begin with a template of the project")
+	f.StringVar(&o.branch, "branch", "", "take each service's tag of this branch, where it has one")
 	o.queue.flags(c)
 	f.BoolVar(&o.noWait, "no-wait", false, "return as soon as it is created")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only check what creating it would meet")
 	f.BoolVar(&o.json, "json", false, "print JSON instead of progress")
-	_ = c.MarkFlagRequired("env")
-	_ = c.MarkFlagRequired("name")
 	return c
 }
 
@@ -53,6 +54,16 @@ func deploy(ctx context.Context, out io.Writer, o deployOptions) error {
 	api, err := newClient()
 	if err != nil {
 		return err
+	}
+	progress := out
+	if o.json {
+		progress = io.Discard
+	}
+	if err := api.prefill(ctx, progress, &o, versions); err != nil {
+		return err
+	}
+	if o.env == "" || o.name == "" {
+		return usageError{errors.New("give --env and --name, or a --template that has them")}
 	}
 	body := apiclient.DeploymentCreate{Name: o.name, Project: o.project, Environment: o.env,
 		Versions: &versions}

@@ -22,14 +22,17 @@ func removeCommand() *cobra.Command {
 }
 
 func retryCommand() *cobra.Command {
-	return settleCommand("retry", "Run a failed deployment again with the latest pipeline version",
+	var same bool
+	c := settleCommand("retry", "Run a failed deployment again with the latest pipeline version",
 		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
-			r, err := api.RetryDeploymentWithResponse(ctx, id, apiclient.Retry{})
+			r, err := api.RetryDeploymentWithResponse(ctx, id, apiclient.Retry{SameVersion: &same})
 			if err := answered(r, err); err != nil {
 				return nil, err
 			}
 			return r.JSON202, nil
 		}, apiclient.DeploymentStatusReady)
+	c.Flags().BoolVar(&same, "same-version", false, "with the pipeline version of the last run")
+	return c
 }
 
 func forgetCommand() *cobra.Command {

@@ -183,6 +183,11 @@ func visits() map[string]visit {
 		"rotateNodeToken": {path: "/nodes/spare/token"},
 		"revokeNodeToken": {path: "/nodes/spare/token"},
 
+		"listRules": {path: "/rules"},
+		"getRule":   {path: "/rules/rule"},
+		"putRule": {path: "/rules/rule", body: object{"source": "github", "project": "shop",
+			"environment": "qa", "tag": "pr-{number}", "secret": ruleSecret, "token": ruleToken}},
+		"deleteRule":   {path: "/rules/rule"},
 		"listWebhooks": {path: "/webhooks"},
 		"getWebhook":   {path: "/webhooks/hook"},
 		"putWebhook": {path: "/webhooks/hook", body: object{"kind": "json",
@@ -500,7 +505,8 @@ func TestContract_AdminWalk(t *testing.T) {
 			walk(id)
 		}
 	}
-	for _, value := range []string{registrySecret, projectSecret, password, hookSecret} {
+	for _, value := range []string{registrySecret, projectSecret, password, hookSecret, ruleSecret,
+		ruleToken} {
 		if holds(w.seen.String(), value) {
 			t.Errorf("%q is in an answer", value)
 		}
@@ -522,8 +528,13 @@ var last = map[string]bool{"enableNode": true, "disableNode": true, "approveNode
 func (w *world) before(id string, d controlplane.Deployment) {
 	w.t.Helper()
 	switch id {
+	case "getRule":
+		w.ruled("rule", "github", "")
 	case "getWebhook":
 		w.hooked("hook", "http://127.0.0.1:9/"+hookSecret)
+	case "getTemplate":
+		w.saved(w.lifecycle.PutTemplate(w.t.Context(), system, "shop",
+			controlplane.Template{Name: "spare"}))
 	case "getProvision":
 		w.saved(w.catalog.AddNode(w.t.Context(), system, catalog.NodePut{Name: "provisioned",
 			Environment: "qa", Address: "127.0.0.1:5010"}))

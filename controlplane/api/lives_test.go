@@ -172,6 +172,7 @@ func TestLife_ExtendHoldNotice(t *testing.T) {
 		list.Items[1].Kind != "created" || !strings.Contains(list.Rule, "48 hours after") {
 		t.Errorf("%+v", list)
 	}
+	v = api.Deployment{}
 	w.expect(200, "PUT", path+"/hold", full, object{"reason": "demo on Friday"}, &v)
 	if v.Hold == nil || v.Hold.Owner != "full" || v.ExpiresAt != nil {
 		t.Errorf("held: %+v, ends %v", v.Hold, v.ExpiresAt)

@@ -33,7 +33,8 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 	file, err := d.fileBody(w, r)
 	var body []byte
 	if err == nil && !file {
-		body, err = readBody(w, r, d.route.Operation.RequestBody != nil)
+		wanted := d.route.Operation.RequestBody
+		body, err = readBody(w, r, wanted != nil && wanted.Value.Required)
 	}
 	if err != nil {
 		return r, err

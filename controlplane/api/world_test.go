@@ -62,6 +62,10 @@ func (images) Resolve(_ context.Context, _ registry.Source, tag string) (string,
 	if tag == "moving" {
 		tag = rand.Text()
 	}
+	if _, late := missing.Load(tag); late {
+		return "", &controlplane.Error{Kind: controlplane.Invalid, Code: "tag_unknown",
+			Message: "there is no tag " + tag}
+	}
 	sum := sha256.Sum256([]byte(tag))
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
@@ -123,6 +127,7 @@ type world struct {
 	node      controlplane.NodeID
 	off       controlplane.OffLimits
 	mail      notify.Mail
+	held      string
 	seq       int64
 
 	mu sync.Mutex
@@ -172,13 +177,13 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 				Key: bytes.Repeat([]byte{7}, 32)}, nil
 		}})
 	w.lifecycle = lifecycle.New(lifecycle.Config{Store: w.store, Catalog: w.catalog,
-		IngressURL: ingress, Log: log})
+		IngressURL: ingress, Log: log, KeepRemoved: 24 * time.Hour})
 	w.logbook = logbook.New(w.store)
 	c := api.Config{
 		Accounts: w.accounts, Catalog: w.catalog, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
-		Notify: w.telling(log, ingress),
-		Usage:  usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
+		Notify: w.telling(log, ingress), Reviews: w.reviewing(log),
+		Usage: usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
 		},

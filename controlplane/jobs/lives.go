@@ -1,0 +1,32 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+)
+
+// noticeEvery is short beside the hour of the last notice.
+const noticeEvery = time.Minute
+
+// NoticeExpiry tells of deployments that end within a day, and within an hour.
+func NoticeExpiry(deployments *lifecycle.Lifecycle) Job {
+	return Job{Name: "notice_expiry", Every: noticeEvery, Do: func(ctx context.Context) error {
+		_, err := deployments.Notice(ctx, access.System("cleanup"))
+		return err
+	}}
+}
+
+// ForgetRemoved deletes what has been gone for as long as tombstones are kept.
+func ForgetRemoved(deployments *lifecycle.Lifecycle, log *slog.Logger) Job {
+	return Job{Name: "forget_removed", Every: forgetEvery, Do: func(ctx context.Context) error {
+		gone, err := deployments.ForgetRemoved(ctx, access.System("cleanup"))
+		if gone > 0 {
+			log.InfoContext(ctx, "deployments that were gone are forgotten", "count", gone)
+		}
+		return err
+	}}
+}
