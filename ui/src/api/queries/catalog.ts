@@ -61,6 +61,34 @@ export const nodeEvents = (name: string) =>
       ).items,
   });
 
+/** Who waits for the node, in the order of turns; with history, the last that came. */
+export const nodeQueue = (name: string, history: boolean) =>
+  queryOptions({
+    queryKey: ["node", name, "queue", history],
+    queryFn: async () =>
+      (
+        await ask(
+          client.GET("/api/v1/queue", {
+            params: { query: { node: name, history, limit: history ? 20 : 500 } },
+          }),
+        )
+      ).items,
+  });
+
+/** Attempts to set the machine up over SSH, newest first. */
+export const nodeProvisions = (name: string) =>
+  queryOptions({
+    queryKey: ["node", name, "provisions"],
+    queryFn: async () =>
+      (
+        await ask(
+          client.GET("/api/v1/nodes/{name}/provisions", {
+            params: { path: { name }, query: { limit: 20 } },
+          }),
+        )
+      ).items,
+  });
+
 export const nodeDrain = (name: string) =>
   queryOptions({
     queryKey: ["node", name, "drain"],

@@ -18,7 +18,10 @@ import { DrainBox } from "./Drain";
 import { Happened } from "./Happened";
 import { MEASURED, useNodesLive } from "./live";
 import { NodeActs, useNodeAct } from "./NodeActs";
+import { Plugins } from "./Plugins";
+import { Provisions } from "./Provisions";
 import { Use } from "./Use";
+import { Waits } from "./Waits";
 
 const t = texts.nodes;
 const route = getRouteApi("/app/nodes/$name");
@@ -97,6 +100,9 @@ function Body({ node }: { node: NodeInfo }) {
         <Certificate node={node} />
       </div>
       {node.inventory?.checks?.length ? <Checks checks={node.inventory.checks} /> : null}
+      <Provisions node={node} />
+      {node.inventory?.plugins?.length ? <Plugins plugins={node.inventory.plugins} /> : null}
+      <Waits name={node.name} />
       <Use node={node} />
       <Happened name={node.name} />
     </div>

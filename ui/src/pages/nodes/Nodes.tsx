@@ -9,7 +9,7 @@ import { Button } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
 import { Live, Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { StatusMark } from "@/components/Status";
+import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { ago, bytes } from "@/components/time";
 import { texts } from "@/texts";
@@ -58,10 +58,45 @@ export function Nodes() {
             {t.empty}
           </EmptyState>
         ) : null}
-        {query.data && query.data.length > 0 ? <Table nodes={query.data} /> : null}
+        {query.data && query.data.length > 0 ? (
+          <>
+            <Fleet nodes={query.data} />
+            <Table nodes={query.data} />
+          </>
+        ) : null}
       </div>
       {adding ? <AddNode close={() => setAdding(false)} /> : null}
     </>
+  );
+}
+
+/** All nodes together: how many are in which state, and what of their room is promised. */
+export function Fleet({ nodes: all }: { nodes: NodeInfo[] }) {
+  const states = new Map<string, number>();
+  const sum = { cpu: 0, memory: 0, cpus: 0, memories: 0, deployments: 0 };
+  for (const { status, allocated, inventory, deployments } of all) {
+    states.set(status, (states.get(status) ?? 0) + 1);
+    sum.cpu += allocated.cpu ?? 0;
+    sum.memory += (allocated.memory_mib ?? 0) * 1024 * 1024;
+    sum.cpus += inventory?.cpu ?? 0;
+    sum.memories += inventory?.memory ?? 0;
+    sum.deployments += deployments;
+  }
+  return (
+    <section className="row flex-wrap gap-4 px-4 py-2" aria-label={t.fleet}>
+      {[...states].map(([state, count]) => (
+        <StatusMark key={state} state={state}>
+          {`${count} ${stateWord(state).toLowerCase()}`}
+        </StatusMark>
+      ))}
+      <span className="t2">
+        {t.fleetRoom(
+          `${Math.round(sum.cpu * 100) / 100} of ${sum.cpus}`,
+          `${bytes(sum.memory)} of ${bytes(sum.memories)}`,
+          sum.deployments,
+        )}
+      </span>
+    </section>
   );
 }
 

@@ -1,0 +1,146 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
+import { nodeProvisions } from "@/api/queries/catalog";
+import type { ServerEvent } from "@/api/sse";
+import { useLive } from "@/api/useLive";
+import { Button } from "@/components/Button";
+import { describe } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { useToast } from "@/components/Toast";
+import { texts } from "@/texts";
+import { SetUp } from "./SetUp";
+
+const t = texts.nodes.ssh;
+
+export type Attempt = Schemas["Provision"];
+type Step = Schemas["ProvisionStep"];
+
+const states: Record<Attempt["state"], string> = {
+  pending: "queued",
+  provisioning: "applying",
+  ready: "done",
+  error: "failed",
+};
+
+const goesOn = (one: Attempt) => one.state === "pending" || one.state === "provisioning";
+
+/** Takes in what the stream of an attempt says. */
+export function withEvents(before: Attempt, events: ServerEvent[]): Attempt {
+  let now = before;
+  for (const event of events) {
+    if (event.event === "provision") {
+      now = { ...now, ...(JSON.parse(event.data) as Attempt), steps: now.steps };
+    }
+    if (event.event === "step") {
+      const step = JSON.parse(event.data) as Step;
+      const steps = now.steps.filter((one) => one.seq !== step.seq);
+      now = { ...now, steps: [...steps, step].sort((a, b) => a.seq - b.seq) };
+    }
+  }
+  return now;
+}
+
+/** Attempts to set the machine up over SSH, the last one live, and the way to begin one. */
+export function Provisions({ node }: { node: NodeInfo }) {
+  const all = useQuery(nodeProvisions(node.name)).data ?? [];
+  const [asking, setAsking] = useState(false);
+  const last = all[0];
+  if (!last && node.status === "online") return null;
+  return (
+    <section className="px-4 pb-3" aria-labelledby="ssh">
+      <h2 id="ssh" className="mb-1">
+        {t.title}
+      </h2>
+      {last ? (
+        <Last key={last.number} attempt={last} count={all.length} />
+      ) : (
+        <p className="t2">{t.none}</p>
+      )}
+      {last && goesOn(last) ? null : (
+        <div className="row mt-2">
+          <Button onClick={() => setAsking(true)}>{t.begin}</Button>
+          {last ? <Again name={node.name} failed={last.state === "error"} /> : null}
+        </div>
+      )}
+      {asking ? <SetUp node={node} close={() => setAsking(false)} /> : null}
+    </section>
+  );
+}
+
+function Last({ attempt, count }: { attempt: Attempt; count: number }) {
+  const cache = useQueryClient();
+  const [live, setLive] = useState(attempt);
+  const url = `/api/v1/nodes/${attempt.node}/provisions/${attempt.number}/events`;
+  useLive(goesOn(attempt) ? url : null, (events) => {
+    setLive((before) => withEvents(before, events));
+    if (events.some((one) => one.event === "provision")) {
+      void cache.invalidateQueries({ queryKey: ["node", attempt.node] });
+    }
+  });
+  const shown = goesOn(attempt) ? live : attempt;
+  return <AttemptLog attempt={shown} count={count} />;
+}
+
+export function AttemptLog({ attempt, count }: { attempt: Attempt; count: number }) {
+  return (
+    <div>
+      <p className="row flex-wrap">
+        <StatusMark state={states[attempt.state]}>{t.states[attempt.state]}</StatusMark>
+        <span className="t2">{t.attempt(attempt.number, count, attempt.started_by)}</span>
+        <Time at={attempt.created_at} short className="t3 s" />
+      </p>
+      {attempt.message ? (
+        <p className="t2 break-words">
+          {attempt.message}
+          {attempt.remedy ? ` ${attempt.remedy}` : null}
+        </p>
+      ) : null}
+      <ol aria-live="polite" className="checks">
+        {attempt.steps.map((step) => (
+          <li key={step.seq}>
+            <StatusMark state={step.status === "running" ? "applying" : step.status}>
+              <span className="mono s">{step.key}</span>
+            </StatusMark>
+            {step.output ? (
+              <pre className="mono s t2 whitespace-pre-wrap break-all">{step.output}</pre>
+            ) : null}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** Once more with the sign-in that is kept; and the end of keeping it. */
+function Again({ name, failed }: { name: string; failed: boolean }) {
+  const cache = useQueryClient();
+  const say = useToast();
+  const params = { path: { name } };
+  const settled = {
+    onSuccess: () => void cache.invalidateQueries({ queryKey: ["node", name] }),
+    onError: (error: unknown) => say("failed", texts.page.refused(describe(error).message)),
+  };
+  const again = useMutation({
+    mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/provisions", { params, body: {} })),
+    ...settled,
+  });
+  const forget = useMutation({
+    mutationFn: () => ask(client.DELETE("/api/v1/nodes/{name}/ssh", { params })),
+    ...settled,
+    onSuccess: () => say("done", t.forgotten),
+  });
+  return (
+    <>
+      {failed ? (
+        <Button busy={again.isPending && t.beginBusy} onClick={() => again.mutate()}>
+          {t.again}
+        </Button>
+      ) : null}
+      <Button look="ghost" busy={forget.isPending && t.forget} onClick={() => forget.mutate()}>
+        {t.forget}
+      </Button>
+    </>
+  );
+}
