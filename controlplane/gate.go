@@ -99,6 +99,8 @@ type Front struct {
 	Zones []Zone
 	// Gates has the deployments whose own gate is not open.
 	Gates map[DeploymentID]GateMode
+	// Removers names who took away what is gone.
+	Removers map[DeploymentID]string
 	// Steps are those of deployments on their way.
 	Steps map[DeploymentID][]StartingStep
 }

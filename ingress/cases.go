@@ -28,18 +28,25 @@ func (s *pages) of(r *Route, viewer *held) *page {
 		p.Lead = sentence(r.Detail) + "An admin can try again or forget it."
 	case StateRemoving:
 		p.gone("removing")
-		p.Title = r.Deployment + " is being removed"
+		p.Title = r.Deployment + " is being removed" + by(r)
 		p.Lead = sentence(r.Detail) + "Its services are closed. Its logs and versions stay readable."
 	case StateCanceled:
 		p.gone("canceled")
-		p.Title = r.Deployment + " was canceled"
+		p.Title = r.Deployment + " was canceled" + by(r)
 		p.Lead = sentence(r.Detail) + "What had started was undone. Its run stays readable."
 	default: // removed, forgotten
 		p.gone("removed")
-		p.Title = r.Deployment + " was removed"
+		p.Title = r.Deployment + " was removed" + by(r)
 		p.Lead = sentence(r.Detail) + "Its logs, versions and run stay readable for a while."
 	}
 	return p
+}
+
+func by(r *Route) string {
+	if r.By == "" {
+		return ""
+	}
+	return " by " + r.By
 }
 
 // act says what the viewer finds behind the link. Who came without a pass may be

@@ -376,3 +376,31 @@ func TestGate_Open(t *testing.T) {
 		t.Errorf("%v", res.Header)
 	}
 }
+
+// A page says what whoever looks may do: somebody with full access recreates,
+// somebody who may only see looks, and a stranger gets the gate's page.
+func TestGate_PagesForViewers(t *testing.T) {
+	b, r, book := gated(t, ingress.GateMembers, says("x"))
+	book.give("full", ingress.Passage{Deployment: r.DeploymentID, Full: true})
+	book.give("reader", ingress.Passage{Deployment: r.DeploymentID})
+	r.Permalink = "http://ui.example/d/1"
+	for state, want := range map[ingress.State][3]string{
+		ingress.StateRemoved:  {"Recreate it", "Look at its run", "removed by ada"},
+		ingress.StateFailed:   {"Retry it", "Look at its run", "This deployment failed"},
+		ingress.StateApplying: {"Watch or cancel it", "Look at its run", "Start the database"},
+	} {
+		r.State, r.By = state, "ada"
+		r.Steps = []ingress.Step{{Title: "Start the database", Status: "running"}}
+		b.zone(ingress.GateMembers, r)
+		_, full := b.send("GET", r.Host, "/", "Nullops-Pass", "full")
+		_, reader := b.send("GET", r.Host, "/", "Nullops-Pass", "reader")
+		_, stranger := b.send("GET", r.Host, "/")
+		if !strings.Contains(full, want[0]) || !strings.Contains(reader, want[1]) ||
+			!strings.Contains(full, want[2]) {
+			t.Errorf("%s: %v not in\n%s\n%s", state, want, full, reader)
+		}
+		if strings.Contains(reader, want[0]) || strings.Contains(stranger, "ada") {
+			t.Errorf("%s: the reader or a stranger is shown too much", state)
+		}
+	}
+}

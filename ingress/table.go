@@ -76,6 +76,8 @@ type Route struct {
 	Detail string `json:"detail,omitempty"`
 	// Since is when State began. Zero when it is not known.
 	Since time.Time `json:"since,omitzero"`
+	// By is who removed it.
+	By string `json:"by,omitempty"`
 	// Permalink is the deployment's page in the UI, absolute (http or https);
 	// anything else is left out of the page.
 	Permalink string `json:"permalink,omitempty"`
@@ -131,7 +133,7 @@ func (t *Table) insert(r *Route) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	r.Detail = oneLine(r.Detail)
+	r.Detail, r.By = oneLine(r.Detail), oneLine(r.By)
 	r.Permalink = webLink(r.Permalink)
 	old, taken := t.routes[host]
 	if taken && !old.State.gone() {

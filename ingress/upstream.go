@@ -56,8 +56,8 @@ type upstream struct {
 	// calls is for gRPC, which is HTTP/2 from end to end.
 	calls          *httputil.ReverseProxy
 	callsTransport *http.Transport
-	retired   atomic.Bool
-	logged    atomic.Int64 // Unix nanoseconds of the last line about a failure
+	retired        atomic.Bool
+	logged         atomic.Int64 // Unix nanoseconds of the last line about a failure
 }
 
 func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {

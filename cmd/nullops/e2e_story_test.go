@@ -452,7 +452,7 @@ func (s *tale) remove(t *testing.T) {
 	}
 	// promise: N-184
 	within(t, 10*time.Second, "the host is gone", func() string {
-		if a := s.p.visit(t, web+"/"); a.status != http.StatusNotFound {
+		if a := s.p.visit(t, web+"/"); a.status != http.StatusGone {
 			return a.String()
 		}
 		return ""

@@ -229,7 +229,7 @@ func (c *teller) check(s *plot) {
 	c.machine.nothingLeft(t, c.id)
 	c.nothingStored(s)
 	eventually(t, "its routes are gone", func() string {
-		if a := c.p.visit(t, c.url()); a.status != http.StatusNotFound {
+		if a := c.p.visit(t, c.url()); a.status != http.StatusGone {
 			return a.String()
 		}
 		return ""

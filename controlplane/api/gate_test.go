@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/seal"
 )
 
@@ -329,4 +330,43 @@ func (w *world) puts(domain string) error {
 	_, err := w.catalog.PutEnvironment(w.t.Context(), system,
 		catalog.EnvironmentPut{Name: "qa", Domain: domain})
 	return err
+}
+
+// The address of a deployment that is gone says so, and who removed it, until
+// another deployment has it.
+func TestGate_FormerHosts(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	full := w.token("full")
+	if a := w.call("DELETE", "/api/v1/deployments/"+string(d.ID), full, nil); a.status >= 300 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	now, err := w.lifecycle.Get(t.Context(), system, d.ID)
+	w.saved(now, err)
+	w.report(now, lifecycle.Report{Status: controlplane.Removed})
+	front, err := gate.New(w.store, nil).Front(t.Context(), system)
+	if r := w.routeOf(gateHost); err != nil || r.Deployment != d.ID || !r.Status.Gone() ||
+		front.Removers[d.ID] != "full" {
+		t.Errorf("%+v, removed by %q: %v", r, front.Removers[d.ID], err)
+	}
+	again := w.deploy("first")
+	if r := w.routeOf(gateHost); r.Deployment != again.ID || r.Status.Gone() {
+		t.Errorf("the host of the next one: %+v", r)
+	}
+}
+
+func (w *world) routeOf(host string) controlplane.Route {
+	w.t.Helper()
+	all, err := w.lifecycle.Routes(w.t.Context(), system)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, r := range all {
+		if r.Host == host {
+			return r
+		}
+	}
+	w.t.Fatalf("no route of %s among %d", host, len(all))
+	return controlplane.Route{}
 }

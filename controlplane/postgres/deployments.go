@@ -189,8 +189,12 @@ func (t *Tx) Replace(ctx context.Context, d controlplane.Deployment) error {
 	return nil
 }
 
-// ForgetHosts gives a deployment's hosts and health back.
+// ForgetHosts gives a deployment's hosts and health back. Its addresses go on
+// saying that it was there.
 func (t *Tx) ForgetHosts(ctx context.Context, id controlplane.DeploymentID) error {
+	if err := t.q.KeepFormerHosts(ctx, string(id)); err != nil {
+		return fmt.Errorf("keep former hosts of %s: %w", id, err)
+	}
 	if err := t.q.DeleteHosts(ctx, string(id)); err != nil {
 		return fmt.Errorf("forget hosts of %s: %w", id, err)
 	}

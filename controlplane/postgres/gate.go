@@ -82,6 +82,14 @@ func (t *Tx) Front(ctx context.Context) (f controlplane.Front, err error) {
 	for _, g := range gates {
 		f.Gates[controlplane.DeploymentID(g.DeploymentID)] = controlplane.GateMode(g.Gate)
 	}
+	removers, err := t.q.ListRemovers(ctx)
+	if err != nil {
+		return f, fmt.Errorf("list who removed what: %w", err)
+	}
+	f.Removers = make(map[controlplane.DeploymentID]string, len(removers))
+	for _, r := range removers {
+		f.Removers[controlplane.DeploymentID(r.DeploymentID)] = r.RemovedBy
+	}
 	steps, err := t.q.ListStartingSteps(ctx)
 	if err != nil {
 		return f, fmt.Errorf("list steps: %w", err)

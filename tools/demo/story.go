@@ -159,5 +159,5 @@ func (p *product) remove(ctx context.Context) error {
 		}
 		fmt.Printf("   ok: docker %s lists nothing of it\n", strings.Join(list, " "))
 	}
-	return p.expect(ctx, p.webURL+"/", http.StatusNotFound, "")
+	return p.expect(ctx, p.webURL+"/", http.StatusGone, "was removed")
 }

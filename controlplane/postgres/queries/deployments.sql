@@ -10,6 +10,14 @@ VALUES (@id, @name, @project_id, @environment_id, @node_id, @node_name, @created
 INSERT INTO deployment_hosts (host, deployment_id, step, port_name, port, main)
 VALUES (@host, @deployment_id, @step, @port_name, @port, @main);
 
+-- name: KeepFormerHosts :exec
+-- What a deployment that is gone leaves at its addresses.
+INSERT INTO former_hosts (host, deployment_id, step, port)
+SELECT h.host, h.deployment_id, h.step, h.port FROM deployment_hosts h
+WHERE h.deployment_id = @deployment_id
+ON CONFLICT (host) DO UPDATE SET deployment_id = excluded.deployment_id, step = excluded.step,
+    port = excluded.port;
+
 -- name: DeleteHosts :exec
 -- A deployment that is gone gives its hosts back.
 DELETE FROM deployment_hosts WHERE deployment_id = @deployment_id;
@@ -239,7 +247,11 @@ ORDER BY d.id;
 SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment, d.status, d.detail,
     d.changed_at, d.node_id, p.name AS project, e.name AS environment,
     coalesce(n.status, '')::text AS node_status, coalesce(n.since, d.changed_at)::timestamptz AS node_since
-FROM deployment_hosts h
+FROM (
+    SELECT o.host, o.step, o.port, o.deployment_id FROM deployment_hosts o
+    UNION ALL SELECT f.host, f.step, f.port, f.deployment_id FROM former_hosts f
+        WHERE NOT EXISTS (SELECT FROM deployment_hosts o WHERE o.host = f.host)
+) h
 JOIN deployments d ON d.id = h.deployment_id
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id

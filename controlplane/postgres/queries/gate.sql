@@ -38,11 +38,22 @@ JOIN run_steps s ON s.run_id = r.id
 WHERE d.status IN ('queued', 'applying', 'undoing')
 ORDER BY d.id, s.position;
 
+-- name: ListRemovers :many
+-- Who took away what still has a page at its address.
+SELECT l.deployment_id, l.removed_by FROM deployment_lives l
+JOIN deployments d ON d.id = l.deployment_id
+WHERE l.removed_by <> '' AND d.status IN ('removing', 'removed', 'stuck', 'canceled', 'forgotten')
+    AND (EXISTS (SELECT FROM deployment_hosts h WHERE h.deployment_id = d.id)
+        OR EXISTS (SELECT FROM former_hosts f WHERE f.deployment_id = d.id));
+
 -- name: GetHostPlace :one
--- What stands behind a host, as far as access asks.
+-- What stands behind a host, or stood there last, as far as access asks.
 SELECT h.host, h.step, d.id AS deployment_id, d.name, d.status, d.project_id, d.environment_id,
-    e.restricted FROM deployment_hosts h JOIN deployments d ON d.id = h.deployment_id
-JOIN environments e ON e.id = d.environment_id WHERE h.host = @host;
+    e.restricted FROM (
+    SELECT o.host, o.step, o.deployment_id, 1 AS rank FROM deployment_hosts o WHERE o.host = @host
+    UNION ALL SELECT f.host, f.step, f.deployment_id, 2 FROM former_hosts f WHERE f.host = @host
+) h JOIN deployments d ON d.id = h.deployment_id
+JOIN environments e ON e.id = d.environment_id ORDER BY h.rank LIMIT 1;
 
 -- name: ListHostPlaces :many
 -- The main hosts of what is alive, for names that were nearly right.

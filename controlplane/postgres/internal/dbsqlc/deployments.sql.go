@@ -433,6 +433,20 @@ func (q *Queries) InsertRunStep(ctx context.Context, arg InsertRunStepParams) er
 	return err
 }
 
+const keepFormerHosts = `-- name: KeepFormerHosts :exec
+INSERT INTO former_hosts (host, deployment_id, step, port)
+SELECT h.host, h.deployment_id, h.step, h.port FROM deployment_hosts h
+WHERE h.deployment_id = $1
+ON CONFLICT (host) DO UPDATE SET deployment_id = excluded.deployment_id, step = excluded.step,
+    port = excluded.port
+`
+
+// What a deployment that is gone leaves at its addresses.
+func (q *Queries) KeepFormerHosts(ctx context.Context, deploymentID string) error {
+	_, err := q.db.Exec(ctx, keepFormerHosts, deploymentID)
+	return err
+}
+
 const listChangedSince = `-- name: ListChangedSince :many
 SELECT DISTINCT ON (deployment_id) deployment_id, xact FROM deployment_events
 WHERE xact > $1::bigint
@@ -871,7 +885,11 @@ const listRoutes = `-- name: ListRoutes :many
 SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment, d.status, d.detail,
     d.changed_at, d.node_id, p.name AS project, e.name AS environment,
     coalesce(n.status, '')::text AS node_status, coalesce(n.since, d.changed_at)::timestamptz AS node_since
-FROM deployment_hosts h
+FROM (
+    SELECT o.host, o.step, o.port, o.deployment_id FROM deployment_hosts o
+    UNION ALL SELECT f.host, f.step, f.port, f.deployment_id FROM former_hosts f
+        WHERE NOT EXISTS (SELECT FROM deployment_hosts o WHERE o.host = f.host)
+) h
 JOIN deployments d ON d.id = h.deployment_id
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id

@@ -77,8 +77,11 @@ func (q *Queries) GetEnvironmentGate(ctx context.Context, id string) (GetEnviron
 
 const getHostPlace = `-- name: GetHostPlace :one
 SELECT h.host, h.step, d.id AS deployment_id, d.name, d.status, d.project_id, d.environment_id,
-    e.restricted FROM deployment_hosts h JOIN deployments d ON d.id = h.deployment_id
-JOIN environments e ON e.id = d.environment_id WHERE h.host = $1
+    e.restricted FROM (
+    SELECT o.host, o.step, o.deployment_id, 1 AS rank FROM deployment_hosts o WHERE o.host = $1
+    UNION ALL SELECT f.host, f.step, f.deployment_id, 2 FROM former_hosts f WHERE f.host = $1
+) h JOIN deployments d ON d.id = h.deployment_id
+JOIN environments e ON e.id = d.environment_id ORDER BY h.rank LIMIT 1
 `
 
 type GetHostPlaceRow struct {
@@ -92,7 +95,7 @@ type GetHostPlaceRow struct {
 	Restricted    bool
 }
 
-// What stands behind a host, as far as access asks.
+// What stands behind a host, or stood there last, as far as access asks.
 func (q *Queries) GetHostPlace(ctx context.Context, host string) (GetHostPlaceRow, error) {
 	row := q.db.QueryRow(ctx, getHostPlace, host)
 	var i GetHostPlaceRow
@@ -325,6 +328,40 @@ func (q *Queries) ListPassesOfDeployment(ctx context.Context, deploymentID *stri
 			&i.ExpiresAt,
 			&i.LastUsedAt,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRemovers = `-- name: ListRemovers :many
+SELECT l.deployment_id, l.removed_by FROM deployment_lives l
+JOIN deployments d ON d.id = l.deployment_id
+WHERE l.removed_by <> '' AND d.status IN ('removing', 'removed', 'stuck', 'canceled', 'forgotten')
+    AND (EXISTS (SELECT FROM deployment_hosts h WHERE h.deployment_id = d.id)
+        OR EXISTS (SELECT FROM former_hosts f WHERE f.deployment_id = d.id))
+`
+
+type ListRemoversRow struct {
+	DeploymentID string
+	RemovedBy    string
+}
+
+// Who took away what still has a page at its address.
+func (q *Queries) ListRemovers(ctx context.Context) ([]ListRemoversRow, error) {
+	rows, err := q.db.Query(ctx, listRemovers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListRemoversRow{}
+	for rows.Next() {
+		var i ListRemoversRow
+		if err := rows.Scan(&i.DeploymentID, &i.RemovedBy); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -262,6 +262,13 @@ type ForgottenNode struct {
 	LeftBehind  []byte
 }
 
+type FormerHost struct {
+	Host         string
+	DeploymentID string
+	Step         string
+	Port         int32
+}
+
 type GatePass struct {
 	ID            string
 	Kind          string
