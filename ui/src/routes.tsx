@@ -87,7 +87,13 @@ const create = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/create/Create")), "Create"),
 });
 
-export type PageSearch = { run?: number; step?: string; show?: "input" | "output"; log?: string };
+export type PageSearch = {
+  run?: number;
+  step?: string;
+  show?: "input" | "output";
+  log?: string;
+  at?: string;
+};
 
 const deployment = createRoute({
   getParentRoute: () => app,
@@ -97,6 +103,7 @@ const deployment = createRoute({
     step: text(search.step),
     show: search.show === "input" || search.show === "output" ? search.show : undefined,
     log: text(search.log),
+    at: text(search.at),
   }),
   component: lazyRouteComponent(
     () => load(() => import("./pages/deployment/Deployment")),
@@ -112,6 +119,7 @@ const permalink = createRoute({
     step: text(search.step),
     show: search.show === "input" || search.show === "output" ? search.show : undefined,
     log: text(search.log),
+    at: text(search.at),
   }),
   component: lazyRouteComponent(() => load(() => import("./pages/deployment/Deployment")), "ById"),
 });
@@ -240,6 +248,20 @@ const project = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/projects/Pipeline")), "Pipeline"),
 });
 
+/** Every component in every state; the build drops it with its page. */
+const gallery = import.meta.env.DEV
+  ? [
+      createRoute({
+        getParentRoute: () => app,
+        path: "/components",
+        component: lazyRouteComponent(
+          () => load(() => import("./pages/components/Components")),
+          "Components",
+        ),
+      }),
+    ]
+  : [];
+
 function text(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
@@ -268,6 +290,7 @@ const tree = root.addChildren([
     settings,
     urls,
     start,
+    ...(gallery as []),
     projects,
     project,
   ]),

@@ -8,9 +8,7 @@ export const startTexts = {
   resume:
     "The way is computed from what exists: leave whenever you like, it goes on where you are.",
   unread: "What exists could not be read.",
-  allDone: "All done",
-  allDoneBody: "NullOps runs what you drew. From here on the list of deployments is home.",
-  toList: "Deployments",
+  allDone: "Everything is there. From here on the list of deployments is home.",
   steps: {
     registry: {
       title: "A registry",

@@ -5,7 +5,7 @@ import { plural } from "@/plural";
 export const urlTexts = {
   title: "URLs",
   unread: "The deployments could not be read.",
-  find: "Name, project, tag, person",
+  find: "Name, tag, person",
   findIn: "Find in URLs",
   any: "Every environment",
   environment: "Environment",

@@ -48,7 +48,7 @@ type TextProps = Props & { id: string; name: "who" | "what" | "on"; label: strin
 
 function Text({ id, name, label, hint, search, set }: TextProps) {
   return (
-    <div className="in sm slim">
+    <div className={`in sm slim ${name === "who" ? "" : "hide-m"}`}>
       <label className="t3 s" htmlFor={id}>
         {label}
       </label>
@@ -66,7 +66,7 @@ function Text({ id, name, label, hint, search, set }: TextProps) {
 
 function Day({ name, label, search, set }: Props & { name: "since" | "until"; label: string }) {
   return (
-    <label className="in sm">
+    <label className="in sm hide-m">
       <span className="t3 s">{label}</span>
       <input
         type="date"

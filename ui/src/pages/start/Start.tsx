@@ -29,12 +29,11 @@ function Guide() {
   return (
     <>
       <Top>
-        <h1>{t.title}</h1>
-        {world ? <span className="t2">{t.done(done, counted.length)}</span> : null}
-        <div className="end row">
+        <h1 className="tr">{t.title}</h1>
+        {world ? <span className="t2 nw hide-m">{t.done(done, counted.length)}</span> : null}
+        <div className="end row hide-m">
           <Button
             look="ghost"
-            className="hide-m"
             onClick={() => {
               dismissStart();
               leave();
@@ -60,7 +59,7 @@ function Steps({ steps }: { steps: StartStep[] }) {
   const next = steps.findIndex((step) => !step.done);
   return (
     <div className="sheetpage">
-      <p className="t2">{t.resume}</p>
+      <p className="t2">{steps[next]?.key === "open" ? t.allDone : t.resume}</p>
       <ol className="start">
         {steps.map((step, at) => (
           <Line key={step.key} step={step} number={at + 1} next={at === next} />

@@ -1,0 +1,186 @@
+import type { ReactNode } from "react";
+import { Button } from "@/components/Button";
+import { CopyButton } from "@/components/Copy";
+import { Field } from "@/components/Field";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { Notice, Pill, Rail, StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { galleryTexts as t } from "@/galleryTexts";
+import { texts } from "@/texts";
+import { CheckField, SelectField, TextArea } from "../admin/Fields";
+import type { Form } from "../admin/useForm";
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="col gap-3 py-3">
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}
+
+export function Buttons() {
+  const looks = ["ink", "plain", "ghost", "danger"] as const;
+  return (
+    <Part title={t.sections.buttons}>
+      {looks.map((look) => (
+        <div key={look} className="row flex-wrap">
+          <Button look={look}>{t.label}</Button>
+          <Button look={look} small>
+            {t.label}
+          </Button>
+          <Button look={look} busy={t.busy}>
+            {t.label}
+          </Button>
+          <Button look={look} reason={t.reason}>
+            {t.label}
+          </Button>
+        </div>
+      ))}
+    </Part>
+  );
+}
+
+const form = (errors: Record<string, string>): Form => ({
+  values: { text: t.value, choice: "a", yes: true, no: false },
+  errors,
+  conflict: false,
+  dirty: false,
+  busy: false,
+  set: () => {},
+  submit: () => {},
+  restart: () => {},
+});
+
+export function Fields() {
+  const options = [{ value: "a", label: t.value }];
+  const wrong = form({ text: t.wrong, choice: t.wrong });
+  return (
+    <Part title={t.sections.fields}>
+      <Field label={t.field} hint={t.hint} placeholder={t.value} />
+      <Field label={t.field} hint={t.hint} defaultValue={t.value} mono />
+      <Field label={t.field} error={t.wrong} defaultValue="Cart Redesign" mono />
+      <TextArea form={form({})} name="text" label={t.field} hint={t.hint} rows={2} />
+      <TextArea form={wrong} name="text" label={t.field} rows={2} mono />
+      <SelectField form={form({})} name="choice" label={t.field} options={options} />
+      <SelectField form={wrong} name="choice" label={t.field} options={options} />
+      <CheckField form={form({})} name="yes" label={t.field} hint={t.hint} />
+      <CheckField form={form({})} name="no" label={t.field} />
+    </Part>
+  );
+}
+
+export function States() {
+  return (
+    <Part title={t.sections.states}>
+      <ul className="stategrid">
+        {[...Object.keys(texts.states), "made-up"].map((state) => (
+          <li key={state} className="row">
+            <span className="row h-6">
+              <Rail state={state} />
+            </span>
+            <StatusMark state={state} share={0.6} />
+            <Pill state={state} share={0.6} />
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+export function Notices() {
+  return (
+    <Part title={t.sections.notices}>
+      {["offline", "untrusted", "warn", "failed"].map((state) => (
+        <Notice key={state} state={state} title={t.notice}>
+          {t.noticeMore}
+        </Notice>
+      ))}
+      {["failed", "warn", "ready", "applying"].map((state) => (
+        <div key={state} className="box" data-st={state}>
+          <StatusMark state={state} />
+          <span className="t2">{t.noticeMore}</span>
+        </div>
+      ))}
+    </Part>
+  );
+}
+
+const refusal = {
+  problem: {
+    detail: "the database did not answer in 5 s.",
+    remedy: "Try again.",
+    request_id: "01937c1e-8a40",
+  },
+};
+
+export function Pages() {
+  return (
+    <Part title={t.sections.page}>
+      <div className="framed pb-6">
+        <EmptyState title={t.emptyTitle} act={<Button look="ink">{t.label}</Button>}>
+          {t.empty}
+        </EmptyState>
+      </div>
+      <ErrorState what={t.unread} error={refusal} retry={() => {}} stale={t.stale} />
+      <Skeletons count={3} />
+    </Part>
+  );
+}
+
+export function Small() {
+  return (
+    <Part title={t.sections.small}>
+      <div className="row flex-wrap">
+        <span className="chip">
+          web <span className="mono">feat-cart…-51d0e7b</span>
+        </span>
+        <kbd>Ctrl K</kbd>
+        <a className="link" href="#main">
+          {t.value}
+        </a>
+        <Time at={new Date(Date.now() - 90_000).toISOString()} />
+        <CopyButton text={t.value} what={t.field} />
+      </div>
+      <div className="codebox">
+        <pre>nullops apply -f shop.yaml</pre>
+        <CopyButton text="nullops apply -f shop.yaml" what={t.field} />
+      </div>
+      <p className="thumb new">A1B2 C3D4 E5F6 0718</p>
+      <p className="thumb old">A1B2 C3D4 E5F6 0718</p>
+    </Part>
+  );
+}
+
+export function Tables() {
+  return (
+    <Part title={t.sections.tables}>
+      <div className="tabs">
+        <span className="tab" aria-current="page">
+          {t.light} <span className="n">3</span>
+        </span>
+        <span className="tab">{t.dark}</span>
+      </div>
+      <div className="framed">
+        <table className="tbl">
+          <thead>
+            <tr>
+              <th>{t.field}</th>
+              <th className="num">{t.sections.tables}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {["cart-redesign", "vat-rounding"].map((name) => (
+              <tr key={name}>
+                <td>
+                  <b>{name}</b>
+                </td>
+                <td className="num">12</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Part>
+  );
+}
