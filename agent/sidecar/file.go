@@ -71,7 +71,8 @@ func receiveFile(s Start, in io.Reader) error {
 	}
 	part, err := os.CreateTemp(path.Dir(target), ".nullops-")
 	if err != nil {
-		return err
+		// Without the name of our own file, which nobody asked for.
+		return fmt.Errorf("write into %s: %w", path.Dir(target), errors.Unwrap(err))
 	}
 	err = fill(part, in, s.Most)
 	if err == nil {

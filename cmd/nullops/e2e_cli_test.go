@@ -157,6 +157,7 @@ func (c *terminal) daily(t *testing.T) {
 		t.Errorf("logs of a service: %q", out)
 	}
 	c.followed(t, serviceURL(t, d, "web"))
+	c.reached(t)
 	if _, errs := c.run(t, exitRefused, "deploy", "cli", "--env", "qa", "--name", "daily"); !strings.
 		Contains(errs, "taken") {
 		t.Errorf("the same name again: %s", errs)
@@ -167,7 +168,44 @@ func (c *terminal) daily(t *testing.T) {
 		t.Errorf("remove --json: %+v", gone)
 	}
 	c.run(t, exitRefused, "show", "daily")
+	eventually(t, "the log of a service that is gone is kept", func() string {
+		out, _ := c.run(t, 0, "logs", d.Id, "web")
+		if !strings.Contains(out, "listening") {
+			return "only " + out
+		}
+		return ""
+	})
 	c.audit(t)
+}
+
+// reached gets into a service: a command with its exit code, and a file in and out.
+func (c *terminal) reached(t *testing.T) {
+	t.Helper()
+	const helper = "/.nullops/init"
+	if _, errs := c.run(t, 120, "exec", "daily", "web", "--", helper, "nonsense", "x"); !strings.
+		Contains(errs, "usage") {
+		t.Errorf("exec says %q", errs)
+	}
+	if _, errs := c.run(t, 127, "exec", "daily", "web", "--", "no-such-program"); !strings.
+		Contains(errs, "no-such-program") {
+		t.Errorf("exec of nothing says %q", errs)
+	}
+	here := filepath.Join(t.TempDir(), "note.txt")
+	if err := os.WriteFile(here, []byte("a note"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, 0, "cp", here, "daily/web:/dev/shm/")
+	if out, _ := c.run(t, 0, "cp", "daily/web:/dev/shm/note.txt", "-"); out != "a note" {
+		t.Errorf("the file came back as %q", out)
+	}
+	if _, errs := c.run(t, exitRefused, "port-forward", "daily/web:1"); !strings.
+		Contains(errs, "declares no port") {
+		t.Errorf("a port that is not declared: %s", errs)
+	}
+	if out, _ := c.run(t, 0, "audit", "list", "--action", "open terminal"); !strings.
+		Contains(out, "service web of deployment daily") {
+		t.Errorf("the audit:\n%s", out)
+	}
 }
 
 // audit shows what was just done, and that the journal holds.

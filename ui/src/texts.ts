@@ -285,6 +285,7 @@ export const texts = {
     refused: (what: string) => `That was refused. ${what}`,
   },
   log: {
+    link: "Link to this line",
     following: "Following",
     paused: "Paused",
     follow: "Follow",

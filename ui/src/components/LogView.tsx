@@ -18,7 +18,16 @@ import { offset } from "./time";
 const t = texts.log;
 
 /** One line as a log shows it. `number` and `dropped` are absent where a source has none. */
-export type LogRow = { number?: number; at: string; text: string; dropped?: number };
+export type LogRow = {
+  number?: number;
+  at: string;
+  text: string;
+  dropped?: number;
+  /** Whose line it is, where several are in one log. */
+  source?: string;
+  /** Its place in a merged log, for links to it. */
+  id?: string;
+};
 
 type Props = {
   label: string;
@@ -34,16 +43,25 @@ type Props = {
   name: string;
   /** Stands at the left of the tools. */
   head?: ReactNode;
+  /** The id of the line to go to once it is there. */
+  target?: string;
+  /** The address of a line, if it has one. */
+  link?: (line: LogRow) => string | undefined;
 };
 
 /** A log of any length: follows its end until somebody scrolls up, and never runs what it shows. */
-export function LogView({ label, lines, cut = 0, start, empty, end, name, head }: Props) {
+export function LogView(props: Props) {
+  const { label, lines, cut = 0, start, empty, end, name, head, target, link } = props;
   const box = useRef<HTMLDivElement>(null);
   const [following, setFollowing] = useState(true);
   const [seen, setSeen] = useState(0);
   const [wrap, setWrap] = useState(true);
   const [clockTimes, setClockTimes] = useState(false);
   const find = useFind(lines);
+  const aimed = useMemo(
+    () => (target ? lines.findIndex((line) => line.id === target) : -1),
+    [lines, target],
+  );
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => box.current,
@@ -62,6 +80,12 @@ export function LogView({ label, lines, cut = 0, start, empty, end, name, head }
     setSeen(lines.length);
     virtual.scrollToIndex(find.line, { align: "center" });
   }, [find.line]);
+  const found = aimed >= 0;
+  useEffect(() => {
+    if (!found) return;
+    setFollowing(false);
+    virtual.scrollToIndex(aimed, { align: "center" });
+  }, [found]);
 
   const scrolled = (event: UIEvent<HTMLDivElement>) => {
     const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
@@ -104,7 +128,7 @@ export function LogView({ label, lines, cut = 0, start, empty, end, name, head }
                 key={item.key}
                 data-index={item.index}
                 ref={virtual.measureElement}
-                className={`ln ${find.line === item.index ? "hit" : ""}`}
+                className={`ln ${find.line === item.index || aimed === item.index ? "hit" : ""}`}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
                 <Line
@@ -112,6 +136,7 @@ export function LogView({ label, lines, cut = 0, start, empty, end, name, head }
                   number={line.number ?? item.index + 1}
                   start={clockTimes ? undefined : start}
                   cut={item.index === 0 ? cut : 0}
+                  href={link?.(line)}
                 />
               </div>
             );
@@ -151,16 +176,23 @@ export function LogView({ label, lines, cut = 0, start, empty, end, name, head }
   );
 }
 
-type LineProps = { line: LogRow; number: number; start?: string; cut: number };
+type LineProps = { line: LogRow; number: number; start?: string; cut: number; href?: string };
 
-const Line = memo(function Line({ line, number, start, cut }: LineProps) {
+const Line = memo(function Line({ line, number, start, cut, href }: LineProps) {
   return (
     <>
       {cut > 0 ? <Mark>{t.cut(cut)}</Mark> : null}
       {line.dropped ? <Mark>{t.dropped(line.dropped)}</Mark> : null}
-      <span className="k">{number}</span>
+      {href ? (
+        <a className="k" href={href} title={t.link}>
+          {number}
+        </a>
+      ) : (
+        <span className="k">{number}</span>
+      )}
       <span className="tm">{start ? offset(line.at, start) : clockOf(line.at)}</span>
       <span dir="ltr">
+        {line.source ? <span className="t3">{`${line.source}  `}</span> : null}
         {parseAnsi(line.text).map((span, i) => (
           <span key={i} className={span.cls || undefined}>
             {span.text}

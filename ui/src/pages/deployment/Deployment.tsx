@@ -9,6 +9,7 @@ import { load } from "@/components/load";
 import { Live, Top, useKeys, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
+import { reachTexts } from "@/reachTexts";
 import type { PageSearch } from "@/routes";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/Problems";
@@ -24,6 +25,10 @@ const permalink = getRouteApi("/app/d/$id/{-$tab}");
 const Capsule = lazy(() =>
   load(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),
 );
+const Logs = lazy(() => load(() => import("./Logs")));
+const Metrics = lazy(() => load(() => import("./Metrics")));
+const Terminal = lazy(() => load(() => import("./Terminal")));
+const shownTabs = ["run", "services", "logs", "metrics", "terminal", "history", "capsule"];
 const t = texts.page;
 
 /** By its place: the deployment of that name that is there, or the record of the newest one. */
@@ -98,10 +103,7 @@ function Page({ id, tab, search }: PageProps) {
       return <ErrorState what={t.unread} error={watch.error} retry={watch.refetch} />;
     return <Loading name="" />;
   }
-  const shown =
-    tab === "run" || tab === "services" || tab === "history" || tab === "capsule"
-      ? tab
-      : firstTab(deployment.status, search);
+  const shown = tab && shownTabs.includes(tab) ? tab : firstTab(deployment.status, search);
   return (
     <>
       <Top>
@@ -124,11 +126,14 @@ function Page({ id, tab, search }: PageProps) {
         ) : null}
         {shown === "services" ? <Services deployment={deployment} open={search.log} /> : null}
         {shown === "history" ? <History deployment={deployment} /> : null}
-        {shown === "capsule" ? (
-          <Suspense fallback={<Skeletons count={8} height={44} />}>
-            <Capsule id={id} />
-          </Suspense>
-        ) : null}
+        <Suspense fallback={<Skeletons count={8} height={44} />}>
+          {shown === "capsule" ? <Capsule id={id} /> : null}
+          {shown === "logs" ? (
+            <Logs deployment={deployment} steps={steps.steps} chosen={search.log} at={search.at} />
+          ) : null}
+          {shown === "metrics" ? <Metrics deployment={deployment} /> : null}
+          {shown === "terminal" ? <Terminal deployment={deployment} /> : null}
+        </Suspense>
       </div>
     </>
   );
@@ -145,6 +150,9 @@ function Tabs({ shown, services, runs }: { shown: string; services: number; runs
   const tabs: [string, string, number][] = [
     ["run", t.tabs.run, 0],
     ["services", t.tabs.services, services],
+    ["logs", reachTexts.tabs.logs, 0],
+    ["metrics", reachTexts.tabs.metrics, 0],
+    ["terminal", reachTexts.tabs.terminal, 0],
     ["history", t.tabs.history, runs],
   ];
   return (

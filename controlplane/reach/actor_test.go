@@ -1,0 +1,29 @@
+package reach_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/reach"
+)
+
+// Whatever takes a context is a use case, and says who asks right behind it.
+func TestUseCases_TakeAnActor(t *testing.T) {
+	door := reflect.TypeFor[*reach.Reach]()
+	asks, actor := reflect.TypeFor[context.Context](), reflect.TypeFor[access.Actor]()
+	useCases := 0
+	for m := range door.Methods() {
+		if m.Type.NumIn() < 2 || m.Type.In(1) != asks {
+			continue
+		}
+		useCases++
+		if m.Type.NumIn() < 3 || m.Type.In(2) != actor {
+			t.Errorf("%s takes no access.Actor behind the context", m.Name)
+		}
+	}
+	if useCases < 5 {
+		t.Errorf("only %d use cases found", useCases)
+	}
+}

@@ -1,0 +1,143 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import type { Deployment } from "@/api/client";
+import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
+import Chart from "@/components/Chart";
+import { curve } from "@/components/curve";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { bytes } from "@/components/time";
+import { reachTexts } from "@/reachTexts";
+
+const t = reachTexts.metrics;
+
+const rate = (value: number) => t.perSecond(bytes(value));
+
+type Kind = {
+  title: string;
+  lines: [name: string, token: string, value: (point: MetricPoint) => number][];
+  format: (value: number) => string;
+};
+
+const kinds: Kind[] = [
+  {
+    title: t.cpu,
+    lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
+    format: (value) => value.toFixed(2),
+  },
+  {
+    title: t.memory,
+    lines: [[t.memory, "--color-accent", (point) => point.memory]],
+    format: bytes,
+  },
+  {
+    title: t.network,
+    lines: [
+      [t.in, "--color-accent", (point) => point.net_in],
+      [t.out, "--color-st-undoing", (point) => point.net_out],
+    ],
+    format: rate,
+  },
+  {
+    title: t.disk,
+    lines: [
+      [t.read, "--color-accent", (point) => point.disk_read],
+      [t.written, "--color-st-undoing", (point) => point.disk_written],
+    ],
+    format: rate,
+  },
+];
+
+/** What each service uses, now and before, and what its last check said. */
+export default function Metrics({ deployment }: { deployment: Deployment }) {
+  const [span, setSpan] = useState(3600);
+  const query = useQuery(deploymentMetrics(deployment.id, span * 1000));
+  if (query.isError)
+    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
+  return (
+    <div className="pane flex flex-col gap-4 overflow-auto">
+      <label className="row gap-1.5 s">
+        {t.span}
+        <select
+          className="in sm"
+          value={span}
+          onChange={(event) => setSpan(Number(event.target.value))}
+        >
+          {Object.entries(t.spans).map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      {query.isPending ? <Skeletons count={4} height={132} /> : null}
+      {query.data?.series.length === 0 ? (
+        <EmptyState title={reachTexts.tabs.metrics}>{t.none}</EmptyState>
+      ) : null}
+      {query.data?.series.map((series) => {
+        const health = deployment.services.find((service) => service.step === series.step);
+        return (
+          <section key={series.step} aria-label={series.step}>
+            <div className="row">
+              <h2>{series.step}</h2>
+              {health ? <StatusMark state={health.health} small /> : null}
+              {health?.detail ? (
+                <span className="t2 s">
+                  {t.health}: {health.detail}
+                </span>
+              ) : null}
+            </div>
+            <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
+              {kinds.map((kind) => (
+                <Curves
+                  key={kind.title}
+                  kind={kind}
+                  service={series.step ?? ""}
+                  points={series.points}
+                  from={query.data.from}
+                  to={query.data.to}
+                />
+              ))}
+            </div>
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+type CurvesProps = {
+  kind: Kind;
+  service: string;
+  points: MetricPoint[];
+  from: string;
+  to: string;
+};
+
+function Curves({ kind, service, points, from, to }: CurvesProps) {
+  const lines = useMemo(
+    () => kind.lines.map(([name, token, value]) => ({ name, token, curve: curve(points, value) })),
+    [kind, points],
+  );
+  const last = points.at(-1);
+  const now = last
+    ? kind.lines.map(([name, , value]) =>
+        kind.lines.length > 1 ? `${name} ${kind.format(value(last))}` : kind.format(value(last)),
+      )
+    : [];
+  return (
+    <figure className="m-0">
+      <figcaption className="row">
+        <span>{kind.title}</span>
+        <span className="t2 s end">{now.join(", ")}</span>
+      </figcaption>
+      <Chart
+        lines={lines}
+        from={new Date(from).getTime() / 1000}
+        to={new Date(to).getTime() / 1000}
+        format={kind.format}
+        label={`${t.curve(kind.title, service)}: ${now.join(", ")}`}
+      />
+    </figure>
+  );
+}

@@ -1,0 +1,33 @@
+/**
+ * A view of the document whose style elements are none. The terminal writes its styles into elements
+ * of that name, which the page's policy forbids; style sheets made by scripts are allowed, so what is
+ * written goes into one of those.
+ */
+export function inertStyles(real: Document): Document {
+  return new Proxy(real, {
+    get(target, key) {
+      if (key === "createElement")
+        return (name: string) => (name === "style" ? sheetOf(target) : target.createElement(name));
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** Looks like a style element to whoever sets its text, and removes it. */
+function sheetOf(document: Document): HTMLElement {
+  const element = document.createElement("span");
+  element.hidden = true;
+  const sheet = new CSSStyleSheet();
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  Object.defineProperty(element, "textContent", {
+    get: () => "",
+    set: (text: string) => sheet.replaceSync(text),
+  });
+  const remove = element.remove.bind(element);
+  element.remove = () => {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+    remove();
+  };
+  return element;
+}
