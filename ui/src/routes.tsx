@@ -296,13 +296,23 @@ const tree = root.addChildren([
   ]),
 ]);
 
+/** A page on its way has its bar already, so that nothing moves when it is there. */
+function Pending() {
+  return (
+    <>
+      <div className="top" />
+      <Skeletons count={12} />
+    </>
+  );
+}
+
 export function makeRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree: tree,
     context: { queryClient },
     defaultErrorComponent: Broken,
     defaultNotFoundComponent: NotFound,
-    defaultPendingComponent: () => <Skeletons count={12} />,
+    defaultPendingComponent: Pending,
     defaultPendingMs: 150,
     // The theme, the scroll of a list: the browser's own restoration is enough.
     scrollRestoration: false,

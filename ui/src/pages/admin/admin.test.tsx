@@ -1,0 +1,121 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, render, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ApiError } from "@/api/client";
+import { Toasts } from "@/components/Toast";
+import { ConfirmDelete } from "./Confirm";
+import { TextField } from "./Fields";
+import { FormSheet } from "./FormSheet";
+import { nameProblem } from "./NewName";
+import { readListSearch } from "./search";
+import { refusals, useForm } from "./useForm";
+
+afterEach(cleanup);
+
+const problem = (status: number, more: object) =>
+  new ApiError(status, {
+    type: "about:blank",
+    title: "Refused",
+    status,
+    code: "invalid",
+    request_id: "req-1",
+    ...more,
+  });
+
+function within(children: React.ReactNode) {
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Toasts>{children}</Toasts>
+    </QueryClientProvider>,
+  );
+}
+
+type Values = { name: string; domain: string };
+
+function Sheet({ save, close }: { save: (values: Values) => Promise<unknown>; close: () => void }) {
+  const form = useForm({ name: "qa", domain: "" }, { save, saved: close });
+  return (
+    <FormSheet title="New" form={form} onClose={close}>
+      <TextField form={form} name="domain" label="Domain" />
+    </FormSheet>
+  );
+}
+
+describe("refusals of a form", () => {
+  it("go to the field they name, however deep, and the rest stands below with its request", () => {
+    const said = refusals(
+      problem(400, {
+        problems: [
+          { field: "placement.required.0", code: "x", message: "No label." },
+          { field: "elsewhere", code: "x", message: "No." },
+        ],
+      }),
+      ["placement", "name"],
+    );
+    expect(said.errors).toEqual({ placement: "No label." });
+    expect(said.rest).toMatchObject({ message: "elsewhere: No.", request: "req-1" });
+  });
+
+  it("of the network are said as such", () => {
+    expect(refusals(new TypeError("x"), ["name"]).rest?.message).toMatch(/did not answer/);
+  });
+});
+
+describe("a form sheet", () => {
+  it("says a refusal at its field, and keeps what was typed", async () => {
+    const save = vi.fn().mockRejectedValue(problem(400, { field: "domain", detail: "No domain." }));
+    within(<Sheet save={save} close={() => {}} />);
+    await userEvent.type(screen.getByLabelText("Domain"), "lab{Control>}{Enter}{/Control}");
+    await screen.findByText("No domain.");
+    expect(screen.getByLabelText("Domain").getAttribute("aria-invalid")).toBe("true");
+    expect((screen.getByLabelText("Domain") as HTMLInputElement).value).toBe("lab");
+  });
+
+  it("says that somebody else saved meanwhile", async () => {
+    const save = vi.fn().mockRejectedValue(problem(412, {}));
+    within(<Sheet save={save} close={() => {}} />);
+    await userEvent.click(screen.getByRole("button", { name: /Save/ }));
+    await screen.findByText(/Somebody else saved this/);
+  });
+
+  it("asks before what was typed is lost, and not when nothing was", async () => {
+    const close = vi.fn();
+    within(<Sheet save={vi.fn()} close={close} />);
+    await userEvent.type(screen.getByLabelText("Domain"), "x");
+    await userEvent.click(screen.getAllByRole("button", { name: "Close" }).at(-1) as HTMLElement);
+    expect(close).not.toHaveBeenCalled();
+    await userEvent.click(await screen.findByRole("button", { name: "Leave" }));
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("a deletion", () => {
+  it("that is refused lists who uses the thing, and offers no second try", async () => {
+    const remove = vi.fn().mockRejectedValue(problem(409, { users: ["project shop"] }));
+    within(
+      <ConfirmDelete name="api" remove={remove} done={() => {}} close={() => {}}>
+        what goes
+      </ConfirmDelete>,
+    );
+    await userEvent.click(screen.getByRole("button", { name: "Delete" }));
+    await screen.findByText("project shop");
+    await waitFor(() => expect(screen.queryByRole("button", { name: "Delete" })).toBeNull());
+  });
+});
+
+describe("addresses and names", () => {
+  it("keep only texts, digits too, and whether something is being added", () => {
+    expect(readListSearch({ q: 42, add: "true", x: { y: 1 }, kind: "" })).toEqual({
+      q: "42",
+      add: true,
+    });
+  });
+
+  it("a name that is taken or breaks the rule says so", () => {
+    expect(nameProblem("", [])).toMatch(/such as/);
+    expect(nameProblem("Not A Name", [])).toMatch(/small letters/);
+    expect(nameProblem("qa", ["qa"])).toMatch(/taken/);
+    expect(nameProblem("qa-eu", ["qa"])).toBeUndefined();
+  });
+});
