@@ -6,12 +6,11 @@ import {
   ReactFlowProvider,
   useReactFlow,
 } from "@xyflow/react";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import { environments } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
-import { Button } from "@/components/Button";
 import { copyText } from "@/components/Copy";
-import { Confirm } from "@/components/Overlay";
+import { load } from "@/components/load";
 import { ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { editorTexts } from "@/editorTexts";
@@ -39,7 +38,6 @@ import {
   wire,
 } from "./edit";
 import { Inspector } from "./Inspector";
-import { Merge } from "./Merge";
 import { changesOf } from "./merge";
 import { canonical, type Doc, pipelineOf, type Spot, type Step, stepOf } from "./model";
 import { Palette } from "./Palette";
@@ -48,8 +46,14 @@ import type { Session } from "./session";
 import { tidy } from "./shape";
 import { useByStep, useProblems, useSession, useSessionState } from "./useEditor";
 import { useShortcuts } from "./useShortcuts";
-import { Versions } from "./Versions";
 
+const Merge = lazy(() => load(() => import("./Merge")).then((one) => ({ default: one.Merge })));
+const Versions = lazy(() =>
+  load(() => import("./Versions")).then((one) => ({ default: one.Versions })),
+);
+const Discard = lazy(() =>
+  load(() => import("./Discard")).then((one) => ({ default: one.Discard })),
+);
 const t = editorTexts;
 
 type EditorProps = {
@@ -343,52 +347,44 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
           onDryRun={setDry}
         />
       </div>
-      {sheet === "versions" ? (
-        <Versions
-          project={project}
-          onClose={() => setSheet(undefined)}
-          onRestored={() => {
-            void session.restarted();
-            void cache.invalidateQueries({ queryKey: ["project", project, "pipeline"] });
-          }}
-          onOpen={(old) => {
-            change(old);
-            setSheet(undefined);
-          }}
-        />
-      ) : null}
-      {sheet === "merge" && state.clash ? (
-        <Merge
-          clash={state.clash}
-          doc={doc}
-          onClose={() => setSheet(undefined)}
-          onResolve={(choices) => {
-            session.resolve(choices);
-            setSheet(undefined);
-          }}
-        />
-      ) : null}
-      <Confirm
-        open={sheet === "discard"}
-        onClose={() => setSheet(undefined)}
-        title={t.discardTitle}
-        acts={
-          <>
-            <Button onClick={() => setSheet(undefined)}>{t.keep}</Button>
-            <Button
-              look="danger"
-              onClick={() => {
-                setSheet(undefined);
-                session.discard().catch((error) => say("failed", t.refusedSave(error.message)));
-              }}
-            >
-              {t.discardYes}
-            </Button>
-          </>
-        }
-      >
-        <p>{t.discardBody(changes.length, state.base)}</p>
-      </Confirm>
+      <Suspense>
+        {sheet === "versions" ? (
+          <Versions
+            project={project}
+            onClose={() => setSheet(undefined)}
+            onRestored={() => {
+              void session.restarted();
+              void cache.invalidateQueries({ queryKey: ["project", project, "pipeline"] });
+            }}
+            onOpen={(old) => {
+              change(old);
+              setSheet(undefined);
+            }}
+          />
+        ) : null}
+        {sheet === "merge" && state.clash ? (
+          <Merge
+            clash={state.clash}
+            doc={doc}
+            onClose={() => setSheet(undefined)}
+            onResolve={(choices) => {
+              session.resolve(choices);
+              setSheet(undefined);
+            }}
+          />
+        ) : null}
+        {sheet === "discard" ? (
+          <Discard
+            changes={changes.length}
+            version={state.base}
+            onClose={() => setSheet(undefined)}
+            onDiscard={() => {
+              setSheet(undefined);
+              session.discard().catch((error) => say("failed", t.refusedSave(error.message)));
+            }}
+          />
+        ) : null}
+      </Suspense>
     </>
   );
 }

@@ -1,5 +1,5 @@
+import { Safe } from "@/components/Safe";
 import { editorTexts } from "@/editorTexts";
-import { Safe } from "@/pages/deployment/StepPanel";
 
 /** A field's value in a comparison: as it is written, and safely. */
 export function Shown({ value }: { value: unknown }) {

@@ -4,11 +4,11 @@ import { useEffect, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { isName } from "@/components/names";
+import { Safe } from "@/components/Safe";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { deployTexts } from "@/deployTexts";
-import { Safe } from "../deployment/StepPanel";
 import { Placement } from "./Summary";
 
 const t = deployTexts.preflight;

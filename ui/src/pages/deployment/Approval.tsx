@@ -4,12 +4,12 @@ import { ApiError, ask, client, type Deployment, type Question } from "@/api/cli
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
+import { Safe } from "@/components/Safe";
 import { Select } from "@/components/Select";
 import { describe } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { clock } from "@/components/time";
 import { texts } from "@/texts";
-import { Safe } from "./StepPanel";
 
 const t = texts.approval;
 

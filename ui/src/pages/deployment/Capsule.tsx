@@ -6,13 +6,13 @@ import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { Field } from "@/components/Field";
 import { isName } from "@/components/names";
+import { Safe } from "@/components/Safe";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/Problems";
-import { Safe } from "./StepPanel";
 
 const t = deployTexts.capsule;
 type Data = Schemas["Capsule"];

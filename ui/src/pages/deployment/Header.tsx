@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Globe, Server, Timer, User, Workflow } from "lucide-react";
 import type { Deployment, Run, Step } from "@/api/client";
+import { Safe } from "@/components/Safe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
 import { between, clock, duration } from "@/components/time";
@@ -9,7 +10,6 @@ import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
 import { TimeLeft } from "./Life";
-import { Safe } from "./StepPanel";
 
 const t = texts.page;
 

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Step } from "@/api/client";
-import { parseAnsi } from "@/components/ansi";
 import { LogView } from "@/components/LogView";
+import { Safe } from "@/components/Safe";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
@@ -164,19 +164,4 @@ function Pair({ name, value }: { name: string; value: string }) {
       </dd>
     </>
   );
-}
-
-/** A text that others wrote: no control character in it acts on the page. */
-export function Safe({ text }: { text: string }) {
-  const lines = text.split("\n");
-  return lines.map((line, i) => (
-    <span key={i}>
-      {i > 0 ? "\n" : ""}
-      {parseAnsi(line).map((span, j) => (
-        <span key={j} className={span.cls || undefined}>
-          {span.text}
-        </span>
-      ))}
-    </span>
-  ));
 }

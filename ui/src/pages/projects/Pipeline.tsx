@@ -6,12 +6,12 @@ import { isNotFound, type Schemas, type Step } from "@/api/client";
 import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { load } from "@/components/load";
+import { Safe } from "@/components/Safe";
 import { Top, useNarrow, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { texts } from "@/texts";
 import { StepNode } from "../deployment/StepNode";
-import { Safe } from "../deployment/StepPanel";
 import { NotFound } from "../shell/Problems";
 
 const Graph = lazy(() =>
