@@ -12,6 +12,9 @@ type Life struct {
 	// RemovedBy had it removed, at RemovedAt; empty while nobody did.
 	RemovedBy string
 	RemovedAt *time.Time
+	// Moving is set while it goes to another node, MovedTo once it is there.
+	Moving  bool
+	MovedTo DeploymentID
 	// Hours without activity end it; zero is never.
 	Hours int
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/review"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/migrations"
@@ -88,6 +89,7 @@ type base struct {
 	dialing   fleet.Dialing
 	dialer    *fleet.Dialer
 	notify    *notify.Notify
+	reviews   *review.Reviews
 	metrics   *metrics
 	// fail is for tests only.
 	fail failpoint.Hook
@@ -155,7 +157,7 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog,
 		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
-	b.notify = b.notifier(own)
+	b.notify, b.reviews = b.notifier(own), b.reviewer(own)
 	b.nodes = fleet.Table{Store: b.store, OpenKey: b.catalog.OpenNodeKey, Holder: holder()}
 	b.dialing = fleet.Dialing{Identity: b.identity, Build: wire.Build(build), Connect: b.connect}
 	b.dialer = fleet.NewDialer(b.nodes, b.dialing)
@@ -229,6 +231,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return machines.Run(ctx) })
 	group.Go(func() error { return chores.Run(ctx) })
 	group.Go(func() error { return b.tell(ctx) })
+	group.Go(func() error { return b.review(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
@@ -247,7 +250,7 @@ func (b *base) chores(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
 		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
-		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.VerifyAudit(b.audit, b.log),
+		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.Arrive(b.lifecycle, b.log), jobs.VerifyAudit(b.audit, b.log),
 		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
 	}
 	if days := b.settings.Audit.Keep; days > 0 {
@@ -262,7 +265,7 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
-		Logbook: lines, Usage: b.usage, Notify: b.notify, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
+		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,
 		Describe: b.dialer.Describe, Upgrade: b.upgrade, Subscribe: b.subscribe, UI: ui.Files(),

@@ -181,3 +181,28 @@ func printCapsule(out io.Writer, base string, c apiclient.Capsule) error {
 	}
 	return nil
 }
+
+func moveCommand() *cobra.Command {
+	var body apiclient.Move
+	var node string
+	var drop bool
+	return lifeCommand("move DEPLOYMENT [--node NODE] [--drop-volumes]",
+		"Take a deployment to another node, with the same digests and URLs",
+		func(c *cobra.Command) {
+			c.Flags().StringVar(&node, "node", "", "for admins: which; without it the best")
+			c.Flags().BoolVar(&drop, "drop-volumes", false, "begin with empty volumes there")
+		},
+		func(ctx context.Context, api *client, out io.Writer, id string, asJSON bool) error {
+			body.Node, body.DropVolumes = given(node), given(drop)
+			r, err := api.MoveDeploymentWithResponse(ctx, id, body)
+			if err := answered(r, err); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(out, r.JSON202)
+			}
+			fmt.Fprintf(out, "%s leaves node %s, and is made on another one then\n",
+				r.JSON202.Name, deref(r.JSON202.Node))
+			return nil
+		})
+}

@@ -46,21 +46,22 @@ func rootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "use", Title: "Use deployments"},
 		&cobra.Group{ID: "run", Title: "Run NullOps"},
 		&cobra.Group{ID: "make", Title: "Make plugins"})
-	root.AddCommand(inGroup("use", loginCommand(), applyCommand(), exportCommand(),
+	root.AddCommand(inGroup("use", loginCommand(), contextCommand(), healthCommand(), applyCommand(), exportCommand(),
 		pipelineCommand(), deployCommand(), cloneCommand(), diffCommand(), templateCommand(),
 		extendCommand(), holdCommand(), releaseCommand(), activityCommand(), recreateCommand(),
-		capsuleCommand(), listCommand(), queueCommand(),
+		capsuleCommand(), moveCommand(), listCommand(), queueCommand(),
 		showCommand(), topCommand(), logsCommand(), execCommand(), portForwardCommand(), cpCommand(),
 		answerCommand(), checkCommand(),
 		removeCommand(), retryCommand(),
 		forgetCommand(), openCommand(),
 		nodeCommand(), gateCommand(), certificateCommand(), auditCommand(), userCommand(),
-		teamCommand(), tokenCommand(), accessCommand())...)
+		teamCommand(), tokenCommand(), webhookCommand(), ruleCommand(), accessCommand())...)
 	root.AddCommand(inGroup("run", devCommand(), controlplaneCommand(), agentCommand(),
 		ingressCommand(), migrateCommand(), backupCommand(),
 		restoreCommand(), keysCommand())...)
 	root.AddCommand(inGroup("make", pluginCommand())...)
 	root.AddCommand(settingsHelp(), replaceCommand())
+	suggestDeployments(root)
 	return root
 }
 

@@ -119,6 +119,7 @@ func nodeDrain() *cobra.Command {
 	}
 	asJSON := jsonFlag(c)
 	noWait := c.Flags().Bool("no-wait", false, "return as soon as it is under way")
+	move := c.Flags().Bool("move", false, "take what is ready and has no volumes to other nodes")
 	c.Flags().DurationVar(&within, "within", 0, "when it should be done, such as 2h; then it is "+
 		"shown as overdue")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -126,7 +127,7 @@ func nodeDrain() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var body apiclient.NodeDrainStart
+		body := apiclient.NodeDrainStart{Move: given(*move)}
 		if within != 0 {
 			at := time.Now().Add(within)
 			body.Deadline = &at

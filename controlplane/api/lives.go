@@ -84,6 +84,7 @@ func (s *server) RecreateDeployment(
 func lived(d *Deployment, v lifecycle.View) {
 	d.LifetimeHours, d.RemovedBy = some(v.Life.Hours), some(v.Life.RemovedBy)
 	d.RemovedAt, d.TombstoneUntil = v.Life.RemovedAt, some(v.KeptUntil)
+	d.Moving, d.MovedTo = some(v.Life.Moving), some(string(v.Life.MovedTo))
 	if v.Life.ClonedFrom != "" {
 		d.ClonedFrom = &DeploymentRef{Id: string(v.Life.ClonedFrom), Name: v.Life.ClonedName}
 	}

@@ -27,7 +27,21 @@ func (s *server) DrainNode(
 	if err != nil {
 		return nil, err
 	}
-	return DrainNode200JSONResponse(nodeDrain(d)), nil
+	if !or(r.Body.Move, false) {
+		return DrainNode200JSONResponse(nodeDrain(d)), nil
+	}
+	stays, err := s.emptied(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if d, err = s.Catalog.NodeDrain(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	out := nodeDrain(d)
+	for i, one := range out.Staying {
+		out.Staying[i].StaysBecause = some(stays[controlplane.DeploymentID(one.Id)])
+	}
+	return DrainNode200JSONResponse(out), nil
 }
 
 func (s *server) GetNodeDrain(

@@ -553,6 +553,33 @@ func (e RegistryTestOrder) Valid() bool {
 	}
 }
 
+// Defines values for ReviewState.
+const (
+	ReviewStateCreating ReviewState = "creating"
+	ReviewStateFailed   ReviewState = "failed"
+	ReviewStateReady    ReviewState = "ready"
+	ReviewStateRemoved  ReviewState = "removed"
+	ReviewStateWaiting  ReviewState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the ReviewState enum.
+func (e ReviewState) Valid() bool {
+	switch e {
+	case ReviewStateCreating:
+		return true
+	case ReviewStateFailed:
+		return true
+	case ReviewStateReady:
+		return true
+	case ReviewStateRemoved:
+		return true
+	case ReviewStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	RoleAdmin Role = "admin"
@@ -565,6 +592,33 @@ func (e Role) Valid() bool {
 	case RoleAdmin:
 		return true
 	case RoleUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RuleSource.
+const (
+	RuleSourceGeneric  RuleSource = "generic"
+	RuleSourceGitea    RuleSource = "gitea"
+	RuleSourceGithub   RuleSource = "github"
+	RuleSourceGitlab   RuleSource = "gitlab"
+	RuleSourceRegistry RuleSource = "registry"
+)
+
+// Valid indicates whether the value is a known member of the RuleSource enum.
+func (e RuleSource) Valid() bool {
+	switch e {
+	case RuleSourceGeneric:
+		return true
+	case RuleSourceGitea:
+		return true
+	case RuleSourceGithub:
+		return true
+	case RuleSourceGitlab:
+		return true
+	case RuleSourceRegistry:
 		return true
 	default:
 		return false
@@ -1130,7 +1184,13 @@ type Deployment struct {
 	Level     Level      `json:"level"`
 
 	// LifetimeHours Hours without activity after which it is removed; absent is never.
-	LifetimeHours    *int       `json:"lifetime_hours,omitempty"`
+	LifetimeHours *int `json:"lifetime_hours,omitempty"`
+
+	// MovedTo The id of the deployment that it became on another node.
+	MovedTo *string `json:"moved_to,omitempty"`
+
+	// Moving It goes to another node.
+	Moving           *bool      `json:"moving,omitempty"`
 	Name             string     `json:"name"`
 	Node             *string    `json:"node,omitempty"`
 	NodeOfflineSince *time.Time `json:"node_offline_since,omitempty"`
@@ -1650,6 +1710,15 @@ type Metrics struct {
 // MetricsResolution Single measurements are kept for two hours, minutes for two days, hours for three months.
 type MetricsResolution string
 
+// Move defines model for Move.
+type Move struct {
+	// DropVolumes Begin with empty volumes; what is in them is not copied.
+	DropVolumes *bool `json:"drop_volumes,omitempty"`
+
+	// Node For admins; without it the best of the others.
+	Node *string `json:"node,omitempty"`
+}
+
 // Name A DNS label of at most 40 characters.
 type Name = string
 
@@ -1741,6 +1810,9 @@ type NodeDrain struct {
 type NodeDrainStart struct {
 	// Deadline Left out to wait for as long as it takes.
 	Deadline *time.Time `json:"deadline,omitempty"`
+
+	// Move Take what is ready and has no volumes to other nodes, at once.
+	Move *bool `json:"move,omitempty"`
 }
 
 // NodeEnrolment defines model for NodeEnrolment.
@@ -1849,6 +1921,9 @@ type NodeStaying struct {
 	Name      string           `json:"name"`
 	Project   string           `json:"project"`
 	Status    DeploymentStatus `json:"status"`
+
+	// StaysBecause Why it was not moved.
+	StaysBecause *string `json:"stays_because,omitempty"`
 }
 
 // NodeUpgrade defines model for NodeUpgrade.
@@ -2493,6 +2568,27 @@ type Retry struct {
 	SameVersion *bool `json:"same_version,omitempty"`
 }
 
+// Review defines model for Review.
+type Review struct {
+	Branch       string    `json:"branch"`
+	ChangedAt    time.Time `json:"changed_at"`
+	Commit       *string   `json:"commit,omitempty"`
+	Deployment   string    `json:"deployment"`
+	DeploymentId *string   `json:"deployment_id,omitempty"`
+	Detail       *string   `json:"detail,omitempty"`
+
+	// Key Repository and number.
+	Key    string      `json:"key"`
+	Link   *string     `json:"link,omitempty"`
+	Number *int        `json:"number,omitempty"`
+	State  ReviewState `json:"state"`
+	Tag    string      `json:"tag"`
+	Title  *string     `json:"title,omitempty"`
+}
+
+// ReviewState defines model for Review.State.
+type ReviewState string
+
 // RobotAsk defines model for RobotAsk.
 type RobotAsk struct {
 	Hours int    `json:"hours"`
@@ -2509,6 +2605,76 @@ type RobotMade struct {
 
 // Role defines model for Role.
 type Role string
+
+// Rule defines model for Rule.
+type Rule struct {
+	Active      bool       `json:"active"`
+	ApiUrl      *string    `json:"api_url,omitempty"`
+	Branch      *string    `json:"branch,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	CreatedBy   string     `json:"created_by"`
+	Environment string     `json:"environment"`
+	Name        string     `json:"name"`
+	Project     string     `json:"project"`
+	Repository  *string    `json:"repository,omitempty"`
+	Source      RuleSource `json:"source"`
+	Tag         string     `json:"tag"`
+	WaitMinutes int        `json:"wait_minutes"`
+}
+
+// RuleList defines model for RuleList.
+type RuleList struct {
+	Items      []Rule  `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// RulePut defines model for RulePut.
+type RulePut struct {
+	// Active True unless given.
+	Active *bool `json:"active,omitempty"`
+
+	// ApiUrl Where comments and statuses go; GitHub and GitLab have a default.
+	ApiUrl *string `json:"api_url,omitempty"`
+
+	// Branch Only branches of this pattern; for a registry, tags.
+	Branch      *string `json:"branch,omitempty"`
+	Environment string  `json:"environment"`
+	Project     string  `json:"project"`
+
+	// Repository Only of this repository, as the source spells it.
+	Repository *string `json:"repository,omitempty"`
+
+	// Secret Absent keeps the stored one, or has one made.
+	Secret *string    `json:"secret,omitempty"`
+	Source RuleSource `json:"source"`
+
+	// Tag The tag that a branch is built as, with {branch}, {number}, {commit}, {short} and {tag}.
+	Tag string `json:"tag"`
+
+	// Token Signs in to the code host. Absent keeps the stored one, empty forgets it.
+	Token *string `json:"token,omitempty"`
+
+	// WaitMinutes How long the registry may take to have the tag; 30 unless given.
+	WaitMinutes *int `json:"wait_minutes,omitempty"`
+}
+
+// RuleSaved defines model for RuleSaved.
+type RuleSaved struct {
+	Created bool `json:"created"`
+	Rule    Rule `json:"rule"`
+
+	// Secret The secret that was made, shown once.
+	Secret *string `json:"secret,omitempty"`
+}
+
+// RuleSource defines model for RuleSource.
+type RuleSource string
+
+// RuleView defines model for RuleView.
+type RuleView struct {
+	Reviews []Review `json:"reviews"`
+	Rule    Rule     `json:"rule"`
+}
 
 // Run defines model for Run.
 type Run struct {
@@ -3412,6 +3578,13 @@ type ListRegistriesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListRulesParams defines parameters for ListRules.
+type ListRulesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListServicesParams defines parameters for ListServices.
 type ListServicesParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -3483,6 +3656,9 @@ type PutDeploymentGateJSONRequestBody = GatePut
 
 // HoldDeploymentJSONRequestBody defines body for HoldDeployment for application/json ContentType.
 type HoldDeploymentJSONRequestBody = HoldPut
+
+// MoveDeploymentJSONRequestBody defines body for MoveDeployment for application/json ContentType.
+type MoveDeploymentJSONRequestBody = Move
 
 // CreateGuestJSONRequestBody defines body for CreateGuest for application/json ContentType.
 type CreateGuestJSONRequestBody = GuestAsk
@@ -3573,6 +3749,9 @@ type PutRegistryJSONRequestBody = RegistryPut
 
 // TestRegistryJSONRequestBody defines body for TestRegistry for application/json ContentType.
 type TestRegistryJSONRequestBody = RegistryTest
+
+// PutRuleJSONRequestBody defines body for PutRule for application/json ContentType.
+type PutRuleJSONRequestBody = RulePut
 
 // PutServiceJSONRequestBody defines body for PutService for application/json ContentType.
 type PutServiceJSONRequestBody = ServicePut
@@ -3687,6 +3866,9 @@ type ServerInterface interface {
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams)
+	// MoveDeployment Take a deployment to another node
+	// (POST /api/v1/deployments/{id}/move)
+	MoveDeployment(w http.ResponseWriter, r *http.Request, id InId)
 	// ListGuests Guest links of the deployment
 	// (GET /api/v1/deployments/{id}/passes)
 	ListGuests(w http.ResponseWriter, r *http.Request, id InId)
@@ -3981,6 +4163,18 @@ type ServerInterface interface {
 	// TestRegistry Ask a registry whether it answers
 	// (POST /api/v1/registries/{name}/test)
 	TestRegistry(w http.ResponseWriter, r *http.Request, name InName)
+	// ListRules Rules that make pull requests into deployments
+	// (GET /api/v1/rules)
+	ListRules(w http.ResponseWriter, r *http.Request, params ListRulesParams)
+	// DeleteRule Delete a rule
+	// (DELETE /api/v1/rules/{name})
+	DeleteRule(w http.ResponseWriter, r *http.Request, name InName)
+	// GetRule One rule with its last 100 reviews
+	// (GET /api/v1/rules/{name})
+	GetRule(w http.ResponseWriter, r *http.Request, name InName)
+	// PutRule Create or replace a rule
+	// (PUT /api/v1/rules/{name})
+	PutRule(w http.ResponseWriter, r *http.Request, name InName)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams)
@@ -5354,6 +5548,32 @@ func (siw *ServerInterfaceWrapper) GetDeploymentMetrics(w http.ResponseWriter, r
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetDeploymentMetrics(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// MoveDeployment operation middleware
+func (siw *ServerInterfaceWrapper) MoveDeployment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.MoveDeployment(w, r, id)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -8580,6 +8800,130 @@ func (siw *ServerInterfaceWrapper) TestRegistry(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// ListRules operation middleware
+func (siw *ServerInterfaceWrapper) ListRules(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRulesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListRules(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteRule operation middleware
+func (siw *ServerInterfaceWrapper) DeleteRule(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteRule(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetRule operation middleware
+func (siw *ServerInterfaceWrapper) GetRule(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetRule(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutRule operation middleware
+func (siw *ServerInterfaceWrapper) PutRule(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutRule(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListServices operation middleware
 func (siw *ServerInterfaceWrapper) ListServices(w http.ResponseWriter, r *http.Request) {
 
@@ -9814,6 +10158,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/projects/{name}/templates/{template}", wrapper.DeleteTemplate)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/templates/{template}", wrapper.GetTemplate)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/templates/{template}", wrapper.PutTemplate)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/move", wrapper.MoveDeployment)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/forget", wrapper.ForgetDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs", wrapper.ListRuns)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/runs/{run}", wrapper.GetRun)
@@ -9837,6 +10182,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/webhooks/{name}/deliveries/{id}/redeliver", wrapper.Redeliver)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.GetNotifications)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.PutNotifications)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/rules", wrapper.ListRules)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/rules/{name}", wrapper.DeleteRule)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/rules/{name}", wrapper.GetRule)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/rules/{name}", wrapper.PutRule)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events/nodes", wrapper.StreamNodes)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events", wrapper.StreamEvents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/environments/{name}/gate", wrapper.GetEnvironmentGate)
@@ -11304,6 +11653,53 @@ type GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetDeploymentMetricsdefaultApplicationProblemPlusJSONResponse) VisitGetDeploymentMetricsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveDeploymentRequestObject struct {
+	Id   InId `json:"id"`
+	Body *MoveDeploymentJSONRequestBody
+}
+
+type MoveDeploymentResponseObject interface {
+	VisitMoveDeploymentResponse(w http.ResponseWriter) error
+}
+
+type MoveDeployment202JSONResponse Deployment
+
+func (response MoveDeployment202JSONResponse) VisitMoveDeploymentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MoveDeploymentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response MoveDeploymentdefaultApplicationProblemPlusJSONResponse) VisitMoveDeploymentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -15935,6 +16331,185 @@ func (response TestRegistrydefaultApplicationProblemPlusJSONResponse) VisitTestR
 	return err
 }
 
+type ListRulesRequestObject struct {
+	Params ListRulesParams
+}
+
+type ListRulesResponseObject interface {
+	VisitListRulesResponse(w http.ResponseWriter) error
+}
+
+type ListRules200JSONResponse RuleList
+
+func (response ListRules200JSONResponse) VisitListRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRulesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListRulesdefaultApplicationProblemPlusJSONResponse) VisitListRulesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRuleRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteRuleResponseObject interface {
+	VisitDeleteRuleResponse(w http.ResponseWriter) error
+}
+
+type DeleteRule204Response struct {
+}
+
+func (response DeleteRule204Response) VisitDeleteRuleResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteRuledefaultApplicationProblemPlusJSONResponse) VisitDeleteRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRuleRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetRuleResponseObject interface {
+	VisitGetRuleResponse(w http.ResponseWriter) error
+}
+
+type GetRule200JSONResponse RuleView
+
+func (response GetRule200JSONResponse) VisitGetRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetRuledefaultApplicationProblemPlusJSONResponse) VisitGetRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutRuleRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutRuleJSONRequestBody
+}
+
+type PutRuleResponseObject interface {
+	VisitPutRuleResponse(w http.ResponseWriter) error
+}
+
+type PutRule200JSONResponse RuleSaved
+
+func (response PutRule200JSONResponse) VisitPutRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutRuledefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutRuledefaultApplicationProblemPlusJSONResponse) VisitPutRuleResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListServicesRequestObject struct {
 	Params ListServicesParams
 }
@@ -17563,6 +18138,9 @@ type StrictServerInterface interface {
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(ctx context.Context, request GetDeploymentMetricsRequestObject) (GetDeploymentMetricsResponseObject, error)
+	// MoveDeployment Take a deployment to another node
+	// (POST /api/v1/deployments/{id}/move)
+	MoveDeployment(ctx context.Context, request MoveDeploymentRequestObject) (MoveDeploymentResponseObject, error)
 	// ListGuests Guest links of the deployment
 	// (GET /api/v1/deployments/{id}/passes)
 	ListGuests(ctx context.Context, request ListGuestsRequestObject) (ListGuestsResponseObject, error)
@@ -17857,6 +18435,18 @@ type StrictServerInterface interface {
 	// TestRegistry Ask a registry whether it answers
 	// (POST /api/v1/registries/{name}/test)
 	TestRegistry(ctx context.Context, request TestRegistryRequestObject) (TestRegistryResponseObject, error)
+	// ListRules Rules that make pull requests into deployments
+	// (GET /api/v1/rules)
+	ListRules(ctx context.Context, request ListRulesRequestObject) (ListRulesResponseObject, error)
+	// DeleteRule Delete a rule
+	// (DELETE /api/v1/rules/{name})
+	DeleteRule(ctx context.Context, request DeleteRuleRequestObject) (DeleteRuleResponseObject, error)
+	// GetRule One rule with its last 100 reviews
+	// (GET /api/v1/rules/{name})
+	GetRule(ctx context.Context, request GetRuleRequestObject) (GetRuleResponseObject, error)
+	// PutRule Create or replace a rule
+	// (PUT /api/v1/rules/{name})
+	PutRule(ctx context.Context, request PutRuleRequestObject) (PutRuleResponseObject, error)
 	// ListServices All services the caller may see
 	// (GET /api/v1/services)
 	ListServices(ctx context.Context, request ListServicesRequestObject) (ListServicesResponseObject, error)
@@ -18775,6 +19365,42 @@ func (sh *strictHandler) GetDeploymentMetrics(w http.ResponseWriter, r *http.Req
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetDeploymentMetricsResponseObject); ok {
 		if err := validResponse.VisitGetDeploymentMetricsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// MoveDeployment operation middleware
+func (sh *strictHandler) MoveDeployment(w http.ResponseWriter, r *http.Request, id InId) {
+	var request MoveDeploymentRequestObject
+
+	request.Id = id
+
+	var body MoveDeploymentJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.MoveDeployment(ctx, request.(MoveDeploymentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "MoveDeployment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(MoveDeploymentResponseObject); ok {
+		if err := validResponse.VisitMoveDeploymentResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -21560,6 +22186,117 @@ func (sh *strictHandler) TestRegistry(w http.ResponseWriter, r *http.Request, na
 	}
 }
 
+// ListRules operation middleware
+func (sh *strictHandler) ListRules(w http.ResponseWriter, r *http.Request, params ListRulesParams) {
+	var request ListRulesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRules(ctx, request.(ListRulesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRules")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListRulesResponseObject); ok {
+		if err := validResponse.VisitListRulesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteRule operation middleware
+func (sh *strictHandler) DeleteRule(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteRuleRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRule(ctx, request.(DeleteRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRule")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteRuleResponseObject); ok {
+		if err := validResponse.VisitDeleteRuleResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetRule operation middleware
+func (sh *strictHandler) GetRule(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetRuleRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetRule(ctx, request.(GetRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetRule")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetRuleResponseObject); ok {
+		if err := validResponse.VisitGetRuleResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutRule operation middleware
+func (sh *strictHandler) PutRule(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutRuleRequestObject
+
+	request.Name = name
+
+	var body PutRuleJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutRule(ctx, request.(PutRuleRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutRule")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutRuleResponseObject); ok {
+		if err := validResponse.VisitPutRuleResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListServices operation middleware
 func (sh *strictHandler) ListServices(w http.ResponseWriter, r *http.Request, params ListServicesParams) {
 	var request ListServicesRequestObject
@@ -22494,493 +23231,511 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19k9u2lif8VVCaW+WZWfaL2y9JumvrefrajuON7Xjc7WSfjT3dEAlJuE0BvADYssbjqv00+8H2kzyF",
-	"cwASlECKVEu2M7n5I1ZLJF4PDs7r73wapXJeSMGE0aPTT6OCKjpnhin464V4Uiotlf2cMZ0qXhguxeh0",
-	"dC3YR3OVwq/XRE6ImTFS0CkjYzaRih2OkhG3D/69ZGo5SkaCztnodIRvjJKRTmdsTm3Dc/rxJRNTMxud",
-	"Pjo+TkZmWdgntVFcTEefPyejF+JFZp+EBgtqZnV7PBslI8X+XnLFstGpUSUL2/6LYpPR6eifjupZHuGv",
-	"+uhF5hufvKImna1P8nLGyLNLOrXzW8yoIQuqiWI0q2Y3YzRjqh7Oi8kBthUOgn2k8yK3P78fffd+NErs",
-	"HAxTtoF/fz/6/fjghw+f7if3v//8fvSXUXwBXlJtnt0yYYKVWO3cPnMADx28eNq2xPfblvgln3NTtb2y",
-	"bTn8GDaZsQktc+ManNOPfF7O3Q7OucC/7lddcWHYlCnX12toNbqh8M+2Wwrtui7K+Zip+J7a1Z8X5p4m",
-	"Ap6qtnNlKNhE12Cqed8/hv96zP0N1bpl7oX96c7k/LYU8WmrUmyasipF93w3ze6CpYqZjv3V8MDWswza",
-	"dx0aVrR1ZX+6Mym9lNOuFSWLmdSM2L40oYoBfzgDdphTw7QhfEJyNjFElqaNK+Ky917ml3J6waiKsaxf",
-	"RL4kORdMkwU3M2JmXBPDPpqEcEHKomCKSEVyuWCKpFS3MmqNHbRwkZM4F7ED4yJl6+N6Lc2MiymRecYU",
-	"MTMqYGitvUMrYecTqebUjE5HGTXswHDgEvERyFLFhnDB1C1Pmbbzx+0aL+0+cUVu2PKM0Dz3F5nd1x7b",
-	"prGncJjcsLleWayH62sFHPMFPvuo/pkqRZd+Hu+E4Xn7Sgq26LOSJbSyxUq+YkbxVP+o5Hx9EOeCzGSp",
-	"3GVPro28JqXImdZkym+ZaBvNxLa2/WAuZWw9Fr26NvIOHf/GM9MiIEzsYTN2IwyZ0xumCQUeQMc5I2mp",
-	"blmv4SmmZV5Cu31ZlBvb2/rNz3bIiulCCs2ADN8oOc4Z7GAqhWECrnhaFDlPqX3nqMAn/tvftBQNacW+",
-	"kcHK0emVLI3mGbvykksyypihlj7tz57VZZJpIqRdCJPOnEwILxDFckY1O/rXUTKacJZno9PRLVOaS6EP",
-	"acGBUc9Zthydjp7MpOWplBiUvWw7Gk/vPU1yruFEWr7OtLnitqnj+z/8QO+PTw7sLXzwnf3f9/Z/x8F/",
-	"dmENNaW2R9IeOm5AKvsrzchbbKymATqWpTkd51Tc2OPab0f8asM+NEnlLZuUmmWJ5T4TynNmBVeU4GCj",
-	"3jKjlgfnExMTWuBrMpMLMqdiSTRLpcg0rgud2zsHRk/mdEkWUt0ckgtm8AJ4ePIDoSIjj44fHDYoK3Kv",
-	"/M8DtwwHKGU2B/GTXOC1JqfQov1My4wbklrWCXwTX492VB0qWBy3Yvb38zRlWj/7WOSUCwYdF0oWTBmO",
-	"NEz1zfpofptJklIBh4pwZNGe964x2yZ7TUZjltJSs1ir1ECTmnCTECks4dljkzLCaDob1k3Oblm+iWZw",
-	"+i/hUXsvcK1tc/GhTco8JxTeIAtZ5hkx9Abu8LXByPHfWGpiGxCKRL/75/xo68VJYOE/VE27Bz8no3DI",
-	"lmMIK6r8PhJSoOhOLW3boQZv1wM7Tw2/5WYZ2WjTlzMno/EyugU3XGThmFLFqGGoJBrF4RP7aJjI4OMt",
-	"1xx/nstblkXGu7Ja1K4UdAJDiK8Ozu8l12Z9jhX1VB+6icOtVYS6VJlHKZgJwg1hlkGMl4QbzfKJFf5C",
-	"Yj4cbZootO6JPTrNolDyluY/IjP/NKJZxu0gaP4mmPGE5polK4uQzqSVxBrLsPE0VRrnmsyLNwTcKvc0",
-	"se8dwvGjYyTQtaaF00/WfqhXoPpxLGXOqKhHVBOXey+pNUX/cOKmuJmgnL4LD60tczL6eDCVB+7LghfM",
-	"ivaHzaUPHjrg80IqpDqrCp2OptzMyvFhKudHosxzWejqX98cDMk36dWpzs1sUYQoN5qAvEkoKZjSUhAq",
-	"9IIpfUjsU7I0RWlQTap2TCfuIf8vy67GS7hhqr8p8PcmDeHL/U9SY80i5FUoOS8i1PWKLslM5hlRbMKU",
-	"PTw6IePSEMvuiJGEEtRpo1zYMIpjW7+97GWNMzwkv9mrWjBuZlamt+8QIRUpNVP2JiJcWz2T3VopgOrG",
-	"NWAkrGXGilwu50yYM0KzORea0HxBl9r2M+zasixXlubKiRkNa8/3jx827D0nj3442Wj3SEYwkSHHfeWU",
-	"uM0ZekAu0AKwi/NhBZ1nwqjYtZXirlays4Yhl8YLrdFrkKYGDavrvwy4Br0UviYxEiu8W2GTgsBsxWjL",
-	"avQZEUBGlNzSvIyLDpOozgeWsyxTluhA6JszYp+MNsEjAuQLo0mR05TZ2wgkSSfJd8gu4Yq61SRWW4it",
-	"aKgQRHm7dtdHJ5+wG/0WH7VyKvt7j4mkM8pFAgK3LA2Z0gL08WoLuTCPH46itpyQysGYDRIGEkfiSSup",
-	"6d3NInoj26HvROqoiT3CHgLL/2bpskN+CBZ63b2gUF26BpO71ShpnssFyyxF2z9vac6zhFyjKnVNxkqi",
-	"HOzvZnkDiwWt2K1AlSsqj9qB/MoUnziVeH35mLCyo47rRKCS2XuKpDOW3rCs19ZbLVhkXEwjrZ4bMpfa",
-	"EEpmpcgUtljtXHNoRa3gr83MEe9QMrSvJVXDsb1bJQmrx8YZhmALpxD2WBHbzFXOxU1XW8RuxhLsAOIG",
-	"rJoz9jHORW5iYtyq+nMDRIP762YSjiTYp9hK/FVRkc4u6XR9Z8AG0iZKKkadvSWya3hpRH9z4tn67Ukj",
-	"KuP52Mr7ZGFVApBWcEi6Ut89R53BISPult+sHDjLuh9pUs21c4ki1DuG37qWoT/XqrdikzTheg36iI37",
-	"CS20U7Gag65FrU1Dck08rV/4jKyoVGzTuz+6x6xo2nDKxkXz1u8/R6YWsSxYPrtQ3BgmEjCPW+XR/nsW",
-	"CL5EG7oM/g4opW7cy01XGZ8ybaKbWz3jTIAxg1QCbpHoD4Npw22EcwHEWBh4BAa3Z89BTIKmN0xcUdOi",
-	"ngdHT+PNkUt5wzJCzSkRcgFGwoV70t0tioGFosFJOyXDUuVxNlowNaeWt20+5wGlY4ORnVvf8MT7s/wu",
-	"+dVtUHKwSh2n72njrK1YEdC2czVEXvbvtJiPmLjlSgrfX4tYu8kN22FgEGBSj50IJVvsdWhRWw6apqOW",
-	"rd5pWRpvOu+efr1fF/h8VMZ1Rg8/5+a6V101disJt7uDYC7q23OVa3tNaV2JamdUM0ZzE7+g+JxO43uZ",
-	"y2lcacipNuidHaaRK6YNVUZ3csOtBIY2tjHw/se1wFar9axWL5gALk7X/rkBrwrg2UBqvmHLrr3pv/Zz",
-	"pnXbRsOkBg6s3zmyy+BPUOWp2rQtds7+4eAUta64XV9QetgXYa4TLqZMFYqLyMV48dP5wcmjx50C/Uxq",
-	"M9BozLUumRpmBBbSXFHviOs3c/sK+sIHEAJTnPY4bI5Z4uSrGVXvN9e1MZRwKgOZaU0a56WZSRX116RN",
-	"Ampu6Jtnrw67iORbIqwtdlyXPf1r/sHVfQoXbycbtQvLT8gSNmlR7aadoJU3pRnsG6JcRMkpAcHZnoN7",
-	"msiFIMESkglXaGcIAm8eP3r04DGYpqvox/abItKdt+dRUlCti5ly8VJhOOXjB98/7O4iGVm9iv0i8iWG",
-	"oK0uJM4YBxJdzhlLby7YLfOnsGHjKsWNkAv7/oIqgR2mihue0rj/9UkuBXsyo2IaYfsDvSrQVqtLZdUZ",
-	"S7PMuWLR25rYqYtpi12uRXSJiyLOJeuGH13FeqjrFnx39iE0wHFx0Lujot+qb8I+1dpjqzzqHIRxPz8Y",
-	"le3rRJVC+wAiLedsLLMlSSFARhNpZkwtuI6b8Z0556pN1GsXYNHSdrXRqIQxH1OujVqSjGdoqUWfVmxE",
-	"VdzzULMXBNp1GRTcE0hXUbXX0CmZMyo0oQLWjcD8rb4djDUw0bkm21bPildNbzDe06tEPoC0QX6+mjsV",
-	"sevcXdLpK/vYEMEcG15ZqspR7SfUTsgzxmJKOFWKs+xK3uLt2V808/LXquNqohgDX1XrVb19n5WpAhmP",
-	"bjl+ji2RMTML5ujcLCTxAWtnhM0Ls/SWVQzIzHjTTr+Rbzoe3DXMwDy2TtEYdLduSU9Gixl34XfIRDBU",
-	"SJXicHQqyjxHlRLoQLdzw84ZvK3eD5lm31dWDbJeXsWuYzQ43OQXct+Ywa8KE97cCj66dth8+K83Z6yb",
-	"xgIT2BrphXuQNM9RhMzbz2U1j1WVec+mrH423Ha71haGobUuo6si537SA8TOQmrunX8DXvsYTMxFAX1O",
-	"RsvItyvT/Tiyj0Wda+yjWQ+3P95kq4XX+gZI+DXaSWzEE086A9cOndu6QwQq8nLKBZGTCcQQnUOcEWpE",
-	"6MTKWM4M02foeiVck4lUpGCyyBl6uaTMdUJ0mc4I1cSN3zdsnG+yYijNsEGIcrYdwDXJ0pvoZb4epxbM",
-	"JXrw2LyQpnkuA7lDMLOQ6ib+owuhal9pzHFZd8r0cCG1vNq4KXpfCRgT1WTXA2hj0yJuFcEXM6z0cW9H",
-	"AqKqACgfENWdsdP3ULpztJNj+ZTl/JZFA5ZAQo8LFWg19FH3YLBeE+gD9u5S6Vos01ZZie7SNkagrGTt",
-	"LjWMkYMIXyLYR9PfTzbctMyUaoncYrd3vW1r67BnRQvKDWr1GkmjNZQldqHiiAJjcLVhbnc2Wpg8Ge3C",
-	"vFSR5P7CijodhijWDzM9Whkru/Ihcf18X2/ZZE+mzrZ4v18EA8cSkQJTlbkmUwkZdwK8yaCzKymmh/FD",
-	"0C0sso8FV0xvOn9O54VLOKfpjWUj1IWwJy4anTjh7h4k4gUd39MktXy6LIgqc3ZGKFoauMaQxf5HeniE",
-	"xUzmGw/oTxKtXH2Pcs4mZph22itfpMoUyfmE2RW4mslSRWPTSqVrG6bbBgIqFkENsbFr0QVf5+nDXdv2",
-	"hys5mYDkrn1+aL+tvKuSkYwgJtS92bWu/+afw3dK1uOFklVRkl/DR78eUz6jmd3UIFgk0sQtj9sUniu5",
-	"cGnDjKYzZwU5I9SlC0vBLG1ACm/PiD4Vy5zG1PxaxIDUQTBOJLuI9XE6/0/oe46G+mwXyeDCWK4yKViL",
-	"Jx5+N9I0/HrBA0bOx9pIwa7KeHYvMNOageOKT6SaSmOYOHPpFcax3JQKMg6ih0DlUczdIQNihXRJ81C8",
-	"rV+T5TgP3ql1XG8LG7ovv7qDvNG9NCRQpCLqqBXGhSPVm9fcqWAuDYtNmx8uCQUJz7W7ZRFw4URMbTIS",
-	"6vrMSkgYgmd8ZJ6LLLbEQCH63n45pxlrMV0PCma7MKyAAW7cE3A4YeMb5ov680DPX39RC2/YjNEML5Uw",
-	"U2U1PjuXYmqXDJJjKTc+aZ0bSMTVZ9UdyU0Coou//IZmuaxIUZvhJerbtM+zheKVI34ltghN1HBtJTW3",
-	"1iSVc+caPcMIYEzSqiZJ7p9876e/MuNHwWyPk+5Lt8/oQ37RFsIaOlZPvt/ouV3RXunUx6ySG7bErdQs",
-	"Z6mBXPwq4lKKfBmNXLWLs764cM/DmUNrP7HyDIRMKynnCWYkCPyGgoXKSKILqliTsiBfGlRpOMYEkhMo",
-	"MvPYMY6HgcRZYfdpfMonkzu7epvNtfp8vdQ7SFFSfDob/pZuSqJtCwcj8n0k3k3X4SmOzXRt9dw8Ay9x",
-	"mKpUIRss2PjQ0Gk8X8nNurdDuR7Y82jMFptMmBXzN3IU+zr6DxtkdDV1zfZ9d9jzK9OcooV1rf8kmEf3",
-	"KuzGJBHG5u/dKPFSTl9ywe6W+54pWRQxP/dLAP7xsDX+ogMMIClYT5ldt+DnXM6Y5asrgBweTacl+/Vj",
-	"D88PSFGVMy3ux2gsoj3/69t+N39Wq/TZPZSLNXsdXMKQyFcU+RItd6AcQqxOJvGbCgIkpSJleR0x4F/w",
-	"7nltyvQGNw51gCgr8Rx+PTF+IYmXiPUheSGc5i9VBkmgmUxLOw/IxdRgn0FsJI4ZQXzicj3WE7Ax0KHv",
-	"OXvjBtGWMuEjgcL2Nt5XzQcEW3SFq4RJ5w7Jz2nJn5ORs//0fhcmfzhaZ/8AnQUn45CJ28M3v7y93Jhm",
-	"0crw1wKqokHN0SjgjvtttVWghfXZ/1UaRyc6QdkHKUNOyNj+BCBZooqmgSfXqcRtSn8jmNuJLRPFJQAi",
-	"2E4/RF1ZVYDQDoh2lY31iG7rdgDBKd6N70fRSeRqHFO9wZIWgkQNcxK2WZVeQ7o5YF8Rs+ApOyPHnrvY",
-	"Ufa9legwW9lqhEk482C4Ue5uhzU8cHV1cddvT/ej198zRReCSGEXZAKZ+k64r9QGd2nXWtn9h989/P7B",
-	"44ffbVLOeu7jauyVJyK0PAjGMKRvzDDhOqI1da+zH0bLMvNIrnWr4wN1/QER2sMszT2tgnbQLalNlTXK",
-	"oxe2AASFbQSCQ2a/xutf3jKVlRB/oBAUK3bpP2uaG1bj8sRVWllh1k1EztWCQedtLgR3AVri7PAIbPLV",
-	"Z3LudnpIDkbGWpzK8NOVFJ4aIpaJnKasjxXmTfWgS7JSPDVtKdvwEmtLmrrS5WTCP7YFFMo502TMZlxk",
-	"XnI+rLMr4R4l796+TDxqJyOW82/O0HRWAbfEjZFUI25MzS/tyjomIcHEiDYgtufDTXtDFUvFMq5Yaq5m",
-	"xhQRwnyTUy7IT5eXb+xVAkRqJPx9kQTyGhdTgCuZgdG0h5HFKaAr3W9Yj12ooeFZ3p8eGvSyRWJGH47x",
-	"FoSfAI1IO4ejlgiUMYt6Jc/IceJgjCBmPWk4Ietgm+8eN6ywxz3Y0QZ48ZA9rci/VDOCP55B1gkCV62f",
-	"3sPAhHGILwASSaUQ5DKluW2hmTty4ubSZeLcBStb4em5lnCza0LJVFEB2EBW8ZOLPnZIt1wbyOuC3sag",
-	"HAMtL3IlOay+6I8DbOuNs7SeawMDSAJkwE2G1B/rcIKV2bR5vLtzRvuktaQYq+8big7LangBvmvPsU28",
-	"PXMPo544QLo+o/f2jNduoGvGBcu574yPtWWe/1rsRndExsT8Fa72rjSHdT12Vs7HVdJir2u+6f30awSz",
-	"dMBRMPCN672LG6u5gfu7syqxYI2TyYIJkjOjwZe1hMwoy6unJbPMGn7hANDufDPwg8MNkgocgpqxNfi8",
-	"OZuPmUI/kQ9RMHgTVZl3BbPSFvYElA6vRMX051ulQd7dtB5dTMvvB+I7PvtIU5MvIfxDTiodlYosjN5a",
-	"t/xs4Q0dFgA1yAG55hRqc9o/t3t6jpDDA/arkocCZf3xRo9xBVE6UCwIkuWGTx36TNyIW5fgFY3x5cJV",
-	"r+gURewzbQg0FzMJRo+UISYoxolbcc9pR/bA/VPizNRCkrGSC20FSCYyfdjDlgoc0fYdm9pPFZ5HDeJK",
-	"lQuwRbgKNNTXn7VBb0udahs75T/JmJdQLkQL+kAXANgww0VLJNF5FcwHtiWNcRAUUcNhXGRBhdF9o4RW",
-	"Da0ws2oeftTRNZd5NpwB1gu0KsFvOBvVemwxK9dpbBYIiV61WZbgIlpN9Q7tuvWQXszplD2hqi3dF7I0",
-	"NWB5E4mxHFY7PyNjljvU9UkuJcTMQXpkxvWNVZik9qa6qioECPZNwKiYp7EFlgoC/jFQRA/HnBovDdO9",
-	"IAetjFg2JJ8QGdHOtWczdjmyns8G5v8VpmRpFwM0pvbQOFyXw81YiTgLP3M/9NAJgAOMUpTddefLHHAf",
-	"/8jznGVWssH6JSSVwiiZkyKnghFqiKa3EX9dR/Y0F5qlTsVZV726srZ99nfLj5BVJ1t+bsusDpOg149r",
-	"L0/KC5f2vANXygtxy4Sfw8pJKnjEmxIoKqoF2zCdKlkWV5nity3Xg3uiq/W0iinsJa9bMb0lyi8ZpUXZ",
-	"M+zTcp6ex80+Omx8T23jkeExMY3HgNerMS3KYX09f/MuCmUqtWlV2W6YEi2Q8jm/ZVeKaSPbjlEup107",
-	"PmdzR2Q9llbGNWNMa9QtuH/4o4/fSKmhuZyWLPFCAfI+DAQwMzbvnc1ul/MNtB6vUyDSzq2za0anrGtx",
-	"HLTJXSDEq42F1av20p3SNRpLGqcbT0i1Se4YRJm6uOWmBUa4y6ixDzDDRtJOvyb7RtEomW/O97fPhBj4",
-	"W+4cwmJXxg7o2rfaFaUdzL97p87TlBWDs5frzQyVt0dNNKAHMYMz10VOl1eezWyoq2Z5i7hpkRy1oVDo",
-	"I9CdqsQKB/E5ULUcFJFMtV5Ila3VmDxZwUQ62SR4O6zlepd9uKvvoXsHt4o3D3ZwxeJxMKc8J/VgBm7w",
-	"3Q5Hn4Wvq8eF9Txb41LCk9O9kLuwDAYscHsMsZ/ZTjJOX1FtmPqZLe82lLeyjad7S3Ef9cM20lNZWdVL",
-	"3asdBt7ACt0SG9nf+96VT7d99tRiRs1dr4G1KPgq6AJajy/MSp2qTQWqXnJx86T2Ra1YNfd4qW40mAHL",
-	"lwUTkAMU4f3ebuaMZprcMFa4EjFzzfJb1sOEBguNaM8brtA/QDSzqOoA909XjCf2xSm2V4RznYAWFosC",
-	"IaU13Nmt7S6YoN+mGLpti7oSZY7u8ZbRXipUGvu7ItuS2X+b+Rq2PtYcgsPBYTNmxJXIi0ac18HrG2AD",
-	"fbi5c1W6ocSmVl8h6xHH7QyUaSbihjas8bRmt1lQ7e1OGAQUD1iBNLA5Vcv2tgVbYHEfH7BAc5aRUmRM",
-	"tTZaatYVWg1hCNGZYkfb3GnYZtVCn0jl7Tur7g3mUDT8KlaNujWIUgDbIr5Oq0kL2HhT+h9wKwfSditV",
-	"KYbZZf5hy/wx6CG+8XtV5JLRLWeLlnx1rCc1dx7aXMobTcxMyXLqylZjCbl7mrAl0wnhE0LFsn9IXLjO",
-	"61pjvX0blIxXzNCMmnI+4PgDSfX26uPTLX0rnr6RUWDjVwBmKW8dN9FGMZPOgGVyV5qLXFNzTaRIwFtb",
-	"MHqjD8mTN+8siXBBUqnswqJRAw3Kxn6BsJ7aVF/ZrXBVZ9v8CT0tFr3tjGlRXs3pxwFWyauJYi1pSzmj",
-	"UKLZno4F1ZgaCvGPPaUIaF+5Kkd9x+PKqfR8ZZD9Dx9eW6AOMYiZK953KPZhWZpeT8dyudBW5ncwsJoF",
-	"w66GVHcXLvPKErYfjgumeAzEsrCHZoCeGJy0luowLXhZ6Ik/I7TOC8ZKq3ZcYW71Br81jrd9orGMKJcp",
-	"3xc7pKoTPrywOMLNs6EL6nYnhqkmt3TRuhLyUM69WTQd++pYwbeNFVhzAU5zRuaM6lIxF7mqGLlhBQbA",
-	"m4XE4NWEzLkoLVf0X2d0qRMX2QrfzRRjZC6FmekwakjRxQiMR6VhLgAjqoC+bkHGffr6gkD0BuAquSJx",
-	"D4/t/a5oapjSzbjTlCpzoFjGNJ+Kphnr4XHg1xv9++/04D+OD3748M/uw8GHT8fJg+8/++//5f/5S4yk",
-	"tojdy3OZes26P75sLtMblsU1BW7AcQ4ZRVb0DcLqaW5P39QDHWGs+ymhDi4SkzCrYGRUnRuhy4pB/oum",
-	"E4bXR1TpGJe8JaQyaCyuWGY+CWZj0gn6weg47xkhG3MHsNSw7KoZeLjC0pYF+pYrfG/galXK41kVacBy",
-	"zRBzr9QG0WcAaALUGprGC3vy0Jm6wYboHuyUiBmU5rsqlJSTK0hRanFhuwc7Yy4tP/nb5iU6b9QdqCBa",
-	"TKkEy0jWjKJu4C5JrC955UbTkmbCjPGurk1Otwv/7L7SnaCTAP7IfrrqqKS0YX2NvGHi6qbFHHnLDc17",
-	"DelXfHJglOxafpY/TtHNCXlV8yDHbhg7Kqw6PNQL0Vyyhhel6ax5/HAjBHDdVNsYMQJgSHGsWCXfc6IR",
-	"U8VqTTW6Ltcyh0VsOQBzli3b0H4lyaSvc+C49U3cwhMUwuhE7m5UzYjaOKumOu0/sGw79S/NpDanhVRh",
-	"anntfGdi5Rq/f3x4cnz48PD+w9NHx8fHK/6ox8cb/VF7xiXqYpbP3KVDXBmeKvogYKHuK1wBPiEQZLla",
-	"Z2UzAHbn6W/b2KcunGU1mDfP2nCpQY6ooKIQarqt2EVLZVP+H2wbGxaOyjXsmmmdVzy5dqi4kXVAfkI+",
-	"2EFZkAXPczKjtwyqInArPxgw1wgJMfmltoqQWzuQoiqoycWM5wzqmqBQ4QrRMjEg6LAVd1IbunTXbO8w",
-	"lgv3ziZnlHC1NNzjndtwYagyg/Gv63TnFa+I94cYiXBmK+G9XhweENcbHfozoWTeklss53MqWuqssI80",
-	"xSKHdoSqFD6idU7TGRdtVT021zyp8kysENHpJ9tsIsTdw5aSaj5tu/jsNroM29Xpb7lge9hwfDmlyF0c",
-	"QHYLV/ffJfXBiYd0F5DfEzJnJiF6KVL7B0WRJUuIF30TgkKa8zhXf7JbeRP+CYXVE2z+CjC0E2LbAlgF",
-	"LqbBX1et+ECiNcpz3fGLWwb2JViIzs3ahdes3vn9JTf5QMQWj31bZSirYXHBFMGgNZLSPNfAdb0odhxd",
-	"79rGuIYfCHZeB83h8hx62kbnMmN5z13EZ6uBtC3JrrZvzzvnYh47pOmotSKFajwOV6Mo89yeHakQFMW4",
-	"b8iStajQ7VW72tTkqlRVvyDOC3i8RbzyBaXaq0WtNtTpA8Wg1HvaFeNC4cqzMV/xw65ILUEIaUKjmpUn",
-	"rFBU5rmrtlcB5rci5btBluZPJNFva1fYpXSfVOL9mUO8EWzhbiwHyjlM5h8m7O88Kb2/2NIjDR0aax16",
-	"sHsDckXgyqDC+VkzlvKMaULHWNUSzlgkT0TfXEEey9Wcj9c3/UefgOSyk3ymnk9AWthDCs79zN0n98lz",
-	"/tcGkMPj7+4ff//944ebsBzA2t0XMvbxg40YsdUVCjTHdQgSK5U+Jdf/IQU7JRNFrw/Jz2ypXdzEtc8N",
-	"uQaj8KLZjtEsnxAj88zNMhzjg5NYPZ5WLN/zuRXkwTmJxsWJvdcDTF/bP5TO98C+sMY5v2Hk/sn3Q1F8",
-	"VSmucj6PAd/+JBeI2QE1KF3wDS7Hgi4JNSBtx6E7JIFGG6O5f7wZvMPKNQPcdpfUOezqgNhguWvVLX6m",
-	"1iCYmNV50CJY4eK4wgWQ/uls3fYaFHY01HB0imZcoymx7a65qHXReJ3tVqCCbJtYw68b6tkrcLMRt+96",
-	"auN+74qpiqYjV8JQ2zFnC29XQrx0CIvoEQI5b8OtCMzPd1IIh2VcVbEN30asAuarbvThVFmvdcRCHDUI",
-	"41qtwtpwv5W6b5Sna93qpIMDIlZQf1biXRLkrJhqCxde07Cy5yCKcGIhKcRJ0/C0NlZUuHI1UFEtbARf",
-	"enDa4KsKnTZ8twaqbbzs81yDLz1mbdhiBV/b+Brii1FYB2Gk4rr4V8V64c+Q/8IXDSYc57xODOVSPKnq",
-	"LQ8Q+NncKXIDM0BW5PMVx3u8btgQ1bbe6Mbdd4L3q08NiYT7Rk2Kv4h82Th4pirACCF4JCgoEotHrW6Q",
-	"7nmuyu6wttXk2yja71+M395SnlMXcxwR3WHHhy3rCrVsxHytRlB3t3Ei29TE38VMmnTSOa+uufyyEJfy",
-	"hm2Xc+UTCri4yugychW8pNpyfihz48tTgekxWqbiweNHGzFW4nWmf8NQWejBcteY7rkJhCWVxeZK3Xap",
-	"LuDJ3vUn3ziQlbik+AfJEF0t/g9YSRCIO5Ymyq0rMJzIL9rAHbg9ADAIoTCmpELA2Tp11G7QLmyUHiln",
-	"y8S0Ny5u2RUSH8hTSqVYJOhgNXUz6Q5Ev1vapx/EhhhsP9G3TLOhvNMnzw4FXtx1amv3BD3ixMA9xDLO",
-	"ETb6Y+WbPnNFaW6EXOjKTINWuf4p/r5g9Mo1crwuYvizaUcEBgFYX8cF7n+Iohl4APr+eQXDKlyt4rjX",
-	"U3i0MX22pdxVC/BItZE7wR7xrcUL+GTu207l3D4DMDkYKhwrSRf7viPoFrrtImKHSanbLK0xBdCFYBbu",
-	"1VOi6a2l0wX4Sub0hjljsUNkaBVFq577gRiGGJqbGHHVelJNpHMZtkKQH4Qcf0ggEsOXYLA/FeU453rG",
-	"MgJRbkklRIHDFjPLHh7/gMXRwZeYMSJLY2/SbL1glWALBjGdpYMK6zbfCWlYL9DdImB4fU7u+mb4H7q2",
-	"YBuDfwdMUkflhFb7fo0g4hruHK9LM9gendGlIyS+wr3dZnTy0zySuuN+2bQL5+45zz9dHZJegWSMZcPx",
-	"DVbZfVF5WrsxkNHriIME7Cm3XQMO4cdge2trzjLy7cqefxzZx2Lb2xOt0RXIxPFHirr0vYMuMM94h/fP",
-	"O433cyfA551N0XswN0fLhXadwF/rI7537auD03g+ugO+CXmt8QzMFwLRnk5XIHCdAQhKGc64rm4fIRcJ",
-	"So6IO4iBJ6xC0u0tTTboKpY12pvRBgBNjQKtoWbn1jnpd2c4CtiJerdCVPuLRnkTwsQP9Q9DUdkbltmt",
-	"xaRIcl75RO2v1zdseY2uUiqWmFsOESv2h/8Of15bNcPInCkwOhEjJT7xr9dVtdElAe/e4XtxHhSBp4ph",
-	"aBoxEiLWGiXhD9+LtVtrItWYZ1ksCPAl+IuRfF1C3rzUAI8JEaoNCl2tNroeLtXhVATEuSuf0Bjzk8Pa",
-	"QiHt52/e4TAgSNYNztfPo/oGssYadq2H9394+OD44eYSrGzClIplRrnab6t+ZAB/FQzlwLlUPj4Dc3nG",
-	"zANd72qRavLtu1W73qaaKGO4eOBuxkFkdrXIjKr57rr/3HVW31YItytXTVGu+/s2JQ4P8RC2Rky3ghLH",
-	"42c70HLbQuMqLtnD4OAe7L4ptwiH24BZij9eQb2O/rCl8Wi5qqvVhutAOttccEfVC9S+rDu5m1rxGnd2",
-	"JdkOtvB1bEUhFRk0HHWPNpr5QlropZjg5g8qVL2GMV3RRJMG+mz9zkPYhmhWvcLYXIMdU+ij5O6UJjYG",
-	"KbiC0kOSngQzC6luYhWQIPZNO+uKa+CebrFYUUXnzDCltyi56DOkh6RSI95+Z0hdm/E1wOXhcyZLE9bd",
-	"r2s0PX64qVJ+Lz9Ym4G1pqHdqLiKTXJffnz1UA0CWK5aakVZrorarZhwKMRPZlWsbCABn0FO1bJZex6y",
-	"sa3E3l/h8mNri4qXEUp+LRt58nECDsv69xqKs3K06kSrdQZuRhXUdV27ruo1ymaaG9GKR7ZuZgVjKAiD",
-	"wM9qA7Sr22+l5mhQflVUqa0IfNThGU/y4OkM1z2IGYf23C1BC5pys4y22FXCqc6/bU8QaI7lHeaBAIig",
-	"9tl8gCvkl6dRE+cmrGvdVStDl2MfMRJRmRaQzAYuf2pOraZkWJEQSvzFmYD2ZNlYTyxDnF53ParmCbmr",
-	"TD7hDcCH4Lx8PWkdxhSf+oYaYh3J35gEq+RU0bk+HJj5Vp2aeEL4GmxZS1m8nvJuU+uKGZl36z3qPHF2",
-	"f5g2Vy020toUGnHYcZOzjns6Vp9Us9awS8jOBbMAEETjShkG0Ao/+vEFcAup1xarKbdQ4dQn12wfVjuk",
-	"AglElcjSFKUZZNYFaMqefWAy19WQYblXcrqMbtpL+N6LCpg2hUYU1Sgec7grhFNpaD5oAvhGPf5N2MYh",
-	"OGpbwE0dY7iHMscNkb1hfvS1ytktU4lPWueRB9sqI2+C/9lQOrk9bN/JsN3V3LeuHrqVYgFy3RB5GfbU",
-	"yYObM+69RcX32VzejQWMXXc7sZ04atyj8QR76GM9WcVMnnPjUcgYWcxk3ixuCFCR5RxxI+2jft/AiQP5",
-	"p1TX9T+2KgHc5zQdkpeM3kIEpgMzCKCqVwsL7rcA8Jc7JWuWIP9LBw3s3uLTr2xiReR9bD7u2a5p1D7w",
-	"WIqiFUMUSWdSIlgIEw0doyXrJ4a50lqqKvDC9y1v269GVXeC2jRaodNdd35MDVMgNtyylgip0FdWdxnn",
-	"gM9AuCBMKamSzUL7Nt5u6GTQG13aaqvWUwO6Rwu8dai4auiM/Dvj5fZp9dWWuaz6waGL9fsY1tIHlqaC",
-	"mPeabzCTFU95S3hjSGw7ujId5e710nRLdfHTwGvzJ7kAtBpw14ZgNWS1+q2H1QZAZcVvqWFXN2yJ9xoD",
-	"hMSxNLMQed0+Cnce0TMHq7ESyEkNXT+7T6mhZCLzjKmVJPqjW6qOcj72Fk3EWjJkym+ZiJX8iYSeKPDu",
-	"L2ORw2GPjksk5EgW5g79yfQGD+0KaI/93tR2zykXLCGl4B9Pj45gmqoUR/j2oZbpzfCuJ1JNmYlGSE+Z",
-	"aW6o3UjpS0G6FHEC+XFx46f3ETacTg82Op3sa1cuhi5mhBQTruYsIxMupkwB9kJCLn46P3n0+PT//u//",
-	"c0jOXcCnIzwX3NkDPgFKPRqa51dtO/ICfydP4XeME6CFObBrtQhyZtaLMDS8GloXM+XCWdfC57cPto+9",
-	"6+z+NbbAo0cPHm1KCgqO7kqnD06+e/z9Zr9hKVqPDhcOUj0hQL5bnxpdjgWLRfe/tSIYgAAj4oXDInY+",
-	"KTAOBLrRSl+PYl2VOkYMb6U0iB2F8hnYGayeUGqrRWRypenHD4e5Qp0rHDoPjkU3c98CTU3rWf979uKn",
-	"lriN5k0epDbVkKEhAhYGSEBqLYhdUVN483qPhFgOlamibCWVQrDUJIQLXcAHPP4JKYtc0iwhPGPCcLNM",
-	"CGAgJFiKJCE0NfwW8MR8Obm1HtGC1mHM15RnHvfPuR/hepxXPqyIrP73NjPVVmLcCs6DKoXboUxCrkYr",
-	"UtCq2M7+PsI1DuybbgEag4uR8L+VTMfBxyu8gpwapjHyckG9Ik99Gq6RzhEVieSG7wcuTPVSi4Dr0eFa",
-	"anfA22cVtjZYExZ06XX4FSNkcD3Avl8Ng89rg0O0I7HLZXcQTA4iqeoi51ZgcDh4fjT9+gPPRH/p1sfH",
-	"g0MgWmaJLq9wvTaUBKriaVsTXOZFG3b1pNS0BXVsJVbXQWi13WqD6l+5kjCrfUroCOcMFWYnVLlCsxAr",
-	"vBJyfEh+s5KGYBzXwjZLhFRw73hE4MVMghg9s82VeU5omjKth7gsAl/Ill6Ohrna7UdA0gGtVmRUl53B",
-	"zhv00MIpSvZMGNUiItpTZm9/F6Lta+Yw8nf74in+kyW+nlSCBoBY6RbD5kVMwrAKkZwYJnxsJkCcyzxz",
-	"SM3cHJIXKAhiUTaK2JsETIOEwnXhXLnatFnH60O9LxNDziamHcKWm3qJ7Fg9xgXIPDOaAROGyGQJ+Kr9",
-	"GUiYfNLs+D7w9MVMosr40VRguP77TDJEArS9x5cuhI9a/xW3f9A61b7kWIC4qW+joXwjvK5X/MjhrKnx",
-	"KnJder/fyO3IelSww2NbrZt7L1yrpD4OrWfyhUE/Oc3zXyaj09+7r4XgGH9O1kEiPe/bUDniqm/Gfb98",
-	"nM3tiLjbv0mktXiipJzb65+K5eqd/+VhpprLFv7dAJ/qmRf0we/7LkxgNQHtzwT2ltF0dsnTG2Z2U7rU",
-	"VG1tKD2Az21ETggGuBV+yCqqhGFqzgXNkV0sqIpDsHkjwXqSPCXuvVMrZ0tlavAbn6GRsTSniukmguFm",
-	"K8NqCl8bavFbRjMuXOjDwOx/B8PdX/yZGTM0+rYVyH4700t7bMtaSSxlPNx9bN1W3UCBnGybVLc0j0ao",
-	"Pnh8vBE0RjGjaoTJGr/wuMfslLkqmOIy6xUfG4dBTAdv0hZ7EVvvDwPDfTcv5ueekb31MdhJYO9blm7D",
-	"YAaVv+fiChM3Yja6EmNxNJ27MB3tFFOuiHurysKHh/zwfb5lAnIRSEWGTvHh6pk5o8K2JxCQLiL9RPhM",
-	"neuwAjxQ8txw0ZIQvyFGZUb1VWjAbTeTx4zRLC1VyyFuDX6xWlTLj/GgEZ9y47tbGXRSLcCHjmXbhQxQ",
-	"bcE+RQDsYnjmzdC4Cb+t61DYoD55SGzQ/qlwoWqQscispqgLhqj1TWzsXKY0h5cfPXr0aMVM3sO5EtJU",
-	"c2RvcsoF+eny8s0ZyaUsxjS9qXCn406MeLldJwpjWDTWXpWKZb4qeQMF74fHq2NMRgvFDftF5EvM7Vih",
-	"6A1ugZgJvYsOdh4/0jdlqqb1HhEkVaNdU7l0SYADaLoFIPacKAYqOnhpPOgJkC6wZDpdddA8ehSNBK2A",
-	"kx3UEcDR+bvx0WZxoYI+qloIUtq9kIsgLAGYyIekM/RlZa46yDaeUX/iNua1akZVOoscI6oqj+36QsXa",
-	"+rxhT2P0uaGGgquVsGB5Hq+SMIgtX9Jp3Gpr0plDbV7NG55q7w0z6Yy4xQfiwXWL220wzSZ2proCV/I2",
-	"u7dbQ5JxrCfhTfKA2sCB66JLMue6pfC7kfLmaj4otLdlObhwhaP9wTrcXNIKckb8EOJHP4iyG6IbIbxy",
-	"c5hP5KoWV3mYV2XxtfRql+Jfv/n4u+++O7n/uFuS7y/71lGtO5F9HX8e4iOl80Y0cVyaXZVRPSPIqXNb",
-	"caENo1n9vWFx0osyBTmW5hwrsg0YehWI2ogT3cR6K7jJQciAq+B+DkoSh/ChbU6voujlhcP57AURefeq",
-	"V9Cdbyk+1Lzh14aqEd4/H7tz3pY7QsoZbtifUJ47Ka8zRcc9NsT82RFg2C/sHmzKvcyB3jjcJ9RwGxPp",
-	"0GjDeJDh/rM8EbPJRy2urXJYu7U1krEaY1dQ49tyJ+GMlvC3x229uPjpJzlYlI2rW6/pnLnqborpKi8o",
-	"KLY3UH+Km0pPTmLhS9tamlqVFrcyP7OIkSKIhosKuVrPDm7YcsoEOcgntXrZCJ2Lhsx4m3Klg9qmWHby",
-	"6NH9HzZyVYcpHI4uOjMIfFmf1ZQJpnrEEeP7z/3Tn5PqzRY1bRvM5C6bS5EN5ur9YbycnaaeUgicGHTd",
-	"vrLPg3XcHj7xOoeTcY06oSttdE3zYkbHzFz7IjhwBsg/O53NPSDKOVM8vf6XBNSAa6cTXEfc7q69xl0b",
-	"NGHlCfZxlAAg6OOHpcrjeNnuFIdSqQMj8X9FfcdtiuJLQH/SRBs7fpdCNNcsv2Wa/PP1+/fXZMwmgBkl",
-	"mKu5z40GUyQXU0IXdPkvCbn+/fzgfx0f/PABkb/cygLGVEKuP90/+XxtlQRGTV3TzbXLzSm5fvniyYFt",
-	"4sOnh58PfrcNwTtrrOzxZkmthVZ2cQO483yHSwAaeO3OW817zt+8uLr85ednr0fBVo3+HVbErezVh0/H",
-	"yeOTz3+JHTpsd7j1b3tGBABwq7W4Hj16sGGD1u1g7Tu2jRFLVxy3zz622qhcM/EtrDKKOi2puwCt6sps",
-	"2gug1d1znAZhYLUnPblV/pHn7I3zRG7hvFyz4Mq8NHFz7RD9r9U56Ub9E6M5DqB3wf1Z9UrXoruGncA2",
-	"WDB/Y6W8KGQBCNh6YBigvaLiZWUwgNWbHzGdQBD2sZCaZeBw36y4umA7tzB+xsFgOzZgN7y+JUV5Z04b",
-	"P1g5fekC4raHQDDsY4+ADVCZ4NGO8bzx5qfVOBKpW0titjIw11Y/SdD5/n1XXWPcu5+r4taBgjCTxREt",
-	"eMRJsLGuRIv0ZTnJ4SuwJuulMPTjmT03OdUztDEzDRFWTpw6IgfkijQ9ZxNGzdG/9jHtb4l6t26BLrgQ",
-	"DPwlEDIZlIHE+FREkQW0mHXnWHxsd7114vB6G6+XnbvJhoF+93KS+Sa7prEVuN7wMCImbu8GITfh+Qor",
-	"HjRkYdZr15w8Prn/MJ5eFg1gil3lSdV2NBBmHQJY303hHEtEFFudXylWonkebjJnZ8zu/xXPNgS3d9SH",
-	"+9wVZLUPEMV10WVYKTGpN4SO9B3EHSOnwkurD91gXthG/7mPh9oak8UJSC1h3TNaFEw4tAWX7JsyrQkT",
-	"mT4jNF/QJcQsOZZe5WggdIg3hlDyNzlOnK3E58tCyPzCxdjb9lD0A4C94xA1DnsZWUnqtsXLcCvzcr49",
-	"sxhEC704hd/uNtl/M45N71IOAVffiWdwxS4fqSm0BdLyHwxZYwVzOX6b6h2WgagrrbVlfsGxAXg0ktK5",
-	"05N4i8seOX1HFuFYyQXAqVC0gGuWT6KW720iwn0lqUhCoHNBcEPGbEoFofEss76OuF1V/Wt4iRqNNlYg",
-	"8VWu3PrWG9dBIVsFsd8l3d0nat/Fae3yrTsr0rn57UZ91v2cgO3qMZ+KF+IVMzOZ6bgfvT36FHKys9Wk",
-	"v84BQ3dv3Hub64LVcaR1X+3TqNpdm0e780XlbRVMw/M+lUwniAHINUSzbbatuLus6WMIhhxNS0/bwHmG",
-	"+/HZR26uVtoLpFouitJsxMZeC1BzmNqEauIqmyd15KkmpbDyVH7byD6vJ+1y6NsdhU52qe8YB3qe1BW1",
-	"PtwROLILG2nODI1jxlRXgCv/taDCaISdSQjHFG0IOTwkF0Em/u9o5P7QG0/6FY6gbMllYpkepk5iCv3A",
-	"fcYZWE1qfRZre9qekAmobj56DRYnQZDj+4MhNO+CTbApLKMO6agAYNevYG9nlcpRQOJFCR2pnBjeKmUz",
-	"WWZoyXpMr0RghGqpq4K7HhIWKSOI5sAT0cZ4zquM+QGXawhasH4Z1In9/ensV5qXVfIGERBwMXG2LsgM",
-	"ywg068xbYXNBoW0/tVU7rB9u2yIMAjH/bQbJ/RByDwY4BLYACO3oxueyxbLHBMTwLVYZipKGDUu47+Jk",
-	"bfGwQyixVceIKwYQcurbb1v0izXIkADjpcxzB+9SwYgsKDcxQJFkVIpM4i/2E/ymb3hRbARJv0T9aCVR",
-	"R1GRxpPxUjmf87jmto3S0qEIav4ffbHLe9XKsQ/FNuKSTuPiZxUr/+kPE/jd7Sfa5N6lgy+VfYaMQ/NX",
-	"rejzW6jwuw8sx9337QY72rAD+JX1S9ZCha/cXCpeAF4PYCPevdFyhPnginw/Q1JRWIuRAqZOVaHM+DJ7",
-	"zBkIVqyik4nLs6+yR+SVXfCsBOaJJeOuwi8/rEdmfDywbx/cUshKguoTr+VF3cobaCX46kMtNodRIJvD",
-	"DaPBIw82Bt2BoOHmGt01RufD4zKmiooBvvTn9vH4lWevpoEy8KCMRt9DNea2RdiFAg+LuT/nt21+/17c",
-	"fe7t8JLGn1vWYeduSOMOwub97eGAhMbiWzgvcmcIa4M5uWo1b2w6lpuATdpjDjphcrYJafXvtMTph3Hy",
-	"2/tGe0LaOFYQrl4jCt4h3ARD3hhL6/dxN1zD0cT2dj/fxDbcYY3s+hzSoUxlhTJ7uZgCmqxcjj5ypAMS",
-	"og9pDSpLuKashlPsRYzr++WTlHaQEbSFa2KfjoVOLsMm/GNcVUplsVkMtqt2AU921TJ33fhGG2rdh7bN",
-	"2Mo/4deei6uMLqM1aLTRpBSG5y4ZV7FbqNjlUqkb+SEPHj/amIznFzdm4sYe2hCON8Zbbe9rGbx7+3HP",
-	"JC0+4+YeR6SG3hlvbZS9g6TDkILbMw9hHju5dKCLO9w49W6uTfvaqovXriwZ5J9bjTJAaeFGI06yw++s",
-	"4GYZhRShMo/7BVydvacNRLhVIOBuEWgiS5HthVm2s72Zw/duObOQRqITr74Ddv09DVXj9GCMuKJU06hB",
-	"5lwQSFMlGUs5VJF3iIVTyXRL3nE7h43jw+FMg0WuxxOjobXt3AVhr9PI9kT+Tse8jwj1HNcinGt/h9ZF",
-	"XeR02a4SeFdb55Jopn62z/krXfOpsJfWTm515ZKhO4Ot7DMhCu6WmLJekg9XxY2g8qG47amxZDdc/9Xq",
-	"rPMx5yW6BnufL/FwSoA964QIWVVFgD80+u9DjoaA1NGQ1ICtaaZ2Qvo65oTfmfnBNj9cwahPS2WNbtRp",
-	"jh+elVjQgznluY+bWUtwe9jj4GysITD0ILWjHr11q+lSOgRbwGVXwdciHNI6uMyapHXSBxGp//Fb9UTK",
-	"FkOuneXOzSte3ttMvz3MKys4C/XQW8P1xiXPs83Ej4/FWv6NjWdS3gy7DbYKgnPvtBhONsk37JYNsd69",
-	"loan7Nkti9vw4qn0leSSM2oFFw8LBe5PamY+xtXFvbaWIO536NzK+3PXoV22S0UmMLv1Mhu7u8Sl37lF",
-	"De6WYJc2XjDhBAJ3w9/cxZDT9AYdL4apOXaIV1fsrnCN7eK68CS9vxvD9XC3S6Ph5lIlI6XImdY1vsL6",
-	"uVs5JJFsO4hL4DpSP7FOcUx2fbrm9KPLKDg57swv2OpgBPTfMWH3VJ/J1nnBK1otnwpNXLSCPiQdKH8O",
-	"H15DFsecZmxzOZ/YHRce31gsjzAAlAiBHCn4nHFwLqjnU23k/JyQT24J7Mdg++HPW/cB427sp/HS/r9U",
-	"uf0n5+LG/osuXftJyIx9Bqf2J8vQP6/PL1pEKBam2B8s8eR4k6UkmjIeAeNw9NxxdtsEge6MrjjhwGbx",
-	"KWAg3DDnq11QDZSRYPRdm7UkGS3qG7gXV1uVIyrpwTf0IRZyBJiY3CwvbHMO8KuOcedYJEjecOa14dOR",
-	"yx+48s/Vp7ngP7Nlwz4Eo4TlYlSB9co9C3DTnz9DJOdERkTgW6aWYEcB2nj3ooLEdWlpBNDGMgn6fFDr",
-	"gmty/ubFIXlN5y787+nrCwJwXDohPMPv3r178fT2u+S9sFSMX7398Ql58ODBD4QL8u7yySF5ppRU9W8/",
-	"PHz0HfGl4F3Csq94f53KjF0jvgfEgdmBQuxXUK/+vXgvntF0RixhUTtPoukSwhiuPx5gyZJrwNC3gkRK",
-	"85xwcwasxEscaPHMmOBQfIIwu0pjmS0P34vrohznPL0+JULar6DsoLZPWRokXBySa83yyfVpVS+Fa/gN",
-	"SoAmhI6dUOOhPaQiekYVyxIyo2oOt9CEpkbb3sC4cn2KRhZ9SK49pwVj2Cl5C2BvivxY5rkvP+4eScLv",
-	"qWhcSuQ6qP2CTb0Xsbbqx+5VXN4+09oYcIjr06qRGn9kbucTPImhL7hOc18+BSo0weZaMpq01as5w/b5",
-	"xO4VPO224/C9cBVtXdEmX1bZtoE9avLw+OEhOUeFG0kMGGMqC0aclbGiDQ+RQsnzZ5f+3rn+eGAf09dA",
-	"bdBhSoWVSu3XQJ8KyzBnhEKILEiw8C4V5PrZJZ1e2yG8eQdtPn328tnlMxzK9YvJAeQhXwe1BfGnh/dP",
-	"3otrp7pczRkVixnP2TVmemk5Z0CRLNdYMGZCtbEaoqdtaPu1FAw7OCX/el1nnyG3ctXVFSM0x8qL70Vl",
-	"47OHRkM22fX/PHiN/OngV84WB+f6lLw+f/Xs2q6z9mGL1KA91n6XrBtu7TLxKr6Ilhk3h+8FhKWmTKBx",
-	"EwujTbhV80bnBU1n7ODk8Lhmk8F3ULJvPqdqOTod/dt5SKMaQ4p9LpZ2NXiZLHLmaokG5XgxwHdkZ/hL",
-	"AYwuAEQ6HR0fut5kwQQt+Oh09ODwPgzK7jJw9yNa8KPb+0cwK8R3MS3s1y1MgmyGuEJSMCr8xjJPV2zI",
-	"7iqiH2HtcIghPyTnwB2QxvP8jEB5SvzbR5BCyNl7EfAd28HC35UZYArJkH/opLmC9vkwMAoatedEM4b7",
-	"VnHcFxnUQtfmHKZv18XnBEDVllU0YEsl9zQcZOBa13qpDZufXkOnlBiqofgdXJR/LxmklzsCoKmRUGsX",
-	"bupeCM6xaktAgilwnzGbWl7b3p/DxNu+Q4/hu6jK+1Q70NZtlag4qNtYS4rpMm+21FlczW7hW3yntU3N",
-	"BSRi1E32yxaLtwaeza1ai02kpr2jF+IJap+9noVi/qPPHyCRt5BCo+B2cny8kgRPiyLnKVD+0d9cVOaA",
-	"xQWtG4S0FQ3rZ4yJqKJtYy1VQzt6g0ITypsVH/xtJiHY1JJaQhDKmky4QoMAnUJwIXKpD8nIC0h2WVk+",
-	"gbYarOyIffSpr1GO9uTiVzjBlpj/x8Uvr/21AhXJWHMACdFGMTpn2SF5AmiBBq9uXcDtOmPMkIUsrXhH",
-	"b5gzfFpSKHNKpszYu5QWUhslixnkkEyURJW7yYqewaBbmFGMAh29hSRYI4Sn+jawxeNfdtvzaAHLf3C7",
-	"f3C7fXC7YWzp44HI1llTBLKPfTRHlqQ7n1tjVZegiIG/bMaoz/Z8gmM5eMp1e/7XOapyDu8QWjlsrMZa",
-	"53dnipe+5ouVx/3At2CGt0zxCWKlxk3aNL9Bq8tiJnNmJT2rID6R88Lqu9d2ra5yLm6uUT63h2IpS3LD",
-	"CmOlsRsBZ5UaLzTD2alVCzt6aHmd5f0KQ/Msb78XGPTl3o9RR1WKGDz4O7jU3ih5y/zCECaMWmIBSVSN",
-	"EjKXtwx02YzlzAXPdmyvR9p2al1t3PLbnTJlcIrsgJZmVoUQYvuROu5G+/LwU7urlrynUmZnlVXAqFIb",
-	"lnkkD21k4RhicyOfQg9P6gGcV/2v7evD9YE8lYLtYMVduX4D16xhStCcBItCaDAov9IpNTSX0+haA4Bu",
-	"GzKK08tm9BZ1ErtSZ84PNGXkCL4g7GORU6v2zLAGU3PZnjPTb836nIUK5OvTKJj06HR0YP/767PnL16T",
-	"J8/eXr748cWT88tn8O3//d//p+nEOR2dHJ88Prh//+Dk5PL4u9Pj49Pj4//V9PrY5aErcManox/G91Ns",
-	"TkhzBSVeobUH0Nr9Hxqt6RLvztPRk9f/3auw1Z5V+0QeTE7o/fsYZ9fnpEdXc19S6+Xd6QxZdtLCmV8Y",
-	"sMlhCU1Us6H8zJjlcrFiLasYDVZrZ1ljRGB9Wqc/jArsR4L3/0GCOyVBKPdwdyJ8ZZWO3XG8+HWiW1Wp",
-	"8zz3llOoNAfqQmWtBKMQmGCYyA6jxpcnYS935XvOM/n7p13Tkz12sHj/evh3euh6PJQKVpFrXQKlPXn9",
-	"35/hT+TJeS07/52uUeTJdwfHJwfH9y9hMG489hEEuQ7GvPKMZorTfHQ6ejg5oVh8djBZ7lWVD/ezLpPK",
-	"xRRgfzRTt7DPdyHGo092YT9vkmxgz8iE5jmBKm5GEirA6Ng4Isg3wTpvqRgxKmXzSFXHqIfks667b7Th",
-	"YNrHhy8oKeGoCQ1Xor9QVJQtHk4nTGpGc4YeBleweyYX4pC8QCpgjg5AzeZWZSAu1359ed+UZmdrC56b",
-	"v0pE1Rtwk1l9qM8dBrmt4WNv3r749fzyGfn52f9XPbbNgX1TuvNaO3V9BNzdxMQ/B5PcYsX3xh7fgXRm",
-	"eYxTkLc7gwFnDLwdrbf0LwK1koRMeG6YYtkZUczpn4JpqHCJXjaqbzB8M35dPw1662WkXKmi3m7Vib9e",
-	"h9t3vhrBTwWe3ma6c6FuA9oMKxqilEOJoVOPaAzHBBctaozDOoktpsJ4PcQWs15V5KhqqVc8Vqzu02q8",
-	"+dotKtK8zFiDVNpm6J6JW6NdoNt6msUfzxmykrGxLz7xtOnDBDc/Jg0RzVirjyRkBkM0TcDQGLNUzpmv",
-	"O50QJeXcXufpjKU3zEcMwNWdJVUMjpILwj5yK2u5Ci1gt4cohkPy1oUG1FZA9PsuuGZt+miQv7LBKVuZ",
-	"SK3gMeW3TNeVsuulAPX55CGB+nsV/aIJuCbgFxmbF9IwkS4PfgboiHazfnem3mBhYyjluYTNXiLB/T30",
-	"H6P6J1WMWWBbfymdvTUqLQZhNvu2pePoCA367HVqVmOG2m7eo0KxSc6nM9NuZ6+IFc4T4A7CrcHFlGSS",
-	"6VOC3SboawA3G2Z9MJ0QRtOZvXDuaXdAfUSIfUWqxKP2cPuwA+LCivLJe+FiMBLi9jIEOsRznlTIrAoD",
-	"YCCQguubQ/LED9JHJlXqPXAfVKAQyyoWYfHGr0zjWH87B2R3V0M10y/iXgDMN3RXVmQU0rdzSs8ZM8is",
-	"UZL3Tpr+l0aHxyE8AZ941q2Se/5qDslvM577nO0xsyN3agYGbaZUpCxHGiyFPRtnBNSCBVUZYAejtKHR",
-	"KArzadPMuy6TjfLEiywmTJx8IZb6TmRMkQVGxd+VWmBJUe+wS7cLVtjiHXlhoDycYYmHk9RJyMlcOmDN",
-	"R7giWLbHRdsZTYTMWNRdsoftPP5C27kTudBqcttvHCSZdx3gI8g+cW5Dt7uRgDn/0Le3BX5oew5XogYk",
-	"YeOi0EthMgjgnzTO1RZi+qDNSmmhSzTlxCM3QQ+u5PnVutwJqbemCiuvRAV/JF1UvJP2oYY3RKfayYJQ",
-	"ksuplfPd9QKH2pX8cT2TuSsDCQkOZC5V/Gw/cdP59qjKj2y/BEVFQmZy4aOPqtBXboim3KpcOb9lNQ/P",
-	"9kBRFZBsVIR9QjEAzsmwPjrLUgJ4J53ciUCEiHuL1XWlYHiDYxS31QCR2VcypY/wBgKbUSgwwrJD8trF",
-	"lPAqcOKQQFYXdUVEAonHhbc7fTWiXtofvtINEphd5U1lEXGVt3/3WL0OJPyqgoatgHFHAcCuYoVUVlpy",
-	"Bc5PiZAko4aOqWZEz2Rx9fAEYWyrjjxY7vHh9x4Md5SNh3iQAvEaFJi9nYafIKSimq5eZatEUzBWgiun",
-	"Dh2f04zVmQHa8DzfrY6HJySXgh1A2GfrHWl5mX3sAp76BtlZPbi9cjRKYLXW9g81kzFDFuBZHnyZ8ckE",
-	"c8N2y9hsu6379ZRPJp2G7V47lsQUfvQ3Ni0dMfOpvTZHq8pqiwnq8cO7BlpuK9bahdovyZiFbORvODhb",
-	"iLLiAhL+rOCC+XTjJX7YPbnUyc5RweqCqVumDiBpFR9t5Jddk5Qqxa3YRJ4G0uC15bvXhJILwwryz5jt",
-	"pEpx/S8JubZClf3N1fdMIIsO/KX22zfuc/JeXKNkdg3h6hqcEo1CsocEApMAmj0cVN2/yHx3XJPr9+Xx",
-	"8YMUpgEf2QF+Y5/AL67PXD4P+NG5eC+uX1JtDiC7++DF02uXs6sYnWMOJoRszzhoc5VoScmUFgTi4xGn",
-	"HYuFuWTGoAmM9q7tTIWVtYVBrTJmY7qA9+58s/dyMVBtYN79mDSEKsPaHuDktohZdi/e/YS9tOKjz3CT",
-	"E5DK9qlMso+GYS5/XJw8t6Mw4HT04ZQ5v2FnK1qVIwcq2CKWNWH7+LObBZ7zFZMOWFHQ34KZeVMKwcO7",
-	"FocmEHLbbfRWcuF8S7pyJVpGBVna3trjI0Uoz4iWtXsJIqFdfM5iJisINx7JoMH433/Qwi0jZQEJ1USb",
-	"Mr1p5CRX2ZQ5mzhYzlSqrKc22Rl/gCQxdWgVrcZBe6anYB+0mx8ECNzT9b5blphahTEogNphDXy+XXTQ",
-	"TvQ5hJgH0JbRtGQaJMhgWle4IvVv7m9ZIAzlUMp5vs8Ald8c5oAd3Eo++3YXREu42Gs47nOpmO+KYn8N",
-	"ejjDHycyz+VCr/4eDRfbHU1sGS/mdtdjwPfe4Od7jPT6L0WiVchzA/fBjrjiGnu46WYyz7r8W6DtLQRy",
-	"LDs6+4I9St7QhfgE6zT7luWMavZnv7aeOcYPy7ZiMdjaQdUaqeriaeRC6KrXQ/LC1SGmKD9ZyQnigWv8",
-	"CdxgVW0nUbh7OiqQ/CTzHYmmu/eW27HtlN18M5T0M2NFUxgGXI00Z1QclAUcR/gGhFGak/HSgVHsgW3k",
-	"cjrEjnDqNXMHKhSEm1V2AaNAe66eeSmnl/iVC+EkWN6bpFQIaTziS2IpWJBrJrLrw/fi3Dti72mSyylB",
-	"+RzWpZLJF95PD5gwxBIA5YIpJ0V6+ywUfEtafESVuxfz5hV7L6YAj0YVwxxSVzTPtq5kToqcCtYwYuCK",
-	"NEwQZNUCsWJ2gM6gPHarueCl3Zl9GQpeyukFbELPh9+WImJBfC7tlGCbcT2pQzSxm9VmSkRhaXAg5nr+",
-	"/ZyKpevXJ1CAKo64NOD7Q0JrG4mhKznj1TigjEQF/n//+NjDunVU0++15pD03u/Zd5DS3rNdjN/9r28h",
-	"klN3aG+Zonl9eKF2nWGFXvdxz5maMjDGehCA3VqRLAc9yuRC5JJmnSHu4Ny2dGmZJJ8zzwf/k9hFBiwr",
-	"941xaFgBe0T8LGgCfg2NkNf/dB2JL3JD+gPwEXCYaokn2omnNZfe/jz/MU9wdGp8zrSh80LHGVYct7vv",
-	"8YYc8C3ONZa+3SGURHWLALIJ+2gAV6KGMU5lLsvhctDmQzxnVjNrl4SelOoW5YUnb95ZnjKXapkQwcxC",
-	"qpsqGhUjCWpyRfa0wTb0yvW9rzPq2v9RyfmAxy/lgId/45mZ7VfF86u0X/deXX963a0PiQISYCf2cpEU",
-	"VOuuVGZD5lIbcnJ8nGCaTwMGKkD65qpCtYsmST33VpSvYo68cxJ0WFarfq2ZPc/tXI/v/0B/mDxIDx7R",
-	"R98dfMdO7h/8kD1MD47H308eTB5mkDjvAZ3RtjRKRoC/itZ6TBJn2jBlde7zJ6+eDYlIeUO13mugH2yk",
-	"ZZo3ui7nfWdzaKujxIfgcx0CApMXBqygeqV/p53ZL8H2lTOjCRrwSMzOhEHxz90ufGmrKCTfjE7vP/5+",
-	"MwX0tpjaoZzrm91lwgQDttziDkmyX/kQOaBtwFbWp0dHCzY+TKkyK5m5R4cOwfkIGv4nIafTq0FpyrAH",
-	"iGWxX4wLirQNp9FZPgRhItuDzQYviqNP9t/OnIbfHO6u82Ao59GsjIge0DuWmHCXg9hHDbXM8cuCCvzG",
-	"zSxTdNHYqj1sj3Kxxj1SrapMqndvX9ZlxuCnwPtxRqRKPE1hxJZP8U1lsSRjpnnGohZeH/f8rVp5/fhc",
-	"Gt1XTg7cGSvwYQTBbVjFlu+F4ozqQNB7BfHtWO5IlSIEwKFTTdKZ1Ez47NjaSmp59lpQvi/xUdGpVXi4",
-	"DvLyffgzxghH4p/taDnLzgho+0DOEDmFFo5UiknO0ygtG7X8dgnZbkGUiv+I+VhvSxHdwn3F6ahStGs+",
-	"UIkAaJYbHUkTsd8iRGmVoAX2krj287YU+ht0Yb4txV51BYRJh+O/36wfu5VHn1QpPm+AbNeGFfW2upS8",
-	"avPqBH6o6OLKFLg83phB5W0p9iiugOFyz/u/16w8QL6vF5sVep9bfwQ9HH2y/3w+wiya9gvqF5GyU2d8",
-	"SWWVdhPWbgBqkHlGFva2CtK7F1QfknOi2N8YZvtYEsH7Ce86qHfGNWTqioi4ew59XRhW7Jt8+jwI49jX",
-	"JWUbx+l+W251HNNOBDBsCkHNCwXucweIjqUfLPVP5OAAHOpXbQvqz+V0I/IRkRMyRxkKbOAuxhiwZSrf",
-	"8QIyhyoIV8xAi95xdqNfyum3Q9BrLp+X9gYX5XzMAM5OG6qMc463wqhPMHIq4v44Tmq8by7M44ejwNdz",
-	"HPf1xLrIAaAn2sX944ZP+NFmf9I+bwsXbbFXieGlnNZhEhTujITIPNuj7OBt7/7oTHiOaxcNlLKHxz4B",
-	"4/PW8UePySv+18SD+SjIz7EMIM/tPQHmGQ4FdFzYJmgi2I5x9pIKHNzXg9UusgowTZiacygnFhEwf7Oi",
-	"rkt3+ZFvnSx8h4N1PtYyLw2DSdndUgkxUkIhKDA3AABie6ZXQftnej08/uHxJrShJGqU8ij1kDdLc6tl",
-	"QGwQVHgCPRDH3hsgrVF1+FGfggr1NhIuiEwNzRPy+OFDu1AQey7L1kWay6zZfQElQu2T//778cF3Hz49",
-	"+PyX0R2gl2RqWDzgouJzYy4ojCniqt10sUeMbJZyDUbT3hXLQxZLf6K4MNLyDldie/eKY5RjHAGn6RA3",
-	"rVYxLXOq2vkH1aE38J6uq3ARbjD8C5GkyLWv4vUj1BGbUeQYAZ+wfAOse2Oq2eOHqOV4/L9VIwfNviT/",
-	"uIvPBFjF6ejolior5BzRoji0wk5v43ww0Te2rTsLpXc8Ni31OHZ7JGRp3IX6xQ7FwCDPlRhPt0tVgGcQ",
-	"ptkSuli/ob/EBbjDKMMvESa4w2o4f7zwvYZEiWSSeONxGNu7f9nS8PSGYRJ1/Jr4EVKBfQ1XqYixHF1Y",
-	"MUEqV0irkMrUMOKuiwpbBHzjUL1Egm2cPDj2UNIgSkoBYcWCVTglZsbeC7CrY+nNxF5M18+fXRJ7p6Wz",
-	"60PyS8EEwt1lJM2lhs+KNUpAJhgAPaMFOObtzcPMgjHhRN9Y1DE6Qd7aXi5hab7pu8f5mycSQNfsUKGi",
-	"2qOHD056Xz/BXL8OZGW42C1nD6m0rsCcL4mQi10YSlzTQJcrhLhrqS0sgbnZFFLVaWANu38m55QLR/aM",
-	"irIgqoxVbbJK8bOwx+F0/I2B+gaz2avGf57nzXKl69C+PUvGtGx+j9IIbxvFeo9/qB2SDkzC0oKVxbUL",
-	"MNJyzhCDqWzLc8KIhmcNqO8/TBGEuvhzY2/uWCPqRXWiUBsJj5SD9kIAI+4sIi51Me572c/S7uUA7dXJ",
-	"ss0+VcjXZVekCBSlNgsrXazUgMbcB7rUREvIPHI4ZNfR9OOd7dTuvRPB0L5C4l/Q+wW9Zdn+KtAgEGFQ",
-	"YuGOJ7yb13bjHVwYwFNWGkRIUyrBMkIXdElozm9YxQUQtIzrgNu6TDaKNb/Q0LqJOTzfbQGa4ztlvtvm",
-	"Mq5Yaq4gDLGiscEE8+UQD0LsqXWSuRuvsYpFIAW6jEjEPXOJSDkzlsUIuSBMZO0hhE1G8/xrlcb5Ahu+",
-	"YyCEPyaJXgDg4e7ItB9jU3IszZb5Ei2hQdjiV2NQPjXiG0oxuJQ3zLMC2FpEUg0DG7fe3466ko0UA5Rw",
-	"ADUKbRzO8O7t7nYR2vIJYEu/CvNxGQXfnRzX4fCv+XRm8iUZK7nQ9lqFRJz+Bgs7mT9XQoFy+7c5ocBY",
-	"Sh2djoScqmE5ArCsXyZHAAbpbIcQX+vntzuGuOe8gLsdqG8+MwDW8J7GjdpmX4Yic65gYNY2rxBcA8OB",
-	"eJZ0o0wkEAY7Z/qQXAP++zWZM+oys8B+Mi91nVEOiIXkHEzcbkBqSe4/qmzUlgUHVTId/GXOb2Oxtej6",
-	"eXYbN7lFEr7h4uB6FTFrSJW2RixCD6d/o19Xu601ECJS2m1zf38qgM41WaDTXrip+NfaKToSMmPDzpJ9",
-	"Y+UUvZYZgwW/+yGCCtYZ05Fj1HIcXsMMhnPLPzKV/Ba6nozEJUuAbQTUgHu7iZ1OpJpKY5g46KaFuoJk",
-	"kLvSIen/6NvddoO+MQ9BYz57VQhgwZxpgKm6+OJ4acWa1JfXbsJ4SpDb54O3n4tbbmA92rf+sjUVfuGV",
-	"FiydHKeEF0EXe9ygupu97k4wG8+vwHIMLpUlCyVNmgKEsR6mm/lcMoij9K5DlxgO7u6FVDcaJEjEbdGW",
-	"LZGMLvUZZMRSlXOGr7ky1j6t3EqfGFjlgzSDLPMW9a6e76BajFjxxRvQ0azuSj1TO9ZDUGicajQCKmQH",
-	"NKMH97/B8oyBDueWEpWy/zcscZyMlITJlBrhJxkFU8NIz2Rx8Hc66m9zqNf863jNX3JxU2Vs7k1hg1mi",
-	"d9GeoN4HJ869juxjhdmUownHAZtHowefQvgGHgt/ULz0gTXg7TAhlCSS2gKdNs7IXkgLEqlPR39//D8U",
-	"ltr2EftgGbDq6EIqO6BUKsVSQ2ZSaUbGEDS7HG1BeTizL015r6IWggs+FSwjkBcZFBe9YObgiZQ3vAWM",
-	"VTON6Ys/GVNYxWRfVUZZWioomfb7h2ZM4hyChsZLy5d5SCQVpZdmtkLlRTnOedpK5hurLBqN3B2vZc+B",
-	"IfRLyAWRos3u0MXpt0ze3J9B4RKsPeGqgraxDRO5Yct22ed1aNImv4g6hcHVpEjAc1Mobgfm6tlQu+7k",
-	"lual1WToElgJvWHCh6ZiKJsx0bKVVnz52Y5pj8LSz2y/BfJeUTAe2qVNgjpmmmhGcwZFPdHnOd/CAmRb",
-	"PVLSdCJAnJOxtL1kPgcKl31+CuozplmTUhiek2srQUMplOND8gq3SxtZFAwccFQgsOGZ08ZhX93xwpT+",
-	"hGSl8oECkEQVCTuH8X6BfYWO7BpE9tYXkdmFR4rR3JO41c/rLXVpozdsucXezlmnGmJlq8QhcFlxKyAu",
-	"2/O7F+ghm0wcdUXd5a/YaK8want1VNsz5K/D5uyXMPdMdl8va5agOTvyP3YsfM5uWQ4VJQSR47+x1KAh",
-	"YKqoMFDasYYPTqrTDukZ9vaRiPTvBywBqWLKbwFThYA9w+ordgKWnWoGoRDsI+AmQsomhEpQA4Wy4Rko",
-	"OR8rBwPvnOOUNqgszgJ59Pr81bMkNJPCN0SGhbuOXjxtKi3+ZSvft1g4caX6JnuB6hLkOf2z6+E/g4H9",
-	"Zz2gfzn6nR78x/HBDwcf/ttfRl+2Ihgu7zO/P3uk+GVFGJmsY2MgQNxRy3B6F9LwiZt4x9XvRKcaj2WJ",
-	"SC71MA7JNb2lPKeAxg0hYj6eh5I55Yifi3n2msWDd143BrPHPWt2tHeUR2el5hpRBeTEysFzzPSobVTh",
-	"kAZE0rzFwC5N7F2eziRPmbN+zAuzRE8M+tryHDo9JK/RThOMp8k4Hd+Jhtqs79GWOp4bKrAiBosR0/a8",
-	"iyu06B9WFUGD78AlbE/7B7B5MKeg9bc0NCb2FWICvwxNPplJe2xxvyVI43cgySYvqXXvlhzqZ5YMUXJ0",
-	"UEyolno9wIo0Z762BDA7j0aAEhWiSvFoNVsqpuyNH8B+YkZ989jZ1smvoPZto73f027+kF9dRUlS//u+",
-	"dPqAeOzEqw0q6uUeeOuAw7sjG+o1Y5Zh+dCVe9pP8bQKa/BWVfzT2XJRH+llzP1lIS6d2/0fplwfT8PF",
-	"VUaXenT6w3ENU0ELA1KdTiX06LFb+x0av85fx3wbdJ3tPeBGkPM3L4KoGykYEP+w49HP99iWuITgdmG5",
-	"9Jkrn27/LZScc90G5PJfxD25d6/keZ6jn7mfi7HNu3Xuy71XAImWchLnzqozkdB5pUrhPJtkTtMZF62c",
-	"7TVmtO7jBrRNf52DDIEVQsm8La1mRyf5PMusmNFMCu7nP4antkk6w9SyMIyZKmY3uz29zO3xt59X9hY8",
-	"9oOWtCOJzOP2ZUwYbpYJ4cLqB1Itm8YvqOcR5JhqyrMWjTNj32QSGQxsn9ljQ/ajO1ssmih2SM6xbNac",
-	"ZgxD4BZ06f0BeEcumTklYLy20hQ3YAXTgd1UCnZILtA5oN8LXzSrQswhU1lVY0JDqFsYB2kWGIsQBCAo",
-	"ruvGG0tOBy03Y99aypod01fRSzPWmqTmfthVxDLsz42QCwFWLdwjlGscFdyJKx8hTB/rQusBOOGUKaf6",
-	"OicXvJbVt7SHF3YNRpjLOf7yrRKSG97XIKb9pY+oUiP/t5vutOVgK+9GOxnXdJx30M6zj1wDJwtv8hvG",
-	"Ciu7iah/8ym2+ee8hS6MLEiR09SuGRTohuPvyhu525twc8dtU67cVJs4BkYpqCZinzwMAuHrMo2E5lbr",
-	"XZKpFMxKIfhpfUPfCWjlz7mhL5khFJeRAYYNfLS7CxtrLI9vSLkr+N7DZcLLWbPFhoQQuASDAGEzY3Pi",
-	"xMSM0SyPalJONHyqcITf5kbi6PbqvUBMSncyIXBmzOyGgm8BFxgDBxYzJu6mDnsfE9dVxAG4Su3tSs71",
-	"DQQVQKiCFzXDLTzDYAMrRfoLAJKObpnKSu9sBUDeaNTPbg7tfq5qGNyFoeqriH77JTIoT2yv6QZfAEgA",
-	"t2GOvoxH4laMzOitAyS+29XARPeFfrlaiNerlI51VTaair3pxjzgvACAXYzmnok/79WPN8Wdb4XWje3O",
-	"iwuC+E+Oj6vay+1G0bY8sx3mIX6DNlSY9V4NqUHyjlWupKOJ1qIRW5DCRCpHA23p33rN8oYZW2Xho6ts",
-	"S/jLRDGGBBoIFz7xxH/FFEsQxiiVKrO312VttPVw0EaW6SymN/4IA/5m2UIj92dvhNGwGrr8Hw5Wdwyu",
-	"AquPS/4BfzKKDmAyvRu9bKrN+opRXSpX4rnWNN0eiinRS20YxH1JsDOBqZebVhFz+4KsfZnLP0qy9uZF",
-	"juBai69uQVCFkrdcd0ZXeZ/eITkXhBpjhesADR5LjVfsBvx9LoK3xbBtmfabut8/0b1VzXq/DkDcI9An",
-	"52i59OzdURAQz8XFT9tcZW0K0l+xCDutaMTXm/FBMuOlpReWTw7Jby4r8Vrr2XUSeg3xZqL28vGw4+At",
-	"sZSONxVMYMqMr+IGBs9ILJhf6m9Rb6oGN0BvOtl97zEK/CublmJ3JvMWwtsV0zr6hDkDn7sLpnWW12r6",
-	"5qoBuzo80ZuxXsF9Mq/XMLUvxJH26s3zt0Zr0a3dEMFwxJFTcm2HsgKTEBxPVhCoYYCC8QKF6Ouq7+s6",
-	"PCKco+Vt1TQhFXiM3BE7yPMKSARi5NoQE741MvumoBUCutoSUKFBTlYduu0qzPYClH/w1Y7ZEvzETesL",
-	"FGmxGyvqawsqghoyZ8bVAvV1q7j2qpYrXAsO4GaDXFhRL1rI1g51/0EWaIn42IhV4DoAkDvcST0IBJX3",
-	"/hU0XYG1FCyo1NAx1Qz0WMW0kequhjWsj9dtWDOq1C6XGBwqLjkObwWrSLlzzzVm/eOo9Y32KAPwDYQZ",
-	"eBkFf44jpLyFIf3DG/sFvbGlEiSTC7E3j6zWsy7HHkZOQ45lqhiEDNEc7Tj4SnYG4C3Kczk7PJbBGKWI",
-	"oU7VthmUsPbIGSo7yw52AoftavlhyDZxyHaF4rfUYHBzFSFzT3sh7W7740DyuncIeBIwAA+4CBkrYFoH",
-	"i3pBlcOB9TlIhucQLbRRRXnLbuUNmNhbQr3/q9vZcQGCsJWmc/1u+uhl1Woz4N5HfvnscDmZQBDrCsCb",
-	"YrcSVwxSyJnIoiESmCy8jz384wWn+igpT/EuVybPfGH0qoAtwire7fiWAiKxutwoigE71RJqs+fLTWIF",
-	"usQomG/LAswNyzqij+Z2Gni+qSAwPEIzaTmzVKQolfP6tqArvcMBBwEc3+SJXxvmXm1V6+EseDpVKeqy",
-	"19VmVSnFdog7IR+shwS72C36uwzfEHBGMZcQDYP1Zi4XTZUEafYQh/ru7cvInX1ue75TIf/+it6+y7Z3",
-	"FzbejdRmWQwYkWgTa9GHzOybUuCUd6sOqCQiFpxu+H8mdQ59GkLJe9w4rkG6AMSAUCxFW0Us31VN2Vcl",
-	"nodtiNUYh+Mmtgs18Sdae9yU9799MRIopsrekd310aY1F1OlIJB1Zw8W5YKpQ/JaVkXRXBUZqkDKt5fJ",
-	"tJpDNWzwJJYFaNwASWOvpUhMH45tx9aAk51KH26MbTYhnH1ANVhy+HAnIibWFQlOE/Y2Xoa1RhqGl3t2",
-	"d3JG9XAJxSswB4CW2pFCGuQaR7KM0dUGAsa8AkPLubiJKRGama0zi4MkyzXgst1hlfnhwVjvlpi8a+Sv",
-	"Cwj1qfROZwCWAstMwpoPBgEr8nLKxfZJknxuf/TCTzU1sELb3ZrHbwNwq7qu//BZkjiRvedJuq3aSXE3",
-	"19ZXreuGy/YHLelWVMR712pucILQw5fxKfMGm/A03QPTjVsAV1UjVSx2sJ4zs/N13fVJ+RKl3Pruz5et",
-	"4raLrdmDhx9G9RXy4bDjr1i2beApDhkoqtj9L85DcunjrkPubYVnRKMPkjFbw5Cwyz/+hYkz2f+N6VZs",
-	"myvTV5lYK1DtG/26d2dV5OIPeXnWlHzX29Mns8LS5pZ0dQ34UGN0QqnUUikrmha8YGBFv2XKY/3EomZ2",
-	"vMA7Pz5f5Brtu1PN4/LF7tNd7NJeQubssL7GjYo9f80rdeDZbuesR2NFRTo7wGY2J6AYOnXx7VSTcclz",
-	"U6UNEWzqrAppcXhfQgpXesQtSQ2jDMYvHxbKNZlTddOG9vNXaP2STu8UIByD+sRxD4L67AFttSfiC5Zh",
-	"bzb1ioNAX2iVgk0FODOKoLBgotAsZ6mh45wNKojf994/yhSdmM5qbfbWfzE5eEVNOkOfHtpbGQbKWYkw",
-	"CKwDYsR/CVNKqra7/yl0vFf7+QTG/IXFBK5TqrJAVrunARsPFrpiL+7y7q3YRbkGLCHGr1AIigBGAeYx",
-	"PWOZlwycKAFbZ+nK10p1D9ax4RQHmZBrv7kI/I0RmO5wwVd0rF29tDWR4277uldnGYwsfqYb6IvPLum0",
-	"pWxhdRAW1FkE94qveLlbKoqKM3DLInXwiY+l0/AlN0Rz4Wz5niasPBMsAyQPZGeI37ngmiGClY/RTWXG",
-	"cNRXTgaq6a3JVajD+MEpco1jwAwEYJaOCJzE5R9orwH9pTnMll6AMdXsyh3V0emDJHwVg7btqG+YpYcF",
-	"G1uScxfB6Sd/weL3imlZKoDQ/fT58+cPn3u7C2CpvoKgt4sjaXzI7Bc+m/bc7JbNd1zTVUtdEqTLC3Nw",
-	"3FAfDY9ITn1hMn8nAEsX0sSRLt7U4/4G9UY3uF/dkdmnkNambO9GkfyV5jyjBvOuqL2Xc3bqXJQFjikI",
-	"UPCVccm5IKVwzLQeWQV/22oPsJrmTjZ2D6qmG9fX0DVd1/tVNitmUe0X9aGqfUlqs6bp2z66dYTVET3B",
-	"K2+4gy62rFTTWwi0h0gZDB1MMJNrvMR/LduYcJZjxUX7YZ3OPFn/g9jau0Yi2Z+G6feA0JrifJqU22Xe",
-	"t/C3/cryMe3WpxcFOtWjT4pzdSc1cBjPnP6LdSNkJZEmgCxk/7+sK6ZAOCBv8zg0L4w/V/pzc+5791XU",
-	"KmdLmvPd3BTrBHb0yX363EM0qrQS8FaH1vY6mM0TY0qV4kx3yke/Vqz7buaygppZbS2rL4QOcxkXfF7O",
-	"Q+MYF4ZNmdqzdexLSV+/1MJW4vJBra4JXOCLkNNRxieT9rxWFLWzjGVJFUxqycnJZcnKLZnURtyK29E5",
-	"ooZA3po2iEWH2W0xYMjJ5BsnuyR28DBF0+lDZiHP7Iy9mRqSFQRzleLaSuG79Rl9U/Rv92O/0COW/pjS",
-	"ZMzMgjFhF69ir1/mBLgkjS6AU5qafFmfz6SLxXJTMVXywoX1a8Oh4KBirH7VjfGe9m92xgq9xVH+gyd/",
-	"CRWGCsguqqwIXomRPYwcmxUYt8cdBUcxDwGqusSFvQvXxLdoucCx7bc+PiCTNZ2YUCzHr8qOtujoE37o",
-	"FzgCUSEmZk9RDHickR1RIrhse5XasYuvFlRC3Qb1jySJV9PirroenA8ATKdElTmUC5kyYZcWL9yChdUb",
-	"gR2nVFS5MTRryXx4U5qvsRu7twFgF1/BAoAd75lTQ4T9MJLqOPKGzYucmkYNonXGe1k99S2yXj+6/aNX",
-	"FkwWOXOVradYB6zOmYKUep/YaAWe3Xrzq606+uQ/biiI7nLqJ6UVw6A/h4ntR9nEP4fiHS5tApL025i2",
-	"X/Ady2GmbrZXLMnjh32CR2IMHgEhdsnjg7EP3fIkfu6eM/OHWufdn+e92h/utGHRG7rPeYtdut/6Lu/+",
-	"gvYz/gpX9P9P3tXtuLEU4Vdp+SaA7HU2JweOvOLCCkEbQU5CvBAkNmLanrbd8rjbdLfXO0SReBoejCdB",
-	"XVU9M96d8e+MHcMVrE/s/q+u+rrq+xrfW8DakKvZHGUZCpfBP5ZiWf1A/GFMGYK5MU/1MiSSY1IGi6bS",
-	"B9Np1M4p0xCUh6K5IqbbAxy+8NQMzcdtRkW2Pmi/V0DKjjj9VK+YHjuR6XqsOMkNO81i1GEoE1/yV/af",
-	"YGjPNn8ZWlSQeKrSznz98vk2rshcJFGsY3+GprUsJWGodSK4wu9e2vMCrEvDPpVGmYZ2qNDXJiCKS7OG",
-	"hFUfmWfpFcB3uvHBAHOR5sJaPoFkIyceXY9FX+9bTo5mwt23euw///r3t6gNSXX+EJu5VDxhPLGaRSMk",
-	"WYvaLHIujTCHbiVVrFcR+0U00on1/83olY1+iVlOSHXGpL1Xvh0QmLknexd5g+E/pcSArPkr1vcdWFHS",
-	"IYrwCsuGUnGThhEAT0bIDOEGnt1Ch18EeUHBhilqhd4r2h49FsURk2qxdG0WiQhKEISK2yxaRYwzHNAL",
-	"y6z8p2ij9hpU0Uc6Ynrp8HsmwlxQRPKixwjF2B6lg/ywq3vVLxLegTg5WBff2kIYq1VWZhSIQBhXKZtr",
-	"IzKWdUWkkTJOBKzJlCdjxhWb6qUpsywfFkJ9gp3w5IhcIxXQE8h/Jd1oWotL6BsORfBh0ETFgpvLD2Os",
-	"TRsBts9iOND+40M3+0R6AyX2KfMKBeS4N/BlFnJMNUwpbtVyCO5T3t7F13jRWNLGH07zRaqlMjr/ubMW",
-	"eIXpu9AKL1PcycfUeH2eCoDmgvpyTn8g0Qdqr5PxwXkrfXpuYEbrPy2nqOnaY21OWx1dzwrVH1GFfp0h",
-	"ogpNn7Gga/+jvMmadp2wG9jL3kzFaEY5JdLRZWkLFJZQnIUEeAUmUgrCuCI+EunAAgeCI7HQVvow4oVl",
-	"fgTB8ZGj6b0K+g/etDgnjKIsvkRkkORoqrUNBGqFOUlxb8uMb9OfhJts86P8mhFxmQt1J+wZNnwhex5m",
-	"yp/xqV745YJOwAS0eq2x4K77q91Zc8JI/KjqOyPF3joxx6lxfEId7Iy4cZ0fr+OX4jdDmIw5dyM/9a3e",
-	"D9ev2i09C6CM03r2d/8DP732fzietHrXr16+PmiA5Sfx89qercXb7dsZ4/lmW+V3IR2M4/MQqSKiDgIg",
-	"/xe8mfkIwner6p2ZWrx4F5dG0riHG9aoFv82/NhZvdtBVpB5ic6tzXdwjeQ/4ZgXLic4RfQg5i8hK8rJ",
-	"CuqfztoPySkc253X5bRubS2r08RDPnTrLC/50PIZfdp9T3C1/exuZCf4vUycKEjc0ZeBzwtcrSvWZwup",
-	"lIgzvk0f5pYmshYuz2OpBtZ7+ZHQKUg05ZOqbFIruAHErxTTv371Uymo/zQPLX8H8WszTItVV2WtAmi9",
-	"1mi2MVr4qtJqt4RazoH4MnwQsg6/lPbp0hyNOz5p1Mnw24lxuMrhtsF4p5B5bfJAZW93w24uZ3m75k3G",
-	"Amk3eBwbYSkJllvn+3aTZT0j4mtndhsxxyC03qg1s40XiEA++EoxKydKxB2p2NDolfe82rl+D/hqT6tG",
-	"SlhAs9uvNAIfCOLLClSvI61n0ge/RqsJhADooMCfGe42kVSmZ/Ef4HuMyj8CUbxni4RWmqaw1dRFB7+O",
-	"Te12113XqLVZtikGsI4MQrNCrfZAuM4bmO4qCRaLZR23zi0+qCRtqlS7ioBWToDEAI4rWItsOyxyVt/9",
-	"CGiDgehShuumgASIiIt7M2NE9nOGVSSJ4MYWPq0KQd5gc8Wtty2goFXTS7f7sr19XEgj1nrdfH29Xybs",
-	"5VYzULYSX2W8JffNRytwUPGRK2hlFFXaM0gARdTg7RM2jlTMipFWsfXOT2ElffQIPrdIrMigv9cvX1dH",
-	"kfbAgoWdCeJriiHfghwXmvCs03utjZyojlRbKvW8HwdYDdyNUBKFBUKMqxSmVlpgmK8II+VEvVOtY6G6",
-	"nIsbsTcQIIzD2pBb90bPF1yljI9GegkJJ0uTtHqtrpbxqGtRavTLzvAcdv29cFMd114bXGENb/UqA4g5",
-	"3s3eOE6FEftbQTvtTLV1HWArqULH/Sgz0TapMPdhLNVEmIWRyqGuh1ROF2Qff9axiIAAgfGQEjDSaizN",
-	"vEJO+5Pg8WBwe6ut+4NIm7qVsYGTx575uBqD7AC1DdqsY23ADA4Gt8yvMJuJtM2cBnZnbzwPkFl33qAe",
-	"hNjOxXwYHlQmBthe2OepJtoxZPG3Au8racBgQWPl7vUd9OPicVw/jMZBXJjGzQgu2cKtaSnwU2fFb/2M",
-	"XSh462jPbpn07dBt8Sj5icTj5D2fjHbY/6dCVmV5SXzNc1nvsTgFbLvjipwWtD1+VZrI7Obzs2R18/kZ",
-	"sdr9DmzRTOqZ2AA8QcFnm9mRXvj/XRgxlo/+/wkfsqVPoCdFBbSk0uj8bqy4FLHZJhfEt3ASvKn/8R1z",
-	"YTwHQ0p3kLlRjhfcFBQ117UvK7CiIF3ZyAHzv30enKjQdFy/7GVFBIMimIVlxqd7lB6ZIwGB2j+YwR2z",
-	"FUb4FCCEUBVXBSVAyjV07xCU4FCt01NjBCQwSzBBtiR7AgXgzp0mW/nPFjNQLtz798No3PtHL/sQ7//5",
-	"vQa/dVb330/Zhbr/S7ueNnWQ+++vR6MToo7HyI5KKSBBKzQEhM8jJx/KyUJrnsZ6j8QpPP99F+M0rv/x",
-	"y1K/Z+L7dAbX3zd7Rtd/v/1RYSK7IG+5WQY3kWrGVtrMLJWkxRwDgDWXFNRPBTeJFAa6KeARg8i6Cm+h",
-	"pK6cyetLsLNxlUsLUpN/RPXG70+R3XesMcf0qR47LAQyqgoXchIgXYbm9okW+2E7Yp/IcC0ObJOHtPI9",
-	"1AsBut/IA1vtI2UB4XcI8TQeSfbDCpaHktsMfuWJBaKeJxEj+xgYRGaCAGxsERL8rUgeylgpcW9nC1Vf",
-	"WlV2Mc1EmpFME2cw3FL0GgrWxvcre0NrSfUgnejwmHeuQ14UPjjniVHvYjFfaCfUKO3gM81RmjAHVhFQ",
-	"Zwp87XBsWr3WeJkkuxcQfFip/9no+6mRy0NtnmX9LdHpqMOu7fB+T7YrbMcszwvUAGgvMK1uNj3eb4gN",
-	"jj5I321w/syaHbJmmWTFhsd8EvXGu3BN8RsuJNJvRybIKTflAcZfCtyLDd0gJ9ESeCJ4PlzKJN4TF1mJ",
-	"4VTr2T7QSB9zEMkFsHKi/FmZifQArORzaP7i4RIaSaNOw0cfCFiml87KOKR7GoGcJ3rMxANU7xefzZ0c",
-	"03i2n7+wF3bAUN5BTmoiQVki0RP07QmwvEE/EEg28AXdu62qEjahqbsk5ISzVdbpPSa7upjbYHGm4LEN",
-	"FdwZvT7MJlW7IAdfqVWrfxprPx2NgicHrkgpePI+IznBiHsmVcz8kOG8Ybpxj0V/7fy8TBK9sJ2BnCju",
-	"lkaAmln0cP3bKMMVp+KR3b7vv+kMbvudVz/+2v9o4at3ci6s4/NF1PY+r86Fzoc6Tq9YH/hwQ+b3BOM/",
-	"/xFkzGRCjLnD32ZLlfh/S8J5E/kgKCkKNLVgNGisMzIXTijslDsaNHf4KuUoapiXgkK1bLoDfWwyd2vc",
-	"JUBi5Z3+wkdjLhMR+/X3A2/1WvBb7cB7RbW+Ward1LmF7XW7I3lFjV1pM+miaVS4aLs78DRBZwCpqOVT",
-	"41QHmsbqe6hLF80udDNUiw4kYZDUKRYOIoofXvposiJf63d5A/9HSh406rR5BlPQWQChPZ1vj0pBj7o2",
-	"C8R7XSPok2qks5+7MvT64y0pODNoaG0w7kw/0DNGhqzfYOWNScvyRUPTpw/56t8mDZILwxNRcZ9QdjYk",
-	"5871Wt7wcbtjM8vGB1xJzL2gWh14HpnqFegRlDqxd8J+177XaRaQMz+3Gb+d0qs9F209H+NrKxQE9P72",
-	"xZ8DRBX8H19QrzLMMOXHwxxSe2X54Uxi6QXWfwQhEB8hP0cowWhBv3yUM0b8jr4S6vuefwve/dF3o9Ss",
-	"0EoAQJ5/5z1mQwdClqUq0mmuk0ba0o5qFks8PUHGCgTVjJ6jpndxrLG/UZ79xqelggB+pBcSHd6CVDl9",
-	"t9ipkl7QIWuD+wgdmHOZFLtfXP5vX779NwAA//8=",
+	"7L37kts4lif8KgjNRHhmlnlx+lJV6dj4vizb5fKW7fI6s7r227InEyIhCS0KYANgyhqvI/Zp9sH2Sb7A",
+	"OQAJSiBFKiXbNd39R1daokBcD87ld37n0yiVi0IKJowenX8aFVTRBTNMwb9eiqel0lLZvzOmU8ULw6UY",
+	"nY9uBPtorlP49obICTEzRgo6ZWTMJlKx41Ey4vbBv5VMrUbJSNAFG52P8BejZKTTGVtQ2/CCfnzFxNTM",
+	"RuePTk+TkVkV9kltFBfT0efPyeileJnZJ6HBgppZ3R7PRslIsb+VXLFsdG5UycK2/1mxyeh89E8n9ShP",
+	"8Ft98jLzjU9eU5PONgd5NWPk+RWd2vEtZ9SQJdVEMZpVo5sxmjFVd+fl5AjbCjvBPtJFkduv34++ez8a",
+	"JXYMhinbwL+/H/1xevTDh0/3k/vff34/+udRfAJeUW2e3zJhgplYf7l95ggeOnr5rG2K77dN8Su+4KZq",
+	"e23ZcvgybDJjE1rmxjW4oB/5oly4FVxwgf+6X72KC8OmTLl3vYFWowsK/9l1SaFd94pyMWYqvqZ29heF",
+	"uaeJgKeq5VzrCjbR1Zlq3PdP4X89xv6Wat0y9sJ+deft/K4U8WGrUmwbsipF93i3je6SpYqZjvXV8MDO",
+	"owzady80rGh7lf3qzlvplZx2zShZzqRmxL5LE6oYyIcnIA5zapg2hE9IziaGyNK0SUWc9t7T/EpOLxlV",
+	"MZH1q8hXJOeCabLkZkbMjGti2EeTEC5IWRRMEalILpdMkZTqVkGt8QUtUuQsLkVsx7hI2Wa/3kgz42JK",
+	"ZJ4xRcyMCuha69uhlfDlE6kW1IzORxk17MhwkBLxHshSxbpwydQtT5m248flGq/sOnFF5mz1hNA89xeZ",
+	"Xdcey6bxTWE3uWELvTZZDzfnCiTmS3z2Uf01VYqu/Dh+E4bn7TMp2LLPTJbQyg4z+ZoZxVP9k5KLzU5c",
+	"CDKTpXKXPbkx8oaUImdakym/ZaKtNxPb2u6duZKx+Vj2erWRd3jx7zwzLQrCxB42YxfCkAWdM00oyAA6",
+	"zhlJS3XLenVPMS3zEtrtK6Jc397Vv/xsu6yYLqTQDLbhWyXHOYMVTKUwTMAVT4si5ym1vzkp8In/8lct",
+	"RUNbsb/IYObo9FqWRvOMXXvNJRllzFC7P+3XXtRlkmkipJ0Ik86cTgg/IIrljGp28m+jZDThLM9G56Nb",
+	"pjSXQh/TgoOgXrBsNTofPZ1JK1MpMah72XY0nt57muRcw4m0cp1pc81tU6f3f/iB3h+fHdlb+Og7+3/f",
+	"2/87Df5nJ9ZQU2p7JO2h4wa0sh9pRt5hY/UeoGNZmvNxTsXcHtd+K+JnG9ahuVXesUmpWZZY6TOhPGdW",
+	"cUUNDhbqHTNqdXQxMTGlBT4mM7kkCypWRLNUikzjvNCFvXOg92RBV2Qp1fyYXDKDF8DDsx8IFRl5dPrg",
+	"uLGzIvfK/zhy03CEWmazEz/LJV5rcgot2r9pmXFDUis6QW7iz6Mvqg4VTI6bMfv9RZoyrZ9/LHLKBYMX",
+	"F0oWTBmOe5jq+WZvfp9JklIBh4pwFNFe9m4I26Z4TUZjltJSs1ir1ECTmnCTECnsxrPHJmWE0XQ27DU5",
+	"u2X5tj2Dw38Fj9p7gWttm4t3bVLmOaHwC7KUZZ4RQ+dwh290Ro7/ylITW4BQJfrDP+d7W09OAhP/oWra",
+	"Pfg5GYVdthJDWFXlj5GQAlV3ave27Wrw67pjF6nht9ysIgtt+krmZDReRZdgzkUW9ilVjBqGRqJRHP5i",
+	"Hw0TGfx5yzXHrxfylmWR/q7NFrUzBS+BLsRnB8f3imuzOcZq91R/dG8ON1eR3aXKPLqDmSDcEGYFxHhF",
+	"uNEsn1jlL9zMx6NtA4XW/WaPDrMolLyl+U8ozD+NaJZx2wmavw1GPKG5ZsnaJKQzaTWxxjRsPU2Vxbmh",
+	"8+INAbfKPU3s747h+NExbtCNpoWzTza+qGeg+nIsZc6oqHtUby73u6S2FP3DiRvi9g3l7F14aGOak9HH",
+	"o6k8ch8WvGBWtT9uTn3w0BFfFFLhrrOm0Ploys2sHB+ncnEiyjyXha7+65uDLvkmvTnVuZgthhDlRhPQ",
+	"NwklBVNaCkKFXjKlj4l9SpamKA2aSdWK6cQ95P/LsuvxCm6Y6t8U5HtzD+GP+5+kxpxFtleh5KKI7K7X",
+	"dEVmMs+IYhOm7OHRCRmXhlhxR4wklKBNG5XChlHs2+btZS9rHOEx+d1e1YJxM7M6vf0NEVKRUjNlbyLC",
+	"tbUz2a3VAqhuXANGwlxmrMjlasGEeUJotuBCE5ov6Urb9wy7tqzIlaW5dmpGw9vz/eOHDX/P2aMfzrb6",
+	"PZIRDGTIcV87JW5xhh6QS/QA7ON8WEXnuTAqdm2luKqV7qyhy6XxSmv0GqSpQcfq5jcDrkGvhW9ojMQq",
+	"71bZpKAwWzXaihr9hAjYRpTc0ryMqw6TqM0HnrMsU3bTgdK3YMQ+GW2CRxTIl0aTIqcps7cRaJJOk+/Q",
+	"XcIZdbNJrLUQm9HQIIjKdu2uj045YRf6HT5q9VT2tx4DSWeUiwQUblkaMqUF2OPVEnJhHj8cRX054S4H",
+	"ZzZoGLg5Er+1knq/u1FEb2Tb9b1oHfVmj4iHwPO/Xbvs0B+Cid4MLyg0l27A5W4tSprncskyu6PtP29p",
+	"zrOE3KApdUPGSqIe7O9mOYfJglbsUqDJFdVHbUf+whSfOJN4c/qYsLqjjttEYJLZe4qkM5bOWdZr6a0V",
+	"LDIuppFWLwxZSG0IJbNSZApbrFau2bWiNvA3RuY279BtaH+WVA3H1m59S1g7Ni4wBFs6g7DHjNhmrnMu",
+	"5l1tEbsYK/ADiDl4NWfsY1yKzGNq3Lr5M4dNg+vrRhL2JFin2Ez8qKhIZ1d0urky4ANpUyUVo87fElk1",
+	"vDSi3zn1bPP2pBGT8WJs9X2ytCYBaCvYJV2Z716izuCQEXfLbzcOnGfd9zSpxto5RZHdO4bvuqahv9Sq",
+	"l2KbNuHeGrwj1u+ntNDOxGp2ula1tnXJNfGs/sFnFEWlYtt++5N7zKqmjaBsXDVv/fxzZGgRz4KVs0vF",
+	"jWEiAfe4NR7tf58Eii/Rhq6Cfwc7pW7c603XGZ8ybaKLWz3jXIAxh1QCYZHoF4P3hlsIFwKIiTCICAxu",
+	"z56DmAZN50xcU9NingdHT+PNkUs5Zxmh5pwIuQQn4dI96e4WxcBD0ZCknZphqfK4GC2YWlAr27af82Cn",
+	"Y4ORldtc8MTHs/wq+dlt7ORgljpO37PGWVvzIqBv53qIvux/0+I+YuKWKyn8+1rU2m1h2A4HgwCXeuxE",
+	"KNnir0OP2mrQMN1u2ek3LVPjXefdw6/X6xKfj+q4zunhx9yc9+pVjdVKwuXu2DCX9e25LrW9pbRpRLUL",
+	"qhmjuYlfUHxBp/G1zOU0bjTkVBuMzg6zyBXThiqjO6XhTgpDm9gYeP/jXGCr1XxWsxcMACena/1ch9cV",
+	"8Gzgbp6zVdfa9J/7BdO6baFhUAM71u8c2WnwJ6iKVG1bFjtm/3Bwilpn3M4vGD3siwjXCRdTpgrFReRi",
+	"vPz54ujs0eNOhX4mtRnoNOZal0wNcwILaa6pD8T1G7n9CcbCB2wEpjjtcdicsMTBVyOqft+c10ZXwqEM",
+	"FKb11rgozUyqaLwmbW6g5oK+ff76uGuTfEsba4cV12XP+Jp/cH2dwsnby0Ltw/MTioRtVlS7aydo5W1p",
+	"BseGKBfR7ZSA4mzPwT1N5FKQYArJhCv0MwTAm8ePHj14DK7pCv3YflNEXuf9eZQUVOtiphxeKoRTPn7w",
+	"/cPuVyQja1exX0W+Qgja+kTiiLEj0emcsXR+yW6ZP4UNH1cp5kIu7e+XVAl8Yaq44SmNx1+f5lKwpzMq",
+	"phGxPzCqAm21hlTWg7E0y1woFqOtiR26mLb45VpUl7gq4kKyrvvRWay7uunBd2cfoAFOioPdHVX91mMT",
+	"9qnWN7bqoy5AGI/zg1PZ/pyoUmgPINJywcYyW5EUADKaSDNjasl13I3v3DnXbapeuwKLnrbrrU4lxHxM",
+	"uTZqRTKeoacWY1qxHlW456FuLwDadTkU3BO4r6Jmr6FTsmBUaEIFzBuB8Vt7O+hr4KJzTbbNnlWvmtFg",
+	"vKfXN/mArQ368/XCmYhd5+6KTl/bx4Yo5tjw2lRVgWo/oPaNPGMsZoRTpTjLruUt3p79VTOvf60HriaK",
+	"MYhVtV7Vu7+zclWg4NEtx8+JJTJmZsncPjdLSTxg7Qlhi8KsvGcVAZkZb/rpt8pNJ4O7uhm4xzZ3NILu",
+	"Nj3pyWg54w5+h0IEoUKqFMejc1HmOZqUsA90uzTsHMG76veh0Oz7k3WHrNdX8dWxPTjc5RdK35jDr4IJ",
+	"b28FH904bB7+690Zm66xwAW2sfXCNUia5yiyzdvPZTWOdZP5wK6sfj7cdr/WDo6hjVdGZ0Uu/KAHqJ2F",
+	"1NwH/wb87GMwMIcC+pyMVpFP14b7cWQfiwbX2EezCbc/3earhZ/1BUj4OdoLNuKp3zoD5w6D27pDBSry",
+	"csoFkZMJYIguAGeEFhEGsTKWM8P0Ewy9Eq7JRCpSMFnkDKNcUuY6IbpMZ4Rq4vrvGzYuNlkJlCZsEFDO",
+	"9gVwTbJ0Hr3MN3FqwViiB48tCmma5zLQOwQzS6nm8S8dhKp9pjHHZTMo0yOE1PLTxk3R+0pATFRTXA/Y",
+	"G9smcScEX8yx0ie8HQFEVQAoD4jqztjpeyjdOdrLsXzGcn7LooAl0NDjSgV6DT3qHhzWGwp9IN5dKl2L",
+	"Z9oaK9FV2sUJlJWsPaSGGDlA+BLBPpr+cbLhrmWmVAtyi93e9batvcNeFC0pN2jVa9warVCW2IWKPQqc",
+	"wdWCudXZ6mHy22gf7qVqSx4OVtQZMES1fpjr0epY2bWHxPWLfb1jkwO5Otvwfr8KBoElIgWmKnNNphIy",
+	"7gREk8FmV1JMj+OHoFtZZB8Lrpjedv6czQuXcE7TuRUj1EHYE4dGJ065uweJeMGL72mSWjldFkSVOXtC",
+	"KHoauEbIYv8jPRxhMZP51gP6s0QvV9+jnLOJGWad9soXqTJFcj5hdgauZ7JUUWxaqXTtw3TLQMDEImgh",
+	"NlYtOuGbMh2DxEbGrw+e+aujxg5gbhw3ZMwANAqwcHTBCJnFzfyFvI1mwbw0ZCoZoJ5b2gg1qcFRePvF",
+	"tZxMwMjQPpW13667qz2UjAC+6n7ZtQX+u38Of1OyHj8oWQXo/Bpwgk34+4xmdk8EuJZIE7c87v54oeTS",
+	"ZTgzms6cw+YJoS6zWQpmtzFkG/cEH6pYkjeyCNTaEGQ5gh8l2QcsybknfsYweRSVtBvowiFurjMpWAto",
+	"AL430jRCkMEDRi7G2kjBrst4IjLI/fquwRmfSDWVxjDxxGWCGHc7pFSQcQB0AutMMXfdDYA16ZLmoSZe",
+	"/0yW4zz4TW2Oe7fd0HX5izvIWyNhQzAt1aaOOowccqpevOZKBWNpOJfaQoZJqPP4C6ZbbYJoU8QrKCOo",
+	"3OdWmUO0oPEgQgeCtpuBQqKA/XBB22T0MNzdpWEFdHDrmkBsDBvfMl409QcGKftrhagMZIxmeKmESTXr",
+	"UPJciqmdMsjjpXBjQn49N5AzrJ9U1zk3CWhZ/p4empCzpvBtZ8Kob9M+zxaKV5iBtQscvelwbSW1tNYk",
+	"lQsXxX2CYGXMJ6sGSe6ffe+HvzbiR8FoT5PuS7dP70N50Ya2DWPAZ99vDTKvaUp06uG1ZM5WuJSa5Sw1",
+	"QBtQgUOlyFdRkK2dnM3JhXsezhwGJkA3AnS3knKRYPKEwE8oONOMJLqgijV3FqR2g9UPx5hAHgVFYR47",
+	"xnHESlwUdp/GZ3wyuXNUutlca3jaK+iDbDrFp7Phv9JNTbRt4qBH/h2Jjyh2BLVjI92YPTfOIKAdZlVV",
+	"JAxLNj42dBpPrXKj7h37rjv2IgovY5MJsxbJVolif46hzsY2up66Zvv+dtjza8OcojN44/1JMI7uWdiP",
+	"9yRMIzi4/+SVnL7igt0tTT9TsihiIflXwFHkGXb8RQd0RVKwnjq7bqH6sZbonK3WuEM88U9Lou7HHkEq",
+	"0KKquF885NKYRHv+N5f9bqG3Vu2zuyuXG65FuIQh57Ao8hU6GcE4BFhRJvGTiq0kpSJleQ1u8D/wSAJt",
+	"ynSOC4c2QFSUeAm/mcO/lMRrxPqYvBTOSSFVBvmqmUxLcCfkXBsNriSkceKYvMQnLi1lM1ccMRl9z9lb",
+	"14m27A4PWgrb23pfNR8QbNmFrAnz4x3poLOSPycj56rq/VsY/PFoU/wDyxecjGMmbo/f/vruamtGSKvA",
+	"38B+RfHXUcByx/223irshc3R/yiN2yc6Qd0Hd4ackLH9Cvi8aq8TPLm5S9yi9PfXuZXYMaddAneDfemH",
+	"aNStwjLtYdOui7EeQLzuWBWc4v2EqRSdRK7GMdVbPGkhn9WweGabV+kNZMYDTRcxS56yJ+TUSxfby763",
+	"Eh3mK1sHw4QjD7oble62W8MxtuuTu3l7ui+9/Z4puhRECjshEyAVcMp9ZTa4S7u2yu4//O7h9w8eP/xu",
+	"m3HWcx3XYWJ+E6HnQTCG6MMxw9zwiNXUPc++Gy3TzCNp4a0xGrT1B4DJh3mae3oFbadbsrAqb5QnWmzh",
+	"MgrbCBSHzH6M17+8ZSorASqhkL8rduk/b7ob1iGE4jqtvDCbLiIXFUJ8fFu0w12AdnN2BC+2wQoyuXAr",
+	"PSRdJGMt8W/46loKvxsinomcpqyPF+Zt9aDLB1M8NW3Z5fAj1pbfda3LyYR/bMM+ygXTZMxmXGRecz4O",
+	"gjn2HiW/vXuVeIJRRqzk355M6rwCboobPal63Bian9q1eUzCDRPbtMFmezHctTfUsFQs44ql5npmTBHZ",
+	"mG9zygX5+erqrb1KYJMaCf++TAJ9jYspMKvMwGnaw8niDNC112+Zj32YoeFZPpwdGrxlhxySPhLjHSg/",
+	"QZxSu9iolsjpMYsGUJ+Q08QFOAFenzTipTUu6LvHDS/saQ9xtIUJPRRPa/ov1Yzgl08gQQY5tjZP73Hg",
+	"wjjGHwBpSmUQ5DKluW2hmeZy5sbS5eLchyhbk+m5lnCza0LJVFEBNEbW8JPLPn5IN11bttclvY2xTgZW",
+	"XuRKcrSC0S8H+NYbZ2kzLQg6kAQkhtscqT/VyIe10bRFvLvTW/tk4KSYVuAbinbLWngBFW3Pvk28P/MA",
+	"vZ447rw+vff+jDeuoxvOBSu570zltSMlwQbMpBs8MjE/wtXelZGxacfOysW4yq/sdc03o59+jmCUjuMK",
+	"Or51vvdxYzUX8HB3VqUWbEgyWTBBcmY0xLJWkMRlZfW0ZFZYwzccuORdbAa+cBRHUkFAUDO2wfS3YIsx",
+	"Uxgn8hAFgzdRlSRYMKtt4Ztgp8NPomr6i50yNu/uWo9OppX3A6kon3+kqclXAP+Qk8pGpSILgWabnp8d",
+	"oqHDsFqDApAbQaG2oP0Lu6YXyI48YL0qfSgw1h9vjRhXbKoD1YIgr2/40OGdietx6xS8pjG5XLhCG52q",
+	"iH2mjSzncibB6ZEypC9FSLtV95x1ZA/cPyXOTS0kGSu51FaBZCLTxz18qSAR7btjQ/u5oh6p+Wapclhg",
+	"ZNZAR339tzYYbamzgmOn/GcZixLKpWghSujiKhvmuGhBEl1UuEPwLWnEQVAkOId+kSUVRvdFCa07WmFk",
+	"1Th8r6NzLvNsuACsJ2hdg99yNqr52GFU7qWxUSB7e9VmWUKIaD0rPfTr1l16uaBT9pSqtsxkSCjVQDtO",
+	"JGI5rHX+hIxZ7gjiJ7mUgJmDTM6M67k1mKT2rrqqgAUo9k1uq1iksYVBC3ITECiih9NjjVeG6V7siFZH",
+	"LBuaT0jiaMfasxk7HVnPZwP3/5pQsnsXARpTe2gcBc3xdlpHHIUfue96GATADkZ3lF11F8sccB//xPOc",
+	"ZVazwVIrJJXCKJmTIqeCEWqIpreReF1HojcXmqXOxNk0vboSzH2iesuXkAAoW75uSwIP87U3j2uvSMpL",
+	"l6G9h1DKS3HLhB/D2kkqeCSaEhgqqoWGMZ0qWRbXmeK3LdeDe6Kr9bTCFPbS162a3oLyS0ZpUfaEfVrJ",
+	"0/O42UeH9e+ZbTzSPSamcQx4PRvTohz2rhdvf4uyrkptWk22OVOihf0+57fsWjFtZNsxyuW0a8UXbOE2",
+	"WY+plXHLGDMwdQtFIX7p8RspNTSX05IlXilA2YdAADNji96J93Y630Lr8ZIKIu1cOjtndMq6JsexsNyF",
+	"7bxaWJi9ai3dKd3YY0njdOMJqRbJHYOoUBe33LQwHnc5NQ7Bu9jIL+rXZF8UjZL5dmoC+0xI17/jyiGD",
+	"d+XsgFf7VrtQ2sH4u1fqIk1ZMTjRul7M0Hh71CQuehBzOHNd5HR17cXMlhJwVraIeYvmqA2FmiSB7VQl",
+	"Vjg20oGm5SBEMtV6KVW2UQ7zbI2+6Wyb4u1ooetV9nBX/4buFdwJbx6s4JrH42hBeU7qzgxc4Lsdjj4T",
+	"Xxe6C0uPtuJSwpPTPZH78AwGInB3urNf2F6SY19TbZj6ha3u1pV3sk2me09xH/PDNtLTWFm3S91POxy8",
+	"gRe6BRvZP/relU+3e/bUckbNXa+BDRR8BbqA1uMTs1ZSa1strVdczJ/Wsag1r+YBL9WtDjMQ+bJgAnKA",
+	"IrLf+82c00yTOWOFq2az0Cy/ZT1caDDRSEy95Qr9E6CZRVWyuH+6YjyxL75jeyGc6wS0sK4VKCmtcGc3",
+	"t/sQgn6ZYkS8LeZKVDi6x1t6e6XQaOwfimzLu/995svteqw5gMMhYDNmxFXziyLOa/D6FoZDDzd3oUrX",
+	"ldjQ6itkE3HcLkCZZiLuaMNyVBt+myXV3u+EIKA4YAXSwBZUrdrbFmyJdYg8YIHmLCOlyJhqbbTUrAta",
+	"DTCE6EjxRbvcadhm1UIfpPLuL6vuDeYIP/wsVo26OYjuALYDvk6rSQsvelP7H3ArB9p2665SDLPL/MNW",
+	"+CPoIb7wBzXkktEtZ8uWfHUsfbVwEdpcyrkmZqZkOXUVtrHa3T1N2IrphPAJoWLVHxIXzvOm1Vgv3xYj",
+	"4zUzNKOmXAw4/rClekf18emWdyuevpVRDubXwLspb5000UYxk85AZHJXRYzcUHNDpEggWlswOtfH5Onb",
+	"3+wW4YKkUtmJRacGOpSN/QAZSLWpPrJL4QrktsUTenosevsZ06K8XtCPA7yS1xPFWtKWckahmrQ9HUuq",
+	"MTUU8I89tQhoX7mCTH374yq/9PzJIP8fPrwxQR1qEDPXvG9X7MOyNL2ejuVyoa/Mr2DgNQu6XXWpfl04",
+	"zWtT2H44LpniMb7Nwh6aAXZicNJaCtm0UHthJP4JoXVeMBaFtf0Kc6u3xK2xv+0DjWVEuUz5vtwhVUnz",
+	"4TXQkRmfDZ1Qtzox+je5Y4jWVbuHyvPN+u74ro4ZfNeYgY0Q4DRnZMGoLhVzyFXFyJwVCIA3S4ng1YQs",
+	"uCitVPQfZ3SlE4dshc9mijGykMLMdIgaUnQ5AudRaZgDYEQN0NfydqgvyxpR17cyLxcx/t0f2dRes8Ds",
+	"Ahy77sknFdUI1lxcYGKOIakseCP+GRIARcFYP0nlSqSGWe9wlYwZlsoE4IEVwnrNLfkwysO5sYpvWriN",
+	"n725JABqAWYsV+bv4alVexRNjXtfDcdNqTJHimVM86nY7EkV7hz9+x/06D9Oj3748C/uj6MPn06TB99/",
+	"9p//6//zz7GTtgOkMc9l6h0O/RmCc5nOWRY3oOzk0zmDRCtrEQTZBjS36zP1VFWYAnBOqCP8xNzUahXR",
+	"o9BAdCsGu0TTCcNbNWqLjUvegjQNGovb25nPDdqai4PhQTrOewKHY1ESlhqWXTfxmGuSflVgyL1iaAdh",
+	"X2WCPqkAGCzXDFkTS22QlAf4N8Dao2m8NCsPY8xbXKvuwU5DgUFxxetCSTm5hsytlsi+e7ATimrF7F+3",
+	"T9FFo3JExVxjSiVYRrImuLxBRyWxQui1601L9g0zxkcAt8UiL/2zh8oCg5cErFD2r+uOWlhb5tfIORPX",
+	"8xYv7S03NO/Vpb/gkwPBwxtpa/44RRcnlFXNgxy7eG2vsG700AutOWWN4FIzhvX44VYS57qptj4iMGJI",
+	"ebNYLeYLopFqxhqTNT8y1zKHSWw5AAuWrdr4miXJpK9U4aT1PO74CkqZdHKvN+qeRF2/VVOdbjGYtr2G",
+	"3WZSm/NCqjDjvsYkMLF2jd8/PT47PX54fP/h+aPT09O1MN3j061hugPTNXUJy+fu0iGukFIFyghEqPsI",
+	"Z4BPCGBP1yvlbKcw7zz9bQv7zKF81jHOedbGLA56RMWghWThbeVKWmrT8v9gu7j2sFeuYddM67jiOcdD",
+	"1Y2sg7QV0uSOyoIseZ6TGb1loHNzqz8Y8GIJCakKpbb2oZs70KIqstDljOcMKtOgUuFKCTMxAIvZSsep",
+	"DV25a7Y3uufS/WZbjE64aiju8c5luDRUmcEM5nUW+FqwyIeJjESWtzXUs1eH+0/gwl1a6yxjc1atGvC6",
+	"gG/NrZCzq2wnah5VnVgtUDoSlUikJTpHz4WSeUtut1wsqGgpycM+0hTrYdpeqFJ4RPGCpjMu2grAbC+P",
+	"U+X5WG2lM0653UWL2wRbSqrxtG2X57fRaRgUZNx2k/fwofnKW5FLP2B3B8MAodrcAMkDF5BuBIZCQhbM",
+	"JESvRGr/QVE3yhLideyEoDboIv7VP9mtnIf/hBr8CTZ/DXTrCbFtAa0FF9PgX9et/EyiFWW7GXjHJQP/",
+	"HkxE52LtI2pZr/zhkss8ELQFMdFWRMyaclwwRRA0SFKa5xrEu9f5TuMEzJWPd4O/EfzsjhrF5Zn09E0v",
+	"ZMbynquIz1YdaZuSfS3fgVfOYU471PaoWySFwk2O16Qo89yeHam87ws/ISvWYqu3F3hrs8erqmb9QLSX",
+	"8HiLHudrj7UXFltvqDMGjaDge9rVbUMtzosxXxzGzkitqghpQqemVVys9lXmuSvMWNVWaC2q4DpZmr8j",
+	"02FXB8Y+zYiksiOeOMYhwZbuxnKkqMOMi2FWxd5JAfqrLT1oAKCx1q4HqzcgVweuDCpcnDtjKc+YJnSM",
+	"BVA9yf56no6eX0Me0fWCjyOedp8A5rLDfKakTwBb2kMK4IrM3Sf3yQv+Y4NI4/F390+///7xw21cGuBW",
+	"70vZ+/jBVo7e6gqFPcd1SNIrlT4nN/8hBTsnE0VvjskvbKUdbuXG5+bcgPd52WzHaJZPiJF55kYZ9vHB",
+	"Wax0UyuX8sXCWgygt6MXc2Lv9YBT2b7fmhLCEyvDHOd8zsj9s++HsiirUlznfBEjHv5ZLpEzBcqVOvAT",
+	"TseSrrxNEadOkQQabfTm/ul28hSr1wwIm15RFzCtAcnBdNc2YvxMbVBgMWvzoOux4iVyhSMg/dY51e01",
+	"KGxvqOEYlM64Rp9l211zWRu98ZLsrUQR2S5Yz68NtbUGuL4es5SWmrUqQkuKGk9bsYheANxG/oXrcZsU",
+	"/a2YqmhaeaVUtYkLtvSOMOS9B3hLjy4v2vhHAn/5nQzLYZlzFUbl28CcYN7x1qBTlb1cI0/i7E+IT7aG",
+	"byNeWOq+aF3XurVtBwNb1kLea7ilBCU0pkzDxdn0BB0YDBMOLNwK8a1peFo7PSp+wJpwqlZagg89yXDw",
+	"UcUyHP62Jhxu/NjnKwcfeu7hsMWKhrjxMeDEUekHpaaS3vivSoTDP0M5Dh80hHlcgjt1lkvxtCrxPcBw",
+	"YAtnEA7M5FnT87sxC64w3BATuV7oxh16hve0T/GJwLajPtBfRb5qHDxT1fwEKCUJCsPEcMXVTbQVm9Gw",
+	"AWBuq8G37Wi/fjF5e0t5Th12PGICwIoPm9a13bKVu7fqQf26rQPZgUJvLyNp7pPOcXWN5deluJJztlvu",
+	"nE8M4eI6o6vIVfCKaiv5oVyRr4gGLsxouZEHjx9t5cqJlzb/HSHP8AYrXWM27DYynVQW24vD26m6hCd7",
+	"lzx968hy4hrnnyTT13u9/TUEnFcAqB5LE5XWFalR5Btt4A7cncgZlFDoU1IxGe2cAmwXaB++Ts94tGOC",
+	"4VuHP3e16wfKlFIpFkFJrKfgJt0JBXdL3/Wd2IKl9wN9xzQbKjt9EvRQAs19pyh3D9AzhwxcQ6wcruOw",
+	"SgymP3HFheZCLnXl7kHvXn+qBl+jfO0aOd1UMfzZtD0CxwLMr5MC9z9EWSl8IYH++SHDKpWt8/HXQ3i0",
+	"NQ26pWxZC4FMtZB74ZDxrcULMWXu004j3z4DdEcI+Y6VFox93gGehtd2bWLHLarbPLYxA9BhRgv303Oi",
+	"6a3dp0uIuSzonDmns2PWaFVFqzf3I6MMuVC3CeKq9aQaSOc07FQJYFAFgGMC0BFfSsN+VZTjnOsZywjA",
+	"8pJKiYLAL2K5H57+gPX4ISaZMSJLY2/SbLPwmGBLBiDU0lG+dbsBhTSsF3lyEQi8Pid3czH8F11LsEvg",
+	"oIPuqqMCRmucoGaCcQ139teli+zOsunSShIXoINlRrAAzSMpWO6bbatw4Z7z8tPVk+mFfGMsG85TsS7u",
+	"iypi281ljdFL7CRwiLnlGnAIPwbLW3tzVpFP19b848g+FlvenqybrtAp9j9SnKfvHXSJ+eJ7vH9+03g/",
+	"dxK13tmlvavbusPdHC372nUC/1If8YNbXx2SxsvRPchNyE+OZ9K+FMjadb5GZewcQFCScsZ1dfsIuUxQ",
+	"c0T+SASwsIoRubc22dhXsezf3oI2INpqFNoNLTs3z0m/O8PtgL2Yd2ub6nColrch3f/QODMUB54zKBaP",
+	"ya3kooqt2m9v5mx1gyFXKlbIEQDIF/vFf4V/3lgzw8icKXA6ESMlPvFvN1XV2BWBKOHxe3Hh2aDvYVgU",
+	"IG7ESEC+BWf2nj5+LzZurYlUY55lMTDhK4g74/Z1iZWLUgPNKUBqGzt0vWrsJuyqIzgJzIHXPjE1Fm+H",
+	"uYWC6C/e/obdAFSv65yvg0j1HLL/Gn6th/d/ePjg9OH2UrpswpSKpXK5Gn7r8WjIpRMM9cCFVB7ngclH",
+	"Y+YJy/c1SfX27btU+16melPG+A0hbI2dyOxskRlVi/29/nPXWX1XMRWvXTVFuRnv25YAPiRC2ArxbiWX",
+	"juNwO1iP2yB2lZTs4XBwD3bflDvA6rZwz+KX11B3pT/9bBx1V71qveEakGebC+6oeoLap3Uvd1Mr7+be",
+	"riT7gh1iHTvtkGobNAJ1j7a6+cK90MswwcUfVHB8gyu82hPNPdBn6fcOhRtiWfWCw7kGO4bQx8jd657Y",
+	"ClJwhcGHZGkJZpZSzWOVrABDp513xTVwT7d4rKiiC2aY0juUzvQp3UNyv7FuQic0r835GvAr8QWTpblG",
+	"iESzfMX3jx+ebonJ9YqDtTlY6z20HxNXsUnuy8ivH6pBRNlVS61s2VVxwjUXDgUcZlZhbgMN+IkjXoD8",
+	"cSGD9HGrsfc3uHzf2tD1MrKT38hGYn98A/uK9b2nyXk5Wm2i9XoR81FFWV7XIKzeGhUzzYVo5ZXbdLOC",
+	"MxSUQZBntQOaCr1kCrTmKLi/Ko7VVsw/GvCMJ4vwdIbzHmDPoT13S9CCptysoi12leKqE4bbEw2affkN",
+	"80mADFL79EPgh/LT06htNA/rk3fVPNHl2CNGIibTErLvIORPzbm1lAwrEkKJvzgTsJ6sGOuJPcThddcV",
+	"a56Qu+rkE95gqAjOy9fT1qFP8aFvqQXXka2OWbtKThVd6OOBGXTVqYlnsG/Qz7WUN+yp7zatrpiTeb/R",
+	"o84TZ9eHaXPd4iOtXaGRgB03Oeu4p2N1ZjVrhV1COjG4BWBDNK6UYUS78KXvX8APkXprsRpyyy6c+iSd",
+	"3WG1QyrJAKpElqYozSC3LlCM9nwHJoVdD+mW+0lOV9FFewWfe1UB06/QiaIaRYCO98VUKw3NBw0Af1H3",
+	"fxtHdUhy2wa4qTGGByhX3VDZG+5HX3Oe3TKV+Cx7HnmwrcL1Nr6iLSWw2+H/Toftrsq/cxXYnQwL0OuG",
+	"6Muwpk4f3E4R4D0q/p3N6d1aiNq9bi++E7cbD+g8wTf08Z6sc18vuPFscowsZzJvFqkEys9ygfyf9lG/",
+	"bhDEgTxWqus6LjuVcu5zmo7JK0ZvAYHp2BcCyvH1ApGHLeT85U7JhifIf9OxB/bv8elX/rLa5H18Pu7Z",
+	"rmHUMfBYqqNVQxRJZ1IiuwkTDRujJesnRhLTWnIsiML3LVPcr9ZYd6LbNFpp1V13vk8NVyA23DKXSM3Q",
+	"V1d3CVvA80C4IEwpqZLtSvsu0W54yaBfdFmrrVZPTcwfLdTXYeKqoSPyvxmvdk/Pr5bMZecPhi7Wv0dY",
+	"Sx8enapUgLd8g5GsRcpb4I3hZtvTlel27kEvTTdVlz8PvDZ/lktgvYFwbUh6Q9arGHt6dCDGVvyWGnY9",
+	"Zyu81xhQOo6lmYUM+vZRuPOInjl6jjUgJzV08+w+o4aSicwzptaS8U9uqTrJ+dh7NJEcypApv2UiVrop",
+	"Aj1REN1fxZDD4RudlEjIiSzMHd4n0zke2jXyH/u5qf2eUy5YQkrBP56fnMAwVSlO8NfHWqbz4a+eSDVl",
+	"JoqQnjLTXFC7kNKX9HSp5kjWFHd++hhhI+j0YGvQyf7s2mHoYk5IMeFqwTIy4WLKFHA4JOTy54uzR4/P",
+	"/+///j/H5MIBPt3Gc+DOHjQMULLT0Dy/bluRl/g9eQbfI06AFubIztUyyJnZLKbRiGpoXcyUg7NuwOd3",
+	"B9vHfuv8/jVHwaNHDx5tSwoKju7aSx+cfff4++1xw1K0Hh0uHDV+QmD77nxqdDkWLIbuf2dVMGAtRuYM",
+	"xyntYlLgHAhso7V3PYq9qtSxzfBOSoMcVKifgZ/B2gmltlZEJteafvxwWCjUhcLh5cGx6BbuO9C/aT3r",
+	"f89e/tyC22je5EFqU81xGjJpIUACUmtB7Yq6wpvXewRiOVSnioqVVArBUpMQLnQBf+DxT0hZ5JJmCeEZ",
+	"E4abVUKASyHBkjIJoanht8BL5ssCbrwRPWgdznxNeeaJCl34Ea7HRRXDiujqf2tzU+2kxq3xRahSuBXK",
+	"JORqtDIOravt7G8jnOPAv+kmoNG52Bb+7yXTcRL5iq8gp4ZpRF4uqTfkqU/DNdIFoiJIbvh84MRUP2pR",
+	"cD3LXEsNFvj1k4oMHLwJS7ryNvyaEzK4HmDdr4fR8LXxN9qe2OmyKwguB5FU9a1zqzA4Pj3fm37vg8hE",
+	"f+3W4+MhIBAtl0VX1zhfW0o7VXja1gSXRdFGtj0pNW1hL1vD6joqrrZbbVAdM1faZ/2dEl6EY4ZKwROq",
+	"XMFgwAqvQY6Pye9W0xCM41zYZomQCu4dT2G8nElQo2e2uTLPCU1TpvWQkEUQC9kxytFwV7v1CLZ0sFer",
+	"bVSXD8KXN/ZDi6Qo2XNhVIuKaE+Zvf0dRNvXPmLkb/aH5/ifLPF1wRJ0AMRK8Bi2KGIahjWI5MQw4bGZ",
+	"wMku88xRS3NzTF6iIojF9ShyeBJwDRIK14UL5WrT5h2vD/WhXAw5m5h2zl1u6imyffUcF6DzzGgGQhiQ",
+	"yRIIYfsLkDD5pPni+yDTlzOJJuNHU7H3+s8zyZBfx749PnUhDdXmt7j8g+apjiXHAOKmvo2Gyo3wul6L",
+	"I4ejpsabyPiL/jNte9ajEiEe22re3O/CuUrq49B6Jl8ajJPTPP91Mjr/o/taCI7x52STbNLLvi2lLq77",
+	"Ztz3y8fZ3k68UMtFc5PW6omScmGvfypW63f+YemqYlCP5rSF/26QT/XMC/rg130fLrB6Ax3OBfaO0XR2",
+	"xdM5M/spQWuqtrbUSsDntjInBB3ciT9knVXCMLXgguYoLpZUxancvJMgUnuIuN+dWz1bKlOT3/gMjYyl",
+	"OVVMN5kQt3sZ1lP42tiP3zGaceGgDwOz/x2dd3/1Z2bMUPRtK/P+bq6XdmzLRmkzZTw/f2ze1sNAgZ5s",
+	"m1S3NI8iVB88Pt1KGqOYUTVTZc2DeNpjdMpcF0xxmfXCx8bpFNPBi7TDWsTm+8NAuO/2yfzcE9lbH4O9",
+	"AHvfsXQXATMEA15wcY2JGzEfXYlYHE0XDqajnWHKFXG/qrLw4SHffZ9vmYBeBFqRoVN8uHpmwaiw7Qkk",
+	"pOtTHeBdkOuwRjxQ8txw0ZIQvwWjMqP6OnTgtrvJY85olpaq5RC3gl+sFdXyZRw04lNu/OvWOp1UE/Ch",
+	"Y9r2oQNUS3BIFQBfMTzzZihuwi/rJqU2mE+eWhusfyocVA0yFpm1FHXBkP2+ybGdy5Tm8ONHjx49WnOT",
+	"9wiuhHuq2bO3OeWC/Hx19fYJyaUsxjSdV/zV8SBGvGyyU4URFo01dKVima8u32DB++Hxeh+T0VJxw34V",
+	"+QpzO9Z29JawQMyF3rUP9o4f6ZsyVe/1HgiSqtGuoVy5JMABe7qFIPaCKAYmOkRpPOkJbF0QyXS6HqB5",
+	"9CiKBK0ImB3VEdDR+bvx0XZ1oaI+qloIUtq9koskLAGZyIekE/qyNlYdZBvPqD9xW/NaNaMqnUWOEVVV",
+	"xHZzomJtfd6yprH9uaUWg6u5sGR5Hq+2MEgsX9Fp3Gtr0pljf17PG55qHw0z6Yy4yYfNg/MW99tgmk3s",
+	"THUBV/I2v7ebQ5JxrEvhXfLA2sBB6mJIMue6pYC/kXJ+vRgE7W2ZDiwFGxys4+01uCBnxHchfvQDlN0Q",
+	"2wjplZvdfCrXrbgqwryui2+kV7sU//qXj7/77ruz+4+7Nfn+um+Nat2L7uvk85AYKV000MRxbXZdR/WC",
+	"IKcubMWFNoxm9eeGxbdeXCjccraM6KeKijRug7rLZBgvi1ws+Da3Wz+v3JB0l2ho9l11XBAnBPvuuCXt",
+	"YD4YEafXY9V1lRWPrwzi1FX2lqd1jl00rZDIlryUCJNR4le0Sn8P3XQetBYsbVQ0yLE0F1hvcMA+r1DL",
+	"DVDxtnu64iYdRCO5zgTpeEexC61jeh2lui8cKWwvPtG7l1qD1/mW4l3NGxsLSpV4MEds37wr81h1awAY",
+	"xG9FWvDrUsUPU5dIOABR7hbX+k5lGuqbMn7xw42wVcsuc3aJT3acTXvqr135+R6eN2c2ux60O87x8DYa",
+	"T/yKttPrRndTme/FyQ6b7IDGdZnvUn6q2uNrapMqmS/SW6HCOo9BjMPak8Ci8gnOVabJVD4hL7j5uRzD",
+	"5y+4eUXHSEBEfcmXNdX9QdTKrw9ahDQev2QuHY1rrwj7MlF1yq6hU93L7Oimzt8GBmzlot/KAxKexchI",
+	"/QBDu5E66x+OSdOfsXVaEQg1yLfgotIasMgLmrHtIMKYr+EOcmXTBDF06imccC8AjVTJc0OoRsuafMJv",
+	"PifkE6oq9i/UwexfeiaV+Qy79JOh08+xUW1Zvbb7jk8F2iWy5jq1Rv4x6ZxmpFxA4HBkQR/1m+d1mbsJ",
+	"sIAasyY05BZ0BTWibI8dWRjM8RPy4HRDUtS2yMOHwxg3egn2NvnX5lDq9Bm5u7+P6G47GVcQkrPf4Y5b",
+	"UizpkyCsvqdeE7icypy1D7I6JBV/Pdheo8T+kVP3B6P2v0wwxdO4F6up//wlat4oMHuGeJHBTIplnPee",
+	"5w14RI7ZldiT+LTsiRZzOIrH2iXOpduZj+8eG4J16LCd+uXYAoCkV+zfI0H65BXtWr5rSGpRPKPo8JQu",
+	"SNDqU5Q2ZjlA1ranLVV97MpgeleK/eiU4g5FGi4vf/5ZDvZbx2Mrb+iCuZLQyl4FzskSVOgeGCyJ4yLO",
+	"zmK5CruGlVsjFG5mfmGRiGSQ+hL1aGs9O5qz1ZQJcpRPat2rkScTxcd7AEkVcLJNsezs0aP7P2y9PVwB",
+	"kbB30ZFVV1hzVHBT9EgaxN+/8E9/TqpfttyvuxRI6QqwFtlgqd6fs9dZl/WQQpb04NXtM/simMfdudJv",
+	"cjgZN05NxXqoNzQvZnTMzI2vnAlngPyLs5ncA6Jc2Dv/5l8TUFxvnN1zE8HYuvYavpKgiVEymrGPowTY",
+	"/x8/tIZetDiOO8WhC9oxD/p/RYGibVGhV0D1qq3BKDLPF7DQLL9lmvzLzfv3N2TMJkAQK7BuqQYc/YJR",
+	"wcWU0CVd/WtCbv64OPqfp0c/fECaXzezQCibkJtP988+31iTiVFTF4J27XJzTm5evXx6ZJv48Onh56M/",
+	"bEPwmw1R9ni7p61lr+zjBnDn+Q6XADTwxp23WvZcvH15ffXrL8/fjIKlGv07zIib2esPn06Tx2ef/zl2",
+	"6LDd4R6J3QURsD2vF/B99OjBlgXaNJDaV2yXiHVtNPRZx9aAtGsmvoQVfUAnbGIfDLVdNAYHYa+9O6HB",
+	"IMLbdoYDN8s/8Zy9dbDDHZCKGy4VmZcmjs0Y4r9vRSK6Xv/MaI4daItlb2Joqp90Tbpr2ClsgxXzt1bL",
+	"i/KTgYKtB+b8RH2R4CRDp5/HGmDusCDsYyE1ywBdu91Ad5k1bmL8iIPOdizAfmR9Cx/R3pzIvrNy+spl",
+	"v+zOd2bYxx7obDCZ4NGO/rz1seZ10LjUrXX0WwWYa6ufJuiAvv5VXX08OKitktaBgTCTxQkteAQRtLWI",
+	"XIv2ZSXJ8WuAjuiVMPTjE3tucqpnCChhGtIpnDp1Qo7INWnC5CaMmpN/6+NQ35HietP5VnAhGICjwBMd",
+	"1I7HZDQsGQHUkJtIuHjf7nrrxLm0t14ve8fEDavw0wsR55vsGsZOTNrDcwaYuL0bX/SE52uieFCXhdkM",
+	"Bp09Prv/MM4lEc1WiF3lSdV2FPW+We9D383gHEukD14fXynWoPsPt8ERMmbX/5pnWzJZO4pBf+7KqDgE",
+	"Y/qm6jKsbrDUW3DifTtxxzSJ8NLqs28QXLPVpe+TH3YmYHQKUksO54wWBROOWs0x+6RMa8JEpp8Qmi/p",
+	"ChIUfGzYJ2QjT6B3hlDyVzlOnK/Ek+NAfuzSJdTa9lD1g3DbaUgRjW8ZWU3qtgUlcivzcrG7sBi0F3pJ",
+	"Cr/cbbr/dtLK3nXbAqm+Fxjgml8+UkB0h7IqfzIavbUCK/HbVO+x5ltdVrmN5gGODXAhk5QunJ3EW/C5",
+	"KOk7KEPGSi6BO5GiB1yzfBL1fO+S/unLxkbYP1wIghsyZlMqCI1TSvQNxO2rxHcjStRotDEDiS9p6+a3",
+	"XriOHbJTxupduK08K9NdQIeOXKmz/LQb337MZ90vCNhuHvOpeCleMzOTmY7jINtTzYCAKVtn+OjsMLzu",
+	"rfvd9iLAddJY/a72YVTtboyjPfjSDvUKz/tUMp0g4TfXiGrZekLcXdaMMQRdjnJQpW1MnMPj+OwjN9dr",
+	"7QVaLRdFabYWwtnIRnEFdAjVZKm4MUwkdZqZJqWw+lR+26CaqgftUNntgUKnu9R3jKtwlNTlcz/ckSW+",
+	"iwh1wQyNE0RWV4Cr9bukwmgEwySEIx8T5Bcdk8uAdusPdHJ/6F085jX2oGwhLmCZHmZOIl/WwHXGEVhL",
+	"anMUG2vazr4CFM4+VQUmJ8GKJvcH8+XfhYhsGyyjhnRUqPoYGAr9rFK5HZB4VUJHyqSHt0rZzIzfWtAk",
+	"yqWCQP5qqhMfHPf1H3BnBGgOPBFtgueioscagqwNGMo2L4Oaxav/PvsLzcsqU5sIAFxMnK8LaCAyAs06",
+	"91bY3NnpxtDW/bC+u22TMKhi0e8zYPICHCo44DB9A+rlxDNIZItnjwlI2FmuCxQlDRvGrtUlydqS34bs",
+	"xFYbI24YQH6Zb79t0i83+AEDQscyz12OTMUZWKfQNNkDk1EpMonf2L/gOz3nRbG1ItIV2kf9s57aM5h2",
+	"MVo6DEHN/6NvoaJehTHbkKVXdBpXP6vE2E9/mizP7jjRtvAuHXypHDI/FJq/bi01tYMJv/8sUlx9326w",
+	"og0/gJ9ZP2Utu/C1G0slCyDqAWLEhzdajjAfXH77F4Cfh4XXKRBoVuWIja+pzZyDYM0rOpm4bIcqVVxe",
+	"2wnPEM6L9aGvww8/bCIzPh7ZXx/dUqAggFJzb+Rl3cpbaCX46EOtNocokO1wwyh45EHSK2PQjTW6aowu",
+	"huMypoqKAbH0F/bx+JVnr6aBOvAg+hL/hqrPbZOwDwMeJvNwwW/b/OGjuIdc214x1K2hFjsPew9DGncQ",
+	"tq9vjwAkNBZfwkWRO0dYG6fhdat7Y9uxvEOqZRcn5i6QVv+bFpx+iJPfPTbak7/SiYJw9hooeEdnGXR5",
+	"K5bWr+N+pIbbE7v7/XwTu0iHjW3X55AOFSprO7NXiCnYk1XI0SNHOvjf+mytQTXIN4zVcIi9NuPmevmk",
+	"uz1kBO0QmjhkYKFTyrAJ/xg3lVJZbFeD7axdwpPxvBgXbsTX+Ea35k9DszvFJ/zcc3Gd0VW04KQ2mpTC",
+	"8Nwx7yh2C+V5HW9SIz/kweNHW8kU/OTGXNz4hrZyJlvxVrvHWgav3mHCM0lLzLi5xhGtoXfGW9vO3gNp",
+	"RLiD25kjYBx7uXTgFXe4cerV3Bj2jTUXb1wNYiCbshZlQMnIjcaiKI6sv6otwSikCJV5PC7gimo/axDN",
+	"rFf96FaBJrIU2UGEZbvYm7liPi1nFtJIdOLNdyhUdU9DiWg9mBC6KNU06pC5EARoRkjGUp6xDC1lbiAY",
+	"1kIy1C5h46nPONJgkuv+xPbQxnLuY2Nv7pHdN/lvOhZ97KRdwdD+Hr2Lusjpqt0k8KG2zinRTP1in/NX",
+	"uuZTYS+tvdzqSvbIm5aOWsSXvNixgITX5MNZcT2oYigVh4ovHLHl+q9mZ1OOuSjRDfj7fD23cwLiWSdE",
+	"yKoEGvxDY/w+lGhYfSYKSQ3EmmZqL1tfx4Lwe3M/2ObvRuDivNEYO+o8PGtY0KMF5bnHzWwkuD3scXC2",
+	"FgwbepDaKU7fudl0KR2CLeGyq2pVIHHGJpPkhqZ11ocqo//xW49EyhZHrh3l3t0rXt/bvn97uFfWeLLq",
+	"rrfC9cYlz7Ptmx8fi7X8OxvPpJwPuw2+ApsWu2VDvHdvpOEpe37L4j68eCp9pbnkjGa65oCF8Cc1M49x",
+	"dbhXRBt0ZpR3ddHNvD93O9GFmcDt1stt7O4Sl37nJnVHfq5wAEG44a/uYshpOsfAi2FqgS/Eqyt2V7jG",
+	"9nFd+C19uBvDveGLs36tHZIOSqrNYukh8dWeT9eCfnQZBWennfkFOx2MYP93DNg91WewbWRCSA3l0Ap6",
+	"Cx/UXmi3wuMbw/IIA6zoAORIIeaMnfMkWrWT83NCPrkpsH8Gyw//vHV/IO7G/jVe2f8vVW7/k3Mxt//F",
+	"kC6QcsmMef4tvmARAq5oxdAYTLE/M/rZ6TZPSTRlPELG4fZzx9ndhbGqk4WKT4EDYc5Wg6ioktGyvoF7",
+	"SbVW8irf0IcY5AgI8LlZXdrmHLtvjXHnWBFUzjnz1vD5yOUPXPvn6tNc8F/YquEfgl7CdDGqwHvlnoXa",
+	"Mp8/A5JzIiMq8C1TK/CjwN747WVV/8KlpRGgFs4k2PNBYTuuycXbl8fkDV04+N+zN5cE6FR1QniGn/32",
+	"28tnt98l74XdxfjRu5+ekgcPHvxAuCC/XT09Js+Vkqr+7oeHj76z4mScs4XLWqFEYw7jTSozdoP8HoAD",
+	"sx0F7Bcx0jmGjt+L9+I5TWfEbixqx0k0XQGM4ebjEdYnvIGCWVaRSGmeE26egCjxGgd6PDMmOFSaI8zO",
+	"0lhmq+P34qYoxzlPb86JkPYjqDGu7VN2DxIujsmNZvnk5rwqjsg1fAf1/hNCx06p8dQeUhE9o4plCZlR",
+	"tYBbaEJTo+3bwLlyc45OFn1MbrykBWfYOXkHzM6K/FTmOUKPmRfGSfg5FY1LidwEhR6xqfci1lb92L1K",
+	"yttnWhsDCXFzXjVS848s7HiCJxH6gvO08LUSoRwrLK7dRpO24pRPsH0+sWsFT7vlOH4vfkfyQ1eh1RXX",
+	"hDbwjZo8PH14TC7Q4MYtBoIxlQUjzstY7Q1PkULJi+dX/t65+XhkH9M3sNvghSkVViu1H8P+VKzIacoy",
+	"QgEiCxos/JYKcvP8ik5vbBfe/gZtPnv+6vnVc+zKzcvJEeQh3wSFxPGrh/fP3osbT8K8YFQsZzxnN5jp",
+	"peWCwY5kucbqkBOqjbUQ/d6Gtt9IwfAF5+TfbursM5RW9p1QGJjQHMusvxeVj88eGg3ZZDf/4+gNyqej",
+	"v3C2PLrQ5+TNxevnN3aetYctUoP+WPtZsum4tdPEK3wRLTNujt8LgKWmTKBzE6sgT7g180YXBU1n7Ojs",
+	"+LQWk8FnUJ97saBqNTof/feLcI9qhBT7XCydgBVdMFnkDKv4oBcGXZYI8B3ZEf5agKALCJHOR6fH7m2y",
+	"YIIWfHQ+enB8HzplVxmk+wkt+Mnt/RMYFfK7mBbx6yYmQTFDXNVY6BV+YoWnqyxqVxXZj7jRvnTzMbkA",
+	"6YB7PM+fEKhFj//2CFKAnL0XgdyxL1j6uzIDTiEZyg+dNGfQPh8Co6BRe040Y7hulcR9mY3OR9aYuIDh",
+	"23nxOQFQonG99IfdJfc0HGSQWjd6pQ1bnN/ASykxVEOla7go/1YySC93G4CmRioIy9mbule5lhjzJ2zB",
+	"FKTPmE2trG1/n+PE2/2FvmDHsqrlWa1A22urRMVBr421pJgu82ZLnZWU7RK+w9+0tqm5gESMusl+2WLx",
+	"1iCyuVNrsYHUe+/kpXiK1mevZ19BLZnPHyCRt5BCo+J2dnq6lgRPiyLnKez8k786VOaAyQWrG5S0NQvr",
+	"F8REVGjbWEtV107eotKE+mYlB3+fSQCb2q2WEKxbQyZcaUcqC+BClFIfkpFXkOy0snwCbTVE2Qn76FNf",
+	"oxLt6eVf4ATbzfzfLn99468VKD/Mmh1IiDaK0QXLjslTYAt0vMW6gNt1xpghS1la9Y7OmXN82q1Q5pRM",
+	"mbF3KS2kNkoWM8ghmSiJJndTFD2HTrcIo9gOdPst3IJ1OaBU3wa+ePyXXfY8Wq3+H9LuH9LuENJumFj6",
+	"eCSyTdEUoexjH82J3dKdz22IqiswxCBeNmPUZ3s+xb4cPeO6Pf/rAk05x3cIrRw3ZmPj5XcXile+wKPV",
+	"x33HdxCGt0zxCXKlxl3aNJ+j12U5kzmzmp41EJ/KRWHt3Rs7V9c5F/Mb1M/toVjJksxZYaw2NhdwVqnx",
+	"SjOcndq0sL2HljdF3l+ga17kHfYCg3e538d2x+9ey4QI/h4utbdKAhM7TAxhwqgVVotH0yghUCvHytaM",
+	"5cyBZzuW11dKcWZd7dzyy50yZXCI7IiWZlZBCLH9zZV/aTQ4o7gmU7uqdntPpcyeVF4Bo0ptWOaZPLSR",
+	"hROIzYV8Bm94Wnfgonr/xro+3OzIMynYHmb8J6Deh60MlXwFzUkwKYQGnfIznVJDczmNzjUQ6LYxozi7",
+	"DOn2Jc7UExcHmjJyAh8Q9rHIqTV7ZlhwtTltL5jpN2d9zkJF8vVpFAx6dD46sv/78fmLl2/I0+fvrl7+",
+	"9PLpxdVz+PT//u//0wzinI/OTs8eH92/f3R2dnX63fnp6fnp6f9sRn3s9NA1OuPz0Q/j+yk2J6S5phMD",
+	"1vDZ6QNo7f4PjdZ0iXfn+ejpm//qTdhqzap1Ig8mZ/T+fcTZ9Tnp0dk8lNZ6dfd9hiI7aZHMLw345LBe",
+	"PprZUGtyzHK5XPOWVYKmLHJJM5Y1egTep839h6jAflvw/j+24F63IJTruvsmfA1lP/Ym8eLXiW41pS7y",
+	"3HtOoaw0mAuVtxKcQuCCYSI7jjpfnoZvuavcc5HJPz7tez/ZYweT92/Hf6PH7o3HUsEscq1L2GlP3/zX",
+	"5/gVeXpR685/oxs78uy7o9Ozo9P7V9AZ1x/7CJJcB31ee0YzxWk+Oh89nJzR0ecPu2zLg5ry4XqiTMLN",
+	"OQXaH83ULazzXTbjySc7sZ+3aTawZmRC85xAyWYjCRXgdGwcEZSb4J23uxg5KmXzSFXHqIfms2m7b/Xh",
+	"YNrHhy+oKWGvCQ1nor9SVJQtEU6nTGpGc4YRBiSCg/DmMXmJu4C5fQBmNrcmA3G59pvT+7Y0e5tbiNz8",
+	"KJFVb8BNZu2hPncY5LaGj7199/IvF1fPyS/P/7/qsV0O7NvSndc6qOsRcHdTE/8+hOQOM34w8fgbaGdW",
+	"xjgDebczGEjGINrRekv/KtAqSciE54Yplj0hrlYrUuNIka8wykb1HOGb8ev6WfC2Xk7KJkq+w6sT/3kN",
+	"t+/8aYQ/FWR6m+vOV6rs32ZYvhy1HApV7JxHCI4JTlrUGYdF0VtchfHi5y1uvarIUdVSLzxWrO7TOt58",
+	"4xYVaV5mrLFV2kboS/9GvdEO6LaZZvHnC4asZWwcSk48a8YwIcyPSUNEM9YaIwmFwRBLEzg0xiyVC0aQ",
+	"1UUnREm5sNd5OmPpnHnEAFzdWVJhcJRcEvaRW13LVWgBvz2gGI7JOwcNqL2AGPddcs3a7NFnYVXnzqBs",
+	"5SK1iseU3zKHHrMf1VMB5vPZQwL1k6v9iy7gegO/zNiikIaJdHX0C1BHtLv1uzP1BisbQ3eeS9jspRLc",
+	"P8D7Y7v+aYUxC3zrr6Tzt0a1xQBmc2hfOvYOStgGe2v7qVnHDLXdvCeFYpOcT2em3c9ebVY4T8A76Gup",
+	"k0wyfU7wtQnGGiDMhlkfTCeE0XRmL5x72h1QjwixP5Eq8aw93D7siLiA1VYn74XDYCTErWVIdIjnPKmY",
+	"WRUCYABIwfX8mDz1nfTIpMq8B+mDBhRyWcUQFm/9zDSO9bdzQPZ3NVQj/SLhBeB8w3BltY3C/e2C0gvG",
+	"DApr1OR9kKb/pdERcQhPwCeedZvkXr6aY/L7jOc+Z3vMbM+dmYGgzZSKlOW4B0thz8YTAmbBkqoMuINR",
+	"29DoFIXxtFnmXZfJVn3iZRZTJs6+kEj9TWRMkSWi4u+6W2BK0e6wU7cPUdgSHXlpoDycYYmnk9RJKMlc",
+	"OmAtR7giWLbHoe2MJkJmLBouOcBynn6h5dyLXmgtud0XDpLMuw7wCWSfuLChW90IYM4/9O0tge/ageFK",
+	"1IAmbBwKvRQmAwD/pHGudlDTBy1WSgvtKjfHkZtgB1f6vAeW+mOZkHppKlh5pSr4I+lQ8U7bz6k2gJIC",
+	"7lBQSnI5tXq+u17gULuSP+7NZOHKQEKCA1lIFT/bT91wvr1d5Xt22A1FRUJmcunRRxX0lRuiKbcmV85v",
+	"WS3DswPsqIpINqrCPqUIgHM6rEdn2Z0A0UmndyIRIfLeYnVdKRje4IjithYgCvtKp/QIb9hgMwoFRlh2",
+	"TN44TAmvgBPHBLK6qCsiEmg8Dt7u7NWIeWm/+Eo3SOB2lfPKI+Iqb//huXodSfh1RQ1bEeOOAoJdxQqp",
+	"rLbkCpyfEyFJRg0dU82Insni+uEZ0thWL/JkuafH33sy3FE2HhJBCtRrMGAOdhp+BkhFNVy9LlaJpuCs",
+	"hFBODR1f0IzVmQHa8Dzfr42HJySXgh0B7LP1jrSyzD52CU99g+Ks7txBJRolMFsb64eWyZihCPAiDz7M",
+	"+GSCuWH7FWy23db1esYnk07Hdq8VS2IGP8Ybm56OmPvUXpujdWO1xQX1+OFdgZa7qrV2og67ZcxSNvI3",
+	"HJ0toKy4gIQ/q7hgPt14hX/sf7vUyc5RxeqSqVumjiBpFR9t5JfdkJQqxa3aRJ4F2uCNlbs3hJJLwwry",
+	"L5jtpEpx868JubFKlf3O1fdMIIsO4qX207fu7+S9uEHN7Abg6hqCEo1CsscEgElAzR52qn6/yPzruCY3",
+	"78vT0wcpDAP+ZEf4iX0CP7h54vJ5II7OxXtx84pqcwTZ3Ucvn924nF3F6AJzMAGyPeNgzVWqJSVTWhDA",
+	"xyNPOxYLc8mMQROI9q79TIXVtYVBqzLmY7qE3935Zu8VYqDawLj7CWmAKsPcHuHgdsAsux/e/YS9suqj",
+	"z3CTE9DKDmlMso+GYS5/XJ28sL0wEHT0cMqcz9mTNavKbQcq2DKWNWHf8ffuFnjB11w64EXBeAtm5k0p",
+	"gIf3rQ5NAHLb7fRWculiS7oKJVpBBVna3tvjkSKUZ0TLOrwESGiHz1nOZEXhxiMZNIj//cdeuGWkLCCh",
+	"mmhTpvNGTnKVTZmziaPlTKXKelqTnfgD3BJTx1bR6hy0Z3oK/kG7+AFA4J6u192KxNQajEEB1A5v4Ivd",
+	"0EF7seeQYh5IW0bTkmnQIINhXeOM1N+5f8sCaSiH7pwXhwSo/O44B2zn1vLZd7sgWuBib+C4L6Ri/lUU",
+	"39fYD0/wy4nMc7nU699H4WL72xM74sXc6noO+N4L/OKASK//VFu0gjw3eB9sjyupcYCbbibzrCu+Bdbe",
+	"UqDEsr2zP7BHyTu6kJ9gc8++Yzmjmv29X1vPneCHaVvzGOwcoGpFqjo8jVwKXb31mLx0dYgp6k9WcwI8",
+	"cM0/gQusquUkCldPRxWSn2W+J9V0/9Fy27e9iptvZif9wljRVIaBVyPNGRVHZQHHET4BZZTmZLxyZBQH",
+	"EBu5nA7xI5x7y9yRCgVws8ovYBRYz9Uzr+T0Cj9yEE6C5b1JSoWQxjO+JHYHC3LDRHZz/F5c+EDsPU1y",
+	"OSWon8O8VDr50sfpgROG2A1AuWDKaZHePwsF35KWGFEV7sW8ecXeiynQo1HFMIfUFc2zrSuZkyKngjWc",
+	"GDgjDRcEWfdArLkd4GVQHrvVXfDKrsyhHAWv5PQSFqHnw+9KEfEgvpB2SLDMOJ/UMZrYxWpzJaKyNBiI",
+	"uZl/v6Bi5d7rEyjAFEdeGoj94UZr64mhaznjVT+gjERF/n//9NTTunVU0+8155D03u/Z3yClvWe7iN/9",
+	"z+8hklN3aG+Zonl9eKF2nWGF3oxxL5iaMnDGehKA/XqRrAQ9yeRS5JJmnRB3CG7bfWmFJF8wLwf/F7GT",
+	"DFxW7hPj2LAC8Yj8WdAEfBs6IW/+6SaCL3Jd+hPIEQiYaokn2qmntZTe/Tz/OU9wdGh8wbShi0LHBVac",
+	"t7vv8YYc8B3ONZa+3SOVRHWLALMJ+2iAV6KmMU5lLsvhetD2Q7xg1jJr14SeluoW9YWnb3+zMmUh1Soh",
+	"gpmlVPMKjYpIgnq7onja4ht67d59qDPq2v9JycWAx6/kgId/55mZHdbE87N02PBeXX96M6wPiQISaCcO",
+	"cpEsJPIqtybb89o/vayrCjm9GeAFQFKJMV1UkCteRnu6MC/ot3evdFJhnwClvQG8Qg4lwZaEZ3WSBGjv",
+	"QpLwBTWzFHc4XnjK6eS3Mi+BhdIRQ5uZ1MyRj0+5IGxRxJJWX8tb9q3apbZvDvT/nwB3e2VXrrHLgzRk",
+	"gRVm921yFlTrrpR9QxZSG3J2eppgOluD7ixgtOeqYm+MJgO+8N7Cr+J2v3Oyf1g+rv5ZkyWC27Ge3v+B",
+	"/jB5kB49oo++O/qOnd0/+iF7mB6djr+fPJg8zIAgwhOXow91lIyAZxijUkiGwLRhilBDLp6+fj4EefWW",
+	"an1QQCsspFUO5rouW39nt39rQNCnmnAdEl+Tlwa8/Xrt/c4LYT8EH2/OjCboqCYxfyomf7xwq/Clvf+Q",
+	"ZDY6v//4++07oHdkwHblQs/3l/EVdNhKizskg3/lQ+QI5YFDXJ+fnCzZ+DilyqxloJ8cO6byE2j4n4Sc",
+	"Tq8HpePDGiBny2G5XCjubTiNzsMnCBPZwS6Kk0/2v525O787fmkXqVMucl85yz1xfSwB5y4HsY+7xQrH",
+	"L0ue8Ts3s0zRZWOpDrA8ymHqe6QUVhmDqHw6tmr4KojyPSFSJX5PORXEpbKnsrA6o+YZi0YyPL7/W9Ua",
+	"ff/imuOXToLdmyjw5khwG1Y5FAfZcUZ1MEW+hjwOtFtUKUKiJzrVJLXGh/BZ4HU0wMrsDRuotljcPrWG",
+	"PdcB/4SH+SMWPoLzt73lLHtCwKsF2xkQgujJS6WY5DyN7mWjVt/uRrZL8J/G/nlXiugSHgqPpkrRbvlA",
+	"xQ3Ys9zoiFVuP0Uq3ioREfyCcevnXSn0Nxiqf1eKg9oKWA4Ajv9hs9vsUp58UqX4vKU0gTasqJfVpZ5W",
+	"i1cTVUDlIleOw+WrxxyH70pxQHUFHPQHXv+DZp9ChYd6slmhD7n0J/CGk0/2P59PMFus/YL6VaTs3DkZ",
+	"U1mll4U1SmA3yDwjS3CV1TQGS6qPyQVR7K8Ms9rsFsH7Ce86qOvHNWSki4i6ewHvujSsOPT26fMg9ONQ",
+	"l5RtHIf7bcFHsE97UcCwKSTvLxTARBzxP5Y4sbt/IgcDzaiftR12fy6nWxm+iJyQBepQEOtxWHrgUKow",
+	"EujcrqiKMdMyesfZhX4lp9/Oht4Ibb6yN7goF2MGtI3aUGUcCKS1XMAEEYKRMN9pUvPac2EePxwFMc3T",
+	"eEwz9oociKiir7h/2sA+PNoeNz3kbeFQRQfVGF7JaQ0HonBnJETm2QF1Bx9j8kdnwnOcuygg0B4e+wT0",
+	"z3vHHz0mr/mPiSetUpCHZgVAntt7AtwzHApFOXgyWCLYjnH+kooE39c91g5BCFEhphYcyuZFFMzfrarr",
+	"0rp+4jsnxd/hYF2MtcxLw2BQdrVUQoyUUPAM3A1A9Nme0VjQ/hmND09/eLyNVSuJOqV8NQbID6d57qNo",
+	"UMkM7EDse28iwEZ17Ud9CofUy0i4IDI1NE/I44cP7URBjoUsWydpgRGg+vUFlMK1T/77H6dH33349ODz",
+	"P4/uQDEmU8PiwKJKzo25oNCnCCRh28UecbLZnWsQNX5XzhpZrPyJ4sJIKztcKfn9G45RiXECkqZD3bRW",
+	"xbTMqWqXH1SHUe97uq42R7hBmCMyppEbX63uJ6iXN6MoMQI5YeUGePfGVLPHD9HK8TyX604Omn1J+XGX",
+	"mAmIivPRyS1VVsk5oUVxbJWd3s75YKBvbVt3VkrveGxa6s7s90jI0rgL9YsdioFg5jUss1ulCsgcwJFb",
+	"ILr1L/SXuAD3iKb9EnDYPVZ9+vPBVBsaJW6TxDuPQwz74XVLw9M5Q7KA+DXxE6S8+1rFUhFjJbqwaoJU",
+	"rmBcIZWp6fLdKyoOHYiNQ5UeCb5x8uDUU6aDKikFwOcFq/h4zIy9F+BXxxKzib2Ybl48vyL2TktnN8fk",
+	"14IJpHXMSJpLDX8r1ih1miDQf0YLCMzbm4eZJWPCqb4xdD0GQd7Zt1zB1HzTd4+LN08kkAvarkLlwEcP",
+	"H5z1vn6CsX4datZwslvOHu7SutJ4viJCLvfhKHFNw75c24j71trCUq/bXSFVPRLW8PtnckG5cNueUVEW",
+	"RJWx6mTWKH4evnH4Pv7GyKuD0RzU4r/I82ZZ3k0K656lkVoWv0cJkHeNotSnP9QBSUeaYveC1cW1Axhp",
+	"uWDINVa25fMhouF5g9L+T1Psoy5y3libO9ZCe1mdKLRGwiPl4aoQmuXOI+JSdOOxl8NM7UEO0EGDLLus",
+	"U8XwXnYhRaD4ulla7WKt1jnm+NCVJlpChp3j27uJptnvbaX2H50IuvYVElyDt1/SW5YdrtISEm4GpUTu",
+	"eMK7ZW03r8elAd5wpUGFNKUSLCN0SVeE5nzOKimA5HxcB9LWZWxSrG2HjtZtwuHFfgstnd6J4cE2l3HF",
+	"UnMNMMRqjw3eMF+O2SPkWNvcMneTNdawCLRAl/mLmQwu4S5nxooYIZeE2bVvgxA2Bc2Lr1UC6gss+J4J",
+	"P/6cW/QSiD33t037CTYlx9LsmC/RAg3CFr+agPKpEd9QisGVnDMvCmBpkTE4BDbuvL5JZ0pXnWKAGg6w",
+	"o6GPwznevd/dTkJbPgEs6VcRPi6j4Luz0xoO/4ZPZyZfkbGSS22vVUjE6e+wsIP5+0ooUG79ticUGLtT",
+	"R+cjIadqWI4ATOuXyRGATjrfIeBr/fj2JxAPnBdwtwP1zWcGwBze07hQu6zLUAbaNa7X2ucVksggHIhn",
+	"STebSgIw2AXTx+QG6hzckAWjLjML/CeLUtfMCcDMSS7Axe06pFbk/qPKR21FcFAN1tG85vw2hq3F0M/z",
+	"27jLLUJsABcH1+vMcEOqETawCD2C/o33uhqFrUCISAnD7e/7uyKi3dAFOv2F24rcbZyiEyEzNuws2V+s",
+	"naI3MmMw4Xc/RFCpPWM6coxajsMbGMFwafln3iW/h6EnI3HKEhAbwW7Atd0mTidSTaUxTBx174W6UmqQ",
+	"u9Kh6f/k2911gb6xCEFjPAc1CGDCnGuAqbrI6Hhl1ZrUl5Fv0tVK0NsXg5efi1tuYD7al/6qNRV+6Y0W",
+	"LBEe3wkvg1cccIHq1xx0dYLReHkFnmMIqaxYqGnSFKi69TDbzOeSAY7Shw5dYjiEu5dSzTVokMhPpK1Y",
+	"Ihld6SeQEUtVzhn+zJVr92nlVvtEYJUHaQZZ5i3mXT3eQTVHsbKRd6CjW92VNKe2r8dg0DjTaAS7kB3R",
+	"jB7d/wbLkAY2nJtKNMr+37CUdzJSEgZTaqRZZRRcDSM9k8XR3+iov8+hnvOvEzV/xcW8ytg8mMEGo8To",
+	"oj1BvQ9OXHqd2McKsy1HE44DNo9ODz4F+AYeC39QvPYB6gx0E6AkkdQWeGnjjBxka0Ei9fnob4//m8KS",
+	"8h6xD54Ba44upbIdSqVSLDVkJpVmZAyg2dVoh52HI/vSO+911ENwyaeCZQTyIoMiupfMHD2Vcs5bSIc1",
+	"05i++LMxhTVMDlVNl6WlgtKAf3xoYhIXABoar6xc5uEmqXZ6aWZru7woxzlPW7f51mqiRqN0x2vZS2CA",
+	"fgm5JFK0+R26JP2OyZuHcyggfVA4q2Bt7CJE5mzVrvu8CV3a5FdRpzC42isJRG4KxW3HXN0maued3NK8",
+	"tJYMcE4BU5Xw0FSEshkTLc9q1ZdfbJ8OqCz9wg5bCPI1BeehndokqNeniWY0Z1C8FmOeix08QLbVEyVN",
+	"JwPEBRlL+5bM50DhtC/OwXzGNGtSCsNzcmM1aCj5c3pMXuNyaSOLgkEAjgok8HzirHFYV3e8MKU/IVmp",
+	"PFAAkqgisHPo7xdYV3iRnYPI2vpiSfuISDGa+y1u7fN6SV3a6JytdljbBes0Q6xulTgGLqtuBZvLvvm3",
+	"lxghm0zc7oqGy1+z0UHpAg8aqLZnyF+HzdGvYOyZ7L5eNjxBC3biv+yY+JzdshxZ/ogc/5WlBh0BU0WF",
+	"gRKmNU12Up12SM+wt4/Eiha+wxKYKqb8FjhVCPgzrL1iB2DFqWYAhWAfgR8UUjYBKkENFISHZ9hHHvM9",
+	"PMffXOCQtpgszgN58ubi9fMkdJPCJ0SGBepOXj5rGi3+x1a/b/Fw4kz1TfYC0yXIc/oX94b/FXTsf9Ud",
+	"+teTP+jRf5we/XD04b/88+jLVr7D6X3u1+eAO35VbYxM1tgYAIi73TJ8vwtp+MQNvOPqd6pTzceyQiaX",
+	"uhvH5IbeUp5TYJ0HiJjH81CyoBx5ojHPXrM4eOdNozMHXLPmiw7OZuq81Fwjq4CcWD14gZketY8q7NIA",
+	"JM07BHZpYu/ydCZ5ypz3Y1GYFUZiMNaW5/DSY/IG/TRBf5qC08mdKNRmc412tPFcV0EUMZiMmLXnQ1yh",
+	"R/+4qnwbfAYhYXvaP4DPgzkDrb+noTGwr4AJ/DJ78ulM2mOL6y1BG7/DlmzKktr2bsmhfm63IWqOjooJ",
+	"zVJvB1iV5omvoQLCzrMRoEZVseFGqjZTMWVvfQcOgxn1zePLdk5+BbNvF+v9nnbjh/zqCiVJ/feHsumD",
+	"zWMHXi1QUU/3wFsHAt4d2VBvGLMCy0NX7mk/xPMK1uC9qvhP58tFe6SXM/fXpbhyYfd/uHI9noaL64yu",
+	"9Oj8h9OapoIWBrQ6nUp4o+du7Xdo/Dx/Hfdt8Ors4IAbQS7evgxQN1Iw2PzDjke/2GNb4hKS29VuBleW",
+	"x7liCiUXXLcRufwnCU8ePCp5kecYZ+4XYmyLbiF7UFDCGHZO4sJZdSYSBq9UKVxkkyxoOuOiVbK9wYzW",
+	"Q9yAtumvc5ABWCGUzNvSavZ0ki8yIN1vJgX3ix/DU7sknWFqWQhjpgrKCLSnl7k1/vbzyt5BxH7QlHYk",
+	"kXnevowJw80qIVxY+0CqVdP5BXVrghxTTXnWYnFm7JtMIoOOHTJ7bMh6dGeLRRPFjskFFqeAkhgAgVvS",
+	"lY8H4B25YuacgPPaalPcgBdMB35TKdgxucTggH4vfHG4ijGHTGVVdQwdoW5iHKVZ4CxCEoCgiLTrbyw5",
+	"HazcjH1rKWu2T1/FLs1Ya5Ka+2JfiGVYn7mQSwFeLVwj1GvcLriTVD5Bmj7WxdYDdMIpU870dUEu+FlW",
+	"39KeXtg1GBEuF/jNt7qRXPe+xmY6XPqIKjXKf7vozloOlvJueyfjmo7zjr3z/CPXIMnCm3zOWGF1NxGN",
+	"bz7DNv8+b6FLIwtS5DS1cwaF6OH4uzJe7vYm3Nxx2ZQrq9amjoFTCqqJ2CePAyB8XY6U0NxavSsylYJZ",
+	"LQT/2lzQ3wS08ve5oK+YIRSnkQGHDfxpVxcWFgpUNbTcNX7v4Trh1azZYkNDCEKCAUDYzNiCODUxYzTL",
+	"o5aUUw2fKezht7mQ2LuDRi+Qk9KdTADOjJldUIgt4AQjcGA5Y+Ju5rCPMXHtEQfYvve2IfLXRaCCCgAX",
+	"eg54A0AxeC00XN0niEOwCqa/GyAf6ZaprPRxWODqjQKC9nOeD3OLQ+cuDVVfRSs87P6DCt32Bm+IDGAL",
+	"cAvmtp7xJN2KkRm9dVzFd7s1mOi+66/Wa1F7a9NJtcp9U0k+3RgHHCXgtovtuefi71crwEvkzhdG68J2",
+	"p8wF+P6z09Oq/Hi7v7QtBW2PKYrfoHsVRn1QH2uQ12PtLun2RGs9iR22wkQqtwfaMsP1hlMOk7nKwgOv",
+	"bEv4zUQxhhs00Dt8TkpVlFOxBBmOUqkylmHUyvlzPVO0kWU6i5mUP0GHv1mx0EgLOtjGaDgUXWoQB4c8",
+	"4q7AIeTygiDUjNoDeFPvtl+2lSd+zagulatyXhuhbg3FlOiVNgwgYRJcUOAF5qZV+9y9JnFf4fKPqsS9",
+	"ZZHbcK31h3fYUIWSt1x3Aq98uO+YXAhCjbF6d0AUj9X2K3EDoUAH7m3xeVuh/bZ+79/RvVWN+rCxQVwj",
+	"MDUX6NT04t3tINg8l5c/73KVtdlOP7IpB+Zvv0d8KRqPnxmv7H5h+eSY/O4SFm+0nt0kYUARbyZqLx/P",
+	"SA6BFLvT8aaCAUyZ8QXewBcagYn5qf4W7aaqcwPsprP9vz22A39k01Lsz5vesvH2JbROPmE6wefuWmqd",
+	"lbeaYbuqw65ET/RmrGfwkMLrDQztC0mkgwb6/K3RWo9rP5tgOBnJObmxXVljUAiOJysIlDdAxXiJSvRN",
+	"9e6bGjkRjtHKtmqYkCU8RumIL8jzimME4HNtZArf2jb7plgXgn21I9dCYztZc+i2q2bbSzD+IYw7ZisI",
+	"ITe9L1C/xS6sqK8tKBZqyIIZVybUl7Ti2ptarqYtxIabDXJhVb1ojVvb1cPjL9AT8bEBY+A64JY73kup",
+	"COSb96EXdF2BtxQ8qNTQMdUM7FjFtJHqro41LJ3X7VgzqtQuzRhiLS5vDm8Fa0i5c881EgJgr/VcewIC",
+	"+AQQCF5Hwa/j5CnvoEv/CNR+wUBtqQTJ5FIcLFir9awr5oegaki/TBUDNBHN0Y+DP8meAK+L8lLOdo9l",
+	"0EcpYoRUtW8GNawDSobKz7KHlcBuuzJ/iOYmjvSuUPyWGsQ9V+CZe9oraXdbH8ef171CIJNAAHguRkhm",
+	"Adc6eNQLqhxFrE9PMjwHINFWE+Udu5VzcLG3oMD/s/vZcQICREsz7n43e/SqarWJxfegMJ84LicTwLeu",
+	"cb8pditxxiC7nIksip7APOJDrOGfD7fqAVR+x7s0mjzzNdOr2rbIuHi341sKAGl1hVEUA3GqJZRtz1fb",
+	"1AoMiVFw35YFuBtWNdiP5nYYeL6pINA9QjNpJbNUpCiVi/q2EC/9hh0OsB3f5Inf6OZBfVWbSBc8naoU",
+	"dUXsarGqbGPbxb1sHyyVBKvYrfq75N+Qi0YxlysNnfVuLge0SoIMfICo/vbuVeTOvrBvvlON//6G3qEr",
+	"unfXPN6P1mZFDDiRaJOG0aNpDr1T4JR3mw5oJCJNnG7EfyZ1en0assx7SjmuQbsAMoFQLUVfRSwVVk3Z",
+	"V908D9vIrBGi4wa2DzPxZ1pH3JSPv32xLVBMlb0ju0unTWsppkpBICHPHizKBVPH5I2s6qW5AjNUgZZv",
+	"L5NpNYaq2xBJLAuwuIGtxl5LEbgf9m3P3oCzvWofro9tPiEcfbBrsBrx8V5UTCw5EpwmfNt4FZYhaThe",
+	"7tnVyRnVwzUUb8AcAZFqR3ZpkIYcSUDGUBsoGIuKJy3nYh4zIjQzOycdB/mXG5xm+6Mx892Dvt4tZ3nf",
+	"pGCXAPWp7E7nAJYCK1DCnA/mByvycsrF7vmTfGG/9MpPNTTwQtvVWsRvAwirulf/6RMocSAHT6F0S7WX",
+	"um+ura9a8g2n7U9a7a2oNu9dC73BCcIIX8anzDtswtN0D1w3bgJcwY1UsdjBesHM3ud13yflS1R567s+",
+	"X7bA2z6W5gARfujVV0iVwxd/xYpuA09xKEDRxO5/cR6TK4+7DqW3VZ6RqD7I02yFIeEr//wXJo7k8Dem",
+	"m7FdrkxfgGKjdrVv9OvenVX9iz/l5Vnv5Lvenj7PFaY2t1tX11wQNX0nVFEtlbKqacELBl70W6Y8DVAM",
+	"NbPnCd778fki12jflWoely92n+5jlQ4CmbPd+ho3Kr75a16pA892u2Q9GSsq0tkRNrM9AcXQqcO3U03G",
+	"Jc9NlTZEsKknFaTFUYEJKVxVEjclNcMyOL88LJRrsqBq3kYE9CO0fkWndwIIx1hAsd+DWEB7sF4daPMF",
+	"03Awn3olQeBd6JWCRQWmM4p8seCi0CxnqaHjnA2qld/33j/JFJ2YzkJu9tZ/OTl6TU06w5ge+lsZAuWs",
+	"RhgA62Az4n8JU0qqtrv/Gbz4oP7zCfT5C6sJXKdUZYGudk8DbR5MdCVe3OXd27CLSg2YQsSvUABFgKAA",
+	"95iescxrBk6VgKWz+8qXUXUP1thwip1MyI1fXOQERwSmO1zwER1rV0ptQ+W427oeNFgGPYuf6QYx4/Mr",
+	"Om2paFgdhCV1HsGDUi9e7XcXRdUZuGVxd/CJx9Jp+JAborlwvny/J6w+E0wDJA9kT5Dac8k1Q3Irj9FN",
+	"Zcaw19dOB6r3W1OqUEf/g0PkGvuAGQggLN0mcBqXf6C9PPSXljA7RgHGVLNrd1RH5w+S8KcI2ra9njO7",
+	"H5ZsbLecuwjOP/kLFj9XTMtSAbvup8+fP3/43DtcAFP1FRS9fRxJ4yGzX/hs2nOzXzHfcU1XLXVpkC4v",
+	"zDF1Q+k0PCI59TXL/n/2rne3jdyIvwqhL2kPchTncteDjH4w0msTtLmkcZoUqIMuraUkQityj+RGUYMA",
+	"fZo+WJ+k4MyQu7J3Zf3Zlazefbmz5WjJ5QyHM8OZ3y+cCQFjoR4E40057wcYN9Lk3tOW6dJJawq22wkk",
+	"3/NMptxh3xX353ImhnRFmeOcKgUKgTSXXSpWKDKm5cwiMm5jPsBHmq0ItoNQk+Z1jFiThu422IzGIsqL",
+	"h1LVTVXq/kgzPHvwiRRrTfWEjLfhhGrsTanln6DQHiplsHSwj51cN0v8vzcbYykyJGP0P9zVs6DWvypb",
+	"89CoJN1FmEEGjJcaF9qkSMpyU05w/5G3Y5bWZyMNpNBjkxbneCatQDReUPyLlBI6eqR9AB3y/12WZCpQ",
+	"DiibbhxWD4xfVvvz6rt3fldRhpwNbc77XVPcVbDBF/rp6wauUYxK4La6mm0vi9mCMo64MVLYtf7R+2i6",
+	"90uX5dxNy2xZeSCsSZdJJefFvJock8qJiTAdZ8cO5X29Lp2tPvWD+lgTrMBB1GmQyvG4ua8VXe00FWk/",
+	"FpN6dSK/rH/rlOyXSdxo7fgcUUOgb806hKnD7rY6zMjx+IGrXb9u42GLJsVDbqEv/BuHNDU0KyhBJHJN",
+	"LPm0Pr0Hpf9eHt1Cj3j9E8ayG+EWQii/eNG8HmYHUJPGOuxTPnLZstyf/XUmVrpoVNlLKuu3TgIXoRGi",
+	"/CrN8ZEN31xbK/QWZ/mrTT5ECMMVdBfFLEIIYvQGSY77AxiS8RouUuxDAMKXemfvih7xEDMXOLduqfMB",
+	"mWz1EhN4dMKqtCSiwRf8YbPCEagKcXX5FCPAxjm9pkoEl61Trx2HOFpRCScBbV5JUk+0JYl4D/YHYKlz",
+	"ZooMmEQmQvmlxQM3F1ViRzDHI65ibwxPGzof3hTuGNJoPweAQxwhA4ADd2ypocJ+O5Vas+WdmOcZdyv0",
+	"RHcN77v4rx6i6Q2z6x69Mhc6zwSRXk+QIqzsmYKW+tDY6B2edm/zo6gGX8KP93ClU0/9uPBuGIxHcNlh",
+	"lqvQ6MDrQW0T0KTfZLTDgrfsh7nysRvVknz/bJPikToDj4AQbdr4yty3FXm/ft/9SbiTWuf293On+Ye9",
+	"BFZ7Qm+y3+oO3Ycu5fYP6PDGRziiO9ctQG0oiW72sgyVw+DnQhTNF8Svx1QhWBrzpS5CITkWZbBkKn0w",
+	"vUz6JWQaJuWhaa6a0x1CHr5y1QzDp31GTbY+aL9WAMqOefqpXjA9diJSfiw4MRE7zVKkaKjjZfJH9l/h",
+	"1e4of122qML+1ESr+ezJXTVuqFwkvqx9H0PLWleScKN1JrjC757a9QLIpWOfSiNNQz906GsTMoqFWcmE",
+	"NW+ZO+UVgHe69sIAa5Hmwlo+gWIjJz67IUu+XPecHM2Eu+4N2X///Z+vSR+K6vwmNnOpeMZ4ZjVLRgiy",
+	"lvRZ4twywRq6hVSpXiTsN8lIZ9b/zeiFTX6LVU4IdcakvVZ+HOCeuSZ7l3iD4T+lwoA4/GN26SewoKJD",
+	"5OcVlt1Ixc0yvAHgZITKEG7g2i1M+FFgHhTsZok0oteK1GPIkjRhUuWF67NEJNCCIFTaZ8kiYZzhCz2y",
+	"zMp/iT7SskEXfaITpguH3zMJ1oJiJi/5nCBP22fpoD7s8bW6rALeAW85WBc/Wi6M1Sq2GQUgEMbVks21",
+	"ERFlXRFopEwzATKZ8mzMuGJTXZg6y/I6F+otaMKtLXKOUEC3Uv4L6UbTVlxCP3Bogg8vTVAsqFz+Ncba",
+	"9DHB9kHcXGn/8a7KPpHeQIlt2rxCAznqBt7MQo2phiVFVa1Pwb0txzv5Hi96l2XnF6elkFrpjC4fd9QG",
+	"r7B8J9rhZaqavE+P14epgNRcIGYu4Q8k+kD9VTA+2G+1V88drGj7u+UQPV1byOaw3dHtSKj9iCrM6wgR",
+	"VRj6iA1d22/lddZ04IRdg172fCpGM6opkY4OS1uBsITmLATAqyCRUhDGFeGRSAcWOAAciVxb6cOIR5b5",
+	"NwiOjxxNr1Xgf/CmxTlhFFXxZSKmJEdTrW0AUKusyRJ1W0a8Tb8TLqLyIzObEWmdC/VO2CMofKV6HlbK",
+	"7/Gpzr24YBKwAL1hbyy4G3yzOWpOeBP/Vu3tkepsnZjj0jg+oQmejbhxZ9+dp0/E725gMebcjfzS94bf",
+	"nj/t9/QsJGWc1rN/+gf88Mz/4njWG54/ffJspxes34kfVnS2FW/30s4YL5VtUZ6FtDH2r0M0RbaVd0u3",
+	"xLgj9UyoXdxcGPP0Pdwi6zaCh3VCEwbUKHkB7i7sd29ynK4mpVbwvwgVGipe7rXRfpgNnN2XzkIrk1hY",
+	"NtHhLuMCkWsqybF1lxv+lU7JpcVb4O2WtsGTvaTFgy7AFVnSfXNeQO+h45MKI9qNGHkXC+EYa93adle0",
+	"3e3xXopFpy4t3NFHMDKgMTh/8iSo6bZya7h58N5rYUaCeZ8lIFwyp1kymGo9s4Mkxn1+Po8sIaVZOVEh",
+	"OMSmcm87A84+TJ2At/EvlW7zEgO6HyhcqTsYGPX8M0Ify+Wbl4ynqfH/Bin6bAWluu7Ltb733mq0axMf",
+	"drjjiV4YMfim119JRQ97P3M/M4J6QIcF8k7Bq/MiHM3FgP6AwuoNexPppsUNKgGk/88iA8/m536RHeMm",
+	"xQ97aJ9/F1tXOUaot7INKEH/G2yPsTbgsDdVrNGIJ+9K0Jt0nisLMmolUxYedtQ82VWEdjjFNJktNbhF",
+	"GMEQMFTCXNhFVFrjw1kr6mGP2l/O1jfJIVJkG8vlsAmyVqTTRUkgTOsoNYEw8hGzY9vu4Gb7OViLc/RH",
+	"mTlRIculLwMyKCRtvEuYS+UdzoDcPeUNLTGVw3Nf0KLVWb6hBAD4n3zS1JdiBTdwd1hbHXD+9Ifa8oDb",
+	"Fe1lRYWXzc2y2r9dNypcf68MGhWjh/UZ4HkWc/B9wgehf+Fj7ZxOzdF4xyedOhlenRiHoxxOG8ycVnq4",
+	"TJny3NrdsOsbY39c8SZTgQBeITSCdhofHxZWXMT+Kbw7tjN7H8TXVRi9U2tmO281hc6yhaLY9EwqdmP0",
+	"wnte/ZIJEHy12/2nNXji8fSrzeVfhUg0gMaPtJ5J8Zh9MFpNIARABwV+jTd4PkYtmUhCZYcqPwJ63TtC",
+	"QitNS9jr6qCDp+NQm5115y2ydtcpxRXmGCDJW0F9uRLu7DksdxOZm8UG0RfO5a9VtuwK9KUJyl5OAA4J",
+	"titYi6gOeckPsB2UfTAQA+qVWReQAKVBVTcjt4JfM+xHzQQ3tvJpUwjyHIerqt59AQVJTRduc7H9+DmX",
+	"RqzMunukHi8mnOW9ZqBOEl9kukFKmRLa3IjIuhXOC8UIcQcZao3gc6iiAsWRilkx0iq13vmpSNJHj+Bz",
+	"i8yKeIn47Mmz5ijS7tj6uDHVTEsx5I9A7IkmPE56K9nIiTqT6p6ef+/HQa4GzkZorsZWY8bVEpZWWuCq",
+	"aQgj5US9VL19L/1KVg+8xQMq4zTIhty653qec7VkfDTSBZSuFibrDXsDLdPRwCJp+ceNE3449VfCTXXa",
+	"OspIgzV8oRfxqpnj2eyN41QYsb0VtNOzqbbuDHDPmu7Z/VtG+lepsIpyLNVEmNxI5ZAhDK6YSgLpn3Qq",
+	"EkhKMx6KC0dajaWZA8BIXYcxT6+uXrzQ1v1ZLLs6lXGAg8ee5Xt1lrKD+9/A8j7WBszg1dUL5iXMZmLZ",
+	"Z04DT4Q3ntJtzQHkvEHdKWM7F/ObUJoxMYAbxz5MNQGYIh+QFXheSQMGCward6/fwTxOPo/rX6PzJC4s",
+	"4/oMLtnCewtc4VFHzd/6FTvR5K0jnb1n0e9P3Va3kl9I3E7e84kEBv5PlUuxenCdltey3W1xiLTthhI5",
+	"bNJ2f6l00SPG50fpD+PzI+Zqt9uwVTMJhU7N4Bp8Lmyf2ZHO/f9zI8bys/9J+JBteSv1pAiKg/iendfG",
+	"hkMRh+1SIH6Eg+SbLt+8pHqxfVJK76AGtD5fcFGpelhl0W7IFQUS7E42mH/2cfJElaHT9gm0GyIYpNOu",
+	"iBmv7pHEbI5QRmr7YAY15t40wtuQQgj99U2pBGjeguntkiXYlTX90DkCoqqnNEEUyZaJAnDnDtP39DeL",
+	"tawn7v371+jc+0cvexfv/+65Bs86qvvvl+xE3f/CrhZg7+T+++PR6IxIaDCyo6ZMKPUOA0HR6MjJT/Ww",
+	"4y0vY7tb4hCe/7bCOIzrv79Y2vdM/JyO4Pr7YY/o+m+nHw0mcgBE2esJ9TOpZmyhzcxSc3vKMQBYcUmB",
+	"R11wk0lhYJoCLjEI9rNyF6qx/7xQTmbUpO0tcZNLC6TVf0Ee6LaMQXueqZ9YZ47pLVcUBYHY7Fhj7SUJ",
+	"5TK0tl4Oe2vENpHhShzYJw8Jivx1Dn00ChHlm32kGBA+wBRP55HkZZBgfSh5n8Fv3LEA+XcrYmRvAhbZ",
+	"TFACm5qd3FTMrcg+1eFbo25HQbVXVhUPpplYRroKYh+AU4puQ8Ha+HnFO7SeVJ+kE2c85WfnoS4KL5zL",
+	"wqiXqZjn2gk1Wp7hNc1e7HI7NgLQZCrML7BtesPeuMiyzSv2Xy/U/230fdvIlaE2j1V/BTodbdi1De7v",
+	"yXYFdYx1XsArRLrAtLpYd3m/JjbYeyM92OD8jjXbRWaR/GrNZb4RmeCWSt28jhudsTzjCtNnfILwhIAp",
+	"PeWmPsB4X0Fx7ugEOQgrUfX1HyFLaLplXmQhbqDra4vUyCXWIJILYOVE+b0yE8sdciUfwvAnny6hN+nU",
+	"aXjjAwHLdOGsTEO5pxGInqbH1Mu3c89T0IUNu2dTkUngqMr0BH372ES7QOJa6IMCc8rqeSLRNNLSnVYn",
+	"7SJOev9m2g9ImupYJnhqAxZMJOpZYM80dLtQ12WdVWt/GVvfHZ0mT3aUSG3y5FWES8OIeyZVyvwrw37D",
+	"cuMhS/5+9lORZTq3Z1dyoqDjE3hRk0/nvy/baKfiM3vx6vL52dWLy7On333vH1r56js5F9bxeZ70vc+r",
+	"XfzijU6XocE2VH5Tj63/CCpmNm+yhXgc8nAzYP3ybxJh4ThlYafc0Utzh7dSjqKGeW1SqBWl29HHJnO3",
+	"goIGcJje6a98NOYyE6mXv3/x3rAHz6ppwsVSu6lzuR0OBiP5mAZ7rM2EmqMVCm1zB54W6AhJKhr58I23",
+	"O23E5nNoQAfNJsB1hGoDcKNQ1ClyBxHFt098NNlQr/WHcoBfECcYvfWyeyx0YGwCyl5dqkcjNVhbygLx",
+	"3sAI+qQ503lZujJ0++MtKTgzaGhtMO5Mf6JrjJhZv8DOG7OsqxcNQx8+5GtfTTqkKQjwIFFPqDobinPn",
+	"2ojWtGM9XtdrlCTWXlCvDlyPTPUCmI1qndh3wj5o3+swAuTMr21EylV6saXQVusxvvRCQ8DwHx/9PsCs",
+	"gv/lIzJfhxWm+nhYQxqvrj6cSWy9wP6PQCnmI+S7GUowWjAvH+WMMX9HXwn9fXe/Bff+6LtRaVYYJSRA",
+	"7n7nFVZDB2i3Qt3CQKrAT9vaiWqWStw9gRATqFmNnvtfjai+a+pPlDvPeFsoCOBHOpfo8IY6zfK71UnV",
+	"zII2WR/cR5jAnMusOv2q+L9+/Pq/AAAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

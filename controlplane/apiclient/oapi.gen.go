@@ -546,6 +546,33 @@ func (e RegistryTestOrder) Valid() bool {
 	}
 }
 
+// Defines values for ReviewState.
+const (
+	ReviewStateCreating ReviewState = "creating"
+	ReviewStateFailed   ReviewState = "failed"
+	ReviewStateReady    ReviewState = "ready"
+	ReviewStateRemoved  ReviewState = "removed"
+	ReviewStateWaiting  ReviewState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the ReviewState enum.
+func (e ReviewState) Valid() bool {
+	switch e {
+	case ReviewStateCreating:
+		return true
+	case ReviewStateFailed:
+		return true
+	case ReviewStateReady:
+		return true
+	case ReviewStateRemoved:
+		return true
+	case ReviewStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	RoleAdmin Role = "admin"
@@ -558,6 +585,33 @@ func (e Role) Valid() bool {
 	case RoleAdmin:
 		return true
 	case RoleUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RuleSource.
+const (
+	RuleSourceGeneric  RuleSource = "generic"
+	RuleSourceGitea    RuleSource = "gitea"
+	RuleSourceGithub   RuleSource = "github"
+	RuleSourceGitlab   RuleSource = "gitlab"
+	RuleSourceRegistry RuleSource = "registry"
+)
+
+// Valid indicates whether the value is a known member of the RuleSource enum.
+func (e RuleSource) Valid() bool {
+	switch e {
+	case RuleSourceGeneric:
+		return true
+	case RuleSourceGitea:
+		return true
+	case RuleSourceGithub:
+		return true
+	case RuleSourceGitlab:
+		return true
+	case RuleSourceRegistry:
 		return true
 	default:
 		return false
@@ -1123,7 +1177,13 @@ type Deployment struct {
 	Level     Level      `json:"level"`
 
 	// LifetimeHours Hours without activity after which it is removed; absent is never.
-	LifetimeHours    *int       `json:"lifetime_hours,omitempty"`
+	LifetimeHours *int `json:"lifetime_hours,omitempty"`
+
+	// MovedTo The id of the deployment that it became on another node.
+	MovedTo *string `json:"moved_to,omitempty"`
+
+	// Moving It goes to another node.
+	Moving           *bool      `json:"moving,omitempty"`
 	Name             string     `json:"name"`
 	Node             *string    `json:"node,omitempty"`
 	NodeOfflineSince *time.Time `json:"node_offline_since,omitempty"`
@@ -1643,6 +1703,15 @@ type Metrics struct {
 // MetricsResolution Single measurements are kept for two hours, minutes for two days, hours for three months.
 type MetricsResolution string
 
+// Move defines model for Move.
+type Move struct {
+	// DropVolumes Begin with empty volumes; what is in them is not copied.
+	DropVolumes *bool `json:"drop_volumes,omitempty"`
+
+	// Node For admins; without it the best of the others.
+	Node *string `json:"node,omitempty"`
+}
+
 // Name A DNS label of at most 40 characters.
 type Name = string
 
@@ -1734,6 +1803,9 @@ type NodeDrain struct {
 type NodeDrainStart struct {
 	// Deadline Left out to wait for as long as it takes.
 	Deadline *time.Time `json:"deadline,omitempty"`
+
+	// Move Take what is ready and has no volumes to other nodes, at once.
+	Move *bool `json:"move,omitempty"`
 }
 
 // NodeEnrolment defines model for NodeEnrolment.
@@ -1842,6 +1914,9 @@ type NodeStaying struct {
 	Name      string           `json:"name"`
 	Project   string           `json:"project"`
 	Status    DeploymentStatus `json:"status"`
+
+	// StaysBecause Why it was not moved.
+	StaysBecause *string `json:"stays_because,omitempty"`
 }
 
 // NodeUpgrade defines model for NodeUpgrade.
@@ -2486,6 +2561,27 @@ type Retry struct {
 	SameVersion *bool `json:"same_version,omitempty"`
 }
 
+// Review defines model for Review.
+type Review struct {
+	Branch       string    `json:"branch"`
+	ChangedAt    time.Time `json:"changed_at"`
+	Commit       *string   `json:"commit,omitempty"`
+	Deployment   string    `json:"deployment"`
+	DeploymentId *string   `json:"deployment_id,omitempty"`
+	Detail       *string   `json:"detail,omitempty"`
+
+	// Key Repository and number.
+	Key    string      `json:"key"`
+	Link   *string     `json:"link,omitempty"`
+	Number *int        `json:"number,omitempty"`
+	State  ReviewState `json:"state"`
+	Tag    string      `json:"tag"`
+	Title  *string     `json:"title,omitempty"`
+}
+
+// ReviewState defines model for Review.State.
+type ReviewState string
+
 // RobotAsk defines model for RobotAsk.
 type RobotAsk struct {
 	Hours int    `json:"hours"`
@@ -2502,6 +2598,76 @@ type RobotMade struct {
 
 // Role defines model for Role.
 type Role string
+
+// Rule defines model for Rule.
+type Rule struct {
+	Active      bool       `json:"active"`
+	ApiUrl      *string    `json:"api_url,omitempty"`
+	Branch      *string    `json:"branch,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	CreatedBy   string     `json:"created_by"`
+	Environment string     `json:"environment"`
+	Name        string     `json:"name"`
+	Project     string     `json:"project"`
+	Repository  *string    `json:"repository,omitempty"`
+	Source      RuleSource `json:"source"`
+	Tag         string     `json:"tag"`
+	WaitMinutes int        `json:"wait_minutes"`
+}
+
+// RuleList defines model for RuleList.
+type RuleList struct {
+	Items      []Rule  `json:"items"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// RulePut defines model for RulePut.
+type RulePut struct {
+	// Active True unless given.
+	Active *bool `json:"active,omitempty"`
+
+	// ApiUrl Where comments and statuses go; GitHub and GitLab have a default.
+	ApiUrl *string `json:"api_url,omitempty"`
+
+	// Branch Only branches of this pattern; for a registry, tags.
+	Branch      *string `json:"branch,omitempty"`
+	Environment string  `json:"environment"`
+	Project     string  `json:"project"`
+
+	// Repository Only of this repository, as the source spells it.
+	Repository *string `json:"repository,omitempty"`
+
+	// Secret Absent keeps the stored one, or has one made.
+	Secret *string    `json:"secret,omitempty"`
+	Source RuleSource `json:"source"`
+
+	// Tag The tag that a branch is built as, with {branch}, {number}, {commit}, {short} and {tag}.
+	Tag string `json:"tag"`
+
+	// Token Signs in to the code host. Absent keeps the stored one, empty forgets it.
+	Token *string `json:"token,omitempty"`
+
+	// WaitMinutes How long the registry may take to have the tag; 30 unless given.
+	WaitMinutes *int `json:"wait_minutes,omitempty"`
+}
+
+// RuleSaved defines model for RuleSaved.
+type RuleSaved struct {
+	Created bool `json:"created"`
+	Rule    Rule `json:"rule"`
+
+	// Secret The secret that was made, shown once.
+	Secret *string `json:"secret,omitempty"`
+}
+
+// RuleSource defines model for RuleSource.
+type RuleSource string
+
+// RuleView defines model for RuleView.
+type RuleView struct {
+	Reviews []Review `json:"reviews"`
+	Rule    Rule     `json:"rule"`
+}
 
 // Run defines model for Run.
 type Run struct {
@@ -3405,6 +3571,13 @@ type ListRegistriesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// ListRulesParams defines parameters for ListRules.
+type ListRulesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // ListServicesParams defines parameters for ListServices.
 type ListServicesParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -3476,6 +3649,9 @@ type PutDeploymentGateJSONRequestBody = GatePut
 
 // HoldDeploymentJSONRequestBody defines body for HoldDeployment for application/json ContentType.
 type HoldDeploymentJSONRequestBody = HoldPut
+
+// MoveDeploymentJSONRequestBody defines body for MoveDeployment for application/json ContentType.
+type MoveDeploymentJSONRequestBody = Move
 
 // CreateGuestJSONRequestBody defines body for CreateGuest for application/json ContentType.
 type CreateGuestJSONRequestBody = GuestAsk
@@ -3566,6 +3742,9 @@ type PutRegistryJSONRequestBody = RegistryPut
 
 // TestRegistryJSONRequestBody defines body for TestRegistry for application/json ContentType.
 type TestRegistryJSONRequestBody = RegistryTest
+
+// PutRuleJSONRequestBody defines body for PutRule for application/json ContentType.
+type PutRuleJSONRequestBody = RulePut
 
 // PutServiceJSONRequestBody defines body for PutService for application/json ContentType.
 type PutServiceJSONRequestBody = ServicePut
@@ -3923,6 +4102,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 	GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveDeploymentWithBody Take a deployment to another node
+	//
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+	MoveDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveDeployment Take a deployment to another node
+	//
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+	MoveDeployment(ctx context.Context, id InId, body MoveDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListGuests Guest links of the deployment
 	//
@@ -4441,7 +4638,7 @@ type ClientInterface interface {
 
 	// DrainNodeWithBody Keep new deployments away and wait until those there have ended
 	//
-	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4450,7 +4647,7 @@ type ClientInterface interface {
 
 	// DrainNode Keep new deployments away and wait until those there have ended
 	//
-	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4947,6 +5144,45 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
 	TestRegistry(ctx context.Context, name InName, body TestRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRules Rules that make pull requests into deployments
+	//
+	// One page by name. Secrets and tokens are never part of an answer.
+	//
+	// Corresponds with GET /api/v1/rules (the `ListRules` operationId).
+	ListRules(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteRule Delete a rule
+	//
+	// Its reviews go with it; its deployments stay.
+	//
+	// Corresponds with DELETE /api/v1/rules/{name} (the `DeleteRule` operationId).
+	DeleteRule(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRule One rule with its last 100 reviews
+	//
+	// A review is a pull request, or a pushed tag, and what became of it.
+	//
+	// Corresponds with GET /api/v1/rules/{name} (the `GetRule` operationId).
+	GetRule(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutRuleWithBody Create or replace a rule
+	//
+	// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+	PutRuleWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutRule Create or replace a rule
+	//
+	// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+	PutRule(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServices All services the caller may see
 	//
@@ -5864,6 +6100,44 @@ func (c *Client) DownloadLogs(ctx context.Context, id InId, params *DownloadLogs
 // Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 func (c *Client) GetDeploymentMetrics(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetDeploymentMetricsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveDeploymentWithBody Take a deployment to another node
+//
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+func (c *Client) MoveDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveDeploymentRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveDeployment Take a deployment to another node
+//
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+func (c *Client) MoveDeployment(ctx context.Context, id InId, body MoveDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveDeploymentRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7021,7 +7295,7 @@ func (c *Client) GetNodeDrain(ctx context.Context, name InName, reqEditors ...Re
 
 // DrainNodeWithBody Keep new deployments away and wait until those there have ended
 //
-// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7040,7 +7314,7 @@ func (c *Client) DrainNodeWithBody(ctx context.Context, name InName, contentType
 
 // DrainNode Keep new deployments away and wait until those there have ended
 //
-// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -8168,6 +8442,95 @@ func (c *Client) TestRegistryWithBody(ctx context.Context, name InName, contentT
 // Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
 func (c *Client) TestRegistry(ctx context.Context, name InName, body TestRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTestRegistryRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRules Rules that make pull requests into deployments
+//
+// One page by name. Secrets and tokens are never part of an answer.
+//
+// Corresponds with GET /api/v1/rules (the `ListRules` operationId).
+func (c *Client) ListRules(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRulesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteRule Delete a rule
+//
+// Its reviews go with it; its deployments stay.
+//
+// Corresponds with DELETE /api/v1/rules/{name} (the `DeleteRule` operationId).
+func (c *Client) DeleteRule(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteRuleRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRule One rule with its last 100 reviews
+//
+// A review is a pull request, or a pushed tag, and what became of it.
+//
+// Corresponds with GET /api/v1/rules/{name} (the `GetRule` operationId).
+func (c *Client) GetRule(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRuleRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutRuleWithBody Create or replace a rule
+//
+// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+func (c *Client) PutRuleWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutRuleRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutRule Create or replace a rule
+//
+// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+func (c *Client) PutRule(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutRuleRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10539,6 +10902,53 @@ func NewGetDeploymentMetricsRequest(server string, id InId, params *GetDeploymen
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewMoveDeploymentRequest calls the generic MoveDeployment builder with application/json body
+func NewMoveDeploymentRequest(server string, id InId, body MoveDeploymentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMoveDeploymentRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewMoveDeploymentRequestWithBody constructs an http.Request for the MoveDeployment method, with any body, and a specified content type
+func NewMoveDeploymentRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/move", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -15083,6 +15493,187 @@ func NewTestRegistryRequestWithBody(server string, name InName, contentType stri
 	return req, nil
 }
 
+// NewListRulesRequest constructs an http.Request for the ListRules method
+func NewListRulesRequest(server string, params *ListRulesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/rules")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteRuleRequest constructs an http.Request for the DeleteRule method
+func NewDeleteRuleRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/rules/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetRuleRequest constructs an http.Request for the GetRule method
+func NewGetRuleRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/rules/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutRuleRequest calls the generic PutRule builder with application/json body
+func NewPutRuleRequest(server string, name InName, body PutRuleJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutRuleRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutRuleRequestWithBody constructs an http.Request for the PutRule method, with any body, and a specified content type
+func NewPutRuleRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/rules/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListServicesRequest constructs an http.Request for the ListServices method
 func NewListServicesRequest(server string, params *ListServicesParams) (*http.Request, error) {
 	var err error
@@ -16897,6 +17488,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/metrics (the `GetDeploymentMetrics` operationId).
 	GetDeploymentMetricsWithResponse(ctx context.Context, id InId, params *GetDeploymentMetricsParams, reqEditors ...RequestEditorFn) (*GetDeploymentMetricsResponse, error)
 
+	// MoveDeploymentWithBodyWithResponse Take a deployment to another node
+	//
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+	MoveDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveDeploymentResponse, error)
+
+	// MoveDeploymentWithResponse Take a deployment to another node
+	//
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+	MoveDeploymentWithResponse(ctx context.Context, id InId, body MoveDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveDeploymentResponse, error)
+
 	// ListGuestsWithResponse Guest links of the deployment
 	//
 	// At most 200, the newest first, without their secrets.
@@ -17470,7 +18079,7 @@ type ClientWithResponsesInterface interface {
 
 	// DrainNodeWithBodyWithResponse Keep new deployments away and wait until those there have ended
 	//
-	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17479,7 +18088,7 @@ type ClientWithResponsesInterface interface {
 
 	// DrainNodeWithResponse Keep new deployments away and wait until those there have ended
 	//
-	// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+	// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18054,6 +18663,51 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/registries/{name}/test (the `TestRegistry` operationId).
 	TestRegistryWithResponse(ctx context.Context, name InName, body TestRegistryJSONRequestBody, reqEditors ...RequestEditorFn) (*TestRegistryResponse, error)
+
+	// ListRulesWithResponse Rules that make pull requests into deployments
+	//
+	// One page by name. Secrets and tokens are never part of an answer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/rules (the `ListRules` operationId).
+	ListRulesWithResponse(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*ListRulesResponse, error)
+
+	// DeleteRuleWithResponse Delete a rule
+	//
+	// Its reviews go with it; its deployments stay.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/rules/{name} (the `DeleteRule` operationId).
+	DeleteRuleWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteRuleResponse, error)
+
+	// GetRuleWithResponse One rule with its last 100 reviews
+	//
+	// A review is a pull request, or a pushed tag, and what became of it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/rules/{name} (the `GetRule` operationId).
+	GetRuleWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetRuleResponse, error)
+
+	// PutRuleWithBodyWithResponse Create or replace a rule
+	//
+	// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+	PutRuleWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutRuleResponse, error)
+
+	// PutRuleWithResponse Create or replace a rule
+	//
+	// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+	PutRuleWithResponse(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRuleResponse, error)
 
 	// ListServicesWithResponse All services the caller may see
 	//
@@ -20024,6 +20678,62 @@ func (r GetDeploymentMetricsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetDeploymentMetricsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// MoveDeploymentResponseDefaultHeaders the declared response headers of an HTTP default response for MoveDeployment
+type MoveDeploymentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type MoveDeploymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *MoveDeploymentResponseDefaultHeaders
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r MoveDeploymentResponse) GetJSON202() *Deployment {
+	return r.JSON202
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r MoveDeploymentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r MoveDeploymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MoveDeploymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MoveDeploymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MoveDeploymentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25385,6 +26095,223 @@ func (r TestRegistryResponse) ContentType() string {
 	return ""
 }
 
+// ListRulesResponseDefaultHeaders the declared response headers of an HTTP default response for ListRules
+type ListRulesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListRulesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RuleList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListRulesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRulesResponse) GetJSON200() *RuleList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRulesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRulesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRulesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRulesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRulesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteRuleResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteRule
+type DeleteRuleResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteRuleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteRuleResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteRuleResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteRuleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteRuleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteRuleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteRuleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetRuleResponseDefaultHeaders the declared response headers of an HTTP default response for GetRule
+type GetRuleResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetRuleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RuleView
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetRuleResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRuleResponse) GetJSON200() *RuleView {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetRuleResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRuleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRuleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRuleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRuleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutRuleResponseDefaultHeaders the declared response headers of an HTTP default response for PutRule
+type PutRuleResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutRuleResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RuleSaved
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutRuleResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutRuleResponse) GetJSON200() *RuleSaved {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutRuleResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutRuleResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutRuleResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutRuleResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutRuleResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListServicesResponseDefaultHeaders the declared response headers of an HTTP default response for ListServices
 type ListServicesResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -27758,6 +28685,36 @@ func (c *ClientWithResponses) GetDeploymentMetricsWithResponse(ctx context.Conte
 	return ParseGetDeploymentMetricsResponse(rsp)
 }
 
+// MoveDeploymentWithBodyWithResponse Take a deployment to another node
+//
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+func (c *ClientWithResponses) MoveDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveDeploymentResponse, error) {
+	rsp, err := c.MoveDeploymentWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveDeploymentResponse(rsp)
+}
+
+// MoveDeploymentWithResponse Take a deployment to another node
+//
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/move (the `MoveDeployment` operationId).
+func (c *ClientWithResponses) MoveDeploymentWithResponse(ctx context.Context, id InId, body MoveDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveDeploymentResponse, error) {
+	rsp, err := c.MoveDeployment(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveDeploymentResponse(rsp)
+}
+
 // ListGuestsWithResponse Guest links of the deployment
 //
 // At most 200, the newest first, without their secrets.
@@ -28709,7 +29666,7 @@ func (c *ClientWithResponses) GetNodeDrainWithResponse(ctx context.Context, name
 
 // DrainNodeWithBodyWithResponse Keep new deployments away and wait until those there have ended
 //
-// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -28724,7 +29681,7 @@ func (c *ClientWithResponses) DrainNodeWithBodyWithResponse(ctx context.Context,
 
 // DrainNodeWithResponse Keep new deployments away and wait until those there have ended
 //
-// Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+// Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -29682,6 +30639,81 @@ func (c *ClientWithResponses) TestRegistryWithResponse(ctx context.Context, name
 		return nil, err
 	}
 	return ParseTestRegistryResponse(rsp)
+}
+
+// ListRulesWithResponse Rules that make pull requests into deployments
+//
+// One page by name. Secrets and tokens are never part of an answer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/rules (the `ListRules` operationId).
+func (c *ClientWithResponses) ListRulesWithResponse(ctx context.Context, params *ListRulesParams, reqEditors ...RequestEditorFn) (*ListRulesResponse, error) {
+	rsp, err := c.ListRules(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRulesResponse(rsp)
+}
+
+// DeleteRuleWithResponse Delete a rule
+//
+// Its reviews go with it; its deployments stay.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/rules/{name} (the `DeleteRule` operationId).
+func (c *ClientWithResponses) DeleteRuleWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteRuleResponse, error) {
+	rsp, err := c.DeleteRule(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteRuleResponse(rsp)
+}
+
+// GetRuleWithResponse One rule with its last 100 reviews
+//
+// A review is a pull request, or a pushed tag, and what became of it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/rules/{name} (the `GetRule` operationId).
+func (c *ClientWithResponses) GetRuleWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetRuleResponse, error) {
+	rsp, err := c.GetRule(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRuleResponse(rsp)
+}
+
+// PutRuleWithBodyWithResponse Create or replace a rule
+//
+// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+func (c *ClientWithResponses) PutRuleWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutRuleResponse, error) {
+	rsp, err := c.PutRuleWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutRuleResponse(rsp)
+}
+
+// PutRuleWithResponse Create or replace a rule
+//
+// Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
+func (c *ClientWithResponses) PutRuleWithResponse(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRuleResponse, error) {
+	rsp, err := c.PutRule(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutRuleResponse(rsp)
 }
 
 // ListServicesWithResponse All services the caller may see
@@ -31815,6 +32847,59 @@ func ParseGetDeploymentMetricsResponse(rsp *http.Response) (*GetDeploymentMetric
 	switch {
 	case true:
 		var headers GetDeploymentMetricsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseMoveDeploymentResponse parses an HTTP response from a MoveDeploymentWithResponse call
+func ParseMoveDeploymentResponse(rsp *http.Response) (*MoveDeploymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MoveDeploymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers MoveDeploymentResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -36942,6 +38027,214 @@ func ParseTestRegistryResponse(rsp *http.Response) (*TestRegistryResponse, error
 	switch {
 	case true:
 		var headers TestRegistryResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRulesResponse parses an HTTP response from a ListRulesWithResponse call
+func ParseListRulesResponse(rsp *http.Response) (*ListRulesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRulesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RuleList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListRulesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteRuleResponse parses an HTTP response from a DeleteRuleWithResponse call
+func ParseDeleteRuleResponse(rsp *http.Response) (*DeleteRuleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteRuleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteRuleResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetRuleResponse parses an HTTP response from a GetRuleWithResponse call
+func ParseGetRuleResponse(rsp *http.Response) (*GetRuleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRuleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RuleView
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetRuleResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutRuleResponse parses an HTTP response from a PutRuleWithResponse call
+func ParsePutRuleResponse(rsp *http.Response) (*PutRuleResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutRuleResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RuleSaved
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutRuleResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -9,6 +9,20 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
+// arriveEvery is how long a deployment is nowhere, beside what it takes.
+const arriveEvery = 5 * time.Second
+
+// Arrive makes deployments that left their node on another one.
+func Arrive(deployments *lifecycle.Lifecycle, log *slog.Logger) Job {
+	return Job{Name: "arrive", Every: arriveEvery, Do: func(ctx context.Context) error {
+		made, err := deployments.Arrive(ctx, access.System("move"))
+		if made > 0 {
+			log.InfoContext(ctx, "deployments go on, on other nodes", "count", made)
+		}
+		return err
+	}}
+}
+
 // noticeEvery is short beside the hour of the last notice.
 const noticeEvery = time.Minute
 

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,6 +28,11 @@ type Request struct {
 	Version int `json:",omitempty"`
 	// From is the deployment that it is a copy of; empty for none.
 	From controlplane.DeploymentID `json:",omitempty"`
+	// Only and Avoid are ids of nodes, and Owner is who counts as its creator:
+	// for what moves.
+	Only  string `json:",omitempty"`
+	Avoid string `json:",omitempty"`
+	Owner string `json:",omitempty"`
 	// Wait queues the deployment when there is no room, or no run to spare on
 	// the node; otherwise it is refused then. Lower priorities come first.
 	Wait     bool
@@ -90,7 +96,7 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	d := controlplane.Deployment{ID: controlplane.NewID[controlplane.DeploymentID](),
 		Name: r.Name, ProjectID: p.target.ProjectID, Project: p.target.Project,
 		EnvironmentID: p.env.ID, Environment: p.env.Name, Domain: p.env.Domain,
-		Versions: p.versions, Resources: p.ask.Resources, CreatedBy: actor.Name()}
+		Versions: p.versions, Resources: p.ask.Resources, CreatedBy: cmp.Or(r.Owner, actor.Name())}
 	if err := nameIsFree(ctx, tx, d); err != nil {
 		return d, err
 	}

@@ -33,6 +33,9 @@ type Ask struct {
 	// Arches are the processors that all its images run on; nil is any.
 	Arches    []string
 	Placement controlplane.Placement
+	// Only is the one node that will do, Avoid the one that will not; empty for
+	// most.
+	Only, Avoid string
 	// MayWait is set for who would rather wait for a free run than be refused.
 	MayWait bool
 }

@@ -56,7 +56,7 @@ func (l *Lifecycle) survey(
 	}
 	p.pipeline, p.versions = filled, chosen(filled)
 	p.ask = ask(filled, p.env.Placement.With(p.target.Placement))
-	p.ask.Arches = found.arches()
+	p.ask.Arches, p.ask.Only, p.ask.Avoid = found.arches(), r.Only, r.Avoid
 	return p, l.platforms(ctx, p, *found, c)
 }
 

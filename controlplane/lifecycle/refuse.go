@@ -20,6 +20,10 @@ func refuse(n Candidate, ask Ask) string {
 // unfit is what no waiting changes.
 func unfit(n Candidate, ask Ask) string {
 	switch {
+	case n.ID == ask.Avoid && n.ID != "":
+		return "It is the node that it leaves."
+	case ask.Only != "" && n.ID != ask.Only:
+		return "It is not the node that was asked for."
 	case !n.Enabled:
 		return "It is disabled; an admin can enable it."
 	case n.Draining:

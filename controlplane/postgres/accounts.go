@@ -19,7 +19,7 @@ func user(r dbsqlc.User, teams []string) controlplane.User {
 		Role: controlplane.Role(r.Role), Active: r.Active, Teams: teams,
 		Kind: controlplane.UserKind(r.Kind), Address: r.Address,
 		HasPassword: r.PasswordHash != nil,
-		CreatedAt: r.CreatedAt, LastSignInAt: r.LastSignInAt,
+		CreatedAt:   r.CreatedAt, LastSignInAt: r.LastSignInAt,
 	}
 }
 

@@ -20,7 +20,8 @@ func (t *Tx) Lives(
 	all := map[controlplane.DeploymentID]controlplane.Life{}
 	for _, r := range rows {
 		l := controlplane.Life{ClonedFrom: given[controlplane.DeploymentID](r.ClonedFrom),
-			ClonedName: r.ClonedName, RemovedBy: r.RemovedBy, RemovedAt: r.RemovedAt}
+			ClonedName: r.ClonedName, RemovedBy: r.RemovedBy, RemovedAt: r.RemovedAt,
+			Moving: r.MovingSince != nil, MovedTo: given[controlplane.DeploymentID](r.MovedTo)}
 		if r.HoldSince != nil {
 			l.Hold = &controlplane.Hold{Owner: r.HoldOwner, Reason: r.HoldReason,
 				Since: *r.HoldSince, Until: r.HoldUntil}

@@ -152,7 +152,7 @@ func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifeti
 }
 
 const listLives = `-- name: ListLives :many
-SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
+SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
 `
 
 // What people did to the lives of these deployments.
@@ -177,6 +177,9 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 			&i.RemovedAt,
 			&i.NoticedHours,
 			&i.NoticedFor,
+			&i.Move,
+			&i.MovingSince,
+			&i.MovedTo,
 		); err != nil {
 			return nil, err
 		}

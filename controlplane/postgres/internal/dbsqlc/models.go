@@ -179,6 +179,9 @@ type DeploymentLife struct {
 	RemovedAt    *time.Time
 	NoticedHours int32
 	NoticedFor   *time.Time
+	Move         []byte
+	MovingSince  *time.Time
+	MovedTo      *string
 }
 
 type DeploymentRow struct {

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+)
+
+func (s *server) MoveDeployment(
+	ctx context.Context, r MoveDeploymentRequestObject,
+) (MoveDeploymentResponseObject, error) {
+	var to lifecycle.Elsewhere
+	if r.Body != nil {
+		to = lifecycle.Elsewhere{Node: or(r.Body.Node, ""),
+			DropVolumes: or(r.Body.DropVolumes, false)}
+	}
+	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+		id controlplane.DeploymentID) (controlplane.Deployment, error) {
+		return s.Lifecycle.Move(ctx, actor, id, to)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return MoveDeployment202JSONResponse(d), nil
+}
+
+// emptied moves what it can off a node that is drained, and says of the rest
+// why it stays.
+func (s *server) emptied(
+	ctx context.Context, d catalog.NodeDrain,
+) (stays map[controlplane.DeploymentID]string, err error) {
+	stays = map[controlplane.DeploymentID]string{}
+	for _, one := range d.Staying {
+		_, err := s.Lifecycle.Move(ctx, actorOf(ctx), one.ID, lifecycle.Elsewhere{})
+		refused, ok := errors.AsType[*controlplane.Error](err)
+		switch {
+		case ok:
+			stays[one.ID] = refused.Message
+		case err != nil:
+			return nil, err
+		}
+	}
+	return stays, nil
+}

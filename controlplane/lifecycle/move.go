@@ -1,0 +1,189 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// Elsewhere says where a deployment goes, and what may be lost on the way.
+type Elsewhere struct {
+	// Node is empty for the best of the others; admins only name one.
+	Node string
+	// DropVolumes begins with empty ones: what is in them is not copied.
+	DropVolumes bool
+}
+
+const (
+	// movesAtOnce bounds one round.
+	movesAtOnce = 20
+	// moveFor is how long making it elsewhere is tried again.
+	moveFor = time.Hour
+)
+
+// Move takes a deployment to another node: it is removed where it is, and then
+// made there with the same name, URLs, digests and pipeline version. It is
+// refused while no other node would take it. The new one has an id of its own.
+func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	to Elsewhere) (controlplane.Deployment, error) {
+	d, err := l.Get(ctx, actor, id)
+	if err != nil {
+		return d, err
+	}
+	r := likeBefore(d, Again{Pinned: true})
+	r.Avoid, r.Owner, r.Wait = string(d.NodeID), d.CreatedBy, true
+	if r.Only, err = l.named(ctx, actor, to.Node); err != nil {
+		return d, err
+	}
+	p, err := l.plan(ctx, actor, r)
+	if err != nil {
+		return d, l.refused(ctx, actor, "move", d.Name, err)
+	}
+	return l.change(ctx, actor, "move deployment", access.WriteDeployment, id,
+		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+			return leave(ctx, tx, actor, d, p, r, to)
+		})
+}
+
+// named finds the node that an admin chose.
+func (l *Lifecycle) named(
+	ctx context.Context, actor access.Actor, name string,
+) (id string, err error) {
+	if name == "" {
+		return "", nil
+	}
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return "", err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		n, err := tx.NodeByName(ctx, name)
+		id = string(n.ID)
+		return inField("node", err)
+	})
+	return id, err
+}
+
+// leave begins a move, if the deployment can go and has somewhere to go to.
+func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlplane.Deployment,
+	p plan, r Request, to Elsewhere) error {
+	if d.Status != controlplane.Ready || string(d.NodeID) != r.Avoid {
+		return wrongState(d, "moved", "Only a deployment that is ready is moved.")
+	}
+	if access.Check(actor, access.Admin, access.Object{}) != nil {
+		if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
+			return err
+		}
+	}
+	if keeps := volumes(p); len(keeps) > 0 && !to.DropVolumes {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_volumes",
+			Message: fmt.Sprintf("deployment %s has volumes (%s), which stay on node %s", d.Name,
+				strings.Join(keeps, ", "), d.Node),
+			Remedy: "Move it without what is in them, or let it end where it is."}
+	}
+	if _, err := choose(ctx, tx, d.EnvironmentID, p.ask, false); err != nil {
+		return err
+	}
+	request, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write what is made elsewhere: %w", err)
+	}
+	if err := tx.StartMove(ctx, d.ID, request); err != nil {
+		return err
+	}
+	if err := farewell(ctx, tx, d, actor.Name()); err != nil {
+		return err
+	}
+	return remove(ctx, tx, d)
+}
+
+// volumes names the steps that keep data on their node.
+func volumes(p plan) (all []string) {
+	for _, s := range p.pipeline.Steps {
+		if s.Service != nil && len(s.Service.Volumes) > 0 {
+			all = append(all, string(s.Key))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Arrive makes what has left its node, on another one. It says how many it made.
+func (l *Lifecycle) Arrive(ctx context.Context, actor access.Actor) (made int, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return 0, err
+	}
+	var moves []postgres.Move
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		moves, err = tx.Moves(ctx, movesAtOnce)
+		return err
+	})
+	for _, m := range moves {
+		one := l.arrive(ctx, actor, m)
+		if one == nil {
+			made++
+		}
+		err = errors.Join(err, one)
+	}
+	return made, err
+}
+
+func (l *Lifecycle) arrive(ctx context.Context, actor access.Actor, m postgres.Move) error {
+	var r Request
+	if err := json.Unmarshal(m.Request, &r); err != nil {
+		return fmt.Errorf("read what is made elsewhere: %w", err)
+	}
+	p, err := l.plan(ctx, actor, r)
+	if err == nil {
+		err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
+			d, err := l.insert(ctx, tx, actor, r, p)
+			if err != nil {
+				return err
+			}
+			first, err := tx.EndMove(ctx, m.Deployment, d.ID)
+			if err != nil || !first {
+				return errors.Join(err, errSomebodyWasFaster)
+			}
+			return inherit(ctx, tx, actor, m.Deployment, d.ID)
+		})
+	}
+	if err == nil || errors.Is(err, errSomebodyWasFaster) {
+		return nil
+	}
+	why := fmt.Errorf("make %s on another node: %w", r.Name, err)
+	return errors.Join(why, l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		now, err := tx.Time(ctx)
+		if err != nil {
+			return err
+		}
+		if now.Sub(m.Since) > moveFor {
+			_, err = tx.EndMove(ctx, m.Deployment, "")
+		}
+		return errors.Join(err, tx.SetDetail(ctx, m.Deployment, why.Error()))
+	}))
+}
+
+// errSomebodyWasFaster undoes a transaction; nobody is told.
+var errSomebodyWasFaster = errors.New("somebody else made it")
+
+// inherit gives the new deployment what people said about the old one.
+func inherit(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	from, to controlplane.DeploymentID) error {
+	lives, err := tx.Lives(ctx, from)
+	if err != nil {
+		return err
+	}
+	if h := lives[from].Hold; h != nil {
+		if err := tx.SetHold(ctx, to, h); err != nil {
+			return err
+		}
+	}
+	return tx.AddActivity(ctx, to, controlplane.ActivityMoved, actor.Name())
+}

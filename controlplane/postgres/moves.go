@@ -1,0 +1,50 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// Move is a deployment that goes to another node, and what is made there.
+type Move struct {
+	Deployment controlplane.DeploymentID
+	Request    []byte
+	Since      time.Time
+}
+
+// StartMove notes what is made once a deployment is gone where it is.
+func (t *Tx) StartMove(
+	ctx context.Context, id controlplane.DeploymentID, request []byte,
+) error {
+	if err := t.q.StartMove(ctx, string(id), request); err != nil {
+		return fmt.Errorf("start to move %s: %w", id, translate(err))
+	}
+	return nil
+}
+
+// Moves gives those that are gone where they were, and not made anew yet.
+func (t *Tx) Moves(ctx context.Context, most int) ([]Move, error) {
+	rows, err := t.q.ListMoves(ctx, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list moves: %w", err)
+	}
+	all := make([]Move, len(rows))
+	for i, r := range rows {
+		all[i] = Move{Deployment: controlplane.DeploymentID(r.DeploymentID), Request: r.Move,
+			Since: r.MovingSince}
+	}
+	return all, nil
+}
+
+// EndMove notes what was made; empty is nothing. It reports whether nobody
+// else had ended it before.
+func (t *Tx) EndMove(ctx context.Context, id, made controlplane.DeploymentID) (bool, error) {
+	n, err := t.q.EndMove(ctx, optional(made), string(id))
+	if err != nil {
+		return false, fmt.Errorf("end the move of %s: %w", id, translate(err))
+	}
+	return n > 0, nil
+}
