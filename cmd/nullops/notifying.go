@@ -6,6 +6,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/notify"
+	"github.com/nullops/nullops/controlplane/review"
 )
 
 // notifier is what tells the outside of events.
@@ -16,6 +17,20 @@ func (b *base) notifier(own func(netip.AddrPort) bool) *notify.Notify {
 		Mail: notify.Mail{Server: m.Server, From: m.From, Username: m.Username,
 			Password: controlplane.NewPlain(m.Password)},
 		URL: b.settings.HTTP.URL, HostURL: b.lifecycle.URL, Log: b.log})
+}
+
+// reviewer is what makes pull requests into deployments.
+func (b *base) reviewer(own func(netip.AddrPort) bool) *review.Reviews {
+	return review.New(review.Config{Store: b.store, Catalog: b.catalog, Lifecycle: b.lifecycle,
+		Off: controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.loopback()},
+		URL: b.settings.HTTP.URL, Log: b.log})
+}
+
+// review runs it, awake as soon as a deployment changes.
+func (b *base) review(ctx context.Context) error {
+	heard := b.listener.Subscribe("", controlplane.TopicDeployment)
+	defer heard.Close()
+	return b.reviews.Run(ctx, heard.Wake)
 }
 
 // tell runs it, awake as soon as a deployment or a node changes.

@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/reach"
+	"github.com/nullops/nullops/controlplane/review"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -54,6 +55,7 @@ type Config struct {
 	Audit     *audit.Log
 	Usage     *usage.Usage
 	Notify    *notify.Notify
+	Reviews   *review.Reviews
 	Gate      *gate.Gate
 	// Logs asks nodes for services' logs; nil answers that nobody can.
 	Logs ServiceLogs
@@ -133,18 +135,21 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := parts{api: s.sameOrigin(described.before(doors)), probes: Probes(c.Ready), pages: s.plain(newPages(c.UI))}
+	all := parts{api: s.sameOrigin(described.before(doors)), hooks: c.Reviews,
+		probes: Probes(c.Ready), pages: s.plain(newPages(c.UI))}
 	return s.named(s.logged(s.recovered(s.hardened(all)))), nil
 }
 
 // parts tells the API, the probes and the pages apart. No http.ServeMux does it,
 // since that one redirects paths that are not clean instead of refusing them.
-type parts struct{ api, probes, pages, oidc http.Handler }
+type parts struct{ api, hooks, probes, pages, oidc http.Handler }
 
 func (p parts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		p.api.ServeHTTP(w, r)
+	case strings.HasPrefix(path, "/hooks/"):
+		p.hooks.ServeHTTP(w, r)
 	case path == "/healthz" || path == "/readyz":
 		p.probes.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/oidc/"):

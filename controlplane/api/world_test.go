@@ -127,7 +127,7 @@ type world struct {
 	node      controlplane.NodeID
 	off       controlplane.OffLimits
 	mail      notify.Mail
-	held      string
+	rootToken string
 	seq       int64
 
 	mu sync.Mutex

@@ -1121,7 +1121,7 @@ export interface paths {
         put?: never;
         /**
          * Keep new deployments away and wait until those there have ended
-         * @description Nothing is stopped or moved. Asking again changes the deadline; after it the node is overdue, and waits on.
+         * @description Nothing is stopped, and nothing moved unless asked for. Asking again changes the deadline; after it the node is overdue, and waits on.
          */
         post: operations["drainNode"];
         /**
@@ -1850,6 +1850,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a deployment to another node
+         * @description It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+         */
+        post: operations["moveDeployment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/forget": {
         parameters: {
             query?: never;
@@ -2270,6 +2290,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rules that make pull requests into deployments
+         * @description One page by name. Secrets and tokens are never part of an answer.
+         */
+        get: operations["listRules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One rule with its last 100 reviews
+         * @description A review is a pull request, or a pushed tag, and what became of it.
+         */
+        get: operations["getRule"];
+        /**
+         * Create or replace a rule
+         * @description Its source posts events to `/hooks/` and the rule's name, signed with the secret. A new rule gets a secret, which is shown once, unless one is given. A changed API address forgets the token unless one is given.
+         */
+        put: operations["putRule"];
+        post?: never;
+        /**
+         * Delete a rule
+         * @description Its reviews go with it; its deployments stay.
+         */
+        delete: operations["deleteRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/nodes": {
         parameters: {
             query?: never;
@@ -2643,6 +2711,75 @@ export interface components {
         Notifications: {
             available: boolean;
             choices: components["schemas"]["NotificationChoice"][];
+        };
+        /** @enum {string} */
+        RuleSource: "github" | "gitlab" | "gitea" | "generic" | "registry";
+        RulePut: {
+            source: components["schemas"]["RuleSource"];
+            /** @description Only of this repository, as the source spells it. */
+            repository?: string;
+            project: string;
+            environment: string;
+            /** @description Only branches of this pattern; for a registry, tags. */
+            branch?: string;
+            /** @description The tag that a branch is built as, with {branch}, {number}, {commit}, {short} and {tag}. */
+            tag: string;
+            /** @description How long the registry may take to have the tag; 30 unless given. */
+            wait_minutes?: number;
+            /** @description Where comments and statuses go; GitHub and GitLab have a default. */
+            api_url?: string;
+            /** @description Absent keeps the stored one, or has one made. */
+            secret?: string;
+            /** @description Signs in to the code host. Absent keeps the stored one, empty forgets it. */
+            token?: string;
+            /** @description True unless given. */
+            active?: boolean;
+        };
+        Rule: {
+            name: string;
+            source: components["schemas"]["RuleSource"];
+            repository?: string;
+            project: string;
+            environment: string;
+            branch?: string;
+            tag: string;
+            wait_minutes: number;
+            api_url?: string;
+            active: boolean;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        RuleSaved: {
+            created: boolean;
+            /** @description The secret that was made, shown once. */
+            secret?: string;
+            rule: components["schemas"]["Rule"];
+        };
+        RuleList: {
+            items: components["schemas"]["Rule"][];
+            next_cursor?: string;
+        };
+        Review: {
+            /** @description Repository and number. */
+            key: string;
+            number?: number;
+            title?: string;
+            branch: string;
+            commit?: string;
+            link?: string;
+            tag: string;
+            deployment: string;
+            deployment_id?: string;
+            /** @enum {string} */
+            state: "waiting" | "creating" | "ready" | "failed" | "removed";
+            detail?: string;
+            /** Format: date-time */
+            changed_at: string;
+        };
+        RuleView: {
+            rule: components["schemas"]["Rule"];
+            reviews: components["schemas"]["Review"][];
         };
         SessionCreate: {
             user: string;
@@ -3476,6 +3613,8 @@ export interface components {
              * @description Left out to wait for as long as it takes.
              */
             deadline?: string;
+            /** @description Take what is ready and has no volumes to other nodes, at once. */
+            move?: boolean;
         };
         NodeUpgrade: {
             /** @description What the new agent is made from. */
@@ -3509,6 +3648,8 @@ export interface components {
         NodeStaying: {
             id: string;
             name: string;
+            /** @description Why it was not moved. */
+            stays_because?: string;
             project: string;
             created_by: string;
             status: components["schemas"]["DeploymentStatus"];
@@ -3747,6 +3888,12 @@ export interface components {
         DeploymentRef: {
             id: components["schemas"]["Id"];
             name: string;
+        };
+        Move: {
+            /** @description For admins; without it the best of the others. */
+            node?: string;
+            /** @description Begin with empty volumes; what is in them is not copied. */
+            drop_volumes?: boolean;
         };
         Retry: {
             /** @description Run the pipeline version of the last run instead of the latest. */
@@ -4081,6 +4228,10 @@ export interface components {
              */
             tombstone_until?: string;
             cloned_from?: components["schemas"]["DeploymentRef"];
+            /** @description It goes to another node. */
+            moving?: boolean;
+            /** @description The id of the deployment that it became on another node. */
+            moved_to?: string;
             left?: string[];
             queue?: components["schemas"]["QueueEntry"];
             level: components["schemas"]["Level"];
@@ -7628,6 +7779,33 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    moveDeployment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Move"];
+            };
+        };
+        responses: {
+            /** @description Under way */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     forgetDeployment: {
         parameters: {
             query?: never;
@@ -8275,6 +8453,112 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Notifications"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRules: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleView"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "source": "github",
+                 *       "repository": "acme/shop",
+                 *       "project": "shop",
+                 *       "environment": "qa",
+                 *       "branch": "feature/*",
+                 *       "tag": "pr-{number}"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RulePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleSaved"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteRule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -1,0 +1,185 @@
+package review
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// maxEvent is the most that one event may bring; GitHub's own limit is 25 MiB,
+// and its pull requests are 30 KiB.
+const maxEvent = 1 << 20
+
+// oldest is how far the time of a signed generic event may be from ours.
+const oldest = 5 * time.Minute
+
+var (
+	errUnsigned = errors.New("the signature does not hold")
+	errForeign  = errors.New("the body is not an event that is known")
+)
+
+// ServeHTTP takes events at /hooks/RULE. It answers at once: what an event
+// wants is fulfilled later.
+func (r *Reviews) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "events are posted here", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxEvent))
+	if err != nil {
+		http.Error(w, "the event is larger than 1 MiB, or ended early",
+			http.StatusRequestEntityTooLarge)
+		return
+	}
+	name := strings.TrimPrefix(req.URL.Path, "/hooks/")
+	said, err := r.Receive(req.Context(), access.System("hooks"), name, req.Header, body)
+	switch {
+	case errors.Is(err, errUnsigned):
+		http.Error(w, errUnsigned.Error(), http.StatusUnauthorized)
+	case errors.Is(err, errForeign):
+		http.Error(w, errForeign.Error(), http.StatusBadRequest)
+	case err != nil:
+		r.Log.ErrorContext(req.Context(), "event was not taken", "rule", name, "error", err)
+		http.Error(w, "this failed on our side", http.StatusInternalServerError)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusAccepted)
+		_ = json.NewEncoder(w).Encode(map[string]string{"result": said})
+	}
+}
+
+// Receive checks one event and stores what it wants. It says what became of it.
+func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, h http.Header,
+	body []byte) (said string, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return "", err
+	}
+	rule, err := r.rule(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	key, err := r.open(ctx, keyOf(rule.ID))
+	if err != nil {
+		return "", err
+	}
+	if !rule.Active || !signed(rule.Source, h, body, key, time.Now()) {
+		return "", errUnsigned
+	}
+	e, err := read(rule.Source, h, body)
+	if err != nil || e == nil {
+		return "nothing to do", err
+	}
+	return r.take(ctx, rule, *e, body)
+}
+
+// rule hides whether a rule exists: nobody has shown yet that they may know.
+func (r *Reviews) rule(
+	ctx context.Context, name string,
+) (rule controlplane.ReviewRule, err error) {
+	if controlplane.ValidName("name", name) != nil {
+		return rule, errUnsigned
+	}
+	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		rule, err = tx.ReviewRuleByName(ctx, name)
+		return err
+	})
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return rule, errUnsigned
+	}
+	return rule, err
+}
+
+// signed checks an event as its source signs: with an HMAC over the body where
+// there is one, with the secret itself elsewhere.
+func signed(source controlplane.ReviewSource, h http.Header, body []byte,
+	key controlplane.Plain, now time.Time) bool {
+	if key.Empty() {
+		return false
+	}
+	switch source {
+	case controlplane.ReviewGitHub:
+		return same(h.Get("X-Hub-Signature-256"), "sha256="+mac(key, body))
+	case controlplane.ReviewGitea:
+		return same(h.Get("X-Gitea-Signature"), mac(key, body))
+	case controlplane.ReviewGitLab:
+		return same(h.Get("X-Gitlab-Token"), key.Reveal())
+	case controlplane.ReviewRegistry:
+		return same(strings.TrimPrefix(h.Get("Authorization"), "Bearer "), key.Reveal())
+	case controlplane.ReviewGeneric:
+		at := h.Get("X-Nullops-Timestamp")
+		seconds, err := strconv.ParseInt(at, 10, 64)
+		age := now.Sub(time.Unix(seconds, 0))
+		return err == nil && age.Abs() < oldest &&
+			same(h.Get("X-Nullops-Signature"), "v1="+mac(key, []byte(at+"."), body))
+	default:
+		return false
+	}
+}
+
+func mac(key controlplane.Plain, parts ...[]byte) string {
+	m := hmac.New(sha256.New, []byte(key.Reveal()))
+	for _, p := range parts {
+		_, _ = m.Write(p)
+	}
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// take stores what an event wants, once: the same body again is a replay,
+// whatever its headers say, since those are not signed.
+func (r *Reviews) take(ctx context.Context, rule controlplane.ReviewRule, e event,
+	body []byte) (said string, err error) {
+	if rule.Repository != "" && !strings.EqualFold(rule.Repository, e.repository) {
+		return "another repository", nil
+	}
+	if ok, err := pipeline.MatchTag(rule.Branch, e.branch); err != nil || !ok {
+		return "another branch", err
+	}
+	sum := sha256.Sum256(body)
+	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		fresh, err := tx.NoteReviewEvent(ctx, rule.ID, hex.EncodeToString(sum[:]))
+		if err != nil || !fresh {
+			said = "seen before"
+			return err
+		}
+		old, known, err := tx.ReviewByKey(ctx, rule.ID, e.key())
+		if err != nil {
+			return err
+		}
+		if said = e.changes(old, known); said != "" {
+			return nil
+		}
+		said = "taken"
+		return tx.PutReview(ctx, e.review(rule))
+	})
+	return said, err
+}
+
+// changes says why an event changes nothing; "" when it does.
+func (e event) changes(old controlplane.Review, known bool) string {
+	switch {
+	case e.gone && !known:
+		return "nothing to remove"
+	case !e.gone && known && old.Want == controlplane.GoalPresent && e.commit != "" &&
+		old.Commit == e.commit && old.Branch == e.branch:
+		return "the same commit"
+	default:
+		return ""
+	}
+}

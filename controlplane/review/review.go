@@ -1,0 +1,124 @@
+// Package review makes pull requests into deployments: code hosts and
+// registries tell it what happened, a rule that an admin wrote says what
+// becomes of it, and the pull request is told the address.
+//
+// What comes in is a stranger's until its signature holds: bodies are bounded,
+// a rule that does not exist answers like a wrong signature, and what was taken
+// once is not taken again. Pull requests from forks are ignored, since anybody
+// can open one. An event only changes what is wanted; a loop claims reviews
+// whose wish is not fulfilled, waits for the registry to have the tag, and
+// creates or removes the deployment.
+package review
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// The rhythm.
+const (
+	lookEvery = 2 * time.Second
+	// holdFor is how long one look at a review may last before another control
+	// plane takes it over.
+	holdFor = 3 * time.Minute
+	atOnce  = 10
+	// keepFor is how long what came in is remembered, so that it cannot again.
+	keepFor = 90 * 24 * time.Hour
+)
+
+// Config is what New needs.
+type Config struct {
+	Store     *postgres.Store
+	Catalog   *catalog.Catalog
+	Lifecycle *lifecycle.Lifecycle
+	// Off is where the addresses of code hosts may not lead.
+	Off controlplane.OffLimits
+	// URL is the control plane's, for links.
+	URL string
+	Log *slog.Logger
+	// Ask is how often a registry is asked for a missing tag; zero is 15 s.
+	Ask time.Duration
+}
+
+// Reviews is the door to rules, and the loop that fulfils them.
+type Reviews struct {
+	Config
+	client *http.Client
+}
+
+// New makes it; nothing happens before Run.
+func New(c Config) *Reviews {
+	if c.Ask == 0 {
+		c.Ask = 15 * time.Second
+	}
+	return &Reviews{Config: c, client: &http.Client{
+		Timeout: 15 * time.Second,
+		Transport: &http.Transport{
+			DialContext: c.Off.Dialer(5 * time.Second).DialContext, TLSHandshakeTimeout: 5 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 10, IdleConnTimeout: 30 * time.Second,
+			ForceAttemptHTTP2: true,
+		},
+		// The key of the code host goes nowhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// worker is who creates and removes what reviews want.
+var worker = access.System("review")
+
+// Run fulfils what rules want until ctx ends. wake yields when a deployment
+// changed; nil is looked at every two seconds only.
+func (r *Reviews) Run(ctx context.Context, wake <-chan struct{}) error {
+	defer r.client.CloseIdleConnections()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var forget time.Time
+	for {
+		if err := r.turn(ctx, &forget); err != nil && ctx.Err() == nil {
+			r.Log.WarnContext(ctx, "reviews are behind", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *Reviews) turn(ctx context.Context, forget *time.Time) error {
+	var due []controlplane.Review
+	err := r.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+		due, err = tx.ClaimReviews(ctx, holdFor, atOnce)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, x := range due {
+		errs = append(errs, r.advance(ctx, x))
+	}
+	if time.Now().After(*forget) {
+		*forget = time.Now().Add(time.Hour)
+		errs = append(errs, r.Store.InTx(ctx, func(tx *postgres.Tx) error {
+			_, err := tx.ForgetReviewEvents(ctx, time.Now().Add(-keepFor), 10_000)
+			return err
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+func invalid(field, code, message, remedy string) error {
+	return &controlplane.Error{Kind: controlplane.Invalid, Code: code, Field: field,
+		Message: message, Remedy: remedy}
+}

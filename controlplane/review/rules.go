@@ -1,0 +1,243 @@
+package review
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// RulePut is what an admin says about a rule.
+type RulePut struct {
+	Rule controlplane.ReviewRule
+	// Secret signs what comes in; nil keeps the stored one, or makes one.
+	Secret *controlplane.Plain
+	// Token signs in to the code host; nil keeps the stored one, an empty one
+	// forgets it.
+	Token *controlplane.Plain
+}
+
+// RuleSaved is a rule, and its secret if one was made: that is shown once.
+type RuleSaved struct {
+	Rule    controlplane.ReviewRule
+	Created bool
+	Made    controlplane.Plain
+}
+
+// ListRules gives one page of rules.
+func (r *Reviews) ListRules(
+	ctx context.Context, actor access.Actor, p controlplane.Page,
+) (all []controlplane.ReviewRule, next string, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, "", err
+	}
+	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.ListReviewRules(ctx, p.After, p.Fetch())
+		return err
+	})
+	all, next = controlplane.Cut(p, all, func(x controlplane.ReviewRule) string { return x.Name })
+	return all, next, err
+}
+
+// GetRule loads one rule with its latest reviews.
+func (r *Reviews) GetRule(ctx context.Context, actor access.Actor, name string) (
+	rule controlplane.ReviewRule, reviews []controlplane.Review, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return rule, nil, err
+	}
+	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		if rule, err = tx.ReviewRuleByName(ctx, name); err != nil {
+			return err
+		}
+		reviews, err = tx.ListReviews(ctx, rule.ID, 100)
+		return err
+	})
+	return rule, reviews, err
+}
+
+// PutRule makes or changes a rule. A changed API address forgets the token, so
+// that nobody can have it sent elsewhere.
+func (r *Reviews) PutRule(
+	ctx context.Context, actor access.Actor, p RulePut,
+) (out RuleSaved, err error) {
+	err = r.change(ctx, actor, "put rule", p.Rule.Name, func(tx *postgres.Tx) error {
+		out = RuleSaved{}
+		old, err := tx.ReviewRuleByName(ctx, p.Rule.Name)
+		out.Created = controlplane.KindOf(err) == controlplane.NotFound
+		if err != nil && !out.Created {
+			return err
+		}
+		rule := p.Rule
+		rule.ID, rule.CreatedBy, rule.CreatedAt = old.ID, old.CreatedBy, old.CreatedAt
+		if out.Created {
+			rule.ID = controlplane.NewID[controlplane.ReviewRuleID]()
+			rule.CreatedBy, rule.CreatedAt = actor.Name(), time.Now().UTC()
+		}
+		if err := check(ctx, tx, rule); err != nil {
+			return err
+		}
+		out.Rule = rule
+		if err := tx.PutReviewRule(ctx, rule); err != nil {
+			return err
+		}
+		return r.sealKeys(ctx, tx, actor, p, old, &out)
+	})
+	return out, err
+}
+
+func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Actor, p RulePut,
+	old controlplane.ReviewRule, out *RuleSaved) error {
+	secret := p.Secret
+	if secret == nil && out.Created {
+		out.Made = newSecret()
+		secret = &out.Made
+	}
+	if secret != nil {
+		if len(secret.Reveal()) < 16 {
+			return invalid("secret", "secret_short", "a secret has at least 16 characters",
+				"Give a longer one, or none to have one made.")
+		}
+		if err := r.seal(ctx, tx, actor, keyOf(out.Rule.ID), *secret); err != nil {
+			return err
+		}
+	}
+	token := p.Token
+	if token == nil && old.APIURL != out.Rule.APIURL {
+		token = &controlplane.Plain{}
+	}
+	if token == nil {
+		return nil
+	}
+	return r.seal(ctx, tx, actor, tokenOf(out.Rule.ID), *token)
+}
+
+func (r *Reviews) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
+	plain controlplane.Plain) error {
+	sealed, err := r.Catalog.SealOutward(actor, id, plain)
+	if err != nil {
+		return err
+	}
+	return tx.PutOutwardSecret(ctx, id, sealed)
+}
+
+// open gives what is sealed under an id; an empty value if there is nothing.
+func (r *Reviews) open(ctx context.Context, id string) (controlplane.Plain, error) {
+	var sealed controlplane.Sealed
+	err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		sealed, err = tx.OutwardSecret(ctx, id)
+		return err
+	})
+	if err != nil || sealed == nil {
+		return controlplane.Plain{}, err
+	}
+	return r.Catalog.OpenOutward(worker, id, sealed)
+}
+
+func object(id controlplane.ReviewRuleID) string  { return "rule/" + string(id) }
+func keyOf(id controlplane.ReviewRuleID) string   { return object(id) + "/key" }
+func tokenOf(id controlplane.ReviewRuleID) string { return object(id) + "/token" }
+
+func newSecret() controlplane.Plain {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // it never fails, it ends the process
+	return controlplane.NewPlain(hex.EncodeToString(b[:]))
+}
+
+// DeleteRule removes a rule. Its deployments stay.
+func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name string) error {
+	return r.change(ctx, actor, "delete rule", name, func(tx *postgres.Tx) error {
+		rule, err := tx.ReviewRuleByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteOutwardSecrets(ctx, object(rule.ID)); err != nil {
+			return err
+		}
+		return tx.DeleteReviewRule(ctx, rule.ID)
+	})
+}
+
+func (r *Reviews) change(ctx context.Context, actor access.Actor, action, name string,
+	fn func(*postgres.Tx) error) error {
+	return r.Store.Audited(ctx, actor.Entry(action, "rule "+name), func(tx *postgres.Tx) error {
+		if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+func check(ctx context.Context, tx *postgres.Tx, rule controlplane.ReviewRule) error {
+	if err := controlplane.ValidName("name", rule.Name); err != nil {
+		return err
+	}
+	if len(rule.Name) > 24 {
+		return invalid("name", "name_long", "a rule's name begins the names of its deployments",
+			"Choose one of at most 24 characters.")
+	}
+	if _, err := tx.Target(ctx, rule.Project); err != nil {
+		return at("project", err)
+	}
+	if _, err := tx.TargetEnvironment(ctx, rule.Environment); err != nil {
+		return at("environment", err)
+	}
+	if _, err := pipeline.MatchTag(rule.Branch, "x"); err != nil {
+		return invalid("branch", "pattern_invalid", err.Error(), "Write it as release/*, for example.")
+	}
+	if err := checkTag(rule.Tag); err != nil {
+		return err
+	}
+	return checkAPI(rule)
+}
+
+// at says which field names what does not exist.
+func at(field string, err error) error {
+	said, ok := err.(*controlplane.Error) //nolint:errorlint // only one of our own is told
+	if !ok {
+		return err
+	}
+	return invalid(field, "unknown", said.Message, said.Remedy)
+}
+
+func checkTag(tag string) error {
+	rest := tag
+	for {
+		_, after, found := strings.Cut(rest, "{")
+		if !found {
+			break
+		}
+		name, tail, closed := strings.Cut(after, "}")
+		if !closed || !slices.Contains([]string{"branch", "number", "commit", "short", "tag"}, name) {
+			return invalid("tag", "tag_invalid", fmt.Sprintf("{%s is not the name of anything", name),
+				"Use {branch}, {number}, {commit}, {short} or {tag}.")
+		}
+		rest = tail
+	}
+	if tag == "" || strings.ContainsAny(tag, "*?[] ") {
+		return invalid("tag", "tag_invalid", "this is not the tag of one image",
+			"Write it as pr-{number} or {branch}-{short}.")
+	}
+	return nil
+}
+
+func checkAPI(rule controlplane.ReviewRule) error {
+	if rule.APIURL == "" {
+		return nil
+	}
+	u, err := url.Parse(rule.APIURL)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Scheme != "https" && u.Scheme != "http" {
+		return invalid("api_url", "url_invalid", "this is not the address of a code host's API",
+			"Write it as https://gitea.example.org/api/v1, without name and password.")
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package review
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+// tell answers the pull request: one comment, which is rewritten later, and the
+// commit's status. What cannot be told is tried again for an hour.
+func (r *Reviews) tell(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review) {
+	err := r.answer(ctx, rule, x)
+	if err == nil || time.Now().After(x.GiveUpAt.Add(time.Hour)) {
+		x.Told = x.Generation
+		return
+	}
+	r.Log.WarnContext(ctx, "a pull request was not told", "rule", rule.Name, "review", x.Key,
+		"error", err)
+	x.DueAt = time.Now().Add(r.Ask)
+}
+
+func (r *Reviews) answer(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review) error {
+	token, err := r.open(ctx, tokenOf(rule.ID))
+	if err != nil {
+		return err
+	}
+	base := apiOf(rule)
+	if token.Empty() || base == "" || x.Number == 0 {
+		return nil // nobody asked to be told
+	}
+	h := host{reviews: r, rule: rule, base: strings.TrimSuffix(base, "/"), token: token}
+	links, err := r.links(ctx, x)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.comment(ctx, x, text(*x, links)), h.status(ctx, *x, links))
+}
+
+func apiOf(rule controlplane.ReviewRule) string {
+	switch {
+	case rule.APIURL != "":
+		return rule.APIURL
+	case rule.Source == controlplane.ReviewGitHub:
+		return "https://api.github.com"
+	case rule.Source == controlplane.ReviewGitLab:
+		return "https://gitlab.com/api/v4"
+	default:
+		return ""
+	}
+}
+
+// links are the deployment's addresses, its page last.
+func (r *Reviews) links(ctx context.Context, x *controlplane.Review) ([]string, error) {
+	if x.DeploymentID == "" {
+		return nil, nil
+	}
+	v, err := r.Lifecycle.View(ctx, worker, x.DeploymentID)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, s := range v.Services {
+		if s.URL != "" && x.State == controlplane.ReviewReady {
+			all = append(all, s.URL)
+		}
+	}
+	return append(all, r.URL+"/deployments/"+string(x.DeploymentID)), nil
+}
+
+func text(x controlplane.Review, links []string) string {
+	var b strings.Builder
+	switch x.State {
+	case controlplane.ReviewReady:
+		fmt.Fprintf(&b, "NullOps: `%s` is ready with the tag `%s`.\n", x.Deployment, x.Tag)
+	case controlplane.ReviewRemoved:
+		fmt.Fprintf(&b, "NullOps: `%s` was removed.\n", x.Deployment)
+		return b.String()
+	default:
+		fmt.Fprintf(&b, "NullOps: `%s` failed: %s\n", x.Deployment, x.Detail)
+	}
+	for _, l := range links {
+		fmt.Fprintf(&b, "- %s\n", l)
+	}
+	return b.String()
+}
+
+// host is one code host's API.
+type host struct {
+	reviews *Reviews
+	rule    controlplane.ReviewRule
+	base    string
+	token   controlplane.Plain
+}
+
+func (h host) repository(x controlplane.Review) string {
+	repository := x.Key[:strings.LastIndex(x.Key, "#")]
+	if h.rule.Source == controlplane.ReviewGitLab {
+		return url.PathEscape(repository)
+	}
+	owner, name, _ := strings.Cut(repository, "/")
+	return url.PathEscape(owner) + "/" + url.PathEscape(name)
+}
+
+func (h host) comment(ctx context.Context, x *controlplane.Review, body string) error {
+	method, path := http.MethodPost, ""
+	form := any(map[string]string{"body": body})
+	switch h.rule.Source {
+	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
+		path = fmt.Sprintf("/repos/%s/issues/%d/comments", h.repository(*x), x.Number)
+		if x.CommentID != "" {
+			method, path = http.MethodPatch,
+				fmt.Sprintf("/repos/%s/issues/comments/%s", h.repository(*x), x.CommentID)
+		}
+	case controlplane.ReviewGitLab:
+		path = fmt.Sprintf("/projects/%s/merge_requests/%d/notes", h.repository(*x), x.Number)
+		if x.CommentID != "" {
+			method, path = http.MethodPut, path+"/"+x.CommentID
+		}
+	default:
+		form = map[string]any{"key": x.Key, "number": x.Number, "state": x.State, "text": body,
+			"deployment": x.Deployment, "commit": x.Commit}
+	}
+	var made struct {
+		ID int64 `json:"id"`
+	}
+	if err := h.call(ctx, method, path, form, &made); err != nil {
+		return fmt.Errorf("comment: %w", err)
+	}
+	if made.ID > 0 {
+		x.CommentID = strconv.FormatInt(made.ID, 10)
+	}
+	return nil
+}
+
+func (h host) status(ctx context.Context, x controlplane.Review, links []string) error {
+	if x.Commit == "" || x.State == controlplane.ReviewRemoved {
+		return nil
+	}
+	state, target := "failure", ""
+	if x.State == controlplane.ReviewReady {
+		state = "success"
+	}
+	if len(links) > 0 {
+		target = links[0]
+	}
+	words := clip(x.Deployment+": "+string(x.State)+" "+x.Detail, 130)
+	name := "nullops/" + h.rule.Name
+	switch h.rule.Source {
+	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
+		return h.call(ctx, http.MethodPost, "/repos/"+h.repository(x)+"/statuses/"+
+			url.PathEscape(x.Commit), map[string]string{"state": state, "target_url": target,
+			"description": words, "context": name}, nil)
+	case controlplane.ReviewGitLab:
+		if state == "failure" {
+			state = "failed"
+		}
+		return h.call(ctx, http.MethodPost, "/projects/"+h.repository(x)+"/statuses/"+
+			url.PathEscape(x.Commit), map[string]string{"state": state, "target_url": target,
+			"description": words, "name": name}, nil)
+	default:
+		return nil // the one message holds the state
+	}
+}
+
+func (h host) call(ctx context.Context, method, path string, form, into any) error {
+	body, err := json.Marshal(form)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the address of the API is not one")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "NullOps")
+	switch h.rule.Source {
+	case controlplane.ReviewGitLab:
+		req.Header.Set("Private-Token", h.token.Reveal())
+	case controlplane.ReviewGitea:
+		req.Header.Set("Authorization", "token "+h.token.Reveal())
+	default:
+		req.Header.Set("Authorization", "Bearer "+h.token.Reveal())
+	}
+	resp, err := h.reviews.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil || resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answered %d", h.rule.Source, resp.StatusCode)
+	}
+	if into != nil && len(answer) > 0 {
+		// An answer that is no comment leaves us without its id: the next one is new.
+		_ = json.Unmarshal(answer, into)
+	}
+	return nil
+}
