@@ -14,7 +14,7 @@ func refusal(r *http.Request) int {
 		return http.StatusBadRequest
 	case r.Method == http.MethodTrace || r.Method == http.MethodConnect:
 		return http.StatusMethodNotAllowed
-	case twinFraming(r.Header):
+	case twinFraming(r.Header) || twinHost(r):
 		return http.StatusBadRequest
 	case headerSize(r) > maxHeader:
 		return http.StatusRequestHeaderFieldsTooLarge
@@ -27,6 +27,12 @@ func refusal(r *http.Request) int {
 // us, sees another request than we do.
 func twinFraming(h http.Header) bool {
 	return len(h["Transfer_encoding"]) > 0 || len(h["Content_length"]) > 0
+}
+
+// twinHost finds a Host beside the :authority of HTTP/2 that says something else.
+func twinHost(r *http.Request) bool {
+	hosts := r.Header["Host"]
+	return len(hosts) > 1 || len(hosts) == 1 && hosts[0] != r.Host
 }
 
 func headerSize(r *http.Request) int {
@@ -47,6 +53,7 @@ func prepare(w http.ResponseWriter, r *http.Request) {
 		delete(r.Header, "Upgrade")
 	}
 	delete(r.Header, "Http2-Settings")
+	delete(r.Header, "Host") // what HTTP/2 leaves here; r.Host is the same
 	if r.ProtoMajor == 1 && oddLength(r.Header["Content-Length"]) {
 		w.Header().Set("Connection", "close") // as below
 	}
