@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -38,36 +37,30 @@ func loadLogin() (login, error) {
 	if l.URL != "" && l.Token != "" {
 		return l, nil
 	}
-	path, err := loginPath()
+	known, err := loadContexts()
 	if err != nil {
 		return l, err
 	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if name := os.Getenv("NULLOPS_CLI_CONTEXT"); name != "" && !known.use(name) {
+		return l, noContext(name)
+	}
+	if known.URL == "" {
 		return l, codedError{errors.New("not signed in: run 'nullops login URL'"), exitForbidden}
 	}
-	if err != nil {
-		return l, fmt.Errorf("read login: %w", err)
-	}
-	if err := json.Unmarshal(text, &l); err != nil {
-		return l, fmt.Errorf("%s is damaged (%w): run 'nullops login URL' again", path, err)
-	}
-	return l, nil
+	return known.login, nil
 }
 
-func saveLogin(l login) error {
-	path, err := loginPath()
+// saveLogin remembers a login under a name, and uses it from now on.
+func saveLogin(name string, l login) error {
+	known, err := loadContexts()
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("save login: %w", err)
+	if name == "" {
+		name = contextName(l.URL)
 	}
-	text, err := json.Marshal(l)
-	if err != nil {
-		return fmt.Errorf("save login: %w", err)
-	}
-	return os.WriteFile(path, text, 0o600)
+	known.put(name, l)
+	return known.save()
 }
 
 // client is the API with the caller's token.

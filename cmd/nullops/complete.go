@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,16 @@ func completeDeployment(
 		return nil, noFiles
 	}
 	return deploymentNames(c), noFiles
+}
+
+// suggestDeployments completes names wherever a command begins with one.
+func suggestDeployments(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if strings.Contains(c.Use, " DEPLOYMENT") && c.ValidArgsFunction == nil &&
+			!c.DisableFlagParsing {
+			c.ValidArgsFunction = completeDeployment
+		}
+	}
 }
 
 // completeLogs suggests a deployment, then its services.

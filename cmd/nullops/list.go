@@ -17,7 +17,7 @@ func listCommand() *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Args: exactArgs(0),
 		Short: "List deployments you may see",
 	}
-	asJSON := jsonFlag(c)
+	asJSON, every := jsonFlag(c), watchFlag(c)
 	c.Flags().StringVar(&env, "env", "", "only this environment")
 	c.Flags().StringVar(&project, "project", "", "only this project")
 	c.Flags().BoolVar(&all, "all", false, "removed ones too")
@@ -26,14 +26,16 @@ func listCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		items, err := api.listAll(c.Context(), listParams(env, project, all))
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return printJSON(c.OutOrStdout(), items)
-		}
-		return printDeployments(c.OutOrStdout(), items)
+		return again(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
+			items, err := api.listAll(c.Context(), listParams(env, project, all))
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(w, items)
+			}
+			return printDeployments(w, items)
+		})
 	}
 	return c
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func loginCommand() *cobra.Command {
-	var user, print string
+	var user, print, name string
 	var fromStdin bool
 	var want apiclient.TokenCreate
 	var readOnly bool
@@ -43,10 +43,12 @@ func loginCommand() *cobra.Command {
 				want.Scope = given(apiclient.TokenScopeRead)
 			}
 			want.ExpiresInDays = given(days)
-			return signIn(c.Context(), c.OutOrStdout(), login{URL: args[0], Fingerprint: print}, want)
+			return signIn(c.Context(), c.OutOrStdout(), name,
+				login{URL: args[0], Fingerprint: print}, want)
 		},
 	}
 	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
+	c.Flags().StringVar(&name, "context", "", "what to call it; its host by default")
 	c.Flags().StringVar(&print, "fingerprint", "", "the only certificate to accept: sha256:…")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
 	c.Flags().BoolVar(&readOnly, "read-only", false, "a token that changes nothing")
@@ -54,7 +56,8 @@ func loginCommand() *cobra.Command {
 	return c
 }
 
-func signIn(ctx context.Context, out io.Writer, l login, want apiclient.TokenCreate) error {
+func signIn(ctx context.Context, out io.Writer, name string, l login,
+	want apiclient.TokenCreate) error {
 	api, err := dialAPI(l)
 	if err != nil {
 		return err
@@ -69,7 +72,7 @@ func signIn(ctx context.Context, out io.Writer, l login, want apiclient.TokenCre
 		return err
 	}
 	l.Token = r.JSON201.Token
-	if err := saveLogin(l); err != nil {
+	if err := saveLogin(name, l); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "Signed in to %s as %s.\n", l.URL, want.User)

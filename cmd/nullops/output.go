@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -25,16 +27,70 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// table prints aligned columns; the first row is the heading.
+// table prints aligned columns that fit the terminal; the first row is the
+// heading. Programs, and files, get every column whole.
 func table(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
 		for i := range row {
 			row[i] = visible(row[i])
 		}
+	}
+	fit(rows, columnsOf(w))
+	t := tabwriter.NewWriter(w, 0, 4, tableGap, ' ', 0)
+	for _, row := range rows {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
 	return t.Flush()
+}
+
+const (
+	tableGap = 2
+	// narrowest is what a column keeps, however narrow the terminal is.
+	narrowest = 8
+)
+
+// columnsOf is the terminal's width; 0 for what is none.
+func columnsOf(w io.Writer) int {
+	switch to := w.(type) {
+	case *os.File:
+		if cols, _, err := term.GetSize(int(to.Fd())); err == nil {
+			return cols
+		}
+	case interface{ Columns() int }:
+		return to.Columns()
+	}
+	return 0
+}
+
+// fit cuts the widest columns until a row fits.
+func fit(rows [][]string, columns int) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	total := tableGap * (len(widths) - 1)
+	for _, width := range widths {
+		total += width
+	}
+	for ; columns > 0 && total > columns; total-- {
+		widest := slices.Index(widths, slices.Max(widths))
+		if widths[widest] <= narrowest {
+			break
+		}
+		widths[widest]--
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if text := []rune(cell); len(text) > widths[i] {
+				row[i] = string(text[:widths[i]-1]) + "…"
+			}
+		}
+	}
 }
 
 // visible makes escape sequences and text direction marks harmless to a

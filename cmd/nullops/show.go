@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -16,27 +17,33 @@ func showCommand() *cobra.Command {
 		Use: "show DEPLOYMENT", Args: exactArgs(1),
 		Short: "Show a deployment, its services and URLs, and the latest run",
 	}
-	asJSON := jsonFlag(c)
+	asJSON, every := jsonFlag(c), watchFlag(c)
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
 			return err
 		}
-		d, err := api.findDeployment(c.Context(), args[0], env)
-		if err != nil {
-			return err
-		}
-		r, err := api.GetRunWithResponse(c.Context(), d.Id, d.Run)
-		if err := answered(r, err); err != nil {
-			return err
-		}
-		if *asJSON {
-			return printJSON(c.OutOrStdout(), shown{d, r.JSON200.Steps})
-		}
-		return printDeployment(c.OutOrStdout(), d, *r.JSON200)
+		return again(c.Context(), c.OutOrStdout(), *every, func(w io.Writer) error {
+			return api.show(c.Context(), w, args[0], env, *asJSON)
+		})
 	}
 	return c
+}
+
+func (c *client) show(ctx context.Context, w io.Writer, name, env string, asJSON bool) error {
+	d, err := c.findDeployment(ctx, name, env)
+	if err != nil {
+		return err
+	}
+	r, err := c.GetRunWithResponse(ctx, d.Id, d.Run)
+	if err := answered(r, err); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(w, shown{d, r.JSON200.Steps})
+	}
+	return printDeployment(w, d, *r.JSON200)
 }
 
 // shown is a deployment with the steps of its latest run, as JSON.

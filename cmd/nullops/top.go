@@ -58,17 +58,31 @@ func again(ctx context.Context, w io.Writer, every time.Duration,
 		return show(w)
 	}
 	for {
-		var screen strings.Builder
-		if err := show(&screen); err != nil {
+		page := screen{columns: columnsOf(w)}
+		if err := show(&page); err != nil {
 			return err
 		}
-		fmt.Fprint(w, clearScreen, screen.String())
+		fmt.Fprint(w, clearScreen, page.String())
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(max(every, time.Second)):
 		}
 	}
+}
+
+// screen collects what is shown at once, as wide as the terminal.
+type screen struct {
+	strings.Builder
+	columns int
+}
+
+// Columns is the terminal's width.
+func (s *screen) Columns() int { return s.columns }
+
+// watchFlag adds --watch, for tables that somebody keeps an eye on.
+func watchFlag(c *cobra.Command) *time.Duration {
+	return c.Flags().Duration("watch", 0, "show it again that often, such as 5s")
 }
 
 func topNodes(ctx context.Context, api *client, w io.Writer, asJSON bool) error {

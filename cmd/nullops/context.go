@@ -1,0 +1,210 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// contexts are the control planes somebody signed in to, in one file that only
+// its owner can read. The one in use stands in front, as in files from before
+// there were several.
+type contexts struct {
+	login
+	// Name is what the one in use is called.
+	Name   string           `json:"name,omitempty"`
+	Others map[string]login `json:"others,omitempty"`
+}
+
+// loadContexts gives what is remembered; nothing is no error.
+func loadContexts() (contexts, error) {
+	var c contexts
+	path, err := loginPath()
+	if err != nil {
+		return c, err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("read login: %w", err)
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("%s is damaged (%w): run 'nullops login URL' again", path, err)
+	}
+	if c.Name == "" && c.URL != "" {
+		c.Name = contextName(c.URL)
+	}
+	return c, nil
+}
+
+// save replaces the file in one step: a reader sees the old one or the new one.
+func (c contexts) save() error {
+	path, err := loginPath()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("save login: %w", err)
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("save login: %w", err)
+	}
+	part := path + ".part"
+	if err := os.WriteFile(part, text, 0o600); err != nil {
+		return fmt.Errorf("save login: %w", err)
+	}
+	return os.Rename(part, path)
+}
+
+// use puts another one in front; it is false if there is none of that name.
+func (c *contexts) use(name string) bool {
+	if name == c.Name && c.URL != "" {
+		return true
+	}
+	next, ok := c.Others[name]
+	if !ok {
+		return false
+	}
+	delete(c.Others, name)
+	c.keep()
+	c.login, c.Name = next, name
+	return true
+}
+
+// keep puts the one in use among the others.
+func (c *contexts) keep() {
+	if c.URL == "" {
+		return
+	}
+	if c.Others == nil {
+		c.Others = map[string]login{}
+	}
+	c.Others[c.Name] = c.login
+}
+
+// put adds a login and uses it. One of the same name is replaced.
+func (c *contexts) put(name string, l login) {
+	if name != c.Name {
+		c.keep()
+	}
+	delete(c.Others, name)
+	c.login, c.Name = l, name
+}
+
+func (c contexts) names() []string {
+	names := slices.Collect(maps.Keys(c.Others))
+	if c.URL != "" {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// contextName is what a control plane is called unless somebody says otherwise.
+func contextName(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "default"
+	}
+	return u.Host
+}
+
+func contextCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "context", Short: "List and choose the control planes you signed in to",
+		Long: "Each login is remembered under a name, its host unless 'nullops login --context' says\n" +
+			"otherwise. NULLOPS_CLI_CONTEXT uses another one for a command or a shell.",
+	}
+	c.AddCommand(contextList(), contextUse(), contextRemove())
+	return c
+}
+
+func contextList() *cobra.Command {
+	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: exactArgs(0),
+		Short: "List the control planes you signed in to"}
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		known, err := loadContexts()
+		if err != nil {
+			return err
+		}
+		type entry struct {
+			Name string `json:"name"`
+			URL  string `json:"url"`
+			Used bool   `json:"used"`
+		}
+		all, rows := []entry{}, [][]string{{"", "NAME", "URL"}}
+		for _, name := range known.names() {
+			l, mark := known.Others[name], ""
+			if name == known.Name {
+				l, mark = known.login, "*"
+			}
+			all = append(all, entry{name, l.URL, mark != ""})
+			rows = append(rows, []string{mark, name, l.URL})
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), all)
+		}
+		return table(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func completeContext(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	known, err := loadContexts()
+	if err != nil {
+		return nil, noFiles
+	}
+	return known.names(), noFiles
+}
+
+func contextUse() *cobra.Command {
+	return &cobra.Command{Use: "use NAME", Args: exactArgs(1), ValidArgsFunction: completeContext,
+		Short: "Use another control plane from now on",
+		RunE: func(c *cobra.Command, args []string) error {
+			known, err := loadContexts()
+			if err != nil {
+				return err
+			}
+			if !known.use(args[0]) {
+				return noContext(args[0])
+			}
+			if err := known.save(); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.OutOrStdout(), "Using %s (%s).\n", visible(known.Name), visible(known.URL))
+			return nil
+		}}
+}
+
+func noContext(name string) error {
+	return codedError{fmt.Errorf("no context %q: 'nullops context list' shows yours", name),
+		exitRefused}
+}
+
+func contextRemove() *cobra.Command {
+	return &cobra.Command{Use: "remove NAME", Args: exactArgs(1), ValidArgsFunction: completeContext,
+		Short: "Forget a control plane; its token stays valid until it is deleted there",
+		RunE: func(_ *cobra.Command, args []string) error {
+			known, err := loadContexts()
+			if err != nil {
+				return err
+			}
+			if !known.use(args[0]) {
+				return noContext(args[0])
+			}
+			known.login, known.Name = login{}, ""
+			return known.save()
+		}}
+}

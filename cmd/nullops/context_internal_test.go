@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Several control planes are remembered, one is used; a file from before there
+// were several is one of them.
+func TestContexts(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, name := range []string{"NULLOPS_CLI_URL", "NULLOPS_CLI_TOKEN", "NULLOPS_CLI_CONTEXT"} {
+		t.Setenv(name, "")
+	}
+	if _, err := loadLogin(); err == nil {
+		t.Fatal("signed in to nothing")
+	}
+	path, err := loginPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := saveLogin("", login{URL: "https://one.test", Token: "t1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"url":"https://one.test","token":"t1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := saveLogin("two", login{URL: "https://two.test", Token: "t2"}); err != nil {
+		t.Fatal(err)
+	}
+	used := func() string {
+		t.Helper()
+		l, err := loadLogin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.URL
+	}
+	if got := used(); got != "https://two.test" {
+		t.Errorf("the newest is not used, but %s", got)
+	}
+	t.Setenv("NULLOPS_CLI_CONTEXT", "one.test")
+	if got := used(); got != "https://one.test" {
+		t.Errorf("the environment is not heard: %s", got)
+	}
+	t.Setenv("NULLOPS_CLI_CONTEXT", "")
+	known, err := loadContexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !known.use("one.test") || known.use("three") || known.save() != nil {
+		t.Error("one.test cannot be used, or three can")
+	}
+	if got := used(); got != "https://one.test" {
+		t.Errorf("after use: %s", got)
+	}
+	if got := known.names(); !slices.Equal(got, []string{"one.test", "two"}) {
+		t.Errorf("known are %v", got)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
+}
+
+// A table is as wide as the terminal, and whole for programs.
+func TestTable_FitsTheTerminal(t *testing.T) {
+	rows := func() [][]string {
+		return [][]string{{"NAME", "DETAIL", "AGE"},
+			{"cart", strings.Repeat("long ", 30), "3 min"}, {"x\x1b[2J", "short", "2 d"}}
+	}
+	narrow := &screen{columns: 40}
+	if err := table(narrow, rows()); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(narrow.String()) {
+		if n := len([]rune(strings.TrimRight(l, "\n"))); n > 40 {
+			t.Errorf("%d columns: %q", n, l)
+		}
+	}
+	if !strings.Contains(narrow.String(), "…") || strings.Contains(narrow.String(), "\x1b") {
+		t.Errorf("the table is\n%s", narrow.String())
+	}
+	var whole bytes.Buffer
+	if err := table(&whole, rows()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(whole.String(), strings.Repeat("long ", 29)) {
+		t.Errorf("a program gets\n%s", whole.String())
+	}
+}
