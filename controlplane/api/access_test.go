@@ -210,6 +210,7 @@ func visits() map[string]visit {
 				"versions": object{"api": "1.1"}}},
 		"getDeployment":      {path: deployment},
 		"extendDeployment":   {path: deployment + "/extend"},
+		"moveDeployment":     {path: deployment + "/move", body: object{}},
 		"listActivity":       {path: deployment + "/activity"},
 		"holdDeployment":     {path: deployment + "/hold", body: object{"reason": "a demo"}},
 		"releaseDeployment":  {path: deployment + "/hold"},
