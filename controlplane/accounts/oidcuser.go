@@ -74,7 +74,11 @@ func (a *Accounts) newcomer(
 		ID: controlplane.NewID[controlplane.UserID](), Name: name, DisplayName: c.Name,
 		Role: controlplane.RoleUser, Active: true, Kind: controlplane.KindPerson,
 	}
-	if c.Verified && validAddress(c.Email) == nil {
+	taken, err := tx.AddressTaken(ctx, c.Email)
+	if err != nil {
+		return u, err
+	}
+	if c.Verified && !taken && validAddress(c.Email) == nil {
 		u.Address = c.Email
 	}
 	if len(u.DisplayName) > 200 {

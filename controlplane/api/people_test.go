@@ -304,7 +304,7 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 		w.call("PUT", at(o.visit.path, d), root, o.visit.body)
 		read := w.call("GET", at(o.visit.path, d), root, nil)
 		old := read.header.Get("ETag")
-		if read.status != http.StatusOK || len(old) != 34 {
+		if read.status != http.StatusOK || len(old) < 20 {
 			continue
 		}
 		tried++

@@ -139,6 +139,15 @@ func (t *Tx) UserByAddress(
 	return user(r.User, r.Teams), true, nil
 }
 
+// AddressTaken reports whether somebody has this e-mail address.
+func (t *Tx) AddressTaken(ctx context.Context, address string) (bool, error) {
+	taken, err := t.q.AddressTaken(ctx, address)
+	if err != nil {
+		return false, fmt.Errorf("look for address: %w", err)
+	}
+	return taken, nil
+}
+
 // SetIdentity notes who vouches for a person from now on.
 func (t *Tx) SetIdentity(
 	ctx context.Context, id controlplane.UserID, issuer, subject string,

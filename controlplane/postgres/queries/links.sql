@@ -71,3 +71,7 @@ FROM users u WHERE lower(u.address) = lower(@address) AND u.address <> '' AND u.
 -- name: LockObject :exec
 -- Of two who change one object on condition, one waits for the other.
 SELECT pg_advisory_xact_lock(hashtextextended(@object::text, 23));
+
+-- name: AddressTaken :one
+-- An address is one person's, whoever vouches for another one.
+SELECT EXISTS (SELECT FROM users WHERE lower(address) = lower(@address) AND address <> '');

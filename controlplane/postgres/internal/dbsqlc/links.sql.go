@@ -10,6 +10,18 @@ import (
 	"time"
 )
 
+const addressTaken = `-- name: AddressTaken :one
+SELECT EXISTS (SELECT FROM users WHERE lower(address) = lower($1) AND address <> '')
+`
+
+// An address is one person's, whoever vouches for another one.
+func (q *Queries) AddressTaken(ctx context.Context, address string) (bool, error) {
+	row := q.db.QueryRow(ctx, addressTaken, address)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const deleteDeadLinks = `-- name: DeleteDeadLinks :execrows
 DELETE FROM links WHERE id IN (SELECT l.id FROM links l WHERE l.expires_at <= $1 LIMIT $2)
 `
