@@ -6,6 +6,7 @@
 // node online; `tools/run demo` gives both. What is seen was really created.
 import { mkdirSync } from "node:fs";
 import { api, launch, open, signIn, until } from "../e2e/browser.mjs";
+import { photograph } from "./pages.mjs";
 
 const folder = process.argv[2];
 if (!folder) throw new Error("say which folder the pictures go to");
@@ -100,6 +101,7 @@ try {
   await page.goto("/projects/shop/pipeline");
   await page.waitForTimeout(500);
   await shot(page, "project-dark");
+  await photograph(page, `${folder}/pages`);
 } finally {
   await browser.close();
 }

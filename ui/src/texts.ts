@@ -82,7 +82,7 @@ export const texts = {
   list: {
     title: "Deployments",
     create: "New deployment",
-    noCreate: "Creating needs Full on a project or an environment. An admin can give it.",
+    noCreate: (who: string[]) => `Creating needs Full on a project or an environment; ${who.join(" or ") || "an admin"} can give it.`,
     find: "Name, tag, owner, URL",
     filter: "Filter",
     views: "Views",

@@ -1,8 +1,9 @@
-import { useSuspenseQuery } from "@tanstack/react-query";
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { useDeferredValue, useMemo } from "react";
+import { type ReactNode, useDeferredValue, useMemo } from "react";
 import type { Deployment } from "@/api/client";
+import { grantors } from "@/api/queries/access";
 import { me } from "@/api/queries/common";
 import { Button, buttonClass } from "@/components/Button";
 import { Live, Top, useKeys, useTitle } from "@/components/Shell";
@@ -84,12 +85,18 @@ function CreateLink({ allowed }: { allowed: boolean }) {
       {texts.list.create} <kbd>N</kbd>
     </>
   );
-  if (!allowed) return <Button reason={texts.list.noCreate}>{inside}</Button>;
+  if (!allowed) return <NoCreate>{inside}</NoCreate>;
   return (
     <Link className={buttonClass("ink")} to="/deployments/new" search={{}}>
       {inside}
     </Link>
   );
+}
+
+/** Dashed, with the reason and the people who can change it. */
+function NoCreate({ children }: { children: ReactNode }) {
+  const names = useQuery(grantors).data ?? [];
+  return <Button reason={texts.list.noCreate(names)}>{children}</Button>;
 }
 
 function Nothing({ allowed }: { allowed: boolean }) {
