@@ -6,8 +6,10 @@ import { stories as access } from "./access.mjs";
 import { stories as accessibility } from "./accessibility.mjs";
 import { stories as admin } from "./admin.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
+import { stories as editor } from "./editor.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
+import { stories as reach } from "./reach.mjs";
 
 if (!base || !user || !password) {
   console.error(
@@ -16,9 +18,15 @@ if (!base || !user || !password) {
   process.exit(2);
 }
 const wanted = process.argv[2] ?? "";
-const stories = [...access, ...admin, ...main, ...live, ...accessibility].filter(([name]) =>
-  name.includes(wanted),
-);
+const stories = [
+  ...access,
+  ...admin,
+  ...main,
+  ...live,
+  ...reach,
+  ...editor,
+  ...accessibility,
+].filter(([name]) => name.includes(wanted));
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
 const AGAIN = 2;

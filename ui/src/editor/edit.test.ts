@@ -178,6 +178,24 @@ describe("two drawings that came of one", () => {
     expect(changesOf(merge(base, mine, base, {}), mine)).toEqual([]);
   });
 
+  it("keep both of two steps that got one name", () => {
+    const made = (x: number) =>
+      addStep(shop(), {
+        key: "ask",
+        approval: { prompt: "", timeout_seconds: 60 },
+        position: { x, y: 0 },
+      });
+    const both = merge(shop(), made(1), made(2), {});
+    expect(both.steps.map((step) => step.key).sort()).toEqual([
+      "ask",
+      "ask-2",
+      "db",
+      "make",
+      "web",
+    ]);
+    expect(merge(shop(), made(1), made(1), {}).steps).toHaveLength(4);
+  });
+
   it("ask when one removed what the other changed", () => {
     const base = shop();
     const mine = removeChosen(base, new Set(["db"]));

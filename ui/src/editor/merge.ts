@@ -1,4 +1,6 @@
+import { freeKey, renameStep } from "./edit";
 import {
+  bare,
   type Comment,
   canonical,
   type Doc,
@@ -109,8 +111,26 @@ export function conflictId(conflict: Conflict): string {
   return `${conflict.key} ${conflict.path ?? ""}`;
 }
 
+/**
+ * Two steps that got the same name on both sides are two steps: mine takes another name. What is the
+ * same to its place on the canvas is one: a save whose answer was lost.
+ */
+function apart(base: Doc, mine: Doc, theirs: Doc): Doc {
+  const [o, t] = [index(base), index(theirs)];
+  let out = mine;
+  for (const step of mine.steps) {
+    const their = t.get(step.key);
+    if (o.has(step.key) || !their || same([...fieldsOf(bare(step))].sort(), [...their].sort()))
+      continue;
+    const taken = new Set([...t.keys(), ...o.keys()]);
+    out = renameStep(out, step.key, freeKey(out, step.key, taken));
+  }
+  return out;
+}
+
 /** Compares two drawings that came of one. */
-export function threeWay(base: Doc, mine: Doc, theirs: Doc): Merged {
+export function threeWay(base: Doc, drawn: Doc, theirs: Doc): Merged {
+  const mine = apart(base, drawn, theirs);
   const conflicts: Conflict[] = [];
   const [o, m, t] = [index(base), index(mine), index(theirs)];
   for (const key of new Set([...o.keys(), ...m.keys(), ...t.keys()])) {
@@ -151,7 +171,8 @@ function only(changes: StepChange[], conflicts: Set<string>): StepChange[] {
 export type Choices = Record<string, "mine" | "theirs">;
 
 /** Puts both together. What both changed is as chosen; mine without a choice. Nothing is dropped. */
-export function merge(base: Doc, mine: Doc, theirs: Doc, choices: Choices): Doc {
+export function merge(base: Doc, drawn: Doc, theirs: Doc, choices: Choices): Doc {
+  const mine = apart(base, drawn, theirs);
   const [o, m, t] = [index(base), index(mine), index(theirs)];
   const whole = (key: string) => choices[`${key} `] ?? "mine";
   const steps: Step[] = [];

@@ -1,0 +1,161 @@
+// A pipeline is drawn with the mouse and with the keyboard, by two windows at once, and published.
+import {
+  accessible,
+  api,
+  check,
+  freshName,
+  open,
+  picture,
+  RUN,
+  same,
+  signIn,
+  until,
+} from "./browser.mjs";
+import { cleanUp, create } from "./main.mjs";
+
+/** A project of the story's own, which goes with it. */
+async function makeProject(page, name) {
+  const status = await page.evaluate(async (url) => {
+    const body = JSON.stringify({ resources: { cpu: 8, memory_mib: 8192 } });
+    const headers = { "Content-Type": "application/json" };
+    return (await fetch(url, { method: "PUT", headers, body })).status;
+  }, `/api/v1/projects/${name}`);
+  same(status, 200, "the project");
+}
+
+async function dropProject(page, name) {
+  await page.evaluate((url) => fetch(url, { method: "DELETE" }), `/api/v1/projects/${name}`);
+}
+
+const node = (page, key) => page.locator(`.en[data-key="${key}"]`);
+const saved = (page) => page.locator("[data-saving=saved]").waitFor({ timeout: 60_000 });
+
+async function drag(page, from, to) {
+  const [a, b] = [await from.boundingBox(), await to.boundingBox()];
+  check(a && b, "nothing to drag from, or to");
+  await page.mouse.move(a.x + a.width / 2, a.y + a.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(b.x + b.width / 2 - 12, b.y + b.height / 2, { steps: 6 });
+  await page.mouse.move(b.x + b.width / 2, b.y + b.height / 2);
+  await page.mouse.up();
+}
+
+/** Two services by drag and drop and by keyboard, an edge with the mouse; then it is published. */
+async function draw(page, project) {
+  await page.getByText("Drag a service here, or press A.").waitFor();
+  const palette = page.getByRole("complementary", { name: "Steps to add" });
+  const all = palette.getByRole("region", { name: "Services" }).getByRole("button");
+  const first = await all.first().locator("span").first().innerText();
+  await all.first().dragTo(page.locator(".cv"), { targetPosition: { x: 80, y: 120 } });
+  // promise: N-043
+  await node(page, first).waitFor();
+  await page.locator(".cv .react-flow__pane").click({ position: { x: 30, y: 30 } });
+  await page.keyboard.press("a");
+  await page.keyboard.type(first);
+  await page.keyboard.press("Enter");
+  await node(page, `${first}-2`).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Tidy" }).click();
+  await drag(
+    page,
+    node(page, first).locator(".react-flow__handle.source.sq"),
+    node(page, `${first}-2`).locator(".react-flow__handle.target.sq"),
+  );
+  await page.locator(`.react-flow__edge[data-id="order|${first}||${first}-2"]`).waitFor({
+    state: "attached",
+  });
+  await accessible(page, "the editor");
+  await picture(page, "editor");
+  await publish(page);
+  const { version, pipeline } = await api(page, `/projects/${project}/pipeline`);
+  same(version, 1, "the version");
+  const second = pipeline.steps.find((step) => step.key === `${first}-2`);
+  // promise: N-042
+  same(second?.needs, [first], "what it waits for");
+  return first;
+}
+
+async function publish(page) {
+  const act = page.getByRole("button", { name: /^Publish v/ });
+  await until(
+    "nothing stands in the way of publishing",
+    async () => (await act.getAttribute("aria-disabled")) === null,
+    60_000,
+  );
+  await act.click();
+  await page.getByText(/is published\. New deployments/).waitFor();
+}
+
+/** Both windows add steps in turn without waiting for each other: each of them is in the draft. */
+async function together(left, right, project) {
+  const add = (page) => page.getByRole("button", { name: "Approval", exact: true }).click();
+  for (let i = 0; i < 15; i++) {
+    await add(left);
+    await add(right);
+  }
+  const approvals = async () => {
+    const { content } = await api(left, `/projects/${project}/draft`);
+    return (content?.steps ?? []).filter((step) => step.approval).length;
+  };
+  // promise: I-11
+  await until(
+    "30 edits of two windows are in one draft",
+    async () => (await approvals()) === 30,
+    90_000,
+  );
+  await Promise.all([saved(left), saved(right)]);
+  await left.reload();
+  await node(left, "approval").waitFor({ state: "attached" });
+  same(await approvals(), 30, "after everything is saved");
+}
+
+export const stories = [
+  [
+    "draw a pipeline with mouse and keyboard, publish it, and edit it in two windows at once",
+    async ({ page, browser }) => {
+      const project = freshName("drawn");
+      await signIn(page);
+      await makeProject(page, project);
+      const other = await open(browser);
+      try {
+        await page.goto(`/projects/${project}/pipeline`);
+        const first = await draw(page, project);
+        await signIn(other.page, `/projects/${project}/pipeline`);
+        await node(other.page, first).waitFor();
+        await together(page, other.page, project);
+      } finally {
+        await other.context.close();
+        await dropProject(page, project);
+      }
+    },
+  ],
+  [
+    "a clone's sheet begins with the source's versions, says what will differ and checks it",
+    async ({ page }) => {
+      const name = freshName("source");
+      await signIn(page);
+      const made = await create(page, name);
+      try {
+        await until(
+          "the source is ready",
+          async () => (await api(page, `/deployments/${made.id}`)).status === "ready",
+          RUN,
+        );
+        await page.getByRole("link", { name: "Clone", exact: true }).click();
+        const sheet = page.getByRole("dialog", { name: `Clone ${name}` });
+        await sheet.getByText(/^Pipeline unchanged, v/).waitFor();
+        // promise: I-06
+        await sheet.getByText(/Not carried over/).waitFor();
+        await sheet.getByText(/other checks? passed/).waitFor();
+        check((await sheet.getByLabel("Name", { exact: true }).inputValue()) !== name, "the name");
+        await accessible(page, "the clone's sheet");
+        await picture(page, "clone");
+        await page.goto(`/d/${made.id}/capsule`);
+        await page.getByRole("heading", { name: `Bug capsule of ${name}` }).waitFor();
+        await accessible(page, "the bug capsule");
+      } finally {
+        await cleanUp(page, made.id);
+      }
+    },
+  ],
+];
