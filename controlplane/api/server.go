@@ -136,7 +136,7 @@ func New(c Config) (http.Handler, error) {
 		return nil, err
 	}
 	all := parts{api: s.sameOrigin(described.before(doors)), hooks: c.Reviews,
-		probes: Probes(c.Ready), pages: s.plain(newPages(c.UI))}
+		probes: Probes(c.Ready), pages: s.plain(newPages(c.UI)), oidc: http.HandlerFunc(s.oidc)}
 	return s.named(s.logged(s.recovered(s.hardened(all)))), nil
 }
 
