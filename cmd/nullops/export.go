@@ -16,7 +16,7 @@ import (
 )
 
 func exportCommand() *cobra.Command {
-	var to string
+	var to, asCompose string
 	c := &cobra.Command{
 		Use:   "export [KIND | KIND/NAME]...",
 		Short: "Write what is defined as YAML documents that 'apply' takes",
@@ -26,6 +26,9 @@ func exportCommand() *cobra.Command {
 			"Passwords and secret values cannot be read back. A secret with a value is written\n" +
 			"as the environment variable that must hold it when the document is applied.",
 		RunE: func(c *cobra.Command, args []string) error {
+			if asCompose != "" {
+				return exportCompose(c, asCompose)
+			}
 			if err := checkTargets(args); err != nil {
 				return err
 			}
@@ -43,6 +46,7 @@ func exportCommand() *cobra.Command {
 			return writeFolder(c.OutOrStdout(), to, all)
 		},
 	}
+	c.Flags().StringVar(&asCompose, "compose", "", "write this project as a Docker Compose file")
 	c.Flags().StringVarP(&to, "output", "o", "-", "folder for one file each, or - for standard output")
 	return c
 }

@@ -1,0 +1,171 @@
+package compose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+func (r *reader) env(s types.ServiceConfig) map[string]string {
+	env := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
+		value := s.Environment[name]
+		if value == nil {
+			r.note(s.Name, "environment", "%s has no value here", name)
+			continue
+		}
+		env[name] = *value
+	}
+	if len(env) == 0 {
+		return nil
+	}
+	return env
+}
+
+// ports: published ones answer through the ingress, exposed ones inside only.
+func ports(s types.ServiceConfig) []pipeline.Port {
+	var all []pipeline.Port
+	add := func(number int, expose bool) {
+		for _, p := range all {
+			if p.Port == number {
+				return
+			}
+		}
+		name := fmt.Sprintf("p%d", number)
+		if expose && !slices.ContainsFunc(all, func(p pipeline.Port) bool { return p.Expose }) {
+			name = "http"
+		}
+		all = append(all, pipeline.Port{Name: name, Port: number, Expose: expose})
+	}
+	for _, p := range s.Ports {
+		add(int(p.Target), true)
+	}
+	for _, text := range s.Expose {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, "/tcp")); err == nil {
+			add(n, false)
+		}
+	}
+	return all
+}
+
+func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
+	var all []pipeline.Volume
+	for i, v := range s.Volumes {
+		if v.Type != types.VolumeTypeVolume {
+			r.note(s.Name, "volumes", "%s at %s is of the kind %s, which is not carried over",
+				v.Source, v.Target, v.Type)
+			continue
+		}
+		name := label(v.Source)
+		if name == "" {
+			name = fmt.Sprintf("data-%d", i+1)
+		}
+		if d, ok := r.project.Volumes[v.Source]; ok && d.Driver != "" {
+			r.note(s.Name, "volumes", "%s becomes a plain volume, without its driver", v.Source)
+		}
+		all = append(all, pipeline.Volume{Name: name, Path: v.Target})
+	}
+	return all
+}
+
+// files are configs with their content in the file, and secrets as references
+// to secrets of the project.
+func (r *reader) files(s types.ServiceConfig) []pipeline.File {
+	var all []pipeline.File
+	for _, c := range s.Configs {
+		config := r.project.Configs[c.Source]
+		if config.Content == "" {
+			r.note(s.Name, "configs", "%s has no content in this file", c.Source)
+			continue
+		}
+		path := c.Target
+		if path == "" {
+			path = "/" + c.Source
+		}
+		all = append(all, pipeline.File{Path: path, Content: config.Content})
+	}
+	for _, c := range s.Secrets {
+		path := c.Target
+		if !strings.HasPrefix(path, "/") {
+			path = "/run/secrets/" + c.Source
+		}
+		name := secretName(c.Source)
+		if !slices.Contains(r.out.Secrets, name) {
+			r.out.Secrets = append(r.out.Secrets, name)
+			r.note(s.Name, "secrets", "set the project's secret %s to the value of %s", name, c.Source)
+		}
+		all = append(all, pipeline.File{Path: path, Content: "${{ secrets." + name + " }}"})
+	}
+	return all
+}
+
+func secretName(s string) string {
+	name := strings.ReplaceAll(strings.ToUpper(label(s)), "-", "_")
+	if name == "" || name[0] < 'A' {
+		name = "S_" + name
+	}
+	return name
+}
+
+func (r *reader) limits(s types.ServiceConfig) pipeline.Resources {
+	cpu, memory := float64(s.CPUS), int64(s.MemLimit)
+	if s.Deploy != nil && s.Deploy.Resources.Limits != nil {
+		l := s.Deploy.Resources.Limits
+		cpu, memory = max(cpu, float64(l.NanoCPUs)), max(memory, int64(l.MemoryBytes))
+	}
+	if s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 {
+		r.note(s.Name, "deploy", "one copy runs, not %d", *s.Deploy.Replicas)
+	}
+	out := pipeline.Resources{CPU: cpu, MemoryMiB: int((memory + 1<<20 - 1) >> 20)}
+	if out.CPU == 0 || out.MemoryMiB == 0 {
+		if out.CPU == 0 {
+			out.CPU = usualCPU
+		}
+		if out.MemoryMiB == 0 {
+			out.MemoryMiB = usualMemory
+		}
+		r.note(s.Name, "deploy", "without limits it gets %g cores and %d MiB", out.CPU,
+			out.MemoryMiB)
+	}
+	return out
+}
+
+// ready is the health check, or a look at the first port.
+func (r *reader) ready(s types.ServiceConfig) *pipeline.Readiness {
+	h := s.HealthCheck
+	if h == nil || h.Disable || len(h.Test) < 2 {
+		if all := ports(s); len(all) > 0 {
+			return &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: all[0].Port}}
+		}
+		return nil
+	}
+	ready := &pipeline.Readiness{IntervalSeconds: seconds(h.Interval),
+		TimeoutSeconds: seconds(h.Timeout), StartPeriodSeconds: seconds(h.StartPeriod)}
+	if h.Retries != nil {
+		ready.Retries = int(*h.Retries)
+	}
+	switch h.Test[0] {
+	case "CMD":
+		ready.Command = h.Test[1:]
+	case "CMD-SHELL":
+		ready.Command = []string{"/bin/sh", "-c", h.Test[1]}
+	default:
+		r.note(s.Name, "healthcheck", "%s is not a kind of test", h.Test[0])
+		return nil
+	}
+	return ready
+}
+
+func seconds(d *types.Duration) int {
+	if d == nil {
+		return 0
+	}
+	return int((time.Duration(*d) + time.Second - 1) / time.Second)
+}

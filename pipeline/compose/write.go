@@ -1,0 +1,130 @@
+package compose
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Write makes a compose file of a pipeline. Steps that a compose file cannot
+// say are listed as comments at its top.
+func Write(name string, p pipeline.Pipeline) (string, error) {
+	services, volumes, configs := map[string]any{}, map[string]any{}, map[string]any{}
+	notes := []string{"Written by nullops export --compose from the project " + name + "."}
+	kept := map[pipeline.StepKey]bool{}
+	for _, s := range p.Steps {
+		kept[s.Key] = s.Service != nil
+	}
+	for _, s := range p.Steps {
+		if s.Service == nil {
+			notes = append(notes, fmt.Sprintf("Step %s is no service, and not part of this file.",
+				s.Key))
+			continue
+		}
+		services[string(s.Key)] = serviceOf(s, kept, volumes, configs)
+	}
+	doc := map[string]any{"name": name, "services": services}
+	if len(volumes) > 0 {
+		doc["volumes"] = volumes
+	}
+	if len(configs) > 0 {
+		doc["configs"] = configs
+	}
+	body, err := yaml.Marshal(doc)
+	if err != nil {
+		return "", fmt.Errorf("write compose file: %w", err)
+	}
+	if strings.Contains(string(body), "${{") {
+		notes = append(notes, "References such as {{ secrets.NAME }} have to be replaced by values.")
+	}
+	// Compose would read a reference of ours as a variable of its own.
+	text := strings.ReplaceAll(string(body), "$", "$$")
+	return "# " + strings.Join(notes, "\n# ") + "\n" + text, nil
+}
+
+func serviceOf(s pipeline.Step, kept map[pipeline.StepKey]bool,
+	volumes, configs map[string]any) map[string]any {
+	x := s.Service
+	out := map[string]any{"deploy": map[string]any{"resources": map[string]any{"limits": limits(*x)}}}
+	if i := x.Image; i != nil {
+		out["image"] = i.Registry + "/" + i.Repository + ":" + tagOf(*i)
+	}
+	if len(x.Command) > 0 {
+		out["command"] = x.Command
+	}
+	if len(x.Env) > 0 {
+		out["environment"] = x.Env
+	}
+	mounts(s, out, volumes, configs)
+	var open, inside []string
+	for _, p := range x.Ports {
+		if p.Expose {
+			open = append(open, fmt.Sprint(p.Port))
+		} else {
+			inside = append(inside, fmt.Sprint(p.Port))
+		}
+	}
+	put(out, "ports", open)
+	put(out, "expose", inside)
+	var needs []string
+	for _, n := range s.Needs {
+		if kept[n] {
+			needs = append(needs, string(n))
+		}
+	}
+	put(out, "depends_on", needs)
+	if x.Ready != nil && len(x.Ready.Command) > 0 {
+		out["healthcheck"] = map[string]any{"test": append([]string{"CMD"}, x.Ready.Command...)}
+	}
+	if x.Restart == pipeline.RestartNever {
+		out["restart"] = "no"
+	}
+	return out
+}
+
+func tagOf(i pipeline.Image) string {
+	if i.Tag == "" {
+		return "latest"
+	}
+	return i.Tag
+}
+
+func limits(s pipeline.ServiceStep) map[string]any {
+	out := map[string]any{}
+	if s.Resources.CPU > 0 {
+		out["cpus"] = fmt.Sprint(s.Resources.CPU)
+	}
+	if s.Resources.MemoryMiB > 0 {
+		out["memory"] = fmt.Sprintf("%dM", s.Resources.MemoryMiB)
+	}
+	return out
+}
+
+// mounts gives volumes the step's name in front: ours belong to one service.
+func mounts(s pipeline.Step, out, volumes, configs map[string]any) {
+	var mounted []string
+	for _, v := range s.Service.Volumes {
+		name := string(s.Key) + "-" + v.Name
+		volumes[name] = map[string]any{}
+		mounted = append(mounted, name+":"+v.Path)
+	}
+	put(out, "volumes", mounted)
+	var files []map[string]any
+	for i, f := range s.Service.Files {
+		name := fmt.Sprintf("%s-%d", s.Key, i+1)
+		configs[name] = map[string]any{"content": f.Content}
+		files = append(files, map[string]any{"source": name, "target": f.Path})
+	}
+	if len(files) > 0 {
+		out["configs"] = files
+	}
+}
+
+func put(out map[string]any, field string, all []string) {
+	if len(all) > 0 {
+		out[field] = all
+	}
+}
