@@ -137,9 +137,12 @@ func environmentObject(e apiclient.Environment) object {
 }
 
 func userObject(u apiclient.User) object {
-	body := apiclient.UserPut{DisplayName: given(u.DisplayName), Role: u.Role}
+	body := apiclient.UserPut{DisplayName: given(u.DisplayName), Role: u.Role, Address: u.Address}
 	if !u.Active {
 		body.Active = &u.Active
+	}
+	if u.Kind == apiclient.UserKindService {
+		body.Kind = &u.Kind
 	}
 	return object{Kind: "user", Name: u.Name, Body: body}
 }
