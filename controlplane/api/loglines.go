@@ -160,7 +160,7 @@ func (r *logReader) read(ctx context.Context, source pipeline.StepKey, out chan<
 		if over || !r.wish.follow {
 			return
 		}
-		pause := time.NewTimer(tellAgain)
+		pause := time.NewTimer(s.pause())
 		select {
 		case <-ctx.Done():
 			pause.Stop()
@@ -170,6 +170,15 @@ func (r *logReader) read(ctx context.Context, source pipeline.StepKey, out chan<
 		case <-pause.C:
 		}
 	}
+}
+
+// pause is until the next look, should no wake-up come: what plugins write wakes
+// us, what a service writes does not.
+func (s *logSource) pause() time.Duration {
+	if s.services[s.key] {
+		return tellAgain
+	}
+	return 10 * tellAgain
 }
 
 // logSource is where the reading of one source stands.
