@@ -90,7 +90,8 @@ func TestReport_RerunsOnlyWhatMayBeTheMachine(t *testing.T) {
 // Of a test with subtests the failed ones run again, not the others.
 func TestReport_RerunsTheFailedPartsOnly(t *testing.T) {
 	var in strings.Builder
-	for _, test := range []string{"TestE/Cancel/late", "TestE/Cancel", "TestE/Disk_full", "TestE", "TestB"} {
+	tests := []string{"TestE/Cancel/late", "TestE/Cancel", "TestE/Disk_full", "TestE", "TestB"}
+	for _, test := range tests {
 		fmt.Fprintf(&in, `{"Action":"fail","Package":"x/a","Test":%q}`+"\n", test)
 	}
 	var out strings.Builder

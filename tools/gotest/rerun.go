@@ -54,7 +54,8 @@ func rerun(first *report, args []string) (failed bool) {
 			failed = true
 			continue
 		}
-		first.print(fmt.Sprintf("FLAKY %s %s: failed once, passed alone\n", short(again.pkg), again.pattern))
+		first.print(fmt.Sprintf("FLAKY %s %s: failed once, passed alone\n",
+			short(again.pkg), again.pattern))
 	}
 	return failed
 }

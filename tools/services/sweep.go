@@ -40,7 +40,8 @@ func newRunDir() (string, error) {
 // garbage collector, and with it goes the lock, so that the next run takes this
 // one's live servers for stale.
 func tryLock(dir string) (unlock func() error, err error) {
-	fd, err := syscall.Open(filepath.Join(dir, "lock"), syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
+	path, mode := filepath.Join(dir, "lock"), syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC
+	fd, err := syscall.Open(path, mode, 0o600)
 	if err != nil {
 		return nil, err
 	}
