@@ -1106,7 +1106,7 @@ type CloneSheet struct {
 	// PipelineChanges What changed between the two versions; empty when nothing did.
 	PipelineChanges []CloneChange `json:"pipeline_changes"`
 
-	// PipelineVersion The latest
+	// PipelineVersion The latest, which the clone would run.
 	PipelineVersion int `json:"pipeline_version"`
 	Resources       struct {
 		After  Resources `json:"after"`
@@ -3980,6 +3980,8 @@ type ClientInterface interface {
 
 	// ListActivity What reset the countdown of a deployment, newest first
 	//
+	// What reset the countdown, newest first, with the rule in one sentence.
+	//
 	// Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
 	ListActivity(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3999,10 +4001,14 @@ type ClientInterface interface {
 
 	// GetCloneSheet What a clone of a deployment would be, and how it would differ
 	//
+	// For each service the tag of the source, the newest that matches and the one proposed, and what changed in the pipeline since.
+	//
 	// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
 	GetCloneSheet(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DiffDeployments What two deployments do not have in common, field by field
+	//
+	// Only what differs, field by field; a side that lacks a field leaves it out.
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/diff (the `DiffDeployments` operationId).
 	DiffDeployments(ctx context.Context, id InId, params *DiffDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5035,6 +5041,8 @@ type ClientInterface interface {
 
 	// ListTemplates What people may begin a deployment of a project with
 	//
+	// What new deployments of the project may start from, by name.
+	//
 	// Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
 	ListTemplates(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -5046,6 +5054,8 @@ type ClientInterface interface {
 	DeleteTemplate(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTemplate One template
+	//
+	// The choices that it fills in.
 	//
 	// Corresponds with GET /api/v1/projects/{name}/templates/{template} (the `GetTemplate` operationId).
 	GetTemplate(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5817,6 +5827,8 @@ func (c *Client) GetDeployment(ctx context.Context, id InId, reqEditors ...Reque
 
 // ListActivity What reset the countdown of a deployment, newest first
 //
+// What reset the countdown, newest first, with the rule in one sentence.
+//
 // Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
 func (c *Client) ListActivity(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListActivityRequest(c.Server, id)
@@ -5866,6 +5878,8 @@ func (c *Client) CheckDeployment(ctx context.Context, id InId, reqEditors ...Req
 
 // GetCloneSheet What a clone of a deployment would be, and how it would differ
 //
+// For each service the tag of the source, the newest that matches and the one proposed, and what changed in the pipeline since.
+//
 // Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
 func (c *Client) GetCloneSheet(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCloneSheetRequest(c.Server, id)
@@ -5880,6 +5894,8 @@ func (c *Client) GetCloneSheet(ctx context.Context, id InId, reqEditors ...Reque
 }
 
 // DiffDeployments What two deployments do not have in common, field by field
+//
+// Only what differs, field by field; a side that lacks a field leaves it out.
 //
 // Corresponds with GET /api/v1/deployments/{id}/diff (the `DiffDeployments` operationId).
 func (c *Client) DiffDeployments(ctx context.Context, id InId, params *DiffDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8202,6 +8218,8 @@ func (c *Client) PutSecret(ctx context.Context, name InName, secret InSecretName
 
 // ListTemplates What people may begin a deployment of a project with
 //
+// What new deployments of the project may start from, by name.
+//
 // Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
 func (c *Client) ListTemplates(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTemplatesRequest(c.Server, name)
@@ -8233,6 +8251,8 @@ func (c *Client) DeleteTemplate(ctx context.Context, name InName, template strin
 }
 
 // GetTemplate One template
+//
+// The choices that it fills in.
 //
 // Corresponds with GET /api/v1/projects/{name}/templates/{template} (the `GetTemplate` operationId).
 func (c *Client) GetTemplate(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -17339,6 +17359,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListActivityWithResponse What reset the countdown of a deployment, newest first
 	//
+	// What reset the countdown, newest first, with the rule in one sentence.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
@@ -17364,12 +17386,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetCloneSheetWithResponse What a clone of a deployment would be, and how it would differ
 	//
+	// For each service the tag of the source, the newest that matches and the one proposed, and what changed in the pipeline since.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
 	GetCloneSheetWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*GetCloneSheetResponse, error)
 
 	// DiffDeploymentsWithResponse What two deployments do not have in common, field by field
+	//
+	// Only what differs, field by field; a side that lacks a field leaves it out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18538,6 +18564,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListTemplatesWithResponse What people may begin a deployment of a project with
 	//
+	// What new deployments of the project may start from, by name.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
@@ -18553,6 +18581,8 @@ type ClientWithResponsesInterface interface {
 	DeleteTemplateWithResponse(ctx context.Context, name InName, template string, reqEditors ...RequestEditorFn) (*DeleteTemplateResponse, error)
 
 	// GetTemplateWithResponse One template
+	//
+	// The choices that it fills in.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28434,6 +28464,8 @@ func (c *ClientWithResponses) GetDeploymentWithResponse(ctx context.Context, id 
 
 // ListActivityWithResponse What reset the countdown of a deployment, newest first
 //
+// What reset the countdown, newest first, with the rule in one sentence.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/deployments/{id}/activity (the `ListActivity` operationId).
@@ -28477,6 +28509,8 @@ func (c *ClientWithResponses) CheckDeploymentWithResponse(ctx context.Context, i
 
 // GetCloneSheetWithResponse What a clone of a deployment would be, and how it would differ
 //
+// For each service the tag of the source, the newest that matches and the one proposed, and what changed in the pipeline since.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/deployments/{id}/clone-sheet (the `GetCloneSheet` operationId).
@@ -28489,6 +28523,8 @@ func (c *ClientWithResponses) GetCloneSheetWithResponse(ctx context.Context, id 
 }
 
 // DiffDeploymentsWithResponse What two deployments do not have in common, field by field
+//
+// Only what differs, field by field; a side that lacks a field leaves it out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -30431,6 +30467,8 @@ func (c *ClientWithResponses) PutSecretWithResponse(ctx context.Context, name In
 
 // ListTemplatesWithResponse What people may begin a deployment of a project with
 //
+// What new deployments of the project may start from, by name.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/projects/{name}/templates (the `ListTemplates` operationId).
@@ -30458,6 +30496,8 @@ func (c *ClientWithResponses) DeleteTemplateWithResponse(ctx context.Context, na
 }
 
 // GetTemplateWithResponse One template
+//
+// The choices that it fills in.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1680,7 +1680,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What reset the countdown of a deployment, newest first */
+        /**
+         * What reset the countdown of a deployment, newest first
+         * @description What reset the countdown, newest first, with the rule in one sentence.
+         */
         get: operations["listActivity"];
         put?: never;
         post?: never;
@@ -1741,7 +1744,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a clone of a deployment would be, and how it would differ */
+        /**
+         * What a clone of a deployment would be, and how it would differ
+         * @description For each service the tag of the source, the newest that matches and the one proposed, and what changed in the pipeline since.
+         */
         get: operations["getCloneSheet"];
         put?: never;
         post?: never;
@@ -1758,7 +1764,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What two deployments do not have in common, field by field */
+        /**
+         * What two deployments do not have in common, field by field
+         * @description Only what differs, field by field; a side that lacks a field leaves it out.
+         */
         get: operations["diffDeployments"];
         put?: never;
         post?: never;
@@ -1815,7 +1824,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What people may begin a deployment of a project with */
+        /**
+         * What people may begin a deployment of a project with
+         * @description What new deployments of the project may start from, by name.
+         */
         get: operations["listTemplates"];
         put?: never;
         post?: never;
@@ -1832,7 +1844,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One template */
+        /**
+         * One template
+         * @description The choices that it fills in.
+         */
         get: operations["getTemplate"];
         /**
          * Make or change a template
@@ -3936,7 +3951,7 @@ export interface components {
             source: components["schemas"]["CloneSource"];
             /** @description A free name. */
             name: string;
-            /** @description The latest */
+            /** @description The latest, which the clone would run. */
             pipeline_version: number;
             services: components["schemas"]["CloneService"][];
             /** @description What changed between the two versions; empty when nothing did. */
