@@ -52,18 +52,18 @@ func write(t *testing.T, name, text string) string {
 func TestRun(t *testing.T) {
 	released := write(t, "released.yaml", strings.Replace(base, "VERSION", "1.4.0", 1))
 	for name, c := range map[string]struct{ old, now, says string }{
-		"path renamed":       {"/things:", "/items:", "POST /things is gone"},
+		"path renamed": {"/things:", "/items:", "POST /things is gone"},
 		"body loses a field": {strings.Repeat(" ", 16) + "mode: {type: string, enum: [a, b]}\n", "",
 			"mode is gone"},
-		"new must":           {"required: [name]", "required: [name, mode]", "mode must be sent now"},
-		"value refused":      {"enum: [a, b]", "enum: [a]", "b is no longer accepted"},
-		"shorter":            {"maxLength: 40", "maxLength: 30", "fell to 30"},
-		"smaller":            {"maximum: 500", "maximum: 100", "fell to 100"},
-		"other type":         {"id: {type: string}", "id: {type: integer}", "its type was string"},
-		"answer may miss":    {"required: [id]", "required: []", "id may be missing now"},
-		"answer is gone":     {"                  size: {type: integer}\n", "", "size is gone"},
-		"other status":       {"'200'", "'201'", "no longer answers 200"},
-		"access":             {"x-access: self", "x-access: admin", "x-access was self"},
+		"new must":        {"required: [name]", "required: [name, mode]", "mode must be sent now"},
+		"value refused":   {"enum: [a, b]", "enum: [a]", "b is no longer accepted"},
+		"shorter":         {"maxLength: 40", "maxLength: 30", "fell to 30"},
+		"smaller":         {"maximum: 500", "maximum: 100", "fell to 100"},
+		"other type":      {"id: {type: string}", "id: {type: integer}", "its type was string"},
+		"answer may miss": {"required: [id]", "required: []", "id may be missing now"},
+		"answer is gone":  {"                  size: {type: integer}\n", "", "size is gone"},
+		"other status":    {"'200'", "'201'", "no longer answers 200"},
+		"access":          {"x-access: self", "x-access: admin", "x-access was self"},
 		"parameter is gone": {"        - {name: limit, in: query, schema: {type: integer, maximum: 500}}",
 			"        - {name: most, in: query, schema: {type: integer}}", "parameter limit is gone"},
 	} {
