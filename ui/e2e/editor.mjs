@@ -16,7 +16,7 @@ import { cleanUp, create } from "./main.mjs";
 /** A project of the story's own, which goes with it. */
 async function makeProject(page, name) {
   const status = await page.evaluate(async (url) => {
-    const body = JSON.stringify({ resources: { cpu: 8, memory_mib: 8192 } });
+    const body = JSON.stringify({ resources: { memory_mib: 8192 } });
     const headers = { "Content-Type": "application/json" };
     return (await fetch(url, { method: "PUT", headers, body })).status;
   }, `/api/v1/projects/${name}`);

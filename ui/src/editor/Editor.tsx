@@ -400,7 +400,7 @@ function publishReason(errors: number, differs: boolean, clash: boolean, base: n
 function fresh(what: string, position: Spot): Step {
   const [kind, name = ""] = what.split(":");
   if (kind === "service")
-    return { key: name, position, service: { name, resources: { memory_mib: 256 } } };
+    return { key: name, position, service: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
   if (kind === "plugin") return { key: name, position, plugin: { name } };
   return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
 }
@@ -468,11 +468,17 @@ function light(judge: ((path: string) => string | null) | null) {
   }
 }
 
-function focusField(field: string) {
+function focusField(field: string, again = true) {
   const all = [...document.querySelectorAll<HTMLElement>(".insp [data-field]")];
   const found =
     all.find((one) => one.dataset.field === field) ??
     all.find((one) => field.startsWith(one.dataset.field ?? "\n"));
+  const limits = document.querySelector<HTMLElement>(".insp [data-tab=limits]");
+  if (!found && limits && again) {
+    // What is on no tab that shows is on the one with the limits.
+    limits.click();
+    setTimeout(() => focusField(field, false), 60);
+  }
   found?.scrollIntoView({ block: "nearest" });
   found?.querySelector<HTMLElement>("input, textarea, button.ref, select")?.focus();
 }

@@ -74,6 +74,7 @@ function Chosen(props: Panel & { step: Step }) {
             type="button"
             role="tab"
             className="tab"
+            data-tab={one}
             aria-selected={tab === one}
             aria-current={tab === one ? "true" : undefined}
             onClick={() => setTab(one)}
