@@ -112,8 +112,9 @@ func (s *routeSource) routes(
 			Host: r.Host, DeploymentID: string(r.Deployment), Deployment: r.Name,
 			Environment: r.Environment, Project: r.Project, Service: string(r.Step), Port: r.Port,
 			NodeID: string(r.Node), State: ingress.State(r.Status), Detail: r.Detail,
-			Since: r.ChangedAt, By: front.Removers[r.Deployment], Permalink: s.home + "/d/" + string(r.Deployment),
-			Gate: gateOf(front.Gates[r.Deployment]), Steps: stepsOf(front.Steps[r.Deployment]),
+			Since: r.ChangedAt, By: front.Removers[r.Deployment],
+			Permalink: s.home + "/d/" + string(r.Deployment),
+			Gate:      gateOf(front.Gates[r.Deployment]), Steps: stepsOf(front.Steps[r.Deployment]),
 			Target: wire.Target{Deployment: string(r.Deployment), Service: string(r.Step),
 				Port: r.Port}.String(),
 		}

@@ -118,7 +118,8 @@ func TestGate_HandOver(t *testing.T) {
 		t.Errorf("the pass of a reader: %+v", held)
 	}
 	if a = w.send("DELETE", "/api/v1/sessions/current", http.Header{
-		"Cookie": {cookie.Name + "=" + cookie.Value}, "Origin": {"http://nullops.test"}}, nil); a.status != 204 {
+		"Cookie": {cookie.Name + "=" + cookie.Value}, "Origin": {"http://nullops.test"},
+	}, nil); a.status != 204 {
 		t.Fatalf("sign out: %d %s", a.status, a.body)
 	}
 	if held := w.held(g, pass); len(held) != 0 {
@@ -287,13 +288,14 @@ func TestTrustPage(t *testing.T) {
 		t.Fatal("no certificate to download")
 	}
 	sum := sha256.Sum256(block.Bytes)
-	print := hex.EncodeToString(sum[:])
+	fingerprint := hex.EncodeToString(sum[:])
 	page := w.browse("/trust", nil)
-	if made.field("fingerprint") != print || !strings.Contains(string(page.body), print) {
+	if made.field("fingerprint") != fingerprint || !strings.Contains(string(page.body), fingerprint) {
 		t.Errorf("the page shows another root than the download")
 	}
 	served, ok, err := w.catalog.OpenAuthority(t.Context(), system)
-	if err != nil || !ok || strings.Contains(string(page.body)+string(made.body), served.Key.Reveal()) {
+	seen := string(page.body) + string(made.body)
+	if err != nil || !ok || strings.Contains(seen, served.Key.Reveal()) {
 		t.Errorf("opened %v %v, or the key is shown", ok, err)
 	}
 }
