@@ -265,7 +265,8 @@ func (b *base) handler(people *accounts.Accounts, lines *logbook.Logbook) (http.
 		return nil, fmt.Errorf("setting http.url: %w", err)
 	}
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Lifecycle: b.lifecycle,
-		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
+		Logbook: lines, Usage: b.usage, Notify: b.notify, Reviews: b.reviews,
+		Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Reach:    reach.New(b.store, b.dialer),
 		Check:    b.dialer.Check,
 		Describe: b.dialer.Describe, Upgrade: b.upgrade, Subscribe: b.subscribe, UI: ui.Files(),

@@ -46,7 +46,8 @@ func rootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "use", Title: "Use deployments"},
 		&cobra.Group{ID: "run", Title: "Run NullOps"},
 		&cobra.Group{ID: "make", Title: "Make plugins"})
-	root.AddCommand(inGroup("use", loginCommand(), contextCommand(), healthCommand(), applyCommand(), exportCommand(), importCommand(),
+	root.AddCommand(inGroup("use", loginCommand(), contextCommand(), healthCommand(), applyCommand(),
+		exportCommand(), importCommand(),
 		pipelineCommand(), deployCommand(), cloneCommand(), diffCommand(), templateCommand(),
 		extendCommand(), holdCommand(), releaseCommand(), activityCommand(), recreateCommand(),
 		capsuleCommand(), moveCommand(), listCommand(), queueCommand(),

@@ -254,8 +254,8 @@ func ruleSet() *cobra.Command {
 		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
 		Args:  exactArgs(1),
 		Short: "Make or change a rule",
-		Long: "Make or change a rule. The source posts its events to /hooks/NAME of the control plane,\n" +
-			"signed with the secret that is made and shown once.",
+		Long: "Make or change a rule. The source posts its events to /hooks/NAME of the control\n" +
+			"plane, signed with the secret that is made and shown once.",
 	}
 	f := c.Flags()
 	f.StringVar(&source, "source", "", "github, gitlab, gitea, generic or registry")

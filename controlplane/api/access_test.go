@@ -13,9 +13,11 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // visit is how the tests use one operation: on objects that exist, with a body
@@ -486,7 +488,8 @@ func TestContract_AdminWalk(t *testing.T) {
 		w.before(id, d)
 		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
 		// promise: B-18
-		if a.status >= 300 && id != "approveNode" && id != "rejectNode" && id != "answerStep" && id != "redeliver" &&
+		if a.status >= 300 && id != "approveNode" && id != "rejectNode" && id != "answerStep" &&
+			id != "redeliver" &&
 			!needsAgent[id] && !needsOwn[id] {
 			t.Errorf("%s as admin: %d %s", id, a.status, a.body)
 		}
@@ -591,4 +594,45 @@ func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
 
 func unusedRegistry() catalog.RegistryPut {
 	return catalog.RegistryPut{Name: "unused", Host: "localhost:5009", Insecure: true}
+}
+
+// A service user with full access to one project is a program with a token: it
+// may what a person with the same grants may, sees of another project's objects
+// nothing at all, and nobody's admin operations are its.
+func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	w.saved(w.catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "blog",
+		Resources: pipeline.Resources{CPU: 1, MemoryMiB: 64}}))
+	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "robots",
+		Members: []string{"robot"},
+		Grants:  []controlplane.TeamGrant{{Project: "blog", Level: controlplane.LevelFull}}}))
+	made := w.call("POST", "/api/v1/users/robot/tokens", w.token("root"), object{"name": "ci"})
+	token := made.field("token")
+	if a := w.call("GET", "/api/v1/projects/blog", token, nil); a.status != http.StatusOK {
+		t.Fatalf("its own project: %d %s", a.status, a.body)
+	}
+	all := operations(t)
+	for _, id := range named(all) {
+		o, want := all[id], 0
+		switch o.access {
+		case access.Admin:
+			want = http.StatusForbidden
+		case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment:
+			want = http.StatusNotFound
+		case access.ReadProject:
+			if strings.Contains(o.visit.path, "shop") {
+				want = http.StatusNotFound
+			}
+		}
+		if want == 0 || strings.HasPrefix(id, "list") {
+			continue
+		}
+		if a := w.call(o.method, at(o.visit.path, d), token, o.visit.body); a.status != want &&
+			o.visit.stranger != a.status {
+			t.Errorf("%s with a service token: %d, want %d: %s", id, a.status, want, a.body)
+		}
+	}
+	w.unchanged(d)
 }

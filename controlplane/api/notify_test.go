@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -45,9 +46,7 @@ func (w *world) hooked(name, address string, more ...object) answer {
 	body := object{"kind": "json", "url": address, "events": []string{
 		"deployment.created", "deployment.ready", "deployment.failed"}}
 	for _, m := range more {
-		for k, v := range m {
-			body[k] = v
-		}
+		maps.Copy(body, m)
 	}
 	a := w.call("PUT", "/api/v1/webhooks/"+name, w.token("root"), body)
 	if a.status != http.StatusOK {

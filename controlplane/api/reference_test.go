@@ -68,7 +68,8 @@ func TestProblem_Form(t *testing.T) {
 	w.shop()
 	token := w.token("root")
 	bad := w.call("PUT", "/api/v1/environments/spare", token, object{"domain": "not a domain"})
-	if bad.status != http.StatusBadRequest || bad.field("code") == "" || bad.field("field") != "domain" ||
+	if bad.status != http.StatusBadRequest || bad.field("code") == "" ||
+		bad.field("field") != "domain" ||
 		bad.field("remedy") == "" || bad.field("request_id") != bad.header.Get("X-Request-Id") {
 		t.Errorf("%d %s", bad.status, bad.body)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -45,9 +46,7 @@ func (w *world) ruled(name, source, apiURL string, more ...object) {
 	body := object{"source": source, "project": "shop", "environment": "qa", "tag": "1.0",
 		"secret": ruleSecret, "token": ruleToken, "api_url": apiURL}
 	for _, m := range more {
-		for k, v := range m {
-			body[k] = v
-		}
+		maps.Copy(body, m)
 	}
 	a := w.call("PUT", "/api/v1/rules/"+name, w.token("root"), body)
 	if a.status != http.StatusOK {
@@ -193,7 +192,8 @@ func TestReview_GitHubStory(t *testing.T) {
 func TestReview_Refuses(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	w.ruled("shop", "github", "", object{"repository": "acme/shop", "branch": "feature/*", "tag": "9.9"})
+	w.ruled("shop", "github", "", object{"repository": "acme/shop", "branch": "feature/*",
+		"tag": "9.9"})
 	body := pullRequest("opened", "feature/x", "a1", "acme/shop")
 	unsigned := map[string]string{"X-GitHub-Event": "pull_request"}
 	forged := map[string]string{"X-GitHub-Event": "pull_request",
@@ -245,7 +245,8 @@ func TestReview_Sources(t *testing.T) {
 		"X-Gitea-Signature": signature(tea)}))
 	lab := `{"object_kind":"merge_request","event_type":"merge_request","user":{"username":"ada"},
 		"project":{"id":7,"path_with_namespace":"acme/web/shop"},"object_attributes":{"iid":12,
-		"action":"open","title":"Cart","url":"https://gitlab.example.org/acme/web/shop/-/merge_requests/12",
+		"action":"open","title":"Cart",
+		"url":"https://gitlab.example.org/acme/web/shop/-/merge_requests/12",
 		"source_branch":"fix","target_branch":"main","source_project_id":7,"target_project_id":7,
 		"last_commit":{"id":"da1560886d4f094c3e6c9ef40349f7d38b5d27d7"}}}`
 	w.taken("gitlab", w.event("gitlab", lab, map[string]string{"X-Gitlab-Token": ruleSecret,

@@ -58,15 +58,17 @@ func TestRead(t *testing.T) {
 	}
 	want := []pipeline.Step{
 		{Key: "db", Service: &pipeline.ServiceStep{Name: "db",
-			Env:       map[string]string{"POSTGRES_DB": "shop"},
-			Volumes:   []pipeline.Volume{{Name: "data", Path: "/var/lib/postgresql/data"}},
-			Files:     []pipeline.File{{Path: "/run/secrets/db_password", Content: "${{ secrets.DB_PASSWORD }}"}},
+			Env:     map[string]string{"POSTGRES_DB": "shop"},
+			Volumes: []pipeline.Volume{{Name: "data", Path: "/var/lib/postgresql/data"}},
+			Files: []pipeline.File{{Path: "/run/secrets/db_password",
+				Content: "${{ secrets.DB_PASSWORD }}"}},
 			Resources: pipeline.Resources{CPU: 0.5, MemoryMiB: 256},
 			Ready: &pipeline.Readiness{Command: []string{"/bin/sh", "-c", "pg_isready"},
 				IntervalSeconds: 2, Retries: 9}}},
 		{Key: "web", Needs: []pipeline.StepKey{"db"}, Service: &pipeline.ServiceStep{Name: "web",
-			Command:   []string{"serve", "--port", "8080"},
-			Ports:     []pipeline.Port{{Name: "http", Port: 8080, Expose: true}, {Name: "p9000", Port: 9000}},
+			Command: []string{"serve", "--port", "8080"},
+			Ports: []pipeline.Port{{Name: "http", Port: 8080, Expose: true},
+				{Name: "p9000", Port: 9000}},
 			Files:     []pipeline.File{{Path: "/etc/page.conf", Content: "title = shop"}},
 			Resources: pipeline.Resources{CPU: 0.25, MemoryMiB: 128},
 			Ready:     &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 8080}}}},
@@ -93,7 +95,8 @@ func TestRead(t *testing.T) {
 	for _, n := range got.Notes {
 		said[fmt.Sprintf("%d %s %s", n.Line, n.Service, strings.SplitN(n.Message, ":", 2)[0])] = true
 	}
-	for _, want := range []string{"25 web privileged", "26 web networks", "8 db secrets", "2 db deploy"} {
+	for _, want := range []string{"25 web privileged", "26 web networks", "8 db secrets",
+		"2 db deploy"} {
 		if !said[want] {
 			t.Errorf("no note %q: %v", want, got.Notes)
 		}
