@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,14 +70,12 @@ func cloneOf(s apiclient.CloneSheet, name string,
 	chosen map[string]string) apiclient.DeploymentCreate {
 	versions := map[string]string{}
 	for _, one := range s.Services {
-		if one.State != apiclient.CloneServiceStateRemoved && one.TagMode == apiclient.TagModeSelectable &&
-			one.Choice != "" {
+		selectable := one.TagMode == apiclient.TagModeSelectable
+		if one.State != apiclient.CloneServiceStateRemoved && selectable && one.Choice != "" {
 			versions[one.Step] = one.Choice
 		}
 	}
-	for step, tag := range chosen {
-		versions[step] = tag
-	}
+	maps.Copy(versions, chosen)
 	if name == "" {
 		name = s.Name
 	}

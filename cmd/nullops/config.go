@@ -106,7 +106,7 @@ type MailSettings struct {
 
 // RemovedSettings says how long what is gone can be looked at, and recreated.
 type RemovedSettings struct {
-	Keep int `description:"Days that removed deployments, their runs and logs are kept; 0 is for ever."`
+	Keep int `description:"Days that what was removed is kept with its logs; 0 is for ever."`
 }
 
 // AgentSettings is one node's agent.

@@ -250,7 +250,8 @@ func (b *base) chores(people *accounts.Accounts) []jobs.Job {
 	all := []jobs.Job{
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store),
 		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
-		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.Arrive(b.lifecycle, b.log), jobs.VerifyAudit(b.audit, b.log),
+		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.Arrive(b.lifecycle, b.log),
+		jobs.VerifyAudit(b.audit, b.log),
 		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
 	}
 	if days := b.settings.Audit.Keep; days > 0 {

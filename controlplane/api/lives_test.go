@@ -96,8 +96,8 @@ func (w *world) cloned(first controlplane.Deployment, root string) {
 	w.t.Helper()
 	var before, clone api.Deployment
 	w.got("/api/v1/deployments/"+string(first.ID), root, &before)
-	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "copy", "project": "shop",
-		"environment": "qa", "versions": object{"api": "1.0", "web": "1.1"},
+	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "copy",
+		"project": "shop", "environment": "qa", "versions": object{"api": "1.0", "web": "1.1"},
 		"cloned_from": first.ID}, &clone)
 	// promise: N-256, N-259
 	if clone.Versions[0].Tag != before.Versions[0].Tag || clone.PipelineVersion != 4 ||

@@ -31,7 +31,8 @@ type fault struct {
 func faults() map[string]fault {
 	return map[string]fault{
 		"a reader asks": {as: "reader", check: "access", code: "forbidden", says: "full access"},
-		"no project":    {asked: object{"project": "nowhere"}, check: "project", code: "not_found", says: "nowhere"},
+		"no project": {asked: object{"project": "nowhere"}, check: "project", code: "not_found",
+			says: "nowhere"},
 		"no environment": {asked: object{"environment": "nowhere"}, check: "environment",
 			code: "not_found", says: "nowhere"},
 		"no pipeline": {asked: object{"project": "bare"}, check: "pipeline", code: "no_pipeline",
@@ -52,7 +53,8 @@ func faults() map[string]fault {
 		}, asked: object{"project": "ruled", "versions": object{"api": "main"}}, check: "version",
 			code: "version_refused", says: "v*"},
 		"no node has the processor": {asked: object{"versions": object{"api": "for-arm"}},
-			check: "platform", code: "platform_missing", says: "arm64, and the environment's nodes are amd64"},
+			check: "platform", code: "platform_missing",
+			says: "arm64, and the environment's nodes are amd64"},
 		"the registry wants another password": {seed: func(w *world) {
 			w.service("denied", "denied/api", "")
 			w.project("denied", service("api", "denied"))
@@ -72,15 +74,18 @@ func faults() map[string]fault {
 			says: "no longer has"},
 		"a secret has no value": {seed: changed("secretless", "api", func(s *pipeline.Step) {
 			s.Service.Env["KEY"] = "${{ secrets.MISSING }}"
-		}), asked: object{"project": "secretless"}, check: "secret", code: "secret_missing", says: "MISSING"},
-		"a field does not fit its schema": {seed: changed("unfitting", "seed", func(s *pipeline.Step) {
+		}), asked: object{"project": "secretless"}, check: "secret", code: "secret_missing",
+			says: "MISSING"},
+		"a field does not fit": {seed: changed("unfitting", "seed", func(s *pipeline.Step) {
 			s.Plugin.Parameters = map[string]any{"rows": "many"}
 			s.Plugin.Component.Parameters = map[string]any{"type": "object",
 				"properties": map[string]any{"rows": map[string]any{"type": "integer"}}}
-		}), asked: object{"project": "unfitting"}, check: "schema", code: "pipeline_outdated", says: "step seed, plugin.parameters.rows"},
-		"a reference leads nowhere": {seed: changed("lost-reference", "api", func(s *pipeline.Step) {
+		}), asked: object{"project": "unfitting"}, check: "schema", code: "pipeline_outdated",
+			says: "step seed, plugin.parameters.rows"},
+		"a reference to nobody": {seed: changed("lost-reference", "api", func(s *pipeline.Step) {
 			s.Service.Env["SEEDED"] = "${{ steps.nobody.outputs.rows }}"
-		}), asked: object{"project": "lost-reference"}, check: "reference", code: "pipeline_outdated", says: `no step "nobody"`},
+		}), asked: object{"project": "lost-reference"}, check: "reference",
+			code: "pipeline_outdated", says: `no step "nobody"`},
 		"no node is large enough": {seed: func(w *world) {
 			big := service("api", "api")
 			big.Service.Resources.MemoryMiB = 100 << 10
@@ -199,7 +204,7 @@ func TestPreflight_AllIsWell(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	}
-	for _, id := range strings.Fields("name project environment access pipeline secret schema " +
+	for id := range strings.FieldsSeq("name project environment access pipeline secret schema " +
 		"reference tag platform registry plugin host capacity address disk") {
 		if !seen[id] {
 			t.Errorf("no check %s", id)
