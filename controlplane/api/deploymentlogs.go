@@ -173,7 +173,8 @@ func (t logText) VisitDownloadLogsResponse(w http.ResponseWriter) error {
 				return out.w.Flush()
 			}
 			if out.line(l) != nil {
-				return nil //nolint:nilerr // Whoever asked left; nobody is told.
+				// Whoever asked left; nobody is told.
+				return nil
 			}
 		case x := <-trouble:
 			out.trouble(x)

@@ -261,7 +261,9 @@ func (s *logSource) pass(ctx context.Context, log io.ReadCloser) error {
 	last.each(func(l logbook.Line) bool { return s.send(ctx, l) })
 	cancel()
 	_ = log.Close()
-	for range lines { //nolint:revive // The reader must not wait for us.
+	// The reader must not wait for us.
+	for more := true; more; {
+		_, more = <-lines
 	}
 	return <-ended
 }
