@@ -95,7 +95,8 @@ func New(c Config) *Catalog {
 	}
 	return &Catalog{
 		store: c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
-		uiHost: c.UIHost, shared: c.Shared, allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
+		uiHost: c.UIHost, shared: c.Shared,
+		allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
 	}
 }
 
