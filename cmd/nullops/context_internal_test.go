@@ -25,7 +25,8 @@ func TestContexts(t *testing.T) {
 	if err := saveLogin("", login{URL: "https://one.test", Token: "t1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(`{"url":"https://one.test","token":"t1"}`), 0o600); err != nil {
+	old := `{"url":"https://one.test","token":"t1"}`
+	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := saveLogin("two", login{URL: "https://two.test", Token: "t2"}); err != nil {

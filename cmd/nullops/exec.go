@@ -30,7 +30,8 @@ func execCommand() *cobra.Command {
 		Long: "Runs a command in a service's container, without one the best shell its image has. It\n" +
 			"takes full access, the audit tells of it, and whatever it started ends with the connection.",
 		Args: cobra.MinimumNArgs(2), ValidArgsFunction: completeService,
-		Example: "  nullops exec daily db -- psql -U postgres\n  nullops exec daily db -- pg_dump app > app.sql",
+		Example: "  nullops exec daily db -- psql -U postgres\n" +
+			"  nullops exec daily db -- pg_dump app > app.sql",
 	}
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	c.Flags().BoolVarP(&noTTY, "no-tty", "T", false, "give the command no terminal")

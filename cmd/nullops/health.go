@@ -28,7 +28,7 @@ func healthCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Args: exactArgs(0),
 		Short: "Check the control plane you are signed in to, and what it says of its nodes",
-		Long: "Asks the control plane whether it can do its job, and tells what to do where it cannot.\n" +
+		Long: "Asks the control plane whether it can do its job, and says what to do if it cannot.\n" +
 			"An admin also hears of nodes, and whether the audit still holds. What a machine needs to\n" +
 			"be a node, 'nullops agent doctor' says on that machine. The exit code is 1 when something\n" +
 			"critical is found.",

@@ -24,10 +24,12 @@ func portForwardCommand() *cobra.Command {
 		Long: "Listens on this machine and passes connections on to a port that the service declares,\n" +
 			"exposed or not. It takes full access; the audit tells of each connection.",
 		Args:    exactArgs(1),
-		Example: "  nullops port-forward daily/db:5432\n  nullops port-forward daily/db:5432 --listen 127.0.0.1:15432",
+		Example: "  nullops port-forward daily/db:5432\n" +
+			"  nullops port-forward daily/db:5432 --listen 127.0.0.1:15432",
 	}
 	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
-	c.Flags().StringVar(&listen, "listen", "", "address to listen on; 127.0.0.1 and the same port by default")
+	c.Flags().StringVar(&listen, "listen", "",
+		"address to listen on; 127.0.0.1 and the same port by default")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		name, service, port, err := parseTarget(args[0])
 		if err != nil {
