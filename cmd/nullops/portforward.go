@@ -23,7 +23,7 @@ func portForwardCommand() *cobra.Command {
 		Short: "Reach a port of a service on this machine, for databases and debuggers",
 		Long: "Listens on this machine and passes connections on to a port that the service declares,\n" +
 			"exposed or not. It takes full access; the audit tells of each connection.",
-		Args:    exactArgs(1),
+		Args: exactArgs(1),
 		Example: "  nullops port-forward daily/db:5432\n" +
 			"  nullops port-forward daily/db:5432 --listen 127.0.0.1:15432",
 	}
