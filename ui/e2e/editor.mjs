@@ -88,10 +88,11 @@ async function publish(page) {
 
 /** Both windows add steps in turn without waiting for each other: each of them is in the draft. */
 async function together(left, right, project) {
-  const add = (page) => page.getByRole("button", { name: "Approval", exact: true }).click();
+  const add = (page) => page.getByRole("button", { name: "Approval", exact: true });
   for (let i = 0; i < 15; i++) {
-    await add(left);
-    await add(right);
+    await add(left).click();
+    const targetPosition = { x: 60 + 25 * i, y: 60 };
+    await add(right).dragTo(right.locator(".cv"), { targetPosition });
   }
   const approvals = async () => {
     const { content } = await api(left, `/projects/${project}/draft`);

@@ -414,7 +414,9 @@ function middle(flow: ReturnType<typeof useReactFlow>): Spot {
   });
   // Several that are added one after the other do not lie on top of each other.
   const by = (flow.getNodes().length % 5) * 28;
-  return { x: at.x + by, y: at.y + by };
+  // Two windows that add the same at once never choose one spot: it would be taken for one step.
+  const apart = () => Math.random() * 24;
+  return { x: at.x + by + apart(), y: at.y + by + apart() };
 }
 
 function toField(from: { node: string; handle: string }, target: string, path: string): Connection {
