@@ -99,8 +99,8 @@ func lookAt(ctx context.Context, u *url.URL) (shown string, trusted bool, err er
 
 // confirm shows the fingerprint and waits for a person's word.
 func confirm(in io.Reader, host, shown string) error {
-	fmt.Fprintf(os.Stderr, "No authority vouches for the certificate of %s. Its fingerprint is\n  %s\n",
-		host, shown)
+	fmt.Fprintf(os.Stderr,
+		"No authority vouches for the certificate of %s. Its fingerprint is\n  %s\n", host, shown)
 	if in != os.Stdin || !onTerminal(os.Stdin) {
 		return codedError{errors.New("compare it with the one the control plane logs at its start, " +
 			"then add --fingerprint " + shown), exitForbidden}

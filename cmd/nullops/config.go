@@ -52,7 +52,7 @@ type MasterSettings struct {
 type HTTPSettings struct {
 	Listen      string `description:"Address of API and UI."`
 	URL         string `description:"How people reach it; decides cookie and links."`
-	TLS         string `description:"auto: with an https URL, unless a proxy on this machine; on; off."`
+	TLS         string `description:"auto: if http.url is https and not on localhost; on; off."`
 	Certificate string `description:"File of the certificate; empty makes a self-signed one."`
 	Key         string `description:"File of its private key."`
 	Data        string `description:"Folder that keeps the self-signed certificate."`

@@ -10,7 +10,7 @@ import (
 )
 
 func userCommand() *cobra.Command {
-	c := &cobra.Command{Use: "user", Short: "People and service users: list, invite, reset, switch off"}
+	c := &cobra.Command{Use: "user", Short: "Users: list, invite, reset, switch off"}
 	c.AddCommand(userListCommand(), userInviteCommand(), userInvitationsCommand(),
 		userUninviteCommand(), userServiceCommand(), userResetCommand(),
 		userActiveCommand("activate", "Let a user in again", true),

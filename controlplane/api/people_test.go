@@ -100,8 +100,10 @@ func TestResetLink(t *testing.T) {
 	if got := reset(link); got != http.StatusForbidden {
 		t.Errorf("a used link: %d", got)
 	}
-	me := w.send("GET", "/api/v1/me", http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}, nil)
-	if me.status != http.StatusUnauthorized || w.signIn("full", password).status == http.StatusCreated ||
+	me := w.send("GET", "/api/v1/me",
+		http.Header{"Cookie": {cookie.Name + "=" + cookie.Value}}, nil)
+	if me.status != http.StatusUnauthorized ||
+		w.signIn("full", password).status == http.StatusCreated ||
 		w.signIn("full", next).status != http.StatusCreated {
 		t.Errorf("after the reset the old session answers %d", me.status)
 	}
