@@ -25,6 +25,7 @@ export default function Terminal({ deployment }: { deployment: Deployment }) {
           {t.service}
           <select
             className="in sm"
+            aria-label={t.service}
             value={service}
             onChange={(event) => setService(event.target.value)}
           >
