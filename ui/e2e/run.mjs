@@ -9,7 +9,6 @@ import { base, launch, open, password, picture, trouble, user } from "./browser.
 import { stories as editor } from "./editor.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
-import { stories as reach } from "./reach.mjs";
 
 if (!base || !user || !password) {
   console.error(
@@ -23,7 +22,6 @@ const stories = [
   ...admin,
   ...main,
   ...live,
-  ...reach,
   ...editor,
   ...accessibility,
 ].filter(([name]) => name.includes(wanted));
