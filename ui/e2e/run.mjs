@@ -17,14 +17,9 @@ if (!base || !user || !password) {
   process.exit(2);
 }
 const wanted = process.argv[2] ?? "";
-const stories = [
-  ...access,
-  ...admin,
-  ...main,
-  ...live,
-  ...editor,
-  ...accessibility,
-].filter(([name]) => name.includes(wanted));
+const stories = [...access, ...admin, ...main, ...live, ...editor, ...accessibility].filter(
+  ([name]) => name.includes(wanted),
+);
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
 const AGAIN = 2;
