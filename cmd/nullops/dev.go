@@ -23,7 +23,8 @@ func devCommand() *cobra.Command {
 
 // checkDev leaves out what dev brings along itself.
 func (s Settings) checkDev() error {
-	return errors.Join(s.HTTP.check(), address("ingress.listen", s.Ingress.Listen),
+	return errors.Join(s.HTTP.check(), s.OIDC.check(),
+		address("ingress.listen", s.Ingress.Listen),
 		absoluteURL("ingress.url", s.Ingress.URL), s.checkCommon())
 }
 

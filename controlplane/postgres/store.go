@@ -162,7 +162,7 @@ func (s *Store) Refused(ctx context.Context, e controlplane.AuditEntry, why erro
 	if said, ok := errors.AsType[*controlplane.Error](why); ok {
 		e.Result, e.Detail = controlplane.AuditRefused, said.Code
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	return s.InTx(ctx, func(tx *Tx) error { return tx.InsertAudit(ctx, e) })
 }
