@@ -465,7 +465,6 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 // needsAgent are operations that an agent has a part in: without one they are
 // refused, in the contract's form.
 var needsAgent = map[string]bool{"recoverNode": true, "adoptDeployment": true,
-	"checkDeployment": true,
 	"purgeDeployment": true, "upgradeNode": true, "openReach": true, "moveDeployment": true,
 	"checkDeployment": true}
 
