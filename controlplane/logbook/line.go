@@ -177,7 +177,7 @@ func (m *merger) receive(until <-chan time.Time) bool {
 	}
 	var l Line
 	if more {
-		l, _ = value.Interface().(Line)
+		l, _ = reflect.TypeAssert[Line](value)
 	}
 	m.got(of[chosen-2], l, more)
 	return false

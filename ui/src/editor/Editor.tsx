@@ -7,7 +7,6 @@ import {
   useReactFlow,
 } from "@xyflow/react";
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
-import { environments } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { copyText } from "@/components/Copy";
 import { load } from "@/components/load";
@@ -18,7 +17,7 @@ import { Bar } from "./Bar";
 import { Bottom, type BottomTab } from "./Bottom";
 import { Canvas } from "./Canvas";
 import type { Mark } from "./canvasNodes";
-import { ancestorsOf, type Catalogue, fits, inputsOf } from "./catalogue";
+import type { Catalogue } from "./catalogue";
 import { copy, paste } from "./clipboard";
 import { catalogue as catalogueQuery } from "./door";
 import { meaningOf } from "./edges";
@@ -28,23 +27,23 @@ import {
   addStep,
   commentId,
   move,
-  outputType,
   removeChosen,
   removeNeed,
   renameStep,
   setComment,
   setField,
-  whyNotNeed,
   wire,
 } from "./edit";
 import { Inspector } from "./Inspector";
 import { changesOf } from "./merge";
-import { canonical, type Doc, pipelineOf, type Spot, type Step, stepOf } from "./model";
+import { canonical, type Doc, pipelineOf, type Spot, stepOf } from "./model";
 import { Palette } from "./Palette";
+import { fresh, middle } from "./placing";
 import type { Problem } from "./problems";
 import type { Session } from "./session";
 import { tidy } from "./shape";
-import { useByStep, useProblems, useSession, useSessionState } from "./useEditor";
+import { fieldUnder, focusField, judgeOf, light, needNo, toField } from "./targets";
+import { useByStep, useProblems, useSample, useSession, useSessionState } from "./useEditor";
 import { useShortcuts } from "./useShortcuts";
 
 const Merge = lazy(() => load(() => import("./Merge")).then((one) => ({ default: one.Merge })));
@@ -394,106 +393,4 @@ function publishReason(errors: number, differs: boolean, clash: boolean, base: n
   if (errors > 0) return t.publishWaits(errors);
   if (!differs) return base > 0 ? t.publishNothing : t.publishSame;
   return undefined;
-}
-
-/** A new step of the palette, with the little that everybody wants. */
-function fresh(what: string, position: Spot): Step {
-  const [kind, name = ""] = what.split(":");
-  if (kind === "service")
-    return { key: name, position, service: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
-  if (kind === "plugin") return { key: name, position, plugin: { name } };
-  return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
-}
-
-function middle(flow: ReturnType<typeof useReactFlow>): Spot {
-  const box = document.querySelector(".cv")?.getBoundingClientRect();
-  if (!box) return { x: 0, y: 0 };
-  const at = flow.screenToFlowPosition({
-    x: box.left + box.width / 2 - 90,
-    y: box.top + box.height / 3,
-  });
-  // Several that are added one after the other do not lie on top of each other.
-  const by = (flow.getNodes().length % 5) * 28;
-  // Two windows that add the same at once never choose one spot: it would be taken for one step.
-  const apart = () => Math.random() * 24;
-  return { x: at.x + by + apart(), y: at.y + by + apart() };
-}
-
-function toField(from: { node: string; handle: string }, target: string, path: string): Connection {
-  const targetHandle = path === "needs" ? "before" : `in:${path}`;
-  return { source: from.node, sourceHandle: from.handle, target, targetHandle };
-}
-
-/** Why a connection cannot be made; null when it can. */
-function judgeOf(doc: Doc, catalogue: Catalogue, connection: Connection): string | null {
-  const { source, target, sourceHandle, targetHandle } = connection;
-  const value = sourceHandle?.startsWith("out:");
-  if (value !== Boolean(targetHandle?.startsWith("in:"))) return t.connectNo.kind;
-  if (!value) return needNo(doc, source, target);
-  const output = sourceHandle?.slice(4) ?? "";
-  const path = targetHandle?.slice(3) ?? "";
-  const to = stepOf(doc, target);
-  const from = stepOf(doc, source);
-  const type = outputType(doc, catalogue, source, output);
-  const input = to && inputsOf(to, catalogue).find((one) => one.path === path);
-  if (!type || !input || source === target) return t.connectNo.kind;
-  const types = t.problem.types;
-  if (!fits(type, input.type))
-    return t.connectNo.type(`${source}.${output}`, types[type], input.label, types[input.type]);
-  const loose = output === "url" && Boolean(from?.service);
-  if (!loose && ancestorsOf(doc).get(source)?.has(target)) return t.connectNo.late(source, target);
-  return null;
-}
-
-function needNo(doc: Doc, from: string, to: string): string | null {
-  const why = whyNotNeed(doc, from, to);
-  if (why === "self" || why === "there") return t.connectNo[why];
-  return why === "circle" ? t.connectNo.circle(from, to) : null;
-}
-
-function fieldUnder(event: MouseEvent | TouchEvent): string | null {
-  const at = "changedTouches" in event ? event.changedTouches[0] : event;
-  if (!at) return null;
-  const under = document.elementFromPoint(at.clientX, at.clientY);
-  return under?.closest<HTMLElement>(".insp [data-field]")?.dataset.field ?? null;
-}
-
-/** While an output is dragged, fields that take it are lit; those that do not say why on hover. */
-function light(judge: ((path: string) => string | null) | null) {
-  for (const field of document.querySelectorAll<HTMLElement>(".insp [data-field]")) {
-    delete field.dataset.drop;
-    field.removeAttribute("title");
-    if (!judge) continue;
-    const no = judge(field.dataset.field ?? "");
-    field.dataset.drop = no ? "no" : "yes";
-    if (no) field.title = no;
-  }
-}
-
-function focusField(field: string, again = true) {
-  const all = [...document.querySelectorAll<HTMLElement>(".insp [data-field]")];
-  const found =
-    all.find((one) => one.dataset.field === field) ??
-    all.find((one) => field.startsWith(one.dataset.field ?? "\n"));
-  const limits = document.querySelector<HTMLElement>(".insp [data-tab=limits]");
-  if (!found && limits && again) {
-    // What is on no tab that shows is on the one with the limits.
-    limits.click();
-    setTimeout(() => focusField(field, false), 60);
-  }
-  found?.scrollIntoView({ block: "nearest" });
-  found?.querySelector<HTMLElement>("input, textarea, button.ref, select")?.focus();
-}
-
-function useSample(project: string) {
-  const all = useQuery(environments).data;
-  return useMemo(() => {
-    const first = all?.[0];
-    return {
-      name: "sample",
-      project,
-      environment: first?.name ?? "environment",
-      domain: first?.domain ?? "example",
-    };
-  }, [all, project]);
 }

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { ask, client } from "@/api/client";
+import { environments } from "@/api/queries/catalog";
 import type { Catalogue } from "./catalogue";
 import { doorOf, keepOf } from "./door";
 import { type Doc, pipelineOf } from "./model";
@@ -97,4 +98,18 @@ export function useByStep(problems: Problem[]): Map<string, Problem[]> {
     for (const [key, list] of next) known.set(key, list);
     return next;
   }, [problems, known]);
+}
+
+/** What a preview calls itself where the deployment's own names will be. */
+export function useSample(project: string) {
+  const all = useQuery(environments).data;
+  return useMemo(() => {
+    const first = all?.[0];
+    return {
+      name: "sample",
+      project,
+      environment: first?.name ?? "environment",
+      domain: first?.domain ?? "example",
+    };
+  }, [all, project]);
 }
