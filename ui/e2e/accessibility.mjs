@@ -13,7 +13,7 @@ const pages = (deployment, node, project) => [
   ["nodes", "/nodes", ".tbl td"],
   ["node", `/nodes/${node}`, ".kv"],
   ["projects", "/projects", ".tbl td"],
-  ["pipeline", `/projects/${project}/pipeline`, ".sn"],
+  ["pipeline", `/projects/${project}/pipeline`, ".en, .sn"],
   ["not found", "/deployments/nowhere/nothing", ".empty"],
 ];
 
@@ -93,7 +93,7 @@ export const stories = [
         page.evaluate(() => document.activeElement?.tagName === "INPUT"),
       );
       await page.keyboard.type(name);
-      await page.keyboard.press("Tab");
+      await tabTo(page, "button.in[data-step]");
       await page.keyboard.press("ArrowDown");
       await page.getByRole("option").first().waitFor();
       await page.keyboard.press("ArrowDown");
@@ -119,6 +119,15 @@ export const stories = [
     },
   ],
 ];
+
+/** Goes on by Tab until what it looks for has the focus; a sheet has no more than so many stops. */
+async function tabTo(page, selector) {
+  for (let stops = 0; stops < 30; stops++) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
+  }
+  throw new Error(`${selector} is not reached by Tab`);
+}
 
 async function phone(browser, deployment) {
   const { open } = await import("./browser.mjs");
