@@ -222,7 +222,13 @@ func (c *teller) check(s *plot) {
 	if now, _ := c.status(); now != s.end {
 		t.Errorf("it ended as %s, wanted %s", now, s.end)
 	}
-	if got := c.machine.ledger(); !slices.Equal(got, s.ledger) {
+	got := c.machine.ledger()
+	if s.end == apiclient.DeploymentStatusForgotten {
+		// An agent that hears that nobody wants it any more tries to undo it once more,
+		// and may have done so by now.
+		got = slices.Compact(slices.Clone(got))
+	}
+	if !slices.Equal(got, s.ledger) {
 		t.Errorf("plugins did %q, wanted %q", got, s.ledger)
 	}
 	// promise: N-150
