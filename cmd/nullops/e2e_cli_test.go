@@ -98,7 +98,7 @@ func (c *terminal) wrong(t *testing.T) {
 		{exitUsage, "nonsense", []string{"nonsense"}},
 		{exitUsage, "flag", []string{"list", "--nonsense"}},
 		{exitUsage, "usage", []string{"show"}},
-		{exitUsage, "required", []string{"deploy", "cli", "--env", "qa"}},
+		{exitUsage, "--name", []string{"deploy", "cli", "--env", "qa"}},
 		{exitUsage, "accepts", []string{"open"}},
 		{exitUsage, "STEP=TAG", []string{"deploy", "cli", "--env", "qa", "--name", "x", "--set", "web"}},
 		{exitRefused, "ghost", []string{"show", "ghost"}},
