@@ -217,13 +217,17 @@ func TestStream_EndsWithAccess(t *testing.T) {
 	t.Error("the stream goes on")
 }
 
-// Signing out ends the streams of that session; so does being made inactive.
+// Signing out ends the streams and terminals of that session; so does being made
+// inactive.
 func TestStream_EndsWithTheSession(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
+	d := w.deploy("first")
 	c := w.signIn("full", password).cookies[0]
 	signedIn := w.open("/api/v1/events", "cookie "+c.Name+"="+c.Value, "")
 	signedIn.until(is("reset"))
+	terminal, _ := w.knock(http.Header{"Cookie": {c.Name + "=" + c.Value},
+		"Origin": {"http://nullops.test"}}, object{"ticket": w.pageTicket(d, c.Name+"="+c.Value)})
 	inactive := w.open("/api/v1/events", w.token("reader"), "")
 	inactive.until(is("reset"))
 	w.send("DELETE", "/api/v1/sessions/current", http.Header{"Origin": {"http://nullops.test"},
@@ -235,6 +239,7 @@ func TestStream_EndsWithTheSession(t *testing.T) {
 			t.Errorf("the stream goes on: %v", e)
 		}
 	}
+	ends(t, "the terminal", terminal)
 }
 
 // The list's stream says when to read anew, tells of each change to those who

@@ -236,8 +236,9 @@ func TestExplainAccess(t *testing.T) {
 	}
 }
 
-// Whoever is made inactive hears nothing more of any stream there is. A stream
-// that the contract gets later is in this test by itself.
+// Whoever is made inactive hears nothing more of any stream there is, and is in no
+// service any more. A stream that the contract gets later is in this test by
+// itself, and a WebSocket has to be put into it.
 func TestStreams_EndWithTheAccount(t *testing.T) {
 	w := newWorld(t, func(c *api.Config) { c.Logs = hanging{} })
 	w.shop()
@@ -247,6 +248,9 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 		Role: controlplane.RoleAdmin, Password: controlplane.NewPlain(password)}))
 	token, open := w.token("leaver"), map[string]*listener{}
 	for id, o := range operations(t) {
+		if o.op.Responses.Value("101") != nil && id != "openReach" {
+			t.Errorf("%s is a WebSocket that this test does not open", id)
+		}
 		ok := o.op.Responses.Value("200")
 		if ok == nil || ok.Value.Content.Get("text/event-stream") == nil {
 			continue
@@ -260,6 +264,7 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 	if len(open) < 5 {
 		t.Fatalf("only %d streams found", len(open))
 	}
+	lines := w.lines(d, token)
 	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "leaver",
 		Role: controlplane.RoleAdmin, Active: false}))
 	// promise: N-011
@@ -277,6 +282,9 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 		if !ended {
 			t.Errorf("%s goes on", id)
 		}
+	}
+	for kind, ws := range lines {
+		ends(t, kind, ws)
 	}
 }
 

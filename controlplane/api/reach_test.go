@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -149,6 +150,33 @@ func (w *world) ticket(d controlplane.Deployment, token string, wish object) str
 	return a.field("ticket")
 }
 
+// lines opens every kind of connection into a service, and makes sure they work.
+func (w *world) lines(d controlplane.Deployment, token string) map[string]*websocket.Conn {
+	w.t.Helper()
+	all := map[string]*websocket.Conn{}
+	for kind, wish := range map[string]object{"terminal": {"kind": "terminal"},
+		"forward": {"kind": "forward", "port": 8080}} {
+		ws, said := w.knock(bearer(token), object{"ticket": w.ticket(d, token, wish)})
+		if said != `{"ready":true}` {
+			w.t.Fatalf("%s: it says %s", kind, said)
+		}
+		all[kind] = ws
+	}
+	return all
+}
+
+// ends waits until the other side has closed the connection, and gives its reason.
+func ends(t *testing.T, what string, ws *websocket.Conn) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, data, err := ws.Read(ctx)
+	var closed websocket.CloseError
+	if !errors.As(err, &closed) || !strings.Contains(closed.Reason, "access was withdrawn") {
+		t.Errorf("%s goes on or ends for another reason: %q, %v", what, data, err)
+	}
+}
+
 func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); !holds(); {
@@ -218,17 +246,19 @@ func TestReach_Terminal(t *testing.T) {
 	}
 }
 
+// pageTicket is a ticket for a terminal that a page of ours asks for.
+func (w *world) pageTicket(d controlplane.Deployment, cookie string) string {
+	w.t.Helper()
+	return w.send("POST", "/api/v1/deployments/"+string(d.ID)+"/services/api/tickets",
+		http.Header{"Cookie": {cookie}, "Content-Type": {"application/json"},
+			"Origin": {"http://nullops.test"}}, strings.NewReader(`{"kind":"terminal"}`)).field("ticket")
+}
+
 // A page of another site gets no connection, not even with the cookie.
 func TestReach_Origin(t *testing.T) {
 	w, _, d := reachWorld(t)
 	signedIn := w.call("POST", "/api/v1/sessions", "", object{"user": "full", "password": password})
 	cookie := signedIn.cookies[0].Name + "=" + signedIn.cookies[0].Value
-	ask := func() string {
-		a := w.send("POST", "/api/v1/deployments/"+string(d.ID)+"/services/api/tickets",
-			http.Header{"Cookie": {cookie}, "Content-Type": {"application/json"},
-				"Origin": {"http://nullops.test"}}, strings.NewReader(`{"kind":"terminal"}`))
-		return a.field("ticket")
-	}
 	for origin, want := range map[string]string{
 		"http://nullops.test":      `{"ready":true}`,
 		"":                         "403 Forbidden",
@@ -241,15 +271,15 @@ func TestReach_Origin(t *testing.T) {
 		if origin != "" {
 			header.Set("Origin", origin)
 		}
-		if _, said := w.knock(header, object{"ticket": ask()}); said != want {
+		if _, said := w.knock(header, object{"ticket": w.pageTicket(d, cookie)}); said != want {
 			t.Errorf("origin %q: %s, want %s", origin, said, want)
 		}
 	}
 }
 
-// Bytes go through to a declared port; the connection ends when its person loses
-// access, and a port that is not declared is not there.
-func TestReach_ForwardEndsWithAccess(t *testing.T) {
+// Bytes go through to a declared port; connections of every kind end when their
+// person loses access, and a port that is not declared is not there.
+func TestReach_EndsWithAccess(t *testing.T) {
 	w, node, d := reachWorld(t)
 	full := w.token("full")
 	no := w.call("POST", "/api/v1/deployments/"+string(d.ID)+"/services/api/tickets", full,
@@ -268,13 +298,57 @@ func TestReach_ForwardEndsWithAccess(t *testing.T) {
 	if _, got, err := ws.Read(t.Context()); err != nil || string(got) != "ping" {
 		t.Fatalf("it says %q, %v", got, err)
 	}
+	all := w.lines(d, full)
+	all["first"] = ws
+	unused := w.ticket(d, full, object{"kind": "terminal"})
 	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-full",
 		Members: []string{"full"}, Grants: []controlplane.TeamGrant{
 			{Project: "shop", Level: controlplane.LevelRead}}}))
-	if _, _, err := ws.Read(t.Context()); err == nil {
-		t.Error("it goes on after access was withdrawn")
+	// promise: N-011
+	for kind, ws := range all {
+		ends(t, kind, ws)
 	}
-	w.eventually("the service's end is closed", func() bool { return node.closed() == 1 })
+	w.eventually("the service's ends are closed", func() bool { return node.closed() == len(all) })
+	// What was allowed when the ticket was asked for is not when it is shown.
+	_, said = w.knock(bearer(full), object{"ticket": unused})
+	if !strings.Contains(said, `"problem"`) {
+		t.Errorf("a ticket of before: %s", said)
+	}
+}
+
+// The ticket is asked for by who may (the access matrix knows who that is); to
+// anybody else it is worth nothing at the WebSocket, nor to another session.
+func TestAccess_Reach(t *testing.T) {
+	w, node, d := reachWorld(t)
+	full, c := w.token("full"), w.signIn("full", password).cookies[0]
+	for who, row := range map[string]struct {
+		header http.Header
+		want   string
+	}{
+		"nobody":         {nil, "401 Unauthorized"},
+		"a forged token": {bearer("nop_aaaaaaaa_bbbbbbbbbbbb"), "401 Unauthorized"},
+		"a stranger":     {bearer(w.token("stranger")), "ticket_invalid"},
+		"a reader":       {bearer(w.token("reader")), "ticket_invalid"},
+		"an admin":       {bearer(w.token("root")), "ticket_invalid"},
+		"their browser": {http.Header{"Cookie": {c.Name + "=" + c.Value},
+			"Origin": {"http://nullops.test"}}, "ticket_invalid"},
+		"who asked": {bearer(full), `{"ready":true}`},
+	} {
+		hello := object{"ticket": w.ticket(d, full, object{"kind": "terminal"})}
+		if _, said := w.knock(row.header, hello); !strings.Contains(said, row.want) {
+			t.Errorf("%s: %s, want %s", who, said, row.want)
+		}
+	}
+	w.eventually("a command began", func() bool {
+		node.mu.Lock()
+		defer node.mu.Unlock()
+		return len(node.starts) > 0
+	})
+	node.mu.Lock()
+	defer node.mu.Unlock()
+	if len(node.starts) != 1 {
+		t.Errorf("%d commands began, want one", len(node.starts))
+	}
 }
 
 // An unused connection ends.

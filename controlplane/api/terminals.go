@@ -165,10 +165,12 @@ func (c reachSocket) serve(
 	go func() { ended <- l.fromService(ctx) }()
 	go func() { ended <- l.watch(ctx) }()
 	why := <-ended
-	// Politely, so that the person's end knows why; then nobody waits any more.
+	// The service's end at once: whoever may not be there any more types nothing
+	// into it while we say goodbye. Then politely, so that the person's end knows
+	// why; then nobody waits any more.
+	_ = visit.Conn.Close()
 	_ = ws.Close(websocket.StatusNormalClosure, why)
 	cancel()
-	_ = visit.Conn.Close()
 	<-ended
 	<-ended
 	return why
