@@ -6,7 +6,7 @@ import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { describe, EmptyState } from "@/components/States";
 import { reachTexts } from "@/reachTexts";
-import { inertStyles } from "./terminalStyles";
+import { inertStyles, withInertStyles } from "./terminalStyles";
 
 const t = reachTexts.terminal;
 const gone = ["removed", "canceled", "failed", "forgotten", "queued"];
@@ -82,7 +82,7 @@ function open(parent: HTMLElement, place: ScreenProps, say: (text: string) => vo
   });
   const fit = new FitAddon();
   screen.loadAddon(fit);
-  screen.open(parent);
+  withInertStyles(document, () => screen.open(parent));
   screen.textarea?.setAttribute("aria-label", t.label(place.service));
   fit.fit();
   let socket: WebSocket | undefined;

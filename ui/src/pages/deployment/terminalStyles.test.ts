@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { inertStyles } from "./terminalStyles";
+import { inertStyles, withInertStyles } from "./terminalStyles";
 
 it("gives the terminal no style element, whose text the page's policy would refuse", () => {
   const written: string[] = [];
@@ -22,4 +22,16 @@ it("gives the terminal no style element, whose text the page's policy would refu
   expect(document.adoptedStyleSheets).toHaveLength(0);
   expect(view.createElement("div").tagName).toBe("DIV");
   expect(view instanceof Document).toBe(true);
+});
+
+it("does the same in the real document, and only as long as the work takes", () => {
+  Object.assign(globalThis, { CSSStyleSheet: class {} });
+  Object.assign(document, { adoptedStyleSheets: [] });
+  const work = () => {
+    expect(document.createElement("style").tagName).toBe("SPAN");
+    expect(document.createElement("div").tagName).toBe("DIV");
+    throw new Error("it broke");
+  };
+  expect(() => withInertStyles(document, work)).toThrow("it broke");
+  expect(document.createElement("style").tagName).toBe("STYLE");
 });

@@ -14,6 +14,21 @@ export function inertStyles(real: Document): Document {
   });
 }
 
+/**
+ * The same for the real document, as long as the work takes: a part of the terminal (6.0.0) makes its
+ * style element there, whatever document it was given.
+ */
+export function withInertStyles(real: Document, work: () => void) {
+  const create = real.createElement.bind(real);
+  const inert = (name: string) => (name === "style" ? sheetOf(real) : create(name));
+  Object.defineProperty(real, "createElement", { value: inert, configurable: true });
+  try {
+    work();
+  } finally {
+    Reflect.deleteProperty(real, "createElement");
+  }
+}
+
 /** Looks like a style element to whoever sets its text, and removes it. */
 function sheetOf(document: Document): HTMLElement {
   const element = document.createElement("span");
