@@ -63,6 +63,7 @@ export const adminTexts = {
   inUseTitle: (name: string) => `${name} can't be deleted: it is in use`,
   inUse: (count: number) => `${plural(count, "thing uses", "things use")} it:`,
   inUseRemedy: "Change or remove these first, then delete it.",
+  objectUnread: "It could not be read.",
   goneTitle: (name: string) => `${name} is not here`,
   required: "Fill this in.",
   notANumber: "Type a whole number.",

@@ -23,6 +23,8 @@ export const paletteTexts = {
     project: "New project",
     secret: "Set a secret",
     node: "Add node",
+    rule: "Add rule",
+    webhook: "Add webhook",
     mine: "Show my deployments",
     attention: "Show what needs attention",
     verify: "Check the audit chain",

@@ -213,6 +213,20 @@ const audit = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/audit/Audit")), "Audit"),
 });
 
+const rules = createRoute({
+  getParentRoute: () => app,
+  path: "/rules",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/rules/Rules")), "Rules"),
+});
+
+const webhooks = createRoute({
+  getParentRoute: () => app,
+  path: "/webhooks",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(() => load(() => import("./pages/webhooks/Webhooks")), "Webhooks"),
+});
+
 const settings = createRoute({
   getParentRoute: () => app,
   path: "/settings/{-$tab}",
@@ -287,6 +301,8 @@ const tree = root.addChildren([
     teamAccess,
     account,
     audit,
+    rules,
+    webhooks,
     settings,
     urls,
     start,

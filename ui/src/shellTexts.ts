@@ -15,6 +15,8 @@ export const shellTexts = {
     teams: "Teams",
     account: "Your account",
     audit: "Audit",
+    rules: "Rules",
+    webhooks: "Webhooks",
     settings: "Settings",
     start: "First run",
   },

@@ -5,6 +5,7 @@ import { peopleTexts } from "@/peopleTexts";
 import { texts } from "@/texts";
 import { Tokens } from "../people/Tokens";
 import { Explain } from "./Explain";
+import { Notifications } from "./Notifications";
 import { Password } from "./Password";
 import { Sessions } from "./Sessions";
 
@@ -37,6 +38,7 @@ export function Account() {
             <p className="hint">{t.tokensHint}</p>
             <Tokens user="" make />
           </section>
+          <Notifications />
           <Explain />
         </div>
       </div>

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Schemas } from "@/api/client";
+import { client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { Time } from "@/components/Time";
 import { peopleTexts } from "@/peopleTexts";
-import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { NotFound } from "../shell/Problems";
 import { Invitations } from "./Invitations";
@@ -76,7 +76,6 @@ function Users() {
   const query = useQuery(users);
   const { opened, adding, add, close } = useOpened();
   const [service, setService] = useState(false);
-  const found = query.data?.find((one) => one.name === opened);
   return (
     <Listing
       title={t.title}
@@ -96,8 +95,17 @@ function Users() {
       {service ? (
         <ServiceSheet taken={query.data?.map(key) ?? []} close={() => setService(false)} />
       ) : null}
-      {found ? <UserSheet key={found.name} stored={found} close={close} /> : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+      {opened ? (
+        <Stored
+          key={opened}
+          kind="users"
+          name={opened}
+          close={close}
+          read={() => client.GET("/api/v1/users/{name}", { params: { path: { name: opened } } })}
+        >
+          {(stored, reload) => <UserSheet stored={stored} reload={reload} close={close} />}
+        </Stored>
+      ) : null}
     </Listing>
   );
 }

@@ -7,6 +7,7 @@ import { TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
 import { NameField, nameProblem } from "../admin/NewName";
+import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
@@ -15,16 +16,11 @@ import { Picks } from "./Picks";
 const t = peopleTexts.teams;
 type Team = Schemas["Team"];
 
+type Props = { stored?: Tagged<Team>; taken: string[]; reload?: () => void; close: () => void };
+
 /** A team's name, description and members. What it may is set in the grid. */
-export function TeamSheet({
-  stored,
-  taken,
-  close,
-}: {
-  stored?: Team;
-  taken: string[];
-  close: () => void;
-}) {
+export function TeamSheet({ stored: read, taken, reload, close }: Props) {
+  const stored = read?.value;
   const reason = useMayAdmin();
   const people = useQuery({ ...users, enabled: !reason }).data?.map((one) => one.name);
   const saved = useSaved(["teams", "users"], close);
@@ -40,6 +36,7 @@ export function TeamSheet({
         ask(
           client.PUT("/api/v1/teams/{name}", {
             params: { path: { name: values.name } },
+            headers: onlyOver(read?.tag),
             body: {
               description: orNothing(values.description),
               members: values.members,
@@ -55,6 +52,7 @@ export function TeamSheet({
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
+      reload={reload}
       reason={reason}
       extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
     >

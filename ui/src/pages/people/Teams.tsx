@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Schemas } from "@/api/client";
+import { client, type Schemas } from "@/api/client";
 import { teams } from "@/api/queries/people";
 import { peopleTexts } from "@/peopleTexts";
-import { Gone } from "../admin/Gone";
 import { type Column, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { TeamSheet } from "./TeamSheet";
 
@@ -41,7 +41,6 @@ export function Teams() {
   const query = useQuery(teams);
   const reason = useMayAdmin();
   const { opened, adding, add, close } = useOpened();
-  const found = query.data?.find((one) => one.name === opened);
   return (
     <Listing
       title={t.title}
@@ -62,8 +61,19 @@ export function Teams() {
       }
     >
       {adding && !reason ? <TeamSheet taken={query.data?.map(key) ?? []} close={close} /> : null}
-      {found ? <TeamSheet key={found.name} stored={found} taken={[]} close={close} /> : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+      {opened ? (
+        <Stored
+          key={opened}
+          kind="teams"
+          name={opened}
+          close={close}
+          read={() => client.GET("/api/v1/teams/{name}", { params: { path: { name: opened } } })}
+        >
+          {(stored, reload) => (
+            <TeamSheet stored={stored} taken={[]} reload={reload} close={close} />
+          )}
+        </Stored>
+      ) : null}
     </Listing>
   );
 }

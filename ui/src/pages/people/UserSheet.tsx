@@ -10,6 +10,7 @@ import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { NameField, nameProblem } from "../admin/NewName";
+import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
@@ -19,8 +20,11 @@ import { Tokens } from "./Tokens";
 const t = peopleTexts.users;
 type User = Schemas["User"];
 
+type UserProps = { stored: Tagged<User>; reload: () => void; close: () => void };
+
 /** One user: what an admin says about them, and what an admin does for them. */
-export function UserSheet({ stored, close }: { stored: User; close: () => void }) {
+export function UserSheet({ stored: read, reload, close }: UserProps) {
+  const { value: stored, tag } = read;
   const saved = useSaved(["users", "teams"], close);
   const form = useForm(
     {
@@ -34,6 +38,7 @@ export function UserSheet({ stored, close }: { stored: User; close: () => void }
         ask(
           client.PUT("/api/v1/users/{name}", {
             params: { path: { name: stored.name } },
+            headers: onlyOver(tag),
             body: {
               display_name: values.display_name,
               address: orNothing(values.address),
@@ -50,6 +55,7 @@ export function UserSheet({ stored, close }: { stored: User; close: () => void }
       title={stored.name}
       form={form}
       onClose={close}
+      reload={reload}
       extra={<Delete name={stored.name} close={close} />}
     >
       <TextField form={form} name="display_name" label={t.displayName} optional />
@@ -132,6 +138,7 @@ export function ServiceSheet({ taken, close }: { taken: string[]; close: () => v
         ask(
           client.PUT("/api/v1/users/{name}", {
             params: { path: { name: values.name } },
+            headers: onlyOver(undefined),
             body: {
               role: "user",
               kind: "service",

@@ -50,6 +50,8 @@ export function acts(person: Person, theme: "light" | "dark"): Command[] {
     make("new-registry", t.acts.registry, "/registries"),
     make("new-secret", t.acts.secret, "/secrets"),
     make("new-node", t.acts.node, "/nodes"),
+    make("new-rule", t.acts.rule, "/rules"),
+    make("new-webhook", t.acts.webhook, "/webhooks"),
     {
       id: "theme",
       group: "acts",

@@ -1,6 +1,7 @@
 import {
   Boxes,
   Container,
+  GitPullRequest,
   Globe,
   KeyRound,
   Layers,
@@ -12,6 +13,7 @@ import {
   Settings,
   UserRound,
   UsersRound,
+  Webhook,
   Workflow,
 } from "lucide-react";
 import { shellTexts } from "@/shellTexts";
@@ -54,6 +56,8 @@ export const places: Place[] = [
   { to: "/teams", label: t.teams, group: "people", icon: UsersRound, who: "all", key: "t" },
   { to: "/account", label: t.account, group: "people", who: "all", unlisted: true },
   { to: "/audit", label: t.audit, group: "people", icon: ScrollText, who: "all", key: "a" },
+  { to: "/rules", label: t.rules, group: "installation", icon: GitPullRequest, who: "admin" },
+  { to: "/webhooks", label: t.webhooks, group: "installation", icon: Webhook, who: "admin" },
   { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },
 ];
 

@@ -1,0 +1,118 @@
+import type { Schemas } from "@/api/client";
+import { plural } from "@/plural";
+
+const events: Record<Schemas["NoticeEvent"], string> = {
+  "deployment.created": "Deployment created",
+  "deployment.ready": "Deployment ready",
+  "deployment.failed": "Deployment failed",
+  "deployment.canceled": "Deployment canceled",
+  "deployment.removed": "Deployment removed",
+  "deployment.stuck": "Deployment stuck",
+  "deployment.forgotten": "Deployment forgotten",
+  "deployment.expiring": "Deployment ends soon",
+  "node.online": "Node online",
+  "node.offline": "Node offline",
+  "node.untrusted": "Node not trusted",
+  "node.incompatible": "Node incompatible",
+};
+
+// What is told outside, and how: webhooks, chats and mail.
+
+export const noticeTexts = {
+  events,
+  eventsLabel: "Events",
+  eventsMissing: "Choose at least one event.",
+  eventsCount: (count: number) => plural(count, "event"),
+  everyProject: "Every project",
+  everyEnvironment: "Every environment",
+  project: "Project",
+  environment: "Environment",
+};
+
+export const webhookTexts = {
+  title: "Webhooks",
+  add: "Add webhook",
+  addTitle: "Add a webhook",
+  unread: "The webhooks could not be read.",
+  emptyTitle: "No webhook yet",
+  empty: "A webhook tells another program, or a chat, what happens to deployments and nodes.",
+  columns: { name: "Name", kind: "Kind", host: "Leads to", of: "Only of", events: "Events" },
+  kind: "Kind",
+  anyKind: "Every kind",
+  kinds: {
+    json: "JSON, signed",
+    slack: "Slack",
+    mattermost: "Mattermost",
+    teams: "Microsoft Teams",
+  } satisfies Record<Schemas["WebhookKind"], string>,
+  off: "off",
+  everything: "everything",
+  active: "Sends messages",
+  activeHint: "Switched off, nothing new is sent; the log stays.",
+  url: "Address",
+  urlHint: "It may hold a key of the chat: it is sealed and never shown again.",
+  urlKept: (host: string) => `It leads to ${host}. Empty keeps it; another one gets a new key.`,
+  urlMissing: "Type the address that messages are sent to.",
+  secret: "Signing key",
+  secretHint: "Signs each message. Empty: one is made and shown once.",
+  secretKept: "One is stored, sealed. Empty keeps it.",
+  secretShort: "A signing key has at least 16 characters.",
+  template: "Sentence",
+  templateHint:
+    "With {deployment}, {project}, {environment}, {event}, {status}, {by}, {url}, {link}, {reason}, {node} and {time}. Empty is the usual one.",
+  made: "The signing key is shown only now. Give it to the program that takes the messages:",
+  delete: "Its address, key and delivery log are erased. What waits is not sent.",
+  test: "Send a test message",
+  testing: "Sending…",
+  testFirst: "Save first: the test sends to what is stored.",
+  taken: (answer: number | undefined) =>
+    answer ? `It took the message (${answer}).` : "It took the message.",
+  refused: "It did not take the message.",
+  notTried: "The test itself did not work.",
+};
+
+export const deliveryTexts = {
+  title: "Delivery log",
+  unread: "The log could not be read.",
+  none: "Nothing was sent yet.",
+  kept: "Kept for 30 days.",
+  states: {
+    waiting: "Waiting",
+    sent: "Sent",
+    failed: "Failed",
+  } satisfies Record<Schemas["Delivery"]["status"], string>,
+  test: "Test message",
+  attempts: (count: number) => plural(count, "try", "tries"),
+  answered: (status: number) => `answered ${status}`,
+  next: "next try",
+  body: "What was sent",
+  again: "Send again",
+  sending: "Sending…",
+  againOf: (event: string) => `Send again: ${event}`,
+  sentAgain: "It was sent again.",
+  notSentAgain: (why: string) => `It was sent again, and refused: ${why}`,
+  noAnswer: "no answer",
+  older: "Older ones",
+};
+
+export const mailTexts = {
+  title: "Mail",
+  hint: "Mail comes only about what you choose here, and only about what you may see.",
+  unavailable:
+    "No mail server is set, so nothing is sent yet. An admin sets mail.server and mail.from.",
+  unread: "Your choices could not be read.",
+  none: "You are mailed nothing.",
+  add: "Add a choice",
+  most: "20 choices are the most.",
+  choice: (number: number) => `Choice ${number}`,
+  remove: "Remove",
+  removeOf: (number: number) => `Remove choice ${number}`,
+  email: "E-mail address",
+  emailWrong: "Type an address such as ada@example.org.",
+  mine: "Only deployments that I created",
+  save: "Save the choices",
+  same: "Nothing is changed.",
+  saved: "Your choices are saved.",
+  changed: "They were changed in another window. Read them again, then repeat your change.",
+  readAgain: "Read them again",
+};

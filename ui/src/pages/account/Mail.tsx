@@ -1,0 +1,98 @@
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { adminTexts } from "@/adminTexts";
+import { ApiError, ask, client, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { describe } from "@/components/States";
+import { useToast } from "@/components/Toast";
+import { mailTexts as t } from "@/noticeTexts";
+import { onlyOver, type Tagged } from "../admin/tagged";
+import { added, bodyOf, fieldOf, MOST, type Row, rowsOf, wrong } from "./choices";
+import { MailChoice } from "./MailChoice";
+
+type Props = { stored: Tagged<Schemas["Notifications"]>; reload: () => void };
+
+/** The choices of what a person is mailed; all are saved at once. */
+export function Mail({ stored, reload }: Props) {
+  const say = useToast();
+  const [rows, setRows] = useState<Row[]>(() => rowsOf(stored.value.choices));
+  const [own, setOwn] = useState<Record<string, string>>({});
+  const save = useMutation({
+    mutationFn: () =>
+      ask(
+        client.PUT("/api/v1/me/notifications", {
+          headers: onlyOver(stored.tag),
+          body: bodyOf(rows),
+        }),
+      ),
+    onSuccess: () => {
+      say("done", t.saved);
+      reload();
+    },
+  });
+  const set = (next: Row[]) => {
+    setRows(next);
+    setOwn({});
+    if (save.error) save.reset();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const found = wrong(rows);
+    setOwn(found);
+    if (Object.keys(found).length === 0 && !save.isPending) save.mutate();
+  };
+  const errors = { ...told(save.error), ...own };
+  const same = JSON.stringify(rows) === JSON.stringify(rowsOf(stored.value.choices));
+  return (
+    <form className="form" onSubmit={submit} noValidate>
+      {rows.length === 0 ? <p className="t2">{t.none}</p> : null}
+      {rows.map((row, at) => (
+        <MailChoice
+          key={row.id}
+          row={row}
+          number={at + 1}
+          errors={{ email: errors[`${at}.email`], events: errors[`${at}.events`] }}
+          set={(next) => set(rows.map((one) => (one.id === row.id ? next : one)))}
+          remove={() => set(rows.filter((one) => one.id !== row.id))}
+        />
+      ))}
+      <span className="row">
+        <Button reason={rows.length >= MOST ? t.most : undefined} onClick={() => set(added(rows))}>
+          {t.add}
+        </Button>
+        <Button
+          type="submit"
+          look="ink"
+          reason={same ? t.same : undefined}
+          busy={save.isPending && adminTexts.saving}
+        >
+          {t.save}
+        </Button>
+      </span>
+      <Refused error={save.error} reload={reload} />
+    </form>
+  );
+}
+
+/** A refusal that belongs to one field of one choice. */
+function told(error: unknown): Record<string, string> {
+  const at = error instanceof ApiError ? fieldOf(error.problem.field) : undefined;
+  return at ? { [at]: describe(error).message } : {};
+}
+
+function Refused({ error, reload }: { error: unknown; reload: () => void }) {
+  if (!error || Object.keys(told(error)).length > 0) return null;
+  if (!(error instanceof ApiError) || error.problem.code !== "changed_meanwhile")
+    return <Refusal>{describe(error).message}</Refusal>;
+  return (
+    <>
+      <Refusal>{t.changed}</Refusal>
+      <span>
+        <Button small onClick={reload}>
+          {t.readAgain}
+        </Button>
+      </span>
+    </>
+  );
+}

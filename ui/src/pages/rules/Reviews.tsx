@@ -1,0 +1,70 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { Schemas } from "@/api/client";
+import { reviews } from "@/api/queries/notices";
+import { ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { ruleTexts as t } from "@/ruleTexts";
+
+type Review = Schemas["Review"];
+
+const looks: Record<Review["state"], string> = {
+  waiting: "queued",
+  creating: "applying",
+  ready: "ready",
+  failed: "failed",
+  removed: "removed",
+};
+
+/** The last pull requests of a rule, and what became of each. */
+export function Reviews({ name }: { name: string }) {
+  const query = useQuery(reviews(name));
+  return (
+    <section className="col gap-2" aria-busy={query.isPending}>
+      <h2>{t.reviews}</h2>
+      {query.isPending ? <Skeletons count={4} /> : null}
+      {query.isError ? (
+        <ErrorState what={t.reviewsUnread} error={query.error} retry={() => void query.refetch()} />
+      ) : null}
+      {query.data?.length === 0 ? <p className="t2">{t.noReviews}</p> : null}
+      {query.data?.map((one) => (
+        <Row key={one.key} one={one} />
+      ))}
+    </section>
+  );
+}
+
+function Row({ one }: { one: Review }) {
+  return (
+    <div className="col gap-1 border-line-faint border-b py-2">
+      <span className="row">
+        <StatusMark state={looks[one.state]}>{t.states[one.state]}</StatusMark>
+        {one.deployment_id ? (
+          <Link className="link grow" to="/d/$id/{-$tab}" params={{ id: one.deployment_id }}>
+            {one.deployment}
+          </Link>
+        ) : (
+          <span className="grow">{one.deployment}</span>
+        )}
+      </span>
+      <span className="s">{one.title || one.key}</span>
+      <span className="t2 s">
+        <span className="mono">
+          {one.branch} → {one.tag}
+        </span>{" "}
+        · <Time at={one.changed_at} />
+        {one.link ? (
+          <>
+            {" "}
+            ·{" "}
+            <a className="link" href={one.link} target="_blank" rel="noreferrer">
+              {t.request}
+            </a>
+          </>
+        ) : null}
+      </span>
+      {one.detail ? <span className="s">{one.detail}</span> : null}
+    </div>
+  );
+}

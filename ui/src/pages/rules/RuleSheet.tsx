@@ -1,0 +1,156 @@
+import { useQuery } from "@tanstack/react-query";
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { environments, projects } from "@/api/queries/catalog";
+import { ruleTexts as t } from "@/ruleTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { CheckField, SelectField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { NameField } from "../admin/NewName";
+import { onlyOver, type Tagged } from "../admin/tagged";
+import { type Form, useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { choices } from "../webhooks/Narrowed";
+import { Address } from "./Address";
+import { Host } from "./Host";
+import { Reviews } from "./Reviews";
+import { bodyOf, leadsTo, start, tagProblem, type Values, wrong } from "./values";
+
+type Rule = Schemas["Rule"];
+type Props = {
+  stored?: Tagged<Rule>;
+  taken: string[];
+  made: (made: { name: string; source: Rule["source"]; secret: string }) => void;
+  reload?: () => void;
+  close: () => void;
+};
+
+const sources = Object.entries(t.sources).map(([value, label]) => ({ value, label }));
+
+/** Adds or changes one rule. */
+export function RuleSheet({ stored, taken, made, reload, close }: Props) {
+  const saved = useSaved(["rules", "reviews"], close);
+  const rule = stored?.value;
+  const form = useForm(start(rule), {
+    check: (values) => wrong(values, rule !== undefined, taken),
+    save: (values) =>
+      ask(
+        client.PUT("/api/v1/rules/{name}", {
+          params: { path: { name: values.name } },
+          headers: onlyOver(stored?.tag),
+          body: bodyOf(values),
+        }),
+      ),
+    saved: ({ created, secret }, { name, source }) => {
+      saved(name, { changed: true, created });
+      if (secret) made({ name, source, secret });
+    },
+  });
+  return (
+    <FormSheet
+      title={rule ? rule.name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={rule ? undefined : adminTexts.create}
+      busy={rule ? undefined : adminTexts.creating}
+      reload={reload}
+      extra={rule ? <Delete name={rule.name} close={close} /> : null}
+      side={rule ? <Reviews name={rule.name} /> : null}
+    >
+      {rule ? (
+        <Address name={rule.name} hint={t.addressHint} />
+      ) : (
+        <NameField form={form} taken={taken} hint={t.nameHint} />
+      )}
+      <Takes form={form} />
+      <Deploys form={form} />
+      <Host form={form} stored={rule} />
+      <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
+    </FormSheet>
+  );
+}
+
+/** Which events the rule takes. */
+function Takes({ form }: { form: Form<Values> }) {
+  const tags = form.values.source === "registry";
+  return (
+    <>
+      <SelectField form={form} name="source" label={t.source} options={sources} />
+      <TextField
+        form={form}
+        name="repository"
+        label={t.repository}
+        mono
+        optional
+        maxLength={300}
+        hint={t.repositoryHint}
+      />
+      <TextField
+        form={form}
+        name="branch"
+        label={tags ? t.branchOfTags : t.branch}
+        mono
+        optional
+        maxLength={128}
+        hint={tags ? t.tagsHint : t.branchHint}
+      />
+    </>
+  );
+}
+
+/** What the rule deploys: the tag that belongs to the branch, of which project, where. */
+function Deploys({ form }: { form: Form<Values> }) {
+  const of = useQuery(projects).data;
+  const and = useQuery(environments).data;
+  const { project, environment } = form.values;
+  return (
+    <>
+      <TextField
+        form={form}
+        name="tag"
+        label={t.tag}
+        mono
+        maxLength={200}
+        hint={tagHint(form.values)}
+      />
+      <div className="two">
+        <SelectField
+          form={form}
+          name="project"
+          label={t.project}
+          placeholder={t.choose}
+          options={choices(of, project)}
+        />
+        <SelectField
+          form={form}
+          name="environment"
+          label={t.environment}
+          placeholder={t.choose}
+          options={choices(and, environment)}
+        />
+      </div>
+      <TextField form={form} name="wait_minutes" type="number" label={t.wait} hint={t.waitHint} />
+    </>
+  );
+}
+
+function tagHint({ name, source, tag }: Values): string {
+  if (source === "registry") return t.pushed;
+  if (tagProblem(tag.trim())) return t.tagWords;
+  const leads = leadsTo({ name, tag: tag.trim() });
+  return `${t.tagWords} ${t.becomes(leads.tag, leads.deployment)}`;
+}
+
+function Delete({ name, close }: { name: string; close: () => void }) {
+  const refresh = useRefresh(["rules"]);
+  const remove = () => ask(client.DELETE("/api/v1/rules/{name}", { params: { path: { name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={name} remove={remove} done={done}>
+      <p>{t.delete}</p>
+    </DeleteAct>
+  );
+}

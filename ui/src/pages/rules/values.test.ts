@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { bodyOf, leadsTo, start, tagProblem, wrong } from "./values";
+
+const good = { ...start(), name: "shop", project: "shop", environment: "qa" };
+
+it("spells a branch in the tag as builds do, and names the deployment by rule and number", () => {
+  expect(leadsTo({ name: "shop", tag: "{branch}-{short}" })).toEqual({
+    tag: "feature-Login-4f2a91c",
+    deployment: "shop-7",
+  });
+  expect(leadsTo({ name: "", tag: "pr-{number}" })).toEqual({ tag: "pr-7", deployment: "rule-7" });
+});
+
+it("knows the words of a tag, and refuses patterns of many", () => {
+  for (const tag of ["pr-{number}", "{branch}-{short}", "{tag}", "v1"])
+    expect(tagProblem(tag)).toBeUndefined();
+  for (const tag of ["", "pr-{nr}", "pr-{number", "pr-*", "a b"])
+    expect(tagProblem(tag)).toBeTruthy();
+});
+
+it("says every field that is wrong", () => {
+  expect(wrong(good, false, [])).toEqual({});
+  expect(Object.keys(wrong({ ...start(), tag: "*" }, false, []))).toEqual([
+    "name",
+    "project",
+    "environment",
+    "tag",
+  ]);
+  const more = { ...good, name: "a".repeat(25), wait_minutes: "0", secret: "short" };
+  expect(Object.keys(wrong(more, false, []))).toEqual(["name", "wait_minutes", "secret"]);
+  expect(wrong({ ...good, wait_minutes: "soon" }, true, [])).toHaveProperty("wait_minutes");
+});
+
+it("keeps secret and token unless they are typed, and forgets the token when asked", () => {
+  expect(bodyOf(good)).toMatchObject({ secret: undefined, token: undefined, branch: undefined });
+  expect(bodyOf({ ...good, token: "t", wait_minutes: "5" })).toMatchObject({
+    token: "t",
+    wait_minutes: 5,
+  });
+  expect(bodyOf({ ...good, token: "t", forget: true }).token).toBe("");
+});

@@ -1,0 +1,76 @@
+import type { Schemas } from "@/api/client";
+import { ruleTexts as t } from "@/ruleTexts";
+import { nameProblem } from "../admin/NewName";
+import { orNothing, toNumber, wrongs } from "../admin/values";
+
+type Rule = Schemas["Rule"];
+
+/** The form's values. Secret and token are never read back, so they begin empty. */
+export const start = (stored?: Rule) => ({
+  name: stored?.name ?? "",
+  source: stored?.source ?? ("github" as Rule["source"]),
+  repository: stored?.repository ?? "",
+  project: stored?.project ?? "",
+  environment: stored?.environment ?? "",
+  branch: stored?.branch ?? "",
+  tag: stored?.tag ?? "pr-{number}",
+  wait_minutes: stored ? String(stored.wait_minutes) : "",
+  api_url: stored?.api_url ?? "",
+  secret: "",
+  token: "",
+  forget: false,
+  active: stored?.active ?? true,
+});
+export type Values = ReturnType<typeof start>;
+
+/** What is sent: an absent secret or token keeps the stored one, an empty token forgets it. */
+export const bodyOf = (values: Values): Schemas["RulePut"] => ({
+  source: values.source,
+  repository: orNothing(values.repository),
+  project: values.project,
+  environment: values.environment,
+  branch: orNothing(values.branch),
+  tag: values.tag.trim(),
+  wait_minutes: toNumber(values.wait_minutes),
+  api_url: orNothing(values.api_url),
+  secret: values.secret || undefined,
+  token: values.forget ? "" : values.token || undefined,
+  active: values.active,
+});
+
+export function wrong(values: Values, stored: boolean, taken: string[]) {
+  const named = values.name.length > 24 ? t.nameLong : nameProblem(values.name, taken);
+  const wait = toNumber(values.wait_minutes) ?? 30;
+  return wrongs({
+    name: stored ? undefined : named,
+    project: values.project ? undefined : t.projectMissing,
+    environment: values.environment ? undefined : t.environmentMissing,
+    tag: tagProblem(values.tag.trim()),
+    wait_minutes: wait >= 1 && wait <= 1440 ? undefined : t.waitWrong,
+    secret: values.secret !== "" && values.secret.length < 16 ? t.secretShort : undefined,
+  });
+}
+
+/** What is wrong with the tag's pattern; the server has the same rule. */
+export function tagProblem(tag: string): string | undefined {
+  if (tag === "") return t.tagMissing;
+  const known = tag.replace(/\{(branch|number|commit|short|tag)\}/g, "");
+  return /[{*?[\] ]/.test(known) ? t.tagWrong : undefined;
+}
+
+const example = { branch: "feature/Login", number: 7, commit: "4f2a91c07d5e" };
+
+/** What the rule makes of one pull request, as the server would: the tag, and the deployment's name. */
+export function leadsTo(rule: { name: string; tag: string }): { tag: string; deployment: string } {
+  const words: Record<string, string> = {
+    branch: example.branch.replace(/[^A-Za-z0-9._-]/g, "-"),
+    number: String(example.number),
+    commit: example.commit,
+    short: example.commit.slice(0, 7),
+    tag: "",
+  };
+  return {
+    tag: rule.tag.replace(/\{(\w+)\}/g, (whole, word: string) => words[word] ?? whole),
+    deployment: `${rule.name || "rule"}-${example.number}`,
+  };
+}

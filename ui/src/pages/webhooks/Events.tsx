@@ -1,0 +1,45 @@
+import { useId } from "react";
+import type { Schemas } from "@/api/client";
+import { Refusal } from "@/components/Field";
+import { noticeTexts as t } from "@/noticeTexts";
+
+export type NoticeEvent = Schemas["NoticeEvent"];
+
+export const all = Object.keys(t.events) as NoticeEvent[];
+
+/** The chosen events with one more or one less, in the order they are shown. */
+export function toggled(chosen: NoticeEvent[], event: NoticeEvent, on: boolean): NoticeEvent[] {
+  return all.filter((one) => (one === event ? on : chosen.includes(one)));
+}
+
+type Props = {
+  chosen: NoticeEvent[];
+  set: (chosen: NoticeEvent[]) => void;
+  error?: string;
+  hint?: string;
+};
+
+/** Which events are told, by check boxes. */
+export function Events({ chosen, set, error, hint }: Props) {
+  const id = useId();
+  return (
+    <fieldset className="field">
+      <legend className="lbl">{t.eventsLabel}</legend>
+      <div className="two">
+        {all.map((event) => (
+          <div className="ck" key={event}>
+            <input
+              id={`${id}-${event}`}
+              type="checkbox"
+              checked={chosen.includes(event)}
+              onChange={(change) => set(toggled(chosen, event, change.target.checked))}
+            />
+            <label htmlFor={`${id}-${event}`}>{t.events[event]}</label>
+          </div>
+        ))}
+      </div>
+      {error ? <Refusal>{error}</Refusal> : null}
+      {hint && !error ? <div className="hint">{hint}</div> : null}
+    </fieldset>
+  );
+}

@@ -1,0 +1,38 @@
+import { useQuery } from "@tanstack/react-query";
+import { environments, projects } from "@/api/queries/catalog";
+import { noticeTexts as t } from "@/noticeTexts";
+import { SelectField } from "../admin/Fields";
+import type { Form, Values } from "../admin/useForm";
+
+type Narrow = Values & { project: string; environment: string };
+
+/** Choices of names; one that is chosen stays among them even when it is gone. */
+export function choices(list: { name: string }[] | undefined, chosen: string) {
+  const names = new Set(list?.map((one) => one.name));
+  if (chosen) names.add(chosen);
+  return [...names].sort().map((name) => ({ value: name, label: name }));
+}
+
+/** Only of one project, only of one environment. */
+export function Narrowed<V extends Narrow>({ form }: { form: Form<V> }) {
+  const of = useQuery(projects).data;
+  const and = useQuery(environments).data;
+  return (
+    <div className="two">
+      <SelectField
+        form={form}
+        name="project"
+        label={t.project}
+        placeholder={t.everyProject}
+        options={choices(of, form.values.project)}
+      />
+      <SelectField
+        form={form}
+        name="environment"
+        label={t.environment}
+        placeholder={t.everyEnvironment}
+        options={choices(and, form.values.environment)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { webhookTexts as t } from "@/noticeTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { CheckField, SelectField, TextArea, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import { NameField } from "../admin/NewName";
+import { onlyOver, type Tagged } from "../admin/tagged";
+import { type Form, useForm } from "../admin/useForm";
+import { useRefresh, useSaved } from "../admin/useSaved";
+import { Deliveries } from "./Deliveries";
+import { Events } from "./Events";
+import { Narrowed } from "./Narrowed";
+import { TestMessage } from "./TestMessage";
+import { bodyOf, start, type Values, wrong } from "./values";
+
+type Webhook = Schemas["Webhook"];
+type Props = {
+  stored?: Tagged<Webhook>;
+  taken: string[];
+  made: (made: { name: string; secret: string }) => void;
+  reload?: () => void;
+  close: () => void;
+};
+
+const kinds = Object.entries(t.kinds).map(([value, label]) => ({ value, label }));
+
+/** Adds or changes one webhook; what is stored can be tested, and its log read. */
+export function WebhookSheet({ stored, taken, made, reload, close }: Props) {
+  const saved = useSaved(["webhooks"], close);
+  const webhook = stored?.value;
+  const form = useForm(start(webhook), {
+    check: (values) => wrong(values, webhook !== undefined, taken),
+    save: (values) =>
+      ask(
+        client.PUT("/api/v1/webhooks/{name}", {
+          params: { path: { name: values.name } },
+          headers: onlyOver(stored?.tag),
+          body: bodyOf(values),
+        }),
+      ),
+    saved: (answer, values) => {
+      saved(values.name, { changed: true, created: answer.created });
+      if (answer.secret && values.kind === "json")
+        made({ name: values.name, secret: answer.secret });
+    },
+  });
+  return (
+    <FormSheet
+      title={webhook ? webhook.name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={webhook ? undefined : adminTexts.create}
+      busy={webhook ? undefined : adminTexts.creating}
+      reload={reload}
+      extra={webhook ? <Delete name={webhook.name} close={close} /> : null}
+      side={webhook ? <Deliveries name={webhook.name} /> : null}
+    >
+      {webhook ? null : <NameField form={form} taken={taken} />}
+      <Fields form={form} webhook={webhook} />
+      {webhook ? <TestMessage name={webhook.name} dirty={form.dirty} /> : null}
+    </FormSheet>
+  );
+}
+
+function Fields({ form, webhook }: { form: Form<Values>; webhook?: Webhook }) {
+  const { kind, events } = form.values;
+  return (
+    <>
+      <SelectField form={form} name="kind" label={t.kind} options={kinds} />
+      <TextField
+        form={form}
+        name="url"
+        label={t.url}
+        mono
+        maxLength={2000}
+        placeholder="https://ci.example.org/hooks/nullops"
+        hint={webhook ? t.urlKept(webhook.host) : t.urlHint}
+      />
+      {kind === "json" ? (
+        <TextField
+          form={form}
+          name="secret"
+          type="password"
+          label={t.secret}
+          optional
+          maxLength={200}
+          hint={webhook ? t.secretKept : t.secretHint}
+        />
+      ) : (
+        <TextArea form={form} name="template" label={t.template} optional hint={t.templateHint} />
+      )}
+      <Events
+        chosen={events}
+        set={(chosen) => form.set({ events: chosen })}
+        error={form.errors.events}
+      />
+      <Narrowed form={form} />
+      <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
+    </>
+  );
+}
+
+function Delete({ name, close }: { name: string; close: () => void }) {
+  const refresh = useRefresh(["webhooks"]);
+  const remove = () =>
+    ask(client.DELETE("/api/v1/webhooks/{name}", { params: { path: { name } } }));
+  const done = () => {
+    refresh();
+    close();
+  };
+  return (
+    <DeleteAct name={name} remove={remove} done={done}>
+      <p>{t.delete}</p>
+    </DeleteAct>
+  );
+}

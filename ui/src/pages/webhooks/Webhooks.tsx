@@ -1,0 +1,100 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { client, type Schemas } from "@/api/client";
+import { webhooks } from "@/api/queries/notices";
+import { noticeTexts, webhookTexts as t } from "@/noticeTexts";
+import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
+import { useMayAdmin } from "../admin/may";
+import { Once } from "../admin/Once";
+import { Stored } from "../admin/Stored";
+import { useOpened } from "../admin/useOpened";
+import { Secret } from "../people/Secret";
+import { NotFound } from "../shell/Problems";
+import { WebhookSheet } from "./WebhookSheet";
+
+type Webhook = Schemas["Webhook"];
+
+const only = (one: Webhook) =>
+  [one.project, one.environment].filter(Boolean).join(", ") || t.everything;
+
+const columns: Column<Webhook>[] = [
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="row">
+        <OpenLink name={one.name} />
+        {one.active ? null : <span className="chip">{t.off}</span>}
+      </span>
+    ),
+  },
+  { head: t.columns.kind, cell: (one) => t.kinds[one.kind] },
+  { head: t.columns.host, cell: (one) => <span className="mono">{one.host}</span> },
+  { head: t.columns.of, wide: true, cell: (one) => <span className="t2">{only(one)}</span> },
+  {
+    head: t.columns.events,
+    cell: (one) => (
+      <span className="t2" title={one.events.map((event) => noticeTexts.events[event]).join(", ")}>
+        {noticeTexts.eventsCount(one.events.length)}
+      </span>
+    ),
+  },
+];
+
+const filters: ListFilter<Webhook>[] = [
+  {
+    key: "kind",
+    label: t.kind,
+    any: t.anyKind,
+    of: (one) => one.kind,
+    say: (value) => t.kinds[value as Webhook["kind"]] ?? value,
+  },
+];
+
+const text = (one: Webhook) => `${one.name} ${one.host} ${only(one)}`;
+const key = (one: Webhook) => one.name;
+
+/** Who outside is told what happens. */
+export function Webhooks() {
+  return useMayAdmin() ? <NotFound /> : <All />;
+}
+
+function All() {
+  const query = useQuery(webhooks);
+  const { opened, adding, add, close } = useOpened();
+  const [made, setMade] = useState<{ name: string; secret: string }>();
+  const sheet = { made: setMade, taken: query.data?.map(key) ?? [], close };
+  return (
+    <Listing
+      title={t.title}
+      query={query}
+      rowKey={key}
+      columns={columns}
+      text={text}
+      filters={filters}
+      unread={t.unread}
+      emptyTitle={t.emptyTitle}
+      empty={t.empty}
+      add={{ label: t.add, run: add }}
+    >
+      {adding ? <WebhookSheet {...sheet} /> : null}
+      {opened && !adding ? (
+        <Stored
+          key={opened}
+          kind="webhooks"
+          name={opened}
+          close={close}
+          read={() => client.GET("/api/v1/webhooks/{name}", { params: { path: { name: opened } } })}
+        >
+          {(stored, reload) => <WebhookSheet stored={stored} reload={reload} {...sheet} />}
+        </Stored>
+      ) : null}
+      {made ? (
+        <Once title={made.name} close={() => setMade(undefined)}>
+          <Secret text={made.secret} what={t.secret}>
+            {t.made}
+          </Secret>
+        </Once>
+      ) : null}
+    </Listing>
+  );
+}

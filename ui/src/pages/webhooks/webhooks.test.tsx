@@ -1,0 +1,57 @@
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, it, vi } from "vitest";
+import { outcome, readable } from "./Deliveries";
+import { Events, toggled } from "./Events";
+import { choices } from "./Narrowed";
+import { bodyOf, start, wrong } from "./values";
+
+afterEach(cleanup);
+
+it("keeps events in the order they are shown", () => {
+  expect(toggled(["node.online"], "deployment.ready", true)).toEqual([
+    "deployment.ready",
+    "node.online",
+  ]);
+  expect(toggled(["deployment.ready", "node.online"], "node.online", false)).toEqual([
+    "deployment.ready",
+  ]);
+});
+
+it("gives an event by its words", async () => {
+  const set = vi.fn();
+  render(<Events chosen={["deployment.ready"]} set={set} error="Choose one." />);
+  await userEvent.click(screen.getByRole("checkbox", { name: "Deployment failed" }));
+  expect(set).toHaveBeenCalledWith(["deployment.ready", "deployment.failed"]);
+  expect(screen.getByRole("alert").textContent).toBe("Choose one.");
+});
+
+it("sends a key only with JSON, a sentence only to a chat, and no empty address", () => {
+  const values = { ...start(), secret: "k".repeat(16), template: "{deployment}", url: " " };
+  expect(bodyOf(values)).toMatchObject({ secret: "k".repeat(16), url: undefined });
+  expect(bodyOf(values).template).toBeUndefined();
+  expect(bodyOf({ ...values, kind: "slack" })).toMatchObject({
+    secret: undefined,
+    template: "{deployment}",
+  });
+});
+
+it("needs an address only when it is new", () => {
+  expect(Object.keys(wrong(start(), false, []))).toEqual(["name", "url", "events"]);
+  const changed = { ...start(), name: "ci", events: ["node.online" as const] };
+  expect(wrong(changed, true, ["ci"])).toEqual({});
+  expect(wrong({ ...changed, secret: "short" }, true, [])).toHaveProperty("secret");
+});
+
+it("says what came of a delivery, and lays JSON out", () => {
+  const sent = { id: "1", event: "x", status: "failed", attempts: 1, body: "", created_at: "" };
+  expect(outcome({ ...sent, status: "sent", answer: 204 })).toBe("answered 204");
+  expect(outcome({ ...sent, status: "failed", error: "refused" })).toBe("refused");
+  expect(outcome({ ...sent, status: "failed" })).toBe("no answer");
+  expect(readable('{"a":1}')).toBe('{\n  "a": 1\n}');
+  expect(readable("plain")).toBe("plain");
+});
+
+it("keeps a chosen name among the choices when it is gone", () => {
+  expect(choices([{ name: "b" }], "a").map((one) => one.value)).toEqual(["a", "b"]);
+});
