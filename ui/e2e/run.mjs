@@ -9,6 +9,7 @@ import { base, launch, open, password, picture, trouble, user } from "./browser.
 import { stories as editor } from "./editor.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
+import { stories as reach } from "./reach.mjs";
 
 if (!base || !user || !password) {
   console.error(
@@ -17,9 +18,8 @@ if (!base || !user || !password) {
   process.exit(2);
 }
 const wanted = process.argv[2] ?? "";
-const stories = [...access, ...admin, ...main, ...live, ...editor, ...accessibility].filter(
-  ([name]) => name.includes(wanted),
-);
+const all = [access, admin, main, live, reach, editor, accessibility].flat();
+const stories = all.filter(([name]) => name.includes(wanted));
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
 const AGAIN = 2;
