@@ -28,6 +28,8 @@ const (
 	// returnEvery is after how many requests memory that nobody uses goes back to
 	// the system. It takes a millisecond; by itself Go would wait for minutes.
 	returnEvery = 64
+	// restAfter is how long nobody asks until it is time to rest.
+	restAfter = time.Second
 )
 
 // request asks for one connection.
@@ -63,6 +65,9 @@ func accept(ctx context.Context, listener *net.UnixListener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, maxPending)
+	// What the last ones left goes back once nobody has asked for a while.
+	rest := time.AfterFunc(restAfter, debug.FreeOSMemory)
+	defer rest.Stop()
 	for n := 1; ; n++ {
 		if n%returnEvery == 0 {
 			debug.FreeOSMemory()
@@ -75,6 +80,7 @@ func accept(ctx context.Context, listener *net.UnixListener) error {
 			return fmt.Errorf("accept: %w", err)
 		}
 		slots <- struct{}{}
+		rest.Reset(restAfter)
 		wg.Go(func() {
 			defer func() { <-slots }()
 			defer func() { _ = conn.Close() }()
