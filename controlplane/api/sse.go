@@ -145,6 +145,12 @@ func (s *server) watch(ctx context.Context, out *sse, key string, topics []contr
 	defer tick.Stop()
 	who, checked := callerOf(ctx), time.Time{}
 	for {
+		// What took the access away was told before what came after it, and counts first.
+		select {
+		case <-touched:
+			checked = time.Time{}
+		default:
+		}
 		if now := time.Now(); now.Sub(checked) >= checkEvery {
 			var err error
 			if who, err = s.again(ctx, who); err != nil {

@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net"
 	"path"
 	"strconv"
@@ -83,7 +84,19 @@ func (r *Reach) Ticket(
 			User: actor.UserID(), Session: actor.Session(), Deployment: w.Deployment, Step: w.Step,
 			Kind: w.Kind, Port: w.Port, ExpiresAt: expires})
 	})
-	return controlplane.NewPlain(text), expires, err
+	if err != nil {
+		return controlplane.NewPlain(""), expires, r.denied(ctx, actor, w, err)
+	}
+	return controlplane.NewPlain(text), expires, nil
+}
+
+// denied writes down who wanted to get in, and why they did not.
+func (r *Reach) denied(
+	ctx context.Context, actor access.Actor, w Wish, why error,
+) error {
+	e := actor.Entry("open "+string(w.Kind),
+		"service "+string(w.Step)+" of deployment "+string(w.Deployment))
+	return errors.Join(why, r.store.Refused(ctx, *e, why))
 }
 
 func digest(ticket string) []byte {
@@ -185,7 +198,7 @@ func (r *Reach) open(
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, r.denied(ctx, actor, w, err)
 	}
 	v := &Visit{Wish: w, reach: r, actor: actor, began: time.Now()}
 	if w.Kind == controlplane.ReachForward {
