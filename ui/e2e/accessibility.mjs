@@ -14,6 +14,8 @@ const pages = (deployment, node, project) => [
   ["node", `/nodes/${node}`, ".kv"],
   ["projects", "/projects", ".tbl td"],
   ["pipeline", `/projects/${project}/pipeline`, ".en, .sn"],
+  ["rules, a new one", "/rules?add=true", ".sf"],
+  ["webhooks, a new one", "/webhooks?add=true", ".sf"],
   ["not found", "/deployments/nowhere/nothing", ".empty"],
 ];
 
@@ -143,6 +145,7 @@ async function phone(browser, deployment) {
     "/urls",
     "/services",
     "/audit",
+    "/rules?add=true",
     "/start",
   ]) {
     await page.goto(path);
