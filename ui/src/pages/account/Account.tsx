@@ -25,7 +25,7 @@ export function Account() {
           <p>
             <b>{person.display_name || person.name}</b>{" "}
             <span className="t2">
-              {person.name} · {texts.roles[person.role]} · {person.teams.join(", ")}
+              {[person.name, texts.roles[person.role], ...person.teams].join(" · ")}
             </span>
           </p>
           <section aria-label={t.password}>
