@@ -65,7 +65,6 @@ func TestAgent_PullsPluginsAheadAndTellsThem(t *testing.T) {
 	broken.Store(false)
 	tellPlugins(t, s, "mailer", "queue")
 	p.until("the new list", func() bool {
-		// promise: N-068
 		return p.told("mailer").State == wire.PluginHere &&
 			p.told("queue").State == wire.PluginHere && p.told("database").Name == ""
 	})

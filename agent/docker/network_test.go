@@ -73,7 +73,6 @@ func TestNetwork_EachOfManyIsApart(t *testing.T) {
 		for to := range ids {
 			trying.Go(func() error {
 				got, err := r.tryGet(ids[from], "web", "/dial?to="+at[to]+":80")
-				// promise: I-10
 				if reached := strings.HasPrefix(got, "connected"); reached != (from == to) {
 					t.Errorf("from deployment %d to %d: %s", from, to, got)
 				}
