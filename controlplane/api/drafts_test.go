@@ -88,7 +88,6 @@ func TestDrafts_TwoWindowsLoseNothing(t *testing.T) {
 	last.load(t, w, root)
 	left, _ := last.content["left"].(float64)
 	right, _ := last.content["right"].(float64)
-	// promise: I-11
 	if left+right != edits {
 		t.Errorf("%v + %v edits are in the draft, %d were made", left, right, edits)
 	}
@@ -156,7 +155,6 @@ func TestPipelines_AreNotPublishedOverOthers(t *testing.T) {
 	}
 	edited.Steps[0].Service.Env["MODE"] = "other"
 	a := put(1)
-	// promise: I-11
 	if a.status != http.StatusConflict || a.field("code") != "outdated" {
 		t.Errorf("on an older one: %d %s", a.status, a.body)
 	}

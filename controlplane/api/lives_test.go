@@ -99,12 +99,11 @@ func (w *world) cloned(first controlplane.Deployment, root string) {
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "copy",
 		"project": "shop", "environment": "qa", "versions": object{"api": "1.0", "web": "1.1"},
 		"cloned_from": first.ID}, &clone)
-	// promise: N-256, N-259
+	// promise: N-259
 	if clone.Versions[0].Tag != before.Versions[0].Tag || clone.PipelineVersion != 4 ||
 		clone.ClonedFrom == nil || clone.ClonedFrom.Name != "first" {
 		w.t.Errorf("%+v", clone)
 	}
-	// promise: N-257
 	if clone.Versions[1].Tag != "1.1" {
 		w.t.Errorf("versions %+v", clone.Versions)
 	}
@@ -162,7 +161,6 @@ func TestLife_ExtendHoldNotice(t *testing.T) {
 	notices(0)
 	var v api.Deployment
 	w.expect(200, "POST", path+"/extend", full, nil, &v)
-	// promise: N-266
 	if left := time.Until(*v.ExpiresAt); left < 47*time.Hour || left > 49*time.Hour {
 		t.Errorf("extended, it has %s", left)
 	}
@@ -227,7 +225,6 @@ func TestCapsule_OfARemovedDeployment(t *testing.T) {
 	}
 	var again api.Deployment
 	w.expect(http.StatusCreated, "POST", path+"/recreate", root, object{"pin_digests": true}, &again)
-	// promise: I-14
 	if again.Name != "first" || *again.Services[0].Url != *before.Services[0].Url ||
 		again.Versions[0].Digest != before.Versions[0].Digest || again.PipelineVersion != 1 {
 		t.Errorf("%+v\nwanted as before: %+v", again, before)

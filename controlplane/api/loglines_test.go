@@ -82,7 +82,6 @@ func TestLogs_MergedByTime(t *testing.T) {
 		"?since=2000-01-01T00:00:03Z": "api:four|seed:seeded",
 	} {
 		lines, at := logTexts(t, w.open(path+query, token, ""))
-		// promise: N-280
 		if got := strings.Join(lines, "|"); got != want {
 			t.Errorf("%q gives %q, want %q", query, got, want)
 		}

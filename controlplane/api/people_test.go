@@ -267,7 +267,6 @@ func TestStreams_EndWithTheAccount(t *testing.T) {
 	lines := w.lines(d, token)
 	w.saved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "leaver",
 		Role: controlplane.RoleAdmin, Active: false}))
-	// promise: N-011
 	for id, l := range open {
 		if l.status != http.StatusOK {
 			t.Errorf("%s: %d", id, l.status)

@@ -202,7 +202,6 @@ func TestReach_Terminal(t *testing.T) {
 	full := w.token("full")
 	ticket := w.ticket(d, full, object{"kind": "terminal"})
 	hello := object{"ticket": ticket, "command": []string{"/bin/psql", "canary-argument"}}
-	// promise: G-17
 	if _, said := w.knock(bearer(w.token("root")), hello); !strings.Contains(said, "ticket_invalid") {
 		t.Errorf("somebody else's ticket: %s", said)
 	}
@@ -239,7 +238,6 @@ func TestReach_Terminal(t *testing.T) {
 		t.Errorf("the audit is %s", audit)
 	}
 	for _, secret := range []string{ticket, full, "canary-argument"} {
-		// promise: G-18
 		if holds(w.log.String(), secret) {
 			t.Errorf("%q is in the log", secret)
 		}
@@ -304,7 +302,6 @@ func TestReach_EndsWithAccess(t *testing.T) {
 	w.saved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "team-full",
 		Members: []string{"full"}, Grants: []controlplane.TeamGrant{
 			{Project: "shop", Level: controlplane.LevelRead}}}))
-	// promise: N-011
 	for kind, ws := range all {
 		ends(t, kind, ws)
 	}
