@@ -198,7 +198,6 @@ func TestGate_HandOver(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// promise: I-07
 	if seen.Get("Cookie") != "a=b; c=d" || seen.Get("Nullops-Pass") != "" ||
 		seen.Get("Authorization") != "Bearer theirs" {
 		t.Errorf("the service saw %v", seen)

@@ -236,7 +236,6 @@ func TestHTTPS_GateAndWebSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.CloseNow()
-	// promise: I-07
 	if _, data, err := c.Read(ctx); err != nil || string(data) != "hello" {
 		t.Errorf("%q %v", data, err)
 	}
