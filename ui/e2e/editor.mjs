@@ -70,7 +70,6 @@ async function draw(page, project) {
   const { version, pipeline } = await api(page, `/projects/${project}/pipeline`);
   same(version, 1, "the version");
   const second = pipeline.steps.find((step) => step.key === `${first}-2`);
-  // promise: N-042
   same(second?.needs, [first], "what it waits for");
   return first;
 }
@@ -98,7 +97,6 @@ async function together(left, right, project) {
     const { content } = await api(left, `/projects/${project}/draft`);
     return (content?.steps ?? []).filter((step) => step.approval).length;
   };
-  // promise: I-11
   await until(
     "30 edits of two windows are in one draft",
     async () => (await approvals()) === 30,
@@ -145,7 +143,6 @@ export const stories = [
         await page.getByRole("link", { name: "Clone", exact: true }).click();
         const sheet = page.getByRole("dialog", { name: `Clone ${name}` });
         await sheet.getByText(/^Pipeline unchanged, v/).waitFor();
-        // promise: I-06
         await sheet.getByText(/Not carried over/).waitFor();
         await sheet.getByText(/other checks? passed/).waitFor();
         check((await sheet.getByLabel("Name", { exact: true }).inputValue()) !== name, "the name");

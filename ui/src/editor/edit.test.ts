@@ -53,7 +53,6 @@ function shop(): Doc {
 }
 
 describe("edits", () => {
-  // promise: N-044
   it("draws the order from values, and refuses circles", () => {
     const doc = shop();
     expect(orderOf(doc)).toEqual(["db", "make", "web"]);
@@ -132,7 +131,6 @@ describe("references", () => {
     expect(ref && refText(ref)).toBe("steps.make.outputs.dsn");
   });
 
-  // promise: I-12
   it("connect only where the type fits", () => {
     expect(fits("number", "text")).toBe(false);
     expect(fits("number", "secret")).toBe(false);

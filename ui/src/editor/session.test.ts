@@ -87,7 +87,6 @@ describe("a session", () => {
     await Promise.all(waiting);
     for (let round = 0; round < 4; round++) for (const window of windows) await window.flush();
     const env = (doc?: Doc) => doc?.steps.flatMap((step) => Object.values(step.service?.env ?? {}));
-    // promise: I-11
     expect(new Set(env(server.draft.doc)).size).toBe(1000);
     expect(windows.map((window) => window.state.clash)).toEqual([undefined, undefined]);
   });
@@ -164,7 +163,6 @@ describe("a session", () => {
   it("writes the same bytes for the same drawing", () => {
     const doc = addNeed(addStep(addStep(emptyDoc, service("a")), service("b")), "a", "b");
     const text = canonical(pipelineOf(doc));
-    // promise: I-11
     expect(canonical(pipelineOf(docOf(JSON.parse(text))))).toBe(text);
   });
 });
