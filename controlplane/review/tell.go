@@ -194,6 +194,9 @@ func (h host) call(ctx context.Context, method, path string, form, into any) err
 		req.Header.Set("Authorization", "Bearer "+h.token.Reveal())
 	}
 	resp, err := h.reviews.client.Do(req)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err // without the address, which may hold something secret
+	}
 	if err != nil {
 		return err
 	}
