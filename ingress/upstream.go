@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -196,12 +197,33 @@ func rewrite(pr *httputil.ProxyRequest) {
 	out.URL.RawQuery = pr.In.URL.RawQuery
 	out.Host = pr.In.Host
 	out.Trailer = nil // a client's trailers could carry what headers may not
+	if out.ContentLength > 0 {
+		out.Body = &exactly{ReadCloser: out.Body, left: out.ContentLength}
+	}
 	for name := range out.Header {
 		if spoofs(name) {
 			delete(out.Header, name)
 		}
 	}
 	setForwarded(out.Header, pr.In)
+}
+
+// exactly ends a body of a known length without asking what is behind it. The
+// transport looks there once more, and by then net/http's server, which is already
+// passing the answer on, may have closed the body: the transport took that for a
+// failure and cut the answer.
+type exactly struct {
+	io.ReadCloser
+	left int64
+}
+
+func (e *exactly) Read(p []byte) (int, error) {
+	if e.left <= 0 {
+		return 0, io.EOF
+	}
+	n, err := e.ReadCloser.Read(p[:min(int64(len(p)), e.left)])
+	e.left -= int64(n)
+	return n, err
 }
 
 // spoofs finds headers that only a proxy may set, and all with an underscore:
