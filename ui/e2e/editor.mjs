@@ -40,6 +40,36 @@ async function drag(page, from, to) {
   await page.mouse.up();
 }
 
+/** Until what is laid out anew has come to rest: a hand waits for that too. */
+async function rest(page, locator) {
+  let before = "";
+  await until("the graph rests", async () => {
+    const now = JSON.stringify(await locator.boundingBox());
+    const still = now === before;
+    before = now;
+    await page.waitForTimeout(150);
+    return still;
+  });
+}
+
+/** Draws a line, and again when the graph was still moving under the hand. */
+async function draws(page, from, to, line) {
+  for (let i = 0; i < 5; i++) {
+    await rest(page, from);
+    await rest(page, to);
+    await drag(page, from, to);
+    const there = line.waitFor({ state: "attached", timeout: 4_000 });
+    if (
+      await there.then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+  }
+  await line.waitFor({ state: "attached" });
+}
+
 /** Two services by drag and drop and by keyboard, an edge with the mouse; then it is published. */
 async function draw(page, project) {
   await page.getByText("Drag a service here, or press A.").waitFor();
@@ -56,14 +86,12 @@ async function draw(page, project) {
   await node(page, `${first}-2`).waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Tidy" }).click();
-  await drag(
+  await draws(
     page,
     node(page, first).locator(".react-flow__handle.source.sq"),
     node(page, `${first}-2`).locator(".react-flow__handle.target.sq"),
+    page.locator(`.react-flow__edge[data-id="order|${first}||${first}-2"]`),
   );
-  await page.locator(`.react-flow__edge[data-id="order|${first}||${first}-2"]`).waitFor({
-    state: "attached",
-  });
   await accessible(page, "the editor");
   await picture(page, "editor");
   await publish(page);
