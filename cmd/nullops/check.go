@@ -11,7 +11,6 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	var env string
 	c := &cobra.Command{
 		Use: "check DEPLOYMENT", Args: exactArgs(1),
 		Short: "Have plugins say whether what they made is there still",
@@ -19,16 +18,9 @@ func checkCommand() *cobra.Command {
 			"for the last. Nothing is changed. The exit code is 5 when something is not as it was made.",
 	}
 	asJSON := jsonFlag(c)
-	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		api, err := newClient()
-		if err != nil {
-			return err
-		}
-		d, err := api.findDeployment(c.Context(), args[0], env)
-		if err != nil {
-			return err
-		}
+	return onDeployment(c, func(
+		c *cobra.Command, api *client, d apiclient.Deployment, _ []string,
+	) error {
 		r, err := api.CheckDeploymentWithResponse(c.Context(), d.Id)
 		if err := answered(r, err); err != nil {
 			return err
@@ -42,8 +34,7 @@ func checkCommand() *cobra.Command {
 			err = codedError{errSilent, exitNotReady}
 		}
 		return err
-	}
-	return c
+	})
 }
 
 func printStepChecks(w io.Writer, name string, all apiclient.DeploymentChecks) error {

@@ -22,7 +22,6 @@ import (
 )
 
 func execCommand() *cobra.Command {
-	var env string
 	var noTTY bool
 	c := &cobra.Command{
 		Use:   "exec DEPLOYMENT SERVICE [-- COMMAND [ARG]…]",
@@ -33,21 +32,13 @@ func execCommand() *cobra.Command {
 		Example: "  nullops exec daily db -- psql -U postgres\n" +
 			"  nullops exec daily db -- pg_dump app > app.sql",
 	}
-	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	c.Flags().BoolVarP(&noTTY, "no-tty", "T", false, "give the command no terminal")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		api, err := newClient()
-		if err != nil {
-			return err
-		}
-		d, err := api.findDeployment(c.Context(), args[0], env)
-		if err != nil {
-			return err
-		}
+	return onDeployment(c, func(
+		c *cobra.Command, api *client, d apiclient.Deployment, args []string,
+	) error {
 		tty := !noTTY && onTerminal(os.Stdin) && onTerminal(os.Stdout)
-		return api.runInside(c, d.Id, args[1], args[2:], tty)
-	}
-	return c
+		return api.runInside(c, d.Id, args[0], args[1:], tty)
+	})
 }
 
 // greeting is the first message of a connection into a service.

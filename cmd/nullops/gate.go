@@ -56,25 +56,6 @@ func gateEnvironmentCommand() *cobra.Command {
 	return c
 }
 
-// onDeployment makes a command about one deployment.
-func onDeployment(c *cobra.Command,
-	do func(*cobra.Command, *client, apiclient.Deployment, []string) error) *cobra.Command {
-	var env string
-	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		api, err := newClient()
-		if err != nil {
-			return err
-		}
-		d, err := api.findDeployment(c.Context(), args[0], env)
-		if err != nil {
-			return err
-		}
-		return do(c, api, d, args[1:])
-	}
-	return c
-}
-
 func gateDeploymentCommand() *cobra.Command {
 	return onDeployment(&cobra.Command{
 		Use: "deployment DEPLOYMENT [open|guests|members]", Args: cobra.RangeArgs(1, 2),

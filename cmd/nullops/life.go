@@ -14,25 +14,16 @@ import (
 // lifeCommand is a command about one deployment that is done at once.
 func lifeCommand(use, short string, fill func(*cobra.Command),
 	do func(context.Context, *client, io.Writer, string, bool) error) *cobra.Command {
-	var env string
 	c := &cobra.Command{Use: use, Short: short, Args: exactArgs(1)}
 	asJSON := jsonFlag(c)
-	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
 	if fill != nil {
 		fill(c)
 	}
-	c.RunE = func(c *cobra.Command, args []string) error {
-		api, err := newClient()
-		if err != nil {
-			return err
-		}
-		d, err := api.findDeployment(c.Context(), args[0], env)
-		if err != nil {
-			return err
-		}
+	return onDeployment(c, func(
+		c *cobra.Command, api *client, d apiclient.Deployment, _ []string,
+	) error {
 		return do(c.Context(), api, c.OutOrStdout(), d.Id, *asJSON)
-	}
-	return c
+	})
 }
 
 func printLife(out io.Writer, d apiclient.Deployment, asJSON bool) error {

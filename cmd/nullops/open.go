@@ -11,22 +11,14 @@ import (
 )
 
 func openCommand() *cobra.Command {
-	var env string
 	c := &cobra.Command{
 		Use: "open DEPLOYMENT [SERVICE]", Args: cobra.RangeArgs(1, 2),
 		Short: "Print a service's URL, and open it where there is a browser",
 	}
-	c.Flags().StringVar(&env, "env", "", "environment, if the name exists in several")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		api, err := newClient()
-		if err != nil {
-			return err
-		}
-		d, err := api.findDeployment(c.Context(), args[0], env)
-		if err != nil {
-			return err
-		}
-		url, err := serviceURL(d, args[1:])
+	return onDeployment(c, func(
+		c *cobra.Command, api *client, d apiclient.Deployment, service []string,
+	) error {
+		url, err := serviceURL(d, service)
 		if err != nil {
 			return err
 		}
@@ -35,8 +27,7 @@ func openCommand() *cobra.Command {
 			return exec.CommandContext(c.Context(), browser, url).Run()
 		}
 		return nil
-	}
-	return c
+	})
 }
 
 // serviceURL takes the named service, or the last one with a URL: pipelines

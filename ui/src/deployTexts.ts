@@ -50,8 +50,7 @@ export const deployTexts = {
     again: "Check again",
     waiting: "Choose a project, an environment and a name first.",
     unread: "The checks could not be made.",
-    others: (count: number) =>
-      `${count === 1 ? "One other check" : `${count} other checks`} passed`,
+    passed: (count: number) => `${count === 1 ? "One check" : `${count} checks`} passed`,
     state: { ok: "passes", failed: "stops", unknown: "unknown" },
     wait: "Wait for room",
     waitOn: "It will wait in the queue until a node has room.",

@@ -136,7 +136,7 @@ function Passed({ checks }: { checks: Check[] }) {
   return (
     <details className="passed">
       <summary>
-        <StatusMark state="ready">{t.others(checks.length)}</StatusMark>
+        <StatusMark state="ready">{t.passed(checks.length)}</StatusMark>
       </summary>
       <ul className="flex flex-col gap-1 pt-1 pl-6 s t2">
         {checks.map((check) => (

@@ -2,14 +2,13 @@ import { useMutation } from "@tanstack/react-query";
 import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { registryTexts as t } from "@/catalogTexts";
-import { Button } from "@/components/Button";
-import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
 import { NameField, nameProblem } from "../admin/NewName";
+import { Trial } from "../admin/Trial";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
@@ -103,23 +102,9 @@ function Test({ name, dirty }: { name: string; dirty: boolean }) {
       ),
   });
   return (
-    <div className="col gap-2" role="status">
-      <span>
-        <Button
-          reason={dirty ? t.testFirst : undefined}
-          busy={test.isPending && t.testing}
-          onClick={() => test.mutate()}
-        >
-          {t.test}
-        </Button>
-      </span>
+    <Trial test={test} texts={t} dirty={dirty} unasked={t.notAsked}>
       {test.data ? <Tested tested={test.data} /> : null}
-      {test.error ? (
-        <StatusMark state="failed">
-          {t.notAsked} {describe(test.error).message}
-        </StatusMark>
-      ) : null}
-    </div>
+    </Trial>
   );
 }
 

@@ -1,9 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
-import { Button } from "@/components/Button";
-import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { webhookTexts as t } from "@/noticeTexts";
+import { Trial } from "../admin/Trial";
 import { useRefresh } from "../admin/useSaved";
 import { outcome } from "./Deliveries";
 
@@ -16,23 +15,9 @@ export function TestMessage({ name, dirty }: { name: string; dirty: boolean }) {
     onSuccess: refresh,
   });
   return (
-    <div className="col gap-2" role="status">
-      <span>
-        <Button
-          reason={dirty ? t.testFirst : undefined}
-          busy={test.isPending && t.testing}
-          onClick={() => test.mutate()}
-        >
-          {t.test}
-        </Button>
-      </span>
+    <Trial test={test} texts={t} dirty={dirty} unasked={t.notTried}>
       {test.data ? <Tested sent={test.data} /> : null}
-      {test.error ? (
-        <StatusMark state="failed">
-          {t.notTried} {describe(test.error).message}
-        </StatusMark>
-      ) : null}
-    </div>
+    </Trial>
   );
 }
 

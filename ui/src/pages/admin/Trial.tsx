@@ -1,0 +1,37 @@
+import type { ReactNode } from "react";
+import { Button } from "@/components/Button";
+import { describe } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+
+type Props = {
+  test: { isPending: boolean; error: unknown; mutate: () => void };
+  texts: { test: string; testing: string; testFirst: string };
+  /** What was typed is not stored yet: only what is stored is tried. */
+  dirty: boolean;
+  /** Begins the sentence of a try that never reached our server. */
+  unasked: string;
+  children: ReactNode;
+};
+
+/** Tries what is stored, and shows below what came of it. */
+export function Trial({ test, texts, dirty, unasked, children }: Props) {
+  return (
+    <div className="col gap-2" role="status">
+      <span>
+        <Button
+          reason={dirty ? texts.testFirst : undefined}
+          busy={test.isPending && texts.testing}
+          onClick={() => test.mutate()}
+        >
+          {texts.test}
+        </Button>
+      </span>
+      {children}
+      {test.error ? (
+        <StatusMark state="failed">
+          {unasked} {describe(test.error).message}
+        </StatusMark>
+      ) : null}
+    </div>
+  );
+}
