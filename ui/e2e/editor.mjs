@@ -172,7 +172,7 @@ export const stories = [
         const sheet = page.getByRole("dialog", { name: `Clone ${name}` });
         await sheet.getByText(/^Pipeline unchanged, v/).waitFor();
         await sheet.getByText(/Not carried over/).waitFor();
-        await sheet.getByText(/other checks? passed/).waitFor();
+        await sheet.getByText(/ checks? passed/).waitFor();
         check((await sheet.getByLabel("Name", { exact: true }).inputValue()) !== name, "the name");
         await accessible(page, "the clone's sheet");
         await picture(page, "clone");
