@@ -38,10 +38,10 @@ func crowdGroup() group {
 func prepareCrowd(
 	ctx context.Context, l *lab,
 ) (round, func(context.Context) error, error) {
-	ids := make([]string, crowd)
+	ids := make([]string, l.crowd)
 	install := ""
 	undo := func(ctx context.Context) error { return l.disperse(ctx, ids, install) }
-	err := eachOf(ctx, func(ctx context.Context, i int) error {
+	err := l.eachOf(ctx, func(ctx context.Context, i int) error {
 		d, _, err := l.deploy(ctx, crowdProject, crowdName(i))
 		ids[i] = d.Id
 		return err
@@ -56,7 +56,7 @@ func prepareCrowd(
 		return nil, nil, errors.Join(err, undo(context.WithoutCancel(ctx)))
 	}
 	do := func(ctx context.Context, s *samples) error {
-		if err := eachOf(ctx, l.visitOne); err != nil {
+		if err := l.eachOf(ctx, l.visitOne); err != nil {
 			return err
 		}
 		select {
@@ -84,10 +84,10 @@ func prepareCrowd(
 func crowdName(i int) string { return fmt.Sprintf("crowd-%03d", i) }
 
 // eachOf does something for every one of the crowd, a few at once.
-func eachOf(ctx context.Context, do func(ctx context.Context, i int) error) error {
+func (l *lab) eachOf(ctx context.Context, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(crowdAtOnce)
-	for i := range crowd {
+	for i := range l.crowd {
 		group.Go(func() error { return do(ctx, i) })
 	}
 	return group.Wait()
@@ -109,8 +109,8 @@ func (l *lab) largestGate(ctx context.Context, install string) (float64, error) 
 		return 0, err
 	}
 	all := strings.Fields(ids)
-	if len(all) < crowd {
-		return 0, fmt.Errorf("%d gates for %d deployments", len(all), crowd)
+	if len(all) < l.crowd {
+		return 0, fmt.Errorf("%d gates for %d deployments", len(all), l.crowd)
 	}
 	pids, err := l.dockerSays(ctx,
 		append([]string{"inspect", "--format", "{{.State.Pid}}"}, all...)...)
@@ -135,7 +135,7 @@ func (l *lab) largestGate(ctx context.Context, install string) (float64, error) 
 // disperse removes them all and makes sure that the engine has nothing left of
 // this installation; others may use the same engine.
 func (l *lab) disperse(ctx context.Context, ids []string, install string) error {
-	err := eachOf(ctx, func(ctx context.Context, i int) error {
+	err := l.eachOf(ctx, func(ctx context.Context, i int) error {
 		if ids[i] == "" {
 			return nil
 		}

@@ -30,6 +30,8 @@ type lab struct {
 	gate, address    string // where the ingress and the agent listen
 	token, bearer    string
 	tellSteps        bool
+	crowd            int // how many deployments the crowd has
+	small            bool
 	api              *apiclient.ClientWithResponses
 
 	controlPlane, ingress, agent *server
@@ -44,6 +46,7 @@ func newLab(o options) (*lab, error) {
 		return nil, err
 	}
 	l := &lab{root: root, binary: o.binary, tellSteps: o.steps,
+		crowd: o.sized(crowd, 6), small: o.small,
 		docker: os.Getenv("NULLOPS_TEST_DOCKER"), registry: os.Getenv("NULLOPS_TEST_REGISTRY"),
 		postgres: os.Getenv("NULLOPS_TEST_POSTGRES"), name: fmt.Sprintf("nullops_bench_%d", os.Getpid())}
 	if l.docker == "" || l.registry == "" || l.postgres == "" {

@@ -39,6 +39,16 @@ type options struct {
 	steps  bool
 	// publish writes what --only chose too.
 	publish bool
+	// small tries whether rows work, on little data; it measures nothing.
+	small bool
+}
+
+// sized is how much of something a row has.
+func (o options) sized(full, small int) int {
+	if o.small {
+		return small
+	}
+	return full
 }
 
 func main() {
@@ -54,6 +64,7 @@ func main() {
 	flag.BoolVar(&o.publish, "publish", false, "with --only: replace these rows in docs/benchmarks.*")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each, at least 5 for published numbers")
 	flag.StringVar(&o.binary, "binary", "bin/nullops", "the program to measure")
+	flag.BoolVar(&o.small, "small", false, "try whether the rows work, on little data; with --only")
 	flag.BoolVar(&o.steps, "steps", false, "tell how long each step of the example took")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -92,6 +103,9 @@ func run(ctx context.Context, o options) (err error) {
 	if o.runs < 1 || o.runs < 5 && (o.only == "" || o.publish) {
 		return errors.New("--runs: published numbers are medians of at least 5 runs")
 	}
+	if o.small && (o.only == "" || o.publish) {
+		return errors.New("--small: what is measured on little data is not published")
+	}
 	chosen := selected(o.only)
 	if len(chosen) == 0 {
 		return fmt.Errorf("--only %s: there are %s", o.only, strings.Join(names(groups()), ", "))
@@ -107,19 +121,35 @@ func run(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
+	results, failed := measureAll(ctx, l, chosen, o.runs)
+	printTable(os.Stdout, results)
+	if len(results) == 0 || o.only != "" && !o.publish {
+		return failed
+	}
+	return errors.Join(failed, publish(l.root, results, machine, o.runs))
+}
+
+// measureAll goes on with the next group when one fails: its rows stay as they
+// were, and the others are not measured in vain.
+func measureAll(ctx context.Context, l *lab, chosen []group, runs int) ([]result, error) {
 	var results []result
+	var failed error
 	for _, g := range chosen {
-		found, err := measure(ctx, l, g, o.runs)
+		began := time.Now()
+		found, err := measure(ctx, l, g, runs)
 		if err != nil {
-			return fmt.Errorf("%s: %w", g.figures[0].name, err)
+			err = fmt.Errorf("%s: %w", g.figures[0].name, err)
+			fmt.Fprintln(os.Stderr, "bench: FAILED:", err)
+			failed = errors.Join(failed, err)
 		}
 		results = append(results, found...)
+		fmt.Fprintf(os.Stderr, "bench: %s took %s\n", g.figures[0].name,
+			time.Since(began).Round(time.Second))
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	printTable(os.Stdout, results)
-	if o.only != "" && !o.publish {
-		return nil
-	}
-	return publish(l.root, results, machine, o.runs)
+	return results, failed
 }
 
 func selected(prefixes string) []group {
