@@ -15,6 +15,7 @@ const pages = (deployment, node, project) => [
   ["projects", "/projects", ".tbl td"],
   ["pipeline", `/projects/${project}/pipeline`, ".en, .sn"],
   ["rules, a new one", "/rules?add=true", ".sf"],
+  ["nodes, a new one", "/nodes?add=true", ".sf"],
   ["webhooks, a new one", "/webhooks?add=true", ".sf"],
   ["not found", "/deployments/nowhere/nothing", ".empty"],
 ];

@@ -127,6 +127,7 @@ const permalink = createRoute({
 const nodes = createRoute({
   getParentRoute: () => app,
   path: "/nodes",
+  validateSearch: readListSearch,
   component: lazyRouteComponent(() => load(() => import("./pages/nodes/Nodes")), "Nodes"),
 });
 

@@ -1,7 +1,6 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { useState } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
@@ -13,6 +12,7 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { ago, bytes } from "@/components/time";
 import { texts } from "@/texts";
+import { useOpened } from "../admin/useOpened";
 import { NotFound } from "../shell/Problems";
 import { AddNode } from "./AddNode";
 import { MEASURED, useNodesLive } from "./live";
@@ -26,10 +26,10 @@ export function Nodes() {
   const admin = person.role === "admin";
   const live = useNodesLive(admin);
   const query = useQuery({ ...nodes, refetchInterval: MEASURED, enabled: admin });
-  const [adding, setAdding] = useState(false);
+  const { adding, add: open, close } = useOpened();
   if (!admin) return <NotFound />;
   const add = (
-    <Button look="ink" onClick={() => setAdding(true)}>
+    <Button look="ink" onClick={open}>
       <Plus className="i sm" aria-hidden="true" />
       {t.add}
     </Button>
@@ -65,7 +65,7 @@ export function Nodes() {
           </>
         ) : null}
       </div>
-      {adding ? <AddNode close={() => setAdding(false)} /> : null}
+      {adding ? <AddNode close={close} /> : null}
     </>
   );
 }
