@@ -32,6 +32,8 @@ type lab struct {
 	tellSteps        bool
 	crowd            int // how many deployments the crowd has
 	small            bool
+	founded          bool // the database is filled, see company.go
+	databaseURL      string
 	api              *apiclient.ClientWithResponses
 
 	controlPlane, ingress, agent *server
@@ -131,11 +133,12 @@ func (l *lab) database(ctx context.Context) error {
 		return fmt.Errorf("NULLOPS_TEST_POSTGRES: %w", err)
 	}
 	at.Path = "/" + l.name
+	l.databaseURL = at.String()
 	keys, err := command(ctx, nil, l.binary, "keys", "new")
 	if err != nil {
 		return err
 	}
-	l.settings = []string{"DATABASE_URL=" + at.String(), "NULLOPS_MASTER_KEYS=" + keys,
+	l.settings = []string{"DATABASE_URL=" + l.databaseURL, "NULLOPS_MASTER_KEYS=" + keys,
 		"NULLOPS_HTTP_LISTEN=" + l.ui, "NULLOPS_HTTP_URL=" + l.uiURL,
 		"NULLOPS_INGRESS_LISTEN=" + l.gate, "NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
 	return nil

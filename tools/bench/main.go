@@ -96,7 +96,9 @@ type round func(ctx context.Context, s *samples) error
 
 func groups() []group {
 	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), memoryGroup(),
-		crowdGroup(), journalGroup(), simulatorGroup()}
+		crowdGroup(), journalGroup(), simulatorGroup(),
+		// These fill the database, which the groups before are not to notice.
+		peopleGroup(), listenersGroup(), floodGroup()}
 }
 
 func run(ctx context.Context, o options) (err error) {
