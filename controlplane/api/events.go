@@ -217,7 +217,7 @@ func parsePosition(id string) (lifecycle.Position, bool) {
 func (s *server) StreamEvents(
 	ctx context.Context, r StreamEventsRequestObject,
 ) (StreamEventsResponseObject, error) {
-	now, err := s.mark(ctx, actorOf(ctx))
+	now, err := s.Lifecycle.Mark(ctx, actorOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -232,18 +232,13 @@ func (s *server) StreamEvents(
 	return stream{log: s.Log, ctx: ctx, run: func(ctx context.Context, out *sse) error {
 		return s.watch(ctx, out, "", topics,
 			func(ctx context.Context, who caller) (bool, error) {
-				return false, l.look(ctx, who.actor, out)
+				return false, l.look(ctx, who, out)
 			})
 	}}, nil
 }
 
 // oldest is how many transactions behind a mark is resumed.
 const oldest = 100_000
-
-func (s *server) mark(ctx context.Context, actor access.Actor) (int64, error) {
-	_, now, err := s.Lifecycle.ChangedSince(ctx, actor, 0)
-	return now, err
-}
 
 // lister is one listener of the list.
 type lister struct {
@@ -263,7 +258,8 @@ func (l *lister) wants(v lifecycle.View) bool {
 		(l.environment == "" || l.environment == v.Environment)
 }
 
-func (l *lister) look(ctx context.Context, actor access.Actor, out *sse) error {
+func (l *lister) look(ctx context.Context, who caller, out *sse) error {
+	actor := who.actor
 	// What somebody gained or lost changed without an event of its own.
 	scope := access.Readable(actor)
 	if l.scope != nil && !reflect.DeepEqual(*l.scope, scope) {
@@ -271,7 +267,7 @@ func (l *lister) look(ctx context.Context, actor access.Actor, out *sse) error {
 	}
 	l.scope = &scope
 	if l.mark == 0 {
-		now, err := l.server.mark(ctx, actor)
+		now, err := l.server.Lifecycle.Mark(ctx, actor)
 		if err != nil {
 			return err
 		}
@@ -279,7 +275,7 @@ func (l *lister) look(ctx context.Context, actor access.Actor, out *sse) error {
 		clear(l.told)
 		return out.event("reset", strconv.FormatInt(now, 10), struct{}{})
 	}
-	changed, next, err := l.server.Lifecycle.ChangedSince(ctx, actor, l.mark)
+	changed, next, err := l.server.Lifecycle.ChangedSince(ctx, actor, l.mark, who.asOf)
 	if err != nil {
 		return err
 	}

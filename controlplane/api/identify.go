@@ -18,6 +18,8 @@ type caller struct {
 	credential accounts.Credential
 	// viewAs is whose eyes an admin asks for.
 	viewAs string
+	// asOf is how old what a stream is told may be.
+	asOf time.Time
 }
 
 // viewAsHeader names the person an admin wants to see everything as.

@@ -16,6 +16,9 @@ import (
 const (
 	// pollEvery is how soon a change is seen whose wake-up got lost.
 	pollEvery = 2 * time.Second
+	// pollShared is how old a look without a wake-up may be: a thousand streams
+	// that look every now and then share it.
+	pollShared = pollEvery / 2
 	// checkEvery is how long somebody may go on listening after they were
 	// signed out without a wake-up reaching us. threats.md (T17) asks for 5 s.
 	checkEvery = 4 * time.Second
@@ -144,6 +147,7 @@ func (s *server) watch(ctx context.Context, out *sse, key string, topics []contr
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	who, checked := callerOf(ctx), time.Time{}
+	asOf := time.Now()
 	for {
 		// What took the access away was told before what came after it, and counts first.
 		select {
@@ -158,6 +162,7 @@ func (s *server) watch(ctx context.Context, out *sse, key string, topics []contr
 			}
 			checked = now
 		}
+		who.asOf = asOf
 		more, err := look(ctx, who)
 		if err != nil {
 			return err
@@ -172,9 +177,11 @@ func (s *server) watch(ctx context.Context, out *sse, key string, topics []contr
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-touched:
-			checked = time.Time{}
+			asOf, checked = time.Now(), time.Time{}
 		case <-wake:
+			asOf = time.Now()
 		case now := <-tick.C:
+			asOf = now.Add(-pollShared)
 			if err := out.beat(now); err != nil {
 				return err
 			}

@@ -183,9 +183,9 @@ func askPeople(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 		Prompt: step.Message, AskedAt: r.At, Deadline: r.Deadline, Approval: *s.Approval})
 }
 
-// questions gives what the deployments wait for, as the actor sees it.
-func questions(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	found []controlplane.Deployment) (map[controlplane.DeploymentID]*QuestionView, error) {
+// questions gives what the deployments wait for, whoever may answer.
+func questions(ctx context.Context, tx *postgres.Tx, found []controlplane.Deployment,
+) (map[controlplane.DeploymentID]controlplane.Question, error) {
 	var ids []controlplane.DeploymentID
 	for _, d := range found {
 		if d.Status == controlplane.Applying {
@@ -196,21 +196,20 @@ func questions(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return nil, nil
 	}
 	open, err := tx.OpenQuestions(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	all := map[controlplane.DeploymentID]*QuestionView{}
 	for _, d := range found {
-		q, ok := open[d.ID]
-		if !ok || q.RunID != d.RunID {
-			continue
+		if q, ok := open[d.ID]; ok && q.RunID != d.RunID {
+			delete(open, d.ID)
 		}
-		v := &QuestionView{Question: q, Refused: access.CheckAnswer(actor, object(d),
-			q.Approval.Teams, q.Approval.Users)}
-		if v.Refused == nil && q.Answer != nil {
-			v.Refused = closed(q)
-		}
-		all[d.ID] = v
 	}
-	return all, nil
+	return open, err
+}
+
+// asked is a question as the actor sees it.
+func asked(actor access.Actor, d controlplane.Deployment, q controlplane.Question) *QuestionView {
+	v := &QuestionView{Question: q, Refused: access.CheckAnswer(actor, object(d),
+		q.Approval.Teams, q.Approval.Users)}
+	if v.Refused == nil && q.Answer != nil {
+		v.Refused = closed(q)
+	}
+	return v
 }

@@ -35,6 +35,9 @@ type Catalog interface {
 	NewestTag(ctx context.Context, actor access.Actor, image pipeline.Image) (string, error)
 	// ParameterProblems holds the plugins' parameters to their schemas.
 	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
+	// FillPipeline gives a drawing as publishing would store it, and its problems.
+	FillPipeline(ctx context.Context, actor access.Actor, project string,
+		p pipeline.Pipeline) (pipeline.Pipeline, []controlplane.Problem, error)
 	// NewRunKey makes the key that seals a run's secret outputs, itself sealed.
 	NewRunKey(run controlplane.RunID) (controlplane.Sealed, error)
 	// SealRunKey seals the key that an adopted run has; none makes a new one.
@@ -68,6 +71,7 @@ type Lifecycle struct {
 	keep    time.Duration
 	log     *slog.Logger
 	fail    failpoint.Hook
+	feed    *feed
 	// stepEnded may be nil.
 	stepEnded func(controlplane.StepRow)
 }
@@ -76,7 +80,7 @@ type Lifecycle struct {
 func New(c Config) *Lifecycle {
 	return &Lifecycle{store: c.Store, catalog: c.Catalog, ingress: c.IngressURL, log: c.Log,
 		keep: c.KeepRemoved, stepEnded: c.StepEnded,
-		fail: c.Failpoint}
+		fail: c.Failpoint, feed: newFeed()}
 }
 
 // URL is how people open a host.

@@ -2,6 +2,8 @@ package lifecycle
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -116,9 +118,42 @@ func (l *Lifecycle) List(
 // views adds services, health, URLs and usual durations, in a few queries.
 func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	found []controlplane.Deployment) ([]View, error) {
+	shown, err := l.shown(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]View, len(shown))
+	for i, s := range shown {
+		all[i] = s.to(actor)
+	}
+	return all, nil
+}
+
+// shown is a view before somebody looks: the same for everybody.
+type shown struct {
+	view View
+	// question is nil when nobody is asked.
+	question *controlplane.Question
+}
+
+// to is what the actor sees, who may see it at all.
+func (s shown) to(actor access.Actor) View {
+	v := s.view
+	v.Level = access.Level(actor, object(v.Deployment))
+	if s.question != nil {
+		v.Question = asked(actor, v.Deployment, *s.question)
+	}
+	return v
+}
+
+func (l *Lifecycle) shown(
+	ctx context.Context, tx *postgres.Tx, found []controlplane.Deployment,
+) ([]shown, error) {
 	ids := make([]controlplane.DeploymentID, len(found))
+	projects := map[controlplane.ProjectID]bool{}
 	for i, d := range found {
 		ids[i] = d.ID
+		projects[d.ProjectID] = true
 	}
 	hosts, err := tx.Hosts(ctx, ids...)
 	if err != nil {
@@ -132,7 +167,7 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return nil, err
 	}
-	asked, err := questions(ctx, tx, actor, found)
+	open, err := questions(ctx, tx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -144,20 +179,20 @@ func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Act
 	if err != nil {
 		return nil, err
 	}
-	usual := map[controlplane.ProjectID]map[pipeline.StepKey]float64{}
-	all := make([]View, len(found))
+	usual, err := tx.UsualTotals(ctx, slices.Collect(maps.Keys(projects))...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]shown, len(found))
 	for i, d := range found {
-		if usual[d.ProjectID] == nil {
-			if usual[d.ProjectID], err = tx.UsualSeconds(ctx, d.ProjectID); err != nil {
-				return nil, err
-			}
-		}
-		all[i] = View{Deployment: d, Level: access.Level(actor, object(d)), Queue: waiting[d.ID],
+		all[i].view = View{Deployment: d, Queue: waiting[d.ID],
 			Services:     l.services(d, hosts[d.ID], health[d.ID]),
-			UsualSeconds: total(usual[d.ProjectID]), Question: asked[d.ID], ExpiresAt: expiries[d.ID],
-			Life: lives[d.ID]}
+			UsualSeconds: usual[d.ProjectID], ExpiresAt: expiries[d.ID], Life: lives[d.ID]}
 		if d.Status.Gone() && l.keep > 0 {
-			all[i].KeptUntil = d.ChangedAt.Add(l.keep)
+			all[i].view.KeptUntil = d.ChangedAt.Add(l.keep)
+		}
+		if q, ok := open[d.ID]; ok {
+			all[i].question = &q
 		}
 	}
 	return all, nil
@@ -175,14 +210,6 @@ func queueOf(ctx context.Context, tx *postgres.Tx, ids []controlplane.Deployment
 		of[e.Deployment] = &all[i]
 	}
 	return of, nil
-}
-
-func total(seconds map[pipeline.StepKey]float64) float64 {
-	var all float64
-	for _, s := range seconds {
-		all += s
-	}
-	return all
 }
 
 // services joins what was chosen with hosts and health. What no probe has seen

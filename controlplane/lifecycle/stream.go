@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -75,35 +76,57 @@ func (l *Lifecycle) ChangesSince(ctx context.Context, actor access.Actor,
 	return c, err
 }
 
+// Mark is where somebody begins who follows the list from now on.
+func (l *Lifecycle) Mark(ctx context.Context, actor access.Actor) (mark int64, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return 0, err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		mark, err = tx.Mark(ctx)
+		return err
+	})
+	return mark, err
+}
+
 // ChangedSince gives the deployments that changed behind the mark and that the
-// actor may see, and the new mark. Mark zero gives only the mark of now.
+// actor may see, and the new mark. What was read before asOf is too old.
 func (l *Lifecycle) ChangedSince(
-	ctx context.Context, actor access.Actor, mark int64,
+	ctx context.Context, actor access.Actor, mark int64, asOf time.Time,
 ) (all []View, next int64, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
 		return nil, mark, err
 	}
+	news, err := l.feed.since(ctx, mark, asOf, l.readFeed)
+	if err != nil {
+		return nil, mark, err
+	}
+	for _, c := range news.changed {
+		d := c.view.Deployment
+		if c.mark > mark && access.Check(actor, access.ReadDeployment, object(d)) == nil {
+			all = append(all, c.to(actor))
+		}
+	}
+	return all, news.next, nil
+}
+
+// readFeed reads what changed, for whoever may see it.
+func (l *Lifecycle) readFeed(ctx context.Context, after int64) (n news, err error) {
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		ids, now, err := tx.ChangedSince(ctx, mark)
-		if err != nil {
+		changed, next, err := tx.ChangedSince(ctx, after)
+		if err != nil || len(changed) == 0 {
+			n = news{next: next}
 			return err
 		}
-		next = now
-		var found []controlplane.Deployment
-		for _, id := range ids {
-			d, err := tx.Deployment(ctx, id)
-			if controlplane.KindOf(err) == controlplane.NotFound {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if access.Check(actor, access.ReadDeployment, object(d)) == nil {
-				found = append(found, d)
-			}
+		found := make([]controlplane.Deployment, len(changed))
+		for i, c := range changed {
+			found[i] = c.Deployment
 		}
-		all, err = l.views(ctx, tx, actor, found)
+		views, err := l.shown(ctx, tx, found)
+		n = news{next: next}
+		for i, v := range views {
+			n.changed = append(n.changed, change{shown: v, mark: changed[i].Mark})
+		}
 		return err
 	})
-	return all, next, err
+	return n, err
 }

@@ -62,25 +62,47 @@ func (t *Tx) History(ctx context.Context, id controlplane.DeploymentID, after in
 	return all, nil
 }
 
-// ChangedSince gives the deployments that changed behind the mark, and the new
-// mark. A mark of zero gives only the present one.
-func (t *Tx) ChangedSince(
-	ctx context.Context, mark int64,
-) (ids []controlplane.DeploymentID, now int64, err error) {
-	if now, err = t.q.OpenTransaction(ctx); err != nil {
-		return nil, 0, fmt.Errorf("read the mark: %w", err)
+// Changed is a deployment and the transaction that changed it last.
+type Changed struct {
+	controlplane.Deployment
+	Mark int64
+}
+
+// Mark is up to where everything is committed, or will never be.
+func (t *Tx) Mark(ctx context.Context) (int64, error) {
+	now, err := t.q.OpenTransaction(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the mark: %w", err)
 	}
-	if mark == 0 {
-		return nil, now, nil
+	return now, nil
+}
+
+// ChangedSince gives the deployments that changed behind the mark, and the new
+// mark.
+func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now int64, err error) {
+	if now, err = t.Mark(ctx); err != nil {
+		return nil, 0, err
 	}
 	rows, err := t.q.ListChangedSince(ctx, mark)
+	if err != nil || len(rows) == 0 {
+		return nil, now, translate(err)
+	}
+	marks, ids := map[string]int64{}, make([]string, len(rows))
+	for i, r := range rows {
+		ids[i], marks[r.DeploymentID] = r.DeploymentID, r.Xact
+	}
+	found, err := t.q.GetDeploymentRows(ctx, ids)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list changes behind %d: %w", mark, err)
+		return nil, 0, fmt.Errorf("read what changed behind %d: %w", mark, err)
 	}
-	for _, r := range rows {
-		ids = append(ids, controlplane.DeploymentID(r.DeploymentID))
+	for _, r := range found {
+		d, err := deployment(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, Changed{Deployment: d, Mark: marks[r.ID]})
 	}
-	return ids, now, nil
+	return all, now, nil
 }
 
 // AppendLines stores a step's lines, each once, and wakes who follows. The

@@ -166,6 +166,22 @@ func (t *Tx) MoveStep(
 	return step(row)
 }
 
+// UsualTotals gives, by project, how long a good run usually takes. A project
+// without any is zero.
+func (t *Tx) UsualTotals(
+	ctx context.Context, projects ...controlplane.ProjectID,
+) (map[controlplane.ProjectID]float64, error) {
+	rows, err := t.q.ListUsualTotals(ctx, strs(projects))
+	if err != nil {
+		return nil, fmt.Errorf("list usual durations: %w", err)
+	}
+	all := map[controlplane.ProjectID]float64{}
+	for _, r := range rows {
+		all[controlplane.ProjectID(r.ProjectID)] = r.Seconds
+	}
+	return all, nil
+}
+
 // UsualSeconds gives, by step, the median of the last twelve good runs.
 func (t *Tx) UsualSeconds(
 	ctx context.Context, project controlplane.ProjectID,

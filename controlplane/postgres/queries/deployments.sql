@@ -57,6 +57,10 @@ WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL
 -- One deployment as people see it.
 SELECT * FROM deployment_rows WHERE id = @id;
 
+-- name: GetDeploymentRows :many
+-- Some deployments as people see them; those that are gone for good are left out.
+SELECT * FROM deployment_rows WHERE id = ANY(@ids::uuid[]);
+
 -- name: ListDeploymentRows :many
 -- Newest first; every filter is optional. Who is not an admin sees what the
 -- granted projects and environments hold.
@@ -165,16 +169,30 @@ UPDATE run_steps SET status = @status,
 WHERE run_id = @run_id AND key = @key RETURNING *;
 
 -- name: ListUsualSeconds :many
--- The median of each step's last twelve good runs in the project. How long a
+-- The median of each step over the project's last twelve good runs. How long a
 -- person takes to answer is no measure of anything.
-SELECT key, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)::double precision AS seconds
-FROM (
-    SELECT s.key, extract(epoch FROM s.ended_at - s.started_at) AS seconds,
-        row_number() OVER (PARTITION BY s.key ORDER BY r.created_at DESC) AS nth
-    FROM run_steps s JOIN runs r ON r.id = s.run_id
-    WHERE r.project_id = @project_id AND r.status IN ('ready', 'removed') AND s.status = 'done'
-        AND s.kind <> 'approval' AND s.started_at IS NOT NULL AND s.ended_at IS NOT NULL
-) recent WHERE nth <= 12 GROUP BY key;
+SELECT s.key, percentile_cont(0.5) WITHIN GROUP
+    (ORDER BY extract(epoch FROM s.ended_at - s.started_at))::double precision AS seconds
+FROM (SELECT r.id FROM runs r WHERE r.project_id = @project_id AND r.status IN ('ready', 'removed')
+    ORDER BY r.created_at DESC LIMIT 12) latest
+JOIN run_steps s ON s.run_id = latest.id
+WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+    AND s.ended_at IS NOT NULL
+GROUP BY s.key;
+
+-- name: ListUsualTotals :many
+-- The sum of those medians, of many projects at once.
+SELECT p.id AS project_id, total.seconds FROM projects p
+CROSS JOIN LATERAL (SELECT coalesce(sum(usual.seconds), 0)::double precision AS seconds FROM (
+    SELECT percentile_cont(0.5) WITHIN GROUP
+        (ORDER BY extract(epoch FROM s.ended_at - s.started_at)) AS seconds
+    FROM (SELECT r.id FROM runs r WHERE r.project_id = p.id AND r.status IN ('ready', 'removed')
+        ORDER BY r.created_at DESC LIMIT 12) latest
+    JOIN run_steps s ON s.run_id = latest.id
+    WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+        AND s.ended_at IS NOT NULL
+    GROUP BY s.key) usual) total
+WHERE p.id = ANY(@projects::uuid[]);
 
 -- name: ReserveLines :one
 -- Gives out numbers for new lines; the first is the result minus count plus one.

@@ -103,6 +103,67 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 	return i, err
 }
 
+const getDeploymentRows = `-- name: GetDeploymentRows :many
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[])
+`
+
+// Some deployments as people see them; those that are gone for good are left out.
+func (q *Queries) GetDeploymentRows(ctx context.Context, ids []string) ([]DeploymentRow, error) {
+	rows, err := q.db.Query(ctx, getDeploymentRows, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []DeploymentRow{}
+	for rows.Next() {
+		var i DeploymentRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.ProjectID,
+			&i.EnvironmentID,
+			&i.NodeID,
+			&i.NodeName,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.Want,
+			&i.Generation,
+			&i.Canceled,
+			&i.Status,
+			&i.Detail,
+			&i.ChangedAt,
+			&i.ReadyAt,
+			&i.LeftBehind,
+			&i.Cpu,
+			&i.MemoryMib,
+			&i.Versions,
+			&i.LastEvent,
+			&i.LastLine,
+			&i.Project,
+			&i.Environment,
+			&i.Domain,
+			&i.Restricted,
+			&i.NodeStatus,
+			&i.NodeSince,
+			&i.RunID,
+			&i.Run,
+			&i.PipelineVersion,
+			&i.FailureStep,
+			&i.FailureCode,
+			&i.FailureMessage,
+			&i.StepsTotal,
+			&i.StepsDone,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getEnvironmentIdentity = `-- name: GetEnvironmentIdentity :one
 SELECT id, name, domain, restricted, placement FROM environments WHERE name = $1
 `
@@ -1103,14 +1164,14 @@ func (q *Queries) ListStepLines(ctx context.Context, arg ListStepLinesParams) ([
 }
 
 const listUsualSeconds = `-- name: ListUsualSeconds :many
-SELECT key, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)::double precision AS seconds
-FROM (
-    SELECT s.key, extract(epoch FROM s.ended_at - s.started_at) AS seconds,
-        row_number() OVER (PARTITION BY s.key ORDER BY r.created_at DESC) AS nth
-    FROM run_steps s JOIN runs r ON r.id = s.run_id
-    WHERE r.project_id = $1 AND r.status IN ('ready', 'removed') AND s.status = 'done'
-        AND s.kind <> 'approval' AND s.started_at IS NOT NULL AND s.ended_at IS NOT NULL
-) recent WHERE nth <= 12 GROUP BY key
+SELECT s.key, percentile_cont(0.5) WITHIN GROUP
+    (ORDER BY extract(epoch FROM s.ended_at - s.started_at))::double precision AS seconds
+FROM (SELECT r.id FROM runs r WHERE r.project_id = $1 AND r.status IN ('ready', 'removed')
+    ORDER BY r.created_at DESC LIMIT 12) latest
+JOIN run_steps s ON s.run_id = latest.id
+WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+    AND s.ended_at IS NOT NULL
+GROUP BY s.key
 `
 
 type ListUsualSecondsRow struct {
@@ -1118,7 +1179,7 @@ type ListUsualSecondsRow struct {
 	Seconds float64
 }
 
-// The median of each step's last twelve good runs in the project. How long a
+// The median of each step over the project's last twelve good runs. How long a
 // person takes to answer is no measure of anything.
 func (q *Queries) ListUsualSeconds(ctx context.Context, projectID string) ([]ListUsualSecondsRow, error) {
 	rows, err := q.db.Query(ctx, listUsualSeconds, projectID)
@@ -1130,6 +1191,46 @@ func (q *Queries) ListUsualSeconds(ctx context.Context, projectID string) ([]Lis
 	for rows.Next() {
 		var i ListUsualSecondsRow
 		if err := rows.Scan(&i.Key, &i.Seconds); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUsualTotals = `-- name: ListUsualTotals :many
+SELECT p.id AS project_id, total.seconds FROM projects p
+CROSS JOIN LATERAL (SELECT coalesce(sum(usual.seconds), 0)::double precision AS seconds FROM (
+    SELECT percentile_cont(0.5) WITHIN GROUP
+        (ORDER BY extract(epoch FROM s.ended_at - s.started_at)) AS seconds
+    FROM (SELECT r.id FROM runs r WHERE r.project_id = p.id AND r.status IN ('ready', 'removed')
+        ORDER BY r.created_at DESC LIMIT 12) latest
+    JOIN run_steps s ON s.run_id = latest.id
+    WHERE s.status = 'done' AND s.kind <> 'approval' AND s.started_at IS NOT NULL
+        AND s.ended_at IS NOT NULL
+    GROUP BY s.key) usual) total
+WHERE p.id = ANY($1::uuid[])
+`
+
+type ListUsualTotalsRow struct {
+	ProjectID string
+	Seconds   float64
+}
+
+// The sum of those medians, of many projects at once.
+func (q *Queries) ListUsualTotals(ctx context.Context, projects []string) ([]ListUsualTotalsRow, error) {
+	rows, err := q.db.Query(ctx, listUsualTotals, projects)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListUsualTotalsRow{}
+	for rows.Next() {
+		var i ListUsualTotalsRow
+		if err := rows.Scan(&i.ProjectID, &i.Seconds); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

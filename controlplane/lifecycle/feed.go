@@ -1,0 +1,115 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// readWithin bounds one reading of the feed.
+const readWithin = 30 * time.Second
+
+// feed lets everybody who follows the list share what is read. A change wakes
+// a thousand listeners at once; each asks for what is new, and one question to
+// the database answers them all. Who asks never gets what was read before they
+// asked for: they join a reading that has not begun.
+type feed struct {
+	// turn is held by the one reading that is under way.
+	turn chan struct{}
+
+	mu sync.Mutex
+	// next has not begun: who comes now joins it.
+	next *reading
+	// last is the latest that ended well.
+	last *reading
+}
+
+// reading is one question for many.
+type reading struct {
+	// after is the lowest mark of all who joined.
+	after int64
+	began time.Time
+	// done is closed once news and err are set.
+	done chan struct{}
+	news news
+	err  error
+}
+
+// news is what changed behind a mark, and the mark to ask for next.
+type news struct {
+	changed []change
+	next    int64
+}
+
+type change struct {
+	shown
+	// mark is the transaction that changed the deployment last.
+	mark int64
+}
+
+// errUnread is for those who joined a reading that panicked.
+var errUnread = errors.New("what changed was not read")
+
+func newFeed() *feed { return &feed{turn: make(chan struct{}, 1)} }
+
+// since gives what changed behind the mark, and maybe some of what came before:
+// the caller looks at each change's mark. It was read after asOf.
+func (f *feed) since(ctx context.Context, mark int64, asOf time.Time,
+	read func(context.Context, int64) (news, error)) (news, error) {
+	r, leads, behind := f.join(mark, asOf)
+	if behind {
+		// Who comes back after a while reads alone, or all would read that much.
+		return read(ctx, mark)
+	}
+	if leads {
+		f.lead(ctx, r, read)
+	}
+	select {
+	case <-r.done:
+		return r.news, r.err
+	case <-ctx.Done():
+		return news{}, fmt.Errorf("wait for what changed: %w", context.Cause(ctx))
+	}
+}
+
+// join finds the reading that answers, which may have ended. Who made it leads.
+func (f *feed) join(mark int64, asOf time.Time) (r *reading, leads, behind bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last != nil && mark < f.last.after {
+		return nil, false, true
+	}
+	if f.last != nil && !f.last.began.Before(asOf) {
+		return f.last, false, false
+	}
+	if f.next == nil {
+		f.next, leads = &reading{after: mark, done: make(chan struct{})}, true
+	}
+	f.next.after = min(f.next.after, mark)
+	return f.next, leads, false
+}
+
+// lead waits for its turn and reads. Others wait for it, so it does not end
+// because the leader's listener left.
+func (f *feed) lead(ctx context.Context, r *reading,
+	read func(context.Context, int64) (news, error)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+	defer cancel()
+	f.turn <- struct{}{}
+	defer func() { <-f.turn }()
+	f.mu.Lock()
+	f.next, r.began = nil, time.Now()
+	f.mu.Unlock()
+	// Whatever happens, nobody waits for ever.
+	r.err = errUnread
+	defer close(r.done)
+	r.news, r.err = read(ctx, r.after)
+	if r.err != nil {
+		return
+	}
+	f.mu.Lock()
+	f.last = r
+	f.mu.Unlock()
+}
