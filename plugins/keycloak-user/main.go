@@ -1,5 +1,6 @@
 // Command keycloak-user is a plugin that creates a user in a Keycloak realm,
-// with a generated password unless one is given. Its delete removes the user.
+// with a generated password unless one is given. Its delete removes the user; its
+// check finds it.
 //
 // Both actions may be repeated: a user of that name that is already there gets
 // the given fields and a new password, and one that is gone is no error.
@@ -20,7 +21,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
+		Check: check}))
 }
 
 type parameters struct {
@@ -119,4 +121,39 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 	return stdio.Response{
 		Success: true, Output: fmt.Sprintf("user %s of realm %s is gone", p.Username, p.Realm),
 	}, nil
+}
+
+// check wants the very user that create made: one of the same name that somebody
+// made since has another password.
+func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	var made struct {
+		ID       string `json:"id"`
+		Username string `json:"username"`
+	}
+	if err := req.BindOutputs(&made); err != nil {
+		return stdio.Response{}, err
+	}
+	if made.ID == "" || made.Username == "" {
+		return stdio.Response{}, errors.New("create has not said which user it made")
+	}
+	u, err := signIn(ctx, p, req.Secrets["adminPassword"], log)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	id, err := u.find(ctx, made.Username)
+	switch {
+	case err != nil:
+		return stdio.Response{}, err
+	case id == "":
+		return stdio.Response{}, fmt.Errorf("realm %s has no user %s", p.Realm, made.Username)
+	case id != made.ID:
+		return stdio.Response{}, fmt.Errorf("user %s of realm %s is another one than was made",
+			made.Username, p.Realm)
+	}
+	return stdio.Response{Success: true,
+		Output: fmt.Sprintf("user %s of realm %s is there", made.Username, p.Realm)}, nil
 }

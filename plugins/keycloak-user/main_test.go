@@ -38,3 +38,15 @@ func TestCreate_GeneratesThePasswordThatKeycloakGets(t *testing.T) {
 		}
 	}
 }
+
+func TestCheck_FindsAUserThatIsGone(t *testing.T) {
+	f := keycloaktest.New(t)
+	stdiotest.Check(t, stdiotest.Build(t), stdio.Request{
+		Parameters: map[string]any{"url": f.URL, "realm": "shop", "username": "Tester"},
+		Secrets:    map[string]string{"adminPassword": keycloaktest.AdminPassword},
+	}, func() {
+		f.Lock()
+		defer f.Unlock()
+		clear(f.Users)
+	})
+}

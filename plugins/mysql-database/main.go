@@ -1,6 +1,7 @@
 // Command mysql-database is a plugin that gives a deployment a database of its
 // own on a MySQL or MariaDB server: an account with a generated password and a
-// database on which it may do everything. Its delete drops both.
+// database on which it may do everything. Its delete drops both; its check signs
+// in as the account.
 //
 // Both actions may be repeated. A second create keeps the database and its
 // rows and sets a new password; a second delete finds nothing and succeeds.
@@ -21,7 +22,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
+		Check: check}))
 }
 
 type parameters struct {
@@ -149,6 +151,38 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Success: true,
 		Output:  fmt.Sprintf("database %s and account %s are gone", p.Database, p.User),
 	}, nil
+}
+
+// check signs in with what create gave out: whoever dropped the database or
+// changed the account since is found out here.
+func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	var made struct {
+		Database string `json:"database"`
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
+	if err := req.BindOutputs(&made); err != nil {
+		return stdio.Response{}, err
+	}
+	if made.Database == "" {
+		return stdio.Response{}, errors.New("create has not said which database it made")
+	}
+	own, err := open(p, made.User, made.Password, made.Database)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	defer closeDB(own)
+	if err := own.PingContext(ctx); err != nil {
+		return stdio.Response{}, fmt.Errorf("sign in to database %s as %s: %w", made.Database,
+			made.User, err)
+	}
+	log.Info("the account can sign in", "user", made.User, "database", made.Database)
+	return stdio.Response{Success: true,
+		Output: fmt.Sprintf("%s can sign in to database %s", made.User, made.Database)}, nil
 }
 
 // closeDB ends the sessions; the work is done and a lost goodbye costs nothing.

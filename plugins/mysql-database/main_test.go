@@ -59,6 +59,22 @@ func TestPlugin_OnARealServer(t *testing.T) {
 		s.expectNothing(t, "shop_42")
 	})
 	t.Run("a working database of its own", func(t *testing.T) { s.ownDatabase(t, program) })
+	t.Run("check finds a database that is gone", func(t *testing.T) {
+		var port int
+		if _, err := fmt.Sscan(s.port, &port); err != nil {
+			t.Fatal(err)
+		}
+		stdiotest.Check(t, program, stdio.Request{
+			Parameters: map[string]any{"host": "127.0.0.1", "port": port, "database": "checked"},
+			Secrets:    map[string]string{"adminPassword": adminPassword},
+		}, func() {
+			if _, err := s.admin.ExecContext(t.Context(), "DROP DATABASE checked"); err != nil {
+				t.Fatal(err)
+			}
+		})
+		s.call(t, program, stdio.ActionDelete, "checked")
+		s.expectNothing(t, "checked")
+	})
 	t.Run("names that need quoting", func(t *testing.T) { s.oddNames(t, program) })
 }
 

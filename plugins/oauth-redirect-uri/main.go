@@ -22,7 +22,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
+		Check: check}))
 }
 
 type parameters struct {
@@ -125,4 +126,38 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Success: true,
 		Output:  fmt.Sprintf("client %s no longer sends people to %s", p.ClientID, p.RedirectURI),
 	}, nil
+}
+
+// check looks for what create added: whoever saves the client in Keycloak's own
+// pages with an old copy takes it away again.
+func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	var made struct {
+		RedirectURI string `json:"redirectUri"`
+		WebOrigin   string `json:"webOrigin"`
+	}
+	if err := req.BindOutputs(&made); err != nil {
+		return stdio.Response{}, err
+	}
+	if made.RedirectURI == "" {
+		return stdio.Response{}, errors.New("create has not said which address it added")
+	}
+	c, err := signIn(ctx, p, req.Secrets["adminPassword"], log)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	now, err := c.read(ctx)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	// What would have to be added is missing.
+	if with(made.RedirectURI, made.WebOrigin)(now) {
+		return stdio.Response{}, fmt.Errorf("client %s does not send people to %s any more",
+			p.ClientID, made.RedirectURI)
+	}
+	return stdio.Response{Success: true,
+		Output: fmt.Sprintf("client %s sends people to %s", p.ClientID, made.RedirectURI)}, nil
 }

@@ -58,3 +58,16 @@ func TestCreate_SurvivesAnotherAdmin(t *testing.T) {
 		t.Errorf("redirect URIs are %v, want %v", uris, want)
 	}
 }
+
+func TestCheck_FindsAnAddressThatIsGone(t *testing.T) {
+	k := newServer(t)
+	stdiotest.Check(t, stdiotest.Build(t), stdio.Request{
+		Parameters: map[string]any{"url": k.URL, "realm": "shop", "client_id": "web",
+			"redirect_uri": "http://web.pr-42.qa.test/*", "web_origin": "http://web.pr-42.qa.test"},
+		Secrets: map[string]string{"adminPassword": keycloaktest.AdminPassword},
+	}, func() {
+		k.Lock()
+		defer k.Unlock()
+		k.Clients["id-web"] = before()
+	})
+}

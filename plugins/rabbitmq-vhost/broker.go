@@ -45,6 +45,8 @@ func (e *statusError) Error() string {
 		return e.what + ": RabbitMQ refuses the admin's name or password"
 	case http.StatusForbidden:
 		return e.what + ": the admin's account lacks the tag administrator"
+	case http.StatusNotFound:
+		return e.what + ": RabbitMQ knows none"
 	default:
 		return fmt.Sprintf("%s: RabbitMQ answered with status %d", e.what, e.status)
 	}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -23,7 +24,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
+		Check: check}))
 }
 
 type parameters struct {
@@ -114,6 +116,34 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Success: true,
 		Output:  fmt.Sprintf("virtual host %s and account %s are gone", p.Vhost, p.User),
 	}, nil
+}
+
+// check asks for the account's rights in the virtual host, which are gone with
+// either of the two.
+func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	var made struct {
+		Vhost string `json:"vhost"`
+		User  string `json:"user"`
+	}
+	if err := req.BindOutputs(&made); err != nil {
+		return stdio.Response{}, err
+	}
+	if made.Vhost == "" || made.User == "" {
+		return stdio.Response{}, errors.New("create has not said which virtual host it made")
+	}
+	err = newBroker(p, req.Secrets["adminPassword"]).call(ctx, http.MethodGet,
+		"look for the rights of "+made.User+" in virtual host "+made.Vhost, nil,
+		"permissions", made.Vhost, made.User)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	log.Info("virtual host and account are there", "vhost", made.Vhost, "user", made.User)
+	return stdio.Response{Success: true,
+		Output: fmt.Sprintf("%s may use virtual host %s", made.User, made.Vhost)}, nil
 }
 
 // address is a connection URL; it holds the password. A virtual host is one

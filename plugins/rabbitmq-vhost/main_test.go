@@ -37,6 +37,25 @@ func TestPlugin_OnARealServer(t *testing.T) {
 		})
 		s.expectNothing(t)
 	})
+	t.Run("check finds an account that is gone", func(t *testing.T) {
+		port, err := strconv.Atoi(s.port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdiotest.Check(t, program, stdio.Request{
+			Parameters: map[string]any{"host": "127.0.0.1", "management_port": port,
+				"admin_user": "admin", "vhost": "shop/42"},
+			Secrets: map[string]string{"adminPassword": adminPassword},
+		}, func() {
+			resp, err := s.request(t.Context(), http.MethodDelete, "users/shop%2F42", "", "admin",
+				adminPassword)
+			if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusNoContent {
+				t.Fatalf("remove the account: %v, %v", resp, err)
+			}
+		})
+		s.call(t, program, stdio.ActionDelete)
+		s.expectNothing(t)
+	})
 	t.Run("a virtual host of its own", func(t *testing.T) { s.ownHost(t, program) })
 }
 

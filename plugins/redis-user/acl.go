@@ -120,7 +120,7 @@ func globbed(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
 }
 
-// try signs in as the new account: the answer is a promise that this works.
+// try signs in as the account: create's answer is a promise that this works.
 func try(ctx context.Context, p parameters, password string) error {
 	own := client(p, p.User, password)
 	defer hangUp(own)
@@ -128,7 +128,7 @@ func try(ctx context.Context, p parameters, password string) error {
 	// sign-in that worked.
 	err := own.Ping(ctx).Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "NOPERM") {
-		return fmt.Errorf("sign in as the new account %s: %w", p.User, err)
+		return fmt.Errorf("sign in as account %s: %w", p.User, err)
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
+		Check: check}))
 }
 
 type parameters struct {
@@ -135,6 +136,32 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Success: true, Output: fmt.Sprintf("account %s is gone, with its keys", p.User),
 		Metadata: []stdio.Metadatum{{Name: "Keys removed", Value: strconv.Itoa(keys)}},
 	}, nil
+}
+
+// check signs in with what create gave out: an account that is gone, or that a
+// restart without an ACL file forgot, is found out here.
+func check(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	var made struct {
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
+	if err := req.BindOutputs(&made); err != nil {
+		return stdio.Response{}, err
+	}
+	if made.User == "" {
+		return stdio.Response{}, errors.New("create has not said which account it made")
+	}
+	p.User = made.User
+	if err := try(ctx, p, made.Password); err != nil {
+		return stdio.Response{}, err
+	}
+	log.Info("the account can sign in", "user", p.User)
+	return stdio.Response{Success: true,
+		Output: fmt.Sprintf("account %s can sign in to %s", p.User, p.Host)}, nil
 }
 
 // address is a connection URL; it holds the password.

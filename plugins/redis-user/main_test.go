@@ -80,6 +80,22 @@ func TestPlugin_AnAccountOfItsOwn(t *testing.T) {
 	call(t, program, port, stdio.ActionDelete)
 }
 
+func TestCheck_FindsAnAccountThatIsGone(t *testing.T) {
+	port, admin := newServer(t)
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdiotest.Check(t, stdiotest.Build(t), stdio.Request{
+		Parameters: map[string]any{"host": "127.0.0.1", "port": number, "user": "shop"},
+		Secrets:    map[string]string{"adminPassword": adminPassword},
+	}, func() {
+		if err := admin.ACLDelUser(t.Context(), "shop").Err(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func call(t *testing.T, program, port string, action stdio.Action) map[string]any {
 	t.Helper()
 	number, err := strconv.Atoi(port)

@@ -22,7 +22,8 @@ import (
 )
 
 func main() {
-	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove}))
+	os.Exit(stdio.Serve(context.Background(), stdio.Handlers{Create: create, Delete: remove,
+		Check: check}))
 }
 
 type parameters struct {
@@ -112,4 +113,33 @@ func remove(ctx context.Context, req stdio.Request, log *slog.Logger) (stdio.Res
 		Success: true, Output: fmt.Sprintf("bucket %s is gone", p.Bucket),
 		Metadata: []stdio.Metadatum{{Name: "Objects removed", Value: strconv.Itoa(removed)}},
 	}, nil
+}
+
+// check looks for the bucket, with the keys that services use.
+func check(ctx context.Context, req stdio.Request, _ *slog.Logger) (stdio.Response, error) {
+	p, err := read(req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	var made struct {
+		Bucket string `json:"bucket"`
+	}
+	if err := req.BindOutputs(&made); err != nil {
+		return stdio.Response{}, err
+	}
+	if made.Bucket == "" {
+		return stdio.Response{}, errors.New("create has not said which bucket it made")
+	}
+	s, err := open(p, req)
+	if err != nil {
+		return stdio.Response{}, err
+	}
+	there, err := s.exists(ctx, made.Bucket)
+	switch {
+	case err != nil:
+		return stdio.Response{}, fmt.Errorf("ask %s for bucket %s: %w", p.Endpoint, made.Bucket, err)
+	case !there:
+		return stdio.Response{}, fmt.Errorf("there is no bucket %s", made.Bucket)
+	}
+	return stdio.Response{Success: true, Output: fmt.Sprintf("bucket %s is there", made.Bucket)}, nil
 }

@@ -61,6 +61,18 @@ func TestPlugin_ABucketOfItsOwn(t *testing.T) {
 	call(t, program, address, stdio.ActionDelete)
 }
 
+func TestCheck_FindsABucketThatIsGone(t *testing.T) {
+	address, client := newServer(t)
+	stdiotest.Check(t, stdiotest.Build(t), stdio.Request{
+		Parameters: map[string]any{"endpoint": address, "bucket": "shop-42"},
+		Secrets:    map[string]string{"accessKey": accessKey, "secretKey": secretKey},
+	}, func() {
+		if err := client.RemoveBucket(t.Context(), "shop-42"); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func call(t *testing.T, program, address string, action stdio.Action) {
 	t.Helper()
 	got := stdiotest.Run(t.Context(), t, program, []byte(`{"action":"`+string(action)+`",
