@@ -17,6 +17,10 @@ type Life struct {
 	MovedTo DeploymentID
 	// Hours without activity end it; zero is never.
 	Hours int
+	// Scratch is set when it runs what nobody published.
+	Scratch bool
+	// IgnoresVisits is set where visits to its URLs are no activity.
+	IgnoresVisits bool
 }
 
 // Hold keeps a deployment from clean-up, and from everybody but its owner.
@@ -42,6 +46,7 @@ const (
 	ActivityRetried  ActivityKind = "retried"
 	ActivityExtended ActivityKind = "extended"
 	ActivityMoved    ActivityKind = "moved"
+	ActivityVisited  ActivityKind = "visited"
 )
 
 // Activity is one reset of a deployment's countdown.

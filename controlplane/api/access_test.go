@@ -41,6 +41,8 @@ func visits() map[string]visit {
 	const shown = http.StatusOK
 	deployment := "/deployments/{id}"
 	pipelineBody := object{"pipeline": shopPipeline(), "note": "again"}
+	scratchBody := object{"pipeline": shopPipeline(), "name": "scratch", "environment": "qa",
+		"versions": object{"api": "1.1"}}
 	return map[string]visit{
 		"createSession": {path: "/sessions", body: object{"user": "root", "password": password}},
 		"createToken": {path: "/tokens",
@@ -99,10 +101,15 @@ func visits() map[string]visit {
 		"getEnvironmentGate": {path: "/environments/qa/gate", stranger: 404, reader: shown},
 		"putEnvironmentGate": {path: "/environments/qa/gate",
 			body: object{"gate": "open", "redirect_https": false}},
-		"listRobots":       {path: "/environments/qa/robots"},
-		"createRobot":      {path: "/environments/qa/robots", body: object{"label": "ci", "hours": 1}},
-		"deleteRobot":      {path: "/environments/qa/robots/" + nobodysDeployment},
-		"listCertificates": {path: "/certificates"},
+		"getCertificateOrders": {path: "/environments/spare/certificate-orders"},
+		"putCertificateOrders": {path: "/environments/spare/certificate-orders",
+			body: object{"challenge": "http-01", "directory": "https://acme.invalid/directory"}},
+		"deleteCertificateOrders": {path: "/environments/qa/certificate-orders"},
+		"retryCertificateOrders":  {path: "/environments/qa/certificate-orders/retry"},
+		"listRobots":              {path: "/environments/qa/robots"},
+		"createRobot":             {path: "/environments/qa/robots", body: object{"label": "ci", "hours": 1}},
+		"deleteRobot":             {path: "/environments/qa/robots/" + nobodysDeployment},
+		"listCertificates":        {path: "/certificates"},
 		"putCertificate": {path: "/certificates/spare",
 			body: pair("*.spare.localhost", time.Hour)},
 		"deleteCertificate":          {path: "/certificates/spare"},
@@ -117,6 +124,8 @@ func visits() map[string]visit {
 		"getPipeline":          {path: "/projects/shop/pipeline", stranger: 404, reader: shown},
 		"putPipeline":          {path: "/projects/shop/pipeline", body: pipelineBody},
 		"validatePipeline":     {path: "/projects/shop/pipeline/validate", body: pipelineBody},
+		"preflightDraft":       {path: "/projects/shop/pipeline/preflight", body: scratchBody},
+		"createScratch":        {path: "/projects/shop/pipeline/scratch", body: scratchBody},
 		"listPipelineVersions": {path: "/projects/shop/pipeline/versions", stranger: 404, reader: shown},
 		"getPipelineVersion": {path: "/projects/shop/pipeline/versions/1",
 			stranger: 404, reader: shown},

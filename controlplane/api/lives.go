@@ -88,6 +88,7 @@ func lived(d *Deployment, v lifecycle.View) {
 	if v.Life.ClonedFrom != "" {
 		d.ClonedFrom = &DeploymentRef{Id: string(v.Life.ClonedFrom), Name: v.Life.ClonedName}
 	}
+	d.Scratch = some(v.Life.Scratch)
 	if h := v.Life.Hold; h != nil {
 		d.Hold = &Hold{Owner: h.Owner, Reason: h.Reason, Since: h.Since, Until: h.Until}
 	}

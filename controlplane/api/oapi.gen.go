@@ -94,6 +94,45 @@ func (e AuditResult) Valid() bool {
 	}
 }
 
+// Defines values for CertificateOrdersPutChallenge.
+const (
+	CertificateOrdersPutChallengeDns01  CertificateOrdersPutChallenge = "dns-01"
+	CertificateOrdersPutChallengeHttp01 CertificateOrdersPutChallenge = "http-01"
+)
+
+// Valid indicates whether the value is a known member of the CertificateOrdersPutChallenge enum.
+func (e CertificateOrdersPutChallenge) Valid() bool {
+	switch e {
+	case CertificateOrdersPutChallengeDns01:
+		return true
+	case CertificateOrdersPutChallengeHttp01:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CertificateOrdersPutDns.
+const (
+	CertificateOrdersPutDnsEmpty   CertificateOrdersPutDns = ""
+	CertificateOrdersPutDnsRfc2136 CertificateOrdersPutDns = "rfc2136"
+	CertificateOrdersPutDnsWebhook CertificateOrdersPutDns = "webhook"
+)
+
+// Valid indicates whether the value is a known member of the CertificateOrdersPutDns enum.
+func (e CertificateOrdersPutDns) Valid() bool {
+	switch e {
+	case CertificateOrdersPutDnsEmpty:
+		return true
+	case CertificateOrdersPutDnsRfc2136:
+		return true
+	case CertificateOrdersPutDnsWebhook:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckSeverity.
 const (
 	CheckSeverityCritical CheckSeverity = "critical"
@@ -889,6 +928,11 @@ type AuditEntry struct {
 	Actor  string    `json:"actor"`
 	At     time.Time `json:"at"`
 
+	// Credential The session or API token it was done with, by its public name.
+	//
+	// Examples: token kdm3xw9qpa
+	Credential *string `json:"credential,omitempty"`
+
 	// Detail A code or a list of names; never a value.
 	Detail *string `json:"detail,omitempty"`
 
@@ -935,6 +979,9 @@ type AuditVerification struct {
 	// HeadLink The newest entry's link, in hex.
 	HeadLink string `json:"head_link"`
 	Ok       bool   `json:"ok"`
+
+	// Witnesses How many nodes remember ends of the chain that were compared.
+	Witnesses *int `json:"witnesses,omitempty"`
 }
 
 // BranchTag defines model for BranchTag.
@@ -1048,6 +1095,54 @@ type CertificateAuthority struct {
 type CertificateList struct {
 	Items []Certificate `json:"items"`
 }
+
+// CertificateOrders defines model for CertificateOrders.
+type CertificateOrders struct {
+	Certificates []OrderedCertificate `json:"certificates"`
+
+	// Challenge Empty when nothing is ordered any more.
+	Challenge    string `json:"challenge"`
+	Directory    string `json:"directory"`
+	Dns          string `json:"dns"`
+	DnsSecretSet bool   `json:"dns_secret_set"`
+	DnsServer    string `json:"dns_server"`
+	DnsUser      string `json:"dns_user"`
+	Email        string `json:"email"`
+	Roots        string `json:"roots"`
+}
+
+// CertificateOrdersPut defines model for CertificateOrdersPut.
+type CertificateOrdersPut struct {
+	// Challenge http-01 for the hosts of each deployment, asked over port 80; dns-01 for wildcards, asked of the name server.
+	Challenge CertificateOrdersPutChallenge `json:"challenge"`
+
+	// Directory The address of the authority; https.
+	Directory string `json:"directory"`
+
+	// Dns How the name server is told, for dns-01.
+	Dns *CertificateOrdersPutDns `json:"dns,omitempty"`
+
+	// DnsSecret The TSIG key in base64, or the password of the webhook. Never shown.
+	DnsSecret *string `json:"dns_secret,omitempty"`
+
+	// DnsServer host:port for rfc2136, a URL for webhook.
+	DnsServer *string `json:"dns_server,omitempty"`
+
+	// DnsUser The name of the TSIG key (hmac-sha256), or the webhook user.
+	DnsUser *string `json:"dns_user,omitempty"`
+
+	// Email Where the authority may write to.
+	Email *string `json:"email,omitempty"`
+
+	// Roots PEM: the root of a directory that systems do not trust.
+	Roots *string `json:"roots,omitempty"`
+}
+
+// CertificateOrdersPutChallenge http-01 for the hosts of each deployment, asked over port 80; dns-01 for wildcards, asked of the name server.
+type CertificateOrdersPutChallenge string
+
+// CertificateOrdersPutDns How the name server is told, for dns-01.
+type CertificateOrdersPutDns string
 
 // CertificatePut defines model for CertificatePut.
 type CertificatePut struct {
@@ -1212,7 +1307,10 @@ type Deployment struct {
 	Revision int64 `json:"revision"`
 
 	// Run Number of the latest run.
-	Run        int              `json:"run"`
+	Run int `json:"run"`
+
+	// Scratch It runs a drawing that nobody published.
+	Scratch    *bool            `json:"scratch,omitempty"`
 	Services   []ServiceHealth  `json:"services"`
 	Status     DeploymentStatus `json:"status"`
 	StepsDone  int              `json:"steps_done"`
@@ -1354,9 +1452,12 @@ type Environment struct {
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
 	Domain            string  `json:"domain"`
-	Name              string  `json:"name"`
-	Nodes             int     `json:"nodes"`
-	NodesOnline       int     `json:"nodes_online"`
+
+	// IgnoreVisits Visits to a deployment's URLs do not count as activity.
+	IgnoreVisits *bool  `json:"ignore_visits,omitempty"`
+	Name         string `json:"name"`
+	Nodes        int    `json:"nodes"`
+	NodesOnline  int    `json:"nodes_online"`
 
 	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
 	// A project's are added to its environment's.
@@ -1391,6 +1492,9 @@ type EnvironmentPut struct {
 
 	// Domain Base domain; hosts are service.deployment.environment.domain.
 	Domain string `json:"domain"`
+
+	// IgnoreVisits Visits to a deployment's URLs do not count as activity.
+	IgnoreVisits *bool `json:"ignore_visits,omitempty"`
 
 	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
 	// A project's are added to its environment's.
@@ -1975,6 +2079,30 @@ type Notifications struct {
 // NotificationsPut defines model for NotificationsPut.
 type NotificationsPut struct {
 	Choices []NotificationChoice `json:"choices"`
+}
+
+// OrderedCertificate defines model for OrderedCertificate.
+type OrderedCertificate struct {
+	// Error What the last try said.
+	Error *string `json:"error,omitempty"`
+
+	// Failures In a row.
+	Failures int `json:"failures"`
+
+	// Fingerprint SHA-256, in hex.
+	Fingerprint *string    `json:"fingerprint,omitempty"`
+	Issuer      *string    `json:"issuer,omitempty"`
+	Names       []string   `json:"names"`
+	NextTry     time.Time  `json:"next_try"`
+	NotAfter    *time.Time `json:"not_after,omitempty"`
+
+	// State waiting, valid, failing, expired; others may come.
+	State   string     `json:"state"`
+	Subject string     `json:"subject"`
+	TriedAt *time.Time `json:"tried_at,omitempty"`
+
+	// Wanted Without it the certificate serves until it ends and is not renewed.
+	Wanted bool `json:"wanted"`
 }
 
 // OwnTokenCreate defines model for OwnTokenCreate.
@@ -2714,6 +2842,22 @@ type SSHHostKey struct {
 	Kind        string `json:"kind"`
 }
 
+// Scratch defines model for Scratch.
+type Scratch struct {
+	// Environment A DNS label of at most 40 characters.
+	Environment Name `json:"environment"`
+
+	// Name A DNS label of at most 40 characters.
+	Name     Name     `json:"name"`
+	Pipeline Pipeline `json:"pipeline"`
+
+	// Steps What is to run, with all that it needs; everything without it.
+	Steps *[]string `json:"steps,omitempty"`
+
+	// Versions Tag by step key, for selectable services; those of steps that do not run are left out.
+	Versions *map[string]string `json:"versions,omitempty"`
+}
+
 // Secret defines model for Secret.
 type Secret struct {
 	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
@@ -2945,7 +3089,10 @@ type StepStatus string
 
 // Tag defines model for Tag.
 type Tag struct {
-	Branch    *string    `json:"branch,omitempty"`
+	Branch *string `json:"branch,omitempty"`
+
+	// Builder Who built it, from the image's labels.
+	Builder   *string    `json:"builder,omitempty"`
 	Commit    *string    `json:"commit,omitempty"`
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 	Digest    *string    `json:"digest,omitempty"`
@@ -3239,6 +3386,9 @@ type InName = Name
 // InNumber defines model for InNumber.
 type InNumber = int
 
+// InOnce defines model for InOnce.
+type InOnce = string
+
 // InPass defines model for InPass.
 type InPass = Id
 
@@ -3313,6 +3463,12 @@ type ExportAuditParams struct {
 
 // ExportAuditParamsFormat defines parameters for ExportAudit.
 type ExportAuditParamsFormat string
+
+// CreateCertificateAuthorityParams defines parameters for CreateCertificateAuthority.
+type CreateCertificateAuthorityParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
 
 // ListDeploymentsParams defines parameters for ListDeployments.
 type ListDeploymentsParams struct {
@@ -3410,6 +3566,18 @@ type GetDeploymentMetricsParams struct {
 	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
 }
 
+// CreateGuestParams defines parameters for CreateGuest.
+type CreateGuestParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
+// RecreateDeploymentParams defines parameters for RecreateDeployment.
+type RecreateDeploymentParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListStepLogParams defines parameters for ListStepLog.
 type ListStepLogParams struct {
 	// After Line number to start behind.
@@ -3441,6 +3609,12 @@ type ListEnvironmentsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// CreateRobotParams defines parameters for CreateRobot.
+type CreateRobotParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // StreamEventsParams defines parameters for StreamEvents.
@@ -3490,6 +3664,12 @@ type ListNodesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// CreateNodeParams defines parameters for CreateNode.
+type CreateNodeParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListNodeEventsParams defines parameters for ListNodeEvents.
 type ListNodeEventsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -3514,6 +3694,12 @@ type ListProvisionsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ProvisionNodeParams defines parameters for ProvisionNode.
+type ProvisionNodeParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // ListPluginsParams defines parameters for ListPlugins.
@@ -3547,6 +3733,12 @@ type PutDraftParams struct {
 	IfMatch *InIfMatch `json:"If-Match,omitempty"`
 }
 
+// CreateScratchParams defines parameters for CreateScratch.
+type CreateScratchParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListPipelineVersionsParams defines parameters for ListPipelineVersions.
 type ListPipelineVersionsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -3558,6 +3750,12 @@ type ListPipelineVersionsParams struct {
 type DiffPipelineVersionParams struct {
 	// Against The older of the two; by default the one before.
 	Against *int `form:"against,omitempty" json:"against,omitempty"`
+}
+
+// RestorePipelineVersionParams defines parameters for RestorePipelineVersion.
+type RestorePipelineVersionParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // ListQueueParams defines parameters for ListQueue.
@@ -3622,6 +3820,12 @@ type ListUsersParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// CreateResetLinkParams defines parameters for CreateResetLink.
+type CreateResetLinkParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // CreateUserTokenParams defines parameters for CreateUserToken.
 type CreateUserTokenParams struct {
 	// IdempotencyKey The same key makes nothing twice within a day.
@@ -3681,6 +3885,9 @@ type CreateReachTicketJSONRequestBody = ReachTicketCreate
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
+// PutCertificateOrdersJSONRequestBody defines body for PutCertificateOrders for application/json ContentType.
+type PutCertificateOrdersJSONRequestBody = CertificateOrdersPut
+
 // PutEnvironmentGateJSONRequestBody defines body for PutEnvironmentGate for application/json ContentType.
 type PutEnvironmentGateJSONRequestBody = EnvironmentGate
 
@@ -3734,6 +3941,12 @@ type PutDraftJSONRequestBody = DraftPut
 
 // PutPipelineJSONRequestBody defines body for PutPipeline for application/json ContentType.
 type PutPipelineJSONRequestBody = PipelinePut
+
+// PreflightDraftJSONRequestBody defines body for PreflightDraft for application/json ContentType.
+type PreflightDraftJSONRequestBody = Scratch
+
+// CreateScratchJSONRequestBody defines body for CreateScratch for application/json ContentType.
+type CreateScratchJSONRequestBody = Scratch
 
 // ValidatePipelineJSONRequestBody defines body for ValidatePipeline for application/json ContentType.
 type ValidatePipelineJSONRequestBody = PipelinePut
@@ -3796,7 +4009,7 @@ type ServerInterface interface {
 	GetCertificateAuthority(w http.ResponseWriter, r *http.Request)
 	// CreateCertificateAuthority Make the internal certificate authority
 	// (POST /api/v1/certificate-authority)
-	CreateCertificateAuthority(w http.ResponseWriter, r *http.Request)
+	CreateCertificateAuthority(w http.ResponseWriter, r *http.Request, params CreateCertificateAuthorityParams)
 	// ListCertificates Certificates that the ingress serves
 	// (GET /api/v1/certificates)
 	ListCertificates(w http.ResponseWriter, r *http.Request)
@@ -3874,13 +4087,13 @@ type ServerInterface interface {
 	ListGuests(w http.ResponseWriter, r *http.Request, id InId)
 	// CreateGuest Make a guest link with an end
 	// (POST /api/v1/deployments/{id}/passes)
-	CreateGuest(w http.ResponseWriter, r *http.Request, id InId)
+	CreateGuest(w http.ResponseWriter, r *http.Request, id InId, params CreateGuestParams)
 	// DeleteGuest Withdraw a guest link
 	// (DELETE /api/v1/deployments/{id}/passes/{pass})
 	DeleteGuest(w http.ResponseWriter, r *http.Request, id InId, pass InPass)
 	// RecreateDeployment Make a removed deployment once more
 	// (POST /api/v1/deployments/{id}/recreate)
-	RecreateDeployment(w http.ResponseWriter, r *http.Request, id InId)
+	RecreateDeployment(w http.ResponseWriter, r *http.Request, id InId, params RecreateDeploymentParams)
 	// RetryDeployment Run a failed deployment again
 	// (POST /api/v1/deployments/{id}/retry)
 	RetryDeployment(w http.ResponseWriter, r *http.Request, id InId)
@@ -3920,6 +4133,18 @@ type ServerInterface interface {
 	// PutEnvironment Create or replace one of the environments
 	// (PUT /api/v1/environments/{name})
 	PutEnvironment(w http.ResponseWriter, r *http.Request, name InName)
+	// DeleteCertificateOrders Order no more certificates
+	// (DELETE /api/v1/environments/{name}/certificate-orders)
+	DeleteCertificateOrders(w http.ResponseWriter, r *http.Request, name InName)
+	// GetCertificateOrders How the environment orders certificates, and how that goes
+	// (GET /api/v1/environments/{name}/certificate-orders)
+	GetCertificateOrders(w http.ResponseWriter, r *http.Request, name InName)
+	// PutCertificateOrders Order certificates from an authority (ACME)
+	// (PUT /api/v1/environments/{name}/certificate-orders)
+	PutCertificateOrders(w http.ResponseWriter, r *http.Request, name InName)
+	// RetryCertificateOrders Try again what failed, now
+	// (POST /api/v1/environments/{name}/certificate-orders/retry)
+	RetryCertificateOrders(w http.ResponseWriter, r *http.Request, name InName)
 	// GetEnvironmentGate Who may open deployments of the environment
 	// (GET /api/v1/environments/{name}/gate)
 	GetEnvironmentGate(w http.ResponseWriter, r *http.Request, name InName)
@@ -3931,7 +4156,7 @@ type ServerInterface interface {
 	ListRobots(w http.ResponseWriter, r *http.Request, name InName)
 	// CreateRobot Make a token for a test robot
 	// (POST /api/v1/environments/{name}/robots)
-	CreateRobot(w http.ResponseWriter, r *http.Request, name InName)
+	CreateRobot(w http.ResponseWriter, r *http.Request, name InName, params CreateRobotParams)
 	// DeleteRobot Withdraw a robot's token
 	// (DELETE /api/v1/environments/{name}/robots/{pass})
 	DeleteRobot(w http.ResponseWriter, r *http.Request, name InName, pass InPass)
@@ -3985,7 +4210,7 @@ type ServerInterface interface {
 	ListNodes(w http.ResponseWriter, r *http.Request, params ListNodesParams)
 	// CreateNode Add a node
 	// (POST /api/v1/nodes)
-	CreateNode(w http.ResponseWriter, r *http.Request)
+	CreateNode(w http.ResponseWriter, r *http.Request, params CreateNodeParams)
 	// DeleteNode Remove a node
 	// (DELETE /api/v1/nodes/{name})
 	DeleteNode(w http.ResponseWriter, r *http.Request, name InName)
@@ -4027,7 +4252,7 @@ type ServerInterface interface {
 	ListProvisions(w http.ResponseWriter, r *http.Request, name InName, params ListProvisionsParams)
 	// ProvisionNode Make a machine a node over SSH
 	// (POST /api/v1/nodes/{name}/provisions)
-	ProvisionNode(w http.ResponseWriter, r *http.Request, name InName)
+	ProvisionNode(w http.ResponseWriter, r *http.Request, name InName, params ProvisionNodeParams)
 	// GetProvision One attempt with its steps
 	// (GET /api/v1/nodes/{name}/provisions/{number})
 	GetProvision(w http.ResponseWriter, r *http.Request, name InName, number InNumber)
@@ -4106,6 +4331,12 @@ type ServerInterface interface {
 	// PutPipeline Save the pipeline as a new version
 	// (PUT /api/v1/projects/{name}/pipeline)
 	PutPipeline(w http.ResponseWriter, r *http.Request, name InName)
+	// PreflightDraft Check what a deployment of a drawing would meet, and create nothing
+	// (POST /api/v1/projects/{name}/pipeline/preflight)
+	PreflightDraft(w http.ResponseWriter, r *http.Request, name InName)
+	// CreateScratch Run a drawing, or a branch of it, as a deployment of its own
+	// (POST /api/v1/projects/{name}/pipeline/scratch)
+	CreateScratch(w http.ResponseWriter, r *http.Request, name InName, params CreateScratchParams)
 	// ValidatePipeline Validate a pipeline without saving it
 	// (POST /api/v1/projects/{name}/pipeline/validate)
 	ValidatePipeline(w http.ResponseWriter, r *http.Request, name InName)
@@ -4120,7 +4351,7 @@ type ServerInterface interface {
 	DiffPipelineVersion(w http.ResponseWriter, r *http.Request, name InName, version int, params DiffPipelineVersionParams)
 	// RestorePipelineVersion Save an old version as a new one
 	// (POST /api/v1/projects/{name}/pipeline/versions/{version}/restore)
-	RestorePipelineVersion(w http.ResponseWriter, r *http.Request, name InName, version int)
+	RestorePipelineVersion(w http.ResponseWriter, r *http.Request, name InName, version int, params RestorePipelineVersionParams)
 	// ListSecrets Names of the project's secrets
 	// (GET /api/v1/projects/{name}/secrets)
 	ListSecrets(w http.ResponseWriter, r *http.Request, name InName)
@@ -4243,7 +4474,7 @@ type ServerInterface interface {
 	PutUser(w http.ResponseWriter, r *http.Request, name InName)
 	// CreateResetLink Make a link that sets a user's password once
 	// (POST /api/v1/users/{name}/reset)
-	CreateResetLink(w http.ResponseWriter, r *http.Request, name InName)
+	CreateResetLink(w http.ResponseWriter, r *http.Request, name InName, params CreateResetLinkParams)
 	// ListUserTokens A user's API tokens
 	// (GET /api/v1/users/{name}/tokens)
 	ListUserTokens(w http.ResponseWriter, r *http.Request, name InName)
@@ -4568,8 +4799,35 @@ func (siw *ServerInterfaceWrapper) GetCertificateAuthority(w http.ResponseWriter
 // CreateCertificateAuthority operation middleware
 func (siw *ServerInterfaceWrapper) CreateCertificateAuthority(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateCertificateAuthorityParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateCertificateAuthority(w, r)
+		siw.Handler.CreateCertificateAuthority(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5624,8 +5882,32 @@ func (siw *ServerInterfaceWrapper) CreateGuest(w http.ResponseWriter, r *http.Re
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateGuestParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateGuest(w, r, id)
+		siw.Handler.CreateGuest(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5685,8 +5967,32 @@ func (siw *ServerInterfaceWrapper) RecreateDeployment(w http.ResponseWriter, r *
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RecreateDeploymentParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RecreateDeployment(w, r, id)
+		siw.Handler.RecreateDeployment(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -6248,6 +6554,110 @@ func (siw *ServerInterfaceWrapper) PutEnvironment(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// DeleteCertificateOrders operation middleware
+func (siw *ServerInterfaceWrapper) DeleteCertificateOrders(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteCertificateOrders(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetCertificateOrders operation middleware
+func (siw *ServerInterfaceWrapper) GetCertificateOrders(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetCertificateOrders(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutCertificateOrders operation middleware
+func (siw *ServerInterfaceWrapper) PutCertificateOrders(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutCertificateOrders(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RetryCertificateOrders operation middleware
+func (siw *ServerInterfaceWrapper) RetryCertificateOrders(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RetryCertificateOrders(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetEnvironmentGate operation middleware
 func (siw *ServerInterfaceWrapper) GetEnvironmentGate(w http.ResponseWriter, r *http.Request) {
 
@@ -6341,8 +6751,32 @@ func (siw *ServerInterfaceWrapper) CreateRobot(w http.ResponseWriter, r *http.Re
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateRobotParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateRobot(w, r, name)
+		siw.Handler.CreateRobot(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -6843,8 +7277,35 @@ func (siw *ServerInterfaceWrapper) ListNodes(w http.ResponseWriter, r *http.Requ
 // CreateNode operation middleware
 func (siw *ServerInterfaceWrapper) CreateNode(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateNodeParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateNode(w, r)
+		siw.Handler.CreateNode(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -7307,8 +7768,32 @@ func (siw *ServerInterfaceWrapper) ProvisionNode(w http.ResponseWriter, r *http.
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ProvisionNodeParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ProvisionNode(w, r, name)
+		siw.Handler.ProvisionNode(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -8122,6 +8607,82 @@ func (siw *ServerInterfaceWrapper) PutPipeline(w http.ResponseWriter, r *http.Re
 	handler.ServeHTTP(w, r)
 }
 
+// PreflightDraft operation middleware
+func (siw *ServerInterfaceWrapper) PreflightDraft(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PreflightDraft(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateScratch operation middleware
+func (siw *ServerInterfaceWrapper) CreateScratch(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateScratchParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateScratch(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ValidatePipeline operation middleware
 func (siw *ServerInterfaceWrapper) ValidatePipeline(w http.ResponseWriter, r *http.Request) {
 
@@ -8313,8 +8874,32 @@ func (siw *ServerInterfaceWrapper) RestorePipelineVersion(w http.ResponseWriter,
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RestorePipelineVersionParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RestorePipelineVersion(w, r, name, version)
+		siw.Handler.RestorePipelineVersion(w, r, name, version, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -9542,8 +10127,32 @@ func (siw *ServerInterfaceWrapper) CreateResetLink(w http.ResponseWriter, r *htt
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateResetLinkParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateResetLink(w, r, name)
+		siw.Handler.CreateResetLink(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -10081,6 +10690,8 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.GetPipeline)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline", wrapper.PutPipeline)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/validate", wrapper.ValidatePipeline)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/preflight", wrapper.PreflightDraft)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/scratch", wrapper.CreateScratch)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions", wrapper.ListPipelineVersions)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions/{version}", wrapper.GetPipelineVersion)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/projects/{name}/pipeline/versions/{version}/diff", wrapper.DiffPipelineVersion)
@@ -10190,6 +10801,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/events", wrapper.StreamEvents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/environments/{name}/gate", wrapper.GetEnvironmentGate)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/environments/{name}/gate", wrapper.PutEnvironmentGate)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/environments/{name}/certificate-orders", wrapper.DeleteCertificateOrders)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/environments/{name}/certificate-orders", wrapper.GetCertificateOrders)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/environments/{name}/certificate-orders", wrapper.PutCertificateOrders)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/environments/{name}/certificate-orders/retry", wrapper.RetryCertificateOrders)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/environments/{name}/robots", wrapper.ListRobots)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/environments/{name}/robots", wrapper.CreateRobot)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/environments/{name}/robots/{pass}", wrapper.DeleteRobot)
@@ -10501,6 +11116,7 @@ func (response GetCertificateAuthoritydefaultApplicationProblemPlusJSONResponse)
 }
 
 type CreateCertificateAuthorityRequestObject struct {
+	Params CreateCertificateAuthorityParams
 }
 
 type CreateCertificateAuthorityResponseObject interface {
@@ -11764,8 +12380,9 @@ func (response ListGuestsdefaultApplicationProblemPlusJSONResponse) VisitListGue
 }
 
 type CreateGuestRequestObject struct {
-	Id   InId `json:"id"`
-	Body *CreateGuestJSONRequestBody
+	Id     InId `json:"id"`
+	Params CreateGuestParams
+	Body   *CreateGuestJSONRequestBody
 }
 
 type CreateGuestResponseObject interface {
@@ -11852,8 +12469,9 @@ func (response DeleteGuestdefaultApplicationProblemPlusJSONResponse) VisitDelete
 }
 
 type RecreateDeploymentRequestObject struct {
-	Id   InId `json:"id"`
-	Body *RecreateDeploymentJSONRequestBody
+	Id     InId `json:"id"`
+	Params RecreateDeploymentParams
+	Body   *RecreateDeploymentJSONRequestBody
 }
 
 type RecreateDeploymentResponseObject interface {
@@ -12537,6 +13155,179 @@ func (response PutEnvironmentdefaultApplicationProblemPlusJSONResponse) VisitPut
 	return err
 }
 
+type DeleteCertificateOrdersRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteCertificateOrdersResponseObject interface {
+	VisitDeleteCertificateOrdersResponse(w http.ResponseWriter) error
+}
+
+type DeleteCertificateOrders204Response struct {
+}
+
+func (response DeleteCertificateOrders204Response) VisitDeleteCertificateOrdersResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteCertificateOrdersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteCertificateOrdersdefaultApplicationProblemPlusJSONResponse) VisitDeleteCertificateOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCertificateOrdersRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetCertificateOrdersResponseObject interface {
+	VisitGetCertificateOrdersResponse(w http.ResponseWriter) error
+}
+
+type GetCertificateOrders200JSONResponse CertificateOrders
+
+func (response GetCertificateOrders200JSONResponse) VisitGetCertificateOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCertificateOrdersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetCertificateOrdersdefaultApplicationProblemPlusJSONResponse) VisitGetCertificateOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutCertificateOrdersRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutCertificateOrdersJSONRequestBody
+}
+
+type PutCertificateOrdersResponseObject interface {
+	VisitPutCertificateOrdersResponse(w http.ResponseWriter) error
+}
+
+type PutCertificateOrders200JSONResponse CertificateOrders
+
+func (response PutCertificateOrders200JSONResponse) VisitPutCertificateOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutCertificateOrdersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutCertificateOrdersdefaultApplicationProblemPlusJSONResponse) VisitPutCertificateOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RetryCertificateOrdersRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type RetryCertificateOrdersResponseObject interface {
+	VisitRetryCertificateOrdersResponse(w http.ResponseWriter) error
+}
+
+type RetryCertificateOrders204Response struct {
+}
+
+func (response RetryCertificateOrders204Response) VisitRetryCertificateOrdersResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type RetryCertificateOrdersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response RetryCertificateOrdersdefaultApplicationProblemPlusJSONResponse) VisitRetryCertificateOrdersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetEnvironmentGateRequestObject struct {
 	Name InName `json:"name"`
 }
@@ -12677,8 +13468,9 @@ func (response ListRobotsdefaultApplicationProblemPlusJSONResponse) VisitListRob
 }
 
 type CreateRobotRequestObject struct {
-	Name InName `json:"name"`
-	Body *CreateRobotJSONRequestBody
+	Name   InName `json:"name"`
+	Params CreateRobotParams
+	Body   *CreateRobotJSONRequestBody
 }
 
 type CreateRobotResponseObject interface {
@@ -13562,7 +14354,8 @@ func (response ListNodesdefaultApplicationProblemPlusJSONResponse) VisitListNode
 }
 
 type CreateNodeRequestObject struct {
-	Body *CreateNodeJSONRequestBody
+	Params CreateNodeParams
+	Body   *CreateNodeJSONRequestBody
 }
 
 type CreateNodeResponseObject interface {
@@ -14206,8 +14999,9 @@ func (response ListProvisionsdefaultApplicationProblemPlusJSONResponse) VisitLis
 }
 
 type ProvisionNodeRequestObject struct {
-	Name InName `json:"name"`
-	Body *ProvisionNodeJSONRequestBody
+	Name   InName `json:"name"`
+	Params ProvisionNodeParams
+	Body   *ProvisionNodeJSONRequestBody
 }
 
 type ProvisionNodeResponseObject interface {
@@ -15467,6 +16261,111 @@ func (response PutPipelinedefaultApplicationProblemPlusJSONResponse) VisitPutPip
 	return err
 }
 
+type PreflightDraftRequestObject struct {
+	Name InName `json:"name"`
+	Body *PreflightDraftJSONRequestBody
+}
+
+type PreflightDraftResponseObject interface {
+	VisitPreflightDraftResponse(w http.ResponseWriter) error
+}
+
+type PreflightDraft200JSONResponse Preflight
+
+func (response PreflightDraft200JSONResponse) VisitPreflightDraftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreflightDraftdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PreflightDraftdefaultApplicationProblemPlusJSONResponse) VisitPreflightDraftResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateScratchRequestObject struct {
+	Name   InName `json:"name"`
+	Params CreateScratchParams
+	Body   *CreateScratchJSONRequestBody
+}
+
+type CreateScratchResponseObject interface {
+	VisitCreateScratchResponse(w http.ResponseWriter) error
+}
+
+type CreateScratch201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateScratch201JSONResponse struct {
+	Body    Deployment
+	Headers CreateScratch201ResponseHeaders
+}
+
+func (response CreateScratch201JSONResponse) VisitCreateScratchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateScratchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateScratchdefaultApplicationProblemPlusJSONResponse) VisitCreateScratchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ValidatePipelineRequestObject struct {
 	Name InName `json:"name"`
 	Body *ValidatePipelineJSONRequestBody
@@ -15659,6 +16558,7 @@ func (response DiffPipelineVersiondefaultApplicationProblemPlusJSONResponse) Vis
 type RestorePipelineVersionRequestObject struct {
 	Name    InName `json:"name"`
 	Version int    `json:"version"`
+	Params  RestorePipelineVersionParams
 }
 
 type RestorePipelineVersionResponseObject interface {
@@ -17505,7 +18405,8 @@ func (response PutUserdefaultApplicationProblemPlusJSONResponse) VisitPutUserRes
 }
 
 type CreateResetLinkRequestObject struct {
-	Name InName `json:"name"`
+	Name   InName `json:"name"`
+	Params CreateResetLinkParams
 }
 
 type CreateResetLinkResponseObject interface {
@@ -18192,6 +19093,18 @@ type StrictServerInterface interface {
 	// PutEnvironment Create or replace one of the environments
 	// (PUT /api/v1/environments/{name})
 	PutEnvironment(ctx context.Context, request PutEnvironmentRequestObject) (PutEnvironmentResponseObject, error)
+	// DeleteCertificateOrders Order no more certificates
+	// (DELETE /api/v1/environments/{name}/certificate-orders)
+	DeleteCertificateOrders(ctx context.Context, request DeleteCertificateOrdersRequestObject) (DeleteCertificateOrdersResponseObject, error)
+	// GetCertificateOrders How the environment orders certificates, and how that goes
+	// (GET /api/v1/environments/{name}/certificate-orders)
+	GetCertificateOrders(ctx context.Context, request GetCertificateOrdersRequestObject) (GetCertificateOrdersResponseObject, error)
+	// PutCertificateOrders Order certificates from an authority (ACME)
+	// (PUT /api/v1/environments/{name}/certificate-orders)
+	PutCertificateOrders(ctx context.Context, request PutCertificateOrdersRequestObject) (PutCertificateOrdersResponseObject, error)
+	// RetryCertificateOrders Try again what failed, now
+	// (POST /api/v1/environments/{name}/certificate-orders/retry)
+	RetryCertificateOrders(ctx context.Context, request RetryCertificateOrdersRequestObject) (RetryCertificateOrdersResponseObject, error)
 	// GetEnvironmentGate Who may open deployments of the environment
 	// (GET /api/v1/environments/{name}/gate)
 	GetEnvironmentGate(ctx context.Context, request GetEnvironmentGateRequestObject) (GetEnvironmentGateResponseObject, error)
@@ -18378,6 +19291,12 @@ type StrictServerInterface interface {
 	// PutPipeline Save the pipeline as a new version
 	// (PUT /api/v1/projects/{name}/pipeline)
 	PutPipeline(ctx context.Context, request PutPipelineRequestObject) (PutPipelineResponseObject, error)
+	// PreflightDraft Check what a deployment of a drawing would meet, and create nothing
+	// (POST /api/v1/projects/{name}/pipeline/preflight)
+	PreflightDraft(ctx context.Context, request PreflightDraftRequestObject) (PreflightDraftResponseObject, error)
+	// CreateScratch Run a drawing, or a branch of it, as a deployment of its own
+	// (POST /api/v1/projects/{name}/pipeline/scratch)
+	CreateScratch(ctx context.Context, request CreateScratchRequestObject) (CreateScratchResponseObject, error)
 	// ValidatePipeline Validate a pipeline without saving it
 	// (POST /api/v1/projects/{name}/pipeline/validate)
 	ValidatePipeline(ctx context.Context, request ValidatePipelineRequestObject) (ValidatePipelineResponseObject, error)
@@ -18715,8 +19634,10 @@ func (sh *strictHandler) GetCertificateAuthority(w http.ResponseWriter, r *http.
 }
 
 // CreateCertificateAuthority operation middleware
-func (sh *strictHandler) CreateCertificateAuthority(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) CreateCertificateAuthority(w http.ResponseWriter, r *http.Request, params CreateCertificateAuthorityParams) {
 	var request CreateCertificateAuthorityRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.CreateCertificateAuthority(ctx, request.(CreateCertificateAuthorityRequestObject))
@@ -19435,10 +20356,11 @@ func (sh *strictHandler) ListGuests(w http.ResponseWriter, r *http.Request, id I
 }
 
 // CreateGuest operation middleware
-func (sh *strictHandler) CreateGuest(w http.ResponseWriter, r *http.Request, id InId) {
+func (sh *strictHandler) CreateGuest(w http.ResponseWriter, r *http.Request, id InId, params CreateGuestParams) {
 	var request CreateGuestRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body CreateGuestJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -19495,10 +20417,11 @@ func (sh *strictHandler) DeleteGuest(w http.ResponseWriter, r *http.Request, id 
 }
 
 // RecreateDeployment operation middleware
-func (sh *strictHandler) RecreateDeployment(w http.ResponseWriter, r *http.Request, id InId) {
+func (sh *strictHandler) RecreateDeployment(w http.ResponseWriter, r *http.Request, id InId, params RecreateDeploymentParams) {
 	var request RecreateDeploymentRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body RecreateDeploymentJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -19920,6 +20843,117 @@ func (sh *strictHandler) PutEnvironment(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
+// DeleteCertificateOrders operation middleware
+func (sh *strictHandler) DeleteCertificateOrders(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteCertificateOrdersRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteCertificateOrders(ctx, request.(DeleteCertificateOrdersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteCertificateOrders")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteCertificateOrdersResponseObject); ok {
+		if err := validResponse.VisitDeleteCertificateOrdersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCertificateOrders operation middleware
+func (sh *strictHandler) GetCertificateOrders(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetCertificateOrdersRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCertificateOrders(ctx, request.(GetCertificateOrdersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCertificateOrders")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetCertificateOrdersResponseObject); ok {
+		if err := validResponse.VisitGetCertificateOrdersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutCertificateOrders operation middleware
+func (sh *strictHandler) PutCertificateOrders(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutCertificateOrdersRequestObject
+
+	request.Name = name
+
+	var body PutCertificateOrdersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutCertificateOrders(ctx, request.(PutCertificateOrdersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutCertificateOrders")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutCertificateOrdersResponseObject); ok {
+		if err := validResponse.VisitPutCertificateOrdersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RetryCertificateOrders operation middleware
+func (sh *strictHandler) RetryCertificateOrders(w http.ResponseWriter, r *http.Request, name InName) {
+	var request RetryCertificateOrdersRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RetryCertificateOrders(ctx, request.(RetryCertificateOrdersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RetryCertificateOrders")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RetryCertificateOrdersResponseObject); ok {
+		if err := validResponse.VisitRetryCertificateOrdersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetEnvironmentGate operation middleware
 func (sh *strictHandler) GetEnvironmentGate(w http.ResponseWriter, r *http.Request, name InName) {
 	var request GetEnvironmentGateRequestObject
@@ -20006,10 +21040,11 @@ func (sh *strictHandler) ListRobots(w http.ResponseWriter, r *http.Request, name
 }
 
 // CreateRobot operation middleware
-func (sh *strictHandler) CreateRobot(w http.ResponseWriter, r *http.Request, name InName) {
+func (sh *strictHandler) CreateRobot(w http.ResponseWriter, r *http.Request, name InName, params CreateRobotParams) {
 	var request CreateRobotRequestObject
 
 	request.Name = name
+	request.Params = params
 
 	var body CreateRobotJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -20501,8 +21536,10 @@ func (sh *strictHandler) ListNodes(w http.ResponseWriter, r *http.Request, param
 }
 
 // CreateNode operation middleware
-func (sh *strictHandler) CreateNode(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) CreateNode(w http.ResponseWriter, r *http.Request, params CreateNodeParams) {
 	var request CreateNodeRequestObject
+
+	request.Params = params
 
 	var body CreateNodeJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -20894,10 +21931,11 @@ func (sh *strictHandler) ListProvisions(w http.ResponseWriter, r *http.Request, 
 }
 
 // ProvisionNode operation middleware
-func (sh *strictHandler) ProvisionNode(w http.ResponseWriter, r *http.Request, name InName) {
+func (sh *strictHandler) ProvisionNode(w http.ResponseWriter, r *http.Request, name InName, params ProvisionNodeParams) {
 	var request ProvisionNodeRequestObject
 
 	request.Name = name
+	request.Params = params
 
 	var body ProvisionNodeJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -21649,6 +22687,73 @@ func (sh *strictHandler) PutPipeline(w http.ResponseWriter, r *http.Request, nam
 	}
 }
 
+// PreflightDraft operation middleware
+func (sh *strictHandler) PreflightDraft(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PreflightDraftRequestObject
+
+	request.Name = name
+
+	var body PreflightDraftJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PreflightDraft(ctx, request.(PreflightDraftRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreflightDraft")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PreflightDraftResponseObject); ok {
+		if err := validResponse.VisitPreflightDraftResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateScratch operation middleware
+func (sh *strictHandler) CreateScratch(w http.ResponseWriter, r *http.Request, name InName, params CreateScratchParams) {
+	var request CreateScratchRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body CreateScratchJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateScratch(ctx, request.(CreateScratchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateScratch")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateScratchResponseObject); ok {
+		if err := validResponse.VisitCreateScratchResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ValidatePipeline operation middleware
 func (sh *strictHandler) ValidatePipeline(w http.ResponseWriter, r *http.Request, name InName) {
 	var request ValidatePipelineRequestObject
@@ -21765,11 +22870,12 @@ func (sh *strictHandler) DiffPipelineVersion(w http.ResponseWriter, r *http.Requ
 }
 
 // RestorePipelineVersion operation middleware
-func (sh *strictHandler) RestorePipelineVersion(w http.ResponseWriter, r *http.Request, name InName, version int) {
+func (sh *strictHandler) RestorePipelineVersion(w http.ResponseWriter, r *http.Request, name InName, version int, params RestorePipelineVersionParams) {
 	var request RestorePipelineVersionRequestObject
 
 	request.Name = name
 	request.Version = version
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RestorePipelineVersion(ctx, request.(RestorePipelineVersionRequestObject))
@@ -22899,10 +24005,11 @@ func (sh *strictHandler) PutUser(w http.ResponseWriter, r *http.Request, name In
 }
 
 // CreateResetLink operation middleware
-func (sh *strictHandler) CreateResetLink(w http.ResponseWriter, r *http.Request, name InName) {
+func (sh *strictHandler) CreateResetLink(w http.ResponseWriter, r *http.Request, name InName, params CreateResetLinkParams) {
 	var request CreateResetLinkRequestObject
 
 	request.Name = name
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.CreateResetLink(ctx, request.(CreateResetLinkRequestObject))
@@ -23231,513 +24338,545 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L37kts4lif8KgjNRHhmlnlx+lJV6dj4vizb5fKW7fI6s7r227InEyIhCS0KYANgyhqvI/Zp9sH2Sb7A",
-	"OQAJSiBFKiXbNd39R1daokBcD87ld37n0yiVi0IKJowenX8aFVTRBTNMwb9eiqel0lLZvzOmU8ULw6UY",
-	"nY9uBPtorlP49obICTEzRgo6ZWTMJlKx41Ey4vbBv5VMrUbJSNAFG52P8BejZKTTGVtQ2/CCfnzFxNTM",
-	"RuePTk+TkVkV9kltFBfT0efPyeileJnZJ6HBgppZ3R7PRslIsb+VXLFsdG5UycK2/1mxyeh89E8n9ShP",
-	"8Ft98jLzjU9eU5PONgd5NWPk+RWd2vEtZ9SQJdVEMZpVo5sxmjFVd+fl5AjbCjvBPtJFkduv34++ez8a",
-	"JXYMhinbwL+/H/1xevTDh0/3k/vff34/+udRfAJeUW2e3zJhgplYf7l95ggeOnr5rG2K77dN8Su+4KZq",
-	"e23ZcvgybDJjE1rmxjW4oB/5oly4FVxwgf+6X72KC8OmTLl3vYFWowsK/9l1SaFd94pyMWYqvqZ29heF",
-	"uaeJgKeq5VzrCjbR1Zlq3PdP4X89xv6Wat0y9sJ+deft/K4U8WGrUmwbsipF93i3je6SpYqZjvXV8MDO",
-	"owzady80rGh7lf3qzlvplZx2zShZzqRmxL5LE6oYyIcnIA5zapg2hE9IziaGyNK0SUWc9t7T/EpOLxlV",
-	"MZH1q8hXJOeCabLkZkbMjGti2EeTEC5IWRRMEalILpdMkZTqVkGt8QUtUuQsLkVsx7hI2Wa/3kgz42JK",
-	"ZJ4xRcyMCuha69uhlfDlE6kW1IzORxk17MhwkBLxHshSxbpwydQtT5m248flGq/sOnFF5mz1hNA89xeZ",
-	"Xdcey6bxTWE3uWELvTZZDzfnCiTmS3z2Uf01VYqu/Dh+E4bn7TMp2LLPTJbQyg4z+ZoZxVP9k5KLzU5c",
-	"CDKTpXKXPbkx8oaUImdakym/ZaKtNxPb2u6duZKx+Vj2erWRd3jx7zwzLQrCxB42YxfCkAWdM00oyAA6",
-	"zhlJS3XLenVPMS3zEtrtK6Jc397Vv/xsu6yYLqTQDLbhWyXHOYMVTKUwTMAVT4si5ym1vzkp8In/8lct",
-	"RUNbsb/IYObo9FqWRvOMXXvNJRllzFC7P+3XXtRlkmkipJ0Ik86cTgg/IIrljGp28m+jZDThLM9G56Nb",
-	"pjSXQh/TgoOgXrBsNTofPZ1JK1MpMah72XY0nt57muRcw4m0cp1pc81tU6f3f/iB3h+fHdlb+Og7+3/f",
-	"2/87Df5nJ9ZQU2p7JO2h4wa0sh9pRt5hY/UeoGNZmvNxTsXcHtd+K+JnG9ahuVXesUmpWZZY6TOhPGdW",
-	"cUUNDhbqHTNqdXQxMTGlBT4mM7kkCypWRLNUikzjvNCFvXOg92RBV2Qp1fyYXDKDF8DDsx8IFRl5dPrg",
-	"uLGzIvfK/zhy03CEWmazEz/LJV5rcgot2r9pmXFDUis6QW7iz6Mvqg4VTI6bMfv9RZoyrZ9/LHLKBYMX",
-	"F0oWTBmOe5jq+WZvfp9JklIBh4pwFNFe9m4I26Z4TUZjltJSs1ir1ECTmnCTECnsxrPHJmWE0XQ27DU5",
-	"u2X5tj2Dw38Fj9p7gWttm4t3bVLmOaHwC7KUZZ4RQ+dwh290Ro7/ylITW4BQJfrDP+d7W09OAhP/oWra",
-	"Pfg5GYVdthJDWFXlj5GQAlV3ave27Wrw67pjF6nht9ysIgtt+krmZDReRZdgzkUW9ilVjBqGRqJRHP5i",
-	"Hw0TGfx5yzXHrxfylmWR/q7NFrUzBS+BLsRnB8f3imuzOcZq91R/dG8ON1eR3aXKPLqDmSDcEGYFxHhF",
-	"uNEsn1jlL9zMx6NtA4XW/WaPDrMolLyl+U8ozD+NaJZx2wmavw1GPKG5ZsnaJKQzaTWxxjRsPU2Vxbmh",
-	"8+INAbfKPU3s747h+NExbtCNpoWzTza+qGeg+nIsZc6oqHtUby73u6S2FP3DiRvi9g3l7F14aGOak9HH",
-	"o6k8ch8WvGBWtT9uTn3w0BFfFFLhrrOm0Ploys2sHB+ncnEiyjyXha7+65uDLvkmvTnVuZgthhDlRhPQ",
-	"NwklBVNaCkKFXjKlj4l9SpamKA2aSdWK6cQ95P/LsuvxCm6Y6t8U5HtzD+GP+5+kxpxFtleh5KKI7K7X",
-	"dEVmMs+IYhOm7OHRCRmXhlhxR4wklKBNG5XChlHs2+btZS9rHOEx+d1e1YJxM7M6vf0NEVKRUjNlbyLC",
-	"tbUz2a3VAqhuXANGwlxmrMjlasGEeUJotuBCE5ov6Urb9wy7tqzIlaW5dmpGw9vz/eOHDX/P2aMfzrb6",
-	"PZIRDGTIcV87JW5xhh6QS/QA7ON8WEXnuTAqdm2luKqV7qyhy6XxSmv0GqSpQcfq5jcDrkGvhW9ojMQq",
-	"71bZpKAwWzXaihr9hAjYRpTc0ryMqw6TqM0HnrMsU3bTgdK3YMQ+GW2CRxTIl0aTIqcps7cRaJJOk+/Q",
-	"XcIZdbNJrLUQm9HQIIjKdu2uj045YRf6HT5q9VT2tx4DSWeUiwQUblkaMqUF2OPVEnJhHj8cRX054S4H",
-	"ZzZoGLg5Er+1knq/u1FEb2Tb9b1oHfVmj4iHwPO/Xbvs0B+Cid4MLyg0l27A5W4tSprncskyu6PtP29p",
-	"zrOE3KApdUPGSqIe7O9mOYfJglbsUqDJFdVHbUf+whSfOJN4c/qYsLqjjttEYJLZe4qkM5bOWdZr6a0V",
-	"LDIuppFWLwxZSG0IJbNSZApbrFau2bWiNvA3RuY279BtaH+WVA3H1m59S1g7Ni4wBFs6g7DHjNhmrnMu",
-	"5l1tEbsYK/ADiDl4NWfsY1yKzGNq3Lr5M4dNg+vrRhL2JFin2Ez8qKhIZ1d0urky4ANpUyUVo87fElk1",
-	"vDSi3zn1bPP2pBGT8WJs9X2ytCYBaCvYJV2Z716izuCQEXfLbzcOnGfd9zSpxto5RZHdO4bvuqahv9Sq",
-	"l2KbNuHeGrwj1u+ntNDOxGp2ula1tnXJNfGs/sFnFEWlYtt++5N7zKqmjaBsXDVv/fxzZGgRz4KVs0vF",
-	"jWEiAfe4NR7tf58Eii/Rhq6Cfwc7pW7c603XGZ8ybaKLWz3jXIAxh1QCYZHoF4P3hlsIFwKIiTCICAxu",
-	"z56DmAZN50xcU9NingdHT+PNkUs5Zxmh5pwIuQQn4dI96e4WxcBD0ZCknZphqfK4GC2YWlAr27af82Cn",
-	"Y4ORldtc8MTHs/wq+dlt7ORgljpO37PGWVvzIqBv53qIvux/0+I+YuKWKyn8+1rU2m1h2A4HgwCXeuxE",
-	"KNnir0OP2mrQMN1u2ek3LVPjXefdw6/X6xKfj+q4zunhx9yc9+pVjdVKwuXu2DCX9e25LrW9pbRpRLUL",
-	"qhmjuYlfUHxBp/G1zOU0bjTkVBuMzg6zyBXThiqjO6XhTgpDm9gYeP/jXGCr1XxWsxcMACena/1ch9cV",
-	"8Gzgbp6zVdfa9J/7BdO6baFhUAM71u8c2WnwJ6iKVG1bFjtm/3Bwilpn3M4vGD3siwjXCRdTpgrFReRi",
-	"vPz54ujs0eNOhX4mtRnoNOZal0wNcwILaa6pD8T1G7n9CcbCB2wEpjjtcdicsMTBVyOqft+c10ZXwqEM",
-	"FKb11rgozUyqaLwmbW6g5oK+ff76uGuTfEsba4cV12XP+Jp/cH2dwsnby0Ltw/MTioRtVlS7aydo5W1p",
-	"BseGKBfR7ZSA4mzPwT1N5FKQYArJhCv0MwTAm8ePHj14DK7pCv3YflNEXuf9eZQUVOtiphxeKoRTPn7w",
-	"/cPuVyQja1exX0W+Qgja+kTiiLEj0emcsXR+yW6ZP4UNH1cp5kIu7e+XVAl8Yaq44SmNx1+f5lKwpzMq",
-	"phGxPzCqAm21hlTWg7E0y1woFqOtiR26mLb45VpUl7gq4kKyrvvRWay7uunBd2cfoAFOioPdHVX91mMT",
-	"9qnWN7bqoy5AGI/zg1PZ/pyoUmgPINJywcYyW5EUADKaSDNjasl13I3v3DnXbapeuwKLnrbrrU4lxHxM",
-	"uTZqRTKeoacWY1qxHlW456FuLwDadTkU3BO4r6Jmr6FTsmBUaEIFzBuB8Vt7O+hr4KJzTbbNnlWvmtFg",
-	"vKfXN/mArQ368/XCmYhd5+6KTl/bx4Yo5tjw2lRVgWo/oPaNPGMsZoRTpTjLruUt3p79VTOvf60HriaK",
-	"MYhVtV7Vu7+zclWg4NEtx8+JJTJmZsncPjdLSTxg7Qlhi8KsvGcVAZkZb/rpt8pNJ4O7uhm4xzZ3NILu",
-	"ErKccQe2Q5GBwCBViuOol10x3AG6XQ529v1d9ftQXPb9ybor1muq+OrY7hvu7AvlbszVVwGEt7eCj24c",
-	"Mw/89Y6MTadY4Pza2HThGiTNExTZ4O0nshrHurF8YCdWP+9tu0drB5fQxiujsyIXftADFM5Cau7DfgN+",
-	"9jEYmMP/fE5Gq8ina8P9OLKPRcNq7KPZBNqfbvPSws/6QiP8HO0FFfHUb52Bc4dhbd2h/BR5OeWCyMkE",
-	"0EMXgDBCWwjDVxnLmWH6CQZdCddkIhUpmCxyhvEtKXOdEF2mM0I1cf33DRsXlawEShMwCPhm+wK4IFk6",
-	"j17jmwi1YCzRg8cWhTTNcxloHIKZpVTz+JcOPNU+05jdshmO6RE8avlp46bofSUgGqoprgfsjW2TuBN2",
-	"L+ZS6RPYjkChKuiTh0J15+r0PZTuHO3lWD5jOb9lUagS6OZxdQL9hR5vD67qDVU+EO8uia7FJ23NlOgq",
-	"7eL+yUrWHkxDdBxge4lgH03/CNlwpzJTqgWzxW7vetvWfmEvipaUG7TnNW6NVhBL7ELFHgVu4GrB3Ops",
-	"9S35bbQPx1K1JQ8HKOoMFaJCP8zpaHWs7NqD4fpFvd6xyYGcnG1Iv18Fg5ASkQKTlLkmUwm5dgLiyGCt",
-	"Kymmx/FD0K0sso8FV0xvO3/O2oVLOKfp3IoR6sDricOhE6fc3YMUvODF9zRJrZwuC6LKnD0hFH0MXCNY",
-	"sf+RHo6tmMl86wH9WaJ/q+9RztnEDLNLe2WKVDkiOZ8wOwPXM1mqKCqtVLr2XrplIGBiOWuxsWrRCd+U",
-	"6RgeNjJ+ffDMXx01agCz4rghYwZwUQCEo/NFyCxu4C/kbTT/5aUhU8kA79zSRqhJDY6/2y+u5WQCRob2",
-	"Saz9dt1d7aFkBMBV98uuLfDf/XP4m5L1+EHJKijn1wASbALfZzSzeyJAtESauOVxx8cLJZcut5nRdOZc",
-	"NU8IdTnNUjC7jSHPuCfsUMXSu5E/oNaGIL+x1acy2Efh3BM/Y4A8ikfaDW7hsDbXmRSsBS4A3xtpGsHH",
-	"4AEjF2NtpGDXZTwFGeR+fdfgjE+kmkpjmHjickCMux1SKsg4gDiBdaaYu+4GAJp0SfNQE69/JstxHvym",
-	"Nse9w27ouvzFHeStMbAhaJZqU0cdRg4zVS9ec6WCsTScS23BwiTUefwF0602QZwp4hWUETzuc6vMIU7Q",
-	"ePiggz/bzUAhRcB+uKBtMnoY4u7SsAI6uHVNICqGjW8ZL5r6A8OT/bVCVAYyRjO8VMJ0mnUQeS7F1E4Z",
-	"ZPBSuDEhs54byBbWT6rrnJsEtCx/Tw9NxVlT+LZzYNS3aZ9nC8UrtMDaBY5+dLi2klpaa5LKhYvfPkGY",
-	"MmaSVYMk98++98NfG/GjYLSnSfel26f3obxow9mG0d+z77eGl9c0JTr1wFoyZytcSs1ylhogDKhgoVLk",
-	"qyi81k7O5uTCPQ9nDkMSoBsBrltJuUgwbULgJxScaUYSXVDFmjsLkrrB6odjTCCDgqIwjx3jOFYlLgq7",
-	"T+MzPpncOR7dbK41MO0V9EE2neLT2fBf6aYm2jZx0CP/jsTHEjvC2bGRbsyeG2cQyg7zqSr6hSUbHxs6",
-	"jSdVuVH3jnrXHXsRBZaxyYRZi2SrRLE/xyBnYxtdT12zfX877Pm1YU7RGbzx/iQYR/cs7Md7EiYQHNx/",
-	"8kpOX3HB7pagnylZFLFg/CtgJ/LcOv6iA6IiKVhPnV23kPxYS3TOVmusIZ7ypyVF92OPIBVoUVXcLx5y",
-	"aUyiPf+by3630Fur9tndlcsN1yJcwpBtWBT5Cp2MYBwCoCiT+EnFU5JSkbK8hjX4H3gMgTZlOseFQxsg",
-	"Kkq8hN/M3l9K4jVifUxeCuekkCqDTNVMpiW4E3KujQZXEhI4cUxb4hOXkLKZJY5ojL7n7K3rRFteh4cr",
-	"he1tva+aDwi27MLUhJnxjm7QWcmfk5FzVfX+LQz+eLQp/oHfC07GMRO3x29/fXe1NRekVeBvoL6iyOso",
-	"VLnjfltvFfbC5uh/lMbtE52g7oM7Q07I2H4FTF611wme3NwlblH6++vcSuyYzS6BtcG+9EM06lahmPaw",
-	"adfFWA8IXnesCk7xfsJUik4iV+OY6i2etJDJalg8s82r9AZy4oGgi5glT9kTcuqli+1l31uJDvOVrYNh",
-	"wpEH3Y1Kd9ut4eja9cndvD3dl95+zxRdCiKFnZAJ0Ak45b4yG9ylXVtl9x9+9/D7B48ffrfNOOu5jusA",
-	"Mb+J0PMgGEPc4ZhhVnjEauqeZ9+NlmnmkYTw1hgN2voDYOTDPM09vYK20y35V5U3ylMstrAYhW0EikNm",
-	"P8brX94ylZUAlVDI3BW79J833Q3r4EFxnVZemE0XkYsKITK+LdrhLkC7OTuCF9tgBZlcuJUekiiSsZb4",
-	"N3x1LYXfDRHPRE5T1scL87Z60GWCKZ6atrxy+BFry+y61uVkwj+2oR7lgmkyZjMuMq85HwfBHHuPkt/e",
-	"vUo8tSgjVvJvTyN1XgE3xY2eVD1uDM1P7do8JuGGiW3aYLO9GO7aG2pYKpZxxVJzPTOmiGzMtznlgvx8",
-	"dfXWXiWwSY2Ef18mgb7GxRQ4VWbgNO3hZHEG6Nrrt8zHPszQ8Cwfzg4N3rJD9kgfifEOlJ8gTqldbFRL",
-	"ZPOYRQOoT8hp4gKcAKxPGvHSGhf03eOGF/a0hzjawoEeiqc1/ZdqRvDLJ5Aag+xam6f3OHBhHOMPgC6l",
-	"MghymdLcttBMcDlzY+lyce5DlK3J9FxLuNk1oWSqqAACI2v4yWUfP6Sbri3b65LexvgmAysvciU5QsHo",
-	"lwN8642ztJkQBB1IAvrCbY7Un2rkw9po2iLe3YmtfXJvUkwo8A1Fu2UtvICEtmffJt6feYBeTxxrXp/e",
-	"e3/GG9fRDeeCldx3JvHakYxgA2bSDR6ZmB/hau/Kxdi0Y2flYlxlVva65pvRTz9HMErHbgUd3zrf+7ix",
-	"mgt4uDurUgs2JJksmCA5MxpiWStI37KyeloyK6zhGw4s8i42A184ciOpICCoGdvg+FuwxZgpjBN5iILB",
-	"m6hKDyyY1bbwTbDT4SdRNf3FTrmad3etRyfTyvuBJJTPP9LU5CuAf8hJZaNSkYVAs03Pzw7R0GFYrUEB",
-	"yI2gUFvQ/oVd0wvkRR6wXpU+FBjrj7dGjCse1YFqQZDRN3zo8M7E9bh1Cl7TmFwuXImNTlXEPtNGk3M5",
-	"k+D0SBkSlyKk3ap7zjqyB+6ffOaVkGSs5FJbBZKJTB/38KWCRLTvjg3t54p0pGaapcphgZFTAx319d/a",
-	"YLSlzgeOnfKfZSxKKJeihSKhi6VsmOOiBUl0UeEOwbekEQdBkdoc+kWWVBjdFyW07miFkVXj8L2OzrnM",
-	"s+ECsJ6gdQ1+y9mo5mOHUbmXxkaBvO1Vm2UJIaL1fPTQr1t36eWCTtlTqtpykiGVVAPhOJGI5bDW+RMy",
-	"Zrmjhp/kUgJmDnI4M67n1mCS2rvqqtIVoNg3Wa1ikcYW7izITUCgiB5OjDVeGaZ78SJaHbFsaD4hfaMd",
-	"a89m7HRkPZ8N3P9rQsnuXQRoTO2hceQzx9sJHXEUfuS+62EQADsY3VF21V0sc8B9/BPPc5ZZzQaLrJBU",
-	"CqNkToqcCkaoIZreRuJ1HSneXGiWOhNn0/TqSi33KeotX0ICoGz5ui39O8zU3jyuvSIpL11u9h5CKS/F",
-	"LRN+DGsnqeCRaEpgqKgWAsZ0qmRZXGeK37ZcD+6JrtbTClPYS1+3anoLyi8ZpUXZE/ZpJU/P42YfHda/",
-	"Z7bxSPeYmMYx4PVsTIty2LtevP0tyrcqtWk12eZMiRbe+5zfsmvFtJFtxyiX064VX7CF22Q9plbGLWPM",
-	"wNQt5IT4pcdvpNTQXE5LlnilAGUfAgHMjC16p9zb6XwLrceLKYi0c+nsnNEp65ocx79yF57zamFh9qq1",
-	"dKd0Y48ljdONJ6RaJHcMokJd3HLTwnXc5dQ4BONiI7+oX5N9UTRK5tupCewzIVH/jiuH3N2VswNe7Vvt",
-	"QmkH4+9eqYs0ZcXgROt6MUPj7VGTsuhBzOHMdZHT1bUXM1uKv1nZIuYtmqM2FKqRBLZTlVjheEgHmpaD",
-	"EMlU66VU2UYhzLM14qazbYq3I4SuV9nDXf0buldwJ7x5sIJrHo+jBeU5qTszcIHvdjj6THxd4i4sOtqK",
-	"SwlPTvdE7sMzGIjA3YnOfmF7SY59TbVh6he2ultX3sk2me49xX3MD9tIT2Nl3S51P+1w8AZe6BZsZP/o",
-	"e1c+3e7ZU8sZNXe9BjZQ8BXoAlqPT8xaMa1tVbRecTF/Wsei1ryaB7xUtzrMQOTLggnIAYrIfu83c04z",
-	"TeaMFa6OzUKz/Jb1cKHBRCMl9ZYr9E+AZhZVseL+6YrxxL74ju2FcK4T0MKKVqCktMKd3dzuQwj6ZYpR",
-	"8LaYK1Hh6B5v6e2VQqOxfyiyLe/+95kvtOux5gAOh4DNmBFXxy+KOK/B61u4DT3c3IUqXVdiQ6uvkE3E",
-	"cbsAZZqJuKMNC1Ft+G2WVHu/E4KA4oAVSANbULVqb1uwJVYg8oAFmrOMlCJjqrXRUrMuaDXAEKIjxRft",
-	"cqdhm1ULfZDKu7+sujeYI/zws1g16uYgugPYDvg6rSYtjOhN7X/ArRxo2627SjHMLvMPW+GPoIf4wh/U",
-	"kEtGt5wtW/LVsejVwkVocynnmpiZkuXU1dbGOnf3NGErphPCJ4SKVX9IXDjPm1ZjvXxbjIzXzNCMmnIx",
-	"4PjDluod1cenW96tePpWRtmXXwPjprx10kQbxUw6A5HJXf0wckPNDZEigWhtwehcH5Onb3+zW4QLkkpl",
-	"JxadGuhQNvYD5B7VpvrILoUrjdsWT+jpsejtZ0yL8npBPw7wSl5PFGtJW8oZhTrS9nQsqcbUUMA/9tQi",
-	"oH3lSjH17Y+r+dLzJ4P8f/jwxgR1qEHMXPO+XbEPy9L0ejqWy4W+Mr+Cgdcs6HbVpfp14TSvTWH74bhk",
-	"isf4Ngt7aAbYicFJaylh00LthZH4J4TWecFYDtb2K8yt3hK3xv62DzSWEeUy5ftyh1TFzIdXP0dOfDZ0",
-	"Qt3qxOjf5I4hWlfnHmrONyu747s6ZvBdYwY2QoDTnJEFo7pUzCFXFSNzViAA3iwlglcTsuCitFLRf5zR",
-	"lU4cshU+mynGyEIKM9MhakjR5QicR6VhDoARNUBfy9uhvixrRF3fyrxcxJh3f2RTe80Cswuw67onn1RU",
-	"I1htcYGJOYaksuCN+GdIABQFY/0klSuOGma9w1UyZlgkE4AHVgjrNbfkwygP58YqvmlhNX725pIAqAWY",
-	"sVyBv4enVu1RNDXufTUcN6XKHCmWMc2nYrMnVbhz9O9/0KP/OD364cO/uD+OPnw6TR58/9l//q//zz/H",
-	"TtoOkMY8l6l3OPRnCM5lOmdZ3ICyk0/nDBKtrEUQZBvQ3K7P1FNVYQrAOaGO8BNzU6tVRI9CA9GtGOwS",
-	"TScMb9WoLTYueQvSNGgsbm9nPjdoay4OhgfpOO8JHI5FSVhqWHbdxGOuSfpVgSH3ipsdhH2VCfqkAmCw",
-	"XDNkTSy1QVIe4N8Aa4+m8aKsPIwxb3Gtugc7DQUGZRWvCyXl5Boyt1oi++7BTiiqFbN/3T5FF42aERVz",
-	"jSmVYBnJmuDyBh2VxNqg1643Ldk3zBgfAdwWi7z0zx4qCwxeErBC2b+uO6pgbZlfI+dMXM9bvLS33NC8",
-	"V5f+gk8OBA9vpK354xRdnFBWNQ9y7OK1vcKK0UMvtOaUNYJLzRjW44dbSZzrptr6iMCIIYXNYlWYL4hG",
-	"qhlrTNb8yFzLHCax5QAsWLZq42uWJJO+RoWT1vO44ysoYtLJvd6oeBJ1/VZNdbrFYNr2GnabSW3OC6nC",
-	"jPsak8DE2jV+//T47PT44fH9h+ePTk9P18J0j0+3hukOTNfUJSyfu0uHuBJKFSgjEKHuI5wBPiGAPV2v",
-	"kbOdwrzz9Lct7DOH8lnHOOdZG7M46BEVgxaShbcVKmmpSsv/g+3i2sNeuYZdM63jiuccD1U3sg7SVkiT",
-	"OyoLsuR5Tmb0loHOza3+YMCLJSSkKpTa2odu7kCLqshClzOeM6hJg0qFKyLMxAAsZisdpzZ05a7Z3uie",
-	"S/ebbTE64eqguMc7l+HSUGUGM5jXWeBrwSIfJjISWd7WUM9eHe4/gQt3aa2zjM1ZtWrA6wK+NbdCzq6y",
-	"nah5VHVitUDpSFQikZboHD0XSuYtud1ysaCipRgP+0hTrIRpe6FK4RHFC5rOuGgr/bK9ME6V52O1lc44",
-	"5XYXLW4TbCmpxtO2XZ7fRqdhUJBx203ew4fma25FLv2A3R0MA4RqcwMkD1xAuhEYCglZMJMQvRKp/QdF",
-	"3ShLiNexE4LaoIv4V/9kt3Ie/hOq7yfY/DXQrSfEtgW0FlxMg39dt/IziVaU7WbgHZcM/HswEZ2LtY+o",
-	"Zb3yh0su80DQFsREW/kwa8pxwRRB0CBJaZ5rEO9e5zuNEzBXPt4N/kbwsztqFJdn0tM3vZAZy3uuIj5b",
-	"daRtSva1fAdeOYc57VDbo26RFIo4OV6Tosxze3ak8r4v/ISsWIut3l7arc0er+qZ9QPRXsLjLXqcrzrW",
-	"XlJsvaHOGDSCgu9pV7ENtTgvxnxxGDsjtaoipAmdmlZxsdpXmeeuJGNVW6G1qILrZGn+jkyHXR0Y+zQj",
-	"ksqOeOIYhwRbuhvLkaIOMy6GWRV7JwXor7b0oAGAxlq7HqzegFwduDKocHHujKU8Y5rQMZY+9ST763k6",
-	"en4NeUTXCz6OeNp9ApjLDvOZkj4BbGkPKYArMnef3Ccv+I8NIo3H390//f77xw+3cWmAW70vZe/jB1s5",
-	"eqsrFPYc1yFJr1T6nNz8hxTsnEwUvTkmv7CVdriVG5+bcwPe52WzHaNZPiFG5pkbZdjHB2ex0k2tXMoX",
-	"C2sxgN6OXsyJvdcDTmX7fmtKCE+sDHOc8zkj98++H8qirEpxnfNFjHj4Z7lEzhQoVOrATzgdS7ryNkWc",
-	"OkUSaLTRm/un28lTrF4zIGx6RV3AtAYkB9Nd24jxM7VBgcWszYOux4qXyBWOgPRb51S316CwvaGGY1A6",
-	"4xp9lm13zWVt9MaLsbcSRWS7YD2/NtTWGuD6esxSWmrWqggtKWo8bcUiegFwG/kXrsdtUvS3YqqiaeWV",
-	"UtUmLtjSO8KQ9x7gLT26vGjjHwn85XcyLIdlzlUYlW8Dc4J5x1uDTlX2co08ibM/IT7ZGr6NeGGp+6J1",
-	"XevWth0MbFkLea/hlhKU0JgyDRdn0xN0YDBMOLBwK8S3puFp7fSo+AFrwqlaaQk+9CTDwUcVy3D425pw",
-	"uPFjn68cfOi5h8MWKxrixseAE0elH5SaSnrjvyoRDv8M5Th80BDmcQnu1FkuxdOquPcAw4EtnEE4MJNn",
-	"Tc/vxiy4wnBDTOR6oRt36Bne0z7FJwLbjvpAfxX5qnHwTFXzE6CUJCgME8MVVzfRVmxGwwaAua0G37aj",
-	"/frF5O0t5Tl12PGICQArPmxa13bLVu7eqgf167YOZAcKvb2MpLlPOsfVNZZfl+JKztluuXM+MYSL64yu",
-	"IlfBK6qt5IdyRb4iGrgwo+VGHjx+tJUrJ17U/HeEPMMbrHSN2bDbyHRSWWwvC2+n6hKe7F3y9K0jy4lr",
-	"nH+STF/v9fbXEHBeAaB6LE1UWlekRpFvtIE7cHciZ1BCoU9JxWS0cwqwXaB9+Do949GOCYZvHf7cVa0f",
-	"KFNKpVgEJbGegpt0JxTcLX3Xd2ILlt4P9B3TbKjs9EnQQwk0952i3D1AzxwycA2xcriOwyoxmP7EFRea",
-	"C7nUlbsHvXv9qRp8jfK1a+R0U8XwZ9P2CBwLML9OCtz/EGWl8IUE+ueHDKtUts7HXw/h0dY06JayZS0E",
-	"MtVC7oVDxrcWL8SUuU87jXz7DNAdIeQ7Vlow9nkHeBpe27WJHbeobvPYxgxAhxkt3E/Piaa3dp8uIeay",
-	"oHPmnM6OWaNVFa3e3I+MMuRC3SaIq9aTaiCd07BTJYBBFQCOCUBHfCkN+1VRjnOuZywjAMtLKiUKAr+I",
-	"5X54+gPW44eYZMaILI29SbPNwmOCLRmAUEtH+dbtBhTSsF7kyUUg8Pqc3M3F8F90LcEugYMOuquOChit",
-	"cYKaCcY13Nlfly6yO8umSytJXIAOlhnBAjSPpGC5b7atwoV7zstPV0+mF/KNsWw4T8W6uC+qiG03lzVG",
-	"L7GTwCHmlmvAIfwYLG/tzVlFPl1b848j+1hseXuybrpCp9j/SHGevnfQJeaL7/H++U3j/dxJ1Hpnl/au",
-	"busOd3O07GvXCfxLfcQPbn11SBovR/cgNyE/OZ5J+1Iga9f5GpWxcwBBScoZ19XtI+QyQc0R+SMRwMIq",
-	"RuTe2mRjX8Wyf3sL2oBoq1FoN7Ts3Dwn/e4MtwP2Yt6tbarDoVrehnT/Q+PMUBx4zqBYPCa3kosqtmq/",
-	"vZmz1Q2GXKlYIUcAIF/sF/8V/nljzQwjc6bA6USMlPjEv91UVWNXBKKEx+/FhWeDvodhUYC4ESMB+Rac",
-	"2Xv6+L3YuLUmUo15lsXAhK8g7ozb1yVWLkoNNKcAqW3s0PWqsZuwq47gJDAHXvvE1Fi8HeYWCqK/ePsb",
-	"dgNQva5zvg4i1XPI/mv4tR7e/+Hhg9OH20vpsglTKpbK5Wr4rcejIZdOMNQDF1J5nAcmH42ZJyzf1yTV",
-	"27fvUu17mepNGeM3hLA1diKzs0VmVC329/rPXWf1XcVUvHbVFOVmvG9bAviQCGErxLuVXDqOw+1gPW6D",
-	"2FVSsofDwT3YfVPuAKvbwj2LX15D3ZX+9LNx1F31qvWGa0CebS64o+oJap/WvdxNrbybe7uS7At2iHXs",
-	"tEOqbdAI1D3a6uYL90IvwwQXf1DB8Q2u8GpPNPdAn6XfOxRuiGXVCw7nGuwYQh8jd697YitIwRUGH5Kl",
-	"JZhZSjWPVbICDJ123hXXwD3d4rGiii6YYUrvUDrTp3QPyf3Gugmd0Lw252vAr8QXTJbmGiESzfIV3z9+",
-	"eLolJtcrDtbmYK330H5MXMUmuS8jv36oBhFlVy21smVXxQnXXDgUcJhZhbkNNOAnjngB8seFDNLHrcbe",
-	"3+DyfWtD18vITn4jG4n98Q3sK9b3nibn5Wi1idbrRcxHFWV5XYOwemtUzDQXopVXbtPNCs5QUAZBntUO",
-	"aCr0kinQmqPg/qo4Vlsx/2jAM54swtMZznuAPYf23C1BC5pys4q22FWKq04Ybk80aPblN8wnATJI7dMP",
-	"gR/KT0+jttE8rE/eVfNEl2OPGImYTEvIvoOQPzXn1lIyrEgIJf7iTMB6smKsJ/YQh9ddV6x5Qu6qk094",
-	"g6EiOC9fT1uHPsWHvqUWXEe2OmbtKjlVdKGPB2bQVacmnsG+QT/XUt6wp77btLpiTub9Ro86T5xdH6bN",
-	"dYuPtHaFRgJ23OSs456O1ZnVrBV2CenE4BaADdG4UoYR7cKXvn8BP0TqrcVqyC27cOqTdHaH1Q6pJAOo",
-	"ElmaojSD3LpAMdrzHZgUdj2kW+4nOV1FF+0VfO5VBUy/QieKahQBOt4XU600NB80APxF3f9tHNUhyW0b",
-	"4KbGGB6gXHVDZW+4H33NeXbLVOKz7HnkwbYK19v4iraUwG6H/zsdtrsq/85VYHcyLECvG6Ivw5o6fXA7",
-	"RYD3qPh3Nqd3ayFq97q9+E7cbjyg8wTf0Md7ss59veDGs8kxspzJvFmkEig/ywXyf9pH/bpBEAfyWKmu",
-	"67jsVMq5z2k6Jq8YvQUEpmNfCCjH1wtEHraQ85c7JRueIP9Nxx7Yv8enX/nLapP38fm4Z7uGUcfAY6mO",
-	"Vg1RJJ1JiewmTDRsjJasnxhJTGvJsSAK37dMcb9aY92JbtNopVV33fk+NVyB2HDLXCI1Q19d3SVsAc8D",
-	"4YIwpaRKtivtu0S74SWDftFlrbZaPTUxf7RQX4eJq4aOyP9mvNo9Pb9aMpedPxi6WP8eYS19eHSqUgHe",
-	"8g1GshYpb4E3hpttT1em27kHvTTdVF3+PPDa/FkugfUGwrUh6Q1Zr2Ls6dGBGFvxW2rY9Zyt8F5jQOk4",
-	"lmYWMujbR+HOI3rm6DnWgJzU0M2z+4waSiYyz5haS8Y/uaXqJOdj79FEcihDpvyWiVjppgj0REF0fxVD",
-	"DodvdFIiISeyMHd4n0zneGjXyH/s56b2e065YAkpBf94fnICw1SlOMFfH2uZzoe/eiLVlJkoQnrKTHNB",
-	"7UJKX9LTpZojWVPc+eljhI2g04OtQSf7s2uHoYs5IcWEqwXLyISLKVPA4ZCQy58vzh49Pv+///v/HJML",
-	"B/h0G8+BO3vQMEDJTkPz/LptRV7i9+QZfI84AVqYIztXyyBnZrOYRiOqoXUxUw7OugGf3x1sH/ut8/vX",
-	"HAWPHj14tC0pKDi6ay99cPbd4++3xw1L0Xp0uHDU+AmB7bvzqdHlWLAYuv+dVcGAtRiZMxyntItJgXMg",
-	"sI3W3vUo9qpSxzbDOykNclChfgZ+BmsnlNpaEZlca/rxw2GhUBcKh5cHx6JbuO9A/6b1rP89e/lzC26j",
-	"eZMHqU01x2nIpIUACUitBbUr6gpvXu8RiOVQnSoqVlIpBEtNQrjQBfyBxz8hZZFLmiWEZ0wYblYJAS6F",
-	"BEvKJISmht8CL5kvC7jxRvSgdTjzNeWZJyp04Ue4HhdVDCuiq/+tzU21kxq3xhehSuFWKJOQq9HKOLSu",
-	"trO/jXCOA/+mm4BG52Jb+L+XTMdJ5Cu+gpwaphF5uaTekKc+DddIF4iKILnh84ETU/2oRcH1LHMtNVjg",
-	"108qMnDwJizpytvwa07I4HqAdb8eRsPXxt9oe2Kny64guBxEUtW3zq3C4Pj0fG/6vQ8iE/21W4+Ph4BA",
-	"tFwWXV3jfG0p7VThaVsTXBZFG9n2pNS0hb1sDavrqLjabrVBdcxcaZ/1d0p4EY4ZKgVPqHIFgwErvAY5",
-	"Pia/W01DMI5zYZslQiq4dzyF8XImQY2e2ebKPCc0TZnWQ0IWQSxkxyhHw13t1iPY0sFerbZRXT4IX97Y",
-	"Dy2SomTPhVEtKqI9Zfb2dxBtX/uIkb/ZH57jf7LE1wVL0AEQK8Fj2KKIaRjWIJITw4THZgInu8wzRy3N",
-	"zTF5iYogFtejyOFJwDVIKFwXLpSrTZt3vD7Uh3Ix5Gxi2jl3uamnyPbVc1yAzjOjGQhhQCZLIITtL0DC",
-	"5JPmi++DTF/OJJqMH03F3us/zyRDfh379vjUhTRUm9/i8g+apzqWHAOIm/o2Gio3wut6LY4cjpoabyLj",
-	"L/rPtO1Zj0qEeGyreXO/C+cqqY9D65l8aTBOTvP818no/I/uayE4xp+TTbJJL/u2lLq47ptx3y8fZ3s7",
-	"8UItF81NWqsnSsqFvf6pWK3f+Yelq4pBPZrTFv67QT7VMy/og1/3fbjA6g10OBfYO0bT2RVP58zspwSt",
-	"qdraUisBn9vKnBB0cCf+kHVWCcPUgguao7hYUhWncvNOgkjtIeJ+d271bKlMTX7jMzQyluZUMd1kQtzu",
-	"ZVhP4WtjP37HaMaFgz4MzP53dN791Z+ZMUPRt63M+7u5XtqxLRulzZTx/PyxeVsPAwV6sm1S3dI8ilB9",
-	"8Ph0K2mMYkbVTJU1D+Jpj9Epc10wxWXWCx8bp1NMBy/SDmsRm+8PA+G+2yfzc09kb30M9gLsfcfSXQTM",
-	"EAx4wcU1Jm7EfHQlYnE0XTiYjnaGKVfE/arKwoeHfPd9vmUCehFoRYZO8eHqmQWjwrYnkJCuT3WAd0Gu",
-	"wxrxQMlzw0VLQvwWjMqM6uvQgdvuJo85o1laqpZD3Ap+sVZUy5dx0IhPufGvW+t0Uk3Ah45p24cOUC3B",
-	"IVUAfMXwzJuhuAm/rJuU2mA+eWptsP6pcFA1yFhk1lLUBUP2+ybHdi5TmsOPHz169GjNTd4juBLuqWbP",
-	"3uaUC/Lz1dXbJySXshjTdF7xV8eDGPGyyU4VRlg01tCVimW+unyDBe+Hx+t9TEZLxQ37VeQrzO1Y29Fb",
-	"wgIxF3rXPtg7fqRvylS913sgSKpGu4Zy5ZIAB+zpFoLYC6IYmOgQpfGkJ7B1QSTT6XqA5tGjKBK0ImB2",
-	"VEdAR+fvxkfb1YWK+qhqIUhp90oukrAEZCIfkk7oy9pYdZBtPKP+xG3Na9WMqnQWOUZUVRHbzYmKtfV5",
-	"y5rG9ueWWgyu5sKS5Xm82sIgsXxFp3GvrUlnjv15PW94qn00zKQz4iYfNg/OW9xvg2k2sTPVBVzJ2/ze",
-	"bg5JxrEuhXfJA2sDB6mLIcmc65YC/kbK+fViELS3ZTqwFGxwsI631+CCnBHfhfjRD1B2Q2wjpFdudvOp",
-	"XLfiqgjzui6+kV7tUvzrXz7+7rvvzu4/7tbk++u+Nap1L7qvk89DYqR00UATx7XZdR3VC4KcurAVF9ow",
-	"mtWfGxbfenGhcMvZMqKfKirSuA3qLpNhvCxyseDb3G79vHJD0l2iodl31XFBnBDsu+OWtIP5YEScXo9V",
-	"11VWPL4yiFNX2Vue1jl20bRCIlvyUiJMRolf0Sr9PXTTedBasLRR0SDH0lxgvcEB+7xCLTdAxdvu6Yqb",
-	"dBCN5DoTpOMdxS60jul1lOq+cKSwvfhE715qDV7nW4p3NW9sLChV4sEcsX3zrsxj1a0BYBC/FWnBr0sV",
-	"P0xdIuEARLlbXOs7lWmob8r4xQ83wlYtu8zZJT7ZcTbtqb925ed7eN6c2ex60O44x8PbaDzxK9pOrxvd",
-	"TWW+Fyc7bLIDGtdlvkv5qWqPr6lNqmS+SG+FCus8BjEOa08Ci8onOFeZJlP5hLzg5udyDJ+/4OYVHSMB",
-	"EfUlX9ZU9wdRK78+aBHSePySuXQ0rr0i7MtE1Sm7hk51L7Ojmzp/GxiwlYt+Kw9IeBYjI/UDDO1G6qx/",
-	"OCZNf8bWaUUg1CDfgotKa8AiL2jGtoMIY76GO8iVTRPE0KmncMK9ADRSJc8NoRota/IJv/mckE+oqti/",
-	"UAezf+mZVOYz7NJPhk4/x0a1ZfXa7js+FWiXyJrr1Br5x6RzmpFyAYHDkQV91G+e12XuJsACasya0JBb",
-	"0BXUiLI9dmRhMMdPyIPTDUlR2yIPHw5j3Ogl2NvkX5tDqdNn5O7+PqK77WRcQUjOfoc7bkmxpE+CsPqe",
-	"ek3gcipz1j7I6pBU/PVge40S+0dO3R+M2v8ywRRP416spv7zl6h5o8DsGeJFBjMplnHee5434BE5Zldi",
-	"T+LTsidazOEoHmuXOJduZz6+e2wI1qHDduqXYwsAkl6xf48E6ZNXtGv5riGpRfGMosNTuiBBq09R2pjl",
-	"AFnbnrZU9bErg+ldKfajU4o7FGm4vPz5ZznYbx2PrbyhC+ZKQit7FTgnS1Che2CwJI6LODuL5SrsGlZu",
-	"jVC4mfmFRSKSQepL1KOt9exozlZTJshRPql1r0aeTBQf7wEkVcDJNsWys0eP7v+w9fZwBUTC3kVHVl1h",
-	"zVHBTdEjaRB//8I//Tmpftlyv+5SIKUrwFpkg6V6f85eZ13WQwpZ0oNXt8/si2Aed+dKv8nhZNw4NRXr",
-	"od7QvJjRMTM3vnImnAHyL85mcg+IcmHv/Jt/TUBxvXF2z00EY+vaa/hKgiZGyWjGPo4SYP9//NAaetHi",
-	"OO4Uhy5oxzzo/xUFirZFhV4B1au2BqPIPF/AQrP8lmnyLzfv39+QMZsAQazAuqUacPQLRgUXU0KXdPWv",
-	"Cbn54+Lof54e/fABaX7dzAKhbEJuPt0/+3xjTSZGTV0I2rXLzTm5efXy6ZFt4sOnh5+P/rANwW82RNnj",
-	"7Z62lr2yjxvAnec7XALQwBt33mrZc/H25fXVr788fzMKlmr07zAjbmavP3w6TR6fff7n2KHDdod7JHYX",
-	"RMD2vF7A99GjB1sWaNNAal+xXSLWtdHQZx1bA9KumfgSVvQBnbCJfTDUdtEYHIS99u6EBoMIb9sZDtws",
-	"/8Rz9tbBDndAKm64VGRemjg2Y4j/vhWJ6Hr9M6M5dqAtlr2Joal+0jXprmGnsA1WzN9aLS/KTwYKth6Y",
-	"8xP1RYKTDJ1+HmuAucOCsI+F1CwDdO12A91l1riJ8SMOOtuxAPuR9S18RHtzIvvOyukrl/2yO9+ZYR97",
-	"oLPBZIJHO/rz1sea10HjUrfW0W8VYK6tfpqgA/r6V3X18eCgtkpaBwbCTBYntOARRNDWInIt2peVJMev",
-	"ATqiV8LQj0/sucmpniGghGlIp3Dq1Ak5ItekCZObMGpO/q2PQ31HiutN51vBhWAAjgJPdFA7HpPRsGQE",
-	"UENuIuHifbvrrRPn0t56vewdEzeswk8vRJxvsmsYOzFpD88ZYOL2bnzRE56vieJBXRZmMxh09vjs/sM4",
-	"l0Q0WyF2lSdV21HU+2a9D303g3MskT54fXylWIPuP9wGR8iYXf9rnm3JZO0oBv25K6PiEIzpm6rLsLrB",
-	"Um/BifftxB3TJMJLq8++QXDNVpe+T37YmYDRKUgtOZwzWhRMOGo1x+yTMq0JE5l+Qmi+pCtIUPCxYZ+Q",
-	"jTyB3hlCyV/lOHG+Ek+OA/mxS5dQa9tD1Q/CbachRTS+ZWQ1qdsWlMitzMvF7sJi0F7oJSn8crfp/ttJ",
-	"K3vXbQuk+l5ggGt++UgB0R3KqvzJaPTWCqzEb1O9x5pvdVnlNpoHODbAhUxSunB2Em/B56Kk76AMGSu5",
-	"BO5Eih5wzfJJ1PO9S/qnLxsbYf9wIQhuyJhNqSA0TinRNxC3rxLfjShRo9HGDCS+pK2b33rhOnbIThmr",
-	"d+G28qxMdwEdOnKlzvLTbnz7MZ91vyBgu3nMp+KleM3MTGY6joNsTzUDAqZsneGjs8Pwurfud9uLANdJ",
-	"Y/W72odRtbsxjvbgSzvUKzzvU8l0goTfXCOqZesJcXdZM8YQdDnKQZW2MXEOj+Ozj9xcr7UXaLVcFKXZ",
-	"WghnIxvFFdAhVJOl4sYwkdRpZpqUwupT+W2DaqoetENltwcKne5S3zGuwlFSl8/9cEeW+C4i1AUzNE4Q",
-	"WV0BrtbvkgqjEQyTEI58TJBfdEwuA9qtP9DJ/aF38ZjX2IOyhbiAZXqYOYl8WQPXGUdgLanNUWysaTv7",
-	"ClA4+1QVmJwEK5rcH8yXfxcism2wjBrSUaHqY2Ao9LNK5XZA4lUJHSmTHt4qZTMzfmtBkyiXCgL5q6lO",
-	"fHDc13/AnRGgOfBEtAmei4oeawiyNmAo27wMahav/vvsLzQvq0xtIgBwMXG+LqCByAg069xbYXNnpxtD",
-	"W/fD+u62TcKgikW/z4DJC3Co4IDD9A2olxPPIJEtnj0mIGFnuS5QlDRsGLtWlyRrS34bshNbbYy4YQD5",
-	"Zb79tkm/3OAHDAgdyzx3OTIVZ2CdQtNkD0xGpcgkfmP/gu/0nBfF1opIV2gf9c96as9g2sVo6TAENf+P",
-	"voWKehXGbEOWXtFpXP2sEmM//WmyPLvjRNvCu3TwpXLI/FBo/rq11NQOJvz+s0hx9X27wYo2/AB+Zv2U",
-	"tezC124slSyAqAeIER/eaDnCfHD57V8Afh4WXqdAoFmVIza+pjZzDoI1r+hk4rIdqlRxeW0nPEM4L9aH",
-	"vg4//LCJzPh4ZH99dEuBggBKzb2Rl3Urb6GV4KMPtdocokC2ww2j4JEHSa+MQTfW6KoxuhiOy5gqKgbE",
-	"0l/Yx+NXnr2aBurAg+hL/BuqPrdNwj4MeJjMwwW/bfOHj+Iecm17xVC3hlrsPOw9DGncQdi+vj0CkNBY",
-	"fAkXRe4cYW2chtet7o1tx/IOqZZdnJi7QFr9b1pw+iFOfvfYaE/+SicKwtlroOAdnWXQ5a1YWr+O+5Ea",
-	"bk/s7vfzTewiHTa2XZ9DOlSorO3MXiGmYE9WIUePHOngf+uztQbVIN8wVsMh9tqMm+vlk+72kBG0Q2ji",
-	"kIGFTinDJvxj3FRKZbFdDbazdglPxvNiXLgRX+Mb3Zo/Dc3uFJ/wc8/FdUZX0YKT2mhSCsNzx7yj2C2U",
-	"53W8SY38kAePH20lU/CTG3Nx4xvayplsxVvtHmsZvHqHCc8kLTHj5hpHtIbeGW9tO3sPpBHhDm5njoBx",
-	"7OXSgVfc4capV3Nj2DfWXLxxNYiBbMpalAElIzcai6I4sv6qtgSjkCJU5vG4gCuq/axBNLNe9aNbBZrI",
-	"UmQHEZbtYm/mivm0nFlII9GJN9+hUNU9DSWi9WBC6KJU06hD5kIQoBkhGUt5xjK0lLmBYFgLyVC7hI2n",
-	"PuNIg0mu+xPbQxvLuY+NvblHdt/kv+lY9LGTdgVD+3v0Luoip6t2k8CH2jqnRDP1i33OX+maT4W9tPZy",
-	"qyvZI29aOmoRX/JixwISXpMPZ8X1oIqhVBwqvnDEluu/mp1NOeaiRDfg7/P13M4JiGedECGrEmjwD43x",
-	"+1CiYfWZKCQ1EGuaqb1sfR0Lwu/N/WCbvxuBi/NGY+yo8/CsYUGPFpTnHjezkeD2sMfB2VowbOhBaqc4",
-	"fedm06V0CLaEy66qVYHEGZtMkhua1lkfqoz+x289EilbHLl2lHt3r3h9b/v+7eFeWePJqrveCtcblzzP",
-	"tm9+fCzW8u9sPJNyPuw2+ApsWuyWDfHevZGGp+z5LYv78OKp9JXmkjOa6ZoDFsKf1Mw8xtXhXhFt0JlR",
-	"3tVFN/P+3O1EF2YCt1svt7G7S1z6nZvUHfm5wgEE4Ya/uoshp+kcAy+GqQW+EK+u2F3hGtvHdeG39OFu",
-	"DPeGL876tXZIOiipNoulh8RXez5dC/rRZRScnXbmF+x0MIL93zFg91SfwbaRCSE1lEMr6C18UHuh3QqP",
-	"bwzLIwywogOQI4WYM3bOk2jVTs7PCfnkpsD+GSw//PPW/YG4G/vXeGX/v1S5/U/Oxdz+F0O6QMolM+b5",
-	"t/iCRQi4ohVDYzDF/szoZ6fbPCXRlPEIGYfbzx1ndxfGqk4WKj4FDoQ5Ww2iokpGy/oG7iXVWsmrfEMf",
-	"YpAjIMDnZnVpm3PsvjXGnWNFUDnnzFvD5yOXP3Dtn6tPc8F/YauGfwh6CdPFqALvlXsWast8/gxIzomM",
-	"qMC3TK3AjwJ747eXVf0Ll5ZGgFo4k2DPB4XtuCYXb18ekzd04eB/z95cEqBT1QnhGX72228vn91+l7wX",
-	"dhfjR+9+ekoePHjwA+GC/Hb19Jg8V0qq+rsfHj76zoqTcc4WLmuFEo05jDepzNgN8nsADsx2FLBfxEjn",
-	"GDp+L96L5zSdEbuxqB0n0XQFMIabj0dYn/AGCmZZRSKleU64eQKixGsc6PHMmOBQaY4wO0tjma2O34ub",
-	"ohznPL05J0Laj6DGuLZP2T1IuDgmN5rlk5vzqjgi1/Ad1PtPCB07pcZTe0hF9IwqliVkRtUCbqEJTY22",
-	"bwPnys05Oln0MbnxkhacYefkHTA7K/JTmecIPWZeGCfh51Q0LiVyExR6xKbei1hb9WP3Kilvn2ltDCTE",
-	"zXnVSM0/srDjCZ5E6AvO08LXSoRyrLC4dhtN2opTPsH2+cSuFTztluP4vfgdyQ9dhVZXXBPawDdq8vD0",
-	"4TG5QIMbtxgIxlQWjDgvY7U3PEUKJS+eX/l75+bjkX1M38BugxemVFit1H4M+1OxIqcpywgFiCxosPBb",
-	"KsjN8ys6vbFdePsbtPns+avnV8+xKzcvJ0eQh3wTFBLHrx7eP3svbjwJ84JRsZzxnN1gppeWCwY7kuUa",
-	"q0NOqDbWQvR7G9p+IwXDF5yTf7ups89QWtl3QmFgQnMss/5eVD4+e2g0ZJPd/I+jNyifjv7C2fLoQp+T",
-	"Nxevn9/YedYetkgN+mPtZ8mm49ZOE6/wRbTMuDl+LwCWmjKBzk2sgjzh1swbXRQ0nbGjs+PTWkwGn0F9",
-	"7sWCqtXofPTfL8I9qhFS7HOxdAJWdMFkkTOs4oNeGHRZIsB3ZEf4awGCLiBEOh+dHru3yYIJWvDR+ejB",
-	"8X3olF1lkO4ntOAnt/dPYFTI72JaxK+bmATFDHFVY6FX+IkVnq6yqF1VZD/iRvvSzcfkAqQD7vE8f0Kg",
-	"Fj3+2yNIAXL2XgRyx75g6e/KDDiFZCg/dNKcQft8CIyCRu050YzhulUS92U2Oh9ZY+IChm/nxecEQInG",
-	"9dIfdpfc03CQQWrd6JU2bHF+Ay+lxFANla7hovxbySC93G0AmhqpICxnb+pe5VpizJ+wBVOQPmM2tbK2",
-	"/X2OE2/3F/qCHcuqlme1Am2vrRIVB7021pJiusybLXVWUrZL+A5/09qm5gISMeom+2WLxVuDyOZOrcUG",
-	"Uu+9k5fiKVqfvZ59BbVkPn+ARN5CCo2K29np6VoSPC2KnKew80/+6lCZAyYXrG5Q0tYsrF8QE1GhbWMt",
-	"VV07eYtKE+qblRz8fSYBbGq3WkKwbg2ZcKUdqSyAC1FKfUhGXkGy08ryCbTVEGUn7KNPfY1KtKeXf4ET",
-	"bDfzf7v89Y2/VqD8MGt2ICHaKEYXLDsmT4Et0PEW6wJu1xljhixladU7OmfO8Wm3QplTMmXG3qW0kNoo",
-	"Wcwgh2SiJJrcTVH0HDrdIoxiO9Dtt3AL1uWAUn0b+OLxX3bZ82i1+n9Iu39Iu0NIu2Fi6eORyDZFU4Sy",
-	"j300J3ZLdz63IaquwBCDeNmMUZ/t+RT7cvSM6/b8rws05RzfIbRy3JiNjZffXShe+QKPVh/3Hd9BGN4y",
-	"xSfIlRp3adN8jl6X5UzmzGp61kB8KheFtXdv7Fxd51zMb1A/t4diJUsyZ4Wx2thcwFmlxivNcHZq08L2",
-	"HlreFHl/ga55kXfYCwze5X4f2x2/ey0TIvh7uNTeKglM7DAxhAmjVlgtHk2jhECtHCtbM5YzB57tWF5f",
-	"KcWZdbVzyy93ypTBIbIjWppZBSHE9jdX/qXR4IzimkztqtrtPZUye1J5BYwqtWGZZ/LQRhZOIDYX8hm8",
-	"4WndgYvq/Rvr+nCzI8+kYHuY8Z+Aeh+2MlTyFTQnwaQQGnTKz3RKDc3lNDrXQKDbxozi7DKk25c4U09c",
-	"HGjKyAl8QNjHIqfW7JlhwdXmtL1gpt+c9TkLFcnXp1Ew6NH56Mj+78fnL16+IU+fv7t6+dPLpxdXz+HT",
-	"//u//08ziHM+Ojs9e3x0//7R2dnV6Xfnp6fnp6f/sxn1sdND1+iMz0c/jO+n2JyQ5ppODFjDZ6cPoLX7",
-	"PzRa0yXeneejp2/+qzdhqzWr1ok8mJzR+/cRZ9fnpEdn81Ba69Xd9xmK7KRFMr804JPDevloZkOtyTHL",
-	"5XLNW1YJmrLIJc1Y1ugReJ829x+iAvttwfv/2IJ73YJQruvum/A1lP3Ym8SLXye61ZS6yHPvOYWy0mAu",
-	"VN5KcAqBC4aJ7DjqfHkavuWucs9FJv/4tO/9ZI8dTN6/Hf+NHrs3HksFs8i1LmGnPX3zX5/jV+TpRa07",
-	"/41u7Miz745Oz45O719BZ1x/7CNIch30ee0ZzRSn+eh89HByRkefP+yyLQ9qyofriTIJN+cUaH80U7ew",
-	"znfZjCef7MR+3qbZwJqRCc1zAiWbjSRUgNOxcURQboJ33u5i5KiUzSNVHaMems+m7b7Vh4NpHx++oKaE",
-	"vSY0nIn+SlFRtkQ4nTKpGc0ZRhiQCA7Cm8fkJe4C5vYBmNncmgzE5dpvTu/b0uxtbiFy86NEVr0BN5m1",
-	"h/rcYZDbGj729t3Lv1xcPSe/PP//qsd2ObBvS3de66CuR8DdTU38+xCSO8z4wcTjb6CdWRnjDOTdzmAg",
-	"GYNoR+st/atAqyQhE54bplj2hLharUiNI0W+wigb1XOEb8av62fB23o5KZso+Q6vTvznNdy+86cR/lSQ",
-	"6W2uO1+psn+bYfly1HIoVLFzHiE4JjhpUWccFkVvcRXGi5+3uPWqIkdVS73wWLG6T+t4841bVKR5mbHG",
-	"VmkboS/9G/VGO6DbZprFny8YspaxcSg58awZw4QwPyYNEc1Ya4wkFAZDLE3g0BizVC4YQVYXnRAl5cJe",
-	"5+mMpXPmEQNwdWdJhcFRcknYR251LVehBfz2gGI4Ju8cNKD2AmLcd8k1a7NHn4VVnTuDspWL1CoeU37L",
-	"HHrMflRPBZjPZw8J1E+u9i+6gOsN/DJji0IaJtLV0S9AHdHu1u/O1BusbAzdeS5hs5dKcP8A74/t+qcV",
-	"xizwrb+Szt8a1RYDmM2hfenYOyhhG+yt7admHTPUdvOeFIpNcj6dmXY/e7VZ4TwB76CvpU4yyfQ5wdcm",
-	"GGuAMBtmfTCdEEbTmb1w7ml3QD0ixP5EqsSz9nD7sCPiAlZbnbwXDoORELeWIdEhnvOkYmZVCIABIAXX",
-	"82Py1HfSI5Mq8x6kDxpQyGUVQ1i89TPTONbfzgHZ39VQjfSLhBeA8w3DldU2Cve3C0ovGDMorFGT90Ga",
-	"/pdGR8QhPAGfeNZtknv5ao7J7zOe+5ztMbM9d2YGgjZTKlKW4x4shT0bTwiYBUuqMuAORm1Do1MUxtNm",
-	"mXddJlv1iZdZTJk4+0Ii9TeRMUWWiIq/626BKUW7w07dPkRhS3TkpYHycIYlnk5SJ6Ekc+mAtRzhimDZ",
-	"Hoe2M5oImbFouOQAy3n6hZZzL3qhteR2XzhIMu86wCeQfeLChu2xL6sFGofALoXJgDq2iZqpLglV5oB6",
-	"kaJOV4jblhf+3d/eyvquHRgFFZ9aTO6ol2oH7X/QHkhpoV1B6DggFMzrykzweFV/2hNSL02FVq80EH/S",
-	"HdjeGRE51QbAV0BJCrpOLqfWfHC3FmwnV0nIvZksXHVJyJsgC6niIuOpG863t6t8zw67oahIyEwuPaip",
-	"QtRyQzTl1pLL+S2rr4bsADuq4qeNasZPKeLqnGrsQV92J0DQ06mzyG+IdLpYtNfKFFAMEBxuDUu8QypV",
-	"1QPHYYPNKNQtYdkxeeOgKrzCYxwTSBajrjZJoEg51LwzgyNWq/3iK11MgTdXzitHiyvo/YenAHbc49cV",
-	"42zFtzsKeHsVK6SySpirm35OhCQZNXRMNSN6Jovrh2fIjlu9yHPwnh5/7zl2R9l4SGAq0NrBLjrYafgZ",
-	"kBrVcPW6WCWagg8UIkQ1In1BM1YnHGjD83y/piOekFwKdgRo0la5+5NUKBo9gzeEWOnUuyWxqE+CLkq8",
-	"IWoW2kDYQqaHklA1L6nlgTsHPtWhEusAJIxLVtvpS+jzNyhc684dVL5SAmu3sZvQ/BoznGEvgOHDjE8m",
-	"mAC3XzFr2+2IAYCL34pQeL1OXFbaeIV/QC1BnrmIaE7BR+GeyRm9dXdtGYEuP+OTSWdkoNduSGIeEwzY",
-	"Nl1FMf+zVRBG69Z+iw/v8cO7IlV3tQvsRB12O5qlbCTAOD5ggKlxARmTVkVrLv3+t2KdLR7djJdM3TJ1",
-	"BFm/+GgjQe+GpFQpbmUWeRbovTf2hrkhlFwaVpB/wXQxVYqbf03IjRVW9jtXIDWBNEQIONtP37q/k/fi",
-	"BnXQG8D7a4jqNCrxHhNAdgG3fdip+v0i86/jmty8L09PH6QwDPiTHeEn9gn84OaJS4gCIAIX78XNK6rN",
-	"EaTHH718duOSnhWjC0xiBcz7jIM5XCnRlExpQSDBAInusdqaywYNmkC4fG2DFdaqEAbN8piT7hJ+d2cd",
-	"pleMhmoD4+53AQDWG+b2CAe3A+jb/fDuJ+yVVZR9iqCcwE16SGucfTQMyRDiivOF7YWBqK3Ho+Z8zp6s",
-	"2Y9uO1DBlrG0E/uOv3e/ygu+5hMDNxQGrDC1cUoBfb1vxW8CmOXuqIGSSxec01Us1goqSHP37jIPtaE8",
-	"I1rW8TmAkjuA03ImKw48HrnHEUD9j71wy0hZQEY60aZM542k7iodNWcTx2uaSpX1tJs7ARy4JaaO7qPV",
-	"u2rP9BQcrHbxA4TFPV2vuxWJqTWNgwqyHe7UF7vBq/ZiuSJHP7DejKYl06BBBsO6xhmpv3P/lgXyeA7d",
-	"OS8OifD53ZE22M6tEQLsdkG04O3ewHFfSMX8qyi+r7EfnuCXE5nncqnXv4/i7fa3J3YE3LnV9ST6vRf4",
-	"xQGhcv+ptmiFGW8QZ9geV1LjADfdTOZZV4AQrL2lQIlle2d/YI+Sd+khwcPmnn3HckY1+3u/tp47wQ/T",
-	"tuaN2DnC1wr1dYAkuRS6eusxeekKOVPUn6zmBIDqmsADF1hVy0kUrp6OKiQ/y3xPqun+4Qa2b3sVN9/M",
-	"TvqFsaKpDAMxSZozKo7KAo4jfALKKM3JeOXYPA4gNnI5HeJHOPeWuWNlCvB6lV/AKLCeq2deyekVfuQw",
-	"sM6VSlIqhDSeMgc8q4LcMJHdHL8XF94Pe0+TXE4J6ucwL5VOvvRAByDVIXYDUC6Yclqk90RDxbykJRpW",
-	"xcuReECx92IK/HJUMUzCdVUHbetK5qTIqWANJwbOSMMFQdY9EGtuB3QCctHhLnhlV+ZQjoJXcnoJi9Dz",
-	"4XeliHgQX0g7JFhmnE/qKGHsYrW5ElFZGoxk3SQwWFCxcu/1GShgiiOxD7ryYYxtPTF0Lem+6gfU4aiq",
-	"J9w/PfW8eK31E3rOObAG9Hv2N+AE6NkuAqD/83uI5NQd2lumaF4fXij+Z1ihN6P5C6amDJyxnkVhv14k",
-	"K0FPMrkUuaRZZ44AxHvsvrRCki98SIn8L2InGcjA3CfG0YkF4hEJyKAJ+DZ0Qt78000kauC69CeQIxA8",
-	"0RJPtFNPaym9+3n+c57g6ND4gmlDF4WOC6w48Xnf4w1J9Duca6wdvEcujuoWAWoY9tEAMUfNA53KXJbD",
-	"9aDth3jBrGXWrgk9LdUt6gtP3/5mZcpCqlVCBDNLqeYVnBcxE5O1SPIW39Br9+5DnVHX/k9KLgY8fiUH",
-	"PPw7z8zssCaen6XDhvfqAt6bAAbItJDA23GQi2QhkZi6la2A1/7pZV2WyenNAKQAlk+M6aKCXBFb2tOF",
-	"iVW/vXulkwrlBTD3DYgZklAJtiQ8q7NMQHsXkoQvqKm5uPFoB6AmBJ38VuYl0Hg6Zm0zk5o59vYpF4Qt",
-	"iljW72t5y75Vu9T2zWVN/CcALl/ZlWvs8iCPW2CJ3n2bnAXVuovzwJCF1IacnZ42wDYB8tWx53JV0V9G",
-	"Ea8vvLfwq7jd78yWENbfq3/WpNngdqyn93+gP0wepEeP6KPvjr5jZ/ePfsgepken4+8nDyYPM2DY8Mzv",
-	"6EMdJSMgana4J4A6MW2YItSQi6evnw/BmL2lWh8UugsLaZWDua7r/t/Z7d8aEPS5OlyHzOHkpQFvv157",
-	"v/NC2A/Bx5szowk6qknMn4rZMy/cKnxp7z9k6Y3O7z/+fvsO6B0ZsF250PP9pcwFHbbS4g7Z9F/5EDlG",
-	"fiBh1+cnJ0s2Pk6pMmsp/CfHjur9BBr+JyGn0+tBfAawBkh6c1gyHIp7G06j8/AJwkR2sIvi5JP9b2fy",
-	"0++OoNtF6pSL3FfOchmFWGIG010OYh93ixWOX5Z95HduZpmiy8ZSHWB5lMse6JGTWaVcovLpMLDwVRDl",
-	"e0KkSvyeciqI4wJIZWF1RgBQxiIZPpPhW9Uaff/imuOXziLemyjw5khwG1bZIgfZcUZ1UG2+howVtFtU",
-	"KUKmLDrVJLXGh/Bp9HU0wMrsDRuotljcPrWGPdcBgYdPaEDUfySjwfaWs+wJAa8WbGdACKInL5VikvM0",
-	"upeNWn27G9kuwX8a++ddKaJLeCg8mipFu+UDJUtgz3KjI1a5/RS5jKtMTvALxq2fd6XQ32Co/l0pDmor",
-	"YD0FOP6HzeOzS3nySZXi85baDtqwol5Wl7tbLV7N9AGln1w9E5fwH3McvivFAdUVcNAfeP0Pmr4LJTLq",
-	"yWaFPuTSn8AbTj7Z/3w+wby49gvqV5Gyc+dkTGWVSBcWeYHdIPOMLMFVVvNALKk+JhdEsb8yzN+zW0S7",
-	"HGDhCyNyDSn9IqLuXsC7Lg0rDr19+jwI/TjUJWUbx+F+W/AR7NNeFDBsCqsfFApgIq5yAtaIsbt/IgcD",
-	"zaiftR12fy6nWynSiJyQBepQEOtxWHogoaowEujcrrieMac0esfZhX4lp9/Oht4Ibb6yN7goF2MGvJfa",
-	"UGUcCKS13sIEEYKRMN9pUhcG4MI8fjgKYpqn8Zhm7BU5MHlFX3H/tIF9eLQ9bnrI28Khig6qMbyS0xoO",
-	"ROHOSIjMswPqDj7G5I/OhOc4d1FAoD089gnon/eOP3pMXvMfE8/6pSAPzQqAPLf3BLhnOFTacvBksESw",
-	"HeP8JVUVAV84WjsEIUSFmFpwqDsYUTB/t6quS+v6ie+c/n+Hg3Ux1jIvDYNB2dVSCTFSQsU4cDcAU2p7",
-	"RmNB+2c0Pjz94fE2WrIk6pTy5SwgE57muY+iQSk4sAOx772ZFBvlyR/1qbxSLyPwhKSG5gl5/PChnSjI",
-	"sXA5p7HXLzACVL++gFrC9sl//+P06LsPnx58/ufRHTjaZGpYHFhUybkxFxT6FIEkbLvYI042u3MNosbv",
-	"Svoji5U/UVwYaWWHq8W/f8MxKjFOQNJ0qJvWqpiWOVXt8oPqMOp9T9fl+gg3CHNEyjly48v9/QQFB2cU",
-	"JUYgJ6zcAO/emGr2+CFaOZ4odN3JQbMvKT/uEjMBUXE+Ormlyio5J7Qojq2y09s5Hwz0rW3rzkrpHY9N",
-	"S+Ge/R4JWRp3oX6xQzEQzLyGZXarVAGZAzhyC0S3/oX+EhfgHtG0XwIOu8eyWX8+mGpDo8RtknjncYhh",
-	"P7xuaXg6Z0gWEL8mfoKUd1/sWSpirEQXVk2QylXcK6Qydb0Bz5Di2YIgNg5ljiT4xsmDU885D6qkFACf",
-	"F6xiHjIz9l6AXx1r9Cb2Yrp58fyK2Dstnd0ck18LJpAXMyNpLjX8rVijVmyCQP8ZLSAwb28eZpaMCaf6",
-	"xtD1GAR5Z99yBVPzTd89Lt48kcDOaLsKpRcfPXxw1vv6Ccb6dbhtw8luOXu4S+tS7fmKCLnch6PENQ37",
-	"cm0j7ltrC2vlbneFVAVdWMPvn8kF5cJte0ZFWQDJX9wB8jx84/B9/I2xfwejOajFf5HnzbrGmxzgPWtL",
-	"tSx+jxoq7xpVvU9/qAOSjjTF7gWri2sHMNJywZBVrWzL50NEw/NGTYA/TbWUukp8Y23uWEzuZXWi0BoJ",
-	"j5SHq0JoljuPiEvRjcdeDjO1BzlABw2y7LJOFUV+2YUUger1Zmm1i7Vi8ZjjQ1eaaAkZdo5R7SaaZr+3",
-	"ldp/dCLo2ldIcA3efklvWXa4UlVILRrUYrnjCe+Wtd28HpcGiNeVBhXSlEqwjNAlXRGa8zmrpADSEHId",
-	"SFuXsUmxOCA6WrcJhxf7rVR1eieGB9tcxhVLzTXAEKs9NnjDfDlmj5BjbXPL3E3WWMMi0AJd5i9mMriE",
-	"u5wZK2KEXBJm174NQtgUNC++Vg2tL7Dgeyb8+HNu0UugMN3fNu0n2JQcS7NjvkQLNAhb/GoCyqdGfEMp",
-	"BldyzrwogKVFbuQQ2Ljz+iadKV11igFqOMCOhj4O53j3fnc7CW35BLCkX0X4uIyC785Oazj8Gz6dmXxF",
-	"xkoutb1WIRGnv8PCDubvK6FAufXbnlBg7E4dnY+EnKphOQIwrV8mRwA66XyHgK/149ufQDxwXsDdDtQ3",
-	"nxkAc3hP40Ltsi5DGWjXuF5rn1dIIoNwIJ4l3WwqCcBgF0wfkxuo6HBDFoy6zCzwnyxKXTMnADMnuQAX",
-	"t+uQWpH7jyoftRXBQTldR/Oa89sYthZDP89v4y63CLEBXBxcrzPDDSnn2MAi9Aj6N97rijy2AiEiNSC3",
-	"v+/vioh2Qxfo9BduqxK4cYpOhMzYsLNkf7F2it7IjMGE3/0QQan7jOnIMWo5Dm9gBMOl5Z95l/wehp6M",
-	"xClLQGwEuwHXdps4nUg1lcYwcdS9F+pSs0HuSoem/5Nvd9cF+sYiBI3xHNQggAlzrgGm6iqt45VVa1Jf",
-	"h79JVytBb18MXn4ubrmB+Whf+qvWVPilN1qwxnp8J7wMXnHABapfc9DVCUbj5RV4jiGksmKhpklToOrW",
-	"w2wzn0sGOEofOnSJ4RDuXko116BBIj+RtmKJZHSln0BGLFU5Z/gzV+/ep5Vb7ROBVR6kGWSZt5h39XgH",
-	"FW3FGk7egY5udVcTntq+HoNB40yjEexCdkQzenT/G6zjGthwbirRKPt/w1royUhJGEypkWaVUXA1jPRM",
-	"Fkd/o6P+Pod6zr9O1PwVF/MqY/NgBhuMEqOL9gT1Pjhx6XViHyvMthxNOA7YPDo9+BTgG3gs/EHx2geo",
-	"M9BNgJJEUlvgpY0zcpCtBYnU56O/Pf5vCmvye8Q+eAasObqUynYolUqx1JCZVJqRMYBmV6Mddh6O7Evv",
-	"vNdRD8ElnwooYNSsQnzJzNFTKee8hXRYM43piz8bU1jD5FDliFlaKqit+MeHJiZxAaCh8crKZR5ukmqn",
-	"l2a2tsuLcpzztHWbby3HajRKd7yWvQQG6JeQSyJFm9+hS9LvmLx5OIcC0geFswrWxi5CZM5W7brPm9Cl",
-	"TX4VdQqDq72SQOSmUNx2zNWEonbeyS3NS2vJAOcUMFUJD01FKJsx0fq2Vn35xfbpgMrSL+ywJS9fU3Ae",
-	"2qkNKpFBYgTNGVT/xZjnYgcPkG31REnTyQBxQcbSviXzOVA47YtzMJ8xzZqUwvCc3FgNGkr+nB6T17hc",
-	"2siiYBCAowIJPJ84axzW1R0vTOlPSFYqDxSAJKoI7Bz6+wXWFV5k5yCytr5Y0j4iUozmfotb+7xeUpc2",
-	"OmerHdZ2wTrNEKtbJY6By6pbweayb/7tJUbIJhO3u6Lh8tdsdFC6wIMGqu0Z8tdhc/QrGHsmu6+XDU/Q",
-	"gp34LzsmPme3LEeWPyLHf2WpQUfAVFFhoIBcTZOdVKcd0jPs7SOxooXvsASmiim/BU4VAv4Ma6/YAVhx",
-	"qhlAIdhH4AeFlE2ASlBDMol2BWEfecz38Bx/c4FD2mKyOA/kyZuL18+T0E0KnxAZFqg7efmsabT4H1v9",
-	"vsXDiTPVN9kLTJcgz+lf3Bv+V9Cx/1V36F9P/qBH/3F69MPRh//yz6MvW/kOp/e5X58D7vhVtTEyWWNj",
-	"ACDudsvw/S6k4RM38I6r36lONR/LCplc6m4ckxt6S3lOgXUeIGIez0PJgnLkicY8e83i4J03jc4ccM2a",
-	"Lzo4m6nzUnONrAJyYvXgBWZ61D6qsEsDkDTvENilib3L05nkKXPej0VhVhiJwVhbnsNLj8kb9NME/WkK",
-	"Tid3olCbzTXa0cZzXQVRxGAyYtaeD3GFHv3jqsZv8BmEhO1p/wA+D+YMtP6ehsbAvgIm8MvsyaczaY8t",
-	"rrcEbfwOW7IpS2rbuyWH+rndhqg5OiomNEu9HWBVmie+hgoIO89GgBpVxYYbqU9NxZS99R04DGbUN48v",
-	"2zn5Fcy+Xaz3e9qNH/KrK5Qk9d8fyqYPNo8deLVART3dA28dCHh3ZEO9YcwKLA9duaf9EM8rWIP3quI/",
-	"nS8X7ZFeztxfl+LKhd3/4cr1eBourjO60qPzH05rmgpaGNDqdCrhjZ67td+h8fP8ddy3wauzgwNuBLl4",
-	"+zJA3UjBYPMPOx79Yo9tiUtIble7GVxZHueKKZRccN1G5PKfJDx58KjkRZ5jnLlfiLEtuoXsQUEJY9g5",
-	"iQtn1ZlIGLxSpXCRTbKg6YyLVsn2BjNaD3ED2qa/zkEGYIVQMm9Lq9nTSb7IgHS/mRTcL34MT+2SdIap",
-	"ZSGMmSooI9CeXubW+NvPK3sHEftBU9qRROZ5+zImDDerhHBh7QOpVk3nF9StCXJMNeVZi8WZsW8yiQw6",
-	"dsjssSHr0Z0tFk0UOyYXWJwCSmIABG5JVz4egHfkiplzAs5rq01xA14wHfhNpWDH5BKDA/q98MXhKsYc",
-	"MpVV1TF0hLqJcZRmgbMISQCCItKuv7HkdLByM/atpazZPn0VuzRjrUlq7ot9IZZhfeZCLgV4tXCNUK9x",
-	"u+BOUvkEafpYF1sP0AmnTDnT1wW54GdZfUt7emHXYES4XOA33+pGct37GpvpcOkjqtQo/+2iO2s5WMq7",
-	"7Z2MazrOO/bO849cgyQLb/I5Y4XV3UQ0vvkM2/z7vIUujSxIkdPUzhkUoofj78p4udubcHPHZVOurFqb",
-	"OgZOKagmYp88DoDwdTlSQnNr9a7IVApmtRD8a3NBfxPQyt/ngr5ihlCcRgYcNvCnXV1YWChQ1dBy1/i9",
-	"h+uEV7Nmiw0NIQgJBgBhM2ML4tTEjNEsj1pSTjV8prCH3+ZCYu8OGr1ATkp3MgE4M2Z2QSG2gBOMwIHl",
-	"jIm7mcM+xsS1Rxxg+97bhshfF4EKKgBc6DngDQDF4LXQcHWfIA7BKpj+boB8pFumstLHYYGrNwoI2s95",
-	"PswtDp27NFR9Fa3wsPsPKnTbG7whMoAtwC2Y23rGk3QrRmb01nEV3+3WYKL7rr9ar0XtrU0n1Sr3TSX5",
-	"dGMccJSA2y62556Lv1+tAC+RO18YrQvbnTIX4PvPTk+r8uPt/tK2FLQ9pih+g+5VGPVBfaxBXo+1u6Tb",
-	"E631JHbYChOp3B5oywzXG045TOYqCw+8si3hNxPFGG7QQO/wOSlVUU7FEmQ4SqXKWIZRK+fP9UzRRpbp",
-	"LGZS/gQd/mbFQiMt6GAbo+FQdKlBHBzyiLsCh5DLC4JQM2oP4E29237ZVp74NaO6VK7KeW2EujUUU6JX",
-	"2jCAhElwQYEXmJtW7XP3msR9hcs/qhL3lkVuw7XWH95hQxVK3nLdCbzy4b5jciEINcbq3QFRPFbbr8QN",
-	"hAIduLfF522F9tv6vX9H91Y16sPGBnGNwNRcoFPTi3e3g2DzXF7+vMtV1mY7/cimHJi//R7xpWg8fma8",
-	"svuF5ZNj8rtLWLzRenaThAFFvJmovXw8IzkEUuxOx5sKBjBlxhd4A19oBCbmp/pbtJuqzg2wm872//bY",
-	"DvyRTUuxP296y8bbl9A6+YTpBJ+7a6l1Vt5qhu2qDrsSPdGbsZ7BQwqvNzC0LySRDhro87dGaz2u/WyC",
-	"4WQk5+TGdmWNQSE4nqwgUN4AFeMlKtE31btvauREOEYr26phQpbwGKUjviDPK44RgM+1kSl8a9vsm2Jd",
-	"CPbVjlwLje1kzaHbrpptL8H4hzDumK0ghNz0vkD9Fruwor62oFioIQtmXJlQX9KKa29quZq2EBtuNsiF",
-	"VfWiNW5tVw+Pv0BPxMcGjIHrgFvueC+lIpBv3ode0HUF3lLwoFJDx1QzsGMV00aquzrWsHRet2PNqFK7",
-	"NGOItbi8ObwVrCHlzj3XSAiAvdZz7QkI4BNAIHgdBb+Ok6e8gy79I1D7BQO1pRIkk0txsGCt1rOumB+C",
-	"qiH9MlUM0EQ0Rz8O/iR7Arwuyks52z2WQR+liBFS1b4Z1LAOKBkqP8seVgK77cr8IZqbONK7QvFbahD3",
-	"XIFn7mmvpN1tfRx/XvcKgUwCAeC5GCGZBVzr4FEvqHIUsT49yfAcgERbTZR37FbOwcXeggL/z+5nxwkI",
-	"EC3NuPvd7NGrqtUmFt+DwnziuJxMAN+6xv2m2K3EGYPsciayKHoC84gPsYZ/PtyqB1D5He/SaPLM10yv",
-	"atsi4+Ldjm8pAKTVFUZRDMSpllC2PV9tUyswJEbBfVsW4G5Y1WA/mtth4PmmgkD3CM2klcxSkaJULurb",
-	"Qrz0G3Y4wHZ8kyd+o5sH9VVtIl3wdKpS1BWxq8Wqso1tF/eyfbBUEqxit+rvkn9DLhrFXK40dNa7uRzQ",
-	"Kgky8AGi+tu7V5E7+8K++U41/vsbeoeu6N5d83g/WpsVMeBEok0aRo+mOfROgVPebTqgkYg0cboR/5nU",
-	"6fVpyDLvKeW4Bu0CyARCtRR9FbFUWDVlX3XzPGwjs0aIjhvYPszEn2kdcVM+/vbFtkAxVfaO7C6dNq2l",
-	"mCoFgYQ8e7AoF0wdkzeyqpfmCsxQBVq+vUym1RiqbkMksSzA4ga2GnstReB+2Lc9ewPO9qp9uD62+YRw",
-	"9MGuwWrEx3tRMbHkSHCa8G3jVViGpOF4uWdXJ2dUD9dQvAFzBESqHdmlQRpyJAEZQ22gYCwqnrSci3nM",
-	"iNDM7Jx0HORfbnCa7Y/GzHcP+nq3nOV9k4JdAtSnsjudA1gKrEAJcz6YH6zIyykXu+dP8oX90is/1dDA",
-	"C21XaxG/DSCs6l79p0+gxIEcPIXSLdVe6r65tr5qyTectj9ptbei2rx3LfQGJwgjfBmfMu+wCU/TPXDd",
-	"uAlwBTdSxWIH6wUze5/XfZ+UL1Hlre/6fNkCb/tYmgNE+KFXXyFVDl/8FSu6DTzFoQBFE7v/xXlMrjzu",
-	"OpTeVnlGovogT7MVhoSv/PNfmDiSw9+YbsZ2uTJ9AYqN2tW+0a97d1b1L/6Ul2e9k+96e/o8V5ja3G5d",
-	"XXNB1PSdUEW1VMqqpgUvGHjRb5nyNEAx1MyeJ3jvx+eLXKN9V6p5XL7YfbqPVToIZM5262vcqPjmr3ml",
-	"Djzb7ZL1ZKyoSGdH2Mz2BBRDpw7fTjUZlzw3VdoQwaaeVJAWRwUmpHBVSdyU1AzL4PzysFCuyYKqeRsR",
-	"0I/Q+hWd3gkgHGMBxX4PYgHtwXp1oM0XTMPBfOqVBIF3oVcKFhWYzijyxYKLQrOcpYaOczaoVn7fe/8k",
-	"U3RiOgu52Vv/5eToNTXpDGN66G9lCJSzGmEArIPNiP8lTCmp2u7+Z/Dig/rPJ9DnL6wmcJ1SlQW62j0N",
-	"tHkw0ZV4cZd3b8MuKjVgChG/QgEUAYIC3GN6xjKvGThVApbO7itfRtU9WGPDKXYyITd+cZETHBGY7nDB",
-	"R3SsXSm1DZXjbut60GAZ9Cx+phvEjM+v6LSlomF1EJbUeQQPSr14td9dFFVn4JbF3cEnHkun4UNuiObC",
-	"+fL9nrD6TDANkDyQPUFqzyXXDMmtPEY3lRnDXl87Hajeb02pQh39Dw6Ra+wDZiCAsHSbwGlc/oH28tBf",
-	"WsLsGAUYU82u3VEdnT9Iwp8iaNv2es7sfliysd1y7iI4/+QvWPxc/f/sXe9uGzmSfxVCX3I3kKM4k5kb",
-	"yLgPRm4OCXYzycbZZIF1sE2rKYlQi+wh2VG0gYF9mn2wfZIFq4rslt0t60+3ZO3Ml4ktj5psVrFYVaz6",
-	"/YTVhQF03W+3t7efbze+LoClOoKj18aWdKFk9sB70++bds38mmM6PmmdB0l9YYTUDdRpuEUyHjjLwpkQ",
-	"MBbqQTDelfN+hHEjTe4jbZkunbSmYLudQPIjz2TKHfZdcX8uZ2JIV5Q5zqlSoBBIc9mlYoUiY1rOLCLj",
-	"NuYDfKTZimA7CDVpXseINWnoboPNaCyivHgoVd1UpR6ONMOzB19IsdZUT8h4G06oxt6UWv4FCu2hUgZL",
-	"B/vYyXWzxH+92RhLkSEZo//hvp4Ftf5d2ZqHRiXpLsIMMmC81LjQJkVSlptygvuPvB2ztD4baSCFHpu0",
-	"OMczaQWi8YLiX6SU0NEj7QPokP/vsiRTgXJA2XTjsHpg/Lban1ffvfO7ijLkbGhz3u+a4r6CDb7RT7cb",
-	"uEYxKoHb6mq2vSxmC8o44sZIYdf6Rx+j6d4vXZZzNy2zZeWBsCZdJpWcF/NqckwqJybCdJwdO5T39bZ0",
-	"tvrUD+pjTbACB1GnQSrH4+a+VnS101Sk/VhM6tWJ/LL+nVOyXyZxo7Xjc0QNgb416xCmDrvb6jAjx+NH",
-	"rnb9uo2HLZoUD7mFvvBvHNLU0KygBJHINbHk0/r0HpX+e3l0Cz3i9U8Yy26EWwih/OJF83qYHUBNGuuw",
-	"T/nIZctyf/bXmVjpolFlr6ms3zoJXIRGiPKrNMcnNnxzba3Qe5zl7zb5ECEMV9BdFLMIIYjRGyQ5Hg5g",
-	"SMZruEixDwEIX+qdvSt6xGPMXODcuqXOB2Sy1UtM4NEJq9KSiAbf8IfNCkegKsTV5VOMABvn9JoqEVy2",
-	"Tr12HOJoRSWcBLR5JUk90ZYk4j3YH4ClzpkpMmASmQjllxYP3FxUiR3BHI+4ir0xPG3ofHhXuGNIo/0c",
-	"AA5xhAwADtyxpYYK++1Uas2Wd2KeZ9ytoScCf+UuaOuqEcKKNRduKfuxoLDWin+IQz5GOx5m1z0UZi50",
-	"ngli0J4g31jZgAX9+WF9vffUbmlAlPvgW/jxAeJ1atAfF96ng/EIezvMchVnHUhCqAcDOv6bToCw4C07",
-	"da587EaFKT++2KQSpe60QHSJNg+Myty3FfkaVHVi56ROfcfGMsssk/XFhScllfZ3f6epj73EW+scbLI7",
-	"6877xy7l9n2D8MZH8A461y0AjCg5dvayI5Wj49dCFM1302/HVJxYmv6lLkINO9aDsGQqfRy/TPolWhve",
-	"B0C/XjWdPIQrgMotNwyf9hn19zKu0msFePB4RTDVC6bHTkS2kQUnEmSnWYrsEHWUUP6A/xO82j3lr0tU",
-	"VYinmhg9Xzy7r8YNRZNE1bXvY2hZ66ohbrTOBFf43VO72QC5dOyBaWSI6AdwAG1CMrMwK0m45i1zr7ID",
-	"oFbX3lVgGdRcWMsnUOfkxFc3ZMm3656To5lw170h+9c//nmb9KGez29iM5eKZ4xnVrNkhPhuSZ8lzi0T",
-	"LN9bSJXqRcL+KxnpzPq/Gb2wyX9jgRWirDFpr5UfB2hvrsneJd5g+E+pJiEO/5Rd+gksqN4RqYGFZTdS",
-	"cbMMbwAQHaEohRu48QsTfhJIDwW7WSKD6bUi9RiyJE2YVHnh+iwRCXQ/CJX2WbJIGGf4Qk8ss/Lvoo+M",
-	"cNDAn+iE6cLh90yCZaiYREy+JkgR91U6KE17eq0uq1h7QJkO1sWPlgtjtYodTgGDhHG1ZHNtRAR4V4RX",
-	"KdNMgEymPBszrthUF6bOsrzNhXoPmnBni5wjCtGd24aFdKNpKw6kHzj034eXJhQYVC7/GmNt+pjb+yRu",
-	"rrT/eFdln0hvoMQ2HWahdx11Ay+FobxVw5KiqtbHje/L8U6+vYzeZdn5nW0ppFaassvHHbW3LCzfiTaX",
-	"maom79Ne9mkqICsYOKFL5AWJPlB/FQcQ9lttvNfBira/Ww7RTraFbA7bmN2OhNqPqMK8jhBRhaGP2Eu2",
-	"/VZeZ00HTtg1wGkvp2I0KxM4nNjGS/RM6AtD7L0KCCoFYVwRFIp0YIEDtpLItZU+jHhimX+D4PjI0fRa",
-	"BeoJb1qcE0ZRAWEmYgJzNNXaBuy2yposUbdlhPr0O+EiKj+SwhmR1rlQH4Q9gsJXCvdhpfwen+rciwsm",
-	"AQvQG/bGgrvBd5sD9oQ38W/V3h6pztaJOS6N4xOa4NmIG3f2w3n6TPzPDSzGnLuRX/re8Pvz5/2enoWk",
-	"jNN69jf/gJ9e+F8cz3rD8+fPXuz0gvU78dOKzrbi7V7aGeOlsi3Ks5A2xv4lkKbItvJu6YIad6SeCbWL",
-	"mwtjnr6HW2TdRvCwTmjCgJUlL8Ddhf3uTY7T1aTUCvQYAVJDsc2DNtoPs4Gz+9pZ6KISC8smOtx8XCBo",
-	"TiU5tu4qxL/SKbm0eAG93dI2eLKXtHjQgLgiS7rqzgtoe3R8UiFjuxEj72IhEmStW9vuira7PT5KsejU",
-	"pYXygIiDBgwK58+eBTXdVm4NNw/eey3MSDDvswRwTeY0SwZTrWd2kMS4z8/niSWQNisnKgSH2M/ubWeA",
-	"+IepE+Y3/qXS6F7CT/cDeyw1JgOZn39GaKG5fPea8TQ1/v9BdkBbAciu+3Kt7723Gu3aP4jN9XiiF0YM",
-	"vuv1V1LRw96v3M+MUCbQYYG8U/DqvAhHczGgP6CwesPeRLppcYNKAOn/s0j+s/m5X2THuEnxwx7a59/F",
-	"1lWOEWrrbAPF0P8G22OsDTjsTcVyNOLJuxL0Jp3nyoKMWsmUhYcdNU92FVElTjFNZksNbhHBMAQMlTAX",
-	"dhEV4vhw1or6ooj2l7P1TXKIFNnGcjlsgqwV6XRRjQjTOko5Iox8xOzYtju42X4O1kIs/b/MnKjw9NKX",
-	"AZQUkjbeJcyl8g5nAA2f8oZunMrhuS9e0uos31ECAPxPPmlqibGCG7g7rK0OOH/+U215wN1i+rKiwsvm",
-	"ZlltHa8bFa6/VwaNitHD+gzwPIs5+D7hg9A68bl2TqfmaHzgk06dDK9OjMNRDqcNZk4r7WOmTHlu7W7Y",
-	"9T25P694k6lA7LAQGkEnj48PCysuYusW3h3bmX0IXewqjN6pNbOdd7lCU9tCUWx6JhW7MXrhPa9+SUII",
-	"vtrd1tcaKPN4+tXm8q9CJBrw6kdaz6R4yj4ZrSYQAqCDAr/GGzwfo5YkKKGyQ5UfAbPvPSGhlaYl7HV1",
-	"0MHTcajNzrrzFgnD65TiCnMMkOStAM5cCXf2Epa7iUfOYm/qK+fytypbdoU304SiLyeAxATbFaxFVIe8",
-	"pCbYDkU/GIgBtemsC0iATaGqm5HWwa8ZtsJmghtb+bQpBHmJw1VV76GAgqSmC7e52H7+mksjVmbdPUiQ",
-	"FxPO8kEzUCeJbzLdIKVMCW1uRCT8CueFYgT2g+S4RvA5VFGB4kjFrBhplVrv/FQk6aNH8LlFZkW8RHzx",
-	"7EVzFGl37LrcmOWmpRjyZ+AURRMeJ72VbOREnUn1ANyA9+MgVwNnI/R1Y5cz42oJSyst0OQ0hJFyol6r",
-	"3r6XfiWhCN7iAYtyGmRDbt1LPc+5WjI+GukCSlcLk/WGvYGW6WhgkS/988YJP5z6G+GmOm0d4KTBGr7S",
-	"i3jVzPFs9sZxKozY3gra6dlUW3cGkGtN9+z+LSPzrFRYRTmWaiJMbqRySE4GV0wld/UvOhUJJKUZD8WF",
-	"I63G0swB26SuuZmnV1evXmnr/iCWXZ3KOMDBY8/yvTpL2cH9byCYH2sDZvDq6hXzEmYzsewzp4GiwhtP",
-	"6bamH3LeoO6UsZ2L+U0ozZgYgKxjn6aasFORisgKPK+kAYMFgzV1zPl5nHwe179G50lcWMb1GVyyhQ8W",
-	"uMKjjpq/9St2oslbRzr7wKI/nLqtbiW/kLidvOcTuRP8nyqXYraho63VtWx3WxwibbuhRA6btN1fKl30",
-	"iPH5UfrD+PyIudrtNmzVTEKhUzOuB58L22d2pHP/b27EWH71Pwkfsi3vpJ4UoYAQ1bTz2thwKOKwXQrE",
-	"j3CQfNPlu9dUL7ZPSukD1IDW5wsuKlUPqwTeDbmiwL/dyQbzzz5OnqgydNo+d3dDBINM3hUx49U98qfN",
-	"EUVJbR/MoMY8mEZ4H1IIoRu/KZUAzVswvV2yBLsSth86R0As+ZQmiCLZMlEA7txh+p7+bLGW9cS9f/8a",
-	"nXv/6GXv4v3fP9fgWUd1//2Snaj7X9jVAuyd3H9/PBqdEf8NRnbUlAml3mEgKBodOfmlHvG85WVsd0sc",
-	"wvPfVhiHcf33F0v7nomf0xFcfz/sEV3/7fSjwUQOgKN7PZd/JtWMLbSZWWpuTzkGACsuKVC4C24yKQxM",
-	"U8AlBiGOVu5CNfafF8rJjJq0vSVucmmBL/uPSEHdljFozzP1E+vMMb3jiqIgEBYea6y9JKFchtbWy2Fv",
-	"jdgmMlyJA/vkIUGRv86hj0YhmH2zjxQDwkeY4uk8krwMEqwPJR8y+I07FtAG70SM7F1ALpsJSmBTs5Ob",
-	"irkV2Zc6aG3U7Sio9sqq4sE0E8vIlEHEB3BK0W0oWBs/r3iH1pPqi3TijKf87DzUReGFc1kY9ToV81w7",
-	"oUbLM7ym2YvYbsdGAJpMhXQGtk1v2BsXWbZ5xf7bhfqPjb7vGrky1Oax6q9Ap6MNu7bB/T3ZrqCOsc4L",
-	"KI1IF5hWF+su79fEBntvpEcbnN+zZrvILPJurbnMNyIT3FKpm9dxozOWZ1xh+oxPEMwQ4Kyn3NQHGB8r",
-	"ANIdnSAHIUSqvv4TJChNt8yLLMQNdH1tkRq5xBpEcgGsnCi/V2ZiuUOu5FMY/uTTJfQmnToN73wgYJku",
-	"nJVpKPc0AtHT9Jh6+XbueQq6sGH3bCoyCfRYmZ6gbx+baBfImQt9UGBOWT1FJZpGWrrT6qRdxEnv30z7",
-	"CflaHcsET23AgokcQQvsmYZuF+q6rLNq7S9j67uj0+TJjhKpTZ68iXBpGHHPpEqZf2XYb1huPGTJX85+",
-	"KbJM5/bsSk4UdHwCJWvy5fx/yzbaqfjKXr25fHl29ery7PkPP/qHVr76Qc6FdXyeJ33v82oXv3ij02Vo",
-	"sA2V39Rj6z+CipnNm2whHoc83AwIx/ybRFg4TlnYKQ9o0dzhrZSjqGFemxRqRel29LHJ3K2goAEcpnf6",
-	"Kx+NucxE6uXvX7w37MGzappwsdRu6lxuh4PBSD6lwZ5qM6HmaIVC29yBpwU6QpKKRj584+1OG7H5HBrQ",
-	"QbMJcB2h2gDcKBR1itxBRPH9Mx9NNtRr/V85wG+Ijozeetk9cjqQRQFbsC7Vo5GVrC1lgXhvYAR90pzp",
-	"vCxdGbr98ZYUnBk0tDYYd6a/0DVGzKxfYOeNWdbVi4ahDx/yta8mHTIkBHiQqCdUnQ3FuXNtRGvasR6v",
-	"6y1KEmsvqFcHrkemegGkSrVO7AdhH7XvdRgBcubXNiLlKr3YUmir9RjfeqEhYPjXz34fYFbB//IZSbfD",
-	"ClN9PKwhjVdXH84ktl5g/0dgM/MR8v0MJRgtmJePcsaYv6OvhP6++9+Ce3/03ag0K4wSEiD3v/MGq6ED",
-	"tFuh7mAgVeCnbe1ENUsl7p7AxQmssEbP/a9GVN819SfKvWe8LxQE8COdS3R4Q51m+d3qpGpmQZusD+4j",
-	"TGDOZVadflX8t59v/x0AAP//",
+	"7P19cxs3tieOvxUU763yzN2WLMkPiaXa+q3GdhxtbMdrOZP9bewrQd0giVETYAC0aN6sq/bV7AvbV/It",
+	"nAN0o0mg2U2RTubOzB8Ti2yi8XhwHj7nc34b5XI2l4IJo0env43mVNEZM0zBXxfieaW0VPbfBdO54nPD",
+	"pRidjq4F+2yucvj2msgxMVNG5nTCyA0bS8UOR9mI2wd/rZhajrKRoDM2Oh3hL0bZSOdTNqO24Rn9/JqJ",
+	"iZmOTp8cHWUjs5zbJ7VRXExGX75kowtxUdgnocE5NdOmPV6MspFiv1ZcsWJ0alTFwrb/VbHx6HT0Lw+b",
+	"UT7Eb/XDi8I3Pn5DTT5dH+SHKSMvP9CJHd9iSg1ZUE0Uo0U9uimjBVNNdy7GB9hW2An2mc7mpf364+ib",
+	"j6NRZsdgmLIN/PvH0S9HB88+/XacHX/75ePoX0fxCXhNtXl5x4QJZmL15faZA3jo4OJFaoqPU1P8ms+4",
+	"qdteWbYSvgybLNiYVqVxDc7oZz6rZm4FZ1zgX8f1q7gwbMKUe9dbaDW6oPCfbZcU2nWvqGY3TMXX1M7+",
+	"bG4eaCLgqXo5V7qCTXR1ph738RH8r8fYfxQ5i3dL0xkjt2xJZvSWaSKkmXIxIWbBc0YW3P5FKCno8hRO",
+	"Gzxuu8a0IVwTKvSCKVYQqgnHvYpnMSNSEcXGlWYFtEMeHz0jiylTDBrCHxI9lQuN+5xr+EsQKXI4ys0W",
+	"zksp2IEcH+ipnB8cJw9CwWZzaZjIlwc/sGVqN564Kat3Z3xvvqNaJ/bL3H51bxHwvhLxNVGV2LRNVCW6",
+	"98imHXHJcsVMx5nQ8MDWowzady80bJ56lf3q3sfvtZx0zShZTKVmxL5LE6oYyNQz2IslNbCdx6RkY0Nk",
+	"ZVI3CU5772l+LSeXjKqYmP9RlEtScsE0ng4z5ZoY9tlkhAtSzedM2RNUSntKcqqTl5vGF3Tt9fXdbTvG",
+	"ozLhrRMAsiyYImZKBXQt+XZoJXz5WKoZNaPTUUENOzAcJGu8B7JSsS5cMnXHc6bt+HG5bpZ2nbiyguqM",
+	"0LL0l79d1x7LpvFNYTe5YTO9MlmP1+cKbpkLfPZJ8zVVii79OH4ShpfpmRRs0WcmK2hli5l8w4ziuf5O",
+	"ydl6J84FmcpKOaFMro28JpUomdZkwu+YSPVmbFvbvjMfZGw+Fr1ebeQ9XvwzL0xCqRrbw2bsQhh32VGQ",
+	"AfSmZCSv1B3r1T3FtCwraLeviHJ9e9/88ovtsmJ6LoVmsA3fKXlTMljBXArDBKhFdD4veU7tbx7O8Yn/",
+	"8jctRUvDs78oYObo5EpWRvOCXXltLxsVzFC7P+3XXtQVEu96MrOKo9Oj4QdEsZJRzR7+2ygbjTkri9Hp",
+	"6I4pzaXQh3TOQVDPWLEcnY6eT6WVqZQY1FdBQ8DT+0CTkms4kU5duOK2qaPjZ8/o8c3JgdVcDr6x//et",
+	"/b+j4H92Yg01lbZH0h46bkAN+AstyHtsrNkD9EZW5vSmpOLWHtd+K+JnG9ahvVXeo84C+suY8pJZZR81",
+	"DVio98yo5cH52MQUPfiYTOWCzKhYEs1yKQq9rjnN6JIspLo9JJfMOPXo5BmhoiBPjh4dtnZW5F75nwdu",
+	"Gg5QM2934nu5wGtNTqBFULeqghuSW9EJchN/Hn1RfahgctyM2e/P85xp/fLzvKRcMHjxXMk5U4bjHqb6",
+	"dr03P08lyamAQ0U4imgve9eEbVu8ZqMbltNKs1ir1ECTVu3MiBR249ljkzPCaD4d9pqS3bFy057B4b+G",
+	"R+29wLW2zcW7Nq7KklD4BVnIqiyIobdwh691Rt78jeUmtgChSvSLf873tpmcDCb+U920e/BLNgq7bCWG",
+	"sKrKLyMhBZo71O5t29Xg103HznPD77hZRhba9JXM2ehmGV2CWy6KsE+5YtQwNKyN4vAv9tkwUcA/77jm",
+	"+PVM3rEi0t+V2aJ2puAl0IX47OD4XnNt1sdY7576H92bw81VZHepqozuYCasycSsgLhZEm40K8dW+Qs3",
+	"8+Fo00Chdb/Zo8Ocz5W8o+V3KMx/G9Gi4LYTtHwXjHhMS82ylUnIp9JqYq1p2Hiaait9TefFGwJulQea",
+	"2N8dwvGjN7hB15oWzj5Z+6KZgfrLGylLRkXTo2Zzud9ljXXtH87cEDdvKOcjgIfWpjkbfT6YyAP34ZzP",
+	"mVXtD9tTHzx0wGdzqXDXWVPodDThZlrdHOZy9lBUZSnnuv6vbw665Jv05lTnYiYMIcqNJqBvEkrmTGkp",
+	"nD2uD4l9SlZmXhk0k+oV05l7KKut/qubJdww9d8U5Ht7D+GP+5+k1pxFttdcydk8srve0CWZyrIgio2Z",
+	"sodHZ+SmMsSKO2IkoQRt2qgUNoxi39ZvL3tZ4wgPyc/2qhaMm6nV6e1viJCKVJopcIBwbe1Mdme1AKpb",
+	"14CRMJcFm5dyOWPCnBFazLjQhJYLutT2PcOuLStyZWWunJrR8pB9+/Rxy0d28uTZyUZfUTaCgQw57iun",
+	"xC3O0ANyiR6AXZwPq+i8FEbFrq0cV7XWnTV0uTJeaY1egzQ36Ixe/2bANZgrVjBhOC0TfjimrYpttc7z",
+	"dxfEyFu8HhZUk8JuYKskZu6iIPPqpuQ5sTIp8JTBcPCXt8Xs0efFs1/nNDombxOs6a/EmhK2ExTUd6vU",
+	"25foMyJgU1NyR8sqrsiMoxYo+D6LQtkjACrojBH7ZLQJHlFnL+x4S5ozezeCXuvsig5NKpwQt7bE2i6x",
+	"uQjNk+hNo91l1im17LZ7j49arZn92mMg+ZRykcHKysqQCZ2Dd6DeUFyYp49HUc9SeOYgHAH6Dm7VzG/0",
+	"rDl9bhRR/cB2fSc6UHP0IsIqiN1s1nU7tJlgotcDRM7hfA3Hxtq3tCzlghV2R9s/72jJi4xco2F3TW6U",
+	"RK3cawryFiYLWrFLgQZgVDu2HfkrU3zsDPT16WPCarI6bqGBgWhvTZJPWX7Lil5Lb21yUXAxibR6bshM",
+	"akMomVaiUNhivXLtrs0bd8PayNzmHboN7c+yuuHY2q1uCWtVxwWGYAtnnvaYEdvMVcnFbVdbxC7GErwS",
+	"4hZ8rFP2OS5FbuNK5YIbwbTuXE8hC6aJYjNm9UzU7Z1fBA47ep9w1eVsTt0ibZhZ2JR+M7lpC4cdbIrY",
+	"tP9FUZFPP9DJ+jYA909Ki1aMOldTZIvgfRn9zmmm64oDjVjL5zfW1CELaw2BooZd0rXnwovvKZxo4hSc",
+	"zXaRCyr4nmb1WDunKHJUbuC7rmnoLyKbpdikSLm3Bu+I9fs5nWtnXbY73WiZm7rkmnjR/OALyr1KsU2/",
+	"/c49ZrXyVgw/bpUkP/8SGVrEqWKF+kJxY5jIIDJg1SH737NA5yfa0GXwd7BTmsa9ynhV8AnTJrq49TPO",
+	"+xnzxWUQEYp+MXhvuIVw0Y+YvIRgyOD27DmIGQ/0lokrahKeieDoaRRYpZS3rCDUnBIhF+AfXbgn3UWm",
+	"GDhnWmK7UymuVEIbnjM1o1a2bT7nwU7HBiMrt77gmQ/l+VXys9vaycEsdZy+F62ztuJAQbfW1UBTAX6T",
+	"8JwxcceVFP59CR16UwS6w7ciIJoQOxFKJlyV6ExcDhqm2y1b/SYxNT5q0D38Zr0u8fmoQu38PX7M7Xmv",
+	"X9VarSxc7o4Nc9ncnqtS25tl6xZbWlBNGS1N/ILiMzqJr2UpJ3ELpaTaYGB6mDNCMW2oMrpTGm6lMKTE",
+	"xsD7H+cCW63ns569YAA4OV3r5zq8qu0XA3fzLVt2rU3/uZ8xrVMLDYMa2LF+58hOgz9BdZBu07LcAi4H",
+	"Hw5OUXLG7fyChcW+inAdczFhaq64iFyMl9+fH5w8edppPUylNgP95Vzriqlh/m8hzRX1Mch+I7c/QRjA",
+	"gI3AlPNY9XKO4+DrEdW/b89rqyvhUAYK02ZrnFdmKlU0VJW3N1B7Qd+9fHPYtUn+SBtrixXXVc/Qon9w",
+	"dZ3CydvJQu3CzRSKhE1WVNqPFLTyo/Kx/eTW6d87aIwVnZ3MRvmUliUTk8iefDmbm6W3hxFBxDWR2Cyh",
+	"YklmDuoc0REUy41U8R1YCJ36/AoDI1eambgrAJ9RdwkxZb+udOJLNkvpNEpKozfvzmaywiH6hn0zOMBW",
+	"V4OOrQ0zay9vry3yrjKD46fJdZ4aMz84OiZjqcDYAtlJ5BjgC0GUKCNUW7tL3jFF5lIZ8u3RGSmE9j9e",
+	"8LLIqYL4HD6JDicrkwnOROjhdO/FGbH/+LRpJ6X9+e5N1IvfM2JbB8WxjUGMAevcfoxjV4LO2+1vZFlk",
+	"MFrsdDgguwPG+cnxo6ejbLRgN1Mpb+ODqndAfFQfLi9eARSaC3JDNXv6GIxcBEdpvZCqnlv3mkPyFqIi",
+	"gFteGfXjo2dPk53wJ2llS0htTmGJ7UjdoDJCyU/vX+NSu9f2nd/6UEa8onaC3Wjqgf9pOqP5gZ7SkydP",
+	"/1wP3r0Vgpyrr37yJOs48Wt+BQ/+9hsGgVCKG0aMXGv7cdYhM9ZucgSo2+/tuCip9zA6XfVSW/lNCgmR",
+	"AKMqdDAHb3z65Mmjp9lW0miD/NhKcnARHWdWi4sHmsiFIIEgI2OuUsPqRLzXxkjkdT4+ReEYzKfKoZHD",
+	"BI+nj7593P2KbATr/KMolwjwjkwsFyPsSHQ6pyy/vbTnzSl6rZhNJW6FXNjfL6gS+MJcccNzGkc3PS+l",
+	"YM+n1Anne2EWoK0kYGEV6kSLwgGdEMsE6oCYJOJMCes4bu06wJPrfnQWm66ux8edegnAO2cogGs36l1Y",
+	"jfzbp5JvTLo8HPwmjqKDuIn9OVGV0B6eq+WM3chiSXKAn2oizZSpBdcJrQgjBlcpb0LaR4KRo6uNcQtE",
+	"VE64NmpJCl5g5BERI7Ee1ZlYQyMrAGPv8lm7J3BfReW+oRMyY1RoQgXMG4HxEyEXQV8D1c81mZo9a8G3",
+	"sVZoCq5u8gFbG1w0VzPnhew6dx/o5I19bIjvBxtemaoaBuYHlN7IU8Zifl6qFGfFlXQXe3/r35v4q0CM",
+	"sWKsBnhErcHt31l7w1Hw6MTxc2KJ3DCzYG6fm4UkHg5+Rti6sVLwdtx5o9x0Mrirm0EEZn1HI6Q9I4sp",
+	"d1B2FBkIu1WVOIxGjRXDHaDTcrCz7+/r34fisu9PVqN93hmCr47tvuHxpFDuxqJJdfrN5lbw0bVj5tNq",
+	"vK98Pe4SxFfWNl24Bln7BEU2ePpE1uNY9cfuOU7SL0CYDppsEXVYe2V0VuTMD3qAwjmXmnsYy4CffQ4G",
+	"5tC1X7LRMvLpynA/j+xjUZgI+2zW09iONinm8LO+wEM/RzvBHD73W2fg3CFMS3coP/OymnBB5HgM2Nxz",
+	"wO+iuw0REgUrmWH6DEFE1lS2duKcyXnJEEIhZakzoqt8Sqgmrv++YeNQNrVAacPxIXvIvgAuSJbH7ep1",
+	"/HcwlujBc2m6CWeTYGYhVQKF46DJ6ZnG3NH1iH8PfELip62boveVgJ6GtrgesDc2TeJWyPiY174PUCsC",
+	"NK6BxR5o3J0J2/dQunO0k2P5gpX8jkWBwKCbJ4C4EJLyrhGIhq6p8oF4d2n9ibCnNVOiq7RNhKGoWBqv",
+	"gdhzyJwhgn02/UEYw+OWTKkEIprd3fe2bUKPXhQtKDdoz2vcGklQZuxCxR4FkcZ6wdzqbAxf+G20i9hF",
+	"vSX3B5DtRKOgQj8srmV1rOLKg7v7ASves/Ge4mgp5PqPggFqgUhR00lMJGSyA6h+Ada6kmJyGD8E3coi",
+	"+zzniulN589Zu3AJlzS/BU+kSw1rwPuo3D2ABPfgxQ80ya2cruZEVSU7IxR9DFwj+L7/kR4O35vKcuMB",
+	"/V6if6vvUS7Z2AyzS3vlYdYZmCUfMzsDV1NZqWgsoVK68V66ZSBgYjlrsbVq0Qlfl+mIQDIyfn3wOkbQ",
+	"hHDQAc0NuWGQ/gDpVuh8EbKIG/gzeRfNLr0wZCIZZBMl2gg1qcEQL/vFlRyPwcjQniKi3667rz2UjSAR",
+	"w/2yawv8D/8c/qZiPX5QsTo14ffAqq2nlU1pYfdEAJqMNHHH446PVwp4c7iZYrwQJfsZoY4xRAoGYeOy",
+	"WJEbaRi9ipGnIKNRow0Be0DSp6JzFSe1ujDowaWkUHQBBEP2SAgJflzIZtLT1iSEHsihng/n9PgekV1R",
+	"IO12OEEHEr0qpGAJnBt8b6RpoWaCB4yc3WgjBbuq4rQhcJs0Nxiu41iqiTSGiTOXt2ncnZNTQW4CbC7Y",
+	"fIq5S3QAEldXtAz1++Znsropg980Rr53Aw5dl7868bARvDEEhlkflagbyoF9m8Vrr1QwlpbLKoVyyUJN",
+	"yl9b3coYRK8ivkYZyVp5aVVEBLgbj3t3SULAuVVTbc1oSvIPg4pfGjaHDm5cE4i1YeMbxosOhIFBz/66",
+	"JqoYBaMFXlVhCuwqoKCUYmKnDILNFO5hYMPhBhg+9FmtJHCDKAN/+w9Nn11RIzfzVjV3dJ9n54rXMLcV",
+	"AYveebgMs+YO0CSXMxcVPsP8Gsz+rgdJjk++9cNfGfGTYLRHWfdV3qf3obxIJYiEMeWTbzcGrVf0Lzrx",
+	"GSHkli1xKTUrWW6A5KfOZ5CiXEbzQuzkrE8uaA9w5jDQARoXJCQpKWcZJhcK/ISCi85IoudUsfbOCnjv",
+	"OLIPjStNUZjHjnEcZBkXhd2n8QUfj+8d5W43lwx3e7V/kKWo+GQ6/Fe6rd+mJg565N+R+QhlR5A8NtK1",
+	"2XPjDALkYdZxTZm0YDeHhk7iqcdu1L1j6U3HXkUR0Ww8ZtbO2ShR7M8xdNraRlcT12zf3w57fmWYE3Qx",
+	"r70/C8bRPQu78cmEmW9798q8lpPXXLD7keoUSs7nsRD/a2AU9Hx4/qIDckEpWE9LQCeI+ax9e8uWK0xf",
+	"nqYvQavxuUfoC7SoOpoYD+S0JtGe//Vlv19AL6l9dnflcs1hCZcw5OTP5+USXZdgcgJMqZD4Sc0tllOR",
+	"s7IBS/gfeGSCNlV+iwuHNkBUlHgJv864s5DEa8T6kFwI5/oARLE1yGRegZOi5NpocFAh6SLHfFs+dpmU",
+	"68wuiPHoe87euU6kEhI9CCpsb+N91X5AsEUXUidks3G0ys72/pKNnAOs929h8IejdfEPnJxwMg6ZuDt8",
+	"9+P7DxuTGJMCfw1LFk0ZiubYdNxvq63CXlgf/V+kcftEZ6j74M6QY3JjvwL2zcaXBU+u7xK3KP29gG4l",
+	"tmSgkcC0ZF/6KRrLq7FRO9i0q2KsB7CvOwIGp3g3wS9Fx5Gr8YbqDf65kH1yWJQ05atCjDSQaiKv9Bk5",
+	"8tLF9rLvrUSHeeBWITbhyIPuRqW77dZwzO7q5K7fnu7LmthHUeC7thMyBtIdp9zXZoO7tBur7PjxN4+/",
+	"ffT08TebjLOe67gKO/ObyDnoGEM04w1D7pSI1dQ9z74biWnmEdqUZOQHbf0B+U/D/Nc9vYK204nE4dob",
+	"5WmRE8yDYRuB4lDYj/H6l3dMFRUAMBSybcYu/Zdtd8MqJFFc5bUXZt1F5GJNmNKViqG4C9Buzo6QyCaw",
+	"QiFnbqXX48ITIRW7An7HyPv/Cp8je1sTUHmgyU/vX9dY/lxWwhB7J7sYzxbRkEQAH766ksJvvIgTpKQ5",
+	"6+PweVc/6LKlFc9NinsFfsRS2c9XuhqP+ecUbFPOmCY3bMpF4ZX0wyAaBYz+P71/nXnmcQZ5RZupFpwD",
+	"wq1mqyd1j1tD81O7Mo9ZuDdj5yPY16+GexGH2rCKYR7HFSQvRZIgSsoF+f7Dh3dQowACehL+vswC1ZCL",
+	"CSRFTcE/28Of42zdlddvmI9dWLyh2NifyRu8ZYv0lz7C6T3oWYFc0C64qyXSMU2jEeAzcpS5CC1kBmSt",
+	"gG8DbPrmacvhe9RD8m0oKxNKwhVVm2pG8MszlwpIFYuc3sPAW3KIP2jXyihlTkvbwlqS2EZv6leUxbuQ",
+	"mis3Vakl6CuaUDJRVEAamO2wy83bcBrdymzYyZf0LsZ8HdiukYvWURtHvxwQMWgd2/XkKehAFhApb3IP",
+	"f9egRFZGk0IHdPNM9MlTyjH5wjcU7Za1WwM6/J59G3sv7R56PXb8vX167700b11H11wm9pK4N53oltxA",
+	"a5CcbqDN2PwFtIiuvJV163xazW5qooNeGkU7puvnCEbpmC2h4xvnexeXY3sB93c91hrImiSTcyZIyYyG",
+	"CN0SIBL2WphUzN4L8A2HejYu4gRfOGJDqSDMqRlbYxtGUkKMfnk4h2knh9tXj7IRvgl2Ovwkany82iqv",
+	"9f4Bg+hkWnk/kA775Weam3IJUBk5ri1vKooQlLfuz9oixjsM1zYorLoW6kpBEV7ZNT3HCg0D1qtWvQIX",
+	"xNONcfCa0X2gBhJkPw4fOrwzcz1OTsEbGpPLc1fsq1MVsc+kWOsum9JlBPmcc8UAw+MMMXvg/sVnqQlJ",
+	"bpRcaKurMlHowx4eYpCI9t2xoX1fc4A1nPdUOdw0Ulxh+KH5tzYYQ2pyp2On/HsZi33KhUiwfXSRhg5z",
+	"xyTwUec1RhM8ZhrRHRSLrEC/yIIKo/tin1bdxzCyehy+19E5l2UxXAA2E7RqLGw4G/V8bDEq99LYKLCC",
+	"TN1mVUHgazV3P/RWN126mNEJe05VKn8b0m41lD4hEhEqQhbsjNyw0hF9jEspAV8I+a4F17fWNpPaOyDr",
+	"Ilqg2LdJJmPx0wSVJeRxIPxFD+epvFk6CqAebmowgOKuIhhrz2bsdBQ9nw2CGitCye5dhJ1M7KFxXHA9",
+	"KIdxFH7kvuthaAM7GN1RdtVdhHbAffwdL0tWAPkKqie5FEbJksxLKhihhmh6F4lCdqTDc6FZ7kyciA3a",
+	"kYbv0/kTX0KyZIpoKZUqH2a1rx/XXvGhC5fHvoMA0YW4Y8KPYeUkzXkkRhQYKirBh5xPlKzmV4XiKaYo",
+	"90RX63mNlOylr1s1PYFdzEb5vOoJZrWSp+dxs48O698L23ike0xM4nj5ZjYm82rYu169+ynKtS61SZps",
+	"t0yJRAWekt+xK8W0kaljVMpJ14rP2Mxtsh5TK+OWMWar6gRXMH5Z86xTQ0s5qVjmlQKUfQhvMFM2601P",
+	"YKfzHbQeL+sk8s6ls3NGJ6xrchxXzX0qrtQLC7NXr6U7pWt7LGudbjwh9SK5YxAV6uKOm0Sdgy6nxj4I",
+	"kFu5WP2a7IsNUrLcTONgnwlLBm25cli3o3Z2wKt9q13Y82D83St1nudsPjgpvVnMVTKuQEF9FCWN0/OS",
+	"Lq+8mNlQhtbKFnGb0By1oVAXLbCd6iQURws+0LQchLN2dG9rZcxPVkiuTjYp3q4+Q7PKHsTr39C9gluh",
+	"6IMVXPF4HMwoL0nTmYELfL/D0Wfim2K7Ycn4JNomPDndE7kLz2AgArfnHf2B7SSR+A3Vhqkf2PJ+XXkv",
+	"UzLde4r7mB+2kZ7Gyqpd6n7a4eANvNAJxGd/boSu3MPtc8IWU2ruew2sYftrKAm0Hp+YlbKem+p5vubi",
+	"9nkTi1rxau7xUt3oMAORL+dMQGZTRPZ7v5lzmmlyy9jcVdSbaVbesR4uNJhorBCx4Qr9O8BoO8ul5wlN",
+	"FilJMrD1wm03aXVhbU1QUpIgbje3uxCCfplijPgJcyUqHN3jid5+UGg09g9FpjgKfp76kv8eQQ+QdwjY",
+	"3DDiKgpHcfQNJH8DD6QH0btQpetKbGjNFbKOo04LUKaZiDvasCTmmt9mQbX3OyHeKI6NgeS2GVXLdNuC",
+	"LbD6oMdG0JIVpBIFU8lGK826AOMAQ4iOFF+0zZ2GbdYt9MFfb/+y+t5gjhzFz2LdqJuD6A5gW6AGtRon",
+	"CpS0tf8Bt3KgbSd3lWKYM1czMRvpkt7jC79XQy4b3XG2SOT2I0H2zEVoSylvNTFTJavJFIU8Vtx9oAlb",
+	"Mp0RPiZULPuj78J5Xrcam+XbYGS8YYYW1FSzAccftlTvqD4+nXi34vk7GS2G8AbYSYHuHGSkUczkUxCZ",
+	"3NUOJdfUXBMpMojWzhm91Yfk+buf7BbhguRS2YlFpwY6lI39AHlatak/skvhivSn4gk9PRa9/Yz5vLqa",
+	"0c8DvJJXY8USyVglo9q407GgGhNeAWrZU4uA9pUrw9i3P64EW8+fDPL/4cNrE9ShBjFzxft2xT4sK9Pr",
+	"6ViGGvrK/AoGXrOg23WXmteF07wyhenDcckUj3GTzu2hGWAnBictUVEuVY8YIvFnhDbZzliY3vYrzBjf",
+	"ELfG/qYHGsvzcvn/fXlWtCyrPrQx7oXvmx+4Ejds6IS61YlR5cktQ7QwaPh9a0h1Bztm8H1rBtZCgJOS",
+	"kRmjulLMgWQVI7dsjrB+s5CIk83IjIvKSkX/cUGXOnMgWixToRgjMynMVIeoIUUXI3AeVYY5AEbUAH0j",
+	"74b6sqwRdXUny2oWYyn+C5vYaxZYcICJ2D15VhOoYKXlGaYbGZLLOU/RzIgoGOs7qVyZ9jCXH66SG4YF",
+	"sgF4YIWwXisBkW0M9H3JRm8TDNAv3l4SALUAi5gr7vv4yKo9iubGva9B/uZUmQPFCqb5RKz3pA53jv79",
+	"F3rwH0cHzz79yf3j4NNvR9mjb7/4z//8//vX2EnbAtJYljL3Dof+bMqlzG9ZETeg7OTTWwbpY9YiCBIb",
+	"aGnXZ+JpvTDb4JRQR46KGbf1KqJHoQUeVwx2iaZjhrdq1Ba7qXgCaRo0Fre3C5/xtDHDCMOD9KbsCRyO",
+	"RUlYblhx1cZjrkj65RxD7jWPPQj7Or/1rAZgsFIzZJistEGqIWAVAWuP5vGC7DyMMW9wrboHOw0FBlWO",
+	"r+ZKyvEV5KMlIvvuwU4oqhWzf9s8Reet+ho1H4+plGAFKdrg8hZ1l8S64FeuN4lEH2aMjwBuikVe+mf3",
+	"ldsGLwm4ruy/rjqKUm6YXyNvmbi6TXhp77ihZa8u/RWfHAgeXkvG88cpujihrGof5NjFa3t1Pp+r4Rda",
+	"e8pawaV2DOvp442E101TqT4iMGJInVEeS60gGgl0rDHZcElzLUuYxMQBmLFimeK2lqSQvp6Hk9a3ccdX",
+	"UPClk6e+VR0m6vqtm+p0i8G07TTs1pR1apLFGkwCEyvX+PHR4cnR4ePD48enT46OjlbCdE+PNobp9kxC",
+	"1SUsX7pLh7iKhjUoIxChvmgYzAAfE8CertYT2kz33nn6Uwv7wqF8VjHOZZFiYQc9ouYFQ2L1VFGXRJF4",
+	"/h9sG9ce9so17JpJjiueST1U3Sg6CG4hI++gmpMFL0sypXcMdG5u9QcDXizH5lhpax+6uQMtqiZWXUx5",
+	"yaB+DyoVrqY/EwOwmEnqUm3o0l2zvdE9l+43m2J0wtWMcY93LsOlocoMZntvcttXgkU+TGQkctetoJ69",
+	"Otx/Amfu0lrlTrtl9aoBWw341twKObvKdqLhnNWZ1QKlo4aJRFqic/RSKFkmMtblbEZFonAR+0xzLExt",
+	"e6Eq4RHFM5pPuUiVydlcRKjO87HaSmeccrOLFrcJtpTV40ltl5d30WkYFGTcdJP38KH5+mSRSz9gwgfD",
+	"AKHa3AB1BReQbgSGQkZmzGREL0Vu/6CoGxUZ8Tp2RlAbdBH/+k92J2/DP8eVtn9C81dATZ8R2xaQdXAx",
+	"Cf66SrJOiSTKdj3wjksG/j2YiM7F2kXUsln5/SWXeSBoAjGRKrVmTTkumCIIGiQ5LUsN4t3rfEdxsura",
+	"x7vGSgl+dkf44vJMevqmZ7JgZc9VxGfrjqSmZFfLt+eVc5jTDrU96hbJoeCVY2uZV2Vpz45U3veFn5Al",
+	"S9jq6TJ4KXu8rv3WD0R7CY8n9DhfoS1dfm21oc4YNIKCH2hX3Q61OC/GfCEdOyONqiKkadXJZVCQyz7j",
+	"ylfWdSiSBShcJyvzD2Q6bOvA2KUZkdV2xJnjURJs4W4sR/U6zLgYZlXsnBSgv9rSgwYAGkt2PVi9Abk6",
+	"cGVQ4eLcBct5wTShN1gm1hckWM3T0bdXkEd0NeM3EU+7TwBz2WE+U9IngC3sIQVwReHuk2Pyiv+lxdnx",
+	"9Jvjo2+/ffp4E20HuNX7EhE/fbSRebi+QmHPcR1SD0ulT8n1f0jBTslY0etD8gNbaodbufa5OdfgfV60",
+	"2zGalWMofu1GGfbx0UmszFWSIfp8Zi0G0NvRizm293rAFG3fb00J4emiYY5LfsvI8cm3Q7mhVSWuSj6L",
+	"0Sl/LxdIzwIlARz4CadjQZfepoiztEgCjbZ6c3y0mafF6jUDwqYfqAuYNoDkYLobGzF+ptaIvZi1edD1",
+	"WFMguSIbkH7rnOr2GhS2N9RwDEoXXKPPMnXXXDZG74rw2ZBD0dj6Q7CevzfU1hrg+uqG5bTSLKkILShq",
+	"PKnCGr0AuK38C9fjlBT9aT5R0bTyWqlKiQu28I4wZPMHeEuPLs9S/COBv/xehuWwzLkao/LHwJxg3vHG",
+	"oFOdvdwgT+JEU4hPtoZvK15Y6b5oXde6tW0HA1tWQt4ruKUMJTSmTMPF2fYE7RkMEw4s3ArxrWl43jg9",
+	"atbDhtuqUVqCDz11cvBRzZ0c/rahUW792OcrBx96RuWwxZpcufUx4MRR6Qelppbe+FctwuHPUI7DBy1h",
+	"HpfgTp3lUjyvC6EPMBzYzBmEAzN5VvT8bsyCK6I3xERuFrp1h57gPe1TfCKw7agP9EdRLlsHz9T1UQFK",
+	"SYJyNzFccX0TbcRmtGwAmNt68Kkd7dcvJm/vKC+pw45HTABY8WHTurJbNjIS1z1oXrdxIFuw9e1kJO19",
+	"0jmurrH8qAqmWPG8sRUj2S6+gmXiXga6CKOWRFMeL83lSuzpqNOLEtUqpx/yOnAxYSph9zpzNyNckCn7",
+	"HPfTaF0lsomtDjMQxwxeK7OCz9wQfzFXdYH0/uCDyLF2DpUMmYUzwOfA35idU5w5VBWYCLlMVMLX1U1S",
+	"0YRyqIPU3AUVUXbBn9vQr9ARoZm6Y9rV5eKGWNUaYifO76aYYIu4cFpN3qg8+QOuZN0dP4XBtguWLnoI",
+	"FuKDvGXbJZD67Cgurgq6jGzx11SbYMQQMQI/frSS0KOnTzYSRokoBu5nxP3DG6yKEXPkbGKUyuV8oy8F",
+	"puoSnuxdI/mdY4yKm11/J+nuPvTjdTEgfoOsghtpoipLzewV+UYbUAS352gHSwz6lNV0XlvnwdsF2oXD",
+	"39N+bZll+84lYTwH19zQi7VSikWgQqt56Fl3Vs39cth9JzYklPiBvmeaDVUgPBPAwJz+nefpdw/Q0+cM",
+	"XEM5qxGh69hiRJScubpht0IudO3zRBd3f76S5/imVV3qaP3a92fT9gi8azC/Tgocf4pSs/gaIf2Vi2FF",
+	"CFdLbTRDeLKRCyBRkTDBolQv5E6IlHxr8Rprhfu009NlnwHOL8x7iFUNjX3ekUEAr+3axI5gV6fCFjqt",
+	"A83dT0+Jpnd2ny4g8Dijt8xFXhy9TNIeq9/cj5E1JATeJIjr1rN6IJ3TsFWRj0HFPQ4J4Kd8lRz7VV3w",
+	"lgA2NauVKEA/YELD46NnoEViYL5gRFbG3qTFek1Bq19qR72NOQidvnAhDetFVj4PBF6fk7u+GP6LriXY",
+	"JnrWwfnWUdwmGSxr6JBcw539dTlT21PNutyqzEWpYZkRMUPLSB6i+2bTKpy757z8dKWiesE/GSuGk7Ws",
+	"ivt5DVvoJnTHED52Eoj03HINOISfg+VtXJrLyKcra/55ZB+LLW9P6llXwxj7H6m71fcOukTShB3ePz9p",
+	"vJ872YrvHdfZNnbTEXOJVnTuOoF/bY743q2vDknj5egO5CYk6cfTyS8EUtedrvB5Oy8oVJudcl3fPkIu",
+	"MtQckUQVUVyspgXvrU229lUsBb63oA3Y5lo1tEPLzs1z1u/OcDtgJ+bdyqbaH7TrXVjzYijYAup+37LC",
+	"Li1meJPzGmBgv72+ZctrxB1QsUSiDIB/2S/+K/x5bc0MI0umwPNKjJT4xL9d1wWhlwRC5YcfxbmnRH+A",
+	"2ADAeRIjAf4ZnNkH+vCjWLu1xlLd8KKIIWpfA/gCt6/LLp5VGrh+AVfe2qGrBaHXsYcdEXqgz7zy2dkx",
+	"0AnMLaP5lLx69xN2A6DtrnO+xCnVt5AC2/JrPT5+9vjR0ePNVbLZmCkV8yq68pyroAxIKBUM9cCZVB7s",
+	"hBl4N8yz9u9qkprt23epdr1MzaaMkXwCdgM7AVVmyJSq2e5e/6XrrL6v6bpXrpp5tR703sSCMCRMnsxz",
+	"SDKsx8HoHdTfKZxpLSV7OBzcg9035RbY0g0EzPjlFdQ56s/BHIee1q9abbhBpdrmgjuqmaD0tO7kbkqS",
+	"z+7sSrIv2CLgt9UOqbdBK1r9ZKObL9wLvQwTXPxVodD5ljXC/HpPtPdAn6XfOR50iGXVCxPqGuwYQh8j",
+	"d6d7YiNSx9X8H5KqKJhZSHUbqxwHQFLtvCuugQc64bGiis6YYUpvURXX8xoMIUDA4iGd+NSU8zUgGeMz",
+	"JitzhTihdg2Xb58+PtoQk+sVB0s5WJs9tBsTV7FxySfTWM7YMLb4uqUkZXxdDHTFhUMBjFzUwPNAAz5z",
+	"7CNAoiBkwKFgNfb+BpfvWyrFREZ28lvZYreIb2BngPWfJuflSNpEq0VTbkc1b39T87N+a1TMtBciSa64",
+	"7mYFZygogyDPGgc0FXrBFGjNcciGrxDnEiZ0YJvqwwW7iQY84xlTPJ/ivAcJGNCeuyXonObcLKMtdtWj",
+	"a7Lm+6IofsKkKmBE1T4HF0jS/PS0CnzdNvkr3YV/AlxFxGRaQAoqhPypObWWkmHzjFDiL84MrCcrxnoC",
+	"cD3Coau4XvuE3FcnH/MWTUtwXn4/bR36FB/6hoKIHZQNmLqu5ETRmT4cmEZan5o4jcMaB2NYtSHwd/TU",
+	"d9tWV8zJvNvoUeeJs+vDtLlK+EgbV2gkYMdNyTru6VhdZ82S2GPIqQe3AGyI1pUyjG0avvT9C0hScm8t",
+	"1kNO7MKJz1TbHls+pJwSoEpkZeaVGeTWBZ7dnu/AzMirId1yPynpMrpor+FzrypgDiI6UVSrEtbhruia",
+	"paHloAHgL5r+byJqD5meU4CbBmi7h0r0LZW95X50mUpQwTnzVBM88mCqeP0m0q4N1e3TOTBOh73qcJXf",
+	"oxTyVoYF6HVD9GVYU6cPbubJ8B4V/8729G4s/O5etxPfiduNe3Se4Bv6eE9WCeBn3HhKRUYWU1m2K7UC",
+	"7201QxJc+6hfNwjiQDI31U0xo61Kp/c5TYfkNaN3gMB0FCQB7/5qldT9Fk7/eqdkzRPkv+nYA7v3+PSr",
+	"AVtv8j4+H/ds1zCaGHgs39eqIYrkUymR4oeJlo2RSH2LMSUl6+4FUfi+tbr7FdzrzvacRMsNu+vO96nl",
+	"CsSGE3OJ/CR9dXWXtQhkJ4QLAskJ2WalfZtoN7xk0C+6rNWk1dNUp4hWq+wwcdXQEfnf3Cy356iol8xR",
+	"VAyGLja/R1hLHzKpul6Gt3yDkaxEyhPwxnCz7ejKdDt3r5emm6rL7wdem9/LBVA/Qbg2ZH4iq6W8fY0A",
+	"YIdX/I4adnXLlnivMeA1vZFmGpaRsI/CnUf01HHUrAA5qaHrZ/cFNZSMZVkwtcJI8fCOqoclv/EeTWRI",
+	"M2TC75iI1S+LQE8URPeXMeRw+EYnJTLyUM7NPd4n81sWyYq6tJ+bxu854YJlpBL88+nDhzBMVYmH+OtD",
+	"LfPb4a8eSzVhJoqQnjDTXlC7kNLXtXV8C8hYFnd++hhhK+j0aGPQyf7symHoYk5IMeZqxgoSJHRl5PL7",
+	"85MnT0//3//5v4fk3AE+3cZz4M4eXCRQt9bQsrxKrcgFfk9ewPeIE6Bzc2DnahHkzKxXlGlFNbSeT5WD",
+	"s67B57cH28d+6/z+DVHHkyePnmxKCgqO7spLH5188/TbzXHDSiSPDheuPkRGYPtufWp0dSNYDN3/3qpg",
+	"QN2N9DGOWN3FpMA5ENhGK+96EntVpWOb4b2UBonYUD8DP4O1EyptrYhCrjT99PGwUKgLhcPLg2PRLdy3",
+	"4EDUetr/nr38PoHbaN/kQWpTQ/Qb0skhQALyyzEnNOYKb1/vEYjlUJ0qKlZyKQTLTUa40HP4Bx7/jFTz",
+	"UtIiI7xgwnCzzAgQimRYVykjNDf8Dsj5fG3MtTeiB63Dma8pLzxbpws/wvU4q2NYEV3915Sbais1boU0",
+	"RVXCrVAhBeui3VpV29mvI5zjwL/pJqDVudgW/h8V0/FKCkFysGEakZcL6g156nPRjXSBqAiSGz4fODH1",
+	"jxIKrqdaTBQigl+f1Yz44E1Y0KW34VeckMH1AOt+NYyLMkViantip8uuILgcRFYXeS+twuBIJX1v+r0P",
+	"IhP9tVuPj4eAQLRmHF1e4XxtqG9W42mTCS6zeYpxflxpmqDwW8HqOj661K02qJifq2+1+k4JL8IxQ7ns",
+	"MVWuajZghVcgx4fkZ6tpCMZxLmyzREgF947n8V5MJajRU9tcVZaE5jnTekjIIoiFbBnlaLmr3XoEWzrY",
+	"q/U2ampo4ctb+yEhKSr2UhiVUBHtKbO3v4No+wJgjPxqf3iK/ykyXxwvQwdArA6VYbN5TMOwBpEcGyY8",
+	"NhMKE8iycPzq3BySC1QEscIkRSJbAq5BQuG6cKFcbVLe8eZQ78vFULKxSRNPY0VQnCLbV0/0AjrPlBYg",
+	"hAGZLIEVub8ACZNP2i8+Bpm+mEo0GT+bmsLaf15Ihun99u3xqQu52Na/xeUfNE9NLDkGEDfNbTRUboTX",
+	"9UocORw1Nd5Exl/0n2nbsx7lOPHY1vPmfhfOVdYch+SZvDAYJ6dl+eN4dPpL97UQHOMv2Trjqpd9G+q9",
+	"XPXNuO+Xj7O5nXi1ovP2Jm3UEyXlzF7/VCxX7/z9crbFoB7taQv/bjGw9cwL+uTXfRcusGYD7c8F9p7R",
+	"fPqB57fM7KYOs6nb2lAwBJ/byJwQdHAr/pBVVgnD1IwLWqK4WFAV5zP0ToJIAS7ifndq9WypTMMA5TM0",
+	"CpaXVDHdpgPd7GVYTeFLUYC/Z7TgwkEfBmb/O077/urP1Jih6Ntk+YntXC9pbMtafT9lfJGK2LythoEC",
+	"Pdk2qe5oGUWoPnp6tJE0RjGjGrrWhgz0qMfolLmaM8Vl0QsfG+cUzQcv0hZrEZvvTwPhvpsn80tPZG9z",
+	"DHYC7H3P8m0EzBAM+JyLK0zciPnoKsTiaDpzMB3tDFOuiPtVnYUPD/nu+3zLDPQi0IoMneDD9TMzRoVt",
+	"T7TYwDpLZLwPch1WiAcqXhouEgnxGzAqU6qvQgdu2k0ec0azvFKJQ5wEv1grKvFlHDTiU27861Y6ndUT",
+	"8Klj2nahA9RLsE8VAF8xPPNmKG7CL+s6rzyYT55fHqx/KhxUDTIWmbUU9ZxhCYg20Xwpc1rCj588efJk",
+	"xU3eI7gS7ql2z96VlAvy/YcP785IKeX8hua3NYl7PIgRrx3uVGGERWMhaalYQSSWimlRQT57utrHbLRQ",
+	"3LAfRbnE3I6VHb0hLBBzoXftg53jR/qmTDV7vQeCpG60aygfXBLggD2dYEk+J4qBiQ5RGk96AlsXRDKd",
+	"rAZonjyJIkFrFnJHdQR0dP5ufLJZXaipj+oWgpR2r+QiCUtAJvIp64S+rIxVB9nGU+pP3Ma8Vs2oyqeR",
+	"Y0RVHbFdn6hYW182rGlsf24oSOIIEBesLONUloPE8gc6iXttTT51FOirecMT7aNhJp8SN/mweXDe4n4b",
+	"TLOJnaku4EqZ8nu7OSQFx+Is3iUPrA0cpC6GJEvecsIFbzZS3l7NBkF7E9OB9ZCDg3W4uRAd5Iz4LsSP",
+	"foCyG2IbIcd4u5vP5aoVV0eYV3XxtfRql+Lf/PLpN998c3L8tFuT76/7NqjWnei+Tj4PiZHSWQtNHNdm",
+	"V3VULwiA1VZVgnChDaNF87lh8a0XFwp3nC0i+qmiIo/boO4yGcbLImczvsnt1s8rNyTdJRqafV8fF8QJ",
+	"wb47TKQd3A5GxOnVWHVTasjjK4M4dZ295bnNYxdNEhKZyEuJMBllfkXr9PfQTedBa8HSRkWDvJHmHItu",
+	"DtjnNWq5BSredE/X3KSDaCRXmSAd7yh2ITmmN9F6D3NHCtuLT/T+9Qbhdb6leFfL1saCej0ezBHbN++r",
+	"MlbiHQAG8VuRzvlVpeKHqUsk7IEod4NrfataJc1NGb/44UbYqGVXJbvEJzvOpj31VzMuKsP6eN6c2ex6",
+	"kHac4+FtNZ75FU3T60Z3U1XuxMkOm2yPxnVVblODrd7jK2qTqpivVF2jwjqPQYzD2pPAovIJzlWmyUSe",
+	"kVfcfF/dwOevuHlNb5CAiPq6Ryuq+6Oold8ctEjlBPySuXQ0rr0i7GulNSm7hk50L7Oju37EJjBgsiDD",
+	"Rh6Q8CxGRuoHGNqN1Fn/cEza/oyN04pAqEG+BReV1oBFntGCbQYRxnwN95Ar6yaIoRNP4YR7AWikKl4a",
+	"QjVa1uQ3/OZLRn5DVcX+C3Uw+y89lcp8gV36m6GTL7FRbVi91H3HJwLtEtlwnVoj/5B0TjNSLiBwOLKg",
+	"T/rN86rMXQdYQKFlExpyM7qEQmm2x44sDOb4jDw6WpMUjS3y+PEwxo1egj0l/1IOpU6fkbv7+4ju1Mn4",
+	"ACE5+x3uuAXFulYZwup76jWBy6kqWXqQ9SGp+evB9hpl9h8ldf9g1P6XCaZ4HvditfWfv0bNGwVmzxAv",
+	"MphJsYzz3vO8Bo8oMbsSexKflh3RYg5H8bjSFBvz8d1jQ7AOHbZTvxxbAJD0iv17JEifvKJta9gNSS2K",
+	"ZxTtn9IFCVp9itLaLAfI2nTaUt3Hrgym95XYjU4p7lGk4fLy++/lYL91PLbyls6Yq4uu7FXgnCxBmfqB",
+	"wZI4LuLkJJarsG1YORmhcDPzA4tEJDtrGZ1rovX04JYtJ0yQg3Lc6F6tPJkoPt4DSOqAk22KFSdPnhw/",
+	"23h7uAIiYe+iI8sVNag0D6mNM7xC8rBo9XDq4FqgxGljjSSqEk7No2WJFzM3kAqnz5D1FQtONMTyKXbN",
+	"aHm4zkoNbVHVo9zuZq6+bN2zTW6WQEFEbtkyLL4LHDg+e/7MkSLLMTwbUoqiX5QqRko2hmz3YGP6PRM3",
+	"wNtKWSd98WWtNbU3FSgnPfJU8fev/NNfsvqXCZVum5o8XTH9eTFYkehPE+3msxlSSMwfvDo9s6+Cedye",
+	"nv+6hJ137Y4M1qG+puV8Sm+YufYVi0Hskj85M909IKqZVTOv/5yBrXTtTO3rCKzbtddyzwVNjLLRlH0e",
+	"ZVBw4unjSpXxekzulIRRD3eA/F9RbHIqEPka2IU10cb231FUzDQr75gmf7r++PGa3LAxcBILrBetIXVj",
+	"xqiwIoQu6PLPGbn+5fzgfx0dPPuEzNJuZoHDOCPXvx2ffLm2VjqjpinA79rl5pRcv754fmCb+PTb4y8H",
+	"v9iG4Ddrt+fTzc7dxF7ZhdLhzvM99A5o4K07b811d/7u4urDjz+8fDsKlmr07zAjbmavPv12lD09+fKv",
+	"sUOH7Q53gm0viIBgfLVw+pMnjzYs0LpNnl6xbUASjZ3aZx2TGAjXTHwJa8aKTqTOLkiRu5gz9kKYfH8O",
+	"jUEcy2lSDTfL3/GSvXNI1y3AsWtePFlWJg4HGhIySoJfXa+/Z7TEDqTgE+uwrfonXZPuGnY2wmBb8J01",
+	"LKKUeGDT6YFpZlH3N/hl0c/s4S2oiArCPs+lZgUAujf7hFwyl5sYP+Kgsx0LsBtZn6DA2lncwndWTl47",
+	"C2B7ij3DPvdICAArHR7t6M87D29YzVOQOiV10wLMtdVPE3TYcv+qrj7uHUdZS+vAJp3K+UM65xEQ2sa6",
+	"hQnty0qSwzeAVtJLYejnM3tuSqqniGFiGjJ4nDr1kByQK9JGZo4ZNQ//rU8MZ0tW9XV/75wLwQCPB8EP",
+	"zBlFpRjyHwNLbB18Ge/bfW+dOH37xutl5zDMYUWleoEwfZNdw9iKvH14mgoTd/ejKB/zckUUD+qyMOvx",
+	"x5OnJ8eP4/Ql0QSZ2FWe1W1HEy3WS8zo+xmcNxIZq1fHV4mVbJHHmxAwBbPrf8WLDcnTHUX4v3Ql8eyD",
+	"pH9ddRlWqlrqDakJfTtxz8yc8NLqs28Qz7UxiuTzbbbm/HQKUsJBOKXzOROOzc+RSeVMayhjfkZouaBL",
+	"yInxcATPAYDUlN4ZQsnf5E3mfCWejwlSshcuhxvKooPqBxHeo5CVHN8CNc3vEsCkO1lWs+2FxaC90EtS",
+	"+OVO6f6beVJ7lwoMpPpOkKcroaBIzdotKvn8nTE3rtT0id+meodlBptK3ilmETg2QL9NcjpzdhJPQMJR",
+	"0new1NwouQC6TopBF83KcTTYsk3Gsa9UHCGccVEvbsgNm1BBaJzFpG/sd1dV5VuByVajrRnIfBVlN7/N",
+	"wnXskK2SpO9Dp+aJwO6Dc3V8Xp0Vz934dmM+635x57R5zCfiQrxhZioLHYfeprMbgfOrWCWV6ewwvO6d",
+	"+93mutNNnmLzrvQw6nbXxpEOvqTRheF5n0imM+SY5xqBVBtPiLvL2jGGoMtR2rM8Rf46HDrCPnNztdJe",
+	"oNVyMa/MxtpLawlQrmYToZosFDeGiazJbNSkElafKu9a7GbNoF0iQDo27XSX5o5xRbWypmLzp3sWJuji",
+	"3p0xQ+OcpPUV4MpLL6gwGvFXGeFIAQYpbYfkMmB6+wWd3J961yt6gz2oElwZrNDDzEmkaBu4zjgCa0mt",
+	"j2JtTdOEP8Aa7rOjYHIyLKJzPLhEw3247zYhgRoUUZ3IEcPfoZ9VKrcDMq9K6Ehl/vBWqdpkDBtr6ETp",
+	"ezB3pJ7qzOMxfMkR3BkBgAhPRErwnNeMbEPA3AEp3vpl0BDH9d9nf6VlVZMDEAEYn7HzdQHzSEGgWefe",
+	"Cps7OdqEJKi7m5qEQUWyfp4CeRxAn8EBhxlDgHmIJy3JhGePCcgRW6wKFCUNG0bo1iXJUvmWQ3Zi0saI",
+	"GwaQ0ujbT0365RolZcAhWpWlS8uqaSqbrK02YWU2qkQh8Rv7L/hO3/L5fGMRrg9oH/VOtLupeFnE+Qul",
+	"Q3xz4yRbXZnmgSaQ9JRgmU/n4W1jB3XYlpr/R99yW73Ku6bw0R/oJK7R1undv/3d5Cp3h542RYzp4Htq",
+	"n1nO0PxVsmDaFl6B3edC4+r7doMVbbkW/Mz6KUvswjduLLV4gUAKSCYfMUlIBT64iPwPkEQREE4DUqeF",
+	"gHNFuJnzOaw4Wsdjl7NTEx7IKzvhBYLSscr5Vfjhp3Wwx+cD++uDOwpEGlAw8a28bFp5B60EH31qNPEQ",
+	"WLIZNBvFozzKeuW9urFGV43R2XCox0RRMSA8/8o+Hr9F7W03UK0eRMLj31D3OTUJu/AJwGTuL55um99/",
+	"YHifa9srLLsxemPnYeeRTeMOwub17RHThMbiSzibl863lmLmvEp6TDYdy3skDHcxu26DkvW/SWSb9IFQ",
+	"bw639mRhdaIgnL1WLocjZQ26vBGe69dxN1LD7YntXYm+iW2kw9q263NIhwqVLbIMwj1ZRzE9GKWDxXAP",
+	"6PwV+zccYq/NuL5ePnV0B3ltW0Q79hmr6JQybMw/x02lXM43q8F21i7hyXh2l4tg4mt8oxtZAKDZrUIe",
+	"fu65uCroMlo2VRtNKmF46fijFLuDItMuM6WV5fTo6ZONlCB+cmNec3xDqijPRgjX9uGbwau3n4hPlghD",
+	"t9c4ojX0zttM7ewdUJ+EOzjNfwLj2MmlA6+4x43TrObasK+tuXjtKmkDZZq1KANiUW40lvZxJSfqCimM",
+	"QqJbVcZDDa40/IsWXVJnOlukMFclir0Iy7TYm7qSVIkzC5kpOvPmO5Rbe6Ch0LkeTGs+r9Qk6pA5FwTI",
+	"ckjBcl6wos6am0imE1RZaQkbT+DHkQaT3PQntofWlnMXG3t9j2y/yX/SsYBmJ3kQogV26F3U85Iu0yaB",
+	"j951Tolm6gf7nL/SNZ8Ie2nt5FZXskf2v3QEOb5wy5ZlULwmH86K60EdlqmZgHz5kw3Xfz0763LMBZ6u",
+	"wd/nqxKeEhDPOiNC1oX84A+NkIBQomENpSjKNRBrmqmdbH0di+vvzP1gm78fDZHzRmM4qvPwrMBLD2aU",
+	"lx6Ks5Yz97jHwdlY9m7oQUoT9b53s+myRARbwGVXV1xB+pd1PtQ1TeukD+FL/+O3GtyUCUeuHeXO3Ste",
+	"39u8f3u4V1bY3pquJxGAEEfavPnxsVjLP7ObqZS3w26D34ETjt2xId67t9LwnL28Y3EfXpwQotZcSkYL",
+	"3TAZQ0SVmqmHzTooLQIYOnkRurroZt6fu61I70zgduvlNnZ3icvoc5O6JctcOIAg3PA3dzGUNL/FwIth",
+	"aoYvxKsrdle4xnZxXfgtvb8bw73hq3PXrRySDmK19ZL/ncQQ9ztdDa3EyVFnysJWByPY/x0Ddk/1GWyK",
+	"EgsJzhwAQm9gNdsJeVx4fGPwIGGA2x+wITnEnLFzngqucXJ+ychvbgrsP4Plhz/v3D8QymP/dbO0/1+p",
+	"0v6n5OLW/hdDukAtJwvmWeT4jEVo5KJ1b2PIx/78/idHmzwl0Sz0CKWM288dZ3cb3rVOLjU+AVqFW7Yc",
+	"RKiWjRbNDdxLqiUp2HxDn2IoJijjwM3y0jbnOKob2DzHurbyljNvDZ+OXErClX+uOc1z/gNbtvxD0EuY",
+	"LkYVeK/cs1Ah6csXAIeOZUQFbkht7N746aKu4uIy3QgQZBcS7PmgPCPX5PzdxSF5S2cOUfji7aXDx2SE",
+	"F/jZTz9dvLj7Jvso7C7Gj95/95w8evToGeGC/PTh+SF5qZRUzXfPHj/5xoqTm5LNXCIMJRrTIq9zWbBr",
+	"pAwBaJntKMDJiJHOMXT4UXwUL2k+JXZjUTtOoukSYAzXnw+wyuY1lH2zikROy5JwcwaipOH1saZZwQSH",
+	"eolI/XMji+XhR3E9r25Knl+fEiHtR0gPZJ+ye5BwcUiuNSvH16d1iU+u4TtWEC4yQm+cUuPZQqQiekoV",
+	"KzIypWoGt9CY5kbbt4Fz5foUnSz6kFx7SQvOsFPyHvjJFfmuKktEMzMvjLPwcypalxK5DsqVYlMfRayt",
+	"5rEHtZS3zyQbAwlxfVo30lCazOx4gicR+oLzNPMVP6GoMCyu3UbjVInVM2yfj4GgCfYgLsfhR/EzUni6",
+	"OsOuRCy0gW/U5PHR40NyjgY3bjEQjLmcM+K8jPXe8KwrlLx6+cHfO9efD+xj+hp2G7wwp8JqpfZj2J+K",
+	"zUuas4JQQN2CBgu/pYJcv/xAJ9e2C+9+gjZfvHz98sNL7Mr1xfgAUpuvg3L4+NXj45OP4tpTic8YFYsp",
+	"L9k1Jo9pOWOwI1mpscbpmGpjLUS/t6Htt1IwfMEp+bfrJqENpRUwYYEiTktITjv8KGofnz00GhLUrv/n",
+	"wVuUTwd/5WxxcK5PydvzNy+v7Txrj4SkBv2x9rNs3XFrp4nX+CJaFdwcfhSAdM2ZQOcm1vIec2vmjc7n",
+	"NJ+yg5PDo0ZMBp9BlfnZjKrl6HT0P87DPaoRy+fTuzRyX82ZnJcMa1GhFwZdlogZHtkR/jgHQRdwLJ2O",
+	"jg7d2+ScCTrno9PRo8Nj6JRdZZDuD+mcP7w7fgijQsoYkxC/bmIyFDPE1T6GXuEnVni6+rh2VZFQiRvt",
+	"C5AfknOQDrjHy/KMSLuE+LcHpQLk7KMI5I59wcLflQXQFMlQfuisPYP2+RAYBY3ac6IZw3WrJe5FMTod",
+	"WWPiHIZv58WnGUCh0dUCNnaXPNBwkEFqXeulNmx2eg0vpcRQDfXa4aL8tWKQse42AM2NVBCWszd1r6JD",
+	"Mf5a2II5SJ8bNrGyNv0+x+y4/Qt92ZlFXZG2XoHUa+vcx0GvjbWkmK7Kdkud9cDtEr7H3yTb1FxAbkfT",
+	"ZL8EtHhrENncqrXYQJq99/BCPEfrs9ezr6Ei0pdPkBs8l0Kj4nZydLSSV0/n85LnsPMf/s2hMgdMLljd",
+	"oKStWFg/ICaiRtvGWqq79vAdKk2ob9Zy8OepBLCp3WoZwepLZMyVdtTIAC5EKfUpG3kFyU4rK8fQVkuU",
+	"PWSffTZtVKI9v/wrnGC7mf/75Y9v/bUCRbRZuwMZ0UYxOmPFIXkOnJeOfVvP4XadMmbIQlZWvaO3zDk+",
+	"7VaoSkomzNi7lM6lNkrOp5CWMlYSTe62KHoJnU4Io9gOdPst3IJNUatc3wW+ePzLLnssurh+9v8p7f4p",
+	"7XYh7YaJpc8HolgXTREWQPbZPLRbuvO5dWpRMMQgXjZl1CeQPse+HLzgOp1Sdo6mnKNQhFYOW7Ox9vL7",
+	"C8UPvkyp1cd9x7cQhndM8TEy/sZd2rS8Ra/LYipLZjU9MAFFYe3rOVXACun5M6mBmuNW6UeUqz00Vs+z",
+	"KvcpOqFAWXY6m8vWJFSwBQiSvLLnbJwBy6u3Bmr7pqCG3lDNahP/li0h5wDi6sRIeUiu7epdlVzcXuM3",
+	"CjxHXEzAqlhYy2BdvP4VpsGL1/1elvAu9/vYTvzZzw6MagcX6DsloXYBrA5hwqgltO/MsIxAdSk7/QUr",
+	"mQPqdmwlX1vImZCNI81vrZwpg0NkB7Qy0xquiO2v77ILo8HxxTWZWLFqV20iZXFWeyCMqrRhhSci0UbO",
+	"nfBtL+QLeMPzpgPn9fvX1vXxekdeSMF2MOPfQbEKTLwShilBSxJMCqFBp/xM59TQUk6icw38vyliF2cD",
+	"YoEKiTN15mJOE0YewgeEfZ6X1JpYUyxR3J62V8z0m7M+Z6HmKPttFAx6dDo6sP/7y8tXF2/J85fvP1x8",
+	"d/H8/MNL+PT//Z//2w4YnY5Ojk6eHhwfH5ycfDj65vTo6PTo6H+1I0x2eugKAfjp6NnNcY7NCWmu6NiA",
+	"5X1y9AhaO37Wak1XeE+fjp6//a/eXK7XrF4n8mh8Qo+PEdPX56RHZ3NfGvKH++8zvB6yxC1wYcD/h+IU",
+	"TXqoznrDSrlY8czVgqaal5IWrGj1CDxd6/sPEYiJLbii7W60en60uk1Euzj+597d6d6Fynj3371voMLO",
+	"rkSl/UjaDXA6QmfpKHEz6aQFeF6W3uELNd3ByqmVEPBlgeeIieIw6jN6Hr7lviLUBVR/+W3XO8yeYJjO",
+	"fzv8lR66Nx5KBfPKta5g7z1/+19f4lfk+Xmj8v9K1/boyTcHRycHR8cfoDOuP/YRpPsO+rzyjGaK03J0",
+	"Ono8PqGjL5+22ah79UCE64niDbfrBAiQNFN3sM69bvLEZnz4m53YL5uUJFgzMqZlSaBeupGECvCVtg4N",
+	"imAIKthdjGydsn3I6oPVQ4naQghjtsqnr6h0Ya+tkdHqeE/9al4lArNOL9WMlgwDI0iJB1HZQ3KBu4C5",
+	"feCNIS6IYx1Yn953ldnZ3ELA6S8S+QUH3G3WDutzq0FKbvjYu/cXfz3/8JL88PL/Xz+2zYF9V7nz2sSi",
+	"PXDvfhrnP4aQ3GLG9yYefwJFz8oYFzLc7gwGkjEI0iRv6R8FGjgZGfPSMMWKM+IKJSNJkBTlEoODVN8i",
+	"6jR+Xb8I3tbLt9oG93c4o+I/b7IEOn8aYZIFmZ7yOPoysf3b9G5NT3STget24rmd4ZjgpEV9iMBWkfJw",
+	"xuiek97IusJY3VIvGFms6NoqTH7tFhV5WRWstVVSI/R1t6NOdIfPW88O+fuL4awkmuxLTrxoh14BnYC5",
+	"TkQzlgzthMJgiNEK1B83LJczRpCMRmdESTmz13k+Zfkt80AHuLqLrPYrKrkg7DO3uparVQPhBrAnDsl7",
+	"h2gA1yu6RUEFW3DNUqbti7CkemcsufbsWsVjwu+YA73Zj5qpAEv85DGB4uX1/kXPdbOBLwo2m0vDRL48",
+	"+AEYL9LRiO4Ew8HKxtCd5/JMe6kEx3t4f2zXP6+hcUFI4LV0rtuothigg/YdAsDeQf3oYG9tPjWrUKfU",
+	"zftwrti45JOpSYcH6s0K5wkYGOHW4GJCCsn0KcHXZhgigeggJqswnRFG86m9cB5od0A9kMX+RKrMkw1x",
+	"+7CjJAMiK519FA46khG3liHlI57zrOaoVYjbAfwH17eH5LnvpAdU1eY9SB80oJDVKwYMeednpnWs/zgH",
+	"ZHdXQz3SrxKpAPY7jCPV2yjc3y6WPmPMuBgUngEHyOp/aXQEL8IT8Bsvuk1yL1/NIfl5ykufan7DbM+d",
+	"mYFY05yKnJW4Bythz8YZAbNgQVUBMTTUNnRQpjFlmXddJhv1iYsipkycfCWR+pMomCILBPPfd7fAlKLd",
+	"YaduF6IwEWi5MFAoz7DME2vqLJRkvvBkLUe4IljAyIEEjYbIaDTysoflPPpKy7kTvdBactsvHOTGdx3g",
+	"h5A04yKQ6TCa1QKNA45XwhRAotsG+9SXhKpKAOtI0WRZxG3Lc//uP97K+q7tGbwVn1rMSWmWagvtf9Ae",
+	"yOlcu2rscRwrmNe1meBhtv60Z6RZmhpkX2sg/qS7HAFnRJRUG8CMATkr6DqlnFjzwd1asJ1cTSX3ZjJz",
+	"dTYh3YPMpIqLjOduOH+8XeV7tt8NRUVGpnLhsVg1EJgboim3llzJ71hzNRR72FE1U29UM35OEQ7oVGOP",
+	"VbM7AeKnTp1FWkYkFsaK2VamgGKAmHZrWOIdUquqHu8OG2xKAV3DikPyFrUgNG8B2nFIIMeNuiotgSLl",
+	"wP7ODI5YrfaL3+liCry58rZ2tLji1794MmTHwn5Vc+/WzMOjgMFYsblUVgmzj1WKnRIhGxyRnsr51eMT",
+	"5AmuX+TZiI8Ov/Vsw6PiZkhgKtDawS7a22n4HkAf9XD1qlglmoIPFCJEDZB+RgvW5Elow8tyt6YjnpBS",
+	"CnYAINik3P1OKhSNnsscQqx04t2SWN4oQxcl3hANeW4gbCFBRUmoH5g18sCdA5+hUYt1wD/GJavt9CX0",
+	"+Q8oXJvO7VW+UgJrt7ab0Py6YTjDXgDDhwUfjzFvb7di1rbbEQMAF78VofB6nblkupsl/gOqKvLCRURL",
+	"Cj4K90zJ6J27a6sI4voFH487IwO9dkMW85hgwLbtKor5n62CMFq19hM+vKeP7wuw3dYusBO13+1oFrKV",
+	"t+NojAHxxgUkeloVrb30u9+KTZJ7dDNeMnXH1AEkK+OjrbzCa5JTpbiVWeRFoPde2xvmmlByadic/Amz",
+	"3FQlrv+ckWsrrOx3rlRsBtmTEHC2n75z/84+imvUQa8hTUFDVKdVk/iQAEgMWP7DTjXvF4V/Hdfk+mN1",
+	"dPQoh2HAP9kBfmKfwA+uz1weFwARuPgorl9TbQ4gq//g4sW1y9VWjM4w9xag+lMO5nCtRFMyoXMCeRFI",
+	"+Y9151wSa9AEovwbG2xurQph0CyPOeku4Xf31mF6xWioNjDufhcAQNRhbg9wcFtg1d0P73/CXltF2Wc2",
+	"yjHcpPu0xtlnw5DDIa44n9teAChce2hryW/Z2Yr96LYDFWwRy5ax7/hH96u84is+MXBDYcAKMzInFBBz",
+	"u1b8xgB/7o4aKLlwwTldx2KtoILsfO8u81AbyguiZROfA1S6AzgtprKm7uORexyx2P/cC3eMVHNIpCfa",
+	"VPltKxe9zqIt2djRseZSFT3t5k4AB26JiWMpSXpX7ZmegIMV80VqhMUD3ay7FYm5wbQSX0u3w536ajt4",
+	"1U4sVywtAGQ9o0nFNGiQwbCucEaa79zfco70o0N3zqt9Inx+dlwTtnMrPAbbXRAJvN1bOO4zqZh/FcX3",
+	"tfbDGX45lmUpF3r1+yjebnd7YkvAnVtdz/3fe4Ff7REq959qi9Yo8hbfh+1xLTX2cNNNZVl0BQjB2lsI",
+	"lFi2d/YH9ih5lx7yUqzv2fesZFSzf/Rr66UT/DBtK96IrSN8SaivAyTJhdD1Ww/JhStpTVF/spoTAKob",
+	"3hFcYFUvJ1G4ejqqkHwvyx2ppruHG9i+7VTc/GF20g+MzdvKMPCp5CWj4qCaw3GET0AZpSW5WToSkj2I",
+	"jVJOhvgRTr1l7sikArxe7RcwCqzn+pnXcvIBP3IYWOdKJTkVQhrP9AOeVUGumSiuDz+Kc++HfaBJKScE",
+	"9XOYl1onX3igA3ABEbsBKBdMOS3Se6KhdmCWiIbV8XLkS1Dso5gALR5VjNyyufH1F23rSpZkXlLBWk4M",
+	"nJGWC4KseiBW3A7oBOSiw13w2q7MvhwFr+XkEhah58PvKxHxIL6SdkiwzDif1DHZ2MVKuRJRWRqMZF3n",
+	"XZhRsXTv9RkoYIojHxG68mGMqZ4YusIVUPcDyofURR+Oj448nV+y7EPPOQeyg37P/gRUBj3bRQD0f34P",
+	"kZy4Q3vHFC2bwws1Cw2b6/Vo/oypCQNnrCd/2K0XyUrQh4VciFLSojNHAOI9dl9aIclnPqRE/jexkwwc",
+	"Zu4T41jQAvGIvGnQBHwbOiGv/+U6EjVwXfo7kCMQPNEST7RTTxspvf15/vs8wdGh8RnThs7mOi6w4nzt",
+	"fY835ONvca6xivIOKUTqWwQYbdhnA3wiDX11LktZDdeDNh/iGbOWWVoTel6pO9QXnr/7ycqUmVTLjAhm",
+	"FlLd1nBexEyMVyLJG3xDb9y793VGXfvfKTkb8PgHOeDhn3lhpvs18fws7Te815QyXwcwQKaFBAqQvVwk",
+	"M4l82kniA974pxdNNSmnNwOQAshJMaaLCnLNx2lPFyZW/fT+tc5qlBfA3NcgZsidJdiC8KLJMgHtXUgS",
+	"vqBhFOPGox2AURF08jtZVsA+6gjBzVRq5kjnJ1wQNpvHsn7fyDv2R7VLbd9c1sR/AuDyB7tyrV0e5HEL",
+	"rCy8a5NzTrXu4jwwZCa1ISdHRy2wTYB8daS/XNWsnVHE6yvvLfxd3O73ZksIywY2P2sTb3A71qPjZ/TZ",
+	"+FF+8IQ++ebgG3ZyfPCseJwfHN18O340flwA54YnrEcf6igbAb+0wz0B1IlpwxShhpw/f/NyCMbsHdV6",
+	"r9BdWEirHNxqrx7uwO2fDAj6XB2uQ8JzcmHA269X3u+8EPZD8PGWzGiCjmoS86di9swrtwr7wgEEzDNb",
+	"xgkgn290evz02817pXcMwXblXN/uLrku6LCVK/fIu/+dj5srOQAs8/r04cMFuznMqTIryf4PDx2X/UNo",
+	"+F+EnEyuBjEfwBogYc5+iXQongI4t84XKAgTxXZXSsCmA4eyzx3z8Df73868qZ8dJbkL8ikX9K/97DKK",
+	"zsTkp32fYStXvy5xyc/cTAtFF62124MKoFziQY90zjpbE/VWB5+Fr4IA4RmRKvObzGkvjkYgl3OrbgL2",
+	"MhYE8UkQXwWetaVY7ney/Uji6unXTlXemRTxNk9w5dYpKfeWJRFmrshuNaqDmPQNJMqguaQqERJ00Ykm",
+	"ubV5hM/eb4IQ9gJYM70aQ8ntcSkAHt/whvg8Ckw2iCRS2N5yVpwRcKbBUQBgIjoQcynGJc+j58Co5R/V",
+	"6oLO/ecxu95XIrqE+4LBqUqkDS4o8AJ7lhsdcQbYT5H5uU4gBXdk3Oh6Xwn9B0QIvK/EXk0UrD4Bx3+/",
+	"6YN2KR/+pirxZUMlDG3YvFlWlzJcL15DMAKFslz1F8czEPNXvq/EHu9FiAvsef33mjUMBUWayWZzvc+l",
+	"fwhvePib/c+Xh+4OS15QVuk4db7NXNb5e2FJHNgNsizIAjx0Df3EgupDck4U+xvDtEG7RbRLPRa+jCTX",
+	"wCQgIqryObzr0rD5vrdPnwehH/u6pGzj516f+AOhVrBPO1HJsCmsFTFXgE5xdSawoo7d/WM5GN/WSwtL",
+	"7P5STjYysxE5JjPUoSDE5CD8wH1VQzPQp16zVWMqa/SOswv9Wk7+OBt6LaL62t7gogLieyOt9FfGYU+S",
+	"1SnGCEyMRBePsqaMAhfm6eNREEo9iodSY68ogUAs+orjoxbk4snmcO0+bwsHZtqrxvBaThoUEoU7IyOy",
+	"LPaoO/jQlj86Y17i3EVxiPbw2Cegf94p/+QpecP/knmyMQXpb1YAlKW9J8DXw6EumUNFgyWC7Rjna6nL",
+	"ufky29oBFyEYxdSMQ5XGiIL5s1V1XTbZd3xr1oF7HKzzGy3LyjAYlF0tlREjJdTXA1cFELSmEynntH8i",
+	"5eOjZ083saFlUYeWL/4BCfi0LH3wDgrngR2Ife9N4Ngq5v6kT52aZhmBniQ3tMzI08eP7URBaodLdY29",
+	"foaBp+b1c6i8bJ/891+ODr759NujL/86ugc1nMwNi+OZajl3wwWFPkWQEJsu9oiD7mesL7ILriE5X/oT",
+	"xYWRVnbgidiD4RiVGA9B0nSom9aqmFQlVWn5QXUYbH+gm+KGhBtEVyLTHbn2xRG/g/KMU4oSI5ATVm6A",
+	"Z/CGavb0MVo5np901clBi68pP+4TgAFRcTp6eEeVVXIe0vn80Co7vT39wUDf2bburZTe89gkyhzt9khI",
+	"qNvzVQ/FQAz1CoTarVKNnw5Q0AlkcPML/TUuwB2CeL8GCneHRcb+/tCxLY0St0nmncchdH7/uqXh+S1D",
+	"joL4NfEdZNr70thSEWMlurBqglSuPuFcKtOUOfDELJ6kCELyUKhJgm+cPDryVPegSkoBqH3BasIjM2Uf",
+	"BfjVsaJxZi+m61cvPxB7p+XT60Py45wJpOMsSF5KDf9WrFVZN8P8gimdAx7A3jzMLBgTTvWNgfoxLPLe",
+	"vuUDTM0f+u5xweuxBFJI21UoVPnk8aOT3tdPMNbfh1I3nOzE2cNd2hS2L5dEyMUuHCWuadiXKxtx11pb",
+	"WFl4syukriPDWn7/Qs4oF27bMyqqOXALxh0gL8M3Dt/HfzDS8WA0e7X4z8uyXQV6nXq8Z3WsxOL3KN3y",
+	"vlUD/ehZE5B0XC12L1hdXDtck5YzhmRuVSqNENEQL1ulCP5uirQ0NfVba3PPcngX9YlCayQ8Uh4lC6FZ",
+	"7jwiLjM4HnvZz9Tu5QDtNciyzTrVzPxVF8oEqnuahdUuVkrrY2oRXWqiJST2OSK362h2/85WavfRiaBr",
+	"v0NebfD2S3rHiv1VyEJG06AEzD1PeLesbVUYlcpT86ez8F14TTHQKrFSE1Qt7qjktlYF60d80V7F7EuM",
+	"f+zg5NrOEiGRTSNvV6S7j5CtGRuDNk9r54/O6lQEJorgL64JIGSIYJ9NwNCI6r0vVQhMPyXV5pA8Pnrc",
+	"pNiH9SVxvYkAolRRgG9KRKOg7aqmO1++7Wuh4osdJamGaA5MXqrQlJ2zK4BDuRJSxwdHJ2slpDZUmQIw",
+	"wuh0dEdLXrTKR669MhvBWnWCeRdUmFqGfcpG+dTqVAIIWAuhD46OR9mo4IrlRkLPPcaW5jN2cHd0ckjn",
+	"/LBkRjORq+XcANC2+UFmWxmdjtQ4Pzl+9BT/vsLUgyvN6vQ7/FTdwdCFPg4HcvrkkfudVa7s9+jVHGUj",
+	"NqO8BDIT/d/CoW9TWcvtrL2RvLpy95FDEO6phpQTbPeJHHLUoxf1JV3au1hLQieKMe1rCNbn9YEG/4E+",
+	"JD83BTM86K4+8YCvshYeepghYIMr9kC7XBL7MKT9B+LCxytq/BP+BisoaATYLTdV19vFod++xl59IOze",
+	"38GJ2P2m3VsZvn8Ku38Ku+31lnD7oA+VikBN+NP58zcv/7w3XXIT9vg7YP/BwvRW+5gBaiWmz9iBl5QL",
+	"KwVvojTDgLH9ykrmRaOO7ULV/KCWTsYvmlsgA5feblaokzzw0kB1J6VBtTeVgsle0CWhJb9ltc2P6j/X",
+	"gW/F0cJQLGaOsIpNroBXuy2He3QvGjnbHAqRKxA4tfAebB5+PfrAkMh53UC8n2fhR/uCxufr6IUwXdqx",
+	"epRW2QBtxBoo6WSjtlvh1e9VqPcrLPiOb/6/zy16CXUSdrdN+wk2JW+k2TIpO5EIgC3+bgLK51//gfKY",
+	"P8hb5kUBLC0WYAkTm7Ze36yTN6LJY0Z/JlAwo0PDwWw8ysZOQippGZZ06xX9qmnL35wcNTm3b/lkasol",
+	"uVFyYc01A7wA/QOZdtj/WFnLyq305qxlY/e0VfHlRA1LRIZp/TqJyNBJhymAvDs/vj5HqzPzOC1L95x8",
+	"vP+z+LumH8McPtC4ctvccUMrZKzUomiC4yHJJeYN8CLrZnvMIF9uxvQhuYaKc9dkxqhjjoBA66zSDbMb",
+	"VA4g54CFcR1SS3L8pAaz2G2nAxwMlqEo+V0sCQ8xYi/v4rH5CPEa3DlcrzJXDyk33wIt90AHt97ritAn",
+	"EdORGvWb3/cPVShjTY3oBBZsqmK+dooeClmwYWfJ/mLlFL2VBYMJv/8hogZAbDpyjBLH4S2MYLi0/Hve",
+	"JT+HGDUjccoyEBvBbsC13SROx1JNpDFMHHTvBY8yysIk9w4j4Tvf7rYL9AeDErXGs1dbAibMeRWYYjVL",
+	"ws3S6jm5I01cKachQeWfDV5+Lu64gflIL/2HJFXXwts7cAHO4jvhInjFHheoec1eVycYjZdXADEB7NWS",
+	"haonzaGUkB5m1nnSCUi48hhDR1wFuNiFVLcaNEjkT9VWLJGCLvUZ8PBQVXKGP/OxNEd7ZbVPjI/5bK6A",
+	"BSthGTbj3aRy1JCbW6j+eBsgbRB/Y3cNF4Tavh6CheNspRHsQnZAC3pw7JUFtF4bbaGug54vD35gy2QS",
+	"k0OSd2RW3ccIdVOJVtp/a4d4lITBQGQkGxlGwUthTYv5wa901N9d0cz57wOvfc3FbU32sjcLDkaJMER7",
+	"gnofnLj0emgfm5tNZC5wHLB59JfwCeC88Vj4g+K1D1BnoJuAOY/kwMNLW2dkL1sL2JpOR78+/e/KWuJN",
+	"ai+4Cqw5upDKdiiXSrHckKlUmpEbyK5bjrbYeTiyr73z3kRdBpd8IqDA6ihzYgFefMnMwXMpb3miKIpm",
+	"GnlOvjdmbg2Tw5bQWNPZtt7SLK8U1H7/5VM7eWkG2QU3SyuXebhJ6p1emenKLp9XNyXPk9v8N150eh4u",
+	"jEbpjteyl8AQ3xRyQaRI+R26JP2WLC/7cyggvWk4q2BtbCNEbtkyrfu8Db3h5EfR5Dq72pAZBH3mituO",
+	"ZQFYjNzRsrKWDHDiApOu8DlsmPNiDBeTuM70g+3THpWlH9h+S/K/oeBNtFMb4PAgg5qWrCAVUC6taKx9",
+	"PUC21YdKmk6auXNyIysImTuyBJz22SmYzy6WjPDMa6tBQ0nSo0PyBpdLGzmfM4jdUYEFBs6cNQ7r6o4X",
+	"wpAyUlTKI4oBNBKJwUN/v8K6wovsHETW1hdz3UUwi9HSb3FrnzdL6vhlbtlyi7WdsU4zxOpWmWMIturW",
+	"CsjzpwsMro3HbndFI+1v2GivdOZ7jXHbM+Svw/bolzD2QnZfL2ueoBl76L/smPiS3bESWciJBJgTOgIm",
+	"igoDBa6bMj5Zfdohj9vePhIr7vkOS6C0m/A7IG5EYJ+1V+wArDjVDFAU7LMHtjiUBTWkkGhXEPaZx3wP",
+	"L/E35zikDSaL80A+fHv+5mUWuknhEyLDAtoPL160jRb/Y6vfJzycOFN9WSHAdAkIEf7k3vC/g47976ZD",
+	"f374Cz34j6ODZwef/su/jr5uZW6c3pd+ffa445f1xihkA6uBTFK3W4bvdyEdEqrT7fHWqU4NceMSKR+b",
+	"bhySa3pHeUmhKhbkkngoECUzykuPJ4WbL477edvqzB7XrP2ivVdbcF5qrpF+TI6tHjzDlPDGRxV2aQAI",
+	"5z1mgGhi7/J8KnnOnPdjNjdLjMRgrK0s4aWH5C36aYL+tAWnkztRlM76Gm2N14WugijygMl1a8+HuEKP",
+	"/iFC3kZZ+BnEiO1p/wQ+D+bBo73tvdbAfofkoa+zJ59PpT22uN4StPF7bMm2LGls7wTZ0ku7DVFzdJyt",
+	"aJZ6O8CqNGe+xiMIO09bhhpVXa1j3UEHcaJ3vgP7SS7zzePLtmbJAbNvG+v9gXbjByKmGmBJ/ff7sumD",
+	"zWMHXi/QvJnugbcOBLw7aBPeMmYFlseyQN4CDPG0xjl4ryr+6Xy5aI/0cub+uBAfXNj9n65cD7Dh4qqg",
+	"Sz06fXbU8NnRuQGtTucS3uhrS/Q7NH6efx/3bfDqYu8IHEHO310EMBwpGGz+YcejX+wxxXCALNiNm8GV",
+	"DXWumLmSM65TjI//ScKTe49Knpclxpn7hRhT0S2kGdUBk7rdOZkLZzWUBRi8UpVwkU0yo/mUi6Rke4vU",
+	"N0NXca+s/bZPv48EAESGULJMJe7vSAScF1BNrE07lN4VnXg7+Nk2PBfIZhFiqamCgmlpRostd8vXp7J4",
+	"D7H/IXPcxVvhqcILJgw3y4xwYS0NqZZtNxpU6AxobTTlRcJ2LdgfkrcCOrZPwooh69FNUBHlpjgk51iG",
+	"D4r/AZhuQZc+soC37ZKZUwJucKuXcQP+NB14YKVgh+QSwwz6o/BlsJuk14ms6yujS9VNjGNRbuUCj90m",
+	"JAJS0lx/Y3xYYC8X7I/GkmH79LtYuAVL8mK4L3YFhob1uRVyIcA/hmvk0ppxFwzGB4VS+SEyg7MuglCo",
+	"YBJkO2K4DH5WNPe9r2jiGowIl3P85o+6kVz3fo/NtL8cFlVplP920Z3dHSzl/fZOwTW9KTv2zsvPXIMk",
+	"C2/yW8bmVgsU0UjpC2zzH/MWujRyTuYlze2cSeGPvytY7G5vws09l025AtIpdQzcW1A30T55GEDqHT7O",
+	"3ji0tPbzkkykYECpAP9aX9CfBLTyj7mgr5khFKeRAW0m/NOuLiwslOJtabkrJYWG64Qfpu0WWxpCEFwM",
+	"oMZmymbEqYkFo0XJE6Q4dqpeKOzhH3MhsXd7jYMgDb47mQDBuWF2QSFKgROMEITFlIn7GdY+WsW1xy5g",
+	"+95vhxhiF8sKio6d61tALgAewmuh4eqeIaLBKpj+boDMpjumispHdKE8SBRatJvzvJ9bHDp3aaj6XbTC",
+	"/e6/H+zNaW/wlsgAygK3YDU5WUNcNqV3rjzK/W4NJrrveit47DwqWdorrCFRdVKtdgTVkk+3xgFHCei0",
+	"Y3vupfjH1QrwErn3hZFc2O7kuyBT4OToCK6SWzY3ac9rKplth8mOf0BHLYx6r97aIEPI2l3S7YlkCbst",
+	"tsJYKrcHUunpes0ph2lh1dxDuICjCb4ZK8ZwgwZ6h89u8R8xxTIkVc2lKliB8S/nGfbFaYys8mnMpPwO",
+	"OvyHFQutBKO9bYyWQ9ElGXFw7SOCCxxCLsMIgtaoPYA39X77ZcaM4nladrxhVFcK85wCI9St4f/H3tUt",
+	"t5Fj51dB8cbJFiVaXu9mi6pcaGZnY1fGY0fSjFMVu4YgGyRRbAK9AFo043JVniYPlidJ4ZwDdLfUTfGn",
+	"m5Rm9mbGosQGGjg4OL/fp2bMrq0TUFyGqEgQBZau0fp8RwN2p1xohL8Zvdzhz2/1Dn/8USZu3q3ghXXq",
+	"VBeRwMGeedORBWKG/QUqM/pO2o0lXCFxeM6uFOPOebu7xE0FbHOFuoGkIpUJN8S8vdL+UIz7O7q34lt3",
+	"m2XEPQJXc4lBzaDeSYJAeG5u3uxzlTX5Tt+JmQSyoSAjgf0yVOKM115eRDo9Zx+p9XFk7XzUL6cm8Wbi",
+	"/vIJJEiQSPGSTqiU/gVmwgVOaYiF1hSchaU+6K46OWl5fI0dPKxX7Y9eJ6vfiVmu2ou7N4jorjnRGq7M",
+	"BoU3+IpNDd82Uz9vJAqupvziKxCjaO2tWqxpl0L5E7zakbRZp0nCcOM00gcfdOtFIdgdEmXIRn4q93Ac",
+	"SgdWZAzY2NCoXqEBPopjj4r6jfI7er0YXxN6lceoWXGANI1IJ1DE1wTp8NTE7ElhP5Tkak/Eh4o4eVfq",
+	"bhPF9FsIHEAKeCzWkH6uRm6AbtJvrCquPO1vQ8eWAnrm0nVk4JU2uGmcTXS2xrxy9YFSeTOxDsUUptp9",
+	"7QZGMb5USiCkLYHjnbfCbIf0WCFtg2EviLRC9JU7PuZWgA9shHXaHBqUQ6bvzUE5Z3JLzc6Qp6HuPbwV",
+	"vBNG515ahCXAWduFDTAI8AlULwT7Bn9dD+FyDVP6R5L3iEne3CiW6JXqLNFr7XwzT4YITaATI6ASiacY",
+	"A8KvJJeALmOClvPTA0qHFdSWborroM3VoWaIMZoWdgKnTazkWFPOCIsvM/KOO6y+joU3L2ww0g7bH4L1",
+	"27xDoJNAAQQwSWipgbA8ROMzbgjjNjRJOZlCEdKj7s21uNMLCM831KL/1mP0uAClaphqzv4wX/Y2PrXa",
+	"ERAKykL7up5Oocr2HgKdEXcaVwx63IVKaisvsJu5iz18fkWwofgqSDw186R4i0JQACtWCffxsOObKyjw",
+	"2pSCCQxEeimQ+PARs4LA7yH0m2cQqlgXhYI89a+B55srBtNjPNFeM2vDstxQxrgB/ulnnHCpLuRJnvgH",
+	"0+w0zvWwSgZPp8mR9Lq6WbHneVHFu99ffJDZFXZxs+lPLchlRBwjqGMbJhtCZFSk1S/hAEB568/XP9bc",
+	"2Vd+5GIROnX0tgP4219ySq/RmdXmVQyElXgVDDJU4nQtKXDKN7sO6CQiWJ2t5I6mRZP/pAyTH4DtpAXr",
+	"AiANymYpxirqGnLNTJxUeBr5LrC8h16sDTfxDS+ydSbk7o4mAtnM+DtyM9PzrNBiJlcM2gL9weJSCXPO",
+	"ftKR3pn4MLkBK99fJrP4DnHakIXMM/C4ATPHX0s1pYI4t5ajAa9atT5ojk0xIXz7ktRAT3srYkP98eXT",
+	"hKON12XWxErg5YXfnVRwu7uFEhyYM4Bz3dDjWmqGrmmDxjQdGBjLiNaWSrWocyKscHu3Ppe6QB8gq7UH",
+	"phamB3M9rHO6bWiyGygTin4nBYC1QsJ8WPOdUcqyNJ9JtX8Xp1z6XwbjJ74aRKH9bi3rbwNIydLQz76N",
+	"E1+k80ZO2qpWaKrpWSdlqMZle6bk1FkU3kN5qeEEYYYvkTMRAjbl0/QCQje0AMQYMjGi7mD9m3Ctr2vb",
+	"J+UYpNTb7s9x+ajb2JoOcv4wqxO02eHAJySg3vEUlxUoutjbX5znLJJNl7W3N54RLr/U49lYwoRDPv8L",
+	"E9+k+xuTVmyfKzPQYCCGSM3On/bujCwcz/LyLCT50Nsz9MjC0qZedG2BSFGAiPqFnuTGeNM0k5mAKPqd",
+	"MAGMqK5qpuUFbv34HOUa3XanqsflaPdpG7vUSRGdn9YpblQc+ZRX6o5nu1mzDsaGq8n8DB/zePOK4zOq",
+	"jeeWjXOZuthyxPBRl7GkhQDJlFbEjUJLUuA8Q/ArlJRKy5bcLJrgiL6Dp9/y2UHFxXVYpDjvnbBIt8De",
+	"6kj4SsvQWUw9ahAYC6NSsKmAt8YRtRZCFFakYuL4OI27uRXp0rb3/iAxfOo20sn5W//t9Owdd5M55vQw",
+	"3iqwUM5bhKXCOhBG/D8TxmjTdPf/FQbuNH4+hTkf2UyQdsJNUrLVXlgA74OFjuqFLu+tHbtarQFLiPUr",
+	"HIoiQFFAeMzORRIsAzIlYOumSO0N9iP9YVFXznGSfTYKm4vI5FiBSYcLPuJjS4RuD0yOw/a102QZzKz+",
+	"TFfgIX+45bMGXsV4EFacIoKdAkDetitFteYM3LIoHXIaauksfCgds1JRLD/IhLdnSssAjQfJJQKMrqQV",
+	"CIwVanQnOhE461/JBirkrapVOEEH4StKi3PA7gVQliQEZHGFP2jmtz62htkzCzDmVvxKR7U3/GO//FUs",
+	"2vazXggvDysx9iJHF8Hwa7hg8XMjrM4NYPx+/fbt2+dvW6cLYKlOYOi1cSRdKJk98tn056ZdNb/hmo5P",
+	"2mRBUk8Z4YUDgRsekZQH5rRwJwR8hnoAjQ/FvJ+g30iT+4WOTJdGWpOz3Y4j+QtPZcId9mxxfy+nYkgp",
+	"ygznVCpQCNS97EqxXJEyLWYW8Xkb4wHe02xlYztwNWlep/A1aehunc2oLOJ+8VCquq1IPe5phmcPMiOm",
+	"qZzNH6m4n8zFZAFcr8ABDnGLUoFHHwuA44zLlIPRyAS0N/g78mWo5IYKuPxSWKyrgNv9EhNFGOgyWi8x",
+	"Yqz1opDwAKKranGaPoR3a8HQ3Be9uURYPOz9nReOrp0YfwOd4X1cVtoH3uT9+AD4i8/9XjDu/Xf9R8Pe",
+	"3cX5xfnL3va3/g3O9vjRnSCdNaftYwh9THWuklYA+MVkgc2GleolkNnE8BW0lkBt2FIIwntATvwQzduB",
+	"0t3re0tLuM1JJYHZXObkzBomSeXTQPoVnby1gNOGF8VCVOD+y2d5nDs24SrWvzkj/ek1gvj/gdVE34lk",
+	"GM44NqsTvtqKgD791gAwqPc10TgPdZqKQOQfOKBNwMlB/p5gm/Hv/bRfHKlENUDFV4z9H6kN4DHUuM5N",
+	"/OtcFUoCbrrqNdfHW7yqVQCObKV2UBrNPdiNeuOOTMcNikPGejdiT/Dqw/K7Qt9hc0Afe7XHa/y/V39T",
+	"KVIkffb/eHh8g+H6D3OyeWiyfTqzKMMelC200AhNu1yBzWn75iprpMcAUKLXWQFwvqQIN1JX6Rhz6gMk",
+	"of/vuiBtg4J/2VRTUHUJf1/gKNV377waoQgqN4CgHFaI8FDABl/pX9+2CH7EuGPJzcB8elGuHoRxwo2R",
+	"wm6MgPwSnbPDEmIZd/PCcChcvg0JMankMl+W019SOTGDG+K3EF95X4RT+oT44I1L0AJHEadBIqfTZuQK",
+	"DKYlCVrJ2C4CvgFGXvr3bsl+kaaN2o4vEVMMOtOtQxBb7F+vQ5SeTp+42PXrDh6CMFDE0630pX/jkIiG",
+	"dkQliKz2vIGrktan96Tk3+9Ht8BkXv6EsWws3EoI5RcvqtfjnABqw9yEjM4nLl0X57O/ScVKF5Wqd0mh",
+	"cc86CZzHRojiqzTHFzZ8c2M18DXO8ukfjl280ecfzuQKOo1jRiEENPUWCY99nB+Sjw186dilCKR09Ybi",
+	"DT3iKeY1cG6d2m8/AeZptcQJuP7CqhwagaYnDb7iP7YrK4WaUVeXbTEC9KPTG2pIcdk6tfhxiJOVnHLa",
+	"oO3rTOvJQCWRA8P5oGiGyVNgO5sJ5ZcWL+usEjoEVV6OHPKkoS/yQ+5OsRvtxw9wiBNED3DgjnU39N/t",
+	"JlIbjrwTyyzlbgOFItg69+Hgq0oI69ldqGHqx3aDWi1+G4d8ino8zK57kO1M6CxFgnIAu6tJcIT19ZZX",
+	"u4WDcd8HX8M/N6r7t47ge6a5twdhPGL1CLOsMrhAloE6NAEPqOkGCAveskHoisduVbb659fb1KnW3RaI",
+	"PdXmhVGa+65bvoGvhRjECcfHsalMU8tkfevBs9qV9k9/p2GTg7a31jjY5nTW3fdPfZfbtw3CG5/AOuhc",
+	"tgBOqmDvO0iPlK6Ov+cib65cez+l1oVC9a91HjrcsFqUjebSOm3Wo36B5Yq5BOjmL4eih5A+KNXAwfBJ",
+	"nxH6B+Mq+aSAaQbTC3O9YnrqROQxW3GLLP1OswR5p+rIJv0F/x/wag+Evy7IVc4jN4jx65cPxbihpYJI",
+	"QA99DC1rXSJ1rHUquNoysvHEsiKwLx1bYBq5p/oBOkibEAjNTSWA13xkHtR9Aoj7xjwHFkkvhbV8BlXQ",
+	"TnxxQzb6+qnn5GQh3KfekP3f//zvt1Efqv39ITZLqXjKeGo1G00Q/XXUZyPn1iMs7l9JlejViP3TaKJT",
+	"639n9MqO/hkrPDA4w6T9pPw4QKj3ifTdyCsM/ylVe8Xhz9mVn8CKuiEUQH4Iy8ZScbMObwAAXqFklRvI",
+	"FoYJvwh0yoKN18iy/kmReAzZKBkxqbLc9dlIjCDtLlTSZ6PViHGGL/TCMiv/W/SRaxbK0EZ6xHTu8Htm",
+	"hE0qGIAcfRkh+ewX6aBw/fyTuioj8QqVWNQufrRMGKtV7H8OCGWMqzVbaiMidYwiNGuZpAL2ZM7TKeOK",
+	"zXVu6jTL+0yoa5CEe0fkAgsz7mUqVtJN5q0YkH7ggM4TXpow4lC4/GtMtaHCh49ifKP9x/sK+0x6BSV2",
+	"6T8PyDYoG5hQhuYXDUuKolrvN14X4z375nN6l3Xn+d5ik1qBbCked9LO87B8z7T13JQl+ZDm849zAVFB",
+	"Krkt4TJJtIH6VZRgOG+1/l4HK9r+aTlGs/kOe3Nc2JZ2dqh9jyrM6wQeVRj6hJ3mux/lTdp04ITdUPX/",
+	"PVb8hwAOXpa2hK0NXeOIzFuCSCcnjCsCSpMONHBAXhSZttK7ES8s828QDB85mX9SgdTKqxbnhFFUfJiK",
+	"GMCczLW2Adm1tCZrlG0ZgcD9SbiMwo90s0YkdSbUrbAnEPhS2TCslD/jc5357YJJwAL0hr2p4G7wh+3h",
+	"/MKb+Ldq74yUZ+vEEpfG8RlN8GzCjTv700XyUvzLGBZjyd0ECuKHf7x41e/pRQjKOK0Xv/oH/OW1/8Hx",
+	"tDe8ePXy9V4vWH8SP1ZkthVr98ouGC+EbVXchXQwDi+fNHm6k3VLCWo8kXoh1D5mLoz5/C3cPO3Wg4d1",
+	"QhUGfG9ZDuYunHevcpwuB6UqwKREVwGFOo/qaD/MFsbuW2ehx1qsLJvpkPm4REi9UnBsUyrEv9JzMmkx",
+	"Ab3b0jZYsle0eABPUNlLSnVnOfSkOD4r0byOxcSbWNi0VmvWtrui7R6PX6RYdWrSQnlAREkFfqWLly+D",
+	"mO66bw2ZB2+95mYimLdZAvQ2c5qNBnOtF3Ywin6fn88LSxCuVs5UcA4R7cbrzkAABFMnRhD8TQkGpyCn",
+	"6AdeeoItAZpg/4zQYHv14S3jSWL83yDvsC3RZ9R9udb2PliM9kUXQOgdvNFzIwZ/6PXrWpooeE8GC8Sd",
+	"glXnt3CyFAP6BW5Wb9ibSTfPxygEEP4/i9SA29/7eXqKTIof9tg2/z66rnSNUPNYGxjH/ic4HlNtwGBv",
+	"KpajEZ+9KUFv0nmsLOxRK5Gy8LCTxsluIubUcwyT2UKCW8Q3Dg5Dyc2FU0SFON6dtaK+KKL95Wz9kBwj",
+	"RLb1vhw3QNbK7nRRjQjTOkk5Iox8wujYrie4WX8ONgIw/k2mThjs1imNC5DlELTxJmEmlTc4A6XInDd0",
+	"8pQuz0PRFKuz/EABALA/+aypncYKbiB3WFsdcPHqL7XlAfeL6YuKCr8343W5m79uVEh/VwaNgtHD+gyw",
+	"PPMl2D7hg9B28bl2Ts/N0Ljls06NDC9OjMNVDrcNRk5LrWemCHnubG7Yzf28P1SsyUQgsmhwjaALyPuH",
+	"uRWXse0Lc8d2YR/DHr0Jo3eqzWznHbLQELdS5JueScXGRq+85dUvKIrBVrvfNltDdBJvv9pY/k3wRAOb",
+	"zUTrhRTn7KPRagYuABoo8GPM4HkftaBIC5UdqvjIybq6a0LswKF6XV108HQc6tg4Fe9qLZ8bjDFAkLeE",
+	"UHEj3Nn3sNxNLLMW+1rfOJe9V+m6K6iKJo4dOQOcRjiuoC2iOGQFcdFuHDtBQQyoTWeTQwJcS2XZjKRP",
+	"fs2wjTYV3NjSp00uyPc4XFn0HnMoaNd07rbfth++ZNKIyqy7hxD024SzfFQN1O3EV5lsEVKmgDY3ItKB",
+	"hvtCMYICROp8I/gSqqhAcKRiVky0Sqw3fko76b1HsLlFakVMIr5++brZi7R7dmxuzYHXkg/5AzCOowqP",
+	"k95pb+RMnUn1CFSBt+MgVgN3I/SEY4c042oNSystkOg1uJFypt6q3qFJv4JuDLN4mdF3Mgl7Q2bd93qZ",
+	"cbVmfDLROZSu5ibtDXsDLZPJAF6lh5BF2+l4mPo74eY6aR0cpUEbvtGrmGrmeDd75TgXRuyuBe38bK6t",
+	"OwNgp6Y8u3/LyEsvFVZRTqWaCZMZqRxSl0KKaQSr7iXtJ52IESLg8VBcONFqKs0ScFHqGqN5cnPz5o22",
+	"7t/FuqtbGQc4uu9ZvFdnITvI/xKzOQRDvRq8uXnD/A6zhVj3mdNAYOWVp3Q7kxM6r1D3itguxXIcSjNm",
+	"BgBt2ce5JmR1JCq0Au8raUBhwWBNHXN+Hs8+jutfo/MgLizj5ggu6cJHC1zhUSeN3/oVe6bBW0cy+8ii",
+	"Px66LR8lv5B4nLzlE5mV/K9KSTHb0NHW6lq2eyyOEbbdckeOG7Q9fFe66BHjy5P0h/HlCWO1ux3YspqE",
+	"QqdmXA++FLbP7ERn/v+ZEVP5xf9LeJdtfS/0pAgFBPPz0nlpbLgUcdguN8SPcJR409WHt1QvdkhI6RZq",
+	"QOvjBZelqodKBUVTrAheviObFJ59mjhRaejac/YOWLdb9mCgMZOXthlT98iuukQEJrW7M4MS82gY4TqE",
+	"EEI3flMoAZq3YHr7RAmCwDz1GMG1uNO4HZWTt2OgAMy54/Q9/WyxlvWZW//+NTq3/tHK3sf6f3ivwbNO",
+	"av77JXum5n9uqwXYe5n//no0OiV2PPTsqCkTSr3DQFA0OnHyrp4PpeVlbPdIHMPy33UzjmP6H74t7Vsm",
+	"fk4nMP39sCc0/XeTjwYV6acgHqEsSaVasJU2C0vN7QlHB6Bikl76G1Fwk0phYJoCkhiEVlrKhWrsP8+V",
+	"kyk1aXtN3GTSXvsJ/ijV4liUBR3ZsP4VOjNh7xmtuGUIPo/V2H7PobCGdgEQILeUnRJiJGx3szDt4lRW",
+	"XMg+GVfQH6AzaMFRiKHfbF5FX/IJRoc6d0KvwpbWe6GP3RWNhx2ACu85m+xDAD1bCIp9U5+Um4ulFeld",
+	"HaI3CnvcqPYqsuKdthDrSMFFfAtwwVEiFRSVn1dMv/WkupNOnPGEn12EkirMVRc1VW8Tscy0E2qyPsMM",
+	"z0GMuXv2ENBkSmx2cGx6w940T9Pti/3fr9Rv1nG/r/UKL53HgsEc7ZXDLsktffa3QXcFcYwlYsCVSLLA",
+	"tLrclPff4FYcfJCerF//QJvts2eR0HNDHYARqeCWquS8jBudsizlCiNvfIY4iICiPeem3jf5pYRb3dEN",
+	"chSmxfLrv0Dm82THkMpKjKFhbIeoyhWWL5IJYOVM+bOyEOs9wiwfw/DPPtJCb9Kp0fDB+xCW6dxZmYRK",
+	"USMQeE1PqQ1w73apIAtbNt4mIpVAnJbqGboFsf92hYx00EKF5Gv13NeoGmnpnlcT7ipO+vA+3I9IBO9Y",
+	"KnhiA4xMpCZaYbs1NMpQw2adVmt/GVs/HZ3GXfbckdq4y7uItIbO+kKqhPlXhvOGlcpDNvrPs5/yNNWZ",
+	"PbuRMwXNosD1Prq7+NeiA3cuvrA3766+P7t5c3X26k9/9g8tffVWLoV1fJmN+t7m1S5+cayTdejNDUXj",
+	"1J7rP4Jim+37c8GVhxDeAnjO/JtERDlOAdw5D0DT3GFCy5HXsKyNJ7UidPuyDKK6qwCoAZKmN/pLH025",
+	"TEXi99+/eG/Yg2fV9O9ild7cucwOB4OJPKfBzrWZUV+1wk3b3oCnBTpBfItGPn7P7l4HsfkeGtBFsw3m",
+	"HQHiAFIp1IOKzIFH8ceX3ptsKPX6azHA74gFjd563T3oOnBUCQVkTlE8GsnQ2hIW8PcGRtAnzUHSq8KU",
+	"Kbgo0ZhBRWuDcmf6jjIgMSh/iU07Zl1XahqGPr7L176YdEiuEJBFopxQYTfU9S61Ea1Jx2aor/e4k1i2",
+	"QW0+kFmZ6xVwOdUasbfCPmnb6zgbyJlf2wiyq/Rqx02rlnJ87YVeguF/ffbnAKMK/ofPyAocVphK62EN",
+	"aby60nImsWsDW0cCiZr3kB9GKEFpwby8lzPF+B19JbQGPvwWlAyg7UZVXWGUEAB5+J13WEgdUOFydQ8+",
+	"qYRcbWsnqlki8fQEClAgozV66X80ovyuib9RHjzjOlfgwE90JtHgDSWexXfLk6qZBR2yPpiPMIEll2l5",
+	"+uXt//b52/8HAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

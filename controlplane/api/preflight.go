@@ -13,9 +13,12 @@ func (s *server) PreflightDeployment(
 	if err != nil {
 		return nil, err
 	}
-	return PreflightDeployment200JSONResponse{Ok: found.OK(),
-		Checks: each(found.Checks, preflightCheck), Nodes: each(found.Nodes, preflightNode),
-		Versions: each(found.Versions, version)}, nil
+	return PreflightDeployment200JSONResponse(preflight(found)), nil
+}
+
+func preflight(found lifecycle.Preflight) Preflight {
+	return Preflight{Ok: found.OK(), Checks: each(found.Checks, preflightCheck),
+		Nodes: each(found.Nodes, preflightNode), Versions: each(found.Versions, version)}
 }
 
 func preflightCheck(c lifecycle.Check) PreflightCheck {

@@ -87,6 +87,45 @@ func (e AuditResult) Valid() bool {
 	}
 }
 
+// Defines values for CertificateOrdersPutChallenge.
+const (
+	CertificateOrdersPutChallengeDns01  CertificateOrdersPutChallenge = "dns-01"
+	CertificateOrdersPutChallengeHttp01 CertificateOrdersPutChallenge = "http-01"
+)
+
+// Valid indicates whether the value is a known member of the CertificateOrdersPutChallenge enum.
+func (e CertificateOrdersPutChallenge) Valid() bool {
+	switch e {
+	case CertificateOrdersPutChallengeDns01:
+		return true
+	case CertificateOrdersPutChallengeHttp01:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CertificateOrdersPutDns.
+const (
+	CertificateOrdersPutDnsEmpty   CertificateOrdersPutDns = ""
+	CertificateOrdersPutDnsRfc2136 CertificateOrdersPutDns = "rfc2136"
+	CertificateOrdersPutDnsWebhook CertificateOrdersPutDns = "webhook"
+)
+
+// Valid indicates whether the value is a known member of the CertificateOrdersPutDns enum.
+func (e CertificateOrdersPutDns) Valid() bool {
+	switch e {
+	case CertificateOrdersPutDnsEmpty:
+		return true
+	case CertificateOrdersPutDnsRfc2136:
+		return true
+	case CertificateOrdersPutDnsWebhook:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckSeverity.
 const (
 	CheckSeverityCritical CheckSeverity = "critical"
@@ -882,6 +921,11 @@ type AuditEntry struct {
 	Actor  string    `json:"actor"`
 	At     time.Time `json:"at"`
 
+	// Credential The session or API token it was done with, by its public name.
+	//
+	// Examples: token kdm3xw9qpa
+	Credential *string `json:"credential,omitempty"`
+
 	// Detail A code or a list of names; never a value.
 	Detail *string `json:"detail,omitempty"`
 
@@ -928,6 +972,9 @@ type AuditVerification struct {
 	// HeadLink The newest entry's link, in hex.
 	HeadLink string `json:"head_link"`
 	Ok       bool   `json:"ok"`
+
+	// Witnesses How many nodes remember ends of the chain that were compared.
+	Witnesses *int `json:"witnesses,omitempty"`
 }
 
 // BranchTag defines model for BranchTag.
@@ -1041,6 +1088,54 @@ type CertificateAuthority struct {
 type CertificateList struct {
 	Items []Certificate `json:"items"`
 }
+
+// CertificateOrders defines model for CertificateOrders.
+type CertificateOrders struct {
+	Certificates []OrderedCertificate `json:"certificates"`
+
+	// Challenge Empty when nothing is ordered any more.
+	Challenge    string `json:"challenge"`
+	Directory    string `json:"directory"`
+	Dns          string `json:"dns"`
+	DnsSecretSet bool   `json:"dns_secret_set"`
+	DnsServer    string `json:"dns_server"`
+	DnsUser      string `json:"dns_user"`
+	Email        string `json:"email"`
+	Roots        string `json:"roots"`
+}
+
+// CertificateOrdersPut defines model for CertificateOrdersPut.
+type CertificateOrdersPut struct {
+	// Challenge http-01 for the hosts of each deployment, asked over port 80; dns-01 for wildcards, asked of the name server.
+	Challenge CertificateOrdersPutChallenge `json:"challenge"`
+
+	// Directory The address of the authority; https.
+	Directory string `json:"directory"`
+
+	// Dns How the name server is told, for dns-01.
+	Dns *CertificateOrdersPutDns `json:"dns,omitempty"`
+
+	// DnsSecret The TSIG key in base64, or the password of the webhook. Never shown.
+	DnsSecret *string `json:"dns_secret,omitempty"`
+
+	// DnsServer host:port for rfc2136, a URL for webhook.
+	DnsServer *string `json:"dns_server,omitempty"`
+
+	// DnsUser The name of the TSIG key (hmac-sha256), or the webhook user.
+	DnsUser *string `json:"dns_user,omitempty"`
+
+	// Email Where the authority may write to.
+	Email *string `json:"email,omitempty"`
+
+	// Roots PEM: the root of a directory that systems do not trust.
+	Roots *string `json:"roots,omitempty"`
+}
+
+// CertificateOrdersPutChallenge http-01 for the hosts of each deployment, asked over port 80; dns-01 for wildcards, asked of the name server.
+type CertificateOrdersPutChallenge string
+
+// CertificateOrdersPutDns How the name server is told, for dns-01.
+type CertificateOrdersPutDns string
 
 // CertificatePut defines model for CertificatePut.
 type CertificatePut struct {
@@ -1205,7 +1300,10 @@ type Deployment struct {
 	Revision int64 `json:"revision"`
 
 	// Run Number of the latest run.
-	Run        int              `json:"run"`
+	Run int `json:"run"`
+
+	// Scratch It runs a drawing that nobody published.
+	Scratch    *bool            `json:"scratch,omitempty"`
 	Services   []ServiceHealth  `json:"services"`
 	Status     DeploymentStatus `json:"status"`
 	StepsDone  int              `json:"steps_done"`
@@ -1347,9 +1445,12 @@ type Environment struct {
 	CleanupAfterHours *int    `json:"cleanup_after_hours,omitempty"`
 	Description       *string `json:"description,omitempty"`
 	Domain            string  `json:"domain"`
-	Name              string  `json:"name"`
-	Nodes             int     `json:"nodes"`
-	NodesOnline       int     `json:"nodes_online"`
+
+	// IgnoreVisits Visits to a deployment's URLs do not count as activity.
+	IgnoreVisits *bool  `json:"ignore_visits,omitempty"`
+	Name         string `json:"name"`
+	Nodes        int    `json:"nodes"`
+	NodesOnline  int    `json:"nodes_online"`
 
 	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
 	// A project's are added to its environment's.
@@ -1384,6 +1485,9 @@ type EnvironmentPut struct {
 
 	// Domain Base domain; hosts are service.deployment.environment.domain.
 	Domain string `json:"domain"`
+
+	// IgnoreVisits Visits to a deployment's URLs do not count as activity.
+	IgnoreVisits *bool `json:"ignore_visits,omitempty"`
 
 	// Placement What is asked of nodes. A selector is `key`, for any value, or `key=value`; a toleration too, or `*` for every taint.
 	// A project's are added to its environment's.
@@ -1968,6 +2072,30 @@ type Notifications struct {
 // NotificationsPut defines model for NotificationsPut.
 type NotificationsPut struct {
 	Choices []NotificationChoice `json:"choices"`
+}
+
+// OrderedCertificate defines model for OrderedCertificate.
+type OrderedCertificate struct {
+	// Error What the last try said.
+	Error *string `json:"error,omitempty"`
+
+	// Failures In a row.
+	Failures int `json:"failures"`
+
+	// Fingerprint SHA-256, in hex.
+	Fingerprint *string    `json:"fingerprint,omitempty"`
+	Issuer      *string    `json:"issuer,omitempty"`
+	Names       []string   `json:"names"`
+	NextTry     time.Time  `json:"next_try"`
+	NotAfter    *time.Time `json:"not_after,omitempty"`
+
+	// State waiting, valid, failing, expired; others may come.
+	State   string     `json:"state"`
+	Subject string     `json:"subject"`
+	TriedAt *time.Time `json:"tried_at,omitempty"`
+
+	// Wanted Without it the certificate serves until it ends and is not renewed.
+	Wanted bool `json:"wanted"`
 }
 
 // OwnTokenCreate defines model for OwnTokenCreate.
@@ -2707,6 +2835,22 @@ type SSHHostKey struct {
 	Kind        string `json:"kind"`
 }
 
+// Scratch defines model for Scratch.
+type Scratch struct {
+	// Environment A DNS label of at most 40 characters.
+	Environment Name `json:"environment"`
+
+	// Name A DNS label of at most 40 characters.
+	Name     Name     `json:"name"`
+	Pipeline Pipeline `json:"pipeline"`
+
+	// Steps What is to run, with all that it needs; everything without it.
+	Steps *[]string `json:"steps,omitempty"`
+
+	// Versions Tag by step key, for selectable services; those of steps that do not run are left out.
+	Versions *map[string]string `json:"versions,omitempty"`
+}
+
 // Secret defines model for Secret.
 type Secret struct {
 	// Generate Exactly one of `length`, with which `alphabet` may be given (default `alphanumeric`), and `pattern`.
@@ -2938,7 +3082,10 @@ type StepStatus string
 
 // Tag defines model for Tag.
 type Tag struct {
-	Branch    *string    `json:"branch,omitempty"`
+	Branch *string `json:"branch,omitempty"`
+
+	// Builder Who built it, from the image's labels.
+	Builder   *string    `json:"builder,omitempty"`
 	Commit    *string    `json:"commit,omitempty"`
 	CreatedAt *time.Time `json:"created_at,omitempty"`
 	Digest    *string    `json:"digest,omitempty"`
@@ -3232,6 +3379,9 @@ type InName = Name
 // InNumber defines model for InNumber.
 type InNumber = int
 
+// InOnce defines model for InOnce.
+type InOnce = string
+
 // InPass defines model for InPass.
 type InPass = Id
 
@@ -3306,6 +3456,12 @@ type ExportAuditParams struct {
 
 // ExportAuditParamsFormat defines parameters for ExportAudit.
 type ExportAuditParamsFormat string
+
+// CreateCertificateAuthorityParams defines parameters for CreateCertificateAuthority.
+type CreateCertificateAuthorityParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
 
 // ListDeploymentsParams defines parameters for ListDeployments.
 type ListDeploymentsParams struct {
@@ -3403,6 +3559,18 @@ type GetDeploymentMetricsParams struct {
 	Resolution *MetricsWidth `form:"resolution,omitempty" json:"resolution,omitempty"`
 }
 
+// CreateGuestParams defines parameters for CreateGuest.
+type CreateGuestParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
+// RecreateDeploymentParams defines parameters for RecreateDeployment.
+type RecreateDeploymentParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListStepLogParams defines parameters for ListStepLog.
 type ListStepLogParams struct {
 	// After Line number to start behind.
@@ -3434,6 +3602,12 @@ type ListEnvironmentsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// CreateRobotParams defines parameters for CreateRobot.
+type CreateRobotParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // StreamEventsParams defines parameters for StreamEvents.
@@ -3483,6 +3657,12 @@ type ListNodesParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// CreateNodeParams defines parameters for CreateNode.
+type CreateNodeParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListNodeEventsParams defines parameters for ListNodeEvents.
 type ListNodeEventsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -3507,6 +3687,12 @@ type ListProvisionsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ProvisionNodeParams defines parameters for ProvisionNode.
+type ProvisionNodeParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // ListPluginsParams defines parameters for ListPlugins.
@@ -3540,6 +3726,12 @@ type PutDraftParams struct {
 	IfMatch *InIfMatch `json:"If-Match,omitempty"`
 }
 
+// CreateScratchParams defines parameters for CreateScratch.
+type CreateScratchParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListPipelineVersionsParams defines parameters for ListPipelineVersions.
 type ListPipelineVersionsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -3551,6 +3743,12 @@ type ListPipelineVersionsParams struct {
 type DiffPipelineVersionParams struct {
 	// Against The older of the two; by default the one before.
 	Against *int `form:"against,omitempty" json:"against,omitempty"`
+}
+
+// RestorePipelineVersionParams defines parameters for RestorePipelineVersion.
+type RestorePipelineVersionParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // ListQueueParams defines parameters for ListQueue.
@@ -3615,6 +3813,12 @@ type ListUsersParams struct {
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// CreateResetLinkParams defines parameters for CreateResetLink.
+type CreateResetLinkParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // CreateUserTokenParams defines parameters for CreateUserToken.
 type CreateUserTokenParams struct {
 	// IdempotencyKey The same key makes nothing twice within a day.
@@ -3674,6 +3878,9 @@ type CreateReachTicketJSONRequestBody = ReachTicketCreate
 // PutEnvironmentJSONRequestBody defines body for PutEnvironment for application/json ContentType.
 type PutEnvironmentJSONRequestBody = EnvironmentPut
 
+// PutCertificateOrdersJSONRequestBody defines body for PutCertificateOrders for application/json ContentType.
+type PutCertificateOrdersJSONRequestBody = CertificateOrdersPut
+
 // PutEnvironmentGateJSONRequestBody defines body for PutEnvironmentGate for application/json ContentType.
 type PutEnvironmentGateJSONRequestBody = EnvironmentGate
 
@@ -3727,6 +3934,12 @@ type PutDraftJSONRequestBody = DraftPut
 
 // PutPipelineJSONRequestBody defines body for PutPipeline for application/json ContentType.
 type PutPipelineJSONRequestBody = PipelinePut
+
+// PreflightDraftJSONRequestBody defines body for PreflightDraft for application/json ContentType.
+type PreflightDraftJSONRequestBody = Scratch
+
+// CreateScratchJSONRequestBody defines body for CreateScratch for application/json ContentType.
+type CreateScratchJSONRequestBody = Scratch
 
 // ValidatePipelineJSONRequestBody defines body for ValidatePipeline for application/json ContentType.
 type ValidatePipelineJSONRequestBody = PipelinePut
@@ -3861,7 +4074,7 @@ type ClientInterface interface {
 
 	// VerifyAudit Prove that no entry was changed, moved or deleted
 	//
-	// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+	// Walks the whole chain, and compares it with what nodes remember of its ends: a chain that was written anew, or cut off, by somebody with the database and the keys is found too. `head_link` is for keeping elsewhere.
 	//
 	// Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3885,7 +4098,7 @@ type ClientInterface interface {
 	// It signs for every host below an environment that no uploaded certificate names.
 	//
 	// Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
-	CreateCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateCertificateAuthority(ctx context.Context, params *CreateCertificateAuthorityParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCertificates Certificates that the ingress serves
 	//
@@ -4141,7 +4354,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-	CreateGuestWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateGuestWithBody(ctx context.Context, id InId, params *CreateGuestParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateGuest Make a guest link with an end
 	//
@@ -4150,7 +4363,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-	CreateGuest(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateGuest(ctx context.Context, id InId, params *CreateGuestParams, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteGuest Withdraw a guest link
 	//
@@ -4166,7 +4379,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-	RecreateDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RecreateDeploymentWithBody(ctx context.Context, id InId, params *RecreateDeploymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RecreateDeployment Make a removed deployment once more
 	//
@@ -4175,7 +4388,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-	RecreateDeployment(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RecreateDeployment(ctx context.Context, id InId, params *RecreateDeploymentParams, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryDeploymentWithBody Run a failed deployment again
 	//
@@ -4327,6 +4540,45 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/environments/{name} (the `PutEnvironment` operationId).
 	PutEnvironment(ctx context.Context, name InName, body PutEnvironmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteCertificateOrders Order no more certificates
+	//
+	// Those there are serve until they end.
+	//
+	// Corresponds with DELETE /api/v1/environments/{name}/certificate-orders (the `DeleteCertificateOrders` operationId).
+	DeleteCertificateOrders(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCertificateOrders How the environment orders certificates, and how that goes
+	//
+	// For each certificate: its names, when it ends, when it is tried next, and what the authority said last. 404 when the environment orders none and has none.
+	//
+	// Corresponds with GET /api/v1/environments/{name}/certificate-orders (the `GetCertificateOrders` operationId).
+	GetCertificateOrders(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutCertificateOrdersWithBody Order certificates from an authority (ACME)
+	//
+	// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+	PutCertificateOrdersWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutCertificateOrders Order certificates from an authority (ACME)
+	//
+	// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+	PutCertificateOrders(ctx context.Context, name InName, body PutCertificateOrdersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryCertificateOrders Try again what failed, now
+	//
+	// For whoever has mended what the authority complained about.
+	//
+	// Corresponds with POST /api/v1/environments/{name}/certificate-orders/retry (the `RetryCertificateOrders` operationId).
+	RetryCertificateOrders(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetEnvironmentGate Who may open deployments of the environment
 	//
 	// Strangers are turned away alike whether there is something behind a host or not.
@@ -4366,7 +4618,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-	CreateRobotWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateRobotWithBody(ctx context.Context, name InName, params *CreateRobotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateRobot Make a token for a test robot
 	//
@@ -4375,7 +4627,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-	CreateRobot(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateRobot(ctx context.Context, name InName, params *CreateRobotParams, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteRobot Withdraw a robot's token
 	//
@@ -4558,7 +4810,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-	CreateNodeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateNodeWithBody(ctx context.Context, params *CreateNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateNode Add a node
 	//
@@ -4567,7 +4819,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-	CreateNode(ctx context.Context, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateNode(ctx context.Context, params *CreateNodeParams, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteNode Remove a node
 	//
@@ -4702,7 +4954,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-	ProvisionNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ProvisionNodeWithBody(ctx context.Context, name InName, params *ProvisionNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ProvisionNode Make a machine a node over SSH
 	//
@@ -4711,7 +4963,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-	ProvisionNode(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ProvisionNode(ctx context.Context, name InName, params *ProvisionNodeParams, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetProvision One attempt with its steps
 	//
@@ -4961,6 +5213,42 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name}/pipeline (the `PutPipeline` operationId).
 	PutPipeline(ctx context.Context, name InName, body PutPipelineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// PreflightDraftWithBody Check what a deployment of a drawing would meet, and create nothing
+	//
+	// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+	PreflightDraftWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreflightDraft Check what a deployment of a drawing would meet, and create nothing
+	//
+	// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+	PreflightDraft(ctx context.Context, name InName, body PreflightDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateScratchWithBody Run a drawing, or a branch of it, as a deployment of its own
+	//
+	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+	CreateScratchWithBody(ctx context.Context, name InName, params *CreateScratchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateScratch Run a drawing, or a branch of it, as a deployment of its own
+	//
+	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+	CreateScratch(ctx context.Context, name InName, params *CreateScratchParams, body CreateScratchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ValidatePipelineWithBody Validate a pipeline without saving it
 	//
 	// Finds everything that saving would refuse, step by step and field by field.
@@ -5005,7 +5293,7 @@ type ClientInterface interface {
 	// Exactly as it was, with the images and limits it carries. It must still agree with the project's limits and secrets.
 	//
 	// Corresponds with POST /api/v1/projects/{name}/pipeline/versions/{version}/restore (the `RestorePipelineVersion` operationId).
-	RestorePipelineVersion(ctx context.Context, name InName, version int, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RestorePipelineVersion(ctx context.Context, name InName, version int, params *RestorePipelineVersionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSecrets Names of the project's secrets
 	//
@@ -5419,7 +5707,7 @@ type ClientInterface interface {
 	// The link works for a day and is shown once; an earlier one ends. The old password goes on until it is used.
 	//
 	// Corresponds with POST /api/v1/users/{name}/reset (the `CreateResetLink` operationId).
-	CreateResetLink(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateResetLink(ctx context.Context, name InName, params *CreateResetLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUserTokens A user's API tokens
 	//
@@ -5558,7 +5846,7 @@ func (c *Client) ExportAudit(ctx context.Context, params *ExportAuditParams, req
 
 // VerifyAudit Prove that no entry was changed, moved or deleted
 //
-// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+// Walks the whole chain, and compares it with what nodes remember of its ends: a chain that was written anew, or cut off, by somebody with the database and the keys is found too. `head_link` is for keeping elsewhere.
 //
 // Corresponds with POST /api/v1/audit/verify (the `VerifyAudit` operationId).
 func (c *Client) VerifyAudit(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5612,8 +5900,8 @@ func (c *Client) GetCertificateAuthority(ctx context.Context, reqEditors ...Requ
 // It signs for every host below an environment that no uploaded certificate names.
 //
 // Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
-func (c *Client) CreateCertificateAuthority(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateCertificateAuthorityRequest(c.Server)
+func (c *Client) CreateCertificateAuthority(ctx context.Context, params *CreateCertificateAuthorityParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCertificateAuthorityRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6188,8 +6476,8 @@ func (c *Client) ListGuests(ctx context.Context, id InId, reqEditors ...RequestE
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-func (c *Client) CreateGuestWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateGuestRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) CreateGuestWithBody(ctx context.Context, id InId, params *CreateGuestParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateGuestRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6207,8 +6495,8 @@ func (c *Client) CreateGuestWithBody(ctx context.Context, id InId, contentType s
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-func (c *Client) CreateGuest(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateGuestRequest(c.Server, id, body)
+func (c *Client) CreateGuest(ctx context.Context, id InId, params *CreateGuestParams, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateGuestRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6243,8 +6531,8 @@ func (c *Client) DeleteGuest(ctx context.Context, id InId, pass InPass, reqEdito
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-func (c *Client) RecreateDeploymentWithBody(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRecreateDeploymentRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) RecreateDeploymentWithBody(ctx context.Context, id InId, params *RecreateDeploymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecreateDeploymentRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6262,8 +6550,8 @@ func (c *Client) RecreateDeploymentWithBody(ctx context.Context, id InId, conten
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-func (c *Client) RecreateDeployment(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRecreateDeploymentRequest(c.Server, id, body)
+func (c *Client) RecreateDeployment(ctx context.Context, id InId, params *RecreateDeploymentParams, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecreateDeploymentRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6604,6 +6892,95 @@ func (c *Client) PutEnvironment(ctx context.Context, name InName, body PutEnviro
 	return c.Client.Do(req)
 }
 
+// DeleteCertificateOrders Order no more certificates
+//
+// Those there are serve until they end.
+//
+// Corresponds with DELETE /api/v1/environments/{name}/certificate-orders (the `DeleteCertificateOrders` operationId).
+func (c *Client) DeleteCertificateOrders(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCertificateOrdersRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCertificateOrders How the environment orders certificates, and how that goes
+//
+// For each certificate: its names, when it ends, when it is tried next, and what the authority said last. 404 when the environment orders none and has none.
+//
+// Corresponds with GET /api/v1/environments/{name}/certificate-orders (the `GetCertificateOrders` operationId).
+func (c *Client) GetCertificateOrders(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCertificateOrdersRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutCertificateOrdersWithBody Order certificates from an authority (ACME)
+//
+// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+func (c *Client) PutCertificateOrdersWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutCertificateOrdersRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutCertificateOrders Order certificates from an authority (ACME)
+//
+// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+func (c *Client) PutCertificateOrders(ctx context.Context, name InName, body PutCertificateOrdersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutCertificateOrdersRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryCertificateOrders Try again what failed, now
+//
+// For whoever has mended what the authority complained about.
+//
+// Corresponds with POST /api/v1/environments/{name}/certificate-orders/retry (the `RetryCertificateOrders` operationId).
+func (c *Client) RetryCertificateOrders(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryCertificateOrdersRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetEnvironmentGate Who may open deployments of the environment
 //
 // Strangers are turned away alike whether there is something behind a host or not.
@@ -6683,8 +7060,8 @@ func (c *Client) ListRobots(ctx context.Context, name InName, reqEditors ...Requ
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-func (c *Client) CreateRobotWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateRobotRequestWithBody(c.Server, name, contentType, body)
+func (c *Client) CreateRobotWithBody(ctx context.Context, name InName, params *CreateRobotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRobotRequestWithBody(c.Server, name, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6702,8 +7079,8 @@ func (c *Client) CreateRobotWithBody(ctx context.Context, name InName, contentTy
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-func (c *Client) CreateRobot(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateRobotRequest(c.Server, name, body)
+func (c *Client) CreateRobot(ctx context.Context, name InName, params *CreateRobotParams, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRobotRequest(c.Server, name, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7115,8 +7492,8 @@ func (c *Client) ListNodes(ctx context.Context, params *ListNodesParams, reqEdit
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-func (c *Client) CreateNodeWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateNodeRequestWithBody(c.Server, contentType, body)
+func (c *Client) CreateNodeWithBody(ctx context.Context, params *CreateNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateNodeRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7134,8 +7511,8 @@ func (c *Client) CreateNodeWithBody(ctx context.Context, contentType string, bod
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-func (c *Client) CreateNode(ctx context.Context, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateNodeRequest(c.Server, body)
+func (c *Client) CreateNode(ctx context.Context, params *CreateNodeParams, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateNodeRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7439,8 +7816,8 @@ func (c *Client) ListProvisions(ctx context.Context, name InName, params *ListPr
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-func (c *Client) ProvisionNodeWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewProvisionNodeRequestWithBody(c.Server, name, contentType, body)
+func (c *Client) ProvisionNodeWithBody(ctx context.Context, name InName, params *ProvisionNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewProvisionNodeRequestWithBody(c.Server, name, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7458,8 +7835,8 @@ func (c *Client) ProvisionNodeWithBody(ctx context.Context, name InName, content
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-func (c *Client) ProvisionNode(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewProvisionNodeRequest(c.Server, name, body)
+func (c *Client) ProvisionNode(ctx context.Context, name InName, params *ProvisionNodeParams, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewProvisionNodeRequest(c.Server, name, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8038,6 +8415,82 @@ func (c *Client) PutPipeline(ctx context.Context, name InName, body PutPipelineJ
 	return c.Client.Do(req)
 }
 
+// PreflightDraftWithBody Check what a deployment of a drawing would meet, and create nothing
+//
+// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+func (c *Client) PreflightDraftWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreflightDraftRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreflightDraft Check what a deployment of a drawing would meet, and create nothing
+//
+// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+func (c *Client) PreflightDraft(ctx context.Context, name InName, body PreflightDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreflightDraftRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateScratchWithBody Run a drawing, or a branch of it, as a deployment of its own
+//
+// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+func (c *Client) CreateScratchWithBody(ctx context.Context, name InName, params *CreateScratchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateScratchRequestWithBody(c.Server, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateScratch Run a drawing, or a branch of it, as a deployment of its own
+//
+// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+func (c *Client) CreateScratch(ctx context.Context, name InName, params *CreateScratchParams, body CreateScratchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateScratchRequest(c.Server, name, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ValidatePipelineWithBody Validate a pipeline without saving it
 //
 // Finds everything that saving would refuse, step by step and field by field.
@@ -8132,8 +8585,8 @@ func (c *Client) DiffPipelineVersion(ctx context.Context, name InName, version i
 // Exactly as it was, with the images and limits it carries. It must still agree with the project's limits and secrets.
 //
 // Corresponds with POST /api/v1/projects/{name}/pipeline/versions/{version}/restore (the `RestorePipelineVersion` operationId).
-func (c *Client) RestorePipelineVersion(ctx context.Context, name InName, version int, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRestorePipelineVersionRequest(c.Server, name, version)
+func (c *Client) RestorePipelineVersion(ctx context.Context, name InName, version int, params *RestorePipelineVersionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestorePipelineVersionRequest(c.Server, name, version, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9066,8 +9519,8 @@ func (c *Client) PutUser(ctx context.Context, name InName, body PutUserJSONReque
 // The link works for a day and is shown once; an earlier one ends. The old password goes on until it is used.
 //
 // Corresponds with POST /api/v1/users/{name}/reset (the `CreateResetLink` operationId).
-func (c *Client) CreateResetLink(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateResetLinkRequest(c.Server, name)
+func (c *Client) CreateResetLink(ctx context.Context, name InName, params *CreateResetLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateResetLinkRequest(c.Server, name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9653,7 +10106,7 @@ func NewGetCertificateAuthorityRequest(server string) (*http.Request, error) {
 }
 
 // NewCreateCertificateAuthorityRequest constructs an http.Request for the CreateCertificateAuthority method
-func NewCreateCertificateAuthorityRequest(server string) (*http.Request, error) {
+func NewCreateCertificateAuthorityRequest(server string, params *CreateCertificateAuthorityParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9674,6 +10127,21 @@ func NewCreateCertificateAuthorityRequest(server string) (*http.Request, error) 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -11008,18 +11476,18 @@ func NewListGuestsRequest(server string, id InId) (*http.Request, error) {
 }
 
 // NewCreateGuestRequest calls the generic CreateGuest builder with application/json body
-func NewCreateGuestRequest(server string, id InId, body CreateGuestJSONRequestBody) (*http.Request, error) {
+func NewCreateGuestRequest(server string, id InId, params *CreateGuestParams, body CreateGuestJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateGuestRequestWithBody(server, id, "application/json", bodyReader)
+	return NewCreateGuestRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewCreateGuestRequestWithBody constructs an http.Request for the CreateGuest method, with any body, and a specified content type
-func NewCreateGuestRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateGuestRequestWithBody(server string, id InId, params *CreateGuestParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11050,6 +11518,21 @@ func NewCreateGuestRequestWithBody(server string, id InId, contentType string, b
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -11096,18 +11579,18 @@ func NewDeleteGuestRequest(server string, id InId, pass InPass) (*http.Request, 
 }
 
 // NewRecreateDeploymentRequest calls the generic RecreateDeployment builder with application/json body
-func NewRecreateDeploymentRequest(server string, id InId, body RecreateDeploymentJSONRequestBody) (*http.Request, error) {
+func NewRecreateDeploymentRequest(server string, id InId, params *RecreateDeploymentParams, body RecreateDeploymentJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewRecreateDeploymentRequestWithBody(server, id, "application/json", bodyReader)
+	return NewRecreateDeploymentRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewRecreateDeploymentRequestWithBody constructs an http.Request for the RecreateDeployment method, with any body, and a specified content type
-func NewRecreateDeploymentRequestWithBody(server string, id InId, contentType string, body io.Reader) (*http.Request, error) {
+func NewRecreateDeploymentRequestWithBody(server string, id InId, params *RecreateDeploymentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11138,6 +11621,21 @@ func NewRecreateDeploymentRequestWithBody(server string, id InId, contentType st
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -11883,6 +12381,155 @@ func NewPutEnvironmentRequestWithBody(server string, name InName, contentType st
 	return req, nil
 }
 
+// NewDeleteCertificateOrdersRequest constructs an http.Request for the DeleteCertificateOrders method
+func NewDeleteCertificateOrdersRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/certificate-orders", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetCertificateOrdersRequest constructs an http.Request for the GetCertificateOrders method
+func NewGetCertificateOrdersRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/certificate-orders", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutCertificateOrdersRequest calls the generic PutCertificateOrders builder with application/json body
+func NewPutCertificateOrdersRequest(server string, name InName, body PutCertificateOrdersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutCertificateOrdersRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutCertificateOrdersRequestWithBody constructs an http.Request for the PutCertificateOrders method, with any body, and a specified content type
+func NewPutCertificateOrdersRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/certificate-orders", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRetryCertificateOrdersRequest constructs an http.Request for the RetryCertificateOrders method
+func NewRetryCertificateOrdersRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/environments/%s/certificate-orders/retry", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetEnvironmentGateRequest constructs an http.Request for the GetEnvironmentGate method
 func NewGetEnvironmentGateRequest(server string, name InName) (*http.Request, error) {
 	var err error
@@ -11999,18 +12646,18 @@ func NewListRobotsRequest(server string, name InName) (*http.Request, error) {
 }
 
 // NewCreateRobotRequest calls the generic CreateRobot builder with application/json body
-func NewCreateRobotRequest(server string, name InName, body CreateRobotJSONRequestBody) (*http.Request, error) {
+func NewCreateRobotRequest(server string, name InName, params *CreateRobotParams, body CreateRobotJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateRobotRequestWithBody(server, name, "application/json", bodyReader)
+	return NewCreateRobotRequestWithBody(server, name, params, "application/json", bodyReader)
 }
 
 // NewCreateRobotRequestWithBody constructs an http.Request for the CreateRobot method, with any body, and a specified content type
-func NewCreateRobotRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateRobotRequestWithBody(server string, name InName, params *CreateRobotParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12041,6 +12688,21 @@ func NewCreateRobotRequestWithBody(server string, name InName, contentType strin
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -12791,18 +13453,18 @@ func NewListNodesRequest(server string, params *ListNodesParams) (*http.Request,
 }
 
 // NewCreateNodeRequest calls the generic CreateNode builder with application/json body
-func NewCreateNodeRequest(server string, body CreateNodeJSONRequestBody) (*http.Request, error) {
+func NewCreateNodeRequest(server string, params *CreateNodeParams, body CreateNodeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateNodeRequestWithBody(server, "application/json", bodyReader)
+	return NewCreateNodeRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewCreateNodeRequestWithBody constructs an http.Request for the CreateNode method, with any body, and a specified content type
-func NewCreateNodeRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateNodeRequestWithBody(server string, params *CreateNodeParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -12826,6 +13488,21 @@ func NewCreateNodeRequestWithBody(server string, contentType string, body io.Rea
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -13441,18 +14118,18 @@ func NewListProvisionsRequest(server string, name InName, params *ListProvisions
 }
 
 // NewProvisionNodeRequest calls the generic ProvisionNode builder with application/json body
-func NewProvisionNodeRequest(server string, name InName, body ProvisionNodeJSONRequestBody) (*http.Request, error) {
+func NewProvisionNodeRequest(server string, name InName, params *ProvisionNodeParams, body ProvisionNodeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewProvisionNodeRequestWithBody(server, name, "application/json", bodyReader)
+	return NewProvisionNodeRequestWithBody(server, name, params, "application/json", bodyReader)
 }
 
 // NewProvisionNodeRequestWithBody constructs an http.Request for the ProvisionNode method, with any body, and a specified content type
-func NewProvisionNodeRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+func NewProvisionNodeRequestWithBody(server string, name InName, params *ProvisionNodeParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13483,6 +14160,21 @@ func NewProvisionNodeRequestWithBody(server string, name InName, contentType str
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -14587,6 +15279,115 @@ func NewPutPipelineRequestWithBody(server string, name InName, contentType strin
 	return req, nil
 }
 
+// NewPreflightDraftRequest calls the generic PreflightDraft builder with application/json body
+func NewPreflightDraftRequest(server string, name InName, body PreflightDraftJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPreflightDraftRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPreflightDraftRequestWithBody constructs an http.Request for the PreflightDraft method, with any body, and a specified content type
+func NewPreflightDraftRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/pipeline/preflight", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCreateScratchRequest calls the generic CreateScratch builder with application/json body
+func NewCreateScratchRequest(server string, name InName, params *CreateScratchParams, body CreateScratchJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateScratchRequestWithBody(server, name, params, "application/json", bodyReader)
+}
+
+// NewCreateScratchRequestWithBody constructs an http.Request for the CreateScratch method, with any body, and a specified content type
+func NewCreateScratchRequestWithBody(server string, name InName, params *CreateScratchParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/projects/%s/pipeline/scratch", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewValidatePipelineRequest calls the generic ValidatePipeline builder with application/json body
 func NewValidatePipelineRequest(server string, name InName, body ValidatePipelineJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14817,7 +15618,7 @@ func NewDiffPipelineVersionRequest(server string, name InName, version int, para
 }
 
 // NewRestorePipelineVersionRequest constructs an http.Request for the RestorePipelineVersion method
-func NewRestorePipelineVersionRequest(server string, name InName, version int) (*http.Request, error) {
+func NewRestorePipelineVersionRequest(server string, name InName, version int, params *RestorePipelineVersionParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -14852,6 +15653,21 @@ func NewRestorePipelineVersionRequest(server string, name InName, version int) (
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -16631,7 +17447,7 @@ func NewPutUserRequestWithBody(server string, name InName, contentType string, b
 }
 
 // NewCreateResetLinkRequest constructs an http.Request for the CreateResetLink method
-func NewCreateResetLinkRequest(server string, name InName) (*http.Request, error) {
+func NewCreateResetLinkRequest(server string, name InName, params *CreateResetLinkParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -16659,6 +17475,21 @@ func NewCreateResetLinkRequest(server string, name InName) (*http.Request, error
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -17222,7 +18053,7 @@ type ClientWithResponsesInterface interface {
 
 	// VerifyAuditWithResponse Prove that no entry was changed, moved or deleted
 	//
-	// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+	// Walks the whole chain, and compares it with what nodes remember of its ends: a chain that was written anew, or cut off, by somebody with the database and the keys is found too. `head_link` is for keeping elsewhere.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17254,7 +18085,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
-	CreateCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateCertificateAuthorityResponse, error)
+	CreateCertificateAuthorityWithResponse(ctx context.Context, params *CreateCertificateAuthorityParams, reqEditors ...RequestEditorFn) (*CreateCertificateAuthorityResponse, error)
 
 	// ListCertificatesWithResponse Certificates that the ingress serves
 	//
@@ -17548,7 +18379,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-	CreateGuestWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error)
+	CreateGuestWithBodyWithResponse(ctx context.Context, id InId, params *CreateGuestParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error)
 
 	// CreateGuestWithResponse Make a guest link with an end
 	//
@@ -17557,7 +18388,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-	CreateGuestWithResponse(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error)
+	CreateGuestWithResponse(ctx context.Context, id InId, params *CreateGuestParams, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error)
 
 	// DeleteGuestWithResponse Withdraw a guest link
 	//
@@ -17575,7 +18406,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-	RecreateDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error)
+	RecreateDeploymentWithBodyWithResponse(ctx context.Context, id InId, params *RecreateDeploymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error)
 
 	// RecreateDeploymentWithResponse Make a removed deployment once more
 	//
@@ -17584,7 +18415,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-	RecreateDeploymentWithResponse(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error)
+	RecreateDeploymentWithResponse(ctx context.Context, id InId, params *RecreateDeploymentParams, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error)
 
 	// RetryDeploymentWithBodyWithResponse Run a failed deployment again
 	//
@@ -17750,6 +18581,51 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/environments/{name} (the `PutEnvironment` operationId).
 	PutEnvironmentWithResponse(ctx context.Context, name InName, body PutEnvironmentJSONRequestBody, reqEditors ...RequestEditorFn) (*PutEnvironmentResponse, error)
 
+	// DeleteCertificateOrdersWithResponse Order no more certificates
+	//
+	// Those there are serve until they end.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/environments/{name}/certificate-orders (the `DeleteCertificateOrders` operationId).
+	DeleteCertificateOrdersWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteCertificateOrdersResponse, error)
+
+	// GetCertificateOrdersWithResponse How the environment orders certificates, and how that goes
+	//
+	// For each certificate: its names, when it ends, when it is tried next, and what the authority said last. 404 when the environment orders none and has none.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/environments/{name}/certificate-orders (the `GetCertificateOrders` operationId).
+	GetCertificateOrdersWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetCertificateOrdersResponse, error)
+
+	// PutCertificateOrdersWithBodyWithResponse Order certificates from an authority (ACME)
+	//
+	// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+	PutCertificateOrdersWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutCertificateOrdersResponse, error)
+
+	// PutCertificateOrdersWithResponse Order certificates from an authority (ACME)
+	//
+	// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+	PutCertificateOrdersWithResponse(ctx context.Context, name InName, body PutCertificateOrdersJSONRequestBody, reqEditors ...RequestEditorFn) (*PutCertificateOrdersResponse, error)
+
+	// RetryCertificateOrdersWithResponse Try again what failed, now
+	//
+	// For whoever has mended what the authority complained about.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/environments/{name}/certificate-orders/retry (the `RetryCertificateOrders` operationId).
+	RetryCertificateOrdersWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RetryCertificateOrdersResponse, error)
+
 	// GetEnvironmentGateWithResponse Who may open deployments of the environment
 	//
 	// Strangers are turned away alike whether there is something behind a host or not.
@@ -17793,7 +18669,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-	CreateRobotWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error)
+	CreateRobotWithBodyWithResponse(ctx context.Context, name InName, params *CreateRobotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error)
 
 	// CreateRobotWithResponse Make a token for a test robot
 	//
@@ -17802,7 +18678,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-	CreateRobotWithResponse(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error)
+	CreateRobotWithResponse(ctx context.Context, name InName, params *CreateRobotParams, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error)
 
 	// DeleteRobotWithResponse Withdraw a robot's token
 	//
@@ -18009,7 +18885,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-	CreateNodeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error)
+	CreateNodeWithBodyWithResponse(ctx context.Context, params *CreateNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error)
 
 	// CreateNodeWithResponse Add a node
 	//
@@ -18018,7 +18894,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-	CreateNodeWithResponse(ctx context.Context, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error)
+	CreateNodeWithResponse(ctx context.Context, params *CreateNodeParams, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error)
 
 	// DeleteNodeWithResponse Remove a node
 	//
@@ -18173,7 +19049,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-	ProvisionNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error)
+	ProvisionNodeWithBodyWithResponse(ctx context.Context, name InName, params *ProvisionNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error)
 
 	// ProvisionNodeWithResponse Make a machine a node over SSH
 	//
@@ -18182,7 +19058,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-	ProvisionNodeWithResponse(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error)
+	ProvisionNodeWithResponse(ctx context.Context, name InName, params *ProvisionNodeParams, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error)
 
 	// GetProvisionWithResponse One attempt with its steps
 	//
@@ -18472,6 +19348,42 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/projects/{name}/pipeline (the `PutPipeline` operationId).
 	PutPipelineWithResponse(ctx context.Context, name InName, body PutPipelineJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPipelineResponse, error)
 
+	// PreflightDraftWithBodyWithResponse Check what a deployment of a drawing would meet, and create nothing
+	//
+	// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+	PreflightDraftWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreflightDraftResponse, error)
+
+	// PreflightDraftWithResponse Check what a deployment of a drawing would meet, and create nothing
+	//
+	// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+	PreflightDraftWithResponse(ctx context.Context, name InName, body PreflightDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*PreflightDraftResponse, error)
+
+	// CreateScratchWithBodyWithResponse Run a drawing, or a branch of it, as a deployment of its own
+	//
+	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+	CreateScratchWithBodyWithResponse(ctx context.Context, name InName, params *CreateScratchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateScratchResponse, error)
+
+	// CreateScratchWithResponse Run a drawing, or a branch of it, as a deployment of its own
+	//
+	// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+	CreateScratchWithResponse(ctx context.Context, name InName, params *CreateScratchParams, body CreateScratchJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateScratchResponse, error)
+
 	// ValidatePipelineWithBodyWithResponse Validate a pipeline without saving it
 	//
 	// Finds everything that saving would refuse, step by step and field by field.
@@ -18524,7 +19436,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/projects/{name}/pipeline/versions/{version}/restore (the `RestorePipelineVersion` operationId).
-	RestorePipelineVersionWithResponse(ctx context.Context, name InName, version int, reqEditors ...RequestEditorFn) (*RestorePipelineVersionResponse, error)
+	RestorePipelineVersionWithResponse(ctx context.Context, name InName, version int, params *RestorePipelineVersionParams, reqEditors ...RequestEditorFn) (*RestorePipelineVersionResponse, error)
 
 	// ListSecretsWithResponse Names of the project's secrets
 	//
@@ -18998,7 +19910,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/users/{name}/reset (the `CreateResetLink` operationId).
-	CreateResetLinkWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*CreateResetLinkResponse, error)
+	CreateResetLinkWithResponse(ctx context.Context, name InName, params *CreateResetLinkParams, reqEditors ...RequestEditorFn) (*CreateResetLinkResponse, error)
 
 	// ListUserTokensWithResponse A user's API tokens
 	//
@@ -21681,6 +22593,216 @@ func (r PutEnvironmentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PutEnvironmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteCertificateOrdersResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteCertificateOrders
+type DeleteCertificateOrdersResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteCertificateOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteCertificateOrdersResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteCertificateOrdersResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCertificateOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCertificateOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCertificateOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCertificateOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetCertificateOrdersResponseDefaultHeaders the declared response headers of an HTTP default response for GetCertificateOrders
+type GetCertificateOrdersResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetCertificateOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CertificateOrders
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetCertificateOrdersResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCertificateOrdersResponse) GetJSON200() *CertificateOrders {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetCertificateOrdersResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCertificateOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCertificateOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCertificateOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCertificateOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutCertificateOrdersResponseDefaultHeaders the declared response headers of an HTTP default response for PutCertificateOrders
+type PutCertificateOrdersResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutCertificateOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CertificateOrders
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutCertificateOrdersResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutCertificateOrdersResponse) GetJSON200() *CertificateOrders {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutCertificateOrdersResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutCertificateOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutCertificateOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutCertificateOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutCertificateOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RetryCertificateOrdersResponseDefaultHeaders the declared response headers of an HTTP default response for RetryCertificateOrders
+type RetryCertificateOrdersResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RetryCertificateOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RetryCertificateOrdersResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RetryCertificateOrdersResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryCertificateOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryCertificateOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryCertificateOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryCertificateOrdersResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -25089,6 +26211,125 @@ func (r PutPipelineResponse) ContentType() string {
 	return ""
 }
 
+// PreflightDraftResponseDefaultHeaders the declared response headers of an HTTP default response for PreflightDraft
+type PreflightDraftResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PreflightDraftResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Preflight
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PreflightDraftResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreflightDraftResponse) GetJSON200() *Preflight {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PreflightDraftResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PreflightDraftResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreflightDraftResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreflightDraftResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreflightDraftResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateScratchResponse201Headers the declared response headers of an HTTP 201 response for CreateScratch
+type CreateScratchResponse201Headers struct {
+	Location *string
+}
+
+// CreateScratchResponseDefaultHeaders the declared response headers of an HTTP default response for CreateScratch
+type CreateScratchResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateScratchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Deployment
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateScratchResponse201Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateScratchResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateScratchResponse) GetJSON201() *Deployment {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateScratchResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateScratchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateScratchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateScratchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateScratchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ValidatePipelineResponseDefaultHeaders the declared response headers of an HTTP default response for ValidatePipeline
 type ValidatePipelineResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -28237,7 +29478,7 @@ func (c *ClientWithResponses) ExportAuditWithResponse(ctx context.Context, param
 
 // VerifyAuditWithResponse Prove that no entry was changed, moved or deleted
 //
-// Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+// Walks the whole chain, and compares it with what nodes remember of its ends: a chain that was written anew, or cut off, by somebody with the database and the keys is found too. `head_link` is for keeping elsewhere.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -28287,8 +29528,8 @@ func (c *ClientWithResponses) GetCertificateAuthorityWithResponse(ctx context.Co
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/certificate-authority (the `CreateCertificateAuthority` operationId).
-func (c *ClientWithResponses) CreateCertificateAuthorityWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*CreateCertificateAuthorityResponse, error) {
-	rsp, err := c.CreateCertificateAuthority(ctx, reqEditors...)
+func (c *ClientWithResponses) CreateCertificateAuthorityWithResponse(ctx context.Context, params *CreateCertificateAuthorityParams, reqEditors ...RequestEditorFn) (*CreateCertificateAuthorityResponse, error) {
+	rsp, err := c.CreateCertificateAuthority(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -28773,8 +30014,8 @@ func (c *ClientWithResponses) ListGuestsWithResponse(ctx context.Context, id InI
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-func (c *ClientWithResponses) CreateGuestWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error) {
-	rsp, err := c.CreateGuestWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateGuestWithBodyWithResponse(ctx context.Context, id InId, params *CreateGuestParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error) {
+	rsp, err := c.CreateGuestWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -28788,8 +30029,8 @@ func (c *ClientWithResponses) CreateGuestWithBodyWithResponse(ctx context.Contex
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/deployments/{id}/passes (the `CreateGuest` operationId).
-func (c *ClientWithResponses) CreateGuestWithResponse(ctx context.Context, id InId, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error) {
-	rsp, err := c.CreateGuest(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) CreateGuestWithResponse(ctx context.Context, id InId, params *CreateGuestParams, body CreateGuestJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateGuestResponse, error) {
+	rsp, err := c.CreateGuest(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -28818,8 +30059,8 @@ func (c *ClientWithResponses) DeleteGuestWithResponse(ctx context.Context, id In
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-func (c *ClientWithResponses) RecreateDeploymentWithBodyWithResponse(ctx context.Context, id InId, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error) {
-	rsp, err := c.RecreateDeploymentWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) RecreateDeploymentWithBodyWithResponse(ctx context.Context, id InId, params *RecreateDeploymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error) {
+	rsp, err := c.RecreateDeploymentWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -28833,8 +30074,8 @@ func (c *ClientWithResponses) RecreateDeploymentWithBodyWithResponse(ctx context
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/deployments/{id}/recreate (the `RecreateDeployment` operationId).
-func (c *ClientWithResponses) RecreateDeploymentWithResponse(ctx context.Context, id InId, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error) {
-	rsp, err := c.RecreateDeployment(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) RecreateDeploymentWithResponse(ctx context.Context, id InId, params *RecreateDeploymentParams, body RecreateDeploymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecreateDeploymentResponse, error) {
+	rsp, err := c.RecreateDeployment(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -29113,6 +30354,81 @@ func (c *ClientWithResponses) PutEnvironmentWithResponse(ctx context.Context, na
 	return ParsePutEnvironmentResponse(rsp)
 }
 
+// DeleteCertificateOrdersWithResponse Order no more certificates
+//
+// Those there are serve until they end.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/environments/{name}/certificate-orders (the `DeleteCertificateOrders` operationId).
+func (c *ClientWithResponses) DeleteCertificateOrdersWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteCertificateOrdersResponse, error) {
+	rsp, err := c.DeleteCertificateOrders(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCertificateOrdersResponse(rsp)
+}
+
+// GetCertificateOrdersWithResponse How the environment orders certificates, and how that goes
+//
+// For each certificate: its names, when it ends, when it is tried next, and what the authority said last. 404 when the environment orders none and has none.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/environments/{name}/certificate-orders (the `GetCertificateOrders` operationId).
+func (c *ClientWithResponses) GetCertificateOrdersWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetCertificateOrdersResponse, error) {
+	rsp, err := c.GetCertificateOrders(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCertificateOrdersResponse(rsp)
+}
+
+// PutCertificateOrdersWithBodyWithResponse Order certificates from an authority (ACME)
+//
+// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+func (c *ClientWithResponses) PutCertificateOrdersWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutCertificateOrdersResponse, error) {
+	rsp, err := c.PutCertificateOrdersWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutCertificateOrdersResponse(rsp)
+}
+
+// PutCertificateOrdersWithResponse Order certificates from an authority (ACME)
+//
+// Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/environments/{name}/certificate-orders (the `PutCertificateOrders` operationId).
+func (c *ClientWithResponses) PutCertificateOrdersWithResponse(ctx context.Context, name InName, body PutCertificateOrdersJSONRequestBody, reqEditors ...RequestEditorFn) (*PutCertificateOrdersResponse, error) {
+	rsp, err := c.PutCertificateOrders(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutCertificateOrdersResponse(rsp)
+}
+
+// RetryCertificateOrdersWithResponse Try again what failed, now
+//
+// For whoever has mended what the authority complained about.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/environments/{name}/certificate-orders/retry (the `RetryCertificateOrders` operationId).
+func (c *ClientWithResponses) RetryCertificateOrdersWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RetryCertificateOrdersResponse, error) {
+	rsp, err := c.RetryCertificateOrders(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryCertificateOrdersResponse(rsp)
+}
+
 // GetEnvironmentGateWithResponse Who may open deployments of the environment
 //
 // Strangers are turned away alike whether there is something behind a host or not.
@@ -29180,8 +30496,8 @@ func (c *ClientWithResponses) ListRobotsWithResponse(ctx context.Context, name I
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-func (c *ClientWithResponses) CreateRobotWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error) {
-	rsp, err := c.CreateRobotWithBody(ctx, name, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateRobotWithBodyWithResponse(ctx context.Context, name InName, params *CreateRobotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error) {
+	rsp, err := c.CreateRobotWithBody(ctx, name, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -29195,8 +30511,8 @@ func (c *ClientWithResponses) CreateRobotWithBodyWithResponse(ctx context.Contex
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/environments/{name}/robots (the `CreateRobot` operationId).
-func (c *ClientWithResponses) CreateRobotWithResponse(ctx context.Context, name InName, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error) {
-	rsp, err := c.CreateRobot(ctx, name, body, reqEditors...)
+func (c *ClientWithResponses) CreateRobotWithResponse(ctx context.Context, name InName, params *CreateRobotParams, body CreateRobotJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRobotResponse, error) {
+	rsp, err := c.CreateRobot(ctx, name, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -29540,8 +30856,8 @@ func (c *ClientWithResponses) ListNodesWithResponse(ctx context.Context, params 
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-func (c *ClientWithResponses) CreateNodeWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error) {
-	rsp, err := c.CreateNodeWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateNodeWithBodyWithResponse(ctx context.Context, params *CreateNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error) {
+	rsp, err := c.CreateNodeWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -29555,8 +30871,8 @@ func (c *ClientWithResponses) CreateNodeWithBodyWithResponse(ctx context.Context
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes (the `CreateNode` operationId).
-func (c *ClientWithResponses) CreateNodeWithResponse(ctx context.Context, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error) {
-	rsp, err := c.CreateNode(ctx, body, reqEditors...)
+func (c *ClientWithResponses) CreateNodeWithResponse(ctx context.Context, params *CreateNodeParams, body CreateNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateNodeResponse, error) {
+	rsp, err := c.CreateNode(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -29812,8 +31128,8 @@ func (c *ClientWithResponses) ListProvisionsWithResponse(ctx context.Context, na
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-func (c *ClientWithResponses) ProvisionNodeWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error) {
-	rsp, err := c.ProvisionNodeWithBody(ctx, name, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ProvisionNodeWithBodyWithResponse(ctx context.Context, name InName, params *ProvisionNodeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error) {
+	rsp, err := c.ProvisionNodeWithBody(ctx, name, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -29827,8 +31143,8 @@ func (c *ClientWithResponses) ProvisionNodeWithBodyWithResponse(ctx context.Cont
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes/{name}/provisions (the `ProvisionNode` operationId).
-func (c *ClientWithResponses) ProvisionNodeWithResponse(ctx context.Context, name InName, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error) {
-	rsp, err := c.ProvisionNode(ctx, name, body, reqEditors...)
+func (c *ClientWithResponses) ProvisionNodeWithResponse(ctx context.Context, name InName, params *ProvisionNodeParams, body ProvisionNodeJSONRequestBody, reqEditors ...RequestEditorFn) (*ProvisionNodeResponse, error) {
+	rsp, err := c.ProvisionNode(ctx, name, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -30315,6 +31631,66 @@ func (c *ClientWithResponses) PutPipelineWithResponse(ctx context.Context, name 
 	return ParsePutPipelineResponse(rsp)
 }
 
+// PreflightDraftWithBodyWithResponse Check what a deployment of a drawing would meet, and create nothing
+//
+// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+func (c *ClientWithResponses) PreflightDraftWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PreflightDraftResponse, error) {
+	rsp, err := c.PreflightDraftWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreflightDraftResponse(rsp)
+}
+
+// PreflightDraftWithResponse Check what a deployment of a drawing would meet, and create nothing
+//
+// The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/preflight (the `PreflightDraft` operationId).
+func (c *ClientWithResponses) PreflightDraftWithResponse(ctx context.Context, name InName, body PreflightDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*PreflightDraftResponse, error) {
+	rsp, err := c.PreflightDraft(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreflightDraftResponse(rsp)
+}
+
+// CreateScratchWithBodyWithResponse Run a drawing, or a branch of it, as a deployment of its own
+//
+// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+func (c *ClientWithResponses) CreateScratchWithBodyWithResponse(ctx context.Context, name InName, params *CreateScratchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateScratchResponse, error) {
+	rsp, err := c.CreateScratchWithBody(ctx, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateScratchResponse(rsp)
+}
+
+// CreateScratchWithResponse Run a drawing, or a branch of it, as a deployment of its own
+//
+// For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/projects/{name}/pipeline/scratch (the `CreateScratch` operationId).
+func (c *ClientWithResponses) CreateScratchWithResponse(ctx context.Context, name InName, params *CreateScratchParams, body CreateScratchJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateScratchResponse, error) {
+	rsp, err := c.CreateScratch(ctx, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateScratchResponse(rsp)
+}
+
 // ValidatePipelineWithBodyWithResponse Validate a pipeline without saving it
 //
 // Finds everything that saving would refuse, step by step and field by field.
@@ -30397,8 +31773,8 @@ func (c *ClientWithResponses) DiffPipelineVersionWithResponse(ctx context.Contex
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/projects/{name}/pipeline/versions/{version}/restore (the `RestorePipelineVersion` operationId).
-func (c *ClientWithResponses) RestorePipelineVersionWithResponse(ctx context.Context, name InName, version int, reqEditors ...RequestEditorFn) (*RestorePipelineVersionResponse, error) {
-	rsp, err := c.RestorePipelineVersion(ctx, name, version, reqEditors...)
+func (c *ClientWithResponses) RestorePipelineVersionWithResponse(ctx context.Context, name InName, version int, params *RestorePipelineVersionParams, reqEditors ...RequestEditorFn) (*RestorePipelineVersionResponse, error) {
+	rsp, err := c.RestorePipelineVersion(ctx, name, version, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -31183,8 +32559,8 @@ func (c *ClientWithResponses) PutUserWithResponse(ctx context.Context, name InNa
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/users/{name}/reset (the `CreateResetLink` operationId).
-func (c *ClientWithResponses) CreateResetLinkWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*CreateResetLinkResponse, error) {
-	rsp, err := c.CreateResetLink(ctx, name, reqEditors...)
+func (c *ClientWithResponses) CreateResetLinkWithResponse(ctx context.Context, name InName, params *CreateResetLinkParams, reqEditors ...RequestEditorFn) (*CreateResetLinkResponse, error) {
+	rsp, err := c.CreateResetLink(ctx, name, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -33815,6 +35191,210 @@ func ParsePutEnvironmentResponse(rsp *http.Response) (*PutEnvironmentResponse, e
 	switch {
 	case true:
 		var headers PutEnvironmentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCertificateOrdersResponse parses an HTTP response from a DeleteCertificateOrdersWithResponse call
+func ParseDeleteCertificateOrdersResponse(rsp *http.Response) (*DeleteCertificateOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCertificateOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteCertificateOrdersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetCertificateOrdersResponse parses an HTTP response from a GetCertificateOrdersWithResponse call
+func ParseGetCertificateOrdersResponse(rsp *http.Response) (*GetCertificateOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCertificateOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CertificateOrders
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetCertificateOrdersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutCertificateOrdersResponse parses an HTTP response from a PutCertificateOrdersWithResponse call
+func ParsePutCertificateOrdersResponse(rsp *http.Response) (*PutCertificateOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutCertificateOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CertificateOrders
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutCertificateOrdersResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRetryCertificateOrdersResponse parses an HTTP response from a RetryCertificateOrdersWithResponse call
+func ParseRetryCertificateOrdersResponse(rsp *http.Response) (*RetryCertificateOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryCertificateOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RetryCertificateOrdersResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -37076,6 +38656,122 @@ func ParsePutPipelineResponse(rsp *http.Response) (*PutPipelineResponse, error) 
 	switch {
 	case true:
 		var headers PutPipelineResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePreflightDraftResponse parses an HTTP response from a PreflightDraftWithResponse call
+func ParsePreflightDraftResponse(rsp *http.Response) (*PreflightDraftResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreflightDraftResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Preflight
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PreflightDraftResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateScratchResponse parses an HTTP response from a CreateScratchWithResponse call
+func ParseCreateScratchResponse(rsp *http.Response) (*CreateScratchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateScratchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Deployment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateScratchResponse201Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = &value
+		}
+		response.Headers201 = &headers
+	case true:
+		var headers CreateScratchResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

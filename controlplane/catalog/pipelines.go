@@ -45,6 +45,29 @@ func (c *Catalog) ValidatePipeline(
 	return problems, changes, err
 }
 
+// FillPipeline gives a pipeline as saving would store it, with its order, and
+// every problem of it. With problems there may be no order. It saves nothing.
+func (c *Catalog) FillPipeline(
+	ctx context.Context, actor access.Actor, project string, p pipeline.Pipeline,
+) (filled pipeline.Pipeline, problems []controlplane.Problem, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return p, nil, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		x, err := tx.ProjectByName(ctx, project)
+		if err != nil {
+			return err
+		}
+		filled, problems, err = prepare(ctx, tx, x, p)
+		if err != nil || len(problems) > 0 {
+			return err
+		}
+		filled.Order, err = pipeline.Order(filled)
+		return err
+	})
+	return filled, problems, err
+}
+
 // SavePipeline validates a pipeline as a whole and saves it as the project's
 // next version, with copies of everything it uses: later changes of the
 // catalogue do not alter it. An unchanged pipeline makes no version.

@@ -39,6 +39,9 @@ type Request struct {
 	Priority int
 	// Patience is how long it may wait; zero is for ever.
 	Patience time.Duration
+	// Draft is a pipeline to run in place of a published one, with everything it
+	// uses in it; see Scratch.
+	Draft *pipeline.Pipeline `json:",omitempty"`
 	// Key makes the same request twice one deployment, for a day.
 	Key string
 }
@@ -119,6 +122,11 @@ func (l *Lifecycle) insert(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	}
 	if err := comesFrom(ctx, tx, actor, d.ID, r.From); err != nil {
 		return d, err
+	}
+	if r.Draft != nil {
+		if err := tx.SetScratch(ctx, d.ID); err != nil {
+			return d, err
+		}
 	}
 	entry := controlplane.QueueEntry{Wait: r.Wait, Priority: r.Priority, Patience: r.Patience}
 	if err := l.insertRun(ctx, tx, actor, d, p, spot, entry); err != nil {

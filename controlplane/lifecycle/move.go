@@ -38,6 +38,9 @@ func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplan
 	if err != nil {
 		return d, err
 	}
+	if err := l.published(ctx, d, "moved"); err != nil {
+		return d, err
+	}
 	r := likeBefore(d, Again{Pinned: true})
 	r.Avoid, r.Owner, r.Wait = string(d.NodeID), d.CreatedBy, true
 	if r.Only, err = l.named(ctx, actor, to.Node); err != nil {

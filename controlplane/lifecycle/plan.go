@@ -43,7 +43,7 @@ func (l *Lifecycle) survey(
 	if err := l.aim(ctx, actor, r, c, &p); err != nil || c.failed("project", "environment", "access") {
 		return p, err
 	}
-	if err := l.written(p.target, c); err != nil || c.failed("pipeline") {
+	if err := l.written(p.target, r, c); err != nil || c.failed("pipeline") {
 		return p, err
 	}
 	found, err := l.resolve(ctx, actor, p.target.Pipeline, r, c)
@@ -86,6 +86,10 @@ func (l *Lifecycle) aim(
 // target reads what a run is made from: the latest version, or one asked for.
 func target(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Target, error) {
 	t, err := tx.Target(ctx, r.Project)
+	if err == nil && r.Draft != nil {
+		t.Pipeline = *r.Draft
+		return t, nil
+	}
 	if err != nil || r.Version == 0 || r.Version == t.Version {
 		return t, err
 	}
@@ -95,14 +99,15 @@ func target(ctx context.Context, tx *postgres.Tx, r Request) (postgres.Target, e
 }
 
 // written checks the saved pipeline against the project as that is now.
-func (l *Lifecycle) written(t postgres.Target, c *checks) error {
+func (l *Lifecycle) written(t postgres.Target, r Request, c *checks) error {
 	var none error
-	if t.Version == 0 {
+	if t.Version == 0 && r.Draft == nil {
 		none = &controlplane.Error{Kind: controlplane.Conflict, Code: "no_pipeline",
 			Field: "project", Message: "project " + t.Project + " has no pipeline yet",
 			Remedy: "An admin saves one first."}
 	}
-	err := c.note("pipeline", "", fmt.Sprintf("It runs pipeline version %d.", t.Version), none)
+	what := what(t, r)
+	err := c.note("pipeline", "", "It runs "+what+".", none)
 	if err != nil || none != nil {
 		return err
 	}
@@ -119,7 +124,15 @@ func (l *Lifecycle) written(t postgres.Target, c *checks) error {
 		parameters = append(parameters, controlplane.Problem{Step: string(f.Step), Field: f.Field,
 			Code: f.Code, Message: f.Message})
 	}
-	return sound(t, parameters, c)
+	return sound(what, parameters, c)
+}
+
+// what names the pipeline that would run.
+func what(t postgres.Target, r Request) string {
+	if r.Draft != nil {
+		return "the draft"
+	}
+	return fmt.Sprintf("pipeline version %d", t.Version)
 }
 
 // secrets names references that have no value, before anything starts.
@@ -145,7 +158,7 @@ func secrets(t postgres.Target, c *checks) error {
 
 // sound tells what a saved pipeline's parts say of each other and of their
 // schemas. It was sound when it was saved; projects change, and so do we.
-func sound(t postgres.Target, problems []controlplane.Problem, c *checks) error {
+func sound(what string, problems []controlplane.Problem, c *checks) error {
 	for _, p := range problems {
 		id := "schema"
 		if isReference(p.Code) {
@@ -153,8 +166,8 @@ func sound(t postgres.Target, problems []controlplane.Problem, c *checks) error 
 		}
 		if err := c.note(id, p.Step, "", &controlplane.Error{Kind: controlplane.Conflict,
 			Code: "pipeline_outdated", Field: "pipeline." + p.Field,
-			Message: fmt.Sprintf("pipeline version %d, step %s, %s: %s", t.Version,
-				cmp.Or(p.Step, "-"), p.Field, p.Message),
+			Message: fmt.Sprintf("%s, step %s, %s: %s", what, cmp.Or(p.Step, "-"), p.Field,
+				p.Message),
 			Remedy:   "An admin mends it and publishes a new version.",
 			Problems: []controlplane.Problem{p}}); err != nil {
 			return err

@@ -26,6 +26,9 @@ func (l *Lifecycle) Recreate(ctx context.Context, actor access.Actor,
 	if err != nil {
 		return d, err
 	}
+	if err := l.published(ctx, d, "recreated"); err != nil {
+		return d, err
+	}
 	if !d.Status.Gone() && (how.Name == "" || how.Name == d.Name) {
 		return d, wrongState(d, "recreated under the same name",
 			"Remove it first, or give another name.")

@@ -17,6 +17,9 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 	if err != nil {
 		return d, err
 	}
+	if err := l.published(ctx, d, "retried"); err != nil {
+		return d, err
+	}
 	r := Request{Name: d.Name, Project: d.Project, Environment: d.Environment,
 		Versions: selected(d.Versions)}
 	if sameVersion {

@@ -21,7 +21,8 @@ func (t *Tx) Lives(
 	for _, r := range rows {
 		l := controlplane.Life{ClonedFrom: given[controlplane.DeploymentID](r.ClonedFrom),
 			ClonedName: r.ClonedName, RemovedBy: r.RemovedBy, RemovedAt: r.RemovedAt,
-			Moving: r.MovingSince != nil, MovedTo: given[controlplane.DeploymentID](r.MovedTo)}
+			Moving: r.MovingSince != nil, MovedTo: given[controlplane.DeploymentID](r.MovedTo),
+			Scratch: r.Scratch}
 		if r.HoldSince != nil {
 			l.Hold = &controlplane.Hold{Owner: r.HoldOwner, Reason: r.HoldReason,
 				Since: *r.HoldSince, Until: r.HoldUntil}
@@ -34,7 +35,7 @@ func (t *Tx) Lives(
 	}
 	for _, r := range times {
 		l := all[controlplane.DeploymentID(r.ID)]
-		l.Hours = int(r.Hours)
+		l.Hours, l.IgnoresVisits = int(r.Hours), r.IgnoreVisits
 		all[controlplane.DeploymentID(r.ID)] = l
 	}
 	return all, nil
@@ -44,6 +45,14 @@ func (t *Tx) Lives(
 func (t *Tx) SetOrigin(ctx context.Context, id, from controlplane.DeploymentID, name string) error {
 	if err := t.q.PutOrigin(ctx, string(id), optional(from), name); err != nil {
 		return fmt.Errorf("note where %s came from: %w", id, translate(err))
+	}
+	return nil
+}
+
+// SetScratch notes that a deployment runs what nobody published.
+func (t *Tx) SetScratch(ctx context.Context, id controlplane.DeploymentID) error {
+	if err := t.q.PutScratch(ctx, string(id)); err != nil {
+		return fmt.Errorf("note that %s is scratch: %w", id, translate(err))
 	}
 	return nil
 }
@@ -78,6 +87,21 @@ func (t *Tx) AddActivity(ctx context.Context, id controlplane.DeploymentID,
 		return fmt.Errorf("note activity of %s: %w", id, translate(err))
 	}
 	return t.Touch(ctx, id)
+}
+
+// NoteVisit notes that somebody used a deployment, which resets its countdown
+// where visits count. Visits one after the other are one entry.
+func (t *Tx) NoteVisit(ctx context.Context, id controlplane.DeploymentID, by string) error {
+	n, err := t.q.TouchVisited(ctx, string(id))
+	if err == nil && n > 0 {
+		if n, err = t.q.ProlongVisit(ctx, string(id)); err == nil && n == 0 {
+			err = t.q.InsertActivity(ctx, string(id), string(controlplane.ActivityVisited), by)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("note visit of %s: %w", id, translate(err))
+	}
+	return nil
 }
 
 // Activity gives what reset a deployment's countdown, newest first.

@@ -3,8 +3,10 @@
 SELECT * FROM deployment_lives WHERE deployment_id = ANY(@ids::uuid[]);
 
 -- name: ListLifetimes :many
--- How many hours without activity each of them has; zero is for ever.
-SELECT d.id, coalesce(p.cleanup_after_hours, e.cleanup_after_hours)::integer AS hours
+-- How many hours without activity each of them has; zero is for ever. And
+-- whether visits are none.
+SELECT d.id, coalesce(p.cleanup_after_hours, e.cleanup_after_hours)::integer AS hours,
+    e.ignore_visits
 FROM deployments d
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
@@ -43,6 +45,19 @@ WHERE deployment_lives.removed_by = '';
 INSERT INTO deployment_activity (deployment_id, kind, by_name)
 VALUES (@deployment_id, @kind, @by_name);
 
+-- name: TouchVisited :execrows
+-- Somebody used it: the countdown begins anew, where visits count. Nothing else
+-- is visited, or it is on its way out.
+UPDATE deployments d SET active_at = now() FROM environments e
+WHERE d.id = @id AND e.id = d.environment_id AND NOT e.ignore_visits
+    AND d.want = 'present' AND d.status = 'ready';
+
+-- name: ProlongVisit :execrows
+-- Visits one after the other are one line, with the time of the last.
+UPDATE deployment_activity SET at = now()
+WHERE id = (SELECT max(a.id) FROM deployment_activity a WHERE a.deployment_id = @deployment_id)
+    AND kind = 'visited' AND at > now() - interval '1 hour';
+
 -- name: ListActivity :many
 -- The newest come first.
 SELECT * FROM deployment_activity WHERE deployment_id = @deployment_id ORDER BY id DESC LIMIT @most;
@@ -73,3 +88,8 @@ WHERE deployment_lives.noticed_for IS DISTINCT FROM excluded.noticed_for
 DELETE FROM deployments WHERE id IN (SELECT d.id FROM deployments d
     WHERE d.status IN ('canceled', 'removed', 'forgotten') AND d.changed_at < @before
     ORDER BY d.changed_at LIMIT @most);
+
+-- name: PutScratch :exec
+-- It runs what nobody published.
+INSERT INTO deployment_lives (deployment_id, scratch) VALUES (@deployment_id, true)
+ON CONFLICT (deployment_id) DO UPDATE SET scratch = true;

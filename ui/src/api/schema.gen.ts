@@ -641,6 +641,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{name}/pipeline/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check what a deployment of a drawing would meet, and create nothing
+         * @description The checks of creating a deployment, of a pipeline that nobody published, or of a branch of it. Its problems come first; images and room are looked at once it has none.
+         */
+        post: operations["preflightDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/projects/{name}/pipeline/scratch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a drawing, or a branch of it, as a deployment of its own
+         * @description For trying what is not published yet. It is like every other deployment, but cannot be retried, recreated or moved: nobody keeps the drawing it was made from. The project needs a published version.
+         */
+        post: operations["createScratch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/projects/{name}/pipeline/versions": {
         parameters: {
             query?: never;
@@ -1514,7 +1554,7 @@ export interface paths {
         put?: never;
         /**
          * Prove that no entry was changed, moved or deleted
-         * @description Walks the whole chain. Compare `head_link` with one you kept to know that nothing was replaced as a whole.
+         * @description Walks the whole chain, and compares it with what nodes remember of its ends: a chain that was written anew, or cut off, by somebody with the database and the keys is found too. `head_link` is for keeping elsewhere.
          */
         post: operations["verifyAudit"];
         delete?: never;
@@ -2417,6 +2457,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/environments/{name}/certificate-orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the environment orders certificates, and how that goes
+         * @description For each certificate: its names, when it ends, when it is tried next, and what the authority said last. 404 when the environment orders none and has none.
+         */
+        get: operations["getCertificateOrders"];
+        /**
+         * Order certificates from an authority (ACME)
+         * @description Saying so agrees to the authority's terms. What failed before is tried again now. The name server's secret is kept when it is left out and its server and user stay.
+         */
+        put: operations["putCertificateOrders"];
+        post?: never;
+        /**
+         * Order no more certificates
+         * @description Those there are serve until they end.
+         */
+        delete: operations["deleteCertificateOrders"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/environments/{name}/certificate-orders/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try again what failed, now
+         * @description For whoever has mended what the authority complained about.
+         */
+        post: operations["retryCertificateOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/environments/{name}/robots": {
         parameters: {
             query?: never;
@@ -3053,6 +3141,8 @@ export interface components {
             size?: number;
             commit?: string;
             branch?: string;
+            /** @description Who built it, from the image's labels. */
+            builder?: string;
         };
         TagList: {
             items: components["schemas"]["Tag"][];
@@ -3105,6 +3195,8 @@ export interface components {
             restricted?: boolean;
             /** @description Remove deployments after so many hours without activity; 0, the default, is never. */
             cleanup_after_hours?: number;
+            /** @description Visits to a deployment's URLs do not count as activity. */
+            ignore_visits?: boolean;
             placement?: components["schemas"]["Placement"];
         };
         Environment: {
@@ -3117,6 +3209,8 @@ export interface components {
             restricted: boolean;
             /** @description Absent for never. */
             cleanup_after_hours?: number;
+            /** @description Visits to a deployment's URLs do not count as activity. */
+            ignore_visits?: boolean;
             placement?: components["schemas"]["Placement"];
             nodes: number;
             nodes_online: number;
@@ -3205,6 +3299,63 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        CertificateOrdersPut: {
+            /**
+             * @description http-01 for the hosts of each deployment, asked over port 80; dns-01 for wildcards, asked of the name server.
+             * @enum {string}
+             */
+            challenge: "http-01" | "dns-01";
+            /** @description The address of the authority; https. */
+            directory: string;
+            /** @description Where the authority may write to. */
+            email?: string;
+            /** @description PEM: the root of a directory that systems do not trust. */
+            roots?: string;
+            /**
+             * @description How the name server is told, for dns-01.
+             * @enum {string}
+             */
+            dns?: "" | "rfc2136" | "webhook";
+            /** @description host:port for rfc2136, a URL for webhook. */
+            dns_server?: string;
+            /** @description The name of the TSIG key (hmac-sha256), or the webhook user. */
+            dns_user?: string;
+            /** @description The TSIG key in base64, or the password of the webhook. Never shown. */
+            dns_secret?: string;
+        };
+        CertificateOrders: {
+            /** @description Empty when nothing is ordered any more. */
+            challenge: string;
+            directory: string;
+            email: string;
+            roots: string;
+            dns: string;
+            dns_server: string;
+            dns_user: string;
+            dns_secret_set: boolean;
+            certificates: components["schemas"]["OrderedCertificate"][];
+        };
+        OrderedCertificate: {
+            subject: string;
+            names: string[];
+            /** @description Without it the certificate serves until it ends and is not renewed. */
+            wanted: boolean;
+            /** @description waiting, valid, failing, expired; others may come. */
+            state: string;
+            /** @description In a row. */
+            failures: number;
+            /** @description What the last try said. */
+            error?: string;
+            issuer?: string;
+            /** @description SHA-256, in hex. */
+            fingerprint?: string;
+            /** Format: date-time */
+            not_after?: string;
+            /** Format: date-time */
+            tried_at?: string;
+            /** Format: date-time */
+            next_try: string;
+        };
         CertificateList: {
             items: components["schemas"]["Certificate"][];
         };
@@ -3263,6 +3414,17 @@ export interface components {
             note?: string;
             /** @description The version it was drawn on. When another was published since, it is refused with 409 and the code outdated; without it, the newest counts. */
             base?: number;
+        };
+        Scratch: {
+            name: components["schemas"]["Name"];
+            environment: components["schemas"]["Name"];
+            /** @description Tag by step key, for selectable services; those of steps that do not run are left out. */
+            versions?: {
+                [key: string]: string;
+            };
+            pipeline: components["schemas"]["Pipeline"];
+            /** @description What is to run, with all that it needs; everything without it. */
+            steps?: string[];
         };
         DraftPut: {
             /** @description The version it was drawn on; 0 for a project without one. */
@@ -4243,6 +4405,8 @@ export interface components {
              */
             tombstone_until?: string;
             cloned_from?: components["schemas"]["DeploymentRef"];
+            /** @description It runs a drawing that nobody published. */
+            scratch?: boolean;
             /** @description It goes to another node. */
             moving?: boolean;
             /** @description The id of the deployment that it became on another node. */
@@ -4361,6 +4525,11 @@ export interface components {
             /** @description The address it came from. */
             from?: string;
             request_id?: string;
+            /**
+             * @description The session or API token it was done with, by its public name.
+             * @example token kdm3xw9qpa
+             */
+            credential?: string;
         };
         AuditList: {
             items: components["schemas"]["AuditEntry"][];
@@ -4380,6 +4549,8 @@ export interface components {
             head: number;
             /** @description The newest entry's link, in hex. */
             head_link: string;
+            /** @description How many nodes remember ends of the chain that were compared. */
+            witnesses?: number;
             /** @description At most a hundred. */
             findings: {
                 /** Format: int64 */
@@ -4717,6 +4888,11 @@ export interface components {
         InRun: number;
         InStep: components["schemas"]["Name"];
         InSecretName: components["schemas"]["SecretName"];
+        /**
+         * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+         * @example clone-of-shop-1
+         */
+        InOnce: string;
         /** @description `next_cursor` of the page before. */
         InCursor: string;
         InLimit: number;
@@ -5839,6 +6015,114 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    preflightDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "scratch-web",
+                 *       "environment": "qa",
+                 *       "steps": [
+                 *         "web"
+                 *       ],
+                 *       "versions": {
+                 *         "web": "v1.1.0"
+                 *       },
+                 *       "pipeline": {
+                 *         "steps": [
+                 *           {
+                 *             "key": "web",
+                 *             "service": {
+                 *               "name": "web",
+                 *               "resources": {}
+                 *             }
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Scratch"];
+            };
+        };
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preflight"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createScratch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "scratch-web",
+                 *       "environment": "qa",
+                 *       "steps": [
+                 *         "web"
+                 *       ],
+                 *       "versions": {
+                 *         "web": "v1.1.0"
+                 *       },
+                 *       "pipeline": {
+                 *         "steps": [
+                 *           {
+                 *             "key": "web",
+                 *             "service": {
+                 *               "name": "web",
+                 *               "resources": {}
+                 *             }
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Scratch"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    /** @description The deployment. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listPipelineVersions: {
         parameters: {
             query?: {
@@ -5920,7 +6204,13 @@ export interface operations {
     restorePipelineVersion: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path: {
                 name: components["parameters"]["InName"];
                 version: number;
@@ -6306,7 +6596,13 @@ export interface operations {
     createResetLink: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path: {
                 name: components["parameters"]["InName"];
             };
@@ -6438,7 +6734,13 @@ export interface operations {
     createNode: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -6927,7 +7229,13 @@ export interface operations {
     provisionNode: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path: {
                 name: components["parameters"]["InName"];
             };
@@ -7576,7 +7884,13 @@ export interface operations {
     recreateDeployment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path: {
                 id: components["parameters"]["InId"];
             };
@@ -8697,6 +9011,155 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getCertificateOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "dns-01",
+                     *       "directory": "https://acme-v02.api.letsencrypt.org/directory",
+                     *       "email": "ops@example.org",
+                     *       "dns": "rfc2136",
+                     *       "dns_server": "ns1.example.org:53",
+                     *       "dns_user": "nullops",
+                     *       "dns_secret_set": true,
+                     *       "certificates": [
+                     *         {
+                     *           "subject": "*.qa.example.org",
+                     *           "names": [
+                     *             "*.qa.example.org"
+                     *           ],
+                     *           "wanted": true,
+                     *           "state": "valid",
+                     *           "failures": 0,
+                     *           "not_after": "2027-02-01T00:00:00Z",
+                     *           "next_try": "2027-01-02T00:00:00Z",
+                     *           "tried_at": "2026-11-22T07:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CertificateOrders"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putCertificateOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "challenge": "http-01",
+                 *       "directory": "https://acme-v02.api.letsencrypt.org/directory",
+                 *       "email": "ops@example.org"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CertificateOrdersPut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "dns-01",
+                     *       "directory": "https://acme-v02.api.letsencrypt.org/directory",
+                     *       "email": "ops@example.org",
+                     *       "dns": "rfc2136",
+                     *       "dns_server": "ns1.example.org:53",
+                     *       "dns_user": "nullops",
+                     *       "dns_secret_set": true,
+                     *       "certificates": [
+                     *         {
+                     *           "subject": "*.qa.example.org",
+                     *           "names": [
+                     *             "*.qa.example.org"
+                     *           ],
+                     *           "wanted": true,
+                     *           "state": "valid",
+                     *           "failures": 0,
+                     *           "not_after": "2027-02-01T00:00:00Z",
+                     *           "next_try": "2027-01-02T00:00:00Z",
+                     *           "tried_at": "2026-11-22T07:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CertificateOrders"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteCertificateOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    retryCertificateOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is tried. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listRobots: {
         parameters: {
             query?: never;
@@ -8728,7 +9191,13 @@ export interface operations {
     createRobot: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path: {
                 name: components["parameters"]["InName"];
             };
@@ -8902,7 +9371,13 @@ export interface operations {
     createGuest: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path: {
                 id: components["parameters"]["InId"];
             };
@@ -9110,7 +9585,13 @@ export interface operations {
     createCertificateAuthority: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path?: never;
             cookie?: never;
         };

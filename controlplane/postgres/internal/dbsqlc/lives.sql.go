@@ -118,7 +118,8 @@ func (q *Queries) ListExpiring(ctx context.Context, most int32) ([]ListExpiringR
 }
 
 const listLifetimes = `-- name: ListLifetimes :many
-SELECT d.id, coalesce(p.cleanup_after_hours, e.cleanup_after_hours)::integer AS hours
+SELECT d.id, coalesce(p.cleanup_after_hours, e.cleanup_after_hours)::integer AS hours,
+    e.ignore_visits
 FROM deployments d
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
@@ -126,11 +127,13 @@ WHERE d.id = ANY($1::uuid[])
 `
 
 type ListLifetimesRow struct {
-	ID    string
-	Hours int32
+	ID           string
+	Hours        int32
+	IgnoreVisits bool
 }
 
-// How many hours without activity each of them has; zero is for ever.
+// How many hours without activity each of them has; zero is for ever. And
+// whether visits are none.
 func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifetimesRow, error) {
 	rows, err := q.db.Query(ctx, listLifetimes, ids)
 	if err != nil {
@@ -140,7 +143,7 @@ func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifeti
 	items := []ListLifetimesRow{}
 	for rows.Next() {
 		var i ListLifetimesRow
-		if err := rows.Scan(&i.ID, &i.Hours); err != nil {
+		if err := rows.Scan(&i.ID, &i.Hours, &i.IgnoreVisits); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -152,7 +155,7 @@ func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifeti
 }
 
 const listLives = `-- name: ListLives :many
-SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
+SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to, scratch FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
 `
 
 // What people did to the lives of these deployments.
@@ -180,6 +183,7 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 			&i.Move,
 			&i.MovingSince,
 			&i.MovedTo,
+			&i.Scratch,
 		); err != nil {
 			return nil, err
 		}
@@ -189,6 +193,21 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 		return nil, err
 	}
 	return items, nil
+}
+
+const prolongVisit = `-- name: ProlongVisit :execrows
+UPDATE deployment_activity SET at = now()
+WHERE id = (SELECT max(a.id) FROM deployment_activity a WHERE a.deployment_id = $1)
+    AND kind = 'visited' AND at > now() - interval '1 hour'
+`
+
+// Visits one after the other are one line, with the time of the last.
+func (q *Queries) ProlongVisit(ctx context.Context, deploymentID string) (int64, error) {
+	result, err := q.db.Exec(ctx, prolongVisit, deploymentID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const putHold = `-- name: PutHold :exec
@@ -260,4 +279,31 @@ WHERE deployment_lives.removed_by = ''
 func (q *Queries) PutRemover(ctx context.Context, deploymentID string, removedBy string) error {
 	_, err := q.db.Exec(ctx, putRemover, deploymentID, removedBy)
 	return err
+}
+
+const putScratch = `-- name: PutScratch :exec
+INSERT INTO deployment_lives (deployment_id, scratch) VALUES ($1, true)
+ON CONFLICT (deployment_id) DO UPDATE SET scratch = true
+`
+
+// It runs what nobody published.
+func (q *Queries) PutScratch(ctx context.Context, deploymentID string) error {
+	_, err := q.db.Exec(ctx, putScratch, deploymentID)
+	return err
+}
+
+const touchVisited = `-- name: TouchVisited :execrows
+UPDATE deployments d SET active_at = now() FROM environments e
+WHERE d.id = $1 AND e.id = d.environment_id AND NOT e.ignore_visits
+    AND d.want = 'present' AND d.status = 'ready'
+`
+
+// Somebody used it: the countdown begins anew, where visits count. Nothing else
+// is visited, or it is on its way out.
+func (q *Queries) TouchVisited(ctx context.Context, id string) (int64, error) {
+	result, err := q.db.Exec(ctx, touchVisited, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }

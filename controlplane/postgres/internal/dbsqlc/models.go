@@ -10,6 +10,48 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
+type AcmeAccount struct {
+	ID        string
+	Directory string
+	Email     string
+	Location  string
+	Key       []byte
+}
+
+type AcmeCertificate struct {
+	ID            string
+	EnvironmentID string
+	Subject       string
+	Names         []string
+	Wanted        bool
+	Chain         string
+	Key           []byte
+	FirstAt       *time.Time
+	Failures      int32
+	Error         string
+	TriedAt       *time.Time
+	NextTry       time.Time
+}
+
+type AcmeChallenge struct {
+	Host   string
+	Token  string
+	Answer string
+	MadeAt time.Time
+}
+
+type AcmeSetting struct {
+	EnvironmentID string
+	Challenge     string
+	Directory     string
+	Email         string
+	Roots         string
+	Dns           string
+	DnsServer     string
+	DnsUser       string
+	DnsSecret     []byte
+}
+
 type ApiToken struct {
 	ID         string
 	UserID     string
@@ -50,6 +92,7 @@ type Audit struct {
 	Detail        string
 	Seq           *int64
 	Mac           []byte
+	Credential    string
 }
 
 type AuditCheckpoint struct {
@@ -182,6 +225,7 @@ type DeploymentLife struct {
 	Move         []byte
 	MovingSince  *time.Time
 	MovedTo      *string
+	Scratch      bool
 }
 
 type DeploymentRow struct {
@@ -246,6 +290,7 @@ type Environment struct {
 	Restricted        bool
 	CleanupAfterHours int32
 	Placement         []byte
+	IgnoreVisits      bool
 }
 
 type EnvironmentGate struct {
@@ -300,8 +345,10 @@ type IdempotencyKey struct {
 	Operation string
 	Key       string
 	Request   []byte
-	ObjectID  string
+	ObjectID  *string
 	CreatedAt time.Time
+	Status    *int32
+	Answer    []byte
 }
 
 type Identity struct {
@@ -538,7 +585,7 @@ type QueueClock struct {
 type ReachTicket struct {
 	Digest       []byte
 	UserID       string
-	Session      string
+	Credential   string
 	DeploymentID string
 	Step         string
 	Kind         string

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/pipeline"
+)
+
+func (s *server) PreflightDraft(
+	ctx context.Context, r PreflightDraftRequestObject,
+) (PreflightDraftResponseObject, error) {
+	asked, drawn := scratchRequest(r.Name, *r.Body)
+	found, err := s.Lifecycle.PreflightDraft(ctx, actorOf(ctx), asked, drawn)
+	if err != nil {
+		return nil, err
+	}
+	return PreflightDraft200JSONResponse(preflight(found)), nil
+}
+
+func (s *server) CreateScratch(
+	ctx context.Context, r CreateScratchRequestObject,
+) (CreateScratchResponseObject, error) {
+	asked, drawn := scratchRequest(r.Name, *r.Body)
+	d, err := s.Lifecycle.Scratch(ctx, actorOf(ctx), asked, drawn)
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.Lifecycle.View(ctx, actorOf(ctx), d.ID)
+	if err != nil {
+		return nil, err
+	}
+	place := "/api/v1/deployments/" + string(d.ID)
+	return CreateScratch201JSONResponse{
+		Body: deployment(v), Headers: CreateScratch201ResponseHeaders{Location: &place},
+	}, nil
+}
+
+func scratchRequest(project string, body Scratch) (lifecycle.Request, lifecycle.Drawn) {
+	asked := deploymentRequest(DeploymentCreate{Name: body.Name, Project: project,
+		Environment: body.Environment, Versions: body.Versions})
+	return asked, lifecycle.Drawn{Pipeline: body.Pipeline,
+		Steps: each(or(body.Steps, nil), func(key string) pipeline.StepKey {
+			return pipeline.StepKey(key)
+		})}
+}

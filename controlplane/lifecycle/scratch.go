@@ -1,0 +1,96 @@
+package lifecycle
+
+import (
+	"context"
+	"maps"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Drawn is a pipeline that nobody published, and what of it is to run: these
+// steps and what they need, or all of it.
+type Drawn struct {
+	Pipeline pipeline.Pipeline
+	Steps    []pipeline.StepKey
+}
+
+// PreflightDraft is Preflight for a drawing.
+func (l *Lifecycle) PreflightDraft(
+	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
+) (Preflight, error) {
+	r, problems, err := l.drawn(ctx, actor, r, drawn)
+	if err != nil {
+		return Preflight{}, err
+	}
+	if len(problems) == 0 {
+		return l.Preflight(ctx, actor, r)
+	}
+	c, p := &checks{}, plan{}
+	if err := l.aim(ctx, actor, r, c, &p); err != nil {
+		return Preflight{}, err
+	}
+	err = sound("the draft", problems, c)
+	c.unknown("tag", "", "Images and room are looked at once the draft has no problem.")
+	return Preflight{Checks: c.all}, err
+}
+
+// Scratch makes a deployment of a drawing, or of a branch of it. It is like
+// every other one, except that it cannot be made again: nobody keeps what it
+// was made from.
+func (l *Lifecycle) Scratch(
+	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
+) (controlplane.Deployment, error) {
+	r, problems, err := l.drawn(ctx, actor, r, drawn)
+	if err == nil {
+		err = sound("the draft", problems, &checks{stop: true})
+	}
+	if err != nil {
+		return controlplane.Deployment{}, l.refused(ctx, actor, "create", r.Name, err)
+	}
+	return l.Create(ctx, actor, r)
+}
+
+// drawn fills the drawing in from the catalogue, cuts the branch out of it, and
+// leaves out the versions of what does not run.
+func (l *Lifecycle) drawn(
+	ctx context.Context, actor access.Actor, r Request, drawn Drawn,
+) (Request, []controlplane.Problem, error) {
+	p := drawn.Pipeline
+	for _, key := range drawn.Steps {
+		if _, ok := p.Step(key); !ok {
+			return r, nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "unknown_step",
+				Field: "steps", Message: "the pipeline has no step " + string(key),
+				Remedy: "Name steps that are in the pipeline."}
+		}
+	}
+	if len(drawn.Steps) > 0 {
+		p = pipeline.Branch(p, drawn.Steps...)
+	}
+	p, problems, err := l.catalog.FillPipeline(ctx, actor, r.Project, p)
+	if err != nil {
+		return r, nil, err
+	}
+	r.Versions = maps.Clone(r.Versions)
+	maps.DeleteFunc(r.Versions, func(key pipeline.StepKey, _ string) bool {
+		_, ok := p.Step(key)
+		return !ok
+	})
+	r.Draft = &p
+	return r, problems, nil
+}
+
+// published refuses to make a deployment again that was made from a drawing.
+func (l *Lifecycle) published(ctx context.Context, d controlplane.Deployment, want string) error {
+	return l.store.Read(ctx, func(tx *postgres.Tx) error {
+		lives, err := tx.Lives(ctx, d.ID)
+		if err != nil || !lives[d.ID].Scratch {
+			return err
+		}
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "scratch",
+			Message: "deployment " + d.Name + " was made from a draft and cannot be " + want,
+			Remedy:  "Run the branch again from the pipeline's editor."}
+	})
+}

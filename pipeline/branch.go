@@ -1,0 +1,42 @@
+package pipeline
+
+import "slices"
+
+// Branch is the part of a pipeline that some steps need: they themselves, what
+// they wait for and what they refer to, all the way up. Steps that are not
+// there are left out. The order is made anew by whoever runs it.
+func Branch(p Pipeline, keys ...StepKey) Pipeline {
+	wanted := map[StepKey]bool{}
+	for next := slices.Clone(keys); len(next) > 0; {
+		key := next[0]
+		next = next[1:]
+		s, ok := p.Step(key)
+		if !ok || wanted[key] {
+			continue
+		}
+		wanted[key] = true
+		next = append(append(next, s.Needs...), referred(s)...)
+	}
+	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps),
+		func(s Step) bool { return !wanted[s.Key] })
+	p.Order = nil
+	return p
+}
+
+// referred lists the steps that the values of a step speak of.
+func referred(s Step) []StepKey {
+	var all []StepKey
+	for _, text := range texts(s) {
+		t, err := Parse(text)
+		if err != nil {
+			// Validate says so.
+			continue
+		}
+		for _, ref := range t.Refs() {
+			if ref.Scope == ScopeSteps || ref.Scope == ScopeServices {
+				all = append(all, StepKey(ref.Key))
+			}
+		}
+	}
+	return all
+}
