@@ -38,9 +38,20 @@ require (
 )
 
 require (
+	github.com/caddyserver/certmagic v0.25.6
+	github.com/caddyserver/zerossl v0.1.6 // indirect
 	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
+	github.com/letsencrypt/challtestsrv v1.4.2 // indirect
+	github.com/letsencrypt/pebble/v2 v2.10.1
+	github.com/libdns/libdns v1.1.1 // indirect
+	github.com/libdns/rfc2136 v1.0.1
 	github.com/mattn/go-shellwords v1.0.12 // indirect
+	github.com/mholt/acmez/v3 v3.1.7
+	github.com/miekg/dns v1.1.73
 	github.com/xhit/go-str2duration/v2 v2.1.0 // indirect
+	github.com/zeebo/blake3 v0.2.4 // indirect
+	go.uber.org/zap v1.28.0
+	go.uber.org/zap/exp v0.3.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.4 // indirect
 )
 

@@ -70,10 +70,13 @@ func (p *Proxy) placeOf(r *http.Request) place {
 	return at
 }
 
-// admit answers by itself what does not reach a service: what goes to HTTPS
-// first, our own paths, and who shows no pass where one is asked for. It
+// admit answers by itself what does not reach a service: an authority's
+// challenge, what goes to HTTPS first, our own paths, and who shows no pass where one is asked for. It
 // reports whether the request may go on.
 func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, at *place) bool {
+	if p.challenged(w, r, at) {
+		return false
+	}
 	if at.zone != nil && at.zone.RedirectHTTPS && r.TLS == nil && p.config.Secure != nil {
 		p.toHTTPS(w, r, at.host)
 		return false

@@ -38,6 +38,10 @@ type Config struct {
 	// HTTPS, and no redirect to it.
 	Secure func(host string) string
 
+	// Challenge gives what a host says to an authority that asks whether it is
+	// ours; ok is false for a token of nobody. Nil answers no challenge.
+	Challenge func(ctx context.Context, host, token string) (answer string, ok bool, err error)
+
 	// Log gets what an operator should see. The default logs nothing.
 	Log *slog.Logger
 

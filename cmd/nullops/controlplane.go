@@ -170,6 +170,7 @@ func (b *base) build(ctx context.Context, keys *seal.Keyring, ingress *url.URL) 
 func (b *base) run(ctx context.Context, parts ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return quietly(b.listener.Run(ctx)) })
+	group.Go(func() error { return b.images.Run(ctx) })
 	group.Go(func() error {
 		return b.metrics.serve(ctx, b.settings.Metrics.Listen, api.Probes(b.waiting), b.log)
 	})
@@ -220,7 +221,8 @@ func (b *base) controlPlane(ctx context.Context) error {
 			"of yours or this machine reach it, or set http.url to https://")
 	}
 	machines := fleet.New(fleet.Config{Nodes: b.nodes, Secrets: secrets{b.catalog},
-		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Listener: b.listener, Dial: b.dialing,
+		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Journal: b.audit,
+		Listener: b.listener, Dial: b.dialing,
 		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
 	setup, err := b.provisioner()
 	if err != nil {
@@ -232,6 +234,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return chores.Run(ctx) })
 	group.Go(func() error { return b.tell(ctx) })
 	group.Go(func() error { return b.review(ctx) })
+	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })

@@ -135,7 +135,8 @@ func (c *Catalog) DeleteCertificate(ctx context.Context, actor access.Actor, nam
 	})
 }
 
-// OpenCertificates opens every key for the ingress, and writes that down.
+// OpenCertificates opens every key for the ingress, of what was uploaded and of
+// what was ordered, and writes that down.
 func (c *Catalog) OpenCertificates(
 	ctx context.Context, actor access.Actor,
 ) (out []controlplane.ServedCertificate, err error) {
@@ -150,6 +151,11 @@ func (c *Catalog) OpenCertificates(
 			out[i] = controlplane.ServedCertificate{Name: one.Name, Chain: one.Chain,
 				Key: controlplane.NewPlain(string(key))}
 		}
+		if err != nil {
+			return err
+		}
+		ordered, err := c.openOrdered(ctx, tx)
+		out = append(out, ordered...)
 		return err
 	})
 	return out, err

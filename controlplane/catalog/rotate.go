@@ -135,6 +135,12 @@ func placeOf(v postgres.SealedValue) (seal.Place, error) {
 		return authorityPlace(controlplane.CertificateID(v.ID)), nil
 	case "outward_secrets":
 		return outwardPlace(v.ID), nil
+	case "acme_settings":
+		return acmeSecretPlace(controlplane.EnvironmentID(v.ID)), nil
+	case "acme_accounts":
+		return acmeAccountPlace(v.ID), nil
+	case "acme_certificates":
+		return acmeKeyPlace(controlplane.CertificateID(v.ID)), nil
 	default:
 		return seal.Place{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
 	}

@@ -72,6 +72,12 @@ func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Seal
 		_, err = t.q.ResealAuthority(ctx, sealed, v.Value)
 	case "outward_secrets":
 		_, err = t.q.ResealOutwardSecret(ctx, sealed, v.ID, v.Value)
+	case "acme_settings":
+		_, err = t.q.ResealACMESettings(ctx, sealed, v.ID, v.Value)
+	case "acme_accounts":
+		_, err = t.q.ResealACMEAccount(ctx, sealed, v.ID, v.Value)
+	case "acme_certificates":
+		_, err = t.q.ResealACMECertificate(ctx, sealed, v.ID, v.Value)
 	default:
 		err = fmt.Errorf("no such place")
 	}

@@ -16,6 +16,11 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(key), 'certificates' FROM certificates
     UNION ALL SELECT sealed_kid(key), 'certificate_authority' FROM certificate_authority
     UNION ALL SELECT sealed_kid(value), 'outward_secrets' FROM outward_secrets
+    UNION ALL SELECT sealed_kid(dns_secret), 'acme_settings' FROM acme_settings
+        WHERE dns_secret IS NOT NULL
+    UNION ALL SELECT sealed_kid(key), 'acme_accounts' FROM acme_accounts
+    UNION ALL SELECT sealed_kid(key), 'acme_certificates' FROM acme_certificates
+        WHERE key IS NOT NULL
 ) AS every GROUP BY kid, place ORDER BY kid, place;
 
 -- name: ListSealedElsewhere :many
@@ -44,6 +49,12 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM certificate_authority WHERE sealed_kid(key) <> @kid::text
     UNION ALL SELECT 'outward_secrets', id, '', 0, value
         FROM outward_secrets WHERE sealed_kid(value) <> @kid::text
+    UNION ALL SELECT 'acme_settings', environment_id::text, '', 0, dns_secret
+        FROM acme_settings WHERE dns_secret IS NOT NULL AND sealed_kid(dns_secret) <> @kid::text
+    UNION ALL SELECT 'acme_accounts', id::text, '', 0, key
+        FROM acme_accounts WHERE sealed_kid(key) <> @kid::text
+    UNION ALL SELECT 'acme_certificates', id::text, '', 0, key
+        FROM acme_certificates WHERE key IS NOT NULL AND sealed_kid(key) <> @kid::text
 ) AS every LIMIT @most;
 
 -- Each of these replaces a sealed value unless somebody replaced it meanwhile.
@@ -92,3 +103,15 @@ UPDATE certificate_authority SET key = @new WHERE key = @old;
 -- name: ResealOutwardSecret :execrows
 -- See above.
 UPDATE outward_secrets SET value = @new WHERE id = @id AND value = @old;
+
+-- name: ResealACMESettings :execrows
+-- See above.
+UPDATE acme_settings SET dns_secret = @new WHERE environment_id = @id AND dns_secret = @old;
+
+-- name: ResealACMEAccount :execrows
+-- See above.
+UPDATE acme_accounts SET key = @new WHERE id = @id AND key = @old;
+
+-- name: ResealACMECertificate :execrows
+-- See above.
+UPDATE acme_certificates SET key = @new WHERE id = @id AND key = @old;

@@ -34,6 +34,12 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM certificate_authority WHERE sealed_kid(key) <> $1::text
     UNION ALL SELECT 'outward_secrets', id, '', 0, value
         FROM outward_secrets WHERE sealed_kid(value) <> $1::text
+    UNION ALL SELECT 'acme_settings', environment_id::text, '', 0, dns_secret
+        FROM acme_settings WHERE dns_secret IS NOT NULL AND sealed_kid(dns_secret) <> $1::text
+    UNION ALL SELECT 'acme_accounts', id::text, '', 0, key
+        FROM acme_accounts WHERE sealed_kid(key) <> $1::text
+    UNION ALL SELECT 'acme_certificates', id::text, '', 0, key
+        FROM acme_certificates WHERE key IS NOT NULL AND sealed_kid(key) <> $1::text
 ) AS every LIMIT $2
 `
 
@@ -88,6 +94,11 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(key), 'certificates' FROM certificates
     UNION ALL SELECT sealed_kid(key), 'certificate_authority' FROM certificate_authority
     UNION ALL SELECT sealed_kid(value), 'outward_secrets' FROM outward_secrets
+    UNION ALL SELECT sealed_kid(dns_secret), 'acme_settings' FROM acme_settings
+        WHERE dns_secret IS NOT NULL
+    UNION ALL SELECT sealed_kid(key), 'acme_accounts' FROM acme_accounts
+    UNION ALL SELECT sealed_kid(key), 'acme_certificates' FROM acme_certificates
+        WHERE key IS NOT NULL
 ) AS every GROUP BY kid, place ORDER BY kid, place
 `
 
@@ -117,6 +128,45 @@ func (q *Queries) ListSealedUse(ctx context.Context) ([]ListSealedUseRow, error)
 		return nil, err
 	}
 	return items, nil
+}
+
+const resealACMEAccount = `-- name: ResealACMEAccount :execrows
+UPDATE acme_accounts SET key = $1 WHERE id = $2 AND key = $3
+`
+
+// See above.
+func (q *Queries) ResealACMEAccount(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealACMEAccount, new, iD, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealACMECertificate = `-- name: ResealACMECertificate :execrows
+UPDATE acme_certificates SET key = $1 WHERE id = $2 AND key = $3
+`
+
+// See above.
+func (q *Queries) ResealACMECertificate(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealACMECertificate, new, iD, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealACMESettings = `-- name: ResealACMESettings :execrows
+UPDATE acme_settings SET dns_secret = $1 WHERE environment_id = $2 AND dns_secret = $3
+`
+
+// See above.
+func (q *Queries) ResealACMESettings(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealACMESettings, new, iD, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const resealAuditKey = `-- name: ResealAuditKey :execrows

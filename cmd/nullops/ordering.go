@@ -1,0 +1,16 @@
+package main
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/acme"
+)
+
+// orderCertificates orders certificates for environments that ask for it.
+func (b *base) orderCertificates(ctx context.Context) error {
+	return acme.New(acme.Config{Store: b.store, Catalog: b.catalog, Subscribe: b.subscribe,
+		Off: controlplane.OffLimits{Own: newOwnAddresses(b.settings).include,
+			Loopback: b.settings.HTTP.loopback()},
+		Log: b.log}).Run(ctx)
+}

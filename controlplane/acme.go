@@ -1,0 +1,101 @@
+package controlplane
+
+import "time"
+
+// Challenge is how an authority makes sure that a name is ours.
+type Challenge string
+
+// The challenges of RFC 8555 that are answered here.
+const (
+	// ChallengeHTTP asks the host itself on port 80.
+	ChallengeHTTP Challenge = "http-01"
+	// ChallengeDNS asks the name server; the only one for wildcards.
+	ChallengeDNS Challenge = "dns-01"
+)
+
+// NameServer is how a name server is told of a challenge.
+type NameServer string
+
+// The ways to tell it.
+const (
+	// NameServerNone is for ChallengeHTTP.
+	NameServerNone NameServer = ""
+	// NameServerUpdate sends dynamic updates, RFC 2136, signed with a TSIG key.
+	NameServerUpdate NameServer = "rfc2136"
+	// NameServerWebhook posts {"fqdn","value"} to URL/present and URL/cleanup.
+	NameServerWebhook NameServer = "webhook"
+)
+
+// ACME is how an environment orders certificates from an authority.
+type ACME struct {
+	Challenge Challenge
+	// Directory is the authority's address, Email what it may write to.
+	Directory string
+	Email     string
+	// Roots is PEM: whom to trust at a directory that systems do not trust.
+	Roots string
+	DNS   NameServer
+	// DNSServer is host:port, or the webhook's URL; DNSUser the TSIG key's name
+	// or the webhook's user.
+	DNSServer string
+	DNSUser   string
+	DNSSecret Sealed
+}
+
+// ACMEZone is an environment that orders certificates.
+type ACMEZone struct {
+	Environment EnvironmentID
+	Name        string
+	Domain      string
+	Challenge   Challenge
+}
+
+// ACMEHost is an address in such an environment.
+type ACMEHost struct {
+	Environment EnvironmentID
+	Deployment  string
+	Host        string
+}
+
+// ACMECertificate is one that is ordered, or was. Without a Chain none came yet.
+type ACMECertificate struct {
+	ID          CertificateID
+	Environment EnvironmentID
+	// Subject is the name it is known by; Names are all it is for.
+	Subject string
+	Names   []string
+	// Wanted is false for what serves until it ends and is not renewed.
+	Wanted bool
+	Chain  string
+	Key    Sealed
+	// Failures counts those in a row, Error is what the last one said.
+	Failures int
+	Error    string
+	TriedAt  *time.Time
+	NextTry  time.Time
+	CertificateFacts
+}
+
+// State sums it up in a word: waiting for the first one, valid, failing (there
+// may be one that still serves), expired.
+func (c ACMECertificate) State(now time.Time) string {
+	switch {
+	case c.Chain != "" && now.After(c.NotAfter):
+		return "expired"
+	case c.Error != "":
+		return "failing"
+	case c.Chain == "":
+		return "waiting"
+	default:
+		return "valid"
+	}
+}
+
+// ACMEAccount is ours at a directory.
+type ACMEAccount struct {
+	ID        string
+	Directory string
+	Email     string
+	Location  string
+	Key       Sealed
+}

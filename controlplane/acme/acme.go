@@ -1,0 +1,191 @@
+// Package acme orders certificates from an authority (ACME, RFC 8555) for
+// environments that ask for it, and orders them again before they end. It uses
+// certmagic's name server checks and the ACME engine below it; accounts, keys,
+// certificates and challenges are in PostgreSQL, so that any replica goes on
+// where another one stopped.
+//
+// With dns-01 an environment gets wildcards: one for its flat hosts, one for
+// its deployments' short hosts, and one for each deployment's services. With
+// http-01 each deployment gets one certificate that names its hosts; the
+// ingress answers the authority. A host without one is served as before.
+//
+// It never asks faster than authorities allow: first certificates are counted
+// per domain and week, a try that failed waits longer each time, and what an
+// authority said is kept where people look.
+package acme
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+const (
+	// tick makes up for a lost wake-up, and finds what is due.
+	tick = time.Minute
+	// orderLife bounds one order; a claim outlives it, so that no two replicas
+	// order one certificate at a time.
+	orderLife, claimLife = 5 * time.Minute, 10 * time.Minute
+)
+
+// Config is what ordering needs.
+type Config struct {
+	Store   *postgres.Store
+	Catalog *catalog.Catalog
+	// Off is where no directory and no name server may be.
+	Off controlplane.OffLimits
+	// Subscribe hears of commits; the function ends that.
+	Subscribe func(key string, topics ...controlplane.Topic) (wake <-chan struct{}, stop func())
+	Log       *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Orders is the door: Run orders.
+type Orders struct {
+	Config
+	actor access.Actor
+}
+
+// New makes one.
+func New(c Config) *Orders {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Orders{Config: c, actor: access.System("certificates")}
+}
+
+// Run orders what is due, until ctx ends.
+func (o *Orders) Run(ctx context.Context) error {
+	wake, stop := o.Subscribe("", controlplane.TopicCatalog, controlplane.TopicDeployment)
+	defer stop()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if err := o.pass(ctx); err != nil && ctx.Err() == nil {
+			o.Log.WarnContext(ctx, "certificates not ordered, trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// pass says what is wanted and orders one after the other what is due.
+func (o *Orders) pass(ctx context.Context) error {
+	zones, err := o.want(ctx)
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		var c controlplane.ACMECertificate
+		var due bool
+		now := o.Now()
+		err := o.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+			c, due, err = tx.ClaimACME(ctx, now, now.Add(claimLife))
+			return err
+		})
+		if err != nil || !due {
+			return err
+		}
+		if err := o.attempt(ctx, zones[c.Environment], c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// want makes the table of certificates say what there should be. What ended
+// and is not wanted any more is forgotten.
+func (o *Orders) want(
+	ctx context.Context,
+) (zones map[controlplane.EnvironmentID]controlplane.ACMEZone, err error) {
+	zones = map[controlplane.EnvironmentID]controlplane.ACMEZone{}
+	return zones, o.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		all, err := tx.ACMEZones(ctx)
+		if err != nil {
+			return err
+		}
+		hosts, err := tx.ACMEHosts(ctx)
+		if err != nil {
+			return err
+		}
+		for _, z := range all {
+			zones[z.Environment] = z
+		}
+		if err := tx.WantACME(ctx, wanted(all, hosts), o.Now()); err != nil {
+			return err
+		}
+		return o.forget(ctx, tx)
+	})
+}
+
+func (o *Orders) forget(ctx context.Context, tx *postgres.Tx) error {
+	all, err := tx.ACMECertificates(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if !c.Wanted && (c.Chain == "" || o.Now().After(c.NotAfter)) {
+			if err := tx.DeleteACMECertificate(ctx, c.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// attempt orders one and stores how that went.
+func (o *Orders) attempt(
+	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
+) error {
+	wait, err := o.full(ctx, z, c)
+	if err != nil {
+		return err
+	}
+	if !wait.IsZero() {
+		c.Error, c.NextTry = fullWeek(z.Domain), wait
+		return o.hold(ctx, c)
+	}
+	try, cancel := context.WithTimeout(ctx, orderLife)
+	defer cancel()
+	failed := o.order(try, &c)
+	if failed == nil || ctx.Err() != nil {
+		return nil // whoever starts next goes on
+	}
+	c.Failures++
+	c.Error = clipped(failed.Error())
+	c.NextTry = o.Now().Add(backoff(c.Failures, failed))
+	o.Log.WarnContext(ctx, "certificate not ordered", "subject", c.Subject, "error", c.Error,
+		"failures", c.Failures, "next_try", c.NextTry)
+	return o.hold(ctx, c)
+}
+
+func (o *Orders) hold(ctx context.Context, c controlplane.ACMECertificate) error {
+	return o.Store.InTx(ctx, func(tx *postgres.Tx) error { return tx.HoldACME(ctx, c) })
+}
+
+// full says until when a first certificate has to wait, if it has to.
+func (o *Orders) full(
+	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
+) (until time.Time, err error) {
+	if c.Chain != "" {
+		return until, nil // authorities do not count renewals
+	}
+	err = o.Store.Read(ctx, func(tx *postgres.Tx) error {
+		n, err := tx.NewACME(ctx, z.Domain, o.Now().Add(-week))
+		if err == nil && n >= mostPerWeek {
+			until = o.Now().Add(6 * time.Hour)
+		}
+		return err
+	})
+	return until, err
+}

@@ -1,0 +1,341 @@
+package acme_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/acme"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/ingress"
+	"github.com/nullops/nullops/migrations"
+)
+
+// TestMain keeps Pebble from waiting up to five seconds ahead of each check.
+func TestMain(m *testing.M) {
+	_ = os.Setenv("PEBBLE_VA_NOSLEEP", "1")
+	os.Exit(m.Run())
+}
+
+// world is a catalogue, an ingress in front of it, a name server and Pebble.
+type world struct {
+	*catalog.Catalog
+	url   string
+	store *postgres.Store
+	admin access.Actor
+	names *nameServer
+	authority
+	edge string // host:port of the ingress
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{url: pgtest.URL(t, migrations.FS), names: newNameServer(t)}
+	w.store = pgtest.Open(t, w.url)
+	key, err := seal.NewKey("k1")
+	must(t, err)
+	keys, err := seal.ParseKeyring(key)
+	must(t, err)
+	w.Catalog = catalog.New(catalog.Config{Store: w.store, Keys: keys,
+		Log: slog.New(slog.DiscardHandler)})
+	w.admin = access.User(controlplane.User{ID: controlplane.NewID[controlplane.UserID](),
+		Name: "ada", Role: controlplane.RoleAdmin}, nil)
+	w.serve(t)
+	_, port, err := net.SplitHostPort(w.edge)
+	must(t, err)
+	number, err := strconv.Atoi(port)
+	must(t, err)
+	w.authority = newAuthority(t, w.names, number)
+	return w
+}
+
+// serve starts an ingress that lets in members only and sends all others to
+// HTTPS: neither may come before an authority's question.
+func (w *world) serve(t *testing.T) {
+	t.Helper()
+	proxy, err := ingress.New(ingress.Config{
+		Dial: func(context.Context, ingress.Route) (net.Conn, error) {
+			return nil, net.ErrClosed
+		},
+		Secure: func(host string) string { return "https://" + host },
+		Challenge: func(ctx context.Context, host, token string) (string, bool, error) {
+			return w.ACMEAnswer(ctx, access.System("ingress"), host, token)
+		}})
+	must(t, err)
+	t.Cleanup(proxy.Close)
+	proxy.SetTable(ingress.NewTable(1, nil).Within([]ingress.Zone{{Suffix: "qa.acme.test",
+		Environment: "qa", Gate: ingress.GateMembers, RedirectHTTPS: true}}))
+	s := httptest.NewServer(proxy)
+	t.Cleanup(s.Close)
+	w.edge = s.Listener.Addr().String()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// environment makes one with a deployment "shop" that has the services' hosts.
+func (w *world) environment(t *testing.T, name string, hosts ...string) {
+	t.Helper()
+	_, err := w.PutEnvironment(t.Context(), w.admin, catalog.EnvironmentPut{Name: name,
+		Domain: "acme.test"})
+	must(t, err)
+	if len(hosts) == 0 {
+		return
+	}
+	pgtest.Exec(t, w.url, `INSERT INTO projects (id, name) VALUES ($1, 'p')
+		ON CONFLICT DO NOTHING`, string(controlplane.NewID[controlplane.ProjectID]()))
+	id := string(controlplane.NewID[controlplane.DeploymentID]())
+	pgtest.Exec(t, w.url, `INSERT INTO deployments (id, name, project_id, environment_id, node_name,
+		created_by, cpu, memory_mib, status) SELECT $1, 'shop', p.id, e.id, 'n1', 'ada', 0, 0, 'ready'
+		FROM projects p, environments e WHERE p.name = 'p' AND e.name = $2`, id, name)
+	for _, h := range hosts {
+		pgtest.Exec(t, w.url, `INSERT INTO deployment_hosts (host, deployment_id, step, port_name,
+			port, main) VALUES ($1, $2, 'web', 'http', 80, false)`, h, id)
+	}
+}
+
+// run orders until the test ends or stop is called; now is its clock.
+func (w *world) run(t *testing.T, now func() time.Time) (stop func()) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	listener := postgres.NewListener(w.store, log)
+	orders := acme.New(acme.Config{Store: w.store, Catalog: w.Catalog, Log: log, Now: now,
+		Off: controlplane.OffLimits{Loopback: true},
+		Subscribe: func(key string, topics ...controlplane.Topic) (<-chan struct{}, func()) {
+			s := listener.Subscribe(key, topics...)
+			return s.Wake, s.Close
+		}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { _ = listener.Run(ctx) }()
+	go func() {
+		defer close(ended)
+		_ = orders.Run(ctx)
+	}()
+	stop = func() { cancel(); <-ended }
+	t.Cleanup(stop)
+	return stop
+}
+
+// until waits for an environment's certificates to be as they should.
+func (w *world) until(
+	t *testing.T, environment string, fine func([]controlplane.ACMECertificate) bool,
+) []controlplane.ACMECertificate {
+	t.Helper()
+	var all []controlplane.ACMECertificate
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
+		var err error
+		_, all, _, err = w.ACME(t.Context(), w.admin, environment)
+		must(t, err)
+		if fine(all) {
+			return all
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, c := range all {
+		t.Errorf("%s: %s, %d failures: %s", c.Subject, c.State(time.Now()), c.Failures, c.Error)
+	}
+	t.FailNow()
+	return nil
+}
+
+func states(want string, n int) func([]controlplane.ACMECertificate) bool {
+	return func(all []controlplane.ACMECertificate) bool {
+		for _, c := range all {
+			if c.State(time.Now()) != want {
+				return false
+			}
+		}
+		return len(all) == n
+	}
+}
+
+// shown makes a handshake with an ingress that serves what there is, as a
+// browser that trusts the authority.
+func (w *world) shown(t *testing.T, host string) {
+	t.Helper()
+	served, err := w.OpenCertificates(t.Context(), access.System("ingress"))
+	must(t, err)
+	var given []tls.Certificate
+	for _, c := range served {
+		pair, err := ingress.Pair(c.Chain, c.Key.Reveal())
+		must(t, err)
+		given = append(given, pair)
+	}
+	var certificates ingress.Certificates
+	certificates.Set(given, nil)
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.TLS = certificates.TLS()
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	s.StartTLS()
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(w.root))
+	conn, err := tls.Dial("tcp", s.Listener.Addr().String(),
+		&tls.Config{ServerName: host, RootCAs: roots})
+	if err != nil {
+		t.Errorf("%s is not trusted: %v", host, err)
+		return
+	}
+	_ = conn.Close()
+}
+
+// A deployment's hosts get a certificate that browsers trust; it is ordered
+// again after two thirds of its life, and nothing of the order stays.
+func TestOrders_HTTP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hosts := []string{"shop.qa.acme.test", "web.shop.qa.acme.test", "web--shop--qa.acme.test"}
+	w.environment(t, "qa", hosts...)
+	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+		Directory: w.directory, Email: "ops@acme.test", Roots: w.tls}}
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	stop := w.run(t, nil)
+	first := w.until(t, "qa", states("valid", 1))[0]
+	if first.Subject != hosts[0] || len(first.Names) != 3 || len(first.Hosts) != 3 {
+		t.Errorf("ordered as %s for %v, given for %v", first.Subject, first.Names, first.Hosts)
+	}
+	for _, h := range hosts {
+		w.shown(t, h)
+	}
+	for _, table := range []string{"acme_challenges", "acme_certificates WHERE position(" +
+		"'PRIVATE' in encode(key, 'escape')) > 0", "acme_accounts WHERE position(" +
+		"'PRIVATE' in encode(key, 'escape')) > 0"} {
+		if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM "+table); n != 0 {
+			t.Errorf("%d rows of %s", n, table)
+		}
+	}
+	w.unordered(t, hosts[0])
+	stop()
+	life := first.NotAfter.Sub(first.NotBefore)
+	if wait := first.NextTry.Sub(first.NotBefore); wait < life*6/10 || wait > life*7/10 {
+		t.Errorf("of %s it is ordered again after %s", life, wait)
+	}
+	w.run(t, func() time.Time { return first.NextTry.Add(time.Minute) })
+	w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
+		return len(all) == 1 && all[0].Fingerprint != first.Fingerprint
+	})
+	w.shown(t, hosts[0])
+	if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM acme_accounts"); n != 1 {
+		t.Errorf("%d accounts after two orders", n)
+	}
+}
+
+// unordered asks for a token of nobody: it is no challenge, and goes the way of
+// every other request.
+func (w *world) unordered(t *testing.T, host string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://"+w.edge+"/.well-known/acme-challenge/"+strings.Repeat("x", 43), nil)
+	must(t, err)
+	r.Host = host
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	must(t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusPermanentRedirect {
+		t.Errorf("a token nobody ordered: %d", answer.StatusCode)
+	}
+}
+
+// Wildcards come over the name server. A wrong key is said so, with the time of
+// the next try; the right one is tried at once.
+func TestOrders_NameServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.environment(t, "qa", "web.shop.qa.acme.test")
+	wrong, right := controlplane.NewPlain("d3Jvbmc="), controlplane.NewPlain(tsigKey)
+	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
+		Directory: w.directory, Roots: w.tls, DNS: controlplane.NameServerUpdate,
+		DNSServer: w.names.addr, DNSUser: tsigName}, Secret: &wrong}
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.run(t, nil)
+	for _, c := range w.until(t, "qa", states("failing", 3)) {
+		if !strings.Contains(c.Error, "_acme-challenge.") && !strings.Contains(c.Error, "zone") ||
+			c.Failures != 1 || time.Until(c.NextTry) < 10*time.Minute {
+			t.Errorf("%s: %d failures, next try %s: %s", c.Subject, c.Failures, c.NextTry, c.Error)
+		}
+		if strings.Contains(c.Error, wrong.Reveal()) {
+			t.Errorf("the error shows the key: %s", c.Error)
+		}
+	}
+	put.Secret = &right
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.until(t, "qa", states("valid", 3))
+	for _, h := range []string{"web--shop--qa.acme.test", "shop.qa.acme.test",
+		"web.shop.qa.acme.test"} {
+		w.shown(t, h)
+	}
+	if texts, updates, refused := w.names.left(); texts != 0 || updates < 6 || refused < 3 {
+		t.Errorf("%d records left, %d updates, %d refused", texts, updates, refused)
+	}
+}
+
+// A program of the operator's tells the name server, in the form of lego's
+// "httpreq". The password goes where it was given for, and nowhere else.
+func TestOrders_Webhook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.environment(t, "qa")
+	hook := httptest.NewServer(http.HandlerFunc(w.names.webhook))
+	t.Cleanup(hook.Close)
+	secret := controlplane.NewPlain("hook-password")
+	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
+		Directory: w.directory, Roots: w.tls, DNS: controlplane.NameServerWebhook,
+		DNSServer: hook.URL, DNSUser: "nullops"}, Secret: &secret}
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.run(t, nil)
+	w.until(t, "qa", states("valid", 2))
+	w.shown(t, "shop.qa.acme.test")
+	if texts, _, _ := w.names.left(); texts != 0 {
+		t.Errorf("%d records left", texts)
+	}
+	put.Secret, put.DNSServer = nil, "http://192.0.2.1/elsewhere"
+	if err := w.PutACME(t.Context(), w.admin, "qa", put); controlplane.CodeOf(err) !=
+		"acme_dns_secret" {
+		t.Errorf("another server with the old password: %v", err)
+	}
+	must(t, w.DeleteACME(t.Context(), w.admin, "qa"))
+	w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
+		return len(all) == 2 && !all[0].Wanted && !all[1].Wanted && all[0].Chain != ""
+	})
+}
+
+// Forty first certificates of a domain within a week are enough: the next one
+// waits, and no authority is asked.
+func TestOrders_RateLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.environment(t, "qa", "web.shop.qa.acme.test")
+	w.environment(t, "busy")
+	pgtest.Exec(t, w.url, `INSERT INTO acme_certificates (id, environment_id, subject, names,
+		wanted, first_at, next_try, chain, key) SELECT gen_random_uuid(), e.id, 's' || n, '{}',
+		false, now() - interval '1 day', now(), $1, '\x00' FROM environments e,
+		generate_series(1, 40) n WHERE e.name = 'busy'`, w.root)
+	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+		Directory: "https://127.0.0.1:1/dir"}}
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.run(t, nil)
+	c := w.until(t, "qa", states("failing", 1))[0]
+	if c.Failures != 0 || !strings.Contains(c.Error, "acme.test within a week") ||
+		time.Until(c.NextTry) < 5*time.Hour {
+		t.Errorf("%d failures, next try %s: %s", c.Failures, c.NextTry, c.Error)
+	}
+}

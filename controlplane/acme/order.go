@@ -1,0 +1,123 @@
+package acme
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mholt/acmez/v3"
+	"github.com/mholt/acmez/v3/acme"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
+)
+
+// errEnded is for what is still in the table of an environment that orders no
+// more: the next pass takes it out.
+var errEnded = errors.New("the environment orders no certificates any more")
+
+// order orders one certificate and stores it.
+func (o *Orders) order(ctx context.Context, c *controlplane.ACMECertificate) error {
+	how, ok, err := o.Catalog.OpenACME(ctx, o.actor, c.Environment)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errEnded
+	}
+	client, done, err := o.client(ctx, how)
+	if err != nil {
+		return err
+	}
+	defer done()
+	account, err := o.account(ctx, client, &how)
+	if err != nil {
+		return fmt.Errorf("no account at %s: %w", how.Directory, err)
+	}
+	key, err := catalog.NewACMEKey()
+	if err != nil {
+		return fmt.Errorf("make a key: %w", err)
+	}
+	chains, err := client.ObtainCertificateForSANs(ctx, account, key, c.Names)
+	if err != nil {
+		return o.refused(ctx, how, err)
+	}
+	c.Chain = string(chains[0].ChainPEM)
+	read, err := controlplane.ReadCertificates(c.Chain)
+	if err != nil {
+		return fmt.Errorf("%s sent a chain that cannot be used: %w", how.Directory, err)
+	}
+	c.NextTry = renewal(controlplane.FactsOf(read[0]))
+	return o.Catalog.KeepACME(ctx, o.actor, *c, key)
+}
+
+// refused says what the authority said, in one sentence with the name that it
+// was about. An account it does not know is made anew at the next try.
+func (o *Orders) refused(ctx context.Context, how catalog.ACMEOrder, err error) error {
+	var p acme.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	if p.Type == acme.ProblemTypeAccountDoesNotExist && how.Account != nil {
+		if dropped := o.Catalog.DropACMEAccount(ctx, o.actor, how.Account.ID); dropped != nil {
+			return errors.Join(err, dropped)
+		}
+	}
+	name := ""
+	if authz, ok := p.Resource.(acme.Authorization); ok {
+		name = authz.IdentifierValue() + ": "
+	}
+	return fmt.Errorf("the authority refused: %s%w", name, err)
+}
+
+func (o *Orders) account(
+	ctx context.Context, client *acmez.Client, how *catalog.ACMEOrder,
+) (acme.Account, error) {
+	if a := how.Account; a != nil {
+		return acme.Account{Status: acme.StatusValid, Location: a.Location,
+			PrivateKey: a.Key}, nil
+	}
+	key, err := catalog.NewACMEKey()
+	if err != nil {
+		return acme.Account{}, err
+	}
+	// Whoever turned this on has agreed to the authority's terms: the form says so.
+	account := acme.Account{TermsOfServiceAgreed: true, PrivateKey: key}
+	if how.Email != "" {
+		account.Contact = []string{"mailto:" + how.Email}
+	}
+	if account, err = client.NewAccount(ctx, account); err != nil {
+		return account, err
+	}
+	how.Account = &catalog.ACMEAccount{Location: account.Location, Key: key}
+	return account, o.Catalog.KeepACMEAccount(ctx, o.actor, *how)
+}
+
+// client speaks to the directory and answers the environment's challenge.
+func (o *Orders) client(
+	ctx context.Context, how catalog.ACMEOrder,
+) (*acmez.Client, func(), error) {
+	transport := &http.Transport{
+		DialContext:         o.Off.Dialer(10 * time.Second).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 30 * time.Second,
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+	}
+	if how.Roots != "" {
+		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(how.Roots))
+	}
+	solvers, err := o.solvers(ctx, how)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &acmez.Client{
+		Client: &acme.Client{Directory: how.Directory, UserAgent: "NullOps",
+			HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute},
+			Logger:     o.Log},
+		ChallengeSolvers: solvers,
+	}, transport.CloseIdleConnections, nil
+}

@@ -1,0 +1,109 @@
+package acme
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mholt/acmez/v3/acme"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+const (
+	week = 7 * 24 * time.Hour
+	// mostPerWeek stays below the 50 first certificates that Let's Encrypt gives
+	// to one registered domain within a week.
+	mostPerWeek = 40
+	// mostNames is how many names one certificate may have there.
+	mostNames = 100
+	// maxError bounds what an authority may fill our table with.
+	maxError = 2000
+)
+
+// wanted is what there should be. Pure.
+func wanted(
+	zones []controlplane.ACMEZone, hosts []controlplane.ACMEHost,
+) []controlplane.ACMECertificate {
+	var all []controlplane.ACMECertificate
+	for _, z := range zones {
+		if z.Challenge == controlplane.ChallengeDNS {
+			suffix := z.Name + "." + z.Domain
+			all = append(all, one(z, "*."+z.Domain), one(z, "*."+suffix))
+			for _, d := range byDeployment(z, hosts) {
+				all = append(all, one(z, "*."+d.name+"."+suffix))
+			}
+			continue
+		}
+		for _, d := range byDeployment(z, hosts) {
+			all = append(all, one(z, d.hosts...))
+		}
+	}
+	return all
+}
+
+func one(z controlplane.ACMEZone, names ...string) controlplane.ACMECertificate {
+	return controlplane.ACMECertificate{
+		ID: controlplane.NewID[controlplane.CertificateID](), Environment: z.Environment,
+		Subject: names[0], Names: names}
+}
+
+type deployment struct {
+	name  string
+	hosts []string
+}
+
+// byDeployment gathers hosts, the shortest first: it is the name that people
+// know the deployment by.
+func byDeployment(z controlplane.ACMEZone, hosts []controlplane.ACMEHost) []deployment {
+	var all []deployment
+	for _, h := range hosts {
+		if h.Environment != z.Environment {
+			continue
+		}
+		if len(all) == 0 || all[len(all)-1].name != h.Deployment {
+			all = append(all, deployment{name: h.Deployment})
+		}
+		last := &all[len(all)-1]
+		last.hosts = append(last.hosts, h.Host)
+	}
+	for i := range all {
+		slices.SortFunc(all[i].hosts, func(a, b string) int {
+			if len(a) != len(b) {
+				return len(a) - len(b)
+			}
+			return strings.Compare(a, b)
+		})
+		all[i].hosts = all[i].hosts[:min(len(all[i].hosts), mostNames)]
+	}
+	return all
+}
+
+// renewal is when a certificate is ordered again: after two thirds of its life.
+func renewal(f controlplane.CertificateFacts) time.Time {
+	return f.NotBefore.Add(f.NotAfter.Sub(f.NotBefore) / 3 * 2)
+}
+
+// backoff grows to a day. Authorities allow five failed tries an hour, and are
+// left alone for longer when they said that it is too much.
+func backoff(failures int, err error) time.Duration {
+	wait := min(15*time.Minute<<min(failures-1, 10), 24*time.Hour)
+	var p acme.Problem
+	if errors.As(err, &p) && p.Type == acme.ProblemTypeRateLimited {
+		return max(wait, 6*time.Hour)
+	}
+	return wait
+}
+
+func fullWeek(domain string) string {
+	return fmt.Sprintf("%d certificates were made for names under %s within a week, and "+
+		"authorities give few more; this one waits its turn", mostPerWeek, domain)
+}
+
+// clipped is what an authority said, as one line of text.
+func clipped(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	return s[:min(len(s), maxError)]
+}

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/catalog"
+)
+
+func (s *server) GetCertificateOrders(
+	ctx context.Context, r GetCertificateOrdersRequestObject,
+) (GetCertificateOrdersResponseObject, error) {
+	o, err := s.certificateOrders(ctx, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return GetCertificateOrders200JSONResponse(o), nil
+}
+
+func (s *server) PutCertificateOrders(
+	ctx context.Context, r PutCertificateOrdersRequestObject,
+) (PutCertificateOrdersResponseObject, error) {
+	b := r.Body
+	p := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.Challenge(b.Challenge),
+		Directory: b.Directory, Email: or(b.Email, ""), Roots: or(b.Roots, ""),
+		DNS: controlplane.NameServer(or(b.Dns, "")), DNSServer: or(b.DnsServer, ""),
+		DNSUser: or(b.DnsUser, "")}}
+	if b.DnsSecret != nil {
+		secret := controlplane.NewPlain(*b.DnsSecret)
+		p.Secret = &secret
+	}
+	if err := s.Catalog.PutACME(ctx, actorOf(ctx), r.Name, p); err != nil {
+		return nil, err
+	}
+	o, err := s.certificateOrders(ctx, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	return PutCertificateOrders200JSONResponse(o), nil
+}
+
+func (s *server) DeleteCertificateOrders(
+	ctx context.Context, r DeleteCertificateOrdersRequestObject,
+) (DeleteCertificateOrdersResponseObject, error) {
+	if err := s.Catalog.DeleteACME(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return DeleteCertificateOrders204Response{}, nil
+}
+
+func (s *server) RetryCertificateOrders(
+	ctx context.Context, r RetryCertificateOrdersRequestObject,
+) (RetryCertificateOrdersResponseObject, error) {
+	if err := s.Catalog.RetryACME(ctx, actorOf(ctx), r.Name); err != nil {
+		return nil, err
+	}
+	return RetryCertificateOrders204Response{}, nil
+}
+
+func (s *server) certificateOrders(
+	ctx context.Context, environment string,
+) (out CertificateOrders, err error) {
+	a, all, ok, err := s.Catalog.ACME(ctx, actorOf(ctx), environment)
+	if err == nil && !ok && len(all) == 0 {
+		err = controlplane.Missing("certificate orders of environment", environment)
+	}
+	return CertificateOrders{Challenge: string(a.Challenge), Directory: a.Directory,
+		Email: a.Email, Roots: a.Roots, Dns: string(a.DNS), DnsServer: a.DNSServer,
+		DnsUser: a.DNSUser, DnsSecretSet: len(a.DNSSecret) > 0,
+		Certificates: each(all, orderedCertificate)}, err
+}
+
+func orderedCertificate(c controlplane.ACMECertificate) OrderedCertificate {
+	out := OrderedCertificate{Subject: c.Subject, Names: c.Names, Wanted: c.Wanted,
+		State: c.State(time.Now()), Failures: c.Failures, NextTry: c.NextTry, TriedAt: c.TriedAt}
+	if c.Error != "" {
+		out.Error = &c.Error
+	}
+	if c.Chain != "" {
+		out.Issuer, out.Fingerprint, out.NotAfter = &c.Issuer, &c.Fingerprint, &c.NotAfter
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package catalog
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+	"net/mail"
+	"net/url"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/seal"
+)
+
+// ACMEPut is how an admin says certificates are to be ordered. A nil Secret
+// keeps the one there is.
+type ACMEPut struct {
+	controlplane.ACME
+	Secret *controlplane.Plain
+}
+
+// ACME gives how an environment orders certificates, and how that goes; ok is
+// false if it orders none.
+func (c *Catalog) ACME(
+	ctx context.Context, actor access.Actor, environment string,
+) (a controlplane.ACME, all []controlplane.ACMECertificate, ok bool, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return a, nil, false, err
+	}
+	err = c.store.Read(ctx, func(tx *postgres.Tx) error {
+		e, err := tx.EnvironmentByName(ctx, environment)
+		if err != nil {
+			return err
+		}
+		if a, ok, err = tx.ACME(ctx, e.ID); err != nil {
+			return err
+		}
+		all, err = tx.ACMECertificates(ctx, e.ID)
+		return err
+	})
+	return a, all, ok, err
+}
+
+// PutACME says how an environment orders certificates.
+func (c *Catalog) PutACME(
+	ctx context.Context, actor access.Actor, environment string, p ACMEPut,
+) error {
+	return c.change(ctx, actor, "set certificate orders", "environment "+environment,
+		func(tx *postgres.Tx) error {
+			e, err := tx.EnvironmentByName(ctx, environment)
+			if err != nil {
+				return err
+			}
+			old, _, err := tx.ACME(ctx, e.ID)
+			if err != nil {
+				return err
+			}
+			if p.DNSSecret = old.DNSSecret; p.moves(old) {
+				p.DNSSecret = nil // a key is only ever sent to where it was given for
+			}
+			if err := p.seal(c.keys, e.ID); err != nil {
+				return err
+			}
+			if err := p.check(); err != nil {
+				return err
+			}
+			if err := tx.PutACME(ctx, e.ID, p.ACME); err != nil {
+				return err
+			}
+			return tx.RetryACME(ctx, e.ID, c.now())
+		})
+}
+
+func (p *ACMEPut) moves(old controlplane.ACME) bool {
+	return p.DNS != old.DNS || p.DNSServer != old.DNSServer || p.DNSUser != old.DNSUser
+}
+
+func (p *ACMEPut) seal(keys *seal.Keyring, id controlplane.EnvironmentID) (err error) {
+	switch {
+	case p.DNS == controlplane.NameServerNone:
+		p.DNSSecret = nil
+	case p.Secret != nil:
+		p.DNSSecret, err = keys.Seal(acmeSecretPlace(id), []byte(p.Secret.Reveal()))
+	}
+	return err
+}
+
+func (p *ACMEPut) check() error {
+	if err := p.checkAuthority(); err != nil {
+		return err
+	}
+	switch p.Challenge {
+	case controlplane.ChallengeHTTP:
+		if p.DNS != controlplane.NameServerNone || p.DNSServer != "" || p.DNSUser != "" {
+			return invalid("dns", "acme_dns_unused", "http-01 asks no name server",
+				"Leave the name server out, or choose dns-01.")
+		}
+		return nil
+	case controlplane.ChallengeDNS:
+		return p.checkNameServer()
+	default:
+		return invalid("challenge", "acme_challenge", "this is not a challenge",
+			"Use http-01 for single hosts, dns-01 for wildcards.")
+	}
+}
+
+func (p *ACMEPut) checkAuthority() error {
+	if u, err := url.Parse(p.Directory); err != nil || u.Scheme != "https" || u.Host == "" ||
+		u.User != nil {
+		return invalid("directory", "acme_directory", "the directory is no https:// address",
+			"For Let's Encrypt: https://acme-v02.api.letsencrypt.org/directory; to try first: "+
+				"https://acme-staging-v02.api.letsencrypt.org/directory.")
+	}
+	if p.Email != "" {
+		if a, err := mail.ParseAddress(p.Email); err != nil || a.Address != p.Email {
+			return invalid("email", "acme_email", "this is not an e-mail address",
+				"Give one like ops@example.com, or none.")
+		}
+	}
+	if p.Roots != "" && (len(p.Roots) > 65536 ||
+		!x509.NewCertPool().AppendCertsFromPEM([]byte(p.Roots))) {
+		return invalid("roots", "acme_roots", "there is no certificate in it",
+			"Give the directory's root certificate in PEM, or nothing for a public authority.")
+	}
+	return nil
+}
+
+func (p *ACMEPut) checkNameServer() error {
+	switch p.DNS {
+	case controlplane.NameServerUpdate:
+		if host, port, err := net.SplitHostPort(p.DNSServer); err != nil || host == "" ||
+			port == "" {
+			return invalid("dns_server", "acme_dns_server", "the name server is not host:port",
+				"Give the server that takes updates for the zone, as in ns1.example.com:53.")
+		}
+		if p.DNSUser == "" {
+			return invalid("dns_user", "acme_dns_user", "the TSIG key has no name",
+				"Give the key's name as the name server knows it.")
+		}
+	case controlplane.NameServerWebhook:
+		if u, err := url.Parse(p.DNSServer); err != nil || u.Host == "" || u.User != nil ||
+			u.Scheme != "https" && u.Scheme != "http" {
+			return invalid("dns_server", "acme_dns_server", "the webhook is no address",
+				"Give its URL; NullOps posts to URL/present and URL/cleanup.")
+		}
+	default:
+		return invalid("dns", "acme_dns", "dns-01 needs a name server that is told",
+			"Use rfc2136 for dynamic updates, or webhook.")
+	}
+	if len(p.DNSSecret) == 0 {
+		return invalid("dns_secret", "acme_dns_secret", "the name server's secret is missing",
+			"Give the TSIG key in base64, or the webhook's password; again whenever its server "+
+				"or user changes.")
+	}
+	return nil
+}
+
+// DeleteACME ends ordering for an environment; what there is serves on.
+func (c *Catalog) DeleteACME(ctx context.Context, actor access.Actor, environment string) error {
+	return c.change(ctx, actor, "end certificate orders", "environment "+environment,
+		func(tx *postgres.Tx) error {
+			e, err := tx.EnvironmentByName(ctx, environment)
+			if err != nil {
+				return err
+			}
+			gone, err := tx.DeleteACME(ctx, e.ID)
+			if err == nil && !gone {
+				err = controlplane.Missing("certificate orders of environment", environment)
+			}
+			return err
+		})
+}
+
+// RetryACME orders what failed again now.
+func (c *Catalog) RetryACME(ctx context.Context, actor access.Actor, environment string) error {
+	return c.change(ctx, actor, "retry certificate orders", "environment "+environment,
+		func(tx *postgres.Tx) error {
+			e, err := tx.EnvironmentByName(ctx, environment)
+			if err != nil {
+				return err
+			}
+			return tx.RetryACME(ctx, e.ID, c.now())
+		})
+}
+
+func acmeSecretPlace(id controlplane.EnvironmentID) seal.Place {
+	return seal.Place{Table: "acme_settings", Row: string(id), Column: "dns_secret"}
+}
+
+func acmeAccountPlace(id string) seal.Place {
+	return seal.Place{Table: "acme_accounts", Row: id, Column: "key"}
+}
+
+func acmeKeyPlace(id controlplane.CertificateID) seal.Place {
+	return seal.Place{Table: "acme_certificates", Row: string(id), Column: "key"}
+}

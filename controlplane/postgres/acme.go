@@ -1,0 +1,207 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// ACME loads how an environment orders certificates; ok is false if it does not.
+func (t *Tx) ACME(
+	ctx context.Context, id controlplane.EnvironmentID,
+) (a controlplane.ACME, ok bool, err error) {
+	r, err := t.q.GetACMESettings(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, false, nil
+	}
+	if err != nil {
+		return a, false, fmt.Errorf("load ACME settings: %w", err)
+	}
+	return controlplane.ACME{Challenge: controlplane.Challenge(r.Challenge),
+		Directory: r.Directory, Email: r.Email, Roots: r.Roots,
+		DNS: controlplane.NameServer(r.Dns), DNSServer: r.DnsServer, DNSUser: r.DnsUser,
+		DNSSecret: r.DnsSecret}, true, nil
+}
+
+// PutACME stores it as a whole.
+func (t *Tx) PutACME(
+	ctx context.Context, id controlplane.EnvironmentID, a controlplane.ACME,
+) error {
+	err := t.q.PutACMESettings(ctx, dbsqlc.PutACMESettingsParams{EnvironmentID: string(id),
+		Challenge: string(a.Challenge), Directory: a.Directory, Email: a.Email, Roots: a.Roots,
+		Dns: string(a.DNS), DnsServer: a.DNSServer, DnsUser: a.DNSUser, DnsSecret: a.DNSSecret})
+	if err != nil {
+		return fmt.Errorf("store ACME settings: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// DeleteACME ends ordering; gone is false if there was none.
+func (t *Tx) DeleteACME(
+	ctx context.Context, id controlplane.EnvironmentID,
+) (gone bool, err error) {
+	n, err := t.q.DeleteACMESettings(ctx, string(id))
+	if err != nil {
+		return false, fmt.Errorf("delete ACME settings: %w", translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return n == 1, nil
+}
+
+// ACMEZones lists the environments that order certificates.
+func (t *Tx) ACMEZones(ctx context.Context) ([]controlplane.ACMEZone, error) {
+	rows, err := t.q.ListACMEZones(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list ACME environments: %w", err)
+	}
+	all := make([]controlplane.ACMEZone, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.ACMEZone{Environment: controlplane.EnvironmentID(r.ID),
+			Name: r.Name, Domain: r.Domain, Challenge: controlplane.Challenge(r.Challenge)}
+	}
+	return all, nil
+}
+
+// ACMEHosts lists the addresses in them, those of one deployment together.
+func (t *Tx) ACMEHosts(ctx context.Context) ([]controlplane.ACMEHost, error) {
+	rows, err := t.q.ListACMEHosts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list hosts for ACME: %w", err)
+	}
+	all := make([]controlplane.ACMEHost, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.ACMEHost{Environment: controlplane.EnvironmentID(r.EnvironmentID),
+			Deployment: r.Deployment, Host: r.Host}
+	}
+	return all, nil
+}
+
+// ACMECertificates lists those of one environment, or all for an empty id.
+func (t *Tx) ACMECertificates(
+	ctx context.Context, id controlplane.EnvironmentID,
+) ([]controlplane.ACMECertificate, error) {
+	var rows []dbsqlc.AcmeCertificate
+	var err error
+	if id == "" {
+		rows, err = t.q.ListACMECertificates(ctx)
+	} else {
+		rows, err = t.q.ListACMECertificatesOf(ctx, string(id))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list ordered certificates: %w", err)
+	}
+	all := make([]controlplane.ACMECertificate, len(rows))
+	for i, r := range rows {
+		if all[i], err = acmeCertificate(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func acmeCertificate(r dbsqlc.AcmeCertificate) (controlplane.ACMECertificate, error) {
+	c := controlplane.ACMECertificate{ID: controlplane.CertificateID(r.ID),
+		Environment: controlplane.EnvironmentID(r.EnvironmentID), Subject: r.Subject,
+		Names: r.Names, Wanted: r.Wanted, Chain: r.Chain, Key: r.Key, Failures: int(r.Failures),
+		Error: r.Error, TriedAt: r.TriedAt, NextTry: r.NextTry}
+	if c.Chain == "" {
+		return c, nil
+	}
+	all, err := controlplane.ReadCertificates(c.Chain)
+	if err != nil {
+		return c, fmt.Errorf("ordered certificate %s: %w", c.Subject, err)
+	}
+	c.CertificateFacts = controlplane.FactsOf(all[0])
+	return c, nil
+}
+
+// WantACME says which certificates are to be had; the others are not renewed.
+func (t *Tx) WantACME(
+	ctx context.Context, wanted []controlplane.ACMECertificate, now time.Time,
+) error {
+	keys := make([]string, len(wanted))
+	for i, c := range wanted {
+		keys[i] = string(c.Environment) + " " + c.Subject
+		if err := t.q.WantACMECertificate(ctx, dbsqlc.WantACMECertificateParams{ID: string(c.ID),
+			EnvironmentID: string(c.Environment), Subject: c.Subject, Names: c.Names, Now: now,
+		}); err != nil {
+			return fmt.Errorf("want certificate %s: %w", c.Subject, translate(err))
+		}
+	}
+	if err := t.q.UnwantACMECertificates(ctx, keys); err != nil {
+		return fmt.Errorf("want certificates no more: %w", err)
+	}
+	return nil
+}
+
+// ClaimACME gives one that is due and hides it from other replicas until the
+// time given; ok is false when none is.
+func (t *Tx) ClaimACME(
+	ctx context.Context, now, until time.Time,
+) (c controlplane.ACMECertificate, ok bool, err error) {
+	r, err := t.q.ClaimACMECertificate(ctx, until, &now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, fmt.Errorf("claim a certificate to order: %w", err)
+	}
+	c, err = acmeCertificate(r)
+	return c, err == nil, err
+}
+
+// NewACME counts the first certificates under a domain since then.
+func (t *Tx) NewACME(ctx context.Context, domain string, since time.Time) (int, error) {
+	n, err := t.q.CountNewACMECertificates(ctx, domain, &since)
+	if err != nil {
+		return 0, fmt.Errorf("count new certificates of %s: %w", domain, err)
+	}
+	return int(n), nil
+}
+
+// HoldACME stores a try that failed or has to wait: its Failures, Error, NextTry.
+func (t *Tx) HoldACME(ctx context.Context, c controlplane.ACMECertificate) error {
+	if err := t.q.HoldACMECertificate(ctx, dbsqlc.HoldACMECertificateParams{ID: string(c.ID),
+		Failures: int32(c.Failures), Error: c.Error, NextTry: c.NextTry}); err != nil {
+		return fmt.Errorf("store try of %s: %w", c.Subject, err)
+	}
+	return nil
+}
+
+// StoreACME stores a try that went well: its Chain, Key and NextTry.
+func (t *Tx) StoreACME(
+	ctx context.Context, c controlplane.ACMECertificate, now time.Time,
+) error {
+	if err := t.q.StoreACMECertificate(ctx, dbsqlc.StoreACMECertificateParams{ID: string(c.ID),
+		Chain: c.Chain, Key: c.Key, NextTry: c.NextTry, Now: &now}); err != nil {
+		return fmt.Errorf("store certificate of %s: %w", c.Subject, translate(err))
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// RetryACME makes what failed in an environment due now.
+func (t *Tx) RetryACME(
+	ctx context.Context, id controlplane.EnvironmentID, now time.Time,
+) error {
+	if err := t.q.RetryACMECertificates(ctx, now, string(id)); err != nil {
+		return fmt.Errorf("retry certificates: %w", err)
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// DeleteACMECertificate forgets one that is not wanted.
+func (t *Tx) DeleteACMECertificate(ctx context.Context, id controlplane.CertificateID) error {
+	if err := t.q.DeleteACMECertificate(ctx, string(id)); err != nil {
+		return fmt.Errorf("delete ordered certificate: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// ACMEAccount loads our account at a directory; ok is false without one.
+func (t *Tx) ACMEAccount(
+	ctx context.Context, directory, email string,
+) (a controlplane.ACMEAccount, ok bool, err error) {
+	r, err := t.q.GetACMEAccount(ctx, directory, email)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return a, false, nil
+	}
+	if err != nil {
+		return a, false, fmt.Errorf("load ACME account: %w", err)
+	}
+	return controlplane.ACMEAccount{ID: r.ID, Directory: r.Directory, Email: r.Email,
+		Location: r.Location, Key: r.Key}, true, nil
+}
+
+// InsertACMEAccount stores one, unless another replica was faster.
+func (t *Tx) InsertACMEAccount(ctx context.Context, a controlplane.ACMEAccount) error {
+	if err := t.q.InsertACMEAccount(ctx, dbsqlc.InsertACMEAccountParams{ID: a.ID,
+		Directory: a.Directory, Email: a.Email, Location: a.Location, Key: a.Key}); err != nil {
+		return fmt.Errorf("store ACME account: %w", translate(err))
+	}
+	return nil
+}
+
+// DeleteACMEAccount forgets one that the authority does not know any more.
+func (t *Tx) DeleteACMEAccount(ctx context.Context, id string) error {
+	if err := t.q.DeleteACMEAccount(ctx, id); err != nil {
+		return fmt.Errorf("delete ACME account: %w", err)
+	}
+	return nil
+}
+
+// PutACMEChallenge stores what the ingress is to answer.
+func (t *Tx) PutACMEChallenge(
+	ctx context.Context, host, token, answer string, now time.Time,
+) error {
+	if err := t.q.PutACMEChallenge(ctx, dbsqlc.PutACMEChallengeParams{Host: host, Token: token,
+		Answer: answer, Now: now}); err != nil {
+		return fmt.Errorf("store challenge of %s: %w", host, translate(err))
+	}
+	return nil
+}
+
+// ACMEChallenge gives what to answer; ok is false for a token nobody asked for.
+func (t *Tx) ACMEChallenge(
+	ctx context.Context, host, token string,
+) (answer string, ok bool, err error) {
+	answer, err = t.q.GetACMEChallenge(ctx, host, token)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("load challenge of %s: %w", host, err)
+	}
+	return answer, true, nil
+}
+
+// DeleteACMEChallenges forgets one, and any from before the time given.
+func (t *Tx) DeleteACMEChallenges(
+	ctx context.Context, host, token string, before time.Time,
+) error {
+	if err := t.q.DeleteACMEChallenges(ctx, host, token, before); err != nil {
+		return fmt.Errorf("delete challenge of %s: %w", host, err)
+	}
+	return nil
+}

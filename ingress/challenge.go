@@ -1,0 +1,39 @@
+package ingress
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// challengePath is where an authority asks a host whether it is ours (RFC 8555,
+// 8.3): over plain HTTP, before there can be a certificate.
+const challengePath = "/.well-known/acme-challenge/"
+
+// challengeToken is base64url without padding; the authority chooses its length.
+var challengeToken = regexp.MustCompile(`^[A-Za-z0-9_-]{16,200}$`)
+
+// challenged answers an authority. What nobody ordered is the application's: it
+// may speak to an authority by itself.
+func (p *Proxy) challenged(w http.ResponseWriter, r *http.Request, at *place) bool {
+	if p.config.Challenge == nil || at.zone == nil || r.Method != http.MethodGet {
+		return false
+	}
+	token, ok := strings.CutPrefix(r.URL.Path, challengePath)
+	if !ok || !challengeToken.MatchString(token) {
+		return false
+	}
+	answer, ok, err := p.config.Challenge(r.Context(), at.host, token)
+	if err != nil {
+		p.config.Log.Warn("challenge of an authority not read", "host", at.host, "error", err)
+	}
+	if err != nil || !ok {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	p.config.OnAnswer(http.StatusOK)
+	_, _ = io.WriteString(w, answer)
+	return true
+}
