@@ -87,10 +87,26 @@ const create = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/create/Create")), "Create"),
 });
 
+/** What of a step is shown beside the graph; its log without. */
+export type StepTab = "input" | "output" | "earlier";
+const stepTabs: unknown[] = ["input", "output", "earlier"];
+
+export type DiffSearch = { a?: string; b?: string };
+
+const diff = createRoute({
+  getParentRoute: () => app,
+  path: "/deployments/diff",
+  validateSearch: (search: Record<string, unknown>): DiffSearch => ({
+    a: text(search.a),
+    b: text(search.b),
+  }),
+  component: lazyRouteComponent(() => load(() => import("./pages/diff/Diff")), "Diff"),
+});
+
 export type PageSearch = {
   run?: number;
   step?: string;
-  show?: "input" | "output";
+  show?: StepTab;
   log?: string;
   at?: string;
 };
@@ -101,7 +117,7 @@ const deployment = createRoute({
   validateSearch: (search: Record<string, unknown>): PageSearch => ({
     run: typeof search.run === "number" && search.run > 0 ? Math.floor(search.run) : undefined,
     step: text(search.step),
-    show: search.show === "input" || search.show === "output" ? search.show : undefined,
+    show: stepTabs.includes(search.show) ? (search.show as StepTab) : undefined,
     log: text(search.log),
     at: text(search.at),
   }),
@@ -117,7 +133,7 @@ const permalink = createRoute({
   validateSearch: (search: Record<string, unknown>): PageSearch => ({
     run: typeof search.run === "number" && search.run > 0 ? Math.floor(search.run) : undefined,
     step: text(search.step),
-    show: search.show === "input" || search.show === "output" ? search.show : undefined,
+    show: stepTabs.includes(search.show) ? (search.show as StepTab) : undefined,
     log: text(search.log),
     at: text(search.at),
   }),
@@ -288,6 +304,7 @@ const tree = root.addChildren([
   app.addChildren([
     home,
     deployments.addChildren([create]),
+    diff,
     deployment,
     permalink,
     nodes,

@@ -8,29 +8,40 @@ export type Watched = {
   /** By run and key: see `stepId`. */
   steps: Record<string, Step>;
   progress: Record<string, Progress>;
+  /** When each step gave a sign of life lately, in ms by this machine's clock. */
+  signs: Record<string, number[]>;
   logs: Record<string, StepLog>;
 };
 
-export const nothingWatched: Watched = { deployment: null, steps: {}, progress: {}, logs: {} };
+export const nothingWatched: Watched = {
+  deployment: null,
+  steps: {},
+  progress: {},
+  signs: {},
+  logs: {},
+};
+
+/** How far back signs of life are kept, in ms. */
+export const SIGNS = 30_000;
 
 export function stepId(run: number, key: string): string {
   return `${run}/${key}`;
 }
 
 /** Applies a batch of events: pure, so that order, gaps and doubles can be tested. */
-export function reduce(state: Watched, events: ServerEvent[]): Watched {
+export function reduce(state: Watched, events: ServerEvent[], now = Date.now()): Watched {
   let next = state;
   const lines: LogLine[] = [];
   for (const event of events) {
     const data = parse(event.data);
     if (data === undefined) continue;
     if (event.event === "line") lines.push(data as LogLine);
-    else next = apply(next, event, data);
+    else next = apply(next, event, data, now);
   }
   return lines.length === 0 ? next : { ...next, logs: addAll(next.logs, lines) };
 }
 
-function apply(state: Watched, { event, id }: ServerEvent, data: unknown): Watched {
+function apply(state: Watched, { event, id }: ServerEvent, data: unknown, now: number): Watched {
   switch (event) {
     case "deployment": {
       const deployment = newer(state.deployment, data as Deployment);
@@ -42,7 +53,13 @@ function apply(state: Watched, { event, id }: ServerEvent, data: unknown): Watch
     }
     case "progress": {
       const one = data as Progress;
-      return { ...state, progress: { ...state.progress, [stepId(one.run, one.step)]: one } };
+      const key = stepId(one.run, one.step);
+      const signs = [...(state.signs[key] ?? []).filter((at) => at > now - SIGNS), now];
+      return {
+        ...state,
+        progress: { ...state.progress, [key]: one },
+        signs: { ...state.signs, [key]: signs },
+      };
     }
     case "health":
       return withHealth(state, data as ServiceHealth[], revision(id));

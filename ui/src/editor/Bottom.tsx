@@ -1,15 +1,16 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ChevronDown, ChevronUp } from "lucide-react";
 import { useState } from "react";
-import { ask, client, type Schemas } from "@/api/client";
-import { environments } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editorTexts";
+import type { Catalogue } from "./catalogue";
+import { type Dry, DryRun } from "./DryRun";
 import { versions } from "./door";
 import type { StepChange } from "./merge";
+import type { Doc } from "./model";
 import type { Problem } from "./problems";
 import { Shown } from "./values";
 
@@ -25,7 +26,12 @@ export type BottomProps = {
   tab: BottomTab;
   onTab: (tab: BottomTab) => void;
   onShow: (step: string, field?: string) => void;
-  onDryRun: (checks: Problem[]) => void;
+  doc: Doc;
+  catalogue: Catalogue;
+  /** The step that is chosen alone. */
+  only?: string;
+  dry?: Dry;
+  onDryRun: (dry: Dry) => void;
 };
 
 /** Under the canvas: what is wrong, what differs, what would happen, and who runs what. */
@@ -159,127 +165,6 @@ export function Fields({ fields }: { fields: StepChange["fields"] }) {
       ))}
     </ul>
   );
-}
-
-type Check = Schemas["PreflightCheck"];
-
-/** The same checks as creating makes, of the published version. Nothing is made. */
-function DryRun({ project, base, onDryRun, onShow, changes }: BottomProps) {
-  const d = editorTexts.dry;
-  const all = useQuery(environments).data ?? [];
-  const [chosen, setChosen] = useState<string>();
-  const environment = chosen ?? all[0]?.name;
-  const run = useMutation({
-    mutationFn: async () => {
-      const found = await ask(
-        client.GET("/api/v1/projects/{name}", { params: { path: { name: project } } }),
-      );
-      const versions: Record<string, string> = {};
-      for (const service of found.services ?? []) {
-        if (service.tag_mode !== "selectable") continue;
-        const list = await ask(
-          client.GET("/api/v1/services/{name}/tags", {
-            params: { path: { name: service.service }, query: { limit: 1 } },
-          }),
-        );
-        const tag = service.tag ?? list.default ?? list.items[0]?.tag;
-        if (tag) versions[service.step] = tag;
-      }
-      return ask(
-        client.POST("/api/v1/deployments/preflight", {
-          body: { name: "dry-run", project, environment: environment ?? "", versions },
-        }),
-      );
-    },
-    onSuccess: (answer) =>
-      onDryRun(
-        answer.checks
-          .filter((check) => check.state === "failed")
-          .map((check) => ({
-            step: check.subject,
-            field: check.field ?? check.id,
-            code: check.code ?? check.id,
-            message: [check.message, check.remedy].filter(Boolean).join(" "),
-          })),
-      ),
-  });
-  return (
-    <div className="p-4 flex flex-col gap-2">
-      <div className="row">
-        <label className="row s">
-          {d.environment}
-          <select
-            className="sel"
-            value={environment ?? ""}
-            onChange={(event) => setChosen(event.target.value)}
-          >
-            {all.map((one) => (
-              <option key={one.name}>{one.name}</option>
-            ))}
-          </select>
-        </label>
-        <Button
-          small
-          reason={base === 0 ? d.unpublished : environment ? undefined : d.none}
-          busy={run.isPending && d.busy}
-          onClick={() => run.mutate()}
-        >
-          {d.run}
-        </Button>
-        <span className="t3 s">
-          {d.hint} {changes.length > 0 ? d.hintDraft : ""}
-        </span>
-      </div>
-      {run.isError ? (
-        <ErrorState what={d.run} error={run.error} retry={() => run.mutate()} />
-      ) : null}
-      {run.data ? <Checks checks={run.data.checks} onShow={onShow} /> : null}
-    </div>
-  );
-}
-
-function Checks({ checks, onShow }: { checks: Check[]; onShow: BottomProps["onShow"] }) {
-  const d = editorTexts.dry;
-  const failed = checks.filter((check) => check.state === "failed").length;
-  const sorted = [...checks].sort((a, b) => rank(a) - rank(b));
-  return (
-    <>
-      <p role="status">
-        <StatusMark state={failed > 0 ? "failed" : "ready"}>
-          {failed > 0 ? d.notOk(failed) : d.ok}
-        </StatusMark>
-      </p>
-      {sorted.map((check) => (
-        <div key={`${check.id} ${check.subject} ${check.message}`} className="pb">
-          <StatusMark state={markOf(check)}>
-            <span className="vh">{d.state[check.state]}</span>
-          </StatusMark>
-          <span className="tr">
-            <b>{check.subject ?? check.id}</b>
-          </span>
-          <span>
-            {check.message} <span className="t2">{check.remedy}</span>
-          </span>
-          {check.subject && check.state === "failed" ? (
-            <Button look="ghost" small onClick={() => onShow(check.subject ?? "")}>
-              {t.show}
-            </Button>
-          ) : (
-            <span />
-          )}
-        </div>
-      ))}
-    </>
-  );
-}
-
-function rank(check: Check): number {
-  return ["failed", "unknown", "ok"].indexOf(check.state);
-}
-
-function markOf(check: Check): string {
-  if (check.state === "failed") return "failed";
-  return check.state === "ok" ? "ready" : "unknown";
 }
 
 function Users({ project }: { project: string }) {

@@ -19,6 +19,7 @@ import { Canvas } from "./Canvas";
 import type { Mark } from "./canvasNodes";
 import type { Catalogue } from "./catalogue";
 import { copy, paste } from "./clipboard";
+import type { Dry } from "./DryRun";
 import { catalogue as catalogueQuery } from "./door";
 import { meaningOf } from "./edges";
 import {
@@ -39,7 +40,6 @@ import { changesOf } from "./merge";
 import { canonical, type Doc, pipelineOf, type Spot, stepOf } from "./model";
 import { Palette } from "./Palette";
 import { fresh, middle } from "./placing";
-import type { Problem } from "./problems";
 import type { Session } from "./session";
 import { tidy } from "./shape";
 import { fieldUnder, focusField, judgeOf, light, needNo, toField } from "./targets";
@@ -100,29 +100,26 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   );
   const [chosenEdges, setChosenEdges] = useState<Set<string>>(NOTHING);
   const [tab, setTab] = useState<BottomTab>("problems");
-  const [dry, setDry] = useState<Problem[]>([]);
+  const [ran, setRan] = useState<Dry>();
   const [sheet, setSheet] = useState<"versions" | "merge" | "discard">();
   const [publishing, setPublishing] = useState(false);
   const find = useRef<HTMLInputElement>(null);
   const port = useRef<{ node: string; handle: string }>(null);
   const problems = useProblems(project, doc, catalogue);
-  const shown = useMemo(
-    () => (tab === "dryRun" ? [...problems.all, ...dry] : problems.all),
-    [problems.all, dry, tab],
-  );
+  const dry = tab === "dryRun" && ran?.doc === doc ? ran : undefined;
+  const shown = useMemo(() => (dry ? dry.problems : problems.all), [problems.all, dry]);
   const byKey = useByStep(shown);
   const changes = useMemo(() => changesOf(state.published, doc), [state.published, doc]);
   const differs = useMemo(
     () => canonical(pipelineOf(state.published)) !== canonical(pipelineOf(doc)),
     [state.published, doc],
   );
-  const marks = useMemo(
-    () =>
-      tab === "changes"
-        ? new Map<string, Mark>(changes.map((one) => [one.key, one.kind]))
-        : undefined,
-    [tab, changes],
-  );
+  const marks = useMemo(() => {
+    if (dry) return new Map<string, Mark>([...dry.passed].map((key) => [key, "passes"]));
+    return tab === "changes"
+      ? new Map<string, Mark>(changes.map((one) => [one.key, one.kind]))
+      : undefined;
+  }, [tab, changes, dry]);
   const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
 
   const choose = useCallback(
@@ -343,7 +340,11 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
           tab={tab}
           onTab={setTab}
           onShow={show}
-          onDryRun={setDry}
+          doc={doc}
+          catalogue={catalogue}
+          only={step?.key}
+          dry={ran}
+          onDryRun={setRan}
         />
       </div>
       <Suspense>

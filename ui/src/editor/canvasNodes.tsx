@@ -12,7 +12,7 @@ import { HEAD, PAD, ROW, type Shape, WIDTH } from "./shape";
 
 const t = editorTexts;
 
-export type Mark = "added" | "changed" | "removed";
+export type Mark = "added" | "changed" | "removed" | "passes";
 export type StepData = {
   step: Step;
   shape: Shape;
@@ -111,7 +111,11 @@ export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<Ste
           <span className="nm tr">{step.key}</span>
           <span className="sb tr">{nameOf(step)}</span>
         </span>
-        <Counts errors={errors.length} advice={problems.length - errors.length} />
+        <Counts
+          errors={errors.length}
+          advice={problems.length - errors.length}
+          passes={mark === "passes"}
+        />
         <span className="ord">{at}</span>
         <Handle id="after" type="source" position={Position.Right} className="sq" />
       </div>
@@ -145,12 +149,21 @@ export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<Ste
   );
 });
 
-function Counts({ errors, advice }: { errors: number; advice: number }) {
+type CountsProps = { errors: number; advice: number; passes: boolean };
+
+function Counts({ errors, advice, passes }: CountsProps) {
   if (errors > 0)
     return (
       <span className="bdg" data-st="failed">
         <Glyph state="failed" size="sm" />
         {errors}
+      </span>
+    );
+  if (passes)
+    return (
+      <span className="bdg" data-st="ready" title={t.dry.passes}>
+        <Glyph state="ready" size="sm" />
+        <span className="vh">{t.dry.passes}</span>
       </span>
     );
   return advice > 0 ? (

@@ -37,6 +37,18 @@ export const deploymentByName = (environment: string, name: string) =>
     },
   });
 
+/** What two deployments do not have in common. */
+export const difference = (a: string, b: string) =>
+  queryOptions({
+    queryKey: ["deployment", a, "diff", b],
+    queryFn: () =>
+      ask(
+        client.GET("/api/v1/deployments/{id}/diff", {
+          params: { path: { id: a }, query: { with: b } },
+        }),
+      ),
+  });
+
 export const runs = (id: string) =>
   queryOptions({
     queryKey: ["deployment", id, "runs"],

@@ -26,7 +26,8 @@ export function Acts({ deployment, steps }: { deployment: Deployment; steps: Ste
   const failed = status === "failed";
   const cancelable = status === "queued" || status === "applying";
   const removable = status === "ready" || failed;
-  const retry = () => !reason && act.mutate("retry");
+  const noRetry = reason ?? (deployment.scratch ? t.scratchHint : undefined);
+  const retry = () => !noRetry && act.mutate("retry");
   useKeys({ r: () => failed && !act.isPending && retry() });
   return (
     <div className="row end acts wrap">
@@ -34,7 +35,7 @@ export function Acts({ deployment, steps }: { deployment: Deployment; steps: Ste
       {failed ? (
         <Button
           look="ink"
-          reason={reason}
+          reason={noRetry}
           busy={act.isPending && act.variables === "retry" && t.retryBusy}
           onClick={retry}
         >

@@ -96,6 +96,10 @@ function Page({ id, tab, search }: PageProps) {
     const of = Object.values(watched.progress).filter((one) => one.run === number);
     return Object.fromEntries(of.map((one) => [one.step, one]));
   }, [watched.progress, number]);
+  const signs = useMemo(() => {
+    const of = Object.entries(watched.signs).filter(([key]) => key.startsWith(`${number}/`));
+    return Object.fromEntries(of.map(([key, at]) => [key.slice(key.indexOf("/") + 1), at]));
+  }, [watched.signs, number]);
 
   if (!deployment) {
     if (isNotFound(watch.error)) return <NotFound />;
@@ -121,6 +125,7 @@ function Page({ id, tab, search }: PageProps) {
             number={number}
             steps={steps}
             progress={progress}
+            signs={signs}
             search={search}
           />
         ) : null}

@@ -19,6 +19,7 @@ import { StepNode } from "./StepNode";
 export type GraphProps = {
   steps: Step[];
   progress: Record<string, Progress | undefined>;
+  signs?: Record<string, number[] | undefined>;
   selected?: string;
   onSelect: (key: string) => void;
 };
@@ -26,6 +27,7 @@ export type GraphProps = {
 type StepData = {
   step: Step;
   progress?: Progress;
+  signs?: number[];
   selected: boolean;
   onSelect: (key: string) => void;
 };
@@ -41,7 +43,7 @@ const nodeTypes = { step: FlowStep };
 const edgeTypes = { step: FlowEdge };
 
 /** The pipeline as it runs. Steps keep their places while their states change. */
-export function Graph({ steps, progress, selected, onSelect }: GraphProps) {
+export function Graph({ steps, progress, signs, selected, onSelect }: GraphProps) {
   const shape = steps.map((step) => `${step.key}<${step.needs.join(",")}`).join(";");
   const layout = useMemo(() => layoutGraph(steps), [shape]);
   const by = useMemo(() => new Map(steps.map((step) => [step.key, step])), [steps]);
@@ -57,7 +59,13 @@ export function Graph({ steps, progress, selected, onSelect }: GraphProps) {
       // Told instead of measured: an edge is drawn from the first moment and through every change.
       measured: { width: STEP_WIDTH, height: STEP_HEIGHT },
       handles,
-      data: { step, progress: progress[placed.key], selected: selected === placed.key, onSelect },
+      data: {
+        step,
+        progress: progress[placed.key],
+        signs: signs?.[placed.key],
+        selected: selected === placed.key,
+        onSelect,
+      },
     };
   });
   const edges = layout.edges.map<Edge<EdgeData>>(({ from, to, points }) => ({

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Globe, Server, Timer, User, Workflow } from "lucide-react";
+import { Globe, RotateCcw, Server, Timer, User, Workflow } from "lucide-react";
 import type { Deployment, Run, Step } from "@/api/client";
 import { Safe } from "@/components/Safe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
@@ -97,6 +97,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
         {deployment.created_by} <Time at={deployment.created_at} className="t3" />
       </span>
       <TimeLeft deployment={deployment} />
+      <Tries deployment={deployment} />
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
@@ -104,6 +105,27 @@ function Facts({ deployment }: { deployment: Deployment }) {
         </span>
       ) : null}
     </div>
+  );
+}
+
+/** How often it was tried: by people, and by telling the node again after a lost link. */
+function Tries({ deployment }: { deployment: Deployment }) {
+  const { run, queue, scratch } = deployment;
+  return (
+    <>
+      {run > 1 ? (
+        <span className="row" data-tries>
+          <RotateCcw className="i sm" aria-hidden="true" />
+          {t.retries(run - 1)}
+        </span>
+      ) : null}
+      {queue && queue.attempts > 1 ? <span className="t3">{t.told(queue.attempts)}</span> : null}
+      {scratch ? (
+        <span className="chip out" title={t.scratchHint}>
+          {t.scratch}
+        </span>
+      ) : null}
+    </>
   );
 }
 

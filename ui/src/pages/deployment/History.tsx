@@ -28,6 +28,11 @@ export function History({ deployment }: { deployment: Deployment }) {
     );
   return (
     <div className="body tblf">
+      <p className="px-4 py-2">
+        <Link className="link" to="/deployments/diff" search={{ a: deployment.id }}>
+          {texts.page.compareWith}
+        </Link>
+      </p>
       <table className="tbl">
         <thead>
           <tr>

@@ -74,7 +74,7 @@ export function LifeActs({ deployment }: { deployment: Deployment }) {
       {gone ? (
         <Button
           look="ink"
-          reason={reason}
+          reason={reason ?? (deployment.scratch ? texts.page.scratchHint : undefined)}
           busy={act.isPending && t.recreating}
           onClick={() => act.mutate({ kind: "recreate" })}
         >

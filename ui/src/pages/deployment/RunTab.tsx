@@ -26,11 +26,12 @@ type Props = {
   number: number;
   steps: ReturnType<typeof useSteps>;
   progress: Record<string, Progress | undefined>;
+  signs: Record<string, number[] | undefined>;
   search: PageSearch;
 };
 
 /** The graph, the selected step beside it, and the services below. */
-export function RunTab({ watch, deployment, number, steps, progress, search }: Props) {
+export function RunTab({ watch, deployment, number, steps, progress, signs, search }: Props) {
   const navigate = useNavigate();
   const narrow = useNarrow(1180);
   const choose = useCallback(
@@ -70,6 +71,7 @@ export function RunTab({ watch, deployment, number, steps, progress, search }: P
                   key={step.key}
                   step={step}
                   progress={progress[step.key]}
+                  signs={signs[step.key]}
                   selected={step.key === selected?.key}
                   onSelect={choose}
                 />
@@ -80,6 +82,7 @@ export function RunTab({ watch, deployment, number, steps, progress, search }: P
               <Graph
                 steps={steps.steps}
                 progress={progress}
+                signs={signs}
                 selected={selected?.key}
                 onSelect={choose}
               />
@@ -93,6 +96,8 @@ export function RunTab({ watch, deployment, number, steps, progress, search }: P
               watch={watch}
               run={number}
               step={selected}
+              signs={signs[selected.key]}
+              id={deployment.id}
               show={search.show}
               name={deployment.name}
             />

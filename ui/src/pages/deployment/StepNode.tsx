@@ -4,14 +4,16 @@ import { Glyph } from "@/components/Glyph";
 import { middle } from "@/components/names";
 import { lookOf, Rail, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { ago, between, bytes, duration } from "@/components/time";
+import { between, bytes, duration } from "@/components/time";
 import { texts } from "@/texts";
+import { HeartBeat } from "./HeartBeat";
 
 const t = texts.page;
 
 type Props = {
   step: Step;
   progress?: Progress;
+  signs?: number[];
   selected: boolean;
   onSelect: (key: string) => void;
   height?: number;
@@ -21,6 +23,7 @@ type Props = {
 export const StepNode = memo(function StepNode({
   step,
   progress,
+  signs,
   selected,
   onSelect,
   height,
@@ -49,7 +52,7 @@ export const StepNode = memo(function StepNode({
       </span>
       <Took step={step} progress={progress} />
       {isMoving(step) || isPulling(step, progress) ? (
-        <Life step={step} progress={progress} />
+        <Life step={step} progress={progress} signs={signs} />
       ) : null}
     </button>
   );
@@ -90,8 +93,7 @@ function Took({ step, progress }: { step: Step; progress?: Progress }) {
 }
 
 /** Signs of life of a step that runs now: what it pulled, or when it last said something. */
-function Life({ step, progress }: { step: Step; progress?: Progress }) {
-  const now = useNow();
+function Life({ step, progress, signs }: { step: Step; progress?: Progress; signs?: number[] }) {
   if (isPulling(step, progress)) {
     const share = progress?.total_bytes ? (progress.pulled_bytes ?? 0) / progress.total_bytes : 0;
     const layers = progress?.total_layers
@@ -106,12 +108,9 @@ function Life({ step, progress }: { step: Step; progress?: Progress }) {
       </span>
     );
   }
-  if (!progress) return null;
   return (
     <span className="x">
-      <span className="xs t2 tr">
-        {t.lastSign(ago(progress.at, Math.max(now, Date.parse(progress.at))))}
-      </span>
+      <HeartBeat step={step} signs={signs} />
     </span>
   );
 }

@@ -7,20 +7,32 @@ import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { between, duration } from "@/components/time";
+import type { StepTab } from "@/routes";
 import { texts } from "@/texts";
+import { EarlierRuns } from "./EarlierRuns";
+import { HeartBeat } from "./HeartBeat";
 import { useStepLog, type Watch } from "./useWatched";
 
 const t = texts.page;
 
-type Props = { watch: Watch; run: number; step: Step; show?: "input" | "output"; name: string };
+type Props = {
+  watch: Watch;
+  id: string;
+  run: number;
+  step: Step;
+  signs?: number[];
+  show?: StepTab;
+  name: string;
+};
 
 /** What the selected step says, was given, and gave back. */
-export function StepPanel({ watch, run, step, show, name }: Props) {
+export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
   const tabs = (
     <nav className="tabs" aria-label={step.key}>
       <Tab show={undefined} current={show} label={t.stepTabs.log} />
       <Tab show="input" current={show} label={t.stepTabs.input} />
       <Tab show="output" current={show} label={t.stepTabs.output} />
+      <Tab show="earlier" current={show} label={t.stepTabs.earlier} />
     </nav>
   );
   return (
@@ -33,6 +45,11 @@ export function StepPanel({ watch, run, step, show, name }: Props) {
         </span>
         <Spent step={step} />
       </div>
+      {step.status === "running" ? (
+        <div className="px-4 pb-2">
+          <HeartBeat step={step} signs={signs} />
+        </div>
+      ) : null}
       {step.message ? (
         <div className="px-4 pb-2">
           <div className="box" data-st={step.status === "failed" ? "failed" : "queued"}>
@@ -51,20 +68,13 @@ export function StepPanel({ watch, run, step, show, name }: Props) {
           none={step.ended_at ? t.noOutput : t.noOutputYet}
         />
       ) : null}
+      {show === "earlier" ? <EarlierRuns id={id} run={run} step={step} /> : null}
       {show ? null : <Log watch={watch} run={run} step={step} name={name} tabs={tabs} />}
     </>
   );
 }
 
-function Tab({
-  show,
-  current,
-  label,
-}: {
-  show?: "input" | "output";
-  current?: string;
-  label: string;
-}) {
+function Tab({ show, current, label }: { show?: StepTab; current?: string; label: string }) {
   return (
     <Link
       className="tab"
@@ -97,7 +107,9 @@ function Spent({ step }: { step: Step }) {
   );
 }
 
-function Log({ watch, run, step, name, tabs }: Omit<Props, "show"> & { tabs: ReactNode }) {
+type LogProps = { watch: Watch; run: number; step: Step; name: string; tabs: ReactNode };
+
+function Log({ watch, run, step, name, tabs }: LogProps) {
   const { log, error, reading } = useStepLog(watch, run, step);
   const started = Boolean(step.started_at) || step.lines > 0 || log.lines.length > 0;
   const empty =

@@ -24,6 +24,7 @@ const start = (stored?: Environment) => ({
   description: stored?.description ?? "",
   restricted: stored?.restricted ?? false,
   cleanup_after_hours: stored?.cleanup_after_hours ? String(stored.cleanup_after_hours) : "",
+  ignore_visits: stored?.ignore_visits ?? false,
   ...placementValues(stored?.placement),
 });
 type Values = ReturnType<typeof start>;
@@ -37,6 +38,7 @@ const save = (values: Values) =>
         description: orNothing(values.description),
         restricted: values.restricted,
         cleanup_after_hours: toNumber(values.cleanup_after_hours) ?? 0,
+        ignore_visits: values.ignore_visits,
         placement: placementOf(values),
       },
     }),
@@ -87,6 +89,12 @@ export function EnvironmentSheet({ stored, taken, close }: Props) {
         type="number"
         label={t.cleanupLabel}
         hint={t.cleanupHint}
+      />
+      <CheckField
+        form={form}
+        name="ignore_visits"
+        label={t.ignoreVisitsLabel}
+        hint={t.ignoreVisitsHint}
       />
       <PlacementFields form={form} />
       {stored ? <Gate name={stored.name} locked={reason !== undefined} /> : null}

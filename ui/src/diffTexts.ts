@@ -1,0 +1,16 @@
+export const diffTexts = {
+  title: "Compare deployments",
+  left: "First",
+  right: "Second",
+  choose: "Choose a deployment",
+  pickTitle: "Choose two deployments",
+  pick: "What they do not have in common is listed here, field by field.",
+  same: "They have everything in common but their names.",
+  sameHint: "Versions, pipeline, settings and addresses agree.",
+  unread: "The two could not be compared.",
+  listUnread: "The deployments could not be read.",
+  swap: "Swap",
+  field: "Field",
+  absent: "not there",
+  count: (count: number) => `${count} ${count === 1 ? "field differs" : "fields differ"}`,
+};

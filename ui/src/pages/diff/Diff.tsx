@@ -1,0 +1,142 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { ArrowLeftRight, ChevronRight } from "lucide-react";
+import type { Deployment, Schemas } from "@/api/client";
+import { deployment, deployments, difference } from "@/api/queries/deployments";
+import { Button } from "@/components/Button";
+import { Safe } from "@/components/Safe";
+import { Top, useTitle } from "@/components/Shell";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { diffTexts } from "@/diffTexts";
+import { texts } from "@/texts";
+
+const t = diffTexts;
+const route = getRouteApi("/app/deployments/diff");
+
+/** Two deployments side by side: only what differs. Which two is in the address. */
+export function Diff() {
+  const { a, b } = route.useSearch();
+  const navigate = route.useNavigate();
+  const go = (search: { a?: string; b?: string }) => void navigate({ to: ".", search });
+  const list = useQuery(deployments);
+  useTitle(t.title);
+  return (
+    <>
+      <Top>
+        <div className="crumb">
+          <Link to="/deployments" search={{}}>
+            {texts.page.crumbs}
+          </Link>
+          <ChevronRight className="i sm" aria-hidden="true" />
+          <h1>{t.title}</h1>
+        </div>
+      </Top>
+      <div className="row wrap p-4">
+        <Pick label={t.left} id={a} all={list.data ?? []} onPick={(id) => go({ a: id, b })} />
+        <Button
+          look="ghost"
+          icon
+          aria-label={t.swap}
+          title={t.swap}
+          onClick={() => go({ a: b, b: a })}
+        >
+          <ArrowLeftRight className="i sm" aria-hidden="true" />
+        </Button>
+        <Pick label={t.right} id={b} all={list.data ?? []} onPick={(id) => go({ a, b: id })} />
+      </div>
+      {list.isError ? (
+        <ErrorState what={t.listUnread} error={list.error} retry={() => void list.refetch()} />
+      ) : null}
+      {a && b ? <Fields a={a} b={b} /> : <EmptyState title={t.pickTitle}>{t.pick}</EmptyState>}
+    </>
+  );
+}
+
+type PickProps = { label: string; id?: string; all: Deployment[]; onPick: (id: string) => void };
+
+/** One of those that are there; one that is removed stays chosen by its address. */
+function Pick({ label, id, all, onPick }: PickProps) {
+  const there = all.some((one) => one.id === id);
+  const gone = useQuery({ ...deployment(id ?? ""), enabled: Boolean(id) && !there }).data;
+  const shown = gone && !there ? [gone, ...all] : all;
+  return (
+    <label className="row s">
+      {label}
+      <select
+        className="sel"
+        value={id && shown.some((one) => one.id === id) ? id : ""}
+        onChange={(event) => onPick(event.target.value)}
+      >
+        <option value="" disabled>
+          {t.choose}
+        </option>
+        {shown.map((one) => (
+          <option key={one.id} value={one.id}>
+            {one.environment}/{one.name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Fields({ a, b }: { a: string; b: string }) {
+  const query = useQuery(difference(a, b));
+  if (query.isPending) return <Skeletons count={6} />;
+  if (query.isError)
+    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
+  const { left, right, fields } = query.data;
+  if (fields.length === 0) return <EmptyState title={t.same}>{t.sameHint}</EmptyState>;
+  return (
+    <div className="body tblf">
+      <p className="t2 px-4 pb-2" role="status">
+        {t.count(fields.length)}
+      </p>
+      <table className="tbl">
+        <thead>
+          <tr>
+            <th>{t.field}</th>
+            <th>
+              <Name of={left} />
+            </th>
+            <th>
+              <Name of={right} />
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {fields.map((field) => (
+            <tr key={field.path}>
+              <th scope="row" className="mono">
+                {field.path}
+              </th>
+              <td>
+                <Value value={field.left} />
+              </td>
+              <td>
+                <Value value={field.right} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Name({ of }: { of: Schemas["DeploymentRef"] }) {
+  return (
+    <Link className="link" to="/d/$id/{-$tab}" params={{ id: of.id, tab: undefined }} search={{}}>
+      {of.name}
+    </Link>
+  );
+}
+
+function Value({ value }: { value: unknown }) {
+  if (value === undefined || value === null) return <span className="t3">{t.absent}</span>;
+  return (
+    <span className="mono whitespace-pre-wrap break-all">
+      <Safe text={typeof value === "string" ? value : JSON.stringify(value)} />
+    </span>
+  );
+}
