@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -232,44 +231,4 @@ func (r *pluginRun) result(ctx context.Context, code int, reason error) agent.Pl
 		result.OOM = r.docker.outOfMemory(ctx, r.id, code)
 	}
 	return result
-}
-
-// saidOOM asks the engine's past events: on a busy machine the kernel's word can
-// come after the exit, and then the container's state never has it.
-func (d *Docker) saidOOM(ctx context.Context, id string) bool {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	now := time.Now()
-	past := d.api.Events(ctx, client.EventsListOptions{
-		Since:   strconv.FormatInt(now.Add(-askTime).Unix(), 10),
-		Until:   strconv.FormatInt(now.Unix()+1, 10),
-		Filters: client.Filters{}.Add("container", id).Add("event", "oom"),
-	})
-	select {
-	case <-past.Messages:
-		return true
-	case <-past.Err:
-		return false
-	}
-}
-
-// outOfMemory asks whether the kernel killed it. The engine hears of that on
-// another path than of the exit, so that a kill by a stranger is believed only
-// after a moment.
-func (d *Docker) outOfMemory(ctx context.Context, id string, code int) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
-	defer cancel()
-	for range 10 {
-		c, err := d.inspect(ctx, id)
-		if err != nil {
-			return false
-		}
-		if c.State != nil && c.State.OOMKilled {
-			return true
-		}
-		if code != exitKilled || pause(ctx, 50*time.Millisecond) != nil {
-			return false
-		}
-	}
-	return d.saidOOM(ctx, id)
 }

@@ -38,7 +38,7 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 	}
 	state := c.State
 	if state == nil || !state.Running {
-		if justKilled(state) && !state.OOMKilled {
+		if state != nil && state.ExitCode == exitKilled && !state.OOMKilled {
 			state.OOMKilled = d.outOfMemory(ctx, c.ID, exitKilled)
 		}
 		return stopped(state), nil
@@ -57,15 +57,6 @@ func (d *Docker) Probe(ctx context.Context, s agent.ServiceSpec) (agent.Probed, 
 		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}
 	return p, nil
-}
-
-// justKilled reports whether the kernel may still have to say why.
-func justKilled(s *container.State) bool {
-	if s == nil || s.ExitCode != exitKilled {
-		return false
-	}
-	at, err := time.Parse(time.RFC3339Nano, s.FinishedAt)
-	return err == nil && time.Since(at) < askTime
 }
 
 func stopped(s *container.State) agent.Probed {
