@@ -84,8 +84,10 @@ type Agent struct {
 	disk      diskWatch
 	// pluginList holds the newest list that is not stored yet.
 	pluginList chan []wire.PluginImage
-	ahead      *ahead
-	checks     checks
+	// witnessed holds the audit's newest end that is not stored yet.
+	witnessed chan wire.AuditHead
+	ahead     *ahead
+	checks    checks
 
 	mu        sync.Mutex
 	inventory inventory
@@ -161,8 +163,9 @@ func New(c Config, r Runtime) (*Agent, error) {
 		machines: map[string]*deployment{}, relist: make(chan struct{}, 1),
 		record: newRecord(), lookAgain: make(chan struct{}, 1),
 		pluginList: make(chan []wire.PluginImage, 1), ahead: newAhead(),
-		checks: checks{ended: map[string]time.Time{}},
-		views:  map[string]view{}, wanted: map[string]wish{},
+		witnessed: make(chan wire.AuditHead, 1),
+		checks:    checks{ended: map[string]time.Time{}},
+		views:     map[string]view{}, wanted: map[string]wish{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
 		pulls: newPulls(), hangs: make(chan struct{})}
 	if err := a.open(); err != nil {
@@ -258,6 +261,7 @@ func (a *Agent) run(ctx context.Context) error {
 	group.Go(func() error { return a.collect(ctx) })
 	group.Go(func() error { return a.watchDisk(ctx) })
 	group.Go(func() error { return a.storePlugins(ctx) })
+	group.Go(func() error { return a.storeWitnessed(ctx) })
 	group.Go(func() error { return a.pullAhead(ctx) })
 	group.Go(func() error { return a.watchNode(ctx) })
 	group.Go(func() error { return a.watchIsolation(ctx) })

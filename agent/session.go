@@ -64,7 +64,7 @@ func (a *Agent) welcome(ctx context.Context) (w wire.Welcome, version int64) {
 	asked, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	w.Inventory, version = a.look(asked)
-	w.At, w.Lines = time.Now(), len(a.logs.batch()) > 0
+	w.At, w.Lines, w.Audit = time.Now(), len(a.logs.batch()) > 0, a.state.witnessed()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, id := range sortedKeys(a.views) {
@@ -120,6 +120,9 @@ func (a *Agent) command(
 		return nil
 	case wire.Keep:
 		a.images.keep(c)
+		return nil
+	case wire.Witness:
+		a.takeWitness(c.Head)
 		return nil
 	case wire.RefuseToken:
 		return a.refuseToken(ctx, s, c.Kid)

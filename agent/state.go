@@ -42,6 +42,8 @@ type stateFile struct {
 	Refused []string `json:"refused,omitempty"`
 	// Plugins is the catalogue's list of plugin images.
 	Plugins []wire.PluginImage `json:"plugins,omitempty"`
+	// Audit is what it remembers of the control plane's audit, oldest first.
+	Audit []wire.AuditHead `json:"audit,omitempty"`
 	// Seq is a number no event has passed: it survives the loss of the journal.
 	Seq int64 `json:"seq,omitempty"`
 }

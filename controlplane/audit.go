@@ -38,7 +38,9 @@ type AuditEntry struct {
 	// From is the address the request came from.
 	From      string
 	RequestID string
-	Result    AuditResult
+	// Credential is the session or API token it was done with, by its name.
+	Credential string
+	Result     AuditResult
 	// Detail is a code or a list of names; never a value.
 	Detail string
 }
@@ -46,6 +48,18 @@ type AuditEntry struct {
 // AuditLink is what ties an entry to all entries before it. The zero link
 // stands before the first.
 type AuditLink [sha256.Size]byte
+
+// AuditHead is the end of the chain as it was at some time.
+type AuditHead struct {
+	Seq  int64
+	Link AuditLink
+	At   time.Time
+}
+
+// Same holds for the same place and link, whenever they were read.
+func (h AuditHead) Same(other AuditHead) bool {
+	return h.Seq == other.Seq && h.Link.Equal(other.Link)
+}
 
 // AuditKey makes links. Who has the database without it can neither make one
 // nor mend a chain that was tampered with.
@@ -66,10 +80,15 @@ func (k AuditKey) GoString() string { return "[audit key]" }
 // Each field is preceded by its length, so that no two entries are written the
 // same. Times count to the microsecond, which is what the database keeps.
 func (k AuditKey) Link(before AuditLink, e AuditEntry) AuditLink {
-	return k.digest("entry", before[:], number(e.Seq), number(e.At.UnixMicro()),
+	parts := [][]byte{before[:], number(e.Seq), number(e.At.UnixMicro()),
 		[]byte(e.Actor), []byte(e.ActorID), []byte(e.Action), []byte(e.Object),
 		[]byte(e.Project), []byte(e.Environment), []byte(e.From), []byte(e.RequestID),
-		[]byte(e.Result), []byte(e.Detail))
+		[]byte(e.Result), []byte(e.Detail)}
+	if e.Credential != "" {
+		// Entries from before there was one were linked without.
+		parts = append(parts, []byte(e.Credential))
+	}
+	return k.digest("entry", parts...)
 }
 
 // AuditCheckpoint stands where retention cut the chain off: everything up to

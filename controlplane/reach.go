@@ -20,7 +20,8 @@ type ReachTicket struct {
 	// Digest is SHA-256 of what the person holds.
 	Digest     []byte
 	User       UserID
-	Session    SessionID
+	// Credential is the session or token it was asked for with.
+	Credential string
 	Deployment DeploymentID
 	Step       pipeline.StepKey
 	Kind       ReachKind

@@ -41,6 +41,8 @@ func DecodeCommand(data []byte) (Command, error) {
 		return payload[RefuseToken](e)
 	case Stored{}.command():
 		return payload[Stored](e)
+	case Witness{}.command():
+		return payload[Witness](e)
 	}
 	return nil, fmt.Errorf("unknown command type %q", e.Type)
 }

@@ -123,6 +123,20 @@ type RefuseToken struct {
 	Kid string `json:"kid"`
 }
 
+// AuditHead is the end of the control plane's audit at some time: how many
+// entries there were, and the link of the last.
+type AuditHead struct {
+	Seq  int64     `json:"seq"`
+	Link []byte    `json:"link"`
+	At   time.Time `json:"at"`
+}
+
+// Witness has the agent remember the audit's end. It never says anything of it
+// but in its welcome, which whoever has the database cannot write.
+type Witness struct {
+	Head AuditHead `json:"head"`
+}
+
 // Welcome is the agent's first message: who it is and what it remembers.
 type Welcome struct {
 	Build string `json:"build"`
@@ -135,6 +149,9 @@ type Welcome struct {
 	Deployments []DeploymentState `json:"deployments"`
 	// Lines says that step logs wait for a connection of their own.
 	Lines bool `json:"lines,omitempty"`
+	// Audit is what it was told to remember, oldest first. An agent that leaves
+	// it out, even empty, remembers nothing and is not told.
+	Audit []AuditHead `json:"audit"`
 }
 
 // DeploymentState is what the agent knows of one deployment.
@@ -321,6 +338,7 @@ func (Registries) command() string  { return "registries" }
 func (Keep) command() string        { return "keep" }
 func (RefuseToken) command() string { return "refuse_token" }
 func (Stored) command() string      { return "stored" }
+func (Witness) command() string     { return "witness" }
 
 func (Welcome) report() string          { return "welcome" }
 func (Event) report() string            { return "event" }

@@ -15,6 +15,7 @@ import (
 func certificateCommand() *cobra.Command {
 	c := &cobra.Command{Use: "certificate", Short: "Certificates the ingress serves over HTTPS"}
 	c.AddCommand(certificateListCommand(), certificatePutCommand(), certificateDeleteCommand(),
+		certificateOrdersCommand(),
 		authorityCommand())
 	return c
 }
@@ -131,7 +132,7 @@ func authorityMakeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := api.CreateCertificateAuthorityWithResponse(c.Context())
+			r, err := api.CreateCertificateAuthorityWithResponse(c.Context(), nil)
 			if err := answered(r, err); err != nil {
 				return err
 			}

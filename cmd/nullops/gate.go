@@ -87,7 +87,7 @@ func gateInviteCommand() *cobra.Command {
 		Use: "invite DEPLOYMENT --label TEXT", Args: exactArgs(1),
 		Short: "Make a guest link with an end; it is printed once",
 	}, func(c *cobra.Command, api *client, d apiclient.Deployment, _ []string) error {
-		r, err := api.CreateGuestWithResponse(c.Context(), d.Id, apiclient.GuestAsk{Label: label,
+		r, err := api.CreateGuestWithResponse(c.Context(), d.Id, nil, apiclient.GuestAsk{Label: label,
 			Hours: wholeHours(life), Service: given(service)})
 		if err := answered(r, err); err != nil {
 			return err
@@ -153,7 +153,7 @@ func robotAddCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := api.CreateRobotWithResponse(c.Context(), args[0],
+		r, err := api.CreateRobotWithResponse(c.Context(), args[0], nil,
 			apiclient.RobotAsk{Label: label, Hours: wholeHours(life)})
 		if err := answered(r, err); err != nil {
 			return err

@@ -126,7 +126,7 @@ func recreateCommand() *cobra.Command {
 			return err
 		}
 		body.Name, body.PinDigests = given(name), given(pin)
-		r, err := api.RecreateDeploymentWithResponse(c.Context(), args[0], body)
+		r, err := api.RecreateDeploymentWithResponse(c.Context(), args[0], nil, body)
 		if err := answered(r, err); err != nil {
 			return err
 		}

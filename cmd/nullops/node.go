@@ -67,7 +67,7 @@ func nodeAdd() *cobra.Command {
 		if ssh.target != "" {
 			return addOverSSH(c, api, &ssh, body)
 		}
-		r, err := api.CreateNodeWithResponse(c.Context(), body)
+		r, err := api.CreateNodeWithResponse(c.Context(), nil, body)
 		if err := answered(r, err); err != nil {
 			return err
 		}

@@ -146,7 +146,7 @@ func addOverSSH(c *cobra.Command, api *client, f *sshFlags, node apiclient.NodeC
 	if node.Address == "" {
 		node.Address = net.JoinHostPort(host, "5000")
 	}
-	r, err := api.CreateNodeWithResponse(c.Context(), node)
+	r, err := api.CreateNodeWithResponse(c.Context(), nil, node)
 	if err := answered(r, err); err != nil {
 		return err
 	}
@@ -157,7 +157,8 @@ func addOverSSH(c *cobra.Command, api *client, f *sshFlags, node apiclient.NodeC
 func provisionNode(
 	c *cobra.Command, api *client, name string, ssh *apiclient.ProvisionSSH,
 ) error {
-	r, err := api.ProvisionNodeWithResponse(c.Context(), name, apiclient.ProvisionStart{Ssh: ssh})
+	r, err := api.ProvisionNodeWithResponse(c.Context(), name, nil,
+		apiclient.ProvisionStart{Ssh: ssh})
 	if err := answered(r, err); err != nil {
 		return err
 	}

@@ -186,7 +186,7 @@ func pipelineRestoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := api.RestorePipelineVersionWithResponse(c.Context(), args[0], number)
+			r, err := api.RestorePipelineVersionWithResponse(c.Context(), args[0], number, nil)
 			if err := answered(r, err); err != nil {
 				return err
 			}

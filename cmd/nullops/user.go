@@ -186,7 +186,7 @@ func userResetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := api.CreateResetLinkWithResponse(c.Context(), args[0])
+			r, err := api.CreateResetLinkWithResponse(c.Context(), args[0], nil)
 			if err := answered(r, err); err != nil {
 				return err
 			}

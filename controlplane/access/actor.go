@@ -30,9 +30,11 @@ type Actor struct {
 	task    string
 	grants  []controlplane.Grant
 	session controlplane.SessionID
-	from    string
-	request string
-	device  string
+	// credential is the session or token, for people: nothing it opens with.
+	credential string
+	from       string
+	request    string
+	device     string
 	// readOnly is for who came with a token that only reads.
 	readOnly bool
 	// viewer is the admin who looks through the person's eyes, if any.
@@ -55,8 +57,21 @@ func System(task string) Actor { return Actor{kind: system, task: task} }
 // password can keep it.
 func (a Actor) InSession(id controlplane.SessionID) Actor {
 	a.session = id
+	if id != "" {
+		a.credential = "session " + string(id)
+	}
 	return a
 }
+
+// WithToken says which API token the actor came with, by its public prefix.
+func (a Actor) WithToken(prefix string) Actor {
+	a.credential = "token " + prefix
+	return a
+}
+
+// Credential names the session or the API token that the actor came with; ""
+// for a system.
+func (a Actor) Credential() string { return a.credential }
 
 // Session is the session the person came with; "" for a token or a system.
 func (a Actor) Session() controlplane.SessionID { return a.session }
@@ -95,6 +110,7 @@ func (a Actor) ReadOnly() bool { return a.readOnly }
 // ViewedBy is the same person, seen by an admin who changes nothing.
 func (a Actor) ViewedBy(admin Actor) Actor {
 	a.viewer, a.viewerID, a.readOnly = admin.Name(), admin.user.ID, true
+	a.credential = admin.credential
 	return a
 }
 
@@ -134,7 +150,7 @@ func (a Actor) Name() string {
 func (a Actor) Entry(action, object string) *controlplane.AuditEntry {
 	e := &controlplane.AuditEntry{
 		Actor: a.Name(), ActorID: a.user.ID, Action: action, Object: object,
-		From: a.from, RequestID: a.request,
+		From: a.from, RequestID: a.request, Credential: a.credential,
 	}
 	if a.viewer != "" {
 		// Whoever looks is who did it.

@@ -3,7 +3,10 @@ package accounts
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -29,5 +32,76 @@ func once(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		Kind: controlplane.Conflict, Code: "already_created", Field: "Idempotency-Key",
 		Message: "this request was answered before: it made " + before,
 		Remedy:  "What it made was shown once. Revoke that one and use a new key.",
+	}
+}
+
+// KeyUse is one request with a key.
+type KeyUse struct {
+	Operation string
+	Key       string
+	// Request is a digest of all that was asked for.
+	Request [32]byte
+}
+
+// Answer is how a request was answered. The body is empty where it showed what
+// is shown once.
+type Answer struct {
+	Status int
+	Body   []byte
+}
+
+// Once does what a request asks for, unless the same person sent the same one
+// with the same key within a day: then before is how that one was answered. A
+// request that was cut off in the middle is not done again either, since nobody
+// knows how far it came.
+func (a *Accounts) Once(
+	ctx context.Context, actor access.Actor, u KeyUse, do func() Answer,
+) (before *Answer, err error) {
+	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
+		return nil, err
+	}
+	use := postgres.KeyUse{User: actor.UserID(), Operation: u.Operation, Key: u.Key,
+		Request: u.Request}
+	var was postgres.KeptAnswer
+	var claimed bool
+	err = a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+		was, claimed, err = tx.ClaimKey(ctx, use)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case claimed:
+		return nil, a.keep(ctx, use, do())
+	case was.Status == 0:
+		return nil, underWay()
+	}
+	return &Answer{Status: was.Status, Body: was.Body}, nil
+}
+
+// keepWithin is for keeping an answer whose asker has left.
+const keepWithin = 5 * time.Second
+
+func (a *Accounts) keep(ctx context.Context, use postgres.KeyUse, made Answer) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
+	defer cancel()
+	err := a.store.InTx(ctx, func(tx *postgres.Tx) error {
+		if made.Status >= http.StatusMultipleChoices {
+			return tx.FreeKey(ctx, use)
+		}
+		return tx.KeepAnswer(ctx, use, postgres.KeptAnswer{Status: made.Status, Body: made.Body})
+	})
+	if err != nil {
+		return errors.Join(errors.New("it was done, but how it was answered could not be kept"), err)
+	}
+	return nil
+}
+
+func underWay() error {
+	return &controlplane.Error{
+		Kind: controlplane.Conflict, Code: "idempotency_key_under_way", Field: "Idempotency-Key",
+		Message:    "a request with this key is under way, or was cut off",
+		Remedy:     "Look whether what it makes is there. If it is not, use a new key.",
+		RetryAfter: time.Second,
 	}
 }

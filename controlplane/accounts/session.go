@@ -161,6 +161,9 @@ func (a *Accounts) Authenticate(
 		grants, err := tx.GrantsOf(ctx, who.user)
 		out = access.User(u.User, grants).InSession(who.session).
 			Via(actor.From(), actor.Request()).On(actor.Device())
+		if who.token != "" {
+			out = out.WithToken(who.token)
+		}
 		if who.readOnly {
 			out = out.Reader()
 		}
@@ -179,6 +182,8 @@ func (a *Accounts) Authenticate(
 type identity struct {
 	user     controlplane.UserID
 	session  controlplane.SessionID
+	// token is the public prefix of an API token.
+	token    string
 	readOnly bool
 	stale    func(*postgres.Tx) error
 }
@@ -213,7 +218,7 @@ func (a *Accounts) bearer(
 			Message: "the API token expired", Remedy: "Make a new one: nullops login.",
 		}
 	}
-	who := identity{user: t.User, readOnly: t.Scope == controlplane.ScopeRead}
+	who := identity{user: t.User, token: t.Prefix, readOnly: t.Scope == controlplane.ScopeRead}
 	if err == nil && (t.LastUsedAt == nil || now.Sub(*t.LastUsedAt) > touchEvery) {
 		who.stale = func(tx *postgres.Tx) error { return tx.TouchToken(ctx, t.ID, now) }
 	}

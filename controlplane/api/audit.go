@@ -57,6 +57,7 @@ func auditEntry(e controlplane.AuditEntry) AuditEntry {
 		Id: strconv.FormatInt(e.ID, 10), Seq: some(e.Seq), At: e.At, Actor: e.Actor,
 		Action: e.Action, Object: e.Object, Result: AuditResult(e.Result),
 		Detail: some(e.Detail), From: some(e.From), RequestId: some(e.RequestID),
+		Credential: some(e.Credential),
 	}
 }
 
@@ -68,7 +69,7 @@ func (s *server) VerifyAudit(
 		return nil, err
 	}
 	out := VerifyAudit200JSONResponse{Ok: len(v.Findings) == 0, Entries: v.Entries, Head: v.Head,
-		HeadLink: hex.EncodeToString(v.HeadLink[:])}
+		HeadLink: hex.EncodeToString(v.HeadLink[:]), Witnesses: &v.Witnesses}
 	out.Findings = make(auditFindings, len(v.Findings))
 	for i, f := range v.Findings {
 		out.Findings[i].Seq, out.Findings[i].Problem = f.Seq, f.Problem
@@ -104,7 +105,7 @@ func (s *server) ExportAudit(
 		return ExportAudit200ApplicationxNdjsonResponse{Body: pages,
 			Headers: attachment("audit.jsonl")}, nil
 	}
-	pages.ready.WriteString("id,seq,at,actor,action,object,result,detail,from,request_id\n")
+	pages.ready.WriteString("id,seq,at,actor,action,object,result,detail,from,request_id,credential\n")
 	return ExportAudit200TextcsvResponse{Body: pages, Headers: attachment("audit.csv")}, nil
 }
 
@@ -165,7 +166,7 @@ func writeCSV(to *bytes.Buffer, all []AuditEntry) error {
 	for _, e := range all {
 		row := []string{e.Id, strconv.FormatInt(or(e.Seq, 0), 10),
 			e.At.UTC().Format(time.RFC3339Nano), e.Actor, e.Action, e.Object, string(e.Result),
-			or(e.Detail, ""), or(e.From, ""), or(e.RequestId, "")}
+			or(e.Detail, ""), or(e.From, ""), or(e.RequestId, ""), or(e.Credential, "")}
 		for i, cell := range row {
 			row[i] = harmless(cell)
 		}

@@ -78,9 +78,10 @@ func (d *doors) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Req
 	op := item.GetOperation(method)
 	action, _ := op.Extensions["x-access"].(string)
 	reads, _ := op.Extensions["x-reads"].(bool)
+	once, _ := op.Extensions["x-once"].(string)
 	door := &door{
 		server: d.server, name: contractName(op.OperationID), action: access.Action(action),
-		reads: reads || method == http.MethodGet,
+		reads: reads || method == http.MethodGet, once: onceKind(once),
 		route: &routers.Route{
 			Spec: d.spec, Path: place, PathItem: item, Method: method, Operation: op,
 		},
@@ -156,6 +157,8 @@ type door struct {
 	reads bool
 	route *routers.Route
 	next  http.HandlerFunc
+	// once says what repeating a request with the same key gives.
+	once onceKind
 	// tags is set where reading gives an ETag, reader where writing may ask for
 	// one.
 	tags   bool
@@ -172,6 +175,10 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if d.tags {
 		d.tagged(w, r)
+		return
+	}
+	if key := r.Header.Get(onceHeader); key != "" && d.once != "" {
+		d.onlyOnce(w, r, key)
 		return
 	}
 	d.guarded(w, r)

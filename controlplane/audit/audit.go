@@ -18,6 +18,8 @@ import (
 type Log struct {
 	store *postgres.Store
 	key   controlplane.AuditKey
+
+	witnesses witnesses
 }
 
 // New makes a reader of the store's journal; the key is the one that the

@@ -17,6 +17,8 @@ type Verification struct {
 	// HeadLink is what an outside witness may keep: a later chain has to hold
 	// the same link at the same place.
 	HeadLink controlplane.AuditLink
+	// Witnesses is how many nodes' memories were compared.
+	Witnesses int
 	// Findings is empty for a chain that nobody touched. It holds at most
 	// mostFindings.
 	Findings []Finding
@@ -37,13 +39,14 @@ const (
 )
 
 // Verify walks the whole chain from the last sealed checkpoint to its end. An
-// entry that was changed, moved, deleted or cut off is found and located.
+// entry that was changed, moved, deleted or cut off is found and located; so is
+// a chain that somebody with the key wrote anew, by what nodes remember.
 func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return v, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		w := walker{key: l.key}
+		w := walker{key: l.key, hearing: l.witnesses.hear()}
 		points, err := tx.AuditCheckpoints(ctx)
 		if err != nil {
 			return err
@@ -64,7 +67,11 @@ func (l *Log) Verify(ctx context.Context, actor access.Actor) (v Verification, e
 			return err
 		}
 		w.end(seq, link)
-		v = Verification{Entries: w.entries, Head: seq, HeadLink: link, Findings: w.found}
+		if err := w.judge(ctx, tx); err != nil {
+			return err
+		}
+		v = Verification{Entries: w.entries, Head: seq, HeadLink: link, Findings: w.found,
+			Witnesses: w.hearing.nodes}
 		return nil
 	})
 	return v, err
@@ -78,6 +85,7 @@ type walker struct {
 	link    controlplane.AuditLink
 	entries int64
 	found   []Finding
+	hearing hearing
 }
 
 func (w *walker) find(seq int64, format string, args ...any) {
@@ -95,6 +103,7 @@ func (w *walker) start(points []controlplane.AuditCheckpoint) {
 		}
 		w.seq, w.link = c.Seq, c.Link
 	}
+	w.hearing.begin(w.seq, w.link)
 }
 
 func (w *walker) step(e controlplane.AuditEntry) {
@@ -109,6 +118,14 @@ func (w *walker) step(e controlplane.AuditEntry) {
 	}
 	w.seq, w.link = e.Seq, e.Link
 	w.entries++
+	w.hearing.compare(e.Seq, e.Link)
+}
+
+// judge adds what witnesses contradict.
+func (w *walker) judge(ctx context.Context, tx *postgres.Tx) error {
+	found, err := w.hearing.verdict(ctx, tx, w.seq)
+	w.found = append(w.found, found[:min(len(found), mostFindings-len(w.found))]...)
+	return err
 }
 
 func (w *walker) end(head int64, link controlplane.AuditLink) {

@@ -117,6 +117,15 @@ type Secrets interface {
 	PullCredentials(ctx context.Context, hosts []string) (map[string]wire.RegistryAuth, error)
 }
 
+// Journal is the audit, the ends of whose chain agents remember.
+type Journal interface {
+	// Tell gives the end to remember; false when none may be told.
+	Tell(ctx context.Context, actor access.Actor) (controlplane.AuditHead, bool, error)
+	// Testify hears what a node remembers; false when the audit is another one.
+	Testify(ctx context.Context, actor access.Actor, node controlplane.NodeID, name string,
+		heads []controlplane.AuditHead) (bool, error)
+}
+
 // Dialing is how agents are reached, for sessions and beside them.
 type Dialing struct {
 	Identity *wire.Identity
@@ -133,6 +142,7 @@ type Config struct {
 	Lifecycle *lifecycle.Lifecycle
 	Logbook   *logbook.Logbook
 	Usage     Usage
+	Journal   Journal
 	Listener  *postgres.Listener
 	Dial      Dialing
 	// Holder names this process in leases.

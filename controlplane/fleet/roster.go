@@ -25,6 +25,8 @@ type roster struct {
 	// digests are what each session was last told to look at.
 	digests map[controlplane.NodeID]string
 	plugins []wire.PluginImage
+	// end is the audit's that agents are told, nil while there is none to tell.
+	end *wire.AuditHead
 }
 
 func newRoster(f *Fleet) *roster {
@@ -73,6 +75,7 @@ func (r *roster) run(ctx context.Context) error {
 	group.Go(func() error { return r.pass(ctx) })
 	group.Go(func() error { return r.compareAll(ctx) })
 	group.Go(func() error { return r.watchPlugins(ctx) })
+	group.Go(func() error { return r.tellAudit(ctx) })
 	return group.Wait()
 }
 

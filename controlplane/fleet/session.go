@@ -47,6 +47,8 @@ type session struct {
 	mu sync.Mutex
 	// over is set when nothing may begin any more.
 	over bool
+	// witness is set once the agent may be told of the audit's end.
+	witness bool
 	// looking is set while somebody looks, again when they have to look again.
 	looking, again bool
 	// storing and logging are set while somebody does.
@@ -123,6 +125,9 @@ func (s *session) begin(
 		return err
 	}
 	if err := s.tellKept(ctx); err != nil {
+		return err
+	}
+	if err := s.hear(ctx, w); err != nil {
 		return err
 	}
 	if w.Lines || len(s.sent) > 0 {

@@ -34,6 +34,7 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 		Actor: e.Actor, ActorID: optional(e.ActorID), Action: e.Action, Object: e.Object,
 		ProjectID: optional(e.Project), EnvironmentID: optional(e.Environment),
 		Origin: e.From, RequestID: e.RequestID, Result: string(e.Result), Detail: e.Detail,
+		Credential: e.Credential,
 	})
 	if err == nil {
 		err = t.q.PutAuditHead(ctx, e.Link[:])
@@ -96,6 +97,21 @@ func (t *Tx) AuditHead(ctx context.Context) (int64, controlplane.AuditLink, erro
 		return 0, controlplane.AuditLink{}, fmt.Errorf("read the end of the audit: %w", err)
 	}
 	return head.Seq, controlplane.AuditLink(head.Mac), nil
+}
+
+// AuditLinks gives the links of those entries that there are, by their place.
+func (t *Tx) AuditLinks(
+	ctx context.Context, seqs []int64,
+) (map[int64]controlplane.AuditLink, error) {
+	rows, err := t.q.ListAuditLinks(ctx, seqs)
+	if err != nil {
+		return nil, fmt.Errorf("read audit links: %w", err)
+	}
+	all := map[int64]controlplane.AuditLink{}
+	for _, r := range rows {
+		all[*r.Seq] = controlplane.AuditLink(r.Mac)
+	}
+	return all, nil
 }
 
 // AuditCheckpoints lists where retention cut, oldest first.
@@ -168,7 +184,7 @@ func entries(rows []dbsqlc.Audit) []controlplane.AuditEntry {
 			ActorID:     given[controlplane.UserID](r.ActorID),
 			Project:     given[controlplane.ProjectID](r.ProjectID),
 			Environment: given[controlplane.EnvironmentID](r.EnvironmentID),
-			From:        r.Origin, RequestID: r.RequestID,
+			From:        r.Origin, RequestID: r.RequestID, Credential: r.Credential,
 			Result: controlplane.AuditResult(r.Result), Detail: r.Detail,
 		}
 		if r.Seq != nil {

@@ -36,14 +36,74 @@ func (t *Tx) Idempotent(
 		return "", fmt.Errorf("look up idempotency key: %w", err)
 	}
 	if !bytes.Equal(row.Request, request[:]) {
-		return "", &controlplane.Error{
-			Kind: controlplane.Conflict, Code: "idempotency_key_reused",
-			Field:   "Idempotency-Key",
-			Message: "this key was used for a different request",
-			Remedy:  "Use a new key for a new request.",
-		}
+		return "", reused()
 	}
 	return row.ObjectID, nil
+}
+
+func reused() error {
+	return &controlplane.Error{
+		Kind: controlplane.Conflict, Code: "idempotency_key_reused", Field: "Idempotency-Key",
+		Message: "this key was used for a different request",
+		Remedy:  "Use a new key for a new request.",
+	}
+}
+
+// KeyUse is one use of a key.
+type KeyUse struct {
+	User      controlplane.UserID
+	Operation string
+	Key       string
+	// Request is a digest of all that was asked for.
+	Request [32]byte
+}
+
+// KeptAnswer is how a request was answered. Status is 0 while it was not; the
+// body is empty where it showed what is shown once.
+type KeptAnswer struct {
+	Status int
+	Body   []byte
+}
+
+// ClaimKey takes a key for a request under way. Where that fails, somebody has
+// taken it before, and the answer is how theirs was answered.
+func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool, err error) {
+	n, err := t.q.ClaimIdempotencyKey(ctx, dbsqlc.ClaimIdempotencyKeyParams{
+		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Request: u.Request[:]})
+	if err != nil || n == 1 {
+		return a, n == 1, translate(err)
+	}
+	row, err := t.q.GetIdempotentAnswer(ctx, string(u.User), u.Operation, u.Key)
+	if err != nil {
+		return a, false, fmt.Errorf("look up idempotency key: %w", err)
+	}
+	if !bytes.Equal(row.Request, u.Request[:]) {
+		return a, false, reused()
+	}
+	if row.Status != nil {
+		a = KeptAnswer{Status: int(*row.Status), Body: row.Answer}
+	}
+	return a, false, nil
+}
+
+// KeepAnswer keeps how a request with a key was answered.
+func (t *Tx) KeepAnswer(ctx context.Context, u KeyUse, a KeptAnswer) error {
+	status := int32(a.Status)
+	err := t.q.KeepIdempotentAnswer(ctx, dbsqlc.KeepIdempotentAnswerParams{Status: &status,
+		Answer: a.Body, UserID: string(u.User), Operation: u.Operation, Key: u.Key})
+	if err != nil {
+		return fmt.Errorf("keep an answer: %w", err)
+	}
+	return nil
+}
+
+// FreeKey gives a key back: its request was refused.
+func (t *Tx) FreeKey(ctx context.Context, u KeyUse) error {
+	err := t.q.DropIdempotencyKey(ctx, string(u.User), u.Operation, u.Key)
+	if err != nil {
+		return fmt.Errorf("free an idempotency key: %w", err)
+	}
+	return nil
 }
 
 // RememberKey notes what a create made.

@@ -15,7 +15,7 @@ func (t *Tx) PutReachTicket(ctx context.Context, r controlplane.ReachTicket) err
 		return fmt.Errorf("forget tickets: %w", err)
 	}
 	err := t.q.PutReachTicket(ctx, dbsqlc.PutReachTicketParams{Digest: r.Digest,
-		UserID: string(r.User), Session: string(r.Session), DeploymentID: string(r.Deployment),
+		UserID: string(r.User), Credential: r.Credential, DeploymentID: string(r.Deployment),
 		Step: string(r.Step), Kind: string(r.Kind), Port: int32(r.Port), ExpiresAt: r.ExpiresAt})
 	if err != nil {
 		return fmt.Errorf("put ticket: %w", translate(err))
@@ -32,7 +32,7 @@ func (t *Tx) TakeReachTicket(
 		return controlplane.ReachTicket{}, missing(err, "ticket", "")
 	}
 	return controlplane.ReachTicket{Digest: r.Digest, User: controlplane.UserID(r.UserID),
-		Session:    controlplane.SessionID(r.Session),
+		Credential: r.Credential,
 		Deployment: controlplane.DeploymentID(r.DeploymentID), Step: pipeline.StepKey(r.Step),
 		Kind: controlplane.ReachKind(r.Kind), Port: int(r.Port), ExpiresAt: r.ExpiresAt}, nil
 }

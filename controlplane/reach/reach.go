@@ -1,7 +1,8 @@
 // Package reach lets people into services: commands and terminals, connections
 // to ports, files in and out. All of it takes full access.
 //
-// The API gives out a ticket, bound to the person, their session and one service;
+// The API gives out a ticket, bound to the person, their session or token and one
+// service;
 // whoever holds the connection takes the ticket in its first frame, once and soon,
 // and asks again who the person is. So no token of a person is ever in a URL, and
 // what holds a connection need not know how people sign in.
@@ -81,7 +82,7 @@ func (r *Reach) Ticket(
 		}
 		expires = now.Add(ticketLasts)
 		return tx.PutReachTicket(ctx, controlplane.ReachTicket{Digest: digest(text),
-			User: actor.UserID(), Session: actor.Session(), Deployment: w.Deployment, Step: w.Step,
+			User: actor.UserID(), Credential: actor.Credential(), Deployment: w.Deployment, Step: w.Step,
 			Kind: w.Kind, Port: w.Port, ExpiresAt: expires})
 	})
 	if err != nil {
@@ -167,7 +168,7 @@ type Visit struct {
 }
 
 // Redeem takes a ticket and opens what it is for. The person who shows it must be
-// the one who asked for it, in the same session, and may still get there.
+// the one who asked for it, with the same session or token, and may still get there.
 func (r *Reach) Redeem(
 	ctx context.Context, actor access.Actor, ticket controlplane.Plain, program string,
 ) (*Visit, error) {
@@ -177,7 +178,7 @@ func (r *Reach) Redeem(
 		return err
 	})
 	if controlplane.KindOf(err) == controlplane.NotFound ||
-		err == nil && (t.User != actor.UserID() || t.Session != actor.Session()) {
+		err == nil && (t.User != actor.UserID() || t.Credential != actor.Credential()) {
 		return nil, &controlplane.Error{Kind: controlplane.Forbidden, Code: "ticket_invalid",
 			Message: "the ticket is used, too old, or somebody else's", Remedy: "Ask for a new one."}
 	}

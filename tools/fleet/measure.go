@@ -137,7 +137,7 @@ func (m *measurement) enrolOne(ctx context.Context, i int, build wire.Build) err
 	if i < busy {
 		where = "qa"
 	}
-	r, err := m.plane.api.CreateNodeWithResponse(ctx,
+	r, err := m.plane.api.CreateNodeWithResponse(ctx, nil,
 		apiclient.NodeCreate{Name: a.name, Environment: where, Address: a.address})
 	if err != nil || r.JSON201 == nil {
 		return errors.Join(fmt.Errorf("add node %s", a.name), err)

@@ -10,6 +10,10 @@ UPDATE audit_head SET mac = @mac;
 -- The chain's end, to compare the last entry with.
 SELECT seq, mac FROM audit_head;
 
+-- name: ListAuditLinks :many
+-- Some links by their place, to compare with what witnesses remember.
+SELECT seq, mac FROM audit WHERE seq = ANY (@seqs::bigint[]);
+
 -- name: GetAuditKey :one
 -- The sealed key of the chain; null before the first start.
 SELECT sealed_key FROM audit_head FOR UPDATE;
@@ -22,9 +26,9 @@ UPDATE audit_head SET sealed_key = @sealed_key;
 -- The only way to write the audit journal, which the database never lets
 -- anybody change.
 INSERT INTO audit (seq, at, mac, actor, actor_id, action, object, project_id, environment_id,
-    origin, request_id, result, detail)
+    origin, request_id, result, detail, credential)
 VALUES (@seq, @at, @mac, @actor, sqlc.narg(actor_id), @action, @object, sqlc.narg(project_id),
-    sqlc.narg(environment_id), @origin, @request_id, @result, @detail);
+    sqlc.narg(environment_id), @origin, @request_id, @result, @detail, @credential);
 
 -- name: ListAudit :many
 -- The journal, newest first, as far as the asker may see: everything, or what

@@ -4,17 +4,42 @@ SELECT pg_notify('nullops', @payload::text);
 
 -- name: GetIdempotencyKey :one
 -- What the same create made before, and the hash of what it asked for.
-SELECT request, object_id FROM idempotency_keys
+SELECT request, coalesce(object_id::text, '')::text AS object_id FROM idempotency_keys
 WHERE user_id = @user_id AND operation = @operation AND key = @key
     AND created_at > now() - interval '24 hours';
 
 -- name: PutIdempotencyKey :exec
 -- Remembers what a create made; a key older than a day is free again.
 INSERT INTO idempotency_keys (user_id, operation, key, request, object_id)
-VALUES (@user_id, @operation, @key, @request, @object_id)
+VALUES (@user_id, @operation, @key, @request, @object_id::uuid)
 ON CONFLICT (user_id, operation, key) DO UPDATE
-SET request = excluded.request, object_id = excluded.object_id, created_at = now()
+SET request = excluded.request, object_id = excluded.object_id, created_at = now(),
+    status = NULL, answer = NULL
 WHERE idempotency_keys.created_at <= now() - interval '24 hours';
+
+-- name: ClaimIdempotencyKey :execrows
+-- Takes a key for a request under way; a key older than a day is free again.
+INSERT INTO idempotency_keys (user_id, operation, key, request)
+VALUES (@user_id, @operation, @key, @request)
+ON CONFLICT (user_id, operation, key) DO UPDATE
+SET request = excluded.request, object_id = NULL, created_at = now(), status = NULL,
+    answer = NULL
+WHERE idempotency_keys.created_at <= now() - interval '24 hours';
+
+-- name: GetIdempotentAnswer :one
+-- How a request with the key was answered; without a status it was not.
+SELECT request, status, answer FROM idempotency_keys
+WHERE user_id = @user_id AND operation = @operation AND key = @key;
+
+-- name: KeepIdempotentAnswer :exec
+-- Keeps how a request was answered.
+UPDATE idempotency_keys SET status = @status, answer = @answer
+WHERE user_id = @user_id AND operation = @operation AND key = @key AND object_id IS NULL;
+
+-- name: DropIdempotencyKey :exec
+-- A request that was refused has used no key.
+DELETE FROM idempotency_keys
+WHERE user_id = @user_id AND operation = @operation AND key = @key AND status IS NULL;
 
 -- name: DeleteIdempotencyKeysBefore :execrows
 -- Keys count for a day. Some at a time: nobody waits long for the rows.

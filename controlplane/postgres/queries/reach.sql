@@ -1,7 +1,7 @@
 -- name: PutReachTicket :exec
 -- A way into a service, for the moment until it is used.
-INSERT INTO reach_tickets (digest, user_id, session, deployment_id, step, kind, port, expires_at)
-VALUES (@digest, @user_id, @session, @deployment_id, @step, @kind, @port, @expires_at);
+INSERT INTO reach_tickets (digest, user_id, credential, deployment_id, step, kind, port, expires_at)
+VALUES (@digest, @user_id, @credential, @deployment_id, @step, @kind, @port, @expires_at);
 
 -- name: TakeReachTicket :one
 -- Used once: whoever comes second finds nothing.

@@ -24,7 +24,7 @@ func (q *Queries) DeleteAuditTo(ctx context.Context, seq *int64, before time.Tim
 }
 
 const getAuditBefore = `-- name: GetAuditBefore :one
-SELECT id, at, actor, actor_id, action, object, project_id, environment_id, origin, request_id, result, detail, seq, mac FROM audit WHERE seq IS NOT NULL AND at < $1 ORDER BY seq DESC LIMIT 1
+SELECT id, at, actor, actor_id, action, object, project_id, environment_id, origin, request_id, result, detail, seq, mac, credential FROM audit WHERE seq IS NOT NULL AND at < $1 ORDER BY seq DESC LIMIT 1
 `
 
 // The last entry that is older than the time: where a cut would be.
@@ -46,6 +46,7 @@ func (q *Queries) GetAuditBefore(ctx context.Context, before time.Time) (Audit, 
 		&i.Detail,
 		&i.Seq,
 		&i.Mac,
+		&i.Credential,
 	)
 	return i, err
 }
@@ -81,9 +82,9 @@ func (q *Queries) GetAuditKey(ctx context.Context) ([]byte, error) {
 
 const insertAudit = `-- name: InsertAudit :exec
 INSERT INTO audit (seq, at, mac, actor, actor_id, action, object, project_id, environment_id,
-    origin, request_id, result, detail)
+    origin, request_id, result, detail, credential)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13)
+    $9, $10, $11, $12, $13, $14)
 `
 
 type InsertAuditParams struct {
@@ -100,6 +101,7 @@ type InsertAuditParams struct {
 	RequestID     string
 	Result        string
 	Detail        string
+	Credential    string
 }
 
 // The only way to write the audit journal, which the database never lets
@@ -119,6 +121,7 @@ func (q *Queries) InsertAudit(ctx context.Context, arg InsertAuditParams) error 
 		arg.RequestID,
 		arg.Result,
 		arg.Detail,
+		arg.Credential,
 	)
 	return err
 }
@@ -146,7 +149,7 @@ func (q *Queries) InsertAuditCheckpoint(ctx context.Context, arg InsertAuditChec
 }
 
 const listAudit = `-- name: ListAudit :many
-SELECT a.id, a.at, a.actor, a.actor_id, a.action, a.object, a.project_id, a.environment_id, a.origin, a.request_id, a.result, a.detail, a.seq, a.mac FROM audit a LEFT JOIN environments e ON e.id = a.environment_id
+SELECT a.id, a.at, a.actor, a.actor_id, a.action, a.object, a.project_id, a.environment_id, a.origin, a.request_id, a.result, a.detail, a.seq, a.mac, a.credential FROM audit a LEFT JOIN environments e ON e.id = a.environment_id
 WHERE ($1::bigint IS NULL OR a.id < $1)
     AND ($2::bool OR a.actor_id = $3::uuid
         OR a.environment_id = ANY ($4::uuid[])
@@ -215,6 +218,7 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]Audit, 
 			&i.Detail,
 			&i.Seq,
 			&i.Mac,
+			&i.Credential,
 		); err != nil {
 			return nil, err
 		}
@@ -227,7 +231,7 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]Audit, 
 }
 
 const listAuditChain = `-- name: ListAuditChain :many
-SELECT id, at, actor, actor_id, action, object, project_id, environment_id, origin, request_id, result, detail, seq, mac FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2
+SELECT id, at, actor, actor_id, action, object, project_id, environment_id, origin, request_id, result, detail, seq, mac, credential FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2
 `
 
 // The chain in its order, for verification.
@@ -255,6 +259,7 @@ func (q *Queries) ListAuditChain(ctx context.Context, after *int64, most int32) 
 			&i.Detail,
 			&i.Seq,
 			&i.Mac,
+			&i.Credential,
 		); err != nil {
 			return nil, err
 		}
@@ -286,6 +291,36 @@ func (q *Queries) ListAuditCheckpoints(ctx context.Context) ([]AuditCheckpoint, 
 			&i.At,
 			&i.Mac,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAuditLinks = `-- name: ListAuditLinks :many
+SELECT seq, mac FROM audit WHERE seq = ANY ($1::bigint[])
+`
+
+type ListAuditLinksRow struct {
+	Seq *int64
+	Mac []byte
+}
+
+// Some links by their place, to compare with what witnesses remember.
+func (q *Queries) ListAuditLinks(ctx context.Context, seqs []int64) ([]ListAuditLinksRow, error) {
+	rows, err := q.db.Query(ctx, listAuditLinks, seqs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListAuditLinksRow{}
+	for rows.Next() {
+		var i ListAuditLinksRow
+		if err := rows.Scan(&i.Seq, &i.Mac); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

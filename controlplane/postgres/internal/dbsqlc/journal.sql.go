@@ -10,6 +10,36 @@ import (
 	"time"
 )
 
+const claimIdempotencyKey = `-- name: ClaimIdempotencyKey :execrows
+INSERT INTO idempotency_keys (user_id, operation, key, request)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (user_id, operation, key) DO UPDATE
+SET request = excluded.request, object_id = NULL, created_at = now(), status = NULL,
+    answer = NULL
+WHERE idempotency_keys.created_at <= now() - interval '24 hours'
+`
+
+type ClaimIdempotencyKeyParams struct {
+	UserID    string
+	Operation string
+	Key       string
+	Request   []byte
+}
+
+// Takes a key for a request under way; a key older than a day is free again.
+func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyKeyParams) (int64, error) {
+	result, err := q.db.Exec(ctx, claimIdempotencyKey,
+		arg.UserID,
+		arg.Operation,
+		arg.Key,
+		arg.Request,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const deleteIdempotencyKeysBefore = `-- name: DeleteIdempotencyKeysBefore :execrows
 DELETE FROM idempotency_keys WHERE (user_id, operation, key) IN (
     SELECT k.user_id, k.operation, k.key FROM idempotency_keys k
@@ -25,8 +55,19 @@ func (q *Queries) DeleteIdempotencyKeysBefore(ctx context.Context, before time.T
 	return result.RowsAffected(), nil
 }
 
+const dropIdempotencyKey = `-- name: DropIdempotencyKey :exec
+DELETE FROM idempotency_keys
+WHERE user_id = $1 AND operation = $2 AND key = $3 AND status IS NULL
+`
+
+// A request that was refused has used no key.
+func (q *Queries) DropIdempotencyKey(ctx context.Context, userID string, operation string, key string) error {
+	_, err := q.db.Exec(ctx, dropIdempotencyKey, userID, operation, key)
+	return err
+}
+
 const getIdempotencyKey = `-- name: GetIdempotencyKey :one
-SELECT request, object_id FROM idempotency_keys
+SELECT request, coalesce(object_id::text, '')::text AS object_id FROM idempotency_keys
 WHERE user_id = $1 AND operation = $2 AND key = $3
     AND created_at > now() - interval '24 hours'
 `
@@ -44,6 +85,50 @@ func (q *Queries) GetIdempotencyKey(ctx context.Context, userID string, operatio
 	return i, err
 }
 
+const getIdempotentAnswer = `-- name: GetIdempotentAnswer :one
+SELECT request, status, answer FROM idempotency_keys
+WHERE user_id = $1 AND operation = $2 AND key = $3
+`
+
+type GetIdempotentAnswerRow struct {
+	Request []byte
+	Status  *int32
+	Answer  []byte
+}
+
+// How a request with the key was answered; without a status it was not.
+func (q *Queries) GetIdempotentAnswer(ctx context.Context, userID string, operation string, key string) (GetIdempotentAnswerRow, error) {
+	row := q.db.QueryRow(ctx, getIdempotentAnswer, userID, operation, key)
+	var i GetIdempotentAnswerRow
+	err := row.Scan(&i.Request, &i.Status, &i.Answer)
+	return i, err
+}
+
+const keepIdempotentAnswer = `-- name: KeepIdempotentAnswer :exec
+UPDATE idempotency_keys SET status = $1, answer = $2
+WHERE user_id = $3 AND operation = $4 AND key = $5 AND object_id IS NULL
+`
+
+type KeepIdempotentAnswerParams struct {
+	Status    *int32
+	Answer    []byte
+	UserID    string
+	Operation string
+	Key       string
+}
+
+// Keeps how a request was answered.
+func (q *Queries) KeepIdempotentAnswer(ctx context.Context, arg KeepIdempotentAnswerParams) error {
+	_, err := q.db.Exec(ctx, keepIdempotentAnswer,
+		arg.Status,
+		arg.Answer,
+		arg.UserID,
+		arg.Operation,
+		arg.Key,
+	)
+	return err
+}
+
 const notify = `-- name: Notify :exec
 SELECT pg_notify('nullops', $1::text)
 `
@@ -56,9 +141,10 @@ func (q *Queries) Notify(ctx context.Context, payload string) error {
 
 const putIdempotencyKey = `-- name: PutIdempotencyKey :exec
 INSERT INTO idempotency_keys (user_id, operation, key, request, object_id)
-VALUES ($1, $2, $3, $4, $5)
+VALUES ($1, $2, $3, $4, $5::uuid)
 ON CONFLICT (user_id, operation, key) DO UPDATE
-SET request = excluded.request, object_id = excluded.object_id, created_at = now()
+SET request = excluded.request, object_id = excluded.object_id, created_at = now(),
+    status = NULL, answer = NULL
 WHERE idempotency_keys.created_at <= now() - interval '24 hours'
 `
 

@@ -21,14 +21,14 @@ func (q *Queries) ForgetReachTickets(ctx context.Context) error {
 }
 
 const putReachTicket = `-- name: PutReachTicket :exec
-INSERT INTO reach_tickets (digest, user_id, session, deployment_id, step, kind, port, expires_at)
+INSERT INTO reach_tickets (digest, user_id, credential, deployment_id, step, kind, port, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 `
 
 type PutReachTicketParams struct {
 	Digest       []byte
 	UserID       string
-	Session      string
+	Credential   string
 	DeploymentID string
 	Step         string
 	Kind         string
@@ -41,7 +41,7 @@ func (q *Queries) PutReachTicket(ctx context.Context, arg PutReachTicketParams) 
 	_, err := q.db.Exec(ctx, putReachTicket,
 		arg.Digest,
 		arg.UserID,
-		arg.Session,
+		arg.Credential,
 		arg.DeploymentID,
 		arg.Step,
 		arg.Kind,
@@ -52,7 +52,7 @@ func (q *Queries) PutReachTicket(ctx context.Context, arg PutReachTicketParams) 
 }
 
 const takeReachTicket = `-- name: TakeReachTicket :one
-DELETE FROM reach_tickets WHERE digest = $1 AND expires_at > now() RETURNING digest, user_id, session, deployment_id, step, kind, port, expires_at
+DELETE FROM reach_tickets WHERE digest = $1 AND expires_at > now() RETURNING digest, user_id, credential, deployment_id, step, kind, port, expires_at
 `
 
 // Used once: whoever comes second finds nothing.
@@ -62,7 +62,7 @@ func (q *Queries) TakeReachTicket(ctx context.Context, digest []byte) (ReachTick
 	err := row.Scan(
 		&i.Digest,
 		&i.UserID,
-		&i.Session,
+		&i.Credential,
 		&i.DeploymentID,
 		&i.Step,
 		&i.Kind,

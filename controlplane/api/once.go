@@ -1,0 +1,75 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/accounts"
+)
+
+// onceHeader names a request: the same name makes nothing twice.
+const onceHeader = "Idempotency-Key"
+
+// onceKind is an operation's x-once. The empty one is for operations that make
+// nothing, and for those whose use case keeps the key with what it makes.
+type onceKind string
+
+const (
+	// onceAnswer repeats the answer.
+	onceAnswer onceKind = "answer"
+	// onceShown refuses: the answer shows what is shown once, and is not kept.
+	onceShown onceKind = "shown"
+)
+
+// onlyOnce answers a request that was answered before without doing it again. A
+// refusal is not kept: whoever mends its reason may use the key again.
+func (d *door) onlyOnce(w http.ResponseWriter, r *http.Request, key string) {
+	use, err := d.useOf(r, key)
+	if err != nil {
+		d.server.fail(w, r, err)
+		return
+	}
+	k := &kept{header: w.Header()}
+	before, err := d.server.Accounts.Once(r.Context(), actorOf(r.Context()), use,
+		func() accounts.Answer {
+			d.next(k, r)
+			if d.once == onceShown {
+				return accounts.Answer{Status: k.status}
+			}
+			return accounts.Answer{Status: k.status, Body: bytes.Clone(k.body.Bytes())}
+		})
+	switch {
+	case err != nil:
+		d.server.fail(w, r, d.turnedAway(r, actorOf(r.Context()), err))
+	case before == nil:
+		w.WriteHeader(k.status)
+		_, _ = k.body.WriteTo(w)
+	case d.once == onceShown:
+		d.server.fail(w, r, d.turnedAway(r, actorOf(r.Context()), &controlplane.Error{
+			Kind: controlplane.Conflict, Code: "already_created", Field: onceHeader,
+			Message: "this request was answered before, and what it made was shown once",
+			Remedy:  "Revoke or delete what it made, and use a new key.",
+		}))
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Idempotency-Replayed", "true")
+		w.WriteHeader(before.Status)
+		_, _ = w.Write(before.Body)
+	}
+}
+
+// useOf digests all that was asked for.
+func (d *door) useOf(r *http.Request, key string) (accounts.KeyUse, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return accounts.KeyUse{}, fmt.Errorf("read the body: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	asked := fmt.Appendf(nil, "%s %q %q\n", r.Method, r.URL.Path, r.URL.RawQuery)
+	return accounts.KeyUse{Operation: d.name, Key: key,
+		Request: sha256.Sum256(append(asked, body...))}, nil
+}

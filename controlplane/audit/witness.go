@@ -1,0 +1,261 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// witnesses is what others remember of the chain's ends: each node those that it
+// was told, and this process those that it told. Whoever has the database and
+// the key can write another chain that holds; they cannot make nodes forget the
+// one before.
+type witnesses struct {
+	mu    sync.Mutex
+	nodes map[controlplane.NodeID]statement
+	// told are the ends that nodes were told by this process, oldest first.
+	told []controlplane.AuditHead
+}
+
+// statement is what one witness remembers.
+type statement struct {
+	name  string
+	heads []controlplane.AuditHead
+}
+
+const (
+	// itself is the witness that remembers what it told.
+	itself = "this control plane"
+	// mostTold bounds what a process remembers: a day of them.
+	mostTold = 300
+)
+
+// Testify hears what a node remembers, keeps it for later walks along the chain,
+// and compares it at once: false means that the chain is not the one the node
+// was told of, and that it must not be told of this one instead.
+func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane.NodeID,
+	name string, heads []controlplane.AuditHead) (holds bool, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return false, err
+	}
+	l.witnesses.mu.Lock()
+	if l.witnesses.nodes == nil {
+		l.witnesses.nodes = map[controlplane.NodeID]statement{}
+	}
+	l.witnesses.nodes[node] = statement{name: name, heads: heads}
+	known := slices.Clone(l.witnesses.told)
+	l.witnesses.mu.Unlock()
+	// Thousands of nodes that come back remember what all were told.
+	rest := slices.DeleteFunc(slices.Clone(heads), func(h controlplane.AuditHead) bool {
+		return slices.ContainsFunc(known, h.Same)
+	})
+	if len(rest) == 0 {
+		return true, nil
+	}
+	found, err := l.compare(ctx, statement{name: name, heads: rest})
+	return len(found) == 0, err
+}
+
+// Tell gives the chain's end for nodes to remember. It is false when the chain
+// does not hold any more what this process told before: then nodes must keep
+// what they know.
+func (l *Log) Tell(
+	ctx context.Context, actor access.Actor,
+) (head controlplane.AuditHead, holds bool, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return head, false, err
+	}
+	if last, ok := l.witnesses.last(); ok {
+		found, err := l.compare(ctx, statement{itself, []controlplane.AuditHead{last}})
+		if err != nil || len(found) > 0 {
+			return last, false, err
+		}
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		if head.At, err = tx.Time(ctx); err != nil {
+			return err
+		}
+		head.Seq, head.Link, err = tx.AuditHead(ctx)
+		return err
+	})
+	if err == nil && head.Seq > 0 {
+		l.witnesses.remember(head)
+	}
+	return head, err == nil && head.Seq > 0, err
+}
+
+func (w *witnesses) last() (head controlplane.AuditHead, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.told); n > 0 {
+		return w.told[n-1], true
+	}
+	return head, false
+}
+
+func (w *witnesses) remember(h controlplane.AuditHead) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.told); n > 0 && w.told[n-1].Same(h) {
+		return
+	}
+	w.told = append(w.told, h)
+	w.told = w.told[max(0, len(w.told)-mostTold):]
+}
+
+// hear gives all that is remembered.
+func (w *witnesses) hear() hearing {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := newHearing(statement{itself, w.told})
+	for _, s := range w.nodes {
+		h.add(s)
+	}
+	h.nodes = len(w.nodes)
+	return h
+}
+
+// compare holds one statement against the few links it is about.
+func (l *Log) compare(ctx context.Context, s statement) (found []Finding, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		points, err := tx.AuditCheckpoints(ctx)
+		if err != nil {
+			return err
+		}
+		h := newHearing(s)
+		for _, c := range points {
+			h.begin(c.Seq, c.Link)
+		}
+		seqs := make([]int64, len(s.heads))
+		for i, head := range s.heads {
+			seqs[i] = head.Seq
+		}
+		links, err := tx.AuditLinks(ctx, seqs)
+		if err != nil {
+			return err
+		}
+		for seq, link := range links {
+			h.compare(seq, link)
+		}
+		end, _, err := tx.AuditHead(ctx)
+		if err != nil {
+			return err
+		}
+		found, err = h.verdict(ctx, tx, end)
+		return err
+	})
+	return found, err
+}
+
+// hearing compares statements with the chain.
+type hearing struct {
+	nodes int
+	// open are the statements by entry that were not compared yet.
+	open map[int64][]testimony
+	// agreed are the entries that some witness agreed on.
+	agreed []int64
+	denied []testimony
+}
+
+// testimony is one end, and who remembers it.
+type testimony struct {
+	controlplane.AuditHead
+	name string
+}
+
+func newHearing(s statement) hearing {
+	h := hearing{open: map[int64][]testimony{}}
+	h.add(s)
+	return h
+}
+
+func (h *hearing) add(s statement) {
+	for _, head := range s.heads {
+		h.open[head.Seq] = append(h.open[head.Seq], testimony{head, s.name})
+	}
+}
+
+// begin forgets what is about entries that retention cut off, up to this one.
+func (h *hearing) begin(seq int64, link controlplane.AuditLink) {
+	h.compare(seq, link)
+	for s := range h.open {
+		if s < seq {
+			delete(h.open, s)
+		}
+	}
+}
+
+func (h *hearing) compare(seq int64, link controlplane.AuditLink) {
+	for _, t := range h.open[seq] {
+		if t.Link.Equal(link) {
+			h.agreed = append(h.agreed, seq)
+		} else {
+			h.denied = append(h.denied, t)
+		}
+	}
+	delete(h.open, seq)
+}
+
+// verdict says what is contradicted, once per entry, and from where on. What was
+// remembered before the database was restored from a backup is about entries
+// that were lost then: the chain has an entry that says so.
+func (h *hearing) verdict(
+	ctx context.Context, tx *postgres.Tx, end int64,
+) (found []Finding, err error) {
+	for _, all := range h.open {
+		h.denied = append(h.denied, all...)
+	}
+	if len(h.denied) == 0 {
+		return nil, nil
+	}
+	restored, err := restoredAt(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(h.denied, func(a, b testimony) int { return cmp.Compare(b.Seq, a.Seq) })
+	var last int64
+	for _, t := range h.denied {
+		// Who remembers more of what was cut off says what others say, too.
+		if !t.At.After(restored) || t.Seq == last || t.Seq > end && last > end {
+			continue
+		}
+		last = t.Seq
+		found = append(found, h.finding(t, end))
+	}
+	slices.Reverse(found)
+	return found, nil
+}
+
+func (h *hearing) finding(t testimony, end int64) Finding {
+	if t.Seq > end {
+		return Finding{Seq: end + 1, Problem: fmt.Sprintf("entries %d to %d are missing: %s "+
+			"remembers that the chain ended at %d", end+1, t.Seq, t.name, t.Seq)}
+	}
+	from := int64(1)
+	for _, seq := range h.agreed {
+		if seq < t.Seq {
+			from = max(from, seq+1)
+		}
+	}
+	return Finding{Seq: from, Problem: fmt.Sprintf("the chain was written anew, from an entry "+
+		"between %d and %d on: %s remembers another entry %d", from, t.Seq, t.name, t.Seq)}
+}
+
+// restoredAt is when the database was last restored from a backup; the zero
+// time for never.
+func restoredAt(ctx context.Context, tx *postgres.Tx) (time.Time, error) {
+	last, err := tx.ListAudit(ctx, postgres.AuditFilter{Everything: true,
+		Actor: access.System("restore").Name(), Action: "restore",
+		Result: controlplane.AuditOK, Most: 1})
+	if err != nil || len(last) == 0 {
+		return time.Time{}, err
+	}
+	return last[0].At, nil
+}

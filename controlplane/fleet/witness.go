@@ -1,0 +1,113 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+)
+
+// tellEvery is how often agents are told of the audit's end. What somebody with
+// the database and the key writes anew is noticed from the entry told last on.
+const tellEvery = 5 * time.Minute
+
+// tellAudit has all agents remember the audit's end. All are told the same one,
+// so that comparing what they remember costs little when all come back at once.
+func (r *roster) tellAudit(ctx context.Context) error {
+	ticker := time.NewTicker(tellEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if r.readEnd(ctx) {
+			for _, s := range r.all() {
+				s.tellEnd(ctx)
+			}
+		}
+	}
+}
+
+// readEnd asks for the end that is told from now on.
+func (r *roster) readEnd(ctx context.Context) bool {
+	head, ok, err := r.Journal.Tell(ctx, r.actor)
+	if err != nil {
+		r.Log.WarnContext(ctx, "the end of the audit could not be read", "error", err)
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end = nil; ok {
+		r.end = &wire.AuditHead{Seq: head.Seq, Link: head.Link[:], At: head.At}
+	} else if head.Seq > 0 {
+		r.Log.ErrorContext(ctx, "the audit is another one than before; agents keep what they "+
+			"remember: see nullops audit verify")
+	}
+	return ok
+}
+
+// hear compares what the agent remembers of the audit, and has it remember the
+// end as it is now. One that remembers another audit is told nothing: what it
+// knows is the evidence.
+func (s *session) hear(ctx context.Context, w wire.Welcome) error {
+	if w.Audit == nil {
+		return nil
+	}
+	node := s.link.Node
+	holds, err := s.Journal.Testify(ctx, s.actor, node.ID, node.Name, heads(w.Audit))
+	if err != nil {
+		return s.mayFail(ctx, "what the agent remembers of the audit", err)
+	}
+	if !holds {
+		s.Log.ErrorContext(ctx, "the agent remembers another audit: entries were cut off or "+
+			"written anew, see nullops audit verify", "node", node.Name)
+		return nil
+	}
+	s.mu.Lock()
+	s.witness = true
+	s.mu.Unlock()
+	s.roster.mu.Lock()
+	known := s.roster.end != nil
+	s.roster.mu.Unlock()
+	if known || s.roster.readEnd(ctx) {
+		s.tellEnd(ctx)
+	}
+	return nil
+}
+
+// heads leaves out what has not the form of a link: an agent may say anything.
+func heads(from []wire.AuditHead) []controlplane.AuditHead {
+	all := make([]controlplane.AuditHead, 0, len(from))
+	for _, h := range from {
+		head := controlplane.AuditHead{Seq: h.Seq, At: h.At}
+		if copy(head.Link[:], h.Link) == len(h.Link) && len(h.Link) == len(head.Link) &&
+			len(all) < mostHeads {
+			all = append(all, head)
+		}
+	}
+	return all
+}
+
+// mostHeads bounds what one agent can say; ours remember sixteen.
+const mostHeads = 64
+
+// tellEnd is only worth a line in the log when it does not get there: it is
+// told again.
+func (s *session) tellEnd(ctx context.Context) {
+	s.mu.Lock()
+	witness := s.witness
+	s.mu.Unlock()
+	s.roster.mu.Lock()
+	end := s.roster.end
+	s.roster.mu.Unlock()
+	if !witness || end == nil {
+		return
+	}
+	if err := s.conn.Send(ctx, wire.Witness{Head: *end}); err != nil && ctx.Err() == nil {
+		s.Log.DebugContext(ctx, "the end of the audit was not told", "node", s.link.Node.Name,
+			"error", err)
+	}
+}
