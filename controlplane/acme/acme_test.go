@@ -104,7 +104,7 @@ func (w *world) environment(t *testing.T, name string, hosts ...string) {
 		ON CONFLICT DO NOTHING`, string(controlplane.NewID[controlplane.ProjectID]()))
 	id := string(controlplane.NewID[controlplane.DeploymentID]())
 	pgtest.Exec(t, w.url, `INSERT INTO deployments (id, name, project_id, environment_id, node_name,
-		created_by, cpu, memory_mib, status) SELECT $1, 'shop', p.id, e.id, 'n1', 'ada', 0, 0, 'ready'
+		created_by, cpu, memory_mib, status) SELECT $1, 'shop', p.id, e.id, 'n1', 'ada', 0, 0, 'failed'
 		FROM projects p, environments e WHERE p.name = 'p' AND e.name = $2`, id, name)
 	for _, h := range hosts {
 		pgtest.Exec(t, w.url, `INSERT INTO deployment_hosts (host, deployment_id, step, port_name,

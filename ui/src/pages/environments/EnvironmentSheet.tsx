@@ -14,6 +14,7 @@ import { orNothing, toNumber, wrongs } from "../admin/values";
 
 import { Dns } from "./Dns";
 import { Gate } from "./Gate";
+import { Orders } from "./Orders";
 
 type Environment = Schemas["Environment"];
 type Props = { stored?: Environment; taken: string[]; close: () => void };
@@ -98,6 +99,7 @@ export function EnvironmentSheet({ stored, taken, close }: Props) {
       />
       <PlacementFields form={form} />
       {stored ? <Gate name={stored.name} locked={reason !== undefined} /> : null}
+      {stored && !reason ? <Orders name={stored.name} /> : null}
     </FormSheet>
   );
 }

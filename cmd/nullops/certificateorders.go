@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// letsEncrypt is where certificates are ordered unless somebody says otherwise.
+const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
+
+// orderFlags are what a person says about orders.
+type orderFlags struct {
+	challenge, directory, email, roots string
+	dns, server, user, secret          string
+	retry, end                         bool
+}
+
+func certificateOrdersCommand() *cobra.Command {
+	var f orderFlags
+	c := &cobra.Command{
+		Use: "orders ENVIRONMENT [--challenge http-01|dns-01 …]", Args: exactArgs(1),
+		Short: "Order certificates from an authority (ACME), and see how that goes",
+		Long: "Without a flag it shows what was ordered, when it is tried next and what the\n" +
+			"authority said. --challenge turns orders on, and agrees to the authority's terms.\n" +
+			"To try first: --directory https://acme-staging-v02.api.letsencrypt.org/directory",
+	}
+	f.add(c)
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		if err := f.change(c, api, args[0]); err != nil || f.end {
+			return err
+		}
+		r, err := api.GetCertificateOrdersWithResponse(c.Context(), args[0])
+		if err := answered(r, err); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(c.OutOrStdout(), r.JSON200)
+		}
+		return printOrders(c.OutOrStdout(), *r.JSON200, time.Now())
+	}
+	return c
+}
+
+func (f *orderFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.challenge, "challenge", "",
+		"http-01 for each deployment's hosts, dns-01 for wildcards")
+	c.Flags().StringVar(&f.directory, "directory", letsEncrypt, "the authority's address")
+	c.Flags().StringVar(&f.email, "email", "", "where the authority may write to")
+	c.Flags().StringVar(&f.roots, "roots", "",
+		"PEM file: the root of a directory that systems do not trust")
+	c.Flags().StringVar(&f.dns, "dns", "", "for dns-01: rfc2136 or webhook")
+	c.Flags().StringVar(&f.server, "dns-server", "", "host:port for rfc2136, a URL for webhook")
+	c.Flags().StringVar(&f.user, "dns-user", "", "name of the TSIG key, or the webhook's user")
+	c.Flags().StringVar(&f.secret, "dns-secret", "",
+		"file with the TSIG key in base64, or with the webhook's password")
+	c.Flags().BoolVar(&f.retry, "retry", false, "try what failed again now")
+	c.Flags().BoolVar(&f.end, "end", false, "order no more; what there is serves until it ends")
+}
+
+func (f *orderFlags) change(c *cobra.Command, api *client, environment string) error {
+	switch {
+	case f.end:
+		r, err := api.DeleteCertificateOrdersWithResponse(c.Context(), environment)
+		return answered(r, err)
+	case f.retry:
+		r, err := api.RetryCertificateOrdersWithResponse(c.Context(), environment)
+		return answered(r, err)
+	case f.challenge == "":
+		return nil
+	}
+	body := apiclient.CertificateOrdersPut{
+		Challenge: apiclient.CertificateOrdersPutChallenge(f.challenge), Directory: f.directory,
+		Email: given(f.email), DnsServer: given(f.server), DnsUser: given(f.user)}
+	if f.dns != "" {
+		dns := apiclient.CertificateOrdersPutDns(f.dns)
+		body.Dns = &dns
+	}
+	for flag, into := range map[string]**string{"roots": &body.Roots,
+		"dns-secret": &body.DnsSecret} {
+		if file := c.Flags().Lookup(flag).Value.String(); file != "" {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return fmt.Errorf("--%s: %w", flag, err)
+			}
+			*into = given(strings.TrimSpace(string(text)))
+		}
+	}
+	r, err := api.PutCertificateOrdersWithResponse(c.Context(), environment, body)
+	return answered(r, err)
+}
+
+func printOrders(w io.Writer, o apiclient.CertificateOrders, now time.Time) error {
+	if o.Challenge == "" {
+		fmt.Fprintln(w, "nothing is ordered any more")
+	} else {
+		fmt.Fprintf(w, "%s from %s\n", visible(o.Challenge), visible(o.Directory))
+	}
+	rows := [][]string{{"NAMES", "STATE", "EXPIRES", "NEXT TRY", "SAID"}}
+	for _, one := range o.Certificates {
+		ends, next, said := "", "", ""
+		if one.NotAfter != nil {
+			ends = endsAt(*one.NotAfter, now)
+		}
+		if one.Wanted {
+			next = one.NextTry.UTC().Format(time.DateTime)
+		}
+		if one.Error != nil {
+			said = *one.Error
+		}
+		rows = append(rows, []string{strings.Join(one.Names, " "), one.State, ends, next, said})
+	}
+	return table(w, rows)
+}

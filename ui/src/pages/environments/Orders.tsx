@@ -1,0 +1,174 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ApiError, ask, client, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { describe, ErrorState, Skeletons } from "@/components/States";
+import { Time } from "@/components/Time";
+import { useToast } from "@/components/Toast";
+import { orderTexts as t } from "@/orderTexts";
+import { SelectField, TextArea, TextField } from "../admin/Fields";
+import { type Form, useForm } from "../admin/useForm";
+
+type Orders = Schemas["CertificateOrders"];
+type Ordered = Schemas["OrderedCertificate"];
+const PATH = "/api/v1/environments/{name}/certificate-orders" as const;
+
+const queryKey = (name: string) => ["environment", name, "certificate-orders"];
+
+/** None is an answer, not a fault. */
+async function read(name: string): Promise<Orders | null> {
+  try {
+    return await ask(client.GET(PATH, { params: { path: { name } } }));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** How an environment gets certificates from an authority, and how that goes. Saved apart from the form above it. */
+export function Orders({ name }: { name: string }) {
+  const query = useQuery({
+    queryKey: queryKey(name),
+    queryFn: () => read(name),
+    refetchInterval: 5000,
+  });
+  if (query.isPending) return <Skeletons count={2} />;
+  if (query.isError)
+    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
+  return (
+    <details className="col gap-3">
+      <summary>{t.title}</summary>
+      <p className="hint">{t.what}</p>
+      {query.data?.certificates.map((one) => (
+        <State key={one.subject} one={one} />
+      ))}
+      <Settings name={name} stored={query.data} />
+    </details>
+  );
+}
+
+function State({ one }: { one: Ordered }) {
+  return (
+    <div className="field">
+      <span className="row">
+        <span className="mono grow">{one.names.join(", ")}</span>
+        <span className="t2">{t.states[one.state as keyof typeof t.states] ?? one.state}</span>
+      </span>
+      {one.error ? <Refusal>{one.error}</Refusal> : null}
+      <span className="hint">
+        {one.not_after ? (
+          <>
+            {t.ends} <Time at={one.not_after} />.{" "}
+          </>
+        ) : null}
+        {one.wanted ? (
+          <>
+            {t.next} <Time at={one.next_try} />.
+          </>
+        ) : (
+          t.notRenewed
+        )}
+      </span>
+    </div>
+  );
+}
+
+const start = (o: Orders | null) => ({
+  challenge: o?.challenge ?? "",
+  directory: o?.directory || t.letsEncrypt,
+  email: o?.email ?? "",
+  roots: o?.roots ?? "",
+  dns: o?.dns || "rfc2136",
+  dns_server: o?.dns_server ?? "",
+  dns_user: o?.dns_user ?? "",
+  dns_secret: "",
+});
+type Values = ReturnType<typeof start>;
+
+function save(name: string, v: Values) {
+  const params = { path: { name } };
+  if (v.challenge === "") return ask(client.DELETE(PATH, { params })).then(() => null);
+  const dns = v.challenge === "dns-01";
+  return ask(
+    client.PUT(PATH, {
+      params,
+      body: {
+        challenge: v.challenge as "http-01" | "dns-01",
+        directory: v.directory.trim(),
+        email: v.email.trim(),
+        roots: v.roots.trim(),
+        dns: dns ? (v.dns as "rfc2136" | "webhook") : "",
+        dns_server: dns ? v.dns_server.trim() : "",
+        dns_user: dns ? v.dns_user.trim() : "",
+        dns_secret: dns && v.dns_secret ? v.dns_secret : undefined,
+      },
+    }),
+  );
+}
+
+function Settings({ name, stored }: { name: string; stored: Orders | null }) {
+  const cache = useQueryClient();
+  const say = useToast();
+  const form = useForm(start(stored), {
+    save: (values) => save(name, values),
+    saved: (_, values) => {
+      form.restart({ ...values, dns_secret: "" });
+      void cache.invalidateQueries({ queryKey: queryKey(name) });
+      say("done", t.saved(name));
+    },
+  });
+  const retry = useMutation({
+    mutationFn: () => ask(client.POST(`${PATH}/retry`, { params: { path: { name } } })),
+    onSuccess: () => void cache.invalidateQueries({ queryKey: queryKey(name) }),
+  });
+  const failing = stored?.certificates.some((one) => one.wanted && one.error);
+  return (
+    <>
+      <Fields form={form} set={stored?.dns_secret_set ?? false} />
+      {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}
+      {retry.error ? <Refusal>{describe(retry.error).message}</Refusal> : null}
+      <div className="row">
+        <Button onClick={form.submit} disabled={!form.dirty || form.busy}>
+          {t.save}
+        </Button>
+        {failing ? <Button onClick={() => retry.mutate()}>{t.retry}</Button> : null}
+      </div>
+    </>
+  );
+}
+
+function Fields({ form, set }: { form: Form<Values>; set: boolean }) {
+  const { challenge, dns } = form.values;
+  return (
+    <>
+      <SelectField form={form} name="challenge" label={t.challenge} options={t.challenges} />
+      {challenge ? (
+        <>
+          <TextField form={form} name="directory" label={t.directory} mono hint={t.directoryHint} />
+          <TextField form={form} name="email" label={t.email} optional />
+          <TextArea form={form} name="roots" label={t.roots} hint={t.rootsHint} mono optional />
+        </>
+      ) : null}
+      {challenge === "dns-01" ? (
+        <>
+          <SelectField form={form} name="dns" label={t.dns} options={t.servers} />
+          <TextField
+            form={form}
+            name="dns_server"
+            label={dns === "webhook" ? t.webhook : t.server}
+            mono
+            hint={dns === "webhook" ? t.webhookHint : undefined}
+          />
+          <TextField form={form} name="dns_user" label={dns === "webhook" ? t.user : t.key} mono />
+          <TextField
+            form={form}
+            name="dns_secret"
+            type="password"
+            label={dns === "webhook" ? t.password : t.secret}
+            hint={set ? t.secretSet : undefined}
+          />
+        </>
+      ) : null}
+    </>
+  );
+}
