@@ -12,6 +12,8 @@ type Environment struct {
 	// CleanupAfterHours is how long a deployment may stay without activity;
 	// zero is for ever. A project may say otherwise.
 	CleanupAfterHours int
+	// IgnoreVisits makes visits to a deployment's URLs no activity.
+	IgnoreVisits bool
 	// Placement is what every deployment in it asks of nodes.
 	Placement Placement
 	// Nodes counts the environment's nodes, Online those with a live link.

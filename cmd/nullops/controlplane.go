@@ -224,6 +224,7 @@ func (b *base) controlPlane(ctx context.Context) error {
 		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Journal: b.audit,
 		Listener: b.listener, Dial: b.dialing,
 		Holder: b.nodes.Holder, Log: b.log, Failpoint: b.fail})
+	b.metrics.watchLinks(machines)
 	setup, err := b.provisioner()
 	if err != nil {
 		return err

@@ -296,6 +296,14 @@ func (s *tale) open(t *testing.T) {
 	if a := s.p.visit(t, api+"/whoami"); !strings.Contains(a.body, "v1.2.0-rc.1") {
 		t.Errorf("another version answers: %s", a.body)
 	}
+	eventually(t, "the visit is listed as activity", func() string {
+		var list apiclient.ActivityList
+		s.p.admin.get(t, "/deployments/"+s.d.Id+"/activity", &list)
+		if list.Items[0].Kind != "visited" {
+			return "its last activity is " + string(list.Items[0].Kind)
+		}
+		return ""
+	})
 	a := s.p.visit(t, api+"/headers", "X-Forwarded-For", "6.6.6.6", "X_Auth", "spoofed",
 		"X-Forwarded-Host", "evil.example")
 	if strings.Contains(a.body, "6.6.6.6") || strings.Contains(a.body, "spoofed") ||

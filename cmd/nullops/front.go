@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/gate"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/ingress"
 )
@@ -30,6 +31,9 @@ type keeper struct {
 	gate *gate.Gate
 	// used takes ids of passes; a full one loses a note of use and nothing else.
 	used chan string
+	// visited takes ids of deployments. A lost visit is followed by another.
+	visited chan string
+	lives   *lifecycle.Lifecycle
 }
 
 var _ ingress.Gatekeeper = (*keeper)(nil)
@@ -71,7 +75,22 @@ func (k *keeper) Used(id string) {
 	}
 }
 
-// note writes down when passes were used.
+// challenge gives what a host says to an authority that asks.
+func (b *base) challenge(
+	ctx context.Context, host, token string,
+) (answer string, ok bool, err error) {
+	return b.catalog.ACMEAnswer(ctx, ingressTask, host, token)
+}
+
+// visit is told by the ingress that somebody uses a deployment.
+func (k *keeper) visit(deployment string) {
+	select {
+	case k.visited <- deployment:
+	default:
+	}
+}
+
+// note writes down when passes and deployments were used.
 func (k *keeper) note(ctx context.Context, log *slog.Logger) {
 	for {
 		select {
@@ -80,6 +99,11 @@ func (k *keeper) note(ctx context.Context, log *slog.Logger) {
 		case id := <-k.used:
 			if err := k.gate.Used(ctx, ingressTask, controlplane.PassID(id)); err != nil {
 				log.DebugContext(ctx, "use of a pass not noted", "error", err)
+			}
+		case id := <-k.visited:
+			err := k.lives.Visited(ctx, ingressTask, controlplane.DeploymentID(id))
+			if err != nil {
+				log.WarnContext(ctx, "visit not noted", "deployment", id, "error", err)
 			}
 		}
 	}
@@ -159,6 +183,15 @@ func (f *front) fingerprints(ctx context.Context) ([]string, error) {
 	}
 	for _, c := range all {
 		out = append(out, c.Fingerprint)
+	}
+	ordered, err := f.catalog.OrderedCertificates(ctx, ingressTask)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range ordered {
+		if c.Fingerprint != "" {
+			out = append(out, c.Fingerprint)
+		}
 	}
 	a, err := f.catalog.Authority(ctx, ingressTask)
 	if controlplane.KindOf(err) == controlplane.NotFound {

@@ -148,10 +148,11 @@ func (b *base) serveIngress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pass := &keeper{gate: b.gate, used: make(chan string, 64)}
+	pass := &keeper{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
+		visited: make(chan string, 1024)}
 	proxy, err := ingress.New(ingress.Config{Dial: tunnels(b.dialer), Home: s.HTTP.URL, Log: b.log,
-		Gate: pass, Secure: s.Ingress.secureAddress(), OnVisit: func(string) {},
-		OnAnswer: b.metrics.ingressAnswer})
+		Gate: pass, Secure: s.Ingress.secureAddress(), OnVisit: pass.visit,
+		OnAnswer: b.metrics.ingressAnswer, Challenge: b.challenge})
 	if err != nil {
 		return errors.Join(err, plain.Close())
 	}

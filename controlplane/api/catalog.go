@@ -150,7 +150,7 @@ func tagsOf(page catalog.TagPage) []Tag {
 	for i, v := range page.Items {
 		items[i] = Tag{
 			Tag: v.Tag, Digest: some(v.Digest), CreatedAt: some(v.CreatedAt), Size: some(v.Size),
-			Commit: some(v.Commit), Branch: some(v.Branch),
+			Commit: some(v.Commit), Branch: some(v.Branch), Builder: some(v.Builder),
 		}
 	}
 	return items

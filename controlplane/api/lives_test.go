@@ -271,3 +271,45 @@ func TestBranchTags(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// A visit begins the countdown anew, one after the other is one entry of the
+// list, and an environment can say that visits are none.
+func TestLife_VisitsCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	environment := catalog.EnvironmentPut{Name: "qa", Domain: "localhost", CleanupAfterHours: 48}
+	w.saved(w.catalog.PutEnvironment(t.Context(), system, environment))
+	d := w.deploy("first")
+	w.reaches(d, controlplane.Applying)
+	w.reaches(d, controlplane.Ready)
+	root, path := w.token("root"), "/deployments/"+string(d.ID)
+	// visited looks at the deployment thirty hours after its last activity, and
+	// says what a visit makes of its end.
+	visited := func() (moved time.Duration, list api.ActivityList) {
+		t.Helper()
+		pgtest.Exec(t, w.database, `UPDATE deployments SET active_at = now() - interval '30 hours'
+			WHERE id = $1`, string(d.ID))
+		var before, after api.Deployment
+		w.expect(200, "GET", path, root, nil, &before)
+		w.saved(nil, w.lifecycle.Visited(t.Context(), system, d.ID))
+		w.expect(200, "GET", path, root, nil, &after)
+		w.expect(200, "GET", path+"/activity", root, nil, &list)
+		return after.ExpiresAt.Sub(*before.ExpiresAt), list
+	}
+	_, _ = visited()
+	moved, list := visited()
+	// promise: N-264
+	if moved < 30*time.Hour || moved > 31*time.Hour {
+		t.Errorf("a visit moved the end by %s", moved)
+	}
+	if len(list.Items) != 2 || list.Items[0].Kind != "visited" || list.Items[1].Kind != "created" ||
+		!strings.Contains(list.Rule, "extended or visited") {
+		t.Errorf("%+v", list)
+	}
+	w.expect(200, "PUT", "/environments/qa", root, object{"domain": "localhost",
+		"cleanup_after_hours": 48, "ignore_visits": true}, nil)
+	if moved, list = visited(); moved != 0 || !strings.Contains(list.Rule, "visits do not count") {
+		t.Errorf("a visit that does not count moved the end by %s: %+v", moved, list)
+	}
+}

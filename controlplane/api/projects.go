@@ -40,6 +40,7 @@ func (s *server) PutEnvironment(
 		Name: r.Name, Domain: r.Body.Domain, Description: or(r.Body.Description, ""),
 		Restricted:        or(r.Body.Restricted, false),
 		CleanupAfterHours: or(r.Body.CleanupAfterHours, 0),
+		IgnoreVisits:      or(r.Body.IgnoreVisits, false),
 		Placement:         placementIn(r.Body.Placement),
 	})
 	if err != nil {
@@ -69,8 +70,9 @@ func (s *server) environment(a access.Actor) func(controlplane.Environment) Envi
 		return Environment{
 			Name: e.Name, Domain: e.Domain, UrlSuffix: suffix, Scheme: s.IngressURL.Scheme,
 			Description: some(e.Description), Restricted: e.Restricted,
-			CleanupAfterHours: some(e.CleanupAfterHours), Placement: placementOut(e.Placement),
-			Nodes: e.Nodes, NodesOnline: e.NodesOnline,
+			CleanupAfterHours: some(e.CleanupAfterHours), IgnoreVisits: some(e.IgnoreVisits),
+			Placement: placementOut(e.Placement),
+			Nodes:     e.Nodes, NodesOnline: e.NodesOnline,
 			CanCreate: access.CanCreateIn(a, e.ID, e.Restricted),
 		}
 	}

@@ -77,7 +77,7 @@ func (c *Catalog) branchTag(
 		out.Reason = "The registry does not answer: " + err.Error() + "."
 		return
 	}
-	tags, err := matching(list.Tags, image.Pattern, "")
+	tags, err := choosable(list, image.Pattern, "")
 	if err != nil {
 		out.Reason = err.Error() + "."
 		return
@@ -97,8 +97,7 @@ func (c *Catalog) branchTag(
 		out.Reason = "No tag of this branch."
 		return
 	}
-	registry.SortVersions(built)
-	out.Tag, out.Matched = c.sorted(ctx, source, built, Newest)[0].Tag, true
+	out.Tag, out.Matched = c.sorted(ctx, source, list.Known, built, Newest)[0].Tag, true
 }
 
 // flat writes a branch and a tag alike: builds turn "/" into one of "-", "_"

@@ -19,6 +19,8 @@ type EnvironmentPut struct {
 	Restricted  bool
 	// CleanupAfterHours is zero for never.
 	CleanupAfterHours int
+	// IgnoreVisits makes visits to a deployment's URLs no activity.
+	IgnoreVisits bool
 	// Placement is what every deployment in it asks of nodes.
 	Placement controlplane.Placement
 }
@@ -137,7 +139,8 @@ func putEnvironment(
 	}
 	e := old
 	e.Name, e.Domain, e.Description, e.Restricted = p.Name, p.Domain, p.Description, p.Restricted
-	e.CleanupAfterHours, e.Placement = p.CleanupAfterHours, p.Placement
+	e.CleanupAfterHours, e.IgnoreVisits = p.CleanupAfterHours, p.IgnoreVisits
+	e.Placement = p.Placement
 	if !exists {
 		e.ID = controlplane.NewID[controlplane.EnvironmentID]()
 	}

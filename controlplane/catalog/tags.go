@@ -88,13 +88,12 @@ func (c *Catalog) listTags(
 	}
 	page.Total, page.ReadAt, page.Stale, page.Reason = len(list.Tags), list.ReadAt,
 		list.Stale, list.Reason
-	tags, err := matching(list.Tags, page.Service.Pattern, q.Search)
+	tags, err := choosable(list, page.Service.Pattern, q.Search)
 	if err != nil {
 		return page, err
 	}
 	page.Matching = len(tags)
-	registry.SortVersions(tags)
-	all := c.sorted(ctx, s, tags, q.Order)
+	all := c.sorted(ctx, s, list.Known, tags, q.Order)
 	start, err := offset(q.After)
 	if err != nil {
 		return page, err
@@ -103,7 +102,32 @@ func (c *Catalog) listTags(
 	page.Items, page.Next = controlplane.Cut(q.Page, all, func(registry.Image) string {
 		return strconv.Itoa(start + q.Fetch() - 1)
 	})
+	c.describe(ctx, s, page.Items)
 	return page, nil
+}
+
+// choosable gives the tags that pattern and search let through, the highest
+// version first.
+func choosable(list registry.TagList, pattern, search string) ([]string, error) {
+	tags, err := matching(list.Tags, pattern, search)
+	if !list.Sorted {
+		registry.SortVersions(tags)
+	}
+	return tags, err
+}
+
+// describe fills in what a page's tags mean, as far as it can be found out.
+func (c *Catalog) describe(ctx context.Context, s registry.Source, items []registry.Image) {
+	tags := make([]string, 0, describeMost)
+	for _, image := range items[:min(len(items), describeMost)] {
+		tags = append(tags, image.Tag)
+	}
+	facts := c.images.Describe(ctx, s, tags, describeWithin)
+	for i := range items {
+		if found, ok := facts[items[i].Tag]; ok {
+			items[i] = found
+		}
+	}
 }
 
 func offset(cursor string) (int, error) {
@@ -132,15 +156,18 @@ func matching(tags []string, pattern, search string) ([]string, error) {
 	return all, nil
 }
 
-// sorted describes the highest versions and, unless versions are the order,
-// puts the newest of them first; what has no date stays behind, by version.
-func (c *Catalog) sorted(
-	ctx context.Context, s registry.Source, tags []string, order TagOrder,
-) []registry.Image {
-	facts := c.images.Describe(ctx, s, tags[:min(len(tags), describeMost)], describeWithin)
+// sorted puts the newest first, unless versions are the order. What the
+// registry told of its images beside their names counts; where it told nothing
+// the highest versions are asked about. What has no date stays behind, by
+// version.
+func (c *Catalog) sorted(ctx context.Context, s registry.Source,
+	known map[string]registry.Image, tags []string, order TagOrder) []registry.Image {
+	if order != ByVersion && len(known) == 0 {
+		known = c.images.Describe(ctx, s, tags[:min(len(tags), describeMost)], describeWithin)
+	}
 	all := make([]registry.Image, len(tags))
 	for i, tag := range tags {
-		all[i] = facts[tag]
+		all[i] = known[tag]
 		all[i].Tag = tag
 	}
 	if order == ByVersion {
@@ -180,12 +207,11 @@ func (c *Catalog) NewestTag(
 	if err != nil {
 		return "", err
 	}
-	tags, err := matching(list.Tags, image.Pattern, "")
+	tags, err := choosable(list, image.Pattern, "")
 	if err != nil || len(tags) == 0 {
 		return "", err
 	}
-	registry.SortVersions(tags)
-	return c.sorted(ctx, source, tags, Newest)[0].Tag, nil
+	return c.sorted(ctx, source, list.Known, tags, Newest)[0].Tag, nil
 }
 
 // InspectPinned asks whether the registry still has the image that a saved

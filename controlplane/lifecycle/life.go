@@ -66,8 +66,8 @@ func rule(d controlplane.Deployment, life controlplane.Life) string {
 	if life.Hours == 0 {
 		return "It stays until somebody removes it."
 	}
-	text := fmt.Sprintf("It is removed %s after it was last created, retried, moved or extended",
-		count(life.Hours, "hour", "hours"))
+	text := fmt.Sprintf("It is removed %s after it was last created, retried, moved, %s",
+		count(life.Hours, "hour", "hours"), lastCounted(life.IgnoresVisits))
 	switch h := life.Hold; {
 	case h == nil || d.Status.Gone():
 		return text + "."
@@ -77,6 +77,25 @@ func rule(d controlplane.Deployment, life controlplane.Life) string {
 		return text + ", and not before " + h.Until.UTC().Format(time.RFC3339) + ", until when " +
 			h.Owner + " holds it."
 	}
+}
+
+func lastCounted(ignoresVisits bool) string {
+	if ignoresVisits {
+		return "or extended; visits do not count here"
+	}
+	return "extended or visited"
+}
+
+// Visited notes that somebody used a deployment through its URLs.
+func (l *Lifecycle) Visited(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.NoteVisit(ctx, id, "a visitor")
+	})
 }
 
 // Hold keeps a deployment from clean-up, and from removal by others.

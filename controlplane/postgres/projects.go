@@ -18,8 +18,8 @@ func environment(
 	e := controlplane.Environment{
 		ID: controlplane.EnvironmentID(r.ID), Name: r.Name, Domain: r.Domain,
 		Description: r.Description, Restricted: r.Restricted,
-		CleanupAfterHours: int(r.CleanupAfterHours),
-		Nodes:             int(nodes), NodesOnline: int(online),
+		CleanupAfterHours: int(r.CleanupAfterHours), IgnoreVisits: r.IgnoreVisits,
+		Nodes: int(nodes), NodesOnline: int(online),
 	}
 	return e, decode(r.Placement, &e.Placement)
 }
@@ -75,7 +75,7 @@ func (t *Tx) PutEnvironment(ctx context.Context, e controlplane.Environment) err
 	err = t.q.PutEnvironment(ctx, dbsqlc.PutEnvironmentParams{
 		ID: string(e.ID), Name: e.Name, Domain: e.Domain, Description: e.Description,
 		Restricted: e.Restricted, CleanupAfterHours: int32(e.CleanupAfterHours),
-		Placement: placement,
+		IgnoreVisits: e.IgnoreVisits, Placement: placement,
 	})
 	if err != nil {
 		return fmt.Errorf("put environment: %w", translate(err))

@@ -7,8 +7,10 @@
 // plain HTTP stays on loopback. Each way of failing is a *controlplane.Error
 // with one clear sentence.
 //
-// Tag lists are cached. When a registry does not answer in time the list from
-// before is given, and says that it is old.
+// Tag lists are cached, and those that people look at are read again beside
+// them. When a registry does not answer in time the list from before is given,
+// and says that it is old. Where a registry has an interface that tells more in
+// fewer questions than the common one, it is asked there first.
 package registry
 
 import (
@@ -38,11 +40,16 @@ const (
 	// fresh is how long a tag list is given without asking again: long enough
 	// for typing into a search field, short enough to see a push at once.
 	fresh = 5 * time.Second
+	// soon is how long a list is given at once, while the registry is asked anew
+	// behind it.
+	soon = time.Minute
 	// patience is how long a person waits when there is an older list.
 	patience = 2 * time.Second
 	// meaningFor is how long a tag counts as not moved, for the list only:
-	// what is deployed is always asked for.
-	meaningFor = 30 * time.Second
+	// what is deployed is always asked for. For meaningMost it is told still,
+	// while it is asked anew.
+	meaningFor  = 30 * time.Second
+	meaningMost = 10 * time.Minute
 	// maxCached repositories and images are remembered.
 	maxCached = 2000
 )
@@ -64,6 +71,7 @@ type Client struct {
 	now        func() time.Time
 	answerTime time.Duration
 	flights    singleflight.Group
+	ways       map[string]way
 	ctx        context.Context
 	stop       context.CancelFunc
 	running    sync.WaitGroup
@@ -71,6 +79,10 @@ type Client struct {
 	mu     sync.Mutex
 	tags   map[string]TagList
 	images map[string]Image
+	// wanted holds what people looked at lately, and when.
+	wanted map[string]wanted
+	// kinds holds, by host, what a registry says it is.
+	kinds map[string]kind
 	// meanings holds what tags meant lately.
 	meanings map[string]described
 	// arches holds, by digest, what images are built for.
@@ -90,6 +102,7 @@ func New(c Config) *Client {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Client{
 		own: c.Own, now: c.Now, answerTime: c.AnswerTime, ctx: ctx, stop: stop,
+		ways: publicWays(), wanted: map[string]wanted{}, kinds: map[string]kind{},
 		tags: map[string]TagList{}, images: map[string]Image{}, pause: map[string]time.Time{},
 		meanings: map[string]described{}, arches: map[string][]string{},
 	}
@@ -97,8 +110,21 @@ func New(c Config) *Client {
 
 // Close ends what still runs and waits for it.
 func (c *Client) Close() {
+	c.mu.Lock()
 	c.stop()
+	c.mu.Unlock()
 	c.running.Wait()
+}
+
+// begin counts what runs beside its asker; after Close nothing begins.
+func (c *Client) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return false
+	}
+	c.running.Add(1)
+	return true
 }
 
 // Source is a repository of a registry, with what opens it.
@@ -114,7 +140,11 @@ func (s Source) key() string {
 
 // TagList is the tags of a repository.
 type TagList struct {
-	Tags   []string
+	Tags []string
+	// Sorted is set when the highest version comes first.
+	Sorted bool
+	// Known is what the registry told beside the names.
+	Known  map[string]Image
 	ReadAt time.Time
 	// Stale is set when the registry did not answer and this is older.
 	Stale  bool
@@ -128,9 +158,11 @@ type Image struct {
 	// Size is of the compressed layers, in bytes.
 	Size      int64
 	CreatedAt time.Time
-	// Commit and Branch come from the image's labels; empty if it has none.
-	Commit string
-	Branch string
+	// Commit, Branch and Builder come from the image's labels; empty if it has
+	// none.
+	Commit  string
+	Branch  string
+	Builder string
 }
 
 // question is one conversation with one registry.

@@ -340,14 +340,79 @@ func TestListTags_CacheAndStale(t *testing.T) {
 		t.Error("a fresh list was asked for again")
 	}
 	now.Add(6)
+	// The list from before comes at once; behind it the new one is read.
+	ask()
 	// promise: N-029
-	if l := ask(); len(l.Tags) != 2 || l.Stale {
-		t.Errorf("after a push: %+v", l)
+	becomes(t, "the pushed tag is listed", func() bool {
+		l := ask()
+		return len(l.Tags) == 2 && !l.Stale
+	})
+	down.Store(true)
+	now.Add(61)
+	if l := ask(); len(l.Tags) != 2 || !l.Stale || l.Reason == "" || l.ReadAt.Unix() != 6 {
+		t.Errorf("while down: %+v", l)
+	}
+}
+
+// becomes waits for what happens behind an answer.
+func becomes(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// A list that somebody looked at is read anew without anybody asking; one that
+// cannot be read says since when it is old, and what nobody looks at any more is
+// left alone.
+func TestRefresh_ReadsWhatPeopleLookAt(t *testing.T) {
+	t.Parallel()
+	var down, pushed atomic.Bool
+	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case down.Load():
+			w.WriteHeader(http.StatusBadGateway)
+		case ping(w, r):
+		case pushed.Load():
+			_, _ = w.Write([]byte(`{"tags":["v1","v2"]}`))
+		default:
+			_, _ = w.Write([]byte(`{"tags":["v1"]}`))
+		}
+	})
+	var now atomic.Int64
+	c := client(t, registry.Config{Now: func() time.Time { return time.Unix(now.Load(), 0) }})
+	ask := func() registry.TagList {
+		t.Helper()
+		l, err := c.ListTags(t.Context(), source(f.host()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	ask()
+	pushed.Store(true)
+	now.Add(30)
+	if err := c.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l := ask(); len(l.Tags) != 2 || l.ReadAt.Unix() != 30 {
+		t.Errorf("after the refresh: %+v", l)
 	}
 	down.Store(true)
-	now.Add(6)
-	if l := ask(); len(l.Tags) != 2 || !l.Stale || l.Reason == "" {
+	now.Add(30)
+	if err := c.Refresh(t.Context()); err == nil {
+		t.Error("it failed and nobody heard of it")
+	}
+	if l := ask(); len(l.Tags) != 2 || !l.Stale || l.Reason == "" || l.ReadAt.Unix() != 30 {
 		t.Errorf("while down: %+v", l)
+	}
+	now.Add(601)
+	calls := f.calls.Load()
+	if err := c.Refresh(t.Context()); err != nil || f.calls.Load() != calls {
+		t.Errorf("asked for what nobody looks at: %v", err)
 	}
 }
 
@@ -386,6 +451,7 @@ func TestResolveAndDescribe(t *testing.T) {
 	digest := push(t, f.host(), "v1", map[string]string{
 		"org.opencontainers.image.revision": "abc123",
 		"org.opencontainers.image.ref.name": "feat/cart\n",
+		"io.buildpacks.builder":             "paketo/builder",
 	})
 	c := client(t, registry.Config{})
 	got, err := c.Resolve(t.Context(), source(f.host()), "v1")
@@ -395,7 +461,7 @@ func TestResolveAndDescribe(t *testing.T) {
 	facts := c.Describe(t.Context(), source(f.host()), []string{"v1", "nope"}, 5*time.Second)
 	v := facts["v1"]
 	if len(facts) != 1 || v.Digest != digest || v.Commit != "abc123" ||
-		v.Branch != "feat/cart" || v.CreatedAt.Unix() != 1_700_000_000 || v.Size <= 0 {
+		v.Branch != "feat/cart" || v.Builder != "paketo/builder" || v.CreatedAt.Unix() != 1_700_000_000 || v.Size <= 0 {
 		t.Errorf("facts %+v", facts)
 	}
 	asked := f.calls.Load()

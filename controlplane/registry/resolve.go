@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -18,6 +19,12 @@ const (
 	labelRevision = "org.opencontainers.image.revision"
 	labelBranch   = "org.opencontainers.image.ref.name"
 )
+
+// labelsBuilder are where builds say who they are; there is no one key for it.
+var labelsBuilder = []string{
+	"org.opencontainers.image.builder", "io.buildpacks.builder", "org.label-schema.build-agent",
+	"ci.builder", "builder", "org.opencontainers.image.authors", "maintainer",
+}
 
 // Resolve asks now which digest a tag means. It is never answered from memory.
 func (c *Client) Resolve(ctx context.Context, s Source, tag string) (digest string, err error) {
@@ -56,16 +63,33 @@ func isManifest(body []byte) error {
 
 // Describe tells what tags mean, as far as that can be found out within the
 // time. Tags it learned nothing about are missing from the answer. A tag's
-// meaning is remembered for some seconds, a digest's facts for good.
+// meaning is remembered for minutes, and asked again behind the answer after
+// some seconds; a digest's facts are remembered for good.
 func (c *Client) Describe(
 	ctx context.Context, s Source, tags []string, within time.Duration,
 ) map[string]Image {
-	all, unknown := c.remembered(s, tags)
+	all, unknown, old := c.remembered(s, tags)
+	if len(old) > 0 {
+		c.flights.DoChan("meanings "+s.key(), func() (any, error) {
+			if !c.begin() {
+				return nil, context.Canceled
+			}
+			defer c.running.Done()
+			return c.learn(c.ctx, s, old), nil
+		})
+	}
 	if len(unknown) == 0 {
 		return all
 	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	maps.Copy(all, c.learn(ctx, s, unknown))
+	return all
+}
+
+// learn asks what tags mean.
+func (c *Client) learn(ctx context.Context, s Source, unknown []string) map[string]Image {
+	all := map[string]Image{}
 	q, err := c.ask(ctx, s)
 	if err != nil {
 		return all
@@ -105,19 +129,25 @@ type described struct {
 	at    time.Time
 }
 
-func (c *Client) remembered(s Source, tags []string) (all map[string]Image, unknown []string) {
+func (c *Client) remembered(
+	s Source, tags []string,
+) (all map[string]Image, unknown, old []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all = make(map[string]Image, len(tags))
 	for _, tag := range tags {
 		d, ok := c.meanings[s.key()+"\x00"+tag]
-		if ok && c.now().Sub(d.at) < meaningFor {
-			all[tag] = d.image
-		} else {
+		age := c.now().Sub(d.at)
+		switch {
+		case !ok || age >= meaningMost:
 			unknown = append(unknown, tag)
+			continue
+		case age >= meaningFor:
+			old = append(old, tag)
 		}
+		all[tag] = d.image
 	}
-	return all, unknown
+	return all, unknown, old
 }
 
 // describe asks for the digest, which is cheap, and for the rest only when
@@ -173,7 +203,17 @@ func read(
 	}
 	out.Commit = clip(config.Config.Labels[labelRevision])
 	out.Branch = clip(config.Config.Labels[labelBranch])
+	out.Builder = builder(config.Config.Labels)
 	return out, nil
+}
+
+func builder(labels map[string]string) string {
+	for _, key := range labelsBuilder {
+		if by := clip(labels[key]); by != "" {
+			return by
+		}
+	}
+	return ""
 }
 
 // built drops the dates that reproducible builds put in: they say nothing.

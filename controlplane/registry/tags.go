@@ -4,23 +4,29 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// ListTags gives the tags of a repository in the registry's order. A list read
-// within the last seconds is given at once; an older one only when the
-// registry does not answer, and then it is marked stale.
+// ListTags gives the tags of a repository, the highest version first. A list
+// read within the last minute is given at once; after some seconds it is read
+// anew behind the answer. An older one is given only when the registry does not
+// answer, and one that could not be read anew is marked stale.
 func (c *Client) ListTags(ctx context.Context, s Source) (TagList, error) {
+	c.want(s)
 	old, have := c.cached(s)
-	if have && c.now().Sub(old.ReadAt) < fresh {
+	age := c.now().Sub(old.ReadAt)
+	if have && age < fresh {
 		return old, nil
 	}
 	answer := c.flights.DoChan("tags "+s.key(), func() (any, error) {
-		c.running.Add(1)
+		if !c.begin() {
+			return TagList{}, context.Canceled
+		}
 		defer c.running.Done()
 		return c.fetchTags(c.ctx, s)
 	})
+	if have && age < soon {
+		return old, nil
+	}
 	if have {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)
@@ -56,19 +62,18 @@ func (c *Client) cached(s Source) (TagList, bool) {
 	return l, ok
 }
 
+// fetchTags asks the registry. When that fails, the list from before says so.
 func (c *Client) fetchTags(ctx context.Context, s Source) (TagList, error) {
-	q, err := c.ask(ctx, s)
-	if err != nil {
-		return TagList{}, err
-	}
-	defer q.cancel()
-	tags, err := remote.List(q.repo, q.options...)
-	if err != nil {
-		return TagList{}, c.explain(s, "", q, err)
-	}
-	l := TagList{Tags: tags, ReadAt: c.now()}
+	found, err := c.survey(ctx, s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err != nil {
+		if old, ok := c.tags[s.key()]; ok {
+			c.tags[s.key()] = stale(old, err)
+		}
+		return TagList{}, err
+	}
+	l := TagList{Tags: found.tags, Sorted: true, Known: found.known, ReadAt: c.now()}
 	bound(c.tags)
 	c.tags[s.key()] = l
 	return l, nil

@@ -107,11 +107,12 @@ ORDER BY e.name LIMIT @most;
 -- name: PutEnvironment :exec
 -- Inserts, or replaces the one of that id.
 INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours,
-    placement)
-VALUES (@id, @name, @domain, @description, @restricted, @cleanup_after_hours, @placement)
+    ignore_visits, placement)
+VALUES (@id, @name, @domain, @description, @restricted, @cleanup_after_hours, @ignore_visits,
+    @placement)
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, description = excluded.description,
     restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours,
-    placement = excluded.placement;
+    ignore_visits = excluded.ignore_visits, placement = excluded.placement;
 
 -- name: DeleteEnvironment :exec
 -- Impossible while nodes or deployments are in it; grants go along.

@@ -124,7 +124,7 @@ func (q *Queries) ForgetGoneOfProject(ctx context.Context, id string) error {
 }
 
 const getEnvironment = `-- name: GetEnvironment :one
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -149,6 +149,7 @@ func (q *Queries) GetEnvironment(ctx context.Context, name string) (GetEnvironme
 		&i.Environment.Restricted,
 		&i.Environment.CleanupAfterHours,
 		&i.Environment.Placement,
+		&i.Environment.IgnoreVisits,
 		&i.Nodes,
 		&i.NodesOnline,
 	)
@@ -396,7 +397,7 @@ func (q *Queries) InsertVersion(ctx context.Context, arg InsertVersionParams) er
 }
 
 const listEnvironments = `-- name: ListEnvironments :many
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -445,6 +446,7 @@ func (q *Queries) ListEnvironments(ctx context.Context, arg ListEnvironmentsPara
 			&i.Environment.Restricted,
 			&i.Environment.CleanupAfterHours,
 			&i.Environment.Placement,
+			&i.Environment.IgnoreVisits,
 			&i.Nodes,
 			&i.NodesOnline,
 		); err != nil {
@@ -872,11 +874,12 @@ func (q *Queries) LockProject(ctx context.Context, name string) (string, error) 
 
 const putEnvironment = `-- name: PutEnvironment :exec
 INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours,
-    placement)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+    ignore_visits, placement)
+VALUES ($1, $2, $3, $4, $5, $6, $7,
+    $8)
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, description = excluded.description,
     restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours,
-    placement = excluded.placement
+    ignore_visits = excluded.ignore_visits, placement = excluded.placement
 `
 
 type PutEnvironmentParams struct {
@@ -886,6 +889,7 @@ type PutEnvironmentParams struct {
 	Description       string
 	Restricted        bool
 	CleanupAfterHours int32
+	IgnoreVisits      bool
 	Placement         []byte
 }
 
@@ -898,6 +902,7 @@ func (q *Queries) PutEnvironment(ctx context.Context, arg PutEnvironmentParams) 
 		arg.Description,
 		arg.Restricted,
 		arg.CleanupAfterHours,
+		arg.IgnoreVisits,
 		arg.Placement,
 	)
 	return err

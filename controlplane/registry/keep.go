@@ -1,0 +1,68 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// keepEvery is how often lists that people look at are read anew.
+	keepEvery = 30 * time.Second
+	// wantedFor is how long after somebody's last look that goes on.
+	wantedFor = 10 * time.Minute
+)
+
+// wanted is a list that somebody looked at.
+type wanted struct {
+	source Source
+	at     time.Time
+}
+
+func (c *Client) want(s Source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bound(c.wanted)
+	c.wanted[s.key()] = wanted{source: s, at: c.now()}
+}
+
+// Run reads the lists that people look at again and again, until ctx ends.
+func (c *Client) Run(ctx context.Context) error {
+	ticker := time.NewTicker(keepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			// What fails is written on the list itself.
+			_ = c.Refresh(ctx)
+		}
+	}
+}
+
+// Refresh reads each list anew that somebody looked at lately.
+func (c *Client) Refresh(ctx context.Context) error {
+	var failed error
+	for _, s := range c.lately() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		_, err, _ := c.flights.Do("tags "+s.key(), func() (any, error) { return c.fetchTags(ctx, s) })
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+func (c *Client) lately() (all []Source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, w := range c.wanted {
+		if c.now().Sub(w.at) > wantedFor {
+			delete(c.wanted, key)
+			continue
+		}
+		all = append(all, w.source)
+	}
+	return all
+}

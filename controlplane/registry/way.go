@@ -1,0 +1,260 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+)
+
+// lister is one way to learn of a repository's tags: the one that every
+// registry has, or a registry's own, which tells more in fewer questions.
+type lister interface {
+	// list gives the newest tags at least, and with all set every one.
+	list(ctx context.Context) (l listing, err error)
+}
+
+// listing is what a lister found. All it knows of an image besides its tag may
+// be nothing.
+type listing struct {
+	images []Image
+	all    bool
+}
+
+// kind is what a registry says it is.
+type kind string
+
+const (
+	kindPlain  kind = "plain"
+	kindHub    kind = "docker hub"
+	kindGitHub kind = "github"
+	kindGitLab kind = "gitlab"
+	kindHarbor kind = "harbor"
+)
+
+// way is where a registry's own interface is.
+type way struct {
+	kind kind
+	// base is scheme and host.
+	base string
+}
+
+// publicWays are registries whose own interface is on a host of its own.
+func publicWays() map[string]way {
+	return map[string]way{
+		"index.docker.io": {kindHub, "https://hub.docker.com"},
+		"ghcr.io":         {kindGitHub, "https://api.github.com"},
+	}
+}
+
+// wayPages bounds the questions to a registry's own interface: its newest tags
+// are worth more than all of them.
+const wayPages = 10
+
+// surveyed is what is known of a repository after asking.
+type surveyed struct {
+	tags  []string
+	known map[string]Image
+}
+
+// survey asks a registry's own interface, and then, unless that told all, the
+// common one. What its own says no to counts for nothing.
+func (c *Client) survey(ctx context.Context, s Source) (out surveyed, err error) {
+	q, err := c.ask(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	defer q.cancel()
+	var own listing
+	if l, a := c.itsOwn(ctx, s, q); l != nil {
+		if own, err = l.list(ctx); err != nil {
+			own = listing{}
+		}
+		c.finished(a)
+	}
+	found := own.images
+	if !own.all {
+		l, err := (&common{q: q}).list(ctx)
+		if err != nil {
+			return out, c.explain(s, "", q, err)
+		}
+		found = l.images
+	}
+	return summarize(found, own.images), nil
+}
+
+func summarize(found, known []Image) surveyed {
+	out := surveyed{tags: make([]string, 0, len(found)), known: make(map[string]Image, len(known))}
+	for _, image := range known {
+		out.known[image.Tag] = image
+	}
+	for _, image := range found {
+		out.tags = append(out.tags, image.Tag)
+	}
+	SortVersions(out.tags)
+	return out
+}
+
+// common asks as the distribution specification says.
+type common struct{ q *question }
+
+var _ lister = (*common)(nil)
+
+func (l *common) list(context.Context) (listing, error) {
+	tags, err := remote.List(l.q.repo, l.q.options...)
+	if err != nil {
+		return listing{}, err
+	}
+	out := listing{images: make([]Image, len(tags)), all: true}
+	for i, tag := range tags {
+		out.images[i].Tag = tag
+	}
+	return out, nil
+}
+
+// itsOwn finds a registry's own interface; nil if it has none that we know.
+func (c *Client) itsOwn(ctx context.Context, s Source, q *question) (lister, *asker) {
+	w, ok := c.ways[q.repo.RegistryStr()]
+	if !ok {
+		w = way{kind: c.kindOf(ctx, q), base: q.repo.Scheme() + "://" + q.repo.RegistryStr()}
+	}
+	u, err := url.Parse(w.base)
+	if err != nil || c.paused(u.Host) != nil {
+		return nil, nil
+	}
+	s.Repository = q.repo.RepositoryStr()
+	// A guard of its own: what is refused here says nothing of the common way.
+	a := &asker{base: w.base, host: u.Host, guard: newGuard(s.Registry, u.Host, c.own), source: s}
+	switch w.kind {
+	case kindHub:
+		return &hub{a}, a
+	case kindGitHub:
+		return &gitHub{a}, a
+	case kindGitLab:
+		return &gitLab{asker: a, repo: q.repo}, a
+	case kindHarbor:
+		return &harbor{a}, a
+	}
+	return nil, nil
+}
+
+// finished ends the connections, and heeds a request to wait.
+func (c *Client) finished(a *asker) {
+	a.guard.close()
+	a.guard.mu.Lock()
+	wait := a.guard.wait
+	a.guard.mu.Unlock()
+	if wait > 0 {
+		c.honour(a.host, wait)
+	}
+}
+
+// kindOf reads what a registry says of itself when nobody is signed in.
+func (c *Client) kindOf(ctx context.Context, q *question) kind {
+	host := q.repo.RegistryStr()
+	c.mu.Lock()
+	known, ok := c.kinds[host]
+	c.mu.Unlock()
+	if ok {
+		return known
+	}
+	challenge, err := transport.Ping(ctx, q.repo.Registry, q.guard)
+	if err != nil {
+		return kindPlain
+	}
+	k := kindPlain
+	switch service := challenge.Parameters["service"]; {
+	case service == "harbor-registry":
+		k = kindHarbor
+	case service == "container_registry" &&
+		strings.HasSuffix(challenge.Parameters["realm"], "/jwt/auth"):
+		k = kindGitLab
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bound(c.kinds)
+	c.kinds[host] = k
+	return k
+}
+
+// asker asks a registry's own interface. All its requests pass the guard.
+type asker struct {
+	base   string
+	host   string
+	guard  *guard
+	source Source
+}
+
+// errElsewhere ends a list that goes on at another host.
+var errElsewhere = errors.New("its list goes on elsewhere")
+
+// get reads one page. The address of the next one is empty after the last.
+func (a *asker) get(ctx context.Context, address string, sign func(*http.Request),
+	into any) (next string, err error) {
+	return a.through(ctx, a.guard, address, sign, into)
+}
+
+func (a *asker) through(ctx context.Context, way http.RoundTripper, address string,
+	sign func(*http.Request), into any) (next string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Accept", "application/json")
+	if sign != nil {
+		sign(request)
+	}
+	answer, err := way.RoundTrip(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		_, _ = io.Copy(io.Discard, answer.Body)
+		return "", fmt.Errorf("it answers %d", answer.StatusCode)
+	}
+	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+		return "", err
+	}
+	return a.within(request.URL, nextLink(answer.Header))
+}
+
+// within resolves an address and refuses one of another host.
+func (a *asker) within(from *url.URL, next string) (string, error) {
+	if next == "" {
+		return "", nil
+	}
+	u, err := from.Parse(next)
+	if err != nil || u.Scheme != from.Scheme || u.Host != from.Host {
+		return "", errElsewhere
+	}
+	return u.String(), nil
+}
+
+// nextLink reads the address of the next page from a Link header.
+func nextLink(h http.Header) string {
+	for _, link := range strings.Split(strings.Join(h.Values("Link"), ","), ",") {
+		address, rel, _ := strings.Cut(link, ";")
+		if strings.Contains(rel, `rel="next"`) || strings.Contains(rel, "rel=next") {
+			return strings.Trim(strings.TrimSpace(address), "<>")
+		}
+	}
+	return ""
+}
+
+// pages asks page by page, while there are more and they are worth it.
+func pages(first string, page func(address string) (next string, err error)) (all bool, err error) {
+	for n := 0; first != "" && n < wayPages; n++ {
+		if first, err = page(first); err != nil {
+			return false, err
+		}
+	}
+	return first == "", nil
+}
