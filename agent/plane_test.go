@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -77,7 +78,8 @@ func (p *plane) bootWith(c agent.Config, r agent.Runtime) *node {
 	p.t.Helper()
 	pipes := wiretest.NewPipes()
 	c.Token, c.Build, c.Listener, c.Log = &p.token, "dev", pipes, slog.New(slog.DiscardHandler)
-	c.ListEvery, c.VitalsEvery = 50*time.Millisecond, 50*time.Millisecond
+	c.ListEvery = cmp.Or(c.ListEvery, 50*time.Millisecond)
+	c.VitalsEvery = cmp.Or(c.VitalsEvery, 50*time.Millisecond)
 	a, err := agent.New(c, r)
 	if err != nil {
 		p.t.Fatal(err)

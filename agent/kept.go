@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/nullops/nullops/agent/engine"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Kept is what an agent's data folder remembers, for people. It holds neither
+// keys nor secrets: those of deployments are not on the disk, and outputs are
+// masked there.
+type Kept struct {
+	Node        string             `json:"node"`
+	Plugins     []wire.PluginImage `json:"plugins"`
+	Deployments []KeptDeployment   `json:"deployments"`
+	// History is what happened, oldest first, of deployments that are gone too:
+	// a day of it, or more where the control plane does not know all yet.
+	History []wire.Event `json:"history"`
+	// Damaged are journals that were put aside, see openJournal.
+	Damaged []string `json:"damaged,omitempty"`
+}
+
+// KeptDeployment is one that the agent answers for.
+type KeptDeployment struct {
+	ID    string     `json:"id"`
+	Phase wire.Phase `json:"phase"`
+	// Goal is the configuration that it works for, with its pipeline version.
+	Goal  *wire.Goal `json:"goal"`
+	Steps []KeptStep `json:"steps"`
+}
+
+// KeptStep is what is known of a step, whatever happens to the agent.
+type KeptStep struct {
+	Key    pipeline.StepKey    `json:"key"`
+	Status pipeline.StepStatus `json:"status"`
+	// Runs counts how often a plugin was told to create, Deletes to delete.
+	Runs    int `json:"runs,omitempty"`
+	Deletes int `json:"deletes,omitempty"`
+	// GaveUp says why undoing it failed for good.
+	GaveUp   string         `json:"gave_up,omitempty"`
+	Outputs  map[string]any `json:"outputs,omitempty"`
+	Deadline time.Time      `json:"deadline,omitzero"`
+}
+
+// ReadKept reads a data folder and changes nothing, so that it may belong to an
+// agent that runs.
+func ReadKept(dir string) (Kept, error) {
+	var k Kept
+	f, err := readStateFile(dir)
+	if err != nil {
+		return k, err
+	}
+	k.Node, k.Plugins = f.Node, f.Plugins
+	if k.Damaged, err = filepath.Glob(filepath.Join(dir, journalName+".damaged-*")); err != nil {
+		return k, err
+	}
+	data, err := os.ReadFile(filepath.Join(dir, journalName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return k, fmt.Errorf("read the journal: %w", err)
+	}
+	payloads, _, err := readFrames(data)
+	if err != nil {
+		return k, fmt.Errorf("read %s: %w", filepath.Join(dir, journalName), err)
+	}
+	s := &store{}
+	records, err := s.read(payloads)
+	if err != nil {
+		return k, err
+	}
+	for _, id := range sortedKeys(records) {
+		k.Deployments = append(k.Deployments, kept(engine.Replay(id, records[id])))
+	}
+	k.History = slices.Clone(s.events)
+	for i := range k.History {
+		k.History[i].Sealed = nil // of no use to people
+	}
+	return k, nil
+}
+
+func readStateFile(dir string) (f stateFile, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, stateName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, fmt.Errorf("no agent has worked in %s: it holds no %s", dir, stateName)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err != nil {
+		return f, fmt.Errorf("read the agent's state: %w", err)
+	}
+	return f, nil
+}
+
+func kept(m *engine.Machine) KeptDeployment {
+	s := m.State()
+	d := KeptDeployment{ID: s.Deployment, Phase: s.Phase, Goal: m.Work()}
+	for _, r := range m.Snapshot() {
+		if r.Step == nil {
+			continue
+		}
+		d.Steps = append(d.Steps, KeptStep{Key: r.Step.Key, Status: r.Step.Status,
+			Runs: r.Step.Attempt, Deletes: r.Step.Deletes, GaveUp: r.Step.GaveUp,
+			Outputs: r.Step.Outputs, Deadline: r.Step.Deadline})
+	}
+	return d
+}
