@@ -65,6 +65,14 @@ func mistakes() []mistake {
 		{"text for a number", "create-db", func(s *step) {
 			s.Plugin.Parameters["port"] = "1${{ services.db.port }}"
 		}, "plugin.parameters.port", "wrong_type", "wants integer"},
+		{"wrong type in a list of objects", "create-db", func(s *step) {
+			s.Plugin.Component.Parameters["properties"].(map[string]any)["rows"] = map[string]any{
+				"type": "array", "items": map[string]any{"type": "object", "properties": map[string]any{
+					"count": map[string]any{"type": "integer"}}}}
+			s.Plugin.Parameters["rows"] = []any{
+				map[string]any{"count": "${{ services.db.port }}"},
+				map[string]any{"count": "${{ services.db.host }}"}}
+		}, "plugin.parameters.rows[1].count", "wrong_type", "is string, the parameter wants integer"},
 		{"nested reference", "create-db", func(s *step) {
 			s.Plugin.Parameters["name"] = map[string]any{"a": []any{"${{ secrets.no }}"}}
 		}, "plugin.parameters.name.a[0]", "unknown_secret", `no secret "no"`},
@@ -129,6 +137,11 @@ func serviceMistakes() []mistake {
 		{"two checks", "web", ready(pipeline.Readiness{Image: true, Command: []string{"a"}}),
 			"service.ready", "readiness", "2 checks"},
 		{"no check", "web", ready(pipeline.Readiness{}), "service.ready", "readiness", "0 checks"},
+		{"reference in a check", "web", ready(pipeline.Readiness{
+			Command: []string{"pg_isready", "-U", "${{ services.db.host }}"}}),
+			"service.ready.command[2]", "reference", "environment"},
+		{"NUL in a check", "web", ready(pipeline.Readiness{Command: []string{"a\x00"}}),
+			"service.ready.command[0]", "nul", "NUL"},
 		{"restart", "web", func(s *step) { s.Service.Restart = "sometimes" },
 			"service.restart", "restart", "always or never"},
 		{"GPUs by count and id", "web", gpus(pipeline.GPUs{Count: 1, DeviceIDs: []string{"0"}}),

@@ -141,6 +141,9 @@ func (v *validator) readiness(r *Readiness) {
 	if len(r.Command) > 0 {
 		kinds++
 	}
+	for i, arg := range r.Command {
+		v.asWritten(fmt.Sprintf("%s.command[%d]", field, i), arg)
+	}
 	if r.Image {
 		kinds++
 	}
@@ -153,6 +156,15 @@ func (v *validator) readiness(r *Readiness) {
 	v.seconds(field+".start_period_seconds", r.StartPeriodSeconds)
 	if r.Retries < 0 || r.Retries > 10000 {
 		v.fail(field+".retries", "range", "%d tries; give 0 to 10000", r.Retries)
+	}
+}
+
+// asWritten refuses references where nothing fills them in: a check is repeated
+// for as long as the service lives, by an agent that may not have its secrets.
+func (v *validator) asWritten(field, arg string) {
+	if refs := v.text(field, arg); len(refs) > 0 {
+		v.fail(field, "reference", "${{ %s }} is not filled in here; put it into the service's "+
+			"environment, and let the command read that: sh -c '… $NAME'", refs[0])
 	}
 }
 
@@ -216,23 +228,41 @@ func (v *validator) secretInput(s *PluginStep, name string) {
 // types compares what references come to with what parameters accept.
 func (v *validator) types(s *PluginStep) {
 	for _, name := range sortedKeys(s.Parameters) {
-		text, ok := s.Parameters[name].(string)
-		property, declared := schemaProperty(s.Component.Parameters, name)
-		if !ok || !declared {
-			continue
+		property, _ := schemaProperty(s.Component.Parameters, name)
+		v.fitsSchema("plugin.parameters."+name, s.Parameters[name], property)
+	}
+}
+
+// fitsSchema follows a value and its schema down as far as the schema says
+// plainly what is there; what it says in other ways, the run finds out.
+func (v *validator) fitsSchema(field string, value any, schema map[string]any) {
+	switch value := value.(type) {
+	case string:
+		v.fitsTypes(field, value, schemaTypes(schema))
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		for i, item := range value {
+			v.fitsSchema(fmt.Sprintf("%s[%d]", field, i), item, items)
 		}
-		t, err := Parse(text)
-		if err != nil || len(t.Refs()) == 0 {
-			continue
+	case map[string]any:
+		for _, name := range sortedKeys(value) {
+			property, _ := schemaProperty(schema, name)
+			v.fitsSchema(field+"."+name, value[name], property)
 		}
-		have := []string{"string"}
-		ref, single := t.Single()
-		if single {
-			have = v.typeOf(ref)
-		}
-		if want := schemaTypes(property); !fits(have, want) {
-			v.fail("plugin.parameters."+name, "wrong_type", "%s is %s, the parameter wants %s",
-				text, strings.Join(have, " or "), strings.Join(want, " or "))
-		}
+	}
+}
+
+func (v *validator) fitsTypes(field, text string, want []string) {
+	t, err := Parse(text)
+	if err != nil || len(t.Refs()) == 0 {
+		return
+	}
+	have := []string{"string"}
+	if ref, single := t.Single(); single {
+		have = v.typeOf(ref)
+	}
+	if !fits(have, want) {
+		v.fail(field, "wrong_type", "%s is %s, the parameter wants %s",
+			text, strings.Join(have, " or "), strings.Join(want, " or "))
 	}
 }
