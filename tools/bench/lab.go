@@ -28,6 +28,7 @@ type lab struct {
 	settings         []string
 	uiURL, ui        string
 	gate, address    string // where the ingress and the agent listen
+	secure           string // where the ingress speaks TLS
 	token, bearer    string
 	tellSteps        bool
 	crowd            int // how many deployments the crowd has
@@ -64,7 +65,7 @@ func newLab(o options) (*lab, error) {
 	if l.dir, err = os.MkdirTemp("", "nullops-bench-"); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(l.shm))
 	}
-	for _, address := range []*string{&l.ui, &l.gate, &l.address} {
+	for _, address := range []*string{&l.ui, &l.gate, &l.address, &l.secure} {
 		if *address, err = freeAddress(); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
@@ -140,7 +141,7 @@ func (l *lab) database(ctx context.Context) error {
 	}
 	l.settings = []string{"DATABASE_URL=" + l.databaseURL, "NULLOPS_MASTER_KEYS=" + keys,
 		"NULLOPS_HTTP_LISTEN=" + l.ui, "NULLOPS_HTTP_URL=" + l.uiURL,
-		"NULLOPS_INGRESS_LISTEN=" + l.gate, "NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
+		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.gate, "NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
 	return nil
 }
 
@@ -234,7 +235,7 @@ func (l *lab) define(ctx context.Context) error {
 }
 
 func (l *lab) enrol(ctx context.Context) error {
-	r, err := l.api.CreateNodeWithResponse(ctx,
+	r, err := l.api.CreateNodeWithResponse(ctx, &apiclient.CreateNodeParams{},
 		apiclient.NodeCreate{Name: "bench", Environment: "qa", Address: l.address})
 	if err != nil || r.JSON201 == nil {
 		return errors.Join(errors.New("add a node"), err)

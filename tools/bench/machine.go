@@ -34,7 +34,10 @@ func describeMachine(ctx context.Context) machine {
 			{"system", firstMatch(readText("/etc/os-release"), `PRETTY_NAME="(.*)"`)},
 			{"Docker Engine", said(ctx, "docker", "version", "--format", "{{.Server.Version}}")},
 			{"Go", strings.TrimPrefix(runtime.Version(), "go")},
-			{"nginx", firstMatch(said(ctx, nginxBinary(), "-v"), `nginx/(\S+)`)},
+			{"nginx", firstMatch(said(ctx, inPath("nginx"), "-v"), `nginx/(\S+)`)},
+			{"HAProxy", firstMatch(said(ctx, inPath("haproxy"), "-v"), `version (\S+)`)},
+			{"Caddy", firstMatch(readText("tools/bench/caddy/go.mod"), `caddy/v2 (v\S+)`)},
+			{"h2load", firstMatch(said(ctx, "h2load", "--version"), `nghttp2/(\S+)`)},
 			{"wrk", firstMatch(said(ctx, "wrk", "-v"), `wrk (\S+)`)},
 		},
 	}

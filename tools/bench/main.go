@@ -95,7 +95,7 @@ type group struct {
 type round func(ctx context.Context, s *samples) error
 
 func groups() []group {
-	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), memoryGroup(),
+	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), heldGroup(), memoryGroup(),
 		crowdGroup(), journalGroup(), simulatorGroup(),
 		// These fill the database, which the groups before are not to notice.
 		peopleGroup(), listenersGroup(), floodGroup()}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -28,20 +26,32 @@ func trafficGroup() group {
 		goal      float64
 	}{
 		{"go", "httputil.ReverseProxy", 1.1},
-		{"nginx", "nginx", 0},
+		{"nginx", "nginx", 0.6},
+		{"caddy", "Caddy", 1.5},
+		{"haproxy", "HAProxy", 0},
 	} {
-		g.figures = append(g.figures,
-			figure{name: "ingress_rps_" + p.key, unit: "requests/s", peer: p.name, better: "higher",
-				goal: p.goal},
-			figure{name: "ingress_p99_" + p.key, unit: "ms", peer: p.name, better: "lower"})
+		g.figures = append(g.figures, proxyFigures(p.key, p.name, p.goal)...)
+		if p.key != "go" {
+			g.figures = append(g.figures, proxyFigures(p.key+"_h2", p.name, p.goal)...)
+		}
 	}
 	return g
 }
 
-// contestant is one proxy under load.
+// proxyFigures are those of one peer; the goal for the 99th percentile is Caddy's.
+func proxyFigures(key, name string, goal float64) []figure {
+	p99 := figure{name: "ingress_p99_" + key, unit: "ms", peer: name, better: "lower"}
+	if name == "Caddy" {
+		p99.goal = 0.9
+	}
+	return []figure{{name: "ingress_rps_" + key, unit: "requests/s", peer: name, better: "higher",
+		goal: goal}, p99}
+}
+
+// contestant is one proxy under load. Secure is where it speaks HTTP/2 over TLS.
 type contestant struct {
-	key, address, host string
-	server             *server
+	key, address, secure, host string
+	server                     *server
 }
 
 // prepareTraffic deploys one service, and starts every peer in front of the
@@ -58,7 +68,11 @@ func prepareTraffic(
 	if err != nil {
 		return nil, nil, err
 	}
-	peers, err := startPeers(l.dir, ip+":8080")
+	pair, err := l.trafficPair(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, l.remove(ctx, d.Id))
+	}
+	peers, err := startPeers(ctx, l, ip+":8080", pair)
 	undo := func(ctx context.Context) error {
 		var errs []error
 		for _, p := range peers {
@@ -69,7 +83,7 @@ func prepareTraffic(
 	if err != nil {
 		return nil, nil, errors.Join(err, undo(ctx))
 	}
-	ours := contestant{key: "ours", address: l.gate, host: "web.traffic.qa.localhost",
+	ours := contestant{key: "ours", address: l.gate, secure: l.secure, host: trafficHost,
 		server: l.ingress}
 	for _, c := range append([]contestant{ours}, peers...) {
 		if err := c.server.await(ctx, func(ctx context.Context) error {
@@ -78,7 +92,12 @@ func prepareTraffic(
 			return nil, nil, errors.Join(err, undo(ctx))
 		}
 	}
-	do := func(ctx context.Context, s *samples) error { return volley(ctx, s, ours, peers) }
+	do := func(ctx context.Context, s *samples) error {
+		if err := volley(ctx, s, ours, peers); err != nil {
+			return err
+		}
+		return volleyH2(ctx, l.dir, s, ours, peers)
+	}
 	return do, undo, nil
 }
 
@@ -135,76 +154,30 @@ func load(ctx context.Context, c contestant) (loaded, error) {
 }
 
 // startPeers starts each peer as a process of its own, as the ingress is one.
-func startPeers(dir, target string) ([]contestant, error) {
+func startPeers(ctx context.Context, l *lab, target string, p pair) ([]contestant, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	var peers []contestant
-	for _, key := range []string{"go", "nginx"} {
-		address, err := freeAddress()
-		if err != nil {
+	for _, key := range []string{"go", "nginx", "caddy", "haproxy"} {
+		c := contestant{key: key}
+		if c.address, err = freeAddress(); err != nil {
 			return peers, err
 		}
-		argv := []string{self, plainProxyCommand, address, target}
-		if key == "nginx" {
-			if argv, err = nginx(dir, address, target); err != nil {
+		argv := []string{self, plainProxyCommand, c.address, target}
+		if key != "go" {
+			if c.secure, err = freeAddress(); err != nil {
+				return peers, err
+			}
+			if argv, err = peerCommand(ctx, l, c, target, p); err != nil {
 				return peers, err
 			}
 		}
-		s, err := startServer(dir, key, nil, argv...)
-		if err != nil {
+		if c.server, err = startServer(l.dir, key, []string{"HOME=" + l.dir}, argv...); err != nil {
 			return peers, err
 		}
-		peers = append(peers, contestant{key: key, address: address, server: s})
+		peers = append(peers, c)
 	}
 	return peers, nil
-}
-
-// nginxConfig is tuned for this: one worker per core, connections to the
-// container kept, no log.
-const nginxConfig = `daemon off;
-worker_processes auto;
-pid %[1]s/nginx.pid;
-error_log stderr warn;
-events { worker_connections 1024; }
-http {
-  access_log off;
-  keepalive_requests 1000000000;
-  client_body_temp_path %[1]s/nginx-body;
-  proxy_temp_path %[1]s/nginx-proxy;
-  fastcgi_temp_path %[1]s/nginx-fastcgi;
-  uwsgi_temp_path %[1]s/nginx-uwsgi;
-  scgi_temp_path %[1]s/nginx-scgi;
-  upstream target { server %[3]s; keepalive 128; keepalive_requests 1000000000; }
-  server {
-    listen %[2]s;
-    location / {
-      proxy_pass http://target;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
-      proxy_set_header Host $host;
-      proxy_set_header X-Forwarded-For $remote_addr;
-      proxy_set_header X-Forwarded-Host $host;
-      proxy_set_header X-Forwarded-Proto $scheme;
-    }
-  }
-}
-`
-
-func nginx(dir, listen, target string) ([]string, error) {
-	path := filepath.Join(dir, "nginx.conf")
-	text := fmt.Sprintf(nginxConfig, dir, listen, target)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return nil, err
-	}
-	return []string{nginxBinary(), "-c", path, "-e", "stderr"}, nil
-}
-
-// nginxBinary is in a folder that only root has in PATH.
-func nginxBinary() string {
-	if path, err := exec.LookPath("nginx"); err == nil {
-		return path
-	}
-	return "/usr/sbin/nginx"
 }

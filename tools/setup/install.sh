@@ -24,6 +24,7 @@ fail() {
 # One line each: the package, then a file or program that shows it is there.
 wanted=(
   "docker.io dockerd"
+  "docker-compose docker-compose" # deploy/compose.yaml is brought up by a test
   "postgresql-15 /usr/lib/postgresql/*/bin/postgres"
   "chromium chromium"
   "docker-registry docker-registry"
@@ -32,6 +33,8 @@ wanted=(
   "redis-server redis-server"
   "rabbitmq-server /usr/lib/rabbitmq/bin/rabbitmq-server"
   "openssh-server sshd" # nodes are provisioned over SSH, tested against the real server
+  "sudo sudo" # and by people who are not root
+  "systemd /lib/systemd/systemd" # on a machine that systemd runs
   "iptables iptables"
   "iproute2 ip"
   "gcc gcc" # go test -race and the pinned sqlc need a C compiler
@@ -39,7 +42,7 @@ wanted=(
   "ca-certificates /etc/ssl/certs/ca-certificates.crt"
 )
 if [[ ${1:-} == bench ]]; then
-  wanted+=("wrk wrk" "nginx-light nginx")
+  wanted+=("wrk wrk" "nginx-light nginx" "haproxy haproxy" "nghttp2-client h2load")
 fi
 
 present() { # PROGRAM-OR-PATTERN

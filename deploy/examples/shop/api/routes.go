@@ -150,8 +150,8 @@ func (s server) headers(w http.ResponseWriter, r *http.Request) {
 // bytes sends that many bytes, for measurements.
 func (s server) bytes(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.Atoi(r.PathValue("n"))
-	if err != nil || n < 0 || n > 64<<20 {
-		http.Error(w, "a number up to 67108864", http.StatusBadRequest)
+	if err != nil || n < 0 || n > 1<<30 {
+		http.Error(w, "a number up to 1073741824", http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

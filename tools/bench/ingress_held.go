@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// held is how many WebSockets are open at once; echoing is how many of them
+	// speak at a time.
+	held, echoing = 5000, 64
+	// echoFor is how long they speak.
+	echoFor = 5 * time.Second
+	// restFor lets a process come to rest after so many handshakes.
+	restFor = 2 * time.Second
+	// gib is what is downloaded.
+	gib = 1 << 30
+)
+
+// heldGroup measures what lasts: connections that are held, and a download.
+func heldGroup() group {
+	return group{prepare: prepareHeld, figures: []figure{
+		{name: "ingress_ws_p99", unit: "ms", peer: "httputil.ReverseProxy", better: "lower"},
+		{name: "ingress_ws_memory", unit: "KiB/connection", peer: goalPeer, better: "lower", goal: 24},
+		{name: "ingress_download", unit: "MiB/s", peer: "httputil.ReverseProxy", better: "higher",
+			goal: 0.8},
+	}}
+}
+
+func prepareHeld(ctx context.Context, l *lab) (round, func(context.Context) error, error) {
+	d, _, err := l.deploy(ctx, webProject, "traffic")
+	if err != nil {
+		return nil, nil, err
+	}
+	var peers []contestant
+	undo := func(ctx context.Context) error {
+		var errs []error
+		for _, p := range peers {
+			errs = append(errs, p.server.stop())
+		}
+		return errors.Join(append(errs, l.remove(ctx, d.Id))...)
+	}
+	ip, err := l.inspect(ctx, d.Id, "service", "web",
+		"{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}")
+	if err == nil {
+		var peer contestant
+		if peer, err = startPlainProxy(l.dir, ip+":8080"); err == nil {
+			peers = append(peers, peer)
+			err = peer.server.await(ctx, func(ctx context.Context) error {
+				return answers(ctx, "http://"+peer.address+body, "")
+			})
+		}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, undo(ctx))
+	}
+	do := func(ctx context.Context, s *samples) error {
+		if err := l.holdBoth(ctx, s, peers[0]); err != nil {
+			return err
+		}
+		return l.downloadBoth(ctx, s, peers[0])
+	}
+	return do, undo, nil
+}
+
+// freshIngress starts the ingress anew: memory that an earlier round grew to is not
+// to be had for nothing.
+func (l *lab) freshIngress(ctx context.Context) (contestant, error) {
+	if err := l.ingress.stop(); err != nil {
+		return contestant{}, err
+	}
+	if err := l.startIngress(ctx); err != nil {
+		return contestant{}, err
+	}
+	c := contestant{key: "ours", address: l.gate, host: trafficHost, server: l.ingress}
+	return c, c.server.await(ctx, func(ctx context.Context) error {
+		return answers(ctx, "http://"+c.address+body, c.host)
+	})
+}
+
+func (l *lab) holdBoth(ctx context.Context, s *samples, peer contestant) error {
+	n := held
+	if l.small {
+		n = 200
+	}
+	ours, err := l.freshIngress(ctx)
+	if err != nil {
+		return err
+	}
+	p99, kib, err := hold(ctx, ours, n)
+	if err != nil {
+		return fmt.Errorf("hold %d connections: %w", n, err)
+	}
+	s.addOurs("ingress_ws_p99", p99)
+	s.addOurs("ingress_ws_memory", kib)
+	if p99, _, err = hold(ctx, peer, n); err != nil {
+		return fmt.Errorf("hold %d connections through the peer: %w", n, err)
+	}
+	s.addPeer("ingress_ws_p99", p99)
+	return nil
+}
+
+// hold opens n WebSockets, looks what that cost the proxy, and lets them echo.
+func hold(ctx context.Context, c contestant, n int) (p99, kib float64, err error) {
+	before, err := residentMiB(c.server.cmd.Process.Pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	conns, err := dialAll(ctx, c, n)
+	defer func() {
+		for _, one := range conns {
+			if one != nil {
+				_ = one.CloseNow()
+			}
+		}
+	}()
+	if err != nil {
+		return 0, 0, err
+	}
+	select {
+	case <-time.After(restFor):
+	case <-ctx.Done():
+		return 0, 0, context.Cause(ctx)
+	}
+	after, err := residentMiB(c.server.cmd.Process.Pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	p99, err = echoes(ctx, conns)
+	return p99, (after - before) * 1024 / float64(n), err
+}
+
+func dialAll(ctx context.Context, c contestant, n int) ([]*websocket.Conn, error) {
+	conns := make([]*websocket.Conn, n)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(echoing)
+	for i := range conns {
+		group.Go(func() (err error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			conns[i], _, err = websocket.Dial(ctx, "ws://"+c.address+"/ws",
+				&websocket.DialOptions{Host: c.host})
+			return err
+		})
+	}
+	return conns, group.Wait()
+}
+
+// echoes gives the 99th percentile of a message's way there and back, while each
+// of a few speakers goes from one connection to the next.
+func echoes(ctx context.Context, conns []*websocket.Conn) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, echoFor+time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	var all []time.Duration
+	group, ctx := errgroup.WithContext(ctx)
+	end := time.Now().Add(echoFor)
+	for speaker := range echoing {
+		group.Go(func() error {
+			var mine []time.Duration
+			for i := speaker; time.Now().Before(end); i += echoing {
+				took, err := echo(ctx, conns[i%(len(conns)/echoing*echoing)])
+				if err != nil {
+					return err
+				}
+				mine = append(mine, took)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, mine...)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	slices.Sort(all)
+	return float64(all[len(all)*99/100]) / float64(time.Millisecond), nil
+}
+
+func echo(ctx context.Context, c *websocket.Conn) (time.Duration, error) {
+	const message = "forty bytes are a short message in a chat"
+	began := time.Now()
+	if err := c.Write(ctx, websocket.MessageText, []byte(message)); err != nil {
+		return 0, err
+	}
+	_, said, err := c.Read(ctx)
+	if err == nil && string(said) != message {
+		err = fmt.Errorf("the echo is %q", said)
+	}
+	return time.Since(began), err
+}
+
+func (l *lab) downloadBoth(ctx context.Context, s *samples, peer contestant) error {
+	size := gib
+	if l.small {
+		size = 1 << 20
+	}
+	mine, err := download(ctx, contestant{key: "ours", address: l.gate, host: trafficHost}, size)
+	if err != nil {
+		return err
+	}
+	theirs, err := download(ctx, peer, size)
+	if err != nil {
+		return err
+	}
+	s.addOurs("ingress_download", mine)
+	s.addPeer("ingress_download", theirs)
+	return nil
+}
+
+// download gives MiB a second for one body.
+func download(ctx context.Context, c contestant, size int) (float64, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("http://%s/bytes/%d", c.address, size), nil)
+	if err != nil {
+		return 0, err
+	}
+	r.Host = c.host
+	began := time.Now()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	n, err := io.Copy(io.Discard, answer.Body)
+	if err == nil && (n != int64(size) || answer.StatusCode != http.StatusOK) {
+		err = fmt.Errorf("%s answered %s with %d bytes", c.key, answer.Status, n)
+	}
+	return float64(n) / (1 << 20) / time.Since(began).Seconds(), err
+}
