@@ -25,8 +25,13 @@ import (
 	"github.com/nullops/nullops/ingress"
 )
 
-// routeTick is how soon a lost wake-up is made up for.
-const routeTick = 2 * time.Second
+const (
+	// routeTick is how soon a lost wake-up is made up for.
+	routeTick = 2 * time.Second
+	// routeRest is that while wake-ups arrive: reading fifty thousand routes
+	// every other second would be most of what an ingress does.
+	routeRest = 10 * time.Second
+)
 
 // routeSource follows the database for the ingress: the table is read again at
 // every wake-up and on a tick.
@@ -70,11 +75,26 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 		if s.read != nil {
 			s.read.Store(true)
 		}
+		if err := s.rest(ctx, wake.Wake, ticker.C, time.Now()); err != nil {
+			return err
+		}
+	}
+}
+
+// rest waits until the table has to be read again.
+func (s *routeSource) rest(
+	ctx context.Context, wake <-chan struct{}, tick <-chan time.Time, looked time.Time,
+) error {
+	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-wake.Wake:
-		case <-ticker.C:
+		case <-wake:
+			return nil
+		case <-tick:
+			if !s.listener.Hears() || time.Since(looked) >= routeRest {
+				return nil
+			}
 		}
 	}
 }

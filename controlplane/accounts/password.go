@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"runtime"
 
 	"github.com/alexedwards/argon2id"
 	"golang.org/x/crypto/argon2"
@@ -19,12 +20,18 @@ const (
 	maxPassword = 1024
 )
 
-// atOnce times 64 MiB is what hashing may take; waiting is how many requests
+// mostAtOnce times 64 MiB is what hashing may take; waiting is how many requests
 // may wait for that. Everybody else is told to come back.
 const (
-	atOnce  = 4
-	waiting = 16
+	mostAtOnce = 4
+	waiting    = 16
 )
+
+// atOnce leaves most of the processors to everybody else: each hash keeps as
+// many of them busy as it has lanes.
+func atOnce(p *argon2id.Params) int {
+	return min(mostAtOnce, max(1, runtime.NumCPU()/max(1, int(p.Parallelism))))
+}
 
 type hasher struct {
 	params *argon2id.Params
@@ -37,7 +44,7 @@ type hasher struct {
 func newHasher(p *argon2id.Params) (*hasher, error) {
 	h := &hasher{
 		params: p,
-		queue:  make(chan struct{}, atOnce+waiting), slots: make(chan struct{}, atOnce),
+		queue:  make(chan struct{}, atOnce(p)+waiting), slots: make(chan struct{}, atOnce(p)),
 	}
 	h.dummy = dummyHash(p)
 	if _, _, _, err := argon2id.DecodeHash(h.dummy); err != nil {

@@ -80,7 +80,7 @@ type DeploymentFilter struct {
 func (t *Tx) ListDeployments(
 	ctx context.Context, f DeploymentFilter,
 ) ([]controlplane.Deployment, error) {
-	rows, err := t.q.ListDeploymentRows(ctx, dbsqlc.ListDeploymentRowsParams{
+	ids, err := t.q.ListDeploymentIDs(ctx, dbsqlc.ListDeploymentIDsParams{
 		Everything: f.Everything, Projects: strs(f.Projects), Environments: strs(f.Environments),
 		Project: optional(f.Project), Environment: optional(f.Environment),
 		Name: optional(f.Name), Search: optional(f.Search), Statuses: strs(f.Statuses),
@@ -88,6 +88,18 @@ func (t *Tx) ListDeployments(
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list deployments: %w", err)
+	}
+	return t.deployments(ctx, ids)
+}
+
+// deployments are those that are still there, newest first.
+func (t *Tx) deployments(ctx context.Context, ids []string) ([]controlplane.Deployment, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := t.q.GetDeploymentRows(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read deployments: %w", err)
 	}
 	all := make([]controlplane.Deployment, len(rows))
 	for i, r := range rows {

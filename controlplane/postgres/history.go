@@ -91,18 +91,11 @@ func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now i
 	for i, r := range rows {
 		ids[i], marks[r.DeploymentID] = r.DeploymentID, r.Xact
 	}
-	found, err := t.q.GetDeploymentRows(ctx, ids)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read what changed behind %d: %w", mark, err)
+	found, err := t.deployments(ctx, ids)
+	for _, d := range found {
+		all = append(all, Changed{Deployment: d, Mark: marks[string(d.ID)]})
 	}
-	for _, r := range found {
-		d, err := deployment(r)
-		if err != nil {
-			return nil, 0, err
-		}
-		all = append(all, Changed{Deployment: d, Mark: marks[r.ID]})
-	}
-	return all, now, nil
+	return all, now, err
 }
 
 // AppendLines stores a step's lines, each once, and wakes who follows. The

@@ -116,7 +116,7 @@ func at(
 		default:
 			all.Wait()
 			return nil, errors.Join(fmt.Errorf("%d requests wait for an answer", mostWaiting),
-				errors.Join(errs...))
+				first(errs))
 		}
 		all.Go(func() {
 			errs[i] = do(ctx, i)
@@ -125,12 +125,16 @@ func at(
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	return took, first(errs)
+}
+
+// first of many errors; they are mostly the same one.
+func first(errs []error) error {
+	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if i < 0 {
+		return nil
 	}
-	return took, nil
+	return errs[i]
 }
 
 // percentile of durations, in milliseconds.

@@ -58,28 +58,32 @@ WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL
 SELECT * FROM deployment_rows WHERE id = @id;
 
 -- name: GetDeploymentRows :many
--- Some deployments as people see them; those that are gone for good are left out.
-SELECT * FROM deployment_rows WHERE id = ANY(@ids::uuid[]);
+-- Some deployments as people see them, newest first; who is gone for good is
+-- left out.
+SELECT * FROM deployment_rows WHERE id = ANY(@ids::uuid[]) ORDER BY id DESC;
 
--- name: ListDeploymentRows :many
+-- name: ListDeploymentIDs :many
 -- Newest first; every filter is optional. Who is not an admin sees what the
--- granted projects and environments hold.
-SELECT * FROM deployment_rows d
+-- granted projects and environments hold. It reads one table from its end until
+-- a page is full: joining first, as the view does, would join all there are.
+SELECT d.id FROM deployments d
 WHERE (@everything::boolean
         OR (d.project_id = ANY(@projects::uuid[])
-            AND (NOT d.restricted OR d.environment_id = ANY(@environments::uuid[])))
+            AND d.environment_id NOT IN (SELECT e.id FROM environments e WHERE e.restricted))
         OR d.environment_id = ANY(@environments::uuid[]))
-    AND (sqlc.narg(project)::text IS NULL OR d.project = sqlc.narg(project))
-    AND (sqlc.narg(environment)::text IS NULL OR d.environment = sqlc.narg(environment))
+    AND (sqlc.narg(project)::text IS NULL
+        OR d.project_id = (SELECT p.id FROM projects p WHERE p.name = sqlc.narg(project)))
+    AND (sqlc.narg(environment)::text IS NULL
+        OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = sqlc.narg(environment)))
     AND (sqlc.narg(name)::text IS NULL OR d.name = sqlc.narg(name))
+    AND (cardinality(@statuses::text[]) = 0 OR d.status = ANY(@statuses::text[]))
+    AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
+    AND (sqlc.narg(before)::uuid IS NULL OR d.id < sqlc.narg(before))
     AND (sqlc.narg(search)::text IS NULL
         OR position(lower(sqlc.narg(search)) IN lower(d.name)) > 0
         OR position(lower(sqlc.narg(search)) IN lower(d.created_by)) > 0
         OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
             WHERE position(lower(sqlc.narg(search)) IN lower(v ->> 'tag')) > 0))
-    AND (cardinality(@statuses::text[]) = 0 OR d.status = ANY(@statuses::text[]))
-    AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
-    AND (sqlc.narg(before)::uuid IS NULL OR d.id < sqlc.narg(before))
 ORDER BY d.id DESC LIMIT @most;
 
 -- name: LockDeployment :one

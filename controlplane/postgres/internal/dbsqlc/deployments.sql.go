@@ -104,10 +104,11 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 }
 
 const getDeploymentRows = `-- name: GetDeploymentRows :many
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[])
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[]) ORDER BY id DESC
 `
 
-// Some deployments as people see them; those that are gone for good are left out.
+// Some deployments as people see them, newest first; who is gone for good is
+// left out.
 func (q *Queries) GetDeploymentRows(ctx context.Context, ids []string) ([]DeploymentRow, error) {
 	rows, err := q.db.Query(ctx, getDeploymentRows, ids)
 	if err != nil {
@@ -542,103 +543,70 @@ func (q *Queries) ListChangedSince(ctx context.Context, after int64) ([]ListChan
 	return items, nil
 }
 
-const listDeploymentRows = `-- name: ListDeploymentRows :many
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows d
+const listDeploymentIDs = `-- name: ListDeploymentIDs :many
+SELECT d.id FROM deployments d
 WHERE ($1::boolean
         OR (d.project_id = ANY($2::uuid[])
-            AND (NOT d.restricted OR d.environment_id = ANY($3::uuid[])))
+            AND d.environment_id NOT IN (SELECT e.id FROM environments e WHERE e.restricted))
         OR d.environment_id = ANY($3::uuid[]))
-    AND ($4::text IS NULL OR d.project = $4)
-    AND ($5::text IS NULL OR d.environment = $5)
+    AND ($4::text IS NULL
+        OR d.project_id = (SELECT p.id FROM projects p WHERE p.name = $4))
+    AND ($5::text IS NULL
+        OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = $5))
     AND ($6::text IS NULL OR d.name = $6)
-    AND ($7::text IS NULL
-        OR position(lower($7) IN lower(d.name)) > 0
-        OR position(lower($7) IN lower(d.created_by)) > 0
+    AND (cardinality($7::text[]) = 0 OR d.status = ANY($7::text[]))
+    AND ($8::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
+    AND ($9::uuid IS NULL OR d.id < $9)
+    AND ($10::text IS NULL
+        OR position(lower($10) IN lower(d.name)) > 0
+        OR position(lower($10) IN lower(d.created_by)) > 0
         OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
-            WHERE position(lower($7) IN lower(v ->> 'tag')) > 0))
-    AND (cardinality($8::text[]) = 0 OR d.status = ANY($8::text[]))
-    AND ($9::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
-    AND ($10::uuid IS NULL OR d.id < $10)
+            WHERE position(lower($10) IN lower(v ->> 'tag')) > 0))
 ORDER BY d.id DESC LIMIT $11
 `
 
-type ListDeploymentRowsParams struct {
+type ListDeploymentIDsParams struct {
 	Everything   bool
 	Projects     []string
 	Environments []string
 	Project      *string
 	Environment  *string
 	Name         *string
-	Search       *string
 	Statuses     []string
 	Removed      bool
 	Before       *string
+	Search       *string
 	Most         int32
 }
 
 // Newest first; every filter is optional. Who is not an admin sees what the
-// granted projects and environments hold.
-func (q *Queries) ListDeploymentRows(ctx context.Context, arg ListDeploymentRowsParams) ([]DeploymentRow, error) {
-	rows, err := q.db.Query(ctx, listDeploymentRows,
+// granted projects and environments hold. It reads one table from its end until
+// a page is full: joining first, as the view does, would join all there are.
+func (q *Queries) ListDeploymentIDs(ctx context.Context, arg ListDeploymentIDsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, listDeploymentIDs,
 		arg.Everything,
 		arg.Projects,
 		arg.Environments,
 		arg.Project,
 		arg.Environment,
 		arg.Name,
-		arg.Search,
 		arg.Statuses,
 		arg.Removed,
 		arg.Before,
+		arg.Search,
 		arg.Most,
 	)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []DeploymentRow{}
+	items := []string{}
 	for rows.Next() {
-		var i DeploymentRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Name,
-			&i.ProjectID,
-			&i.EnvironmentID,
-			&i.NodeID,
-			&i.NodeName,
-			&i.CreatedBy,
-			&i.CreatedAt,
-			&i.Want,
-			&i.Generation,
-			&i.Canceled,
-			&i.Status,
-			&i.Detail,
-			&i.ChangedAt,
-			&i.ReadyAt,
-			&i.LeftBehind,
-			&i.Cpu,
-			&i.MemoryMib,
-			&i.Versions,
-			&i.LastEvent,
-			&i.LastLine,
-			&i.Project,
-			&i.Environment,
-			&i.Domain,
-			&i.Restricted,
-			&i.NodeStatus,
-			&i.NodeSince,
-			&i.RunID,
-			&i.Run,
-			&i.PipelineVersion,
-			&i.FailureStep,
-			&i.FailureCode,
-			&i.FailureMessage,
-			&i.StepsTotal,
-			&i.StepsDone,
-		); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
