@@ -93,6 +93,11 @@ bench-fleet: build ## measure a control plane with AGENTS=10000 agents; 10000 ar
 	@tools/run services --only postgres,registry -- tools/run fleet --agents $(AGENTS) \
 		$(if $(filter 10000,$(AGENTS)),--publish)
 
+.PHONY: bench-ui
+bench-ui: build ## measure the UI in a browser; writes docs/bench-ui.json and .md
+	@cd tools/lighthouse && npm ci --silent --ignore-scripts --no-audit --no-fund
+	@tools/run services --only docker,registry -- tools/run demo node ui/scripts/bench.mjs
+
 .PHONY: clean
 clean: ## remove what was built; keeps .nullops (data) and the cached tools
 	@rm -rf bin .cache/bin .cache/services agent/docker/bin/sidecar ui/coverage

@@ -1,5 +1,5 @@
 // What an admin defines, through the pages: registries, services, secrets, audit; with the keyboard where it counts.
-import { accessible, api, check, freshName, picture, signIn, until } from "./browser.mjs";
+import { accessible, api, check, freshName, picture, send, signIn, until } from "./browser.mjs";
 
 const toast = (page, text) => page.locator(".toast", { hasText: text }).waitFor();
 
@@ -103,6 +103,27 @@ async function secret(page) {
   await toast(page, "E2E_SECRET is deleted");
 }
 
+/** A node's token is made on the page, is the node's from then on, and is shown this once. */
+async function token(page) {
+  await page.goto("/nodes?add=true");
+  const name = freshName("node");
+  const sheet = page.getByRole("dialog", { name: "Add a node" });
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByLabel("Address").fill("127.0.0.1:9");
+  await sheet.getByRole("button", { name: "Add node" }).click();
+  const line = page.getByRole("dialog", { name: `Run this on ${name}` });
+  await line.waitFor();
+  const made = /nopa1_([A-Za-z0-9]{10})_[\w-]{60,}/.exec(await line.innerText());
+  const { token_kid } = await api(page, `/nodes/${name}`);
+  // promise: V-11
+  check(made && token_kid === made[1], `the node's token is ${token_kid}, not the one shown`);
+  await line.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("link", { name, exact: true }).click();
+  await page.getByRole("heading", { name, level: 1 }).waitFor();
+  check(!(await page.content()).includes(made[0]), "the page shows the token again");
+  await send(page, "DELETE", `/nodes/${name}`);
+}
+
 async function audit(page) {
   await page.goto("/audit?what=delete+service&result=refused");
   await page
@@ -128,13 +149,14 @@ const others = [
 
 export const stories = [
   [
-    "an admin: palette, registry test, service with live matches, refused deletion, secret, audit",
+    "an admin: palette, registry test, service with live matches, refused deletion, secret, node token, audit",
     async ({ page }) => {
       await signIn(page);
       const like = await registry(page);
       await service(page, like);
       await refused(page, like);
       await secret(page);
+      await token(page);
       await audit(page);
       await page.emulateMedia({ colorScheme: "dark" });
       for (const [path, heading] of others) {

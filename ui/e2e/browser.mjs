@@ -66,10 +66,10 @@ async function unchanged(ask) {
   }
 }
 
-export async function signIn(page, path = "/deployments") {
+export async function signIn(page, path = "/deployments", as = { name: user, password }) {
   await page.goto(path);
-  await page.getByLabel("User name").fill(user);
-  await page.getByLabel("Password").fill(password);
+  await page.getByLabel("User name").fill(as.name);
+  await page.getByLabel("Password").fill(as.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.locator(".app").waitFor();
 }
@@ -102,6 +102,18 @@ export async function api(page, path) {
     return response.json();
   };
   return unchanged(() => page.evaluate(get, `/api/v1${path}`));
+}
+
+/** Changes something by the API with the page's own session; an answer that is no success fails. */
+export async function send(page, method, path, body) {
+  const ask = async ([url, how, what]) => {
+    const headers = { "Content-Type": "application/json" };
+    const response = await fetch(url, { method: how, headers, body: JSON.stringify(what) });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${how} ${url} answered ${response.status}: ${text}`);
+    return text ? JSON.parse(text) : undefined;
+  };
+  return unchanged(() => page.evaluate(ask, [`/api/v1${path}`, method, body]));
 }
 
 let axe;

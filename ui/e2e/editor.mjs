@@ -136,7 +136,188 @@ async function together(left, right, project) {
   same(await approvals(), 30, "after everything is saved");
 }
 
+/** So many letters each of two people types: with 30 steps, 1,000 edits. */
+const LETTERS = 485;
+
+/**
+ * Both type a long question at the same time, each into another step of the same draft; then both
+ * into the same one. Nothing is lost, and where they meet it is asked and not decided.
+ */
+async function typing(left, right, project) {
+  const question = async (page, key) => {
+    await node(page, key)
+      .locator(".eh")
+      .click({ force: true, position: { x: 60, y: 20 } });
+    return page.getByRole("textbox", { name: "Question" });
+  };
+  await right.reload();
+  await node(right, "approval-2").waitFor({ state: "attached" });
+  for (const page of [left, right]) await page.keyboard.press("f");
+  const words = (letter) => Array.from({ length: LETTERS }, (_, i) => `${letter}${i % 10}`[i % 2]);
+  const [ours, theirs] = [words("a").join(""), words("b").join("")];
+  const type = async (page, key, text) => {
+    const field = await question(page, key);
+    await field.fill("");
+    await field.focus();
+    // Letter by letter, each an edit; both windows in turns of the browser's own making.
+    for (const part of text.match(/.{1,45}/g)) await page.keyboard.type(part);
+  };
+  await Promise.all([type(left, "approval", ours), type(right, "approval-2", theirs)]);
+  const prompt = async (key) => {
+    const { content } = await api(left, `/projects/${project}/draft`);
+    return content.steps.find((step) => step.key === key)?.approval?.prompt;
+  };
+  await until(
+    "both questions, letter for letter, in one draft",
+    async () => (await prompt("approval")) === ours && (await prompt("approval-2")) === theirs,
+    90_000,
+  );
+  await Promise.all([saved(left), saved(right)]);
+  await meeting(left, right, prompt, question);
+}
+
+/** Both write the same field before either knew: who was slower is asked, and keeps the pen. */
+async function meeting(left, right, prompt, question) {
+  await (await question(left, "approval-3")).fill("of the left");
+  await (await question(right, "approval-3")).fill("of the right");
+  const asked = (page) => page.getByRole("button", { name: "Look at it" });
+  const slower = await until(
+    "one of them is asked",
+    async () => {
+      if (await asked(left).isVisible()) return left;
+      return (await asked(right).isVisible()) ? right : undefined;
+    },
+    60_000,
+  );
+  const faster = slower === left ? right : left;
+  const [first, mine] = slower === left ? ["right", "left"] : ["left", "right"];
+  same(await prompt("approval-3"), `of the ${first}`, "what is saved while it is asked");
+  same(
+    await slower.getByRole("textbox", { name: "Question" }).inputValue(),
+    `of the ${mine}`,
+    "what the slower one wrote is still there",
+  );
+  await asked(slower).click();
+  await slower
+    .getByRole("button", { name: /^Keep yours for/ })
+    .first()
+    .click();
+  await slower.getByRole("button", { name: "Put both together" }).click();
+  // promise: I-11
+  await until(
+    "what was decided is saved",
+    async () => (await prompt("approval-3")) === `of the ${mine}`,
+    60_000,
+  );
+  await faster.reload();
+}
+
+/** The same pipeline is the same bytes: in both windows, after a reload, and pasted elsewhere. */
+async function bytes(left, right, project) {
+  const exported = async (page) => {
+    await node(page, "approval").waitFor({ state: "attached" });
+    await page.evaluate(() => navigator.clipboard.writeText(""));
+    await page.getByRole("button", { name: "Copy the whole pipeline as JSON" }).click();
+    return until("the JSON", () => page.evaluate(() => navigator.clipboard.readText()));
+  };
+  await Promise.all([left.reload(), right.reload()]);
+  await left.bringToFront();
+  const one = await exported(left);
+  await right.bringToFront();
+  same(await exported(right), one, "the JSON in the other window");
+  const written = JSON.stringify((await api(left, `/projects/${project}/draft`)).content);
+  const { revision, base_version, content } = await api(left, `/projects/${project}/draft`);
+  await left.evaluate(
+    ([url, match, body]) =>
+      fetch(url, {
+        method: "PUT",
+        headers: { "Content-Type": "application/json", "If-Match": match },
+        body,
+      }),
+    [
+      `/api/v1/projects/${project}/draft`,
+      `"${revision}"`,
+      JSON.stringify({ base_version, content: JSON.parse(one) }),
+    ],
+  );
+  same(
+    JSON.stringify((await api(left, `/projects/${project}/draft`)).content),
+    written,
+    "the draft, written back from what was exported",
+  );
+  check(JSON.stringify(content) === written, "two readings of one draft differ");
+}
+
+/** Three services and their order, a line taken away again, the dry run, and published: no key. */
+async function byMouse(page, project) {
+  await page.goto(`/projects/${project}/pipeline`);
+  await page.getByText("Drag a service here, or press A.").waitFor();
+  await page.evaluate(() => {
+    window.keys = 0;
+    window.addEventListener("keydown", () => window.keys++, true);
+  });
+  const all = page
+    .getByRole("complementary", { name: "Steps to add" })
+    .getByRole("region", { name: "Services" })
+    .getByRole("button");
+  const names = [];
+  for (let i = 0; i < 3; i++) {
+    names.push(await all.nth(i).locator("span").first().innerText());
+    await all.nth(i).dragTo(page.locator(".cv"), { targetPosition: { x: 60, y: 60 + 150 * i } });
+    await node(page, names[i]).waitFor();
+  }
+  await page.getByRole("button", { name: "Tidy" }).click();
+  const [a, b, c] = names;
+  const out = (key) => node(page, key).locator(".react-flow__handle.source.sq");
+  const into = (key) => node(page, key).locator(".react-flow__handle.target.sq");
+  const line = (from, to) => page.locator(`.react-flow__edge[data-id="order|${from}||${to}"]`);
+  await draws(page, out(a), into(b), line(a, b));
+  await draws(page, out(b), into(c), line(b, c));
+  await draws(page, out(a), into(c), line(a, c));
+  await page.getByRole("button", { name: "Undo" }).click();
+  await line(a, c).waitFor({ state: "detached" });
+  await dryRun(page, project, names);
+  await publish(page);
+  const { pipeline } = await api(page, `/projects/${project}/pipeline`);
+  const order = Object.fromEntries(pipeline.steps.map((step) => [step.key, step.needs ?? []]));
+  // promise: N-042
+  same(order, { [a]: [], [b]: [a], [c]: [b] }, "what was drawn");
+  same(await page.evaluate(() => window.keys), 0, "keys pressed");
+}
+
+/** The draft is tried, though nobody published it: each node says that it passes, nothing is made. */
+async function dryRun(page, project, names) {
+  const count = async () => (await api(page, "/deployments?removed=true&limit=500")).items.length;
+  const before = await count();
+  await saved(page);
+  await page.getByRole("button", { name: "Dry run" }).first().click();
+  const panel = page.getByRole("tabpanel", { name: "Dry run" });
+  await panel.getByRole("button", { name: "Dry run" }).click();
+  await panel.getByText("A deployment could be created now.").waitFor({ timeout: 60_000 });
+  for (const name of names) await node(page, name).getByText("passes the dry run").waitFor();
+  await picture(page, "dry-run");
+  same(await count(), before, "deployments after the dry run");
+  same(
+    (await api(page, `/projects/${project}`)).pipeline_version ?? 0,
+    0,
+    "versions after the dry run",
+  );
+}
+
 export const stories = [
+  [
+    "a pipeline is drawn, tried and published with the mouse alone",
+    async ({ page }) => {
+      const project = freshName("mouse");
+      await signIn(page);
+      await makeProject(page, project);
+      try {
+        await byMouse(page, project);
+      } finally {
+        await dropProject(page, project);
+      }
+    },
+  ],
   [
     "draw a pipeline with mouse and keyboard, publish it, and edit it in two windows at once",
     async ({ page, browser }) => {
@@ -144,12 +325,16 @@ export const stories = [
       await signIn(page);
       await makeProject(page, project);
       const other = await open(browser);
+      for (const one of [page.context(), other.context])
+        await one.grantPermissions(["clipboard-read", "clipboard-write"]);
       try {
         await page.goto(`/projects/${project}/pipeline`);
         const first = await draw(page, project);
         await signIn(other.page, `/projects/${project}/pipeline`);
         await node(other.page, first).waitFor();
         await together(page, other.page, project);
+        await typing(page, other.page, project);
+        await bytes(page, other.page, project);
       } finally {
         await other.context.close();
         await dropProject(page, project);

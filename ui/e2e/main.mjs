@@ -1,5 +1,5 @@
 // The main job, as an engineer does it.
-import { api, check, freshName, picture, RUN, same, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 
 /** Fills the sheet and creates; returns the deployment as the API has it. */
 export async function create(page, name) {
@@ -47,6 +47,7 @@ export const stories = [
       await page.waitForURL(new RegExp(`/${name}/run`));
 
       const id = await watch(page, name, chosen);
+      await countdown(page, id);
       await openUrl(page, context);
       await readServiceLog(page);
       await remove(page, name, id);
@@ -85,7 +86,11 @@ export const stories = [
 async function pickTag(page, sheet) {
   // promise: N-026
   const pinned = sheet.locator(".sv.pin");
-  check((await pinned.count()) > 0, "no pinned service is shown");
+  // The shop has a database, whose tag is the admin's to choose, and two services of people's choice.
+  // promise: N-031
+  same(await pinned.count(), 1, "pinned services");
+  // promise: N-031
+  same(await sheet.locator("button.in[data-step]").count(), 2, "pickers");
   check(
     /\S/.test(await pinned.first().locator(".locked .mono").innerText()),
     "the pinned tag is not shown",
@@ -155,6 +160,31 @@ async function watch(page, name, chosen) {
   await picture(page, "run-ready");
   await compareLogs(page, deployment.id, 1);
   return deployment.id;
+}
+
+/** The page says how long the deployment has, as soon as there is a rule; and nothing pauses it. */
+async function countdown(page, id) {
+  const { environment, expires_at: before } = await api(page, `/deployments/${id}`);
+  same(before, undefined, "its end without a rule");
+  same(await page.getByText(/ left$/).count(), 0, "countdowns without a rule");
+  const { domain, description, restricted, placement } = await api(
+    page,
+    `/environments/${environment}`,
+  );
+  const rule = { domain, description, restricted, placement };
+  const path = `/environments/${environment}`;
+  await send(page, "PUT", path, { ...rule, cleanup_after_hours: 48 });
+  await page.reload();
+  // promise: N-265
+  await page
+    .getByText(/^(2 d|1 d 23 h) left$/)
+    .first()
+    .waitFor();
+  const acts = page.getByRole("button", { name: /pause|suspend|hibernate|sleep|stop|freeze/i });
+  // promise: N-269
+  same(await acts.count(), 0, "buttons that pause");
+  await send(page, "PUT", path, rule);
+  await page.reload();
 }
 
 /** Every step's log on the page is what the API has: no line missing, none twice. */

@@ -6,9 +6,12 @@ import { stories as access } from "./access.mjs";
 import { stories as accessibility } from "./accessibility.mjs";
 import { stories as admin } from "./admin.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
+import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
+import { stories as people } from "./people.mjs";
+import { stories as plugins } from "./plugins.mjs";
 import { stories as reach } from "./reach.mjs";
 
 if (!base || !user || !password) {
@@ -18,21 +21,34 @@ if (!base || !user || !password) {
   process.exit(2);
 }
 const wanted = process.argv[2] ?? "";
-const all = [access, admin, main, live, reach, editor, accessibility].flat();
+const all = [drop, access, admin, plugins, people, main, live, reach, editor, accessibility].flat();
 const stories = all.filter(([name]) => name.includes(wanted));
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
 const AGAIN = 2;
 
-/** Tells one story in a window of its own; says what went wrong, or nothing. */
-async function tell([name, story, options]) {
+/** What stories do after all others: [the story, its window, the rest of it]. */
+const later = [];
+
+/**
+ * Tells one story in a window of its own; says what went wrong, or nothing. A story that has to let
+ * time pass gives the rest of it back, which is told when all others have been.
+ */
+async function tell(told, opened, rest) {
+  const [name, story, options] = told;
   const begun = Date.now();
   const before = trouble.length;
-  const { context, page } = await open(browser, options);
+  const { context, page } = opened ?? (await open(browser, options));
+  let kept = false;
   try {
-    await story({ page, context, browser });
+    const more = await (rest ?? story)({ page, context, browser });
     if (trouble.length > before)
       throw new Error(`the page complained: ${trouble.slice(before).join("\n    ")}`);
+    if (typeof more === "function") {
+      kept = true;
+      later.push([told, { context, page }, more]);
+      return true;
+    }
     console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
     return true;
   } catch (error) {
@@ -40,17 +56,27 @@ async function tell([name, story, options]) {
     await picture(page, `failed-${name.replace(/[^a-z0-9]+/gi, "-")}`).catch(() => undefined);
     return false;
   } finally {
-    await context.close();
+    if (!kept) await context.close();
   }
+}
+
+/** The rests of stories, in the order in which they began. */
+async function tellRests() {
+  const wrong = [];
+  for (const [told, opened, rest] of later.splice(0))
+    if (!(await tell(told, opened, rest))) wrong.push(told);
+  return wrong;
 }
 
 let failed = [];
 for (const story of stories) if (!(await tell(story))) failed.push(story);
+failed.push(...(await tellRests()));
 if (failed.length <= AGAIN) {
   const again = failed;
   failed = [];
   for (const story of again) {
-    if (await tell(story)) console.log(`FLAKY ${story[0]}: failed once, passed the second time`);
+    if ((await tell(story)) && (await tellRests()).length === 0)
+      console.log(`FLAKY ${story[0]}: failed once, passed the second time`);
     else failed.push(story);
   }
 }

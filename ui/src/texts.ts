@@ -109,7 +109,6 @@ export const texts = {
     copyUrl: "Copy URL",
     moved: (count: number) => `${count} moved, refresh`,
     shown: (shown: number, all: number) => (shown === all ? plural(all, "deployment") : `${shown} of ${plural(all, "deployment")}`),
-    showMore: (count: number) => `Show ${count} more`,
     keys: { move: "move", page: "open page", url: "open URL", copy: "copy URL", create: "new" },
     unread: "Deployments could not be read.",
     emptyTitle: "Nothing runs here yet",

@@ -7383,7 +7383,13 @@ export interface operations {
     rotateNodeToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
             path: {
                 name: components["parameters"]["InName"];
             };

@@ -274,7 +274,8 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
         onDryRun={() => setTab("dryRun")}
         onDiscard={() => setSheet("discard")}
         onExport={async () => {
-          const text = JSON.stringify(pipelineOf(session.doc), null, 2);
+          // Sorted, so that the same pipeline is the same bytes wherever it was drawn.
+          const text = JSON.stringify(JSON.parse(canonical(pipelineOf(session.doc))), null, 2);
           if (await copyText(text)) say("done", t.exported);
         }}
         onMerge={() => setSheet("merge")}

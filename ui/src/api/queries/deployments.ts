@@ -67,20 +67,27 @@ export const run = (id: string, number: number) =>
     enabled: number > 0,
   });
 
-/** Log lines of a step behind a number, until there are no more. */
-export async function readLog(id: string, runNumber: number, step: string, after: number) {
-  const items: LogLine[] = [];
-  let from = after;
-  for (let page = 0; page < 100; page++) {
+/**
+ * Log lines of a step behind a number, until there are no more, page by page: a long log is let go
+ * of at its beginning while its end is still being read.
+ */
+export async function readLog(
+  id: string,
+  runNumber: number,
+  step: string,
+  after: number,
+  onPage: (after: number, page: LogLine[]) => void,
+) {
+  for (let from = after; ; ) {
     const params = { path: { id, run: runNumber, step }, query: { after: from, limit: 5000 } };
     const answer = await ask(
       client.GET("/api/v1/deployments/{id}/runs/{run}/steps/{step}/log", { params }),
     );
-    items.push(...answer.items);
-    from = answer.items[answer.items.length - 1]?.number ?? from;
-    if (!answer.more || answer.items.length === 0) break;
+    onPage(from, answer.items);
+    const last = answer.items[answer.items.length - 1]?.number;
+    if (!answer.more || last === undefined) return;
+    from = last;
   }
-  return items;
 }
 
 export const tags = (service: string, search: string, order: "newest" | "version") =>

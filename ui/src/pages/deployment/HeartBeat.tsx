@@ -37,7 +37,6 @@ export function HeartBeat({ step, signs = [] }: { step: Step; signs?: number[] }
     <span className="hb" data-pace={pace.kind}>
       <span className="beats" aria-hidden="true">
         {bars.map((beat, i) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place in time
           <i key={i} data-on={beat || undefined} />
         ))}
       </span>

@@ -48,7 +48,7 @@ export function useWatched(id: string): Watch {
     async (run: number, step: string) => {
       const key = stepId(run, step);
       const after = lastNumber(logs.current[key] ?? emptyLog);
-      dispatch({ id: key, after, page: await readLog(id, run, step, after) });
+      await readLog(id, run, step, after, (from, page) => dispatch({ id: key, after: from, page }));
     },
     [id],
   );

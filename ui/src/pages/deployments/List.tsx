@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown } from "lucide-react";
-import { useRef, useState } from "react";
+import { useCallback, useRef, useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
 import { mergeOne } from "@/api/list";
 import { deployments } from "@/api/queries/deployments";
@@ -16,8 +17,8 @@ import { useGroups } from "./useList";
 
 const t = texts.list;
 
-/** Rows drawn at first; the rest on request, so that a long list opens as fast as a short one. */
-const FIRST = 300;
+/** One line of the list: the head of a group, or a row of it. */
+type Line = { head: Group; count: number } | { row: Deployment };
 
 /** The rows in their groups, walked with J and K. */
 export function List({ rows }: { rows: Deployment[] }) {
@@ -25,28 +26,45 @@ export function List({ rows }: { rows: Deployment[] }) {
   const [held, setHeld] = useState(false);
   const [selected, setSelected] = useState<string>();
   const [closed, setClosed] = useState<Partial<Record<Group, boolean>>>({});
-  const [limit, setLimit] = useState(FIRST);
   const { placed, moved, settle } = useGroups(rows, held);
   const say = useToast();
   const retry = useRetry();
 
-  const drawn = placed.slice(0, limit);
-  const order = groups.flatMap((group) =>
-    closed[group] ? [] : drawn.filter((one) => one.group === group).map((one) => one.row),
-  );
+  const lines = linesOf(placed, closed);
+  const order = lines.flatMap((line) => ("row" in line ? [line.row] : []));
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => table.current?.closest<HTMLElement>(".body") ?? null,
+    estimateSize: () => 36,
+    getItemKey: (i) => keyOf(lines[i] as Line),
+    overscan: 12,
+    // jsdom and a hidden page have no size; some rows are drawn all the same.
+    initialRect: { width: 1200, height: 900 },
+  });
+  const seen = virtual.getVirtualItems();
   const current = order.find((row) => row.id === selected);
+  const focus = (id: string, tries = 5) => {
+    const name = table.current?.querySelector<HTMLElement>(`[data-id="${id}"] a.nm`);
+    if (name) name.focus();
+    // A row far away is drawn only when it has been scrolled to.
+    else if (tries > 0) requestAnimationFrame(() => focus(id, tries - 1));
+  };
   const move = (by: number) => {
     const at = order.findIndex((row) => row.id === selected);
     const next = order[Math.min(order.length - 1, Math.max(0, at + by))];
     if (!next) return;
     setSelected(next.id);
-    table.current?.querySelector<HTMLElement>(`[data-id="${next.id}"] a.nm`)?.focus();
+    virtual.scrollToIndex(lines.findIndex((line) => "row" in line && line.row === next));
+    focus(next.id);
   };
-  const copy = async (deployment: Deployment) => {
-    const url = mainUrl(deployment)?.url;
-    if (!url) return say("failed", t.noUrl(deployment.name));
-    if (await copyText(url)) say("done", t.urlCopied(url));
-  };
+  const copy = useCallback(
+    async (deployment: Deployment) => {
+      const url = mainUrl(deployment)?.url;
+      if (!url) return say("failed", t.noUrl(deployment.name));
+      if (await copyText(url)) say("done", t.urlCopied(url));
+    },
+    [say],
+  );
   const open = (deployment: Deployment) => {
     const url = mainUrl(deployment)?.url;
     if (url) window.open(url, "_blank", "noreferrer");
@@ -78,42 +96,60 @@ export function List({ rows }: { rows: Deployment[] }) {
           </Button>
         </div>
       ) : null}
-      <div ref={table} role="table" aria-label={t.title}>
+      <div ref={table} role="table" aria-label={t.title} aria-rowcount={lines.length + 1}>
         <Head />
-        {groups.map((group) => {
-          const inside = drawn.filter((one) => one.group === group);
-          if (inside.length === 0) return null;
-          return (
-            <div key={group} role="rowgroup">
-              <GroupHead
-                group={group}
-                count={inside.length}
-                closed={closed[group] ?? false}
-                toggle={() => setClosed({ ...closed, [group]: !closed[group] })}
+        <div
+          role="rowgroup"
+          style={{
+            paddingTop: seen[0]?.start ?? 0,
+            paddingBottom: virtual.getTotalSize() - (seen[seen.length - 1]?.end ?? 0),
+          }}
+        >
+          {seen.map((item) => {
+            const line = lines[item.index] as Line;
+            return "row" in line ? (
+              <Row
+                key={item.key}
+                deployment={line.row}
+                selected={line.row.id === selected}
+                index={item.index}
+                measure={virtual.measureElement}
+                onRetry={retry.mutate}
+                onCopy={copy}
               />
-              {closed[group]
-                ? null
-                : inside.map(({ row }) => (
-                    <Row
-                      key={row.id}
-                      deployment={row}
-                      selected={row.id === selected}
-                      onRetry={() => retry.mutate(row)}
-                      onCopy={() => void copy(row)}
-                    />
-                  ))}
-            </div>
-          );
-        })}
-      </div>
-      {placed.length > limit ? (
-        <div className="p-3">
-          <Button onClick={() => setLimit(limit + FIRST)}>
-            {t.showMore(Math.min(FIRST, placed.length - limit))}
-          </Button>
+            ) : (
+              <GroupHead
+                key={item.key}
+                group={line.head}
+                count={line.count}
+                index={item.index}
+                measure={virtual.measureElement}
+                closed={closed[line.head] ?? false}
+                toggle={() => setClosed({ ...closed, [line.head]: !closed[line.head] })}
+              />
+            );
+          })}
         </div>
-      ) : null}
+      </div>
     </div>
+  );
+}
+
+function keyOf(line: Line): string {
+  return "row" in line ? line.row.id : line.head;
+}
+
+/** The groups one after the other, each under its head; a closed one is its head alone. */
+function linesOf(
+  placed: { row: Deployment; group: Group }[],
+  closed: Partial<Record<Group, boolean>>,
+) {
+  const by = new Map<Group, Deployment[]>(groups.map((group) => [group, []]));
+  for (const { row, group } of placed) by.get(group)?.push(row);
+  return [...by].flatMap<Line>(([head, rows]) =>
+    rows.length === 0
+      ? []
+      : [{ head, count: rows.length }, ...(closed[head] ? [] : rows.map((row) => ({ row })))],
   );
 }
 
@@ -143,11 +179,18 @@ function Head() {
   );
 }
 
-type GroupProps = { group: Group; count: number; closed: boolean; toggle: () => void };
+type GroupProps = {
+  group: Group;
+  count: number;
+  index: number;
+  measure: (row: HTMLElement | null) => void;
+  closed: boolean;
+  toggle: () => void;
+};
 
-function GroupHead({ group, count, closed, toggle }: GroupProps) {
+function GroupHead({ group, count, index, measure, closed, toggle }: GroupProps) {
   return (
-    <div className="gh" role="row">
+    <div className="gh" role="row" aria-rowindex={index + 2} data-index={index} ref={measure}>
       <span role="cell">
         <button type="button" aria-expanded={!closed} onClick={toggle}>
           <ChevronDown className="i sm" aria-hidden="true" />

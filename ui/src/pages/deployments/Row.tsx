@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { Copy, ExternalLink } from "lucide-react";
+import { memo } from "react";
 import type { Deployment } from "@/api/client";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
@@ -12,11 +13,17 @@ import { mainUrl } from "./filters";
 type Props = {
   deployment: Deployment;
   selected: boolean;
-  onRetry: () => void;
-  onCopy: () => void;
+  index: number;
+  measure: (row: HTMLElement | null) => void;
+  onRetry: (deployment: Deployment) => void;
+  onCopy: (deployment: Deployment) => void;
 };
 
-export function Row({ deployment, selected, onRetry, onCopy }: Props) {
+/** One of many: drawn anew only when it is another reading, or chosen. */
+export const Row = memo(function Row(props: Props) {
+  const { deployment, selected, index, measure } = props;
+  const onRetry = () => props.onRetry(deployment);
+  const onCopy = () => props.onCopy(deployment);
   const offline = Boolean(deployment.node_offline_since);
   const { name, environment } = deployment;
   const url = mainUrl(deployment);
@@ -26,6 +33,9 @@ export function Row({ deployment, selected, onRetry, onCopy }: Props) {
       role="row"
       data-selected={selected || undefined}
       data-id={deployment.id}
+      data-index={index}
+      aria-rowindex={index + 2}
+      ref={measure}
     >
       <span role="cell" className="contents">
         <Rail state={offline ? "offline" : deployment.status} />
@@ -62,7 +72,7 @@ export function Row({ deployment, selected, onRetry, onCopy }: Props) {
       </span>
     </div>
   );
-}
+});
 
 export function shareOf(deployment: Deployment): number {
   return deployment.steps_total === 0 ? 0 : deployment.steps_done / deployment.steps_total;

@@ -1,0 +1,192 @@
+// An engineer and a viewer, neither of them an admin: what each can do, and only by the pages.
+import {
+  accessible,
+  api,
+  check,
+  freshName,
+  open,
+  picture,
+  RUN,
+  same,
+  send,
+  signIn,
+  until,
+} from "./browser.mjs";
+import { cleanUp, pill } from "./main.mjs";
+
+const WORD = "correct-horse-battery-9";
+
+/** Two people with a team each; they go with the story. */
+async function invite(page) {
+  const tail = Date.now().toString(36);
+  const people = {
+    engineer: { name: `lena-${tail}`, password: WORD, level: "full" },
+    viewer: { name: `aiko-${tail}`, password: WORD, level: "read" },
+  };
+  for (const one of Object.values(people)) {
+    await send(page, "PUT", `/users/${one.name}`, { role: "user", password: one.password });
+    await send(page, "PUT", `/teams/${one.name}`, {
+      members: [one.name],
+      grants: [{ project: "shop", level: one.level }],
+    });
+  }
+  const leave = async () => {
+    for (const one of Object.values(people)) {
+      await send(page, "DELETE", `/teams/${one.name}`);
+      await send(page, "DELETE", `/users/${one.name}`);
+    }
+  };
+  return { ...people, leave };
+}
+
+/** The sheet: one label for what is pinned, a picker for each other service, no word of room. */
+async function sheetOf(page, name) {
+  await page
+    .getByRole("link", { name: /New deployment/ })
+    .first()
+    .click();
+  const sheet = page.getByRole("dialog", { name: "New deployment" });
+  await sheet.locator("button.in[data-step]").first().waitFor();
+  // promise: N-031
+  same(await sheet.locator(".sv.pin").count(), 1, "labels of pinned services");
+  same(await sheet.locator("button.in[data-step]").count(), 2, "pickers of selectable services");
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByText(/ checks? passed/).waitFor({ timeout: 60_000 });
+  const said = await sheet.innerText();
+  const room = said.match(/\bfree\b|has room|of \d[\d.]* (CPU|GB)/i);
+  // promise: N-133
+  check(!room, `the sheet tells of free room: ${room?.[0]}`);
+  return sheet;
+}
+
+/** From nothing to ready by the pages alone; what is not theirs is not in the sidebar. */
+async function makes(page, name) {
+  const sheet = await sheetOf(page, name);
+  const trigger = sheet.locator("button.in[data-step]").first();
+  const step = await trigger.getAttribute("data-step");
+  await trigger.click();
+  const picker = page.getByRole("dialog", { name: `Version of ${step}` });
+  await picker.getByRole("option").first().waitFor();
+  const tag = await picker.getByRole("option").last().getAttribute("title");
+  await picker.getByTitle(tag, { exact: true }).click();
+  await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+  await page.waitForURL(new RegExp(`/${name}/run`));
+  await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
+  const { items } = await api(page, `/deployments?name=${name}&limit=1`);
+  await page.goto("/deployments");
+  const row = page.locator(`[data-id="${items[0].id}"]`);
+  await row.waitFor();
+  // promise: N-003
+  check((await row.innerText()).includes(tag), `the list does not say ${tag}`);
+  same(items[0].versions.find((one) => one.step === step)?.tag, tag, "the version chosen");
+  return items[0];
+}
+
+/** Every control of the deployment that a viewer sees says why it cannot be used. */
+async function onlyLooks(page, made) {
+  await page.goto(`/d/${made.id}/services`);
+  await pill(page).waitFor();
+  for (const name of ["Delete", "Hold"]) {
+    const act = page.locator(".acts").getByRole("button", { name: new RegExp(`^${name}`) });
+    if ((await act.count()) === 0) continue;
+    same(await act.first().getAttribute("aria-disabled"), "true", `${name} for a viewer`);
+    const why = await act.first().evaluate((one) => {
+      const id = one.getAttribute("aria-describedby");
+      return `${one.title} ${id ? document.getElementById(id)?.textContent : ""}`;
+    });
+    check(/needs Full/.test(why), `${name} does not say why: ${why}`);
+  }
+  await accessible(page, "a deployment that may only be looked at");
+  const refused = await page.evaluate(
+    async (url) => (await fetch(url, { method: "DELETE" })).status,
+    `/api/v1/deployments/${made.id}`,
+  );
+  same(refused, 403, "deleting by the API as a viewer");
+  await picture(page, "viewer");
+}
+
+/** The controls of one who may: each there, and not refused. */
+async function controls(page, made) {
+  await page.goto(`/d/${made.id}`);
+  await pill(page).waitFor();
+  for (const name of [/^Delete/, /^Hold/]) {
+    const act = page.locator(".acts").getByRole("button", { name });
+    same(await act.count(), 1, `buttons ${name}`);
+    same(await act.getAttribute("aria-disabled"), null, `${name} for an engineer`);
+  }
+  await page.locator(".acts").getByRole("link", { name: "Clone", exact: true }).waitFor();
+  for (const tab of ["Run", "Services", "Logs", "Metrics", "Terminal", "History"])
+    same(
+      await page.getByRole("link", { name: new RegExp(`^${tab}`) }).count(),
+      1,
+      `links to ${tab}`,
+    );
+}
+
+/** The deployment compared with itself's twin is in the address; here with one that is gone. */
+async function compares(page, made) {
+  const all = await api(page, "/deployments?removed=true&limit=50");
+  const other = all.items.find((one) => one.id !== made.id);
+  if (!other) return;
+  await page.goto(`/deployments/diff?a=${made.id}&b=${other.id}`);
+  const { fields } = await api(page, `/deployments/${made.id}/diff?with=${other.id}`);
+  await until(
+    "every field that differs",
+    async () => (await page.locator(".tbl tbody tr").count()) === fields.length,
+  );
+  await accessible(page, "the comparison of two deployments");
+  await picture(page, "diff");
+}
+
+export const stories = [
+  [
+    "an engineer creates, opens and deletes by the pages alone; a viewer only looks",
+    async ({ page, browser }) => {
+      await signIn(page);
+      const { engineer, viewer, leave } = await invite(page);
+      const [mine, theirs] = [await open(browser), await open(browser)];
+      let made;
+      try {
+        await signIn(mine.page, "/deployments", engineer);
+        same(await mine.page.getByRole("link", { name: "Nodes", exact: true }).count(), 0, "Nodes");
+        made = await makes(mine.page, freshName("theirs"));
+        await controls(mine.page, made);
+        await compares(mine.page, made);
+        await signIn(theirs.page, `/d/${made.id}/services`, viewer);
+        await onlyLooks(theirs.page, made);
+        await opensAndDeletes(mine, made);
+        made = undefined;
+      } finally {
+        if (made) await cleanUp(page, made.id);
+        await mine.context.close();
+        await theirs.context.close();
+        await leave();
+      }
+    },
+  ],
+];
+
+async function opensAndDeletes({ page, context }, made) {
+  await page.goto(`/d/${made.id}/services`);
+  const link = page.locator(".sr .u a").first();
+  await link.waitFor({ timeout: 60_000 });
+  const [tab] = await Promise.all([context.waitForEvent("page"), link.click()]);
+  await until(
+    "what was opened answers",
+    async () =>
+      /\S/.test(
+        await tab
+          .locator("body")
+          .innerText()
+          .catch(() => ""),
+      ),
+    60_000,
+  );
+  await tab.close();
+  await page.getByRole("button", { name: "Delete" }).click();
+  const question = page.getByRole("dialog", { name: `Delete ${made.name}?` });
+  await question.getByRole("button", { name: "Delete" }).click();
+  await until("removed", async () => (await pill(page).innerText()) === "Removed", RUN);
+  // promise: N-002
+  same((await api(page, `/deployments/${made.id}`)).status, "removed", "the API's word");
+}

@@ -1,0 +1,98 @@
+// An admin registers a plugin, and its schema is the form of its steps.
+import { api, check, freshName, same, send, signIn, until } from "./browser.mjs";
+
+const SCHEMA = {
+  type: "object",
+  additionalProperties: false,
+  required: ["address"],
+  properties: {
+    address: { type: "string", title: "Whom to greet", description: "A host, such as web." },
+    tries: { type: "integer", title: "How often", default: 3 },
+    mood: { type: "string", title: "In what mood", enum: ["calm", "loud"] },
+  },
+};
+
+/** Fills in every field of the sheet and saves. */
+async function register(page, name, of) {
+  await page.goto("/plugins");
+  await page.getByRole("button", { name: "Add plugin" }).click();
+  const sheet = page.getByRole("dialog", { name: "Add a plugin" });
+  const field = (label) => sheet.getByLabel(label, { exact: true });
+  await field("Name").fill(name);
+  await field("Registry").selectOption(of.registry);
+  await field("Image").fill(of.image);
+  await field("Tag").fill(of.tag);
+  await sheet.getByLabel(/^What it does/).fill("Greets, as often as it is told to");
+  await sheet.getByLabel(/^Parameters/).fill(JSON.stringify(SCHEMA));
+  await sheet.getByLabel(/^CPU/).fill("0.25");
+  await sheet.getByLabel(/^Memory/).fill("48");
+  await sheet.getByRole("button", { name: /^Create/ }).click();
+  await sheet.waitFor({ state: "detached" });
+  await page.getByText(name, { exact: true }).first().waitFor();
+}
+
+/** Everything that was typed is stored, and shown again. */
+async function stored(page, name, of) {
+  const found = await api(page, `/plugins/${name}`);
+  const { component } = found;
+  // promise: N-067
+  same(
+    [found.name, found.registry, found.image, found.tag, component.description],
+    [name, of.registry, of.image, of.tag, "Greets, as often as it is told to"],
+    "what was registered",
+  );
+  // promise: N-067
+  same(component.parameters, SCHEMA, "the stored schema");
+  same(component.resources, { cpu: 0.25, memory_mib: 48 }, "the stored limits");
+  check(/^sha256:[0-9a-f]{64}$/.test(found.digest), `no digest: ${found.digest}`);
+}
+
+/** A step of the plugin has the schema's fields, kinds and words, and saves what is put into them. */
+async function form(page, name, project) {
+  await send(page, "PUT", `/projects/${project}`, { resources: { memory_mib: 512 } });
+  await page.goto(`/projects/${project}/pipeline`);
+  const palette = page.getByRole("complementary", { name: "Steps to add" });
+  await palette.getByRole("button", { name }).click();
+  await page.locator(`.en[data-key="${name}"]`).click();
+  // promise: N-067
+  await page.getByLabel("Whom to greet").fill("web");
+  await page.getByText("A host, such as web.").waitFor();
+  // promise: N-067
+  same(
+    await page
+      .getByLabel("In what mood")
+      .locator("option")
+      .allInnerTexts()
+      .then((all) => all.slice(1)),
+    ["calm", "loud"],
+    "what can be chosen",
+  );
+  await page.getByLabel("In what mood").selectOption({ label: "loud" });
+  await page.getByLabel("How often").fill("7");
+  // promise: N-067
+  await until("the draft has what was typed", async () => {
+    const { content } = await api(page, `/projects/${project}/draft`).catch(() => ({}));
+    const step = content?.steps.find((one) => one.key === name);
+    const { address, tries, mood } = step?.plugin.parameters ?? {};
+    return address === "web" && tries === 7 && mood === "loud";
+  });
+}
+
+export const stories = [
+  [
+    "register a plugin, and its schema is the form of its steps",
+    async ({ page }) => {
+      await signIn(page);
+      const [name, project] = [freshName("greet"), freshName("greeted")];
+      const of = await api(page, "/plugins/http-check");
+      try {
+        await register(page, name, of);
+        await stored(page, name, of);
+        await form(page, name, project);
+      } finally {
+        await send(page, "DELETE", `/projects/${project}`).catch(() => undefined);
+        await send(page, "DELETE", `/plugins/${name}`).catch(() => undefined);
+      }
+    },
+  ],
+];
