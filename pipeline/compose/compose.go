@@ -151,8 +151,9 @@ func (r *reader) service(s types.ServiceConfig) {
 	}
 	image.Name = label(s.Name)
 	r.out.Services = append(r.out.Services, image)
+	ports := r.ports(s)
 	step := &pipeline.ServiceStep{Name: image.Name, Command: s.Command, Env: r.env(s),
-		Ports: ports(s), Resources: r.limits(s), Ready: r.ready(s)}
+		Ports: ports, Resources: r.limits(s), Ready: r.ready(s, ports)}
 	step.Volumes, step.Files = r.volumes(s), r.files(s)
 	if s.Restart == "no" {
 		step.Restart = pipeline.RestartNever

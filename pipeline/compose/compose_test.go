@@ -1,7 +1,9 @@
 package compose_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -179,4 +181,60 @@ func TestWrite_RoundTrip(t *testing.T) {
 	if diff := cmp.Diff(first.Services, again.Services); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// Files as people have them, our own installation among them, become pipelines
+// that can be saved. What each one becomes, and what is listed as left out with
+// its line, is in the golden file beside it.
+func TestRead_FilesAsPeopleHaveThem(t *testing.T) {
+	for golden, path := range map[string]string{"blog": "testdata/blog.yaml",
+		"search": "testdata/search.yaml", "nullops": "../../deploy/compose.yaml"} {
+		t.Run(golden, func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := compose.Read(t.Context(), text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile("testdata/" + golden + ".golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			// promise: I-16
+			if diff := cmp.Diff(string(want), summary(t, got)); diff != "" {
+				t.Error(diff)
+			}
+			for i, s := range got.Services {
+				got.Pipeline.Steps[i].Service.Image = &pipeline.Image{Registry: s.Registry,
+					Repository: s.Repository, Tag: s.Tag, TagMode: pipeline.Selectable}
+			}
+			// promise: I-16
+			if found := pipeline.Validate(got.Pipeline, pipeline.Settings{Secrets: got.Secrets,
+				Limits: pipeline.Resources{CPU: 8, MemoryMiB: 8192}}); len(found) > 0 {
+				t.Errorf("it could not be saved: %+v", found)
+			}
+		})
+	}
+}
+
+// summary is all that a file became.
+func summary(t *testing.T, got compose.Result) string {
+	t.Helper()
+	var b strings.Builder
+	for i, s := range got.Pipeline.Steps {
+		image := got.Services[i]
+		text, err := json.MarshalIndent(s.Service, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s needs %v runs %s/%s:%s\n%s\n", s.Key, s.Needs, image.Registry,
+			image.Repository, image.Tag, text)
+	}
+	fmt.Fprintf(&b, "secrets %v\n", got.Secrets)
+	for _, n := range got.Notes {
+		fmt.Fprintf(&b, "line %d, %s: %s\n", n.Line, n.Service, n.Message)
+	}
+	return b.String()
 }

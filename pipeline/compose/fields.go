@@ -21,6 +21,11 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 			r.note(s.Name, "environment", "%s has no value here", name)
 			continue
 		}
+		if !envName(name) {
+			r.note(s.Name, "environment", "%s is not a name that a variable can have here, so that it "+
+				"is left out; write what it sets into the command", name)
+			continue
+		}
 		env[name] = *value
 	}
 	if len(env) == 0 {
@@ -29,8 +34,14 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 	return env
 }
 
+// envName is what a shell takes as a variable's name.
+func envName(s string) bool {
+	return s != "" && (s[0] < '0' || s[0] > '9') &&
+		strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
 // ports: published ones answer through the ingress, exposed ones inside only.
-func ports(s types.ServiceConfig) []pipeline.Port {
+func (r *reader) ports(s types.ServiceConfig) []pipeline.Port {
 	var all []pipeline.Port
 	add := func(number int, expose bool) {
 		for _, p := range all {
@@ -45,6 +56,10 @@ func ports(s types.ServiceConfig) []pipeline.Port {
 		all = append(all, pipeline.Port{Name: name, Port: number, Expose: expose})
 	}
 	for _, p := range s.Ports {
+		if p.Protocol != "" && p.Protocol != "tcp" {
+			r.note(s.Name, "ports", "%d is of the kind %s, which is not carried over", p.Target, p.Protocol)
+			continue
+		}
 		add(int(p.Target), true)
 	}
 	for _, text := range s.Expose {
@@ -138,11 +153,11 @@ func (r *reader) limits(s types.ServiceConfig) pipeline.Resources {
 }
 
 // ready is the health check, or a look at the first port.
-func (r *reader) ready(s types.ServiceConfig) *pipeline.Readiness {
+func (r *reader) ready(s types.ServiceConfig, ports []pipeline.Port) *pipeline.Readiness {
 	h := s.HealthCheck
 	if h == nil || h.Disable || len(h.Test) < 2 {
-		if all := ports(s); len(all) > 0 {
-			return &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: all[0].Port}}
+		if len(ports) > 0 {
+			return &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: ports[0].Port}}
 		}
 		return nil
 	}

@@ -32,7 +32,7 @@ func find(text []byte) (places, error) {
 		}
 		each(value, func(name, service *yaml.Node) {
 			fields := map[string]int{"": name.Line}
-			each(service, func(field, _ *yaml.Node) { fields[field.Value] = field.Line })
+			note(service, fields)
 			p.services[name.Value] = fields
 		})
 	})
@@ -42,6 +42,27 @@ func find(text []byte) (places, error) {
 		}
 	}
 	return p, nil
+}
+
+// note says where a service's fields are. What it takes over from an anchor is on
+// the line of that; its own fields win.
+func note(service *yaml.Node, fields map[string]int) {
+	each(service, func(field, value *yaml.Node) {
+		if field.Value != "<<" {
+			fields[field.Value] = field.Line
+			return
+		}
+		for _, from := range append([]*yaml.Node{value}, value.Content...) {
+			if from.Kind == yaml.AliasNode {
+				from = from.Alias
+			}
+			each(from, func(field, _ *yaml.Node) {
+				if _, own := fields[field.Value]; !own {
+					fields[field.Value] = field.Line
+				}
+			})
+		}
+	})
 }
 
 func each(n *yaml.Node, fn func(key, value *yaml.Node)) {
