@@ -64,7 +64,8 @@ export const stories = [
         await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
         const steps = await asTheApiHasThem(page, made.id);
         await compareLogs(page, made.id, 1);
-        await eachNode(page, steps);
+        await page.goto(`/d/${made.id}/run`);
+        await eachNode(page, (await api(page, `/deployments/${made.id}/runs/1`)).steps);
         await picture(page, "run-after-a-minute");
         await cleanUp(page, made.id);
         await readable(page, made.id, steps);

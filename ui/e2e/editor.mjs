@@ -145,14 +145,11 @@ const LETTERS = 485;
  */
 async function typing(left, right, project) {
   const question = async (page, key) => {
-    await node(page, key)
-      .locator(".eh")
-      .click({ force: true, position: { x: 60, y: 20 } });
-    return page.getByRole("textbox", { name: "Question" });
+    await page.goto(`/projects/${project}/pipeline?step=${key}`);
+    const field = page.getByRole("textbox", { name: "Question" });
+    await field.waitFor({ timeout: 60_000 });
+    return field;
   };
-  await right.reload();
-  await node(right, "approval-2").waitFor({ state: "attached" });
-  for (const page of [left, right]) await page.keyboard.press("f");
   const words = (letter) => Array.from({ length: LETTERS }, (_, i) => `${letter}${i % 10}`[i % 2]);
   const [ours, theirs] = [words("a").join(""), words("b").join("")];
   const type = async (page, key, text) => {
@@ -178,8 +175,9 @@ async function typing(left, right, project) {
 
 /** Both write the same field before either knew: who was slower is asked, and keeps the pen. */
 async function meeting(left, right, prompt, question) {
-  await (await question(left, "approval-3")).fill("of the left");
-  await (await question(right, "approval-3")).fill("of the right");
+  const fields = await Promise.all([question(left, "approval-3"), question(right, "approval-3")]);
+  await fields[0].fill("of the left");
+  await fields[1].fill("of the right");
   const asked = (page) => page.getByRole("button", { name: "Look at it" });
   const slower = await until(
     "one of them is asked",

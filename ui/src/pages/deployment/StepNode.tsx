@@ -82,12 +82,11 @@ function Took({ step, progress }: { step: Step; progress?: Progress }) {
       </span>
     );
   const word = step.status === "undone" || step.status === "skipped" ? stateWord(step.status) : "";
-  const spent =
-    step.started_at && !word ? duration(between(step.started_at, step.ended_at, now)) : "";
+  const spent = step.started_at ? duration(between(step.started_at, step.ended_at, now)) : "";
   return (
     <span className="du">
       {word || spent ? <b>{word || spent}</b> : null}
-      <span className="t3">{word ? "" : usual}</span>
+      <span className="t3">{word ? spent : usual}</span>
     </span>
   );
 }
