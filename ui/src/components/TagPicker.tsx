@@ -230,8 +230,9 @@ function Tags({ id, label, items, search, value, active, setActive, choose }: Ta
                   i % 2 === 1 ? <mark key={i}>{part}</mark> : part,
                 )}
               </span>
-              <span className="t2 s nw text-right">
+              <span className="t2 s nw text-right" title={tag.builder}>
                 {[
+                  [tag.branch, tag.commit?.slice(0, 7)].filter(Boolean).join(" @ "),
                   tag.created_at ? shortAgo(tag.created_at, now) : "",
                   tag.size ? bytes(tag.size) : "",
                 ]
