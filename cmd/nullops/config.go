@@ -14,6 +14,8 @@ import (
 
 	"github.com/traefik/paerser/env"
 	"github.com/traefik/paerser/flag"
+
+	"github.com/nullops/nullops/agent"
 )
 
 // envPrefix starts the name of every environment variable that is a setting:
@@ -268,9 +270,17 @@ func (s Settings) checkIngress() error {
 
 func (s Settings) checkAgent() error {
 	return errors.Join(
-		required("agent.token", s.Agent.Token, "the token that 'add node' showed"),
+		s.checkToken(),
 		s.checkDoctor(),
 	)
+}
+
+// checkToken wants the token only once: from it the agent keeps a key in its data.
+func (s Settings) checkToken() error {
+	if agent.Enrolled(s.Agent.Data) {
+		return nil
+	}
+	return required("agent.token", s.Agent.Token, "the token that 'add node' showed")
 }
 
 // checkDoctor is what an agent needs that is not yet enrolled.

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/fleet"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -76,6 +77,13 @@ func (m *metrics) watchPool(store *postgres.Store) {
 		func(s postgres.PoolStats) float64 { return float64(s.InUse) })
 	gauge("nullops_database_connections_waited", "Acquisitions that had to wait.",
 		func(s postgres.PoolStats) float64 { return float64(s.Waited) })
+}
+
+// watchLinks shows how many nodes this process commands, of all that are online.
+func (m *metrics) watchLinks(machines *fleet.Fleet) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "nullops_node_links", Help: "Nodes that this control plane speaks with.",
+	}, func() float64 { return float64(machines.Links()) }))
 }
 
 // serve answers /metrics, /healthz and /readyz; an empty address is off.

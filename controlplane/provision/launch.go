@@ -39,14 +39,18 @@ func agentSettings(
 	return append(text, '\n'), nil
 }
 
-// unitFile needs no quoting: every path is from a small alphabet.
+// unitFile needs no quoting: every path is from a small alphabet. The unit is
+// active once the agent says that it listens, and systemd never gives up on it.
 func unitFile(program, settings string) string {
 	return `[Unit]
 Description=NullOps agent
 After=network-online.target docker.service
 Wants=network-online.target
+StartLimitIntervalSec=0
 
 [Service]
+Type=notify
+TimeoutStartSec=5min
 ExecStart=` + program + ` agent --config=` + settings + `
 Restart=always
 RestartSec=2
@@ -72,12 +76,16 @@ func (j *job) startUnit(ctx context.Context) error {
 	if err := j.install(ctx, unit, path.Join("/etc/systemd/system", unit), "0644"); err != nil {
 		return err
 	}
-	for _, words := range [][]string{{"daemon-reload"}, {"enable", unit}, {"restart", unit}} {
+	for _, words := range [][]string{{"daemon-reload"}, {"enable", unit}} {
 		if _, err := j.machine.root(ctx, append([]string{"systemctl"}, words...)...); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := j.machine.root(ctx, "systemctl", "restart", unit)
+	if exitCode(err) != 0 {
+		return j.ended(ctx)
+	}
+	return err
 }
 
 // container is the agent's name where systemd does not run.
@@ -167,9 +175,7 @@ func (j *job) active(ctx context.Context) error {
 			return err
 		}
 		if !up {
-			j.lastWords(ctx)
-			return fault("agent_failed", "the agent does not stay up",
-				"Look at its last lines, and begin a new attempt.", nil)
+			return j.ended(ctx)
 		}
 		if look == looks {
 			return nil
@@ -178,6 +184,13 @@ func (j *job) active(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// ended is an agent that does not stay up, with what it said last.
+func (j *job) ended(ctx context.Context) error {
+	j.lastWords(ctx)
+	return fault("agent_failed", "the agent does not stay up",
+		"Look at its last lines, and begin a new attempt.", nil)
 }
 
 func (j *job) up(ctx context.Context) (bool, error) {
