@@ -258,6 +258,71 @@ func TestPlace_SaysWhy(t *testing.T) {
 	}
 }
 
+// What a node can do is a label with a value, such as render=2.1.0. Who asks for
+// one is never given a node that has another version, more of one, or none.
+func TestPlace_ExactCapability(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		versions := []string{"", "2.1.0", "2.1.1", "2.1", "2.1.0-rc1", "12.1.0"}
+		var all []lifecycle.Candidate
+		for i := range rapid.IntRange(1, 6).Draw(t, "nodes") {
+			n := roomy(fmt.Sprintf("node-%d", i))
+			n.Labels = controlplane.Labels{"kind": "gpu", "Render": "2.1.0"}
+			if rapid.Bool().Draw(t, "can render") {
+				n.Labels["render"] = rapid.SampledFrom(versions).Draw(t, "version")
+			}
+			n.Memory += rapid.Int64Range(0, 8).Draw(t, "more memory") << 30
+			all = append(all, n)
+		}
+		ask := small()
+		ask.Placement.Required = []controlplane.Selector{"render=2.1.0"}
+		exact := slices.ContainsFunc(all, func(n lifecycle.Candidate) bool {
+			return n.Labels["render"] == "2.1.0"
+		})
+		got, refused := lifecycle.Place(all, ask)
+		// promise: B-20
+		if exact != (got.ID != "") || exact && got.Labels["render"] != "2.1.0" {
+			t.Fatalf("of %+v, %q was chosen", all, got.Name)
+		}
+		// promise: B-20
+		if !exact && (len(refused) != len(all) ||
+			!strings.Contains(refused[0].Reason, "no label render=2.1.0")) {
+			t.Fatalf("refused: %+v", refused)
+		}
+	})
+}
+
+// Among equals the least loaded is first, and with each deployment that it takes
+// the turn goes on to the next. A label that is preferred is worth more than both.
+func TestPlace_TakesTurns(t *testing.T) {
+	all := []lifecycle.Candidate{roomy("a"), roomy("b"), roomy("c")}
+	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 1, 2, 0.5
+	// promise: B-25
+	if got, _ := lifecycle.Place(all, small()); got.Name != "c" {
+		t.Errorf("the least loaded is c, not %s", got.Name)
+	}
+	all[0].UsedCPU, all[1].UsedCPU, all[2].UsedCPU = 0, 0, 0
+	order := ""
+	for range 6 {
+		got, _ := lifecycle.Place(all, small())
+		order += got.Name
+		i := slices.IndexFunc(all, func(n lifecycle.Candidate) bool { return n.Name == got.Name })
+		all[i].AllocatedCPU += small().CPU
+		all[i].AllocatedMemory += int64(small().MemoryMiB) << 20
+	}
+	// promise: B-25
+	if order != "abcabc" {
+		t.Errorf("six deployments went to %s", order)
+	}
+	all[0].Labels["model"] = "warm"
+	all[0].UsedCPU, all[0].AllocatedMemory = 3, all[0].AllocatedMemory+1<<30
+	ask := small()
+	ask.Placement.Preferred = []controlplane.Selector{"model=warm"}
+	// promise: B-25
+	if got, _ := lifecycle.Place(all, ask); got.Name != "a" {
+		t.Errorf("with the preferred label elsewhere, it went to %s", got.Name)
+	}
+}
+
 // What is preferred decides before room does, and never refuses.
 func TestPlace_Prefers(t *testing.T) {
 	near, far, avoided := roomy("near"), roomy("far"), roomy("avoided")

@@ -45,6 +45,26 @@ type Daemon struct {
 // StartDaemon starts an engine for the length of a test. It needs root.
 func StartDaemon(t testing.TB) *Daemon {
 	t.Helper()
+	return startDaemon(t, func(string) {})
+}
+
+// StartSmallDaemon starts one whose images, containers and volumes are on a disk
+// of this size, such as 200m.
+func StartSmallDaemon(t testing.TB, size string) *Daemon {
+	t.Helper()
+	return startDaemon(t, func(data string) {
+		err := os.Mkdir(data, 0o711)
+		if err == nil {
+			err = syscall.Mount("nullops-test", data, "tmpfs", 0, "mode=0711,size="+size)
+		}
+		if err != nil {
+			t.Fatalf("make a small disk: %v", err)
+		}
+	})
+}
+
+func startDaemon(t testing.TB, prepare func(data string)) *Daemon {
+	t.Helper()
 	Host(t) // Where no engine is, none can be started either.
 	if os.Geteuid() != 0 {
 		missing(t, "starting a Docker Engine needs root")
@@ -56,7 +76,8 @@ func StartDaemon(t testing.TB) *Daemon {
 	d := &Daemon{
 		Host: "unix://" + filepath.Join(root, "docker.sock"), Root: root, t: t,
 	}
-	t.Cleanup(d.stop)
+	t.Cleanup(d.stop) // it unmounts the disk too
+	prepare(filepath.Join(root, "data"))
 	d.makeNamespace()
 	d.startContainerd()
 	d.Start()
