@@ -40,9 +40,9 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(agentGC)
 	}
-	token, err := wire.ParseToken(s.Agent.Token)
+	token, err := agentToken(s.Agent.Token)
 	if err != nil {
-		return fmt.Errorf("setting agent.token: %w; copy it again, or rotate it", err)
+		return err
 	}
 	if err := os.MkdirAll(s.Agent.Data, 0o700); err != nil {
 		return fmt.Errorf("setting agent.data: %w", err)
@@ -64,7 +64,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("setting agent.listen: %w", err)
 	}
-	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: &token, Build: wire.Build(build),
+	a, err := agent.New(agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(build),
 		Listener: l, Log: log, ProbeEvery: s.probeEvery(),
 		DiskFloor: floor,
 		Failpoint: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}, runtime)
@@ -74,7 +74,37 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	// For the person who compares it with what the control plane shows.
 	log.InfoContext(ctx, "listening", "address", l.Addr().String(), "build", build,
 		"thumbprint", thumbprint(a))
+	if err := tellSystemd("READY=1"); err != nil {
+		log.WarnContext(ctx, "systemd was not told that the agent listens", "error", err)
+	}
 	return a.Run(ctx)
+}
+
+// tellSystemd speaks sd_notify(3) where a unit of Type=notify started us, and says
+// nothing elsewhere.
+func tellSystemd(state string) error {
+	path := os.Getenv("NOTIFY_SOCKET")
+	if path == "" {
+		return nil
+	}
+	conn, err := net.Dial("unixgram", path)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write([]byte(state))
+	return errors.Join(err, conn.Close())
+}
+
+// agentToken is nil where the agent was enrolled before and is told no token.
+func agentToken(text string) (*wire.Token, error) {
+	if text == "" {
+		return nil, nil
+	}
+	token, err := wire.ParseToken(text)
+	if err != nil {
+		return nil, fmt.Errorf("setting agent.token: %w; copy it again, or rotate it", err)
+	}
+	return &token, nil
 }
 
 // thumbprint is spelled as the control plane shows it, so that comparing is easy.
