@@ -260,7 +260,7 @@ export const texts = {
     retries: (count: number) => plural(count, "retry", "retries"),
     scratch: "draft",
     scratchHint: "It runs a drawing that nobody published, and cannot be made again.",
-    compareWith: "Compare with…",
+    compareWith: "Compare with another deployment",
     over: (by: string) => `${by} over the usual`,
     stepTabs: { log: "Log", input: "Input", output: "Output", earlier: "Earlier runs" },
     earlierNone: "This is its first run.",
