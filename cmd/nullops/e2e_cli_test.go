@@ -58,6 +58,16 @@ func commandLine(t *testing.T, w *world) {
 	if code != exitForbidden {
 		t.Errorf("login with a wrong password: exit code %d", code)
 	}
+	// With single sign-on there is no password, but a token made in the browser.
+	if out, errs, code := run(t, w.binary, c.env, p.admin.token+"\n", "login", p.url, "--token",
+		"--password-stdin", "--context", "by-token"); code != 0 ||
+		!strings.Contains(out, "as admin") {
+		t.Errorf("login with a token: %d %s%s", code, out, errs)
+	}
+	if out, _, code := run(t, w.binary, c.env, "nonsense\n", "login", p.url, "--token",
+		"--password-stdin", "--context", "by-token"); code == 0 {
+		t.Errorf("login with a token that is none: %s", out)
+	}
 	if out, errs, code := run(t, w.binary, c.env, p.password+"\n", "login", p.url, "--user", "admin",
 		"--password-stdin"); code != 0 {
 		t.Fatalf("login: %d %s%s", code, out, errs)

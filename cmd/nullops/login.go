@@ -17,7 +17,7 @@ import (
 
 func loginCommand() *cobra.Command {
 	var user, print, name string
-	var fromStdin bool
+	var fromStdin, byToken bool
 	var want apiclient.TokenCreate
 	var readOnly bool
 	var days int
@@ -34,6 +34,10 @@ func loginCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			l := login{URL: args[0], Fingerprint: print}
+			if byToken {
+				return keepToken(c, name, l, fromStdin)
+			}
 			password, err := readPassword(c, fromStdin)
 			if err != nil {
 				return err
@@ -43,17 +47,44 @@ func loginCommand() *cobra.Command {
 				want.Scope = given(apiclient.TokenScopeRead)
 			}
 			want.ExpiresInDays = given(days)
-			return signIn(c.Context(), c.OutOrStdout(), name,
-				login{URL: args[0], Fingerprint: print}, want)
+			return signIn(c.Context(), c.OutOrStdout(), name, l, want)
 		},
 	}
 	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
 	c.Flags().StringVar(&name, "context", "", "what to call it; its host by default")
 	c.Flags().StringVar(&print, "fingerprint", "", "the only certificate to accept: sha256:…")
-	c.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
+	c.Flags().BoolVar(&fromStdin, "password-stdin", false,
+		"read the password, or the token, from standard input")
+	c.Flags().BoolVar(&byToken, "token", false, "with a token that the browser gave you, such as "+
+		"after single sign-on")
 	c.Flags().BoolVar(&readOnly, "read-only", false, "a token that changes nothing")
 	c.Flags().IntVar(&days, "days", 0, "a token that ends after so many days")
 	return c
+}
+
+// keepToken remembers a token that somebody made in the browser, once it is known
+// to be good.
+func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
+	fmt.Fprintf(c.ErrOrStderr(), "Make a token at %s/account, and paste it here as the password.\n",
+		strings.TrimRight(l.URL, "/"))
+	token, err := readPassword(c, fromStdin)
+	if err != nil {
+		return err
+	}
+	l.Token = strings.TrimSpace(token)
+	api, err := dialAPI(l)
+	if err != nil {
+		return err
+	}
+	me, err := api.GetMeWithResponse(c.Context())
+	if err := answered(me, err); err != nil {
+		return err
+	}
+	if err := saveLogin(name, l); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.OutOrStdout(), "Signed in to %s as %s.\n", l.URL, me.JSON200.Name)
+	return nil
 }
 
 func signIn(ctx context.Context, out io.Writer, name string, l login,

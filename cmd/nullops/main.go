@@ -48,7 +48,7 @@ func rootCommand() *cobra.Command {
 		&cobra.Group{ID: "make", Title: "Make plugins"})
 	root.AddCommand(inGroup("use", loginCommand(), contextCommand(), healthCommand(), applyCommand(),
 		exportCommand(), importCommand(),
-		pipelineCommand(), deployCommand(), cloneCommand(), diffCommand(), templateCommand(),
+		pipelineCommand(), tagsCommand(), deployCommand(), cloneCommand(), diffCommand(), templateCommand(),
 		extendCommand(), holdCommand(), releaseCommand(), activityCommand(), recreateCommand(),
 		capsuleCommand(), moveCommand(), listCommand(), queueCommand(),
 		showCommand(), topCommand(), logsCommand(), execCommand(), portForwardCommand(), cpCommand(),

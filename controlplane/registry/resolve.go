@@ -23,7 +23,7 @@ const (
 // labelsBuilder are where builds say who they are; there is no one key for it.
 var labelsBuilder = []string{
 	"org.opencontainers.image.builder", "io.buildpacks.builder", "org.label-schema.build-agent",
-	"ci.builder", "builder", "org.opencontainers.image.authors", "maintainer",
+	"ci.builder", "builder",
 }
 
 // Resolve asks now which digest a tag means. It is never answered from memory.
