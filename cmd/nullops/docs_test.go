@@ -340,3 +340,17 @@ func TestScripts_Parse(t *testing.T) {
 		}
 	}
 }
+
+// What no agent can see or mend is said to be the operator's.
+func TestDocs_SayWhatIsTheOperators(t *testing.T) {
+	text, err := os.ReadFile("../../docs/recovery.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(strings.Fields(string(text)), " ")
+	// promise: N-138
+	if !strings.Contains(said, "What the engine itself loses sight of in a crash") ||
+		!strings.Contains(said, "That is the operator's to clean up: restart the engine") {
+		t.Error("docs/recovery.md does not say who cleans up what the engine leaks in a crash")
+	}
+}
