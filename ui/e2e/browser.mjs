@@ -37,7 +37,8 @@ export async function open(browser, options = {}) {
     baseURL: base,
     ...options,
   });
-  context.setDefaultTimeout(15_000);
+  // Generous: a machine that runs everything else too is slow, and no story measures time.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   page.on("pageerror", (error) => trouble.push(`${page.url()}: ${error.message}`));
   page.on("console", (message) => {
@@ -84,7 +85,7 @@ export function same(got, wanted, what) {
 }
 
 /** Asks until the answer is true, at most `limit` ms; says what it waited for when it was not. */
-export async function until(what, ask, limit = 15_000) {
+export async function until(what, ask, limit = 60_000) {
   const end = Date.now() + limit;
   for (;;) {
     const answer = await ask();

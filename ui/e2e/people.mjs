@@ -104,7 +104,7 @@ async function surfaces(admins, mine) {
     .first()
     .waitFor();
   // promise: N-305
-  for (const name of ["Nodes", "Registries", "Users", "Webhooks"])
+  for (const name of ["Nodes", "Secrets", "Users", "Webhooks"])
     same(await mine.getByRole("link", { name, exact: true }).count(), 0, `links to ${name}`);
 }
 
