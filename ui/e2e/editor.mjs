@@ -156,8 +156,8 @@ async function typing(left, right, project) {
     const field = await question(page, key);
     await field.fill("");
     await field.focus();
-    // Letter by letter, each an edit; both windows in turns of the browser's own making.
-    for (const part of text.match(/.{1,45}/g)) await page.keyboard.type(part);
+    // Letter by letter, each an edit of its own.
+    for (const letter of text) await page.keyboard.insertText(letter);
   };
   await Promise.all([type(left, "approval", ours), type(right, "approval-2", theirs)]);
   const prompt = async (key) => {
