@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -265,6 +266,37 @@ func zones(all []controlplane.Zone) []ingress.Zone {
 			RedirectHTTPS: z.RedirectHTTPS}
 	}
 	return out
+}
+
+// former adds the zones of hosts from before an environment's domain changed.
+// Deployments keep their hosts until they are made anew, and until then the
+// environment's gate and its redirect hold for them too.
+func former(all []ingress.Zone, routes []controlplane.Route) []ingress.Zone {
+	known, by := map[string]bool{}, map[string]ingress.Zone{}
+	for _, z := range all {
+		known[z.Suffix], by[z.Environment] = true, z
+	}
+	for _, r := range routes {
+		z, ok := by[r.Environment]
+		suffix := suffixOf(r)
+		if !ok || suffix == "" || known[suffix] {
+			continue
+		}
+		known[suffix], z.Suffix = true, suffix
+		all = append(all, z)
+	}
+	return all
+}
+
+// suffixOf is the environment's part of a host, in the dotted and the flat form.
+func suffixOf(r controlplane.Route) string {
+	for _, between := range []string{".", "--"} {
+		_, domain, ok := strings.Cut("."+r.Host, between+r.Name+between+r.Environment+".")
+		if ok {
+			return r.Environment + "." + domain
+		}
+	}
+	return ""
 }
 
 func gateOf(m controlplane.GateMode) ingress.Gate {

@@ -68,7 +68,7 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 		if err != nil {
 			return fmt.Errorf("read gates: %w", err)
 		}
-		next := told{s.routes(routes, front), zones(front.Zones)}
+		next := told{s.routes(routes, front), former(zones(front.Zones), routes)}
 		if err := s.tell(version, next, &last, apply); err != nil {
 			return err
 		}

@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+import { cleanup, render, screen } from "@testing-library/react";
+import { afterEach, expect, it } from "vitest";
+import { Dns } from "./Dns";
+
+afterEach(cleanup);
+
+it("shows the wildcard that the name server needs, and follows what is typed", () => {
+  const { rerender } = render(<Dns name="qa" domain="lab.example.com" />);
+  // promise: N-182
+  expect(screen.getByText("*.qa.lab.example.com. 300 IN A ADDRESS-OF-THE-INGRESS")).toBeTruthy();
+  expect(screen.getByRole("button", { name: /copy/i })).toBeTruthy();
+  rerender(<Dns name="staging" domain="corp.example" />);
+  expect(screen.getByText(/^\*\.staging\.corp\.example\. /)).toBeTruthy();
+  rerender(<Dns name="qa" domain="localhost" />);
+  expect(screen.queryByText(/IN A/)).toBeNull();
+  // promise: N-182
+  expect(readFileSync("../docs/ingress.md", "utf8")).toContain("*.qa.lab.example.com.  300 IN A");
+});
