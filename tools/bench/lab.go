@@ -225,12 +225,26 @@ func (l *lab) define(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	env := []string{"NULLOPS_CLI_URL=" + l.uiURL, "NULLOPS_CLI_TOKEN=" + l.bearer}
-	_, err = command(ctx, env, l.binary, "apply", "-f", "deploy/examples/shop",
+	_, err = command(ctx, l.cli(), l.binary, "apply", "-f", "deploy/examples/shop",
 		"--set", "registry/local.host="+l.registry)
 	if err == nil {
-		_, err = command(ctx, env, l.binary, "apply", "-f", path)
+		_, err = command(ctx, l.cli(), l.binary, "apply", "-f", path)
 	}
+	return err
+}
+
+// cli is the environment of our own commands.
+func (l *lab) cli() []string {
+	return []string{"NULLOPS_CLI_URL=" + l.uiURL, "NULLOPS_CLI_TOKEN=" + l.bearer}
+}
+
+// apply defines what only some measurements need.
+func (l *lab) apply(ctx context.Context, name, text string) error {
+	path := filepath.Join(l.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	_, err := command(ctx, l.cli(), l.binary, "apply", "-f", path)
 	return err
 }
 
