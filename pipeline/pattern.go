@@ -32,17 +32,26 @@ func CheckPattern(pattern string) error {
 // of characters, "?" one, "[a-z]" one of a set, and "/" any one of "/ - _ .".
 // An empty pattern matches every tag.
 func MatchTag(pattern, tag string) (bool, error) {
+	matches, err := TagMatcher(pattern)
+	return err == nil && matches(tag), err
+}
+
+// TagMatcher is MatchTag for many tags: the pattern is read once.
+func TagMatcher(pattern string) (func(tag string) bool, error) {
 	if pattern == "" {
-		return true, nil
+		return func(string) bool { return true }, nil
 	}
 	if err := CheckPattern(pattern); err != nil {
-		return false, err
+		return nil, err
 	}
 	translated, err := translate(pattern)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return path.Match(translated, tag)
+	return func(tag string) bool {
+		ok, err := path.Match(translated, tag)
+		return ok && err == nil
+	}, nil
 }
 
 func translate(pattern string) (string, error) {

@@ -6,9 +6,12 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	ggcr "github.com/google/go-containerregistry/pkg/registry"
@@ -449,5 +452,61 @@ func TestPlugin(t *testing.T) {
 	remote.Component.Parameters = map[string]any{"$ref": "file:///etc/passwd"}
 	if _, err := w.PutPlugin(ctx, w.admin, remote); controlplane.CodeOf(err) != "schema_invalid" {
 		t.Errorf("a schema elsewhere: %v", err)
+	}
+}
+
+// Of twenty thousand tags the first page, whatever is searched in whichever
+// order, comes from memory: the registry is asked once for its list, and for what
+// the shown tags mean.
+func TestListServiceTags_ManyTags(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	var tags []string
+	for i := range 20_000 {
+		tags = append(tags, fmt.Sprintf("%q", fmt.Sprintf("v1.%d.0-main", i)))
+	}
+	var lists, manifests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/tags/list"):
+			lists.Add(1)
+			_, _ = io.WriteString(a, `{"tags":[`+strings.Join(tags, ",")+`]}`)
+		case r.URL.Path != "/v2/":
+			manifests.Add(1)
+			a.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	must(w.PutRegistry(ctx, w.admin, catalog.RegistryPut{Name: "large",
+		Host: strings.TrimPrefix(server.URL, "http://"), Insecure: true}))(t)
+	must(w.PutService(ctx, w.admin, catalog.ServicePut{Name: "web", Registry: "large",
+		Image: "shop/web", TagMode: pipeline.Selectable, Pattern: "v*"}))(t)
+	page := func(search string, order catalog.TagOrder) catalog.TagPage {
+		t.Helper()
+		p, err := w.ListServiceTags(ctx, w.admin, "web", catalog.TagQuery{Search: search,
+			Order: order, Page: controlplane.Page{Limit: 20}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first := page("", catalog.Newest)
+	for _, order := range []catalog.TagOrder{catalog.Newest, catalog.ByVersion} {
+		begun := time.Now()
+		p := page("", order)
+		t.Logf("%s: %s", order, time.Since(begun))
+		if p.Total != 20_000 || p.Matching != 20_000 || len(p.Items) != 20 || p.Next == "" ||
+			p.Items[0].Tag != "v1.19999.0-main" || !p.ReadAt.Equal(first.ReadAt) {
+			t.Errorf("%s: %+v", order, p)
+		}
+	}
+	if p := page("V1.1234", catalog.ByVersion); p.Matching != 11 ||
+		p.Items[0].Tag != "v1.12349.0-main" || p.Items[10].Tag != "v1.1234.0-main" {
+		t.Errorf("search: %+v", p)
+	}
+	// Sixty of the highest, for their dates, and the eleven found.
+	if lists.Load() != 1 || manifests.Load() > 71 {
+		t.Errorf("the registry was asked %d times for its list, %d times for an image", lists.Load(),
+			manifests.Load())
 	}
 }

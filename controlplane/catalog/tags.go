@@ -143,13 +143,14 @@ func offset(cursor string) (int, error) {
 }
 
 func matching(tags []string, pattern, search string) ([]string, error) {
+	matches, err := pipeline.TagMatcher(pattern)
+	if err != nil {
+		return nil, err
+	}
+	search = strings.ToLower(search)
 	all := make([]string, 0, len(tags))
 	for _, tag := range tags {
-		ok, err := pipeline.MatchTag(pattern, tag)
-		if err != nil {
-			return nil, err
-		}
-		if ok && strings.Contains(strings.ToLower(tag), strings.ToLower(search)) {
+		if matches(tag) && (search == "" || strings.Contains(strings.ToLower(tag), search)) {
 			all = append(all, tag)
 		}
 	}

@@ -115,12 +115,23 @@ func (c *Client) learn(ctx context.Context, s Source, unknown []string) map[stri
 		})
 	}
 	_ = g.Wait()
-	for _, image := range found {
+	for i, image := range found {
 		if image.Digest != "" {
 			all[image.Tag] = image
+			continue
 		}
+		c.nothing(s, unknown[i])
 	}
 	return all
+}
+
+// nothing notes that nothing was learned of a tag, so that nobody waits for that
+// again at once.
+func (c *Client) nothing(s Source, tag string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bound(c.meanings)
+	c.meanings[s.key()+"\x00"+tag] = described{at: c.now()}
 }
 
 // described is what a tag meant at some time.
@@ -145,7 +156,9 @@ func (c *Client) remembered(
 		case age >= meaningFor:
 			old = append(old, tag)
 		}
-		all[tag] = d.image
+		if d.image.Digest != "" {
+			all[tag] = d.image
+		}
 	}
 	return all, unknown, old
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
 // lister is one way to learn of a repository's tags: the one that every
@@ -67,27 +66,45 @@ type surveyed struct {
 // survey asks a registry's own interface, and then, unless that told all, the
 // common one. What its own says no to counts for nothing.
 func (c *Client) survey(ctx context.Context, s Source) (out surveyed, err error) {
+	own, err := c.askOwn(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	if own.all {
+		return summarize(own.images, own.images), nil
+	}
 	q, err := c.ask(ctx, s)
 	if err != nil {
 		return out, err
 	}
 	defer q.cancel()
-	var own listing
-	if l, a := c.itsOwn(ctx, s, q); l != nil {
-		if own, err = l.list(ctx); err != nil {
-			own = listing{}
-		}
-		c.finished(a)
+	l, err := (&common{q: q}).list(ctx)
+	if err != nil {
+		return out, c.explain(s, "", q, err)
 	}
-	found := own.images
-	if !own.all {
-		l, err := (&common{q: q}).list(ctx)
-		if err != nil {
-			return out, c.explain(s, "", q, err)
-		}
-		found = l.images
+	return summarize(l.images, own.images), nil
+}
+
+// askOwn asks a registry's own interface, if it has one, for half the time that
+// an answer may take.
+func (c *Client) askOwn(ctx context.Context, s Source) (own listing, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.answerTime/2)
+	defer cancel()
+	q, err := c.ask(ctx, s)
+	if err != nil {
+		return own, err
 	}
-	return summarize(found, own.images), nil
+	defer q.cancel()
+	l, a := c.itsOwn(ctx, s, q)
+	if l == nil {
+		return own, nil
+	}
+	defer c.finished(a)
+	found, err := l.list(ctx)
+	if err != nil {
+		return own, nil
+	}
+	return found, nil
 }
 
 func summarize(found, known []Image) surveyed {
@@ -165,16 +182,21 @@ func (c *Client) kindOf(ctx context.Context, q *question) kind {
 	if ok {
 		return known
 	}
-	challenge, err := transport.Ping(ctx, q.repo.Registry, q.guard)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		q.repo.Scheme()+"://"+host+"/v2/", http.NoBody)
 	if err != nil {
 		return kindPlain
 	}
+	answer, err := q.guard.RoundTrip(request)
+	if err != nil {
+		return kindPlain
+	}
+	_ = answer.Body.Close()
 	k := kindPlain
-	switch service := challenge.Parameters["service"]; {
-	case service == "harbor-registry":
+	switch says := answer.Header.Get("WWW-Authenticate"); {
+	case strings.Contains(says, `service="harbor-registry"`):
 		k = kindHarbor
-	case service == "container_registry" &&
-		strings.HasSuffix(challenge.Parameters["realm"], "/jwt/auth"):
+	case strings.Contains(says, `/jwt/auth",service="container_registry"`):
 		k = kindGitLab
 	}
 	c.mu.Lock()
