@@ -87,7 +87,7 @@ func nodeRotate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := api.RotateNodeTokenWithResponse(c.Context(), args[0])
+		r, err := api.RotateNodeTokenWithResponse(c.Context(), args[0], nil)
 		if err := answered(r, err); err != nil {
 			return err
 		}

@@ -140,7 +140,8 @@ func sameGrants(a, b []controlplane.TeamGrant) bool {
 		slices.SortedFunc(slices.Values(b), order))
 }
 
-// DeleteTeam removes a team with its memberships and grants.
+// DeleteTeam removes a team with its memberships and grants, unless a question
+// of a current pipeline names it.
 func (a *Accounts) DeleteTeam(ctx context.Context, actor access.Actor, name string) error {
 	e := actor.Entry("delete team", "team "+name)
 	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {

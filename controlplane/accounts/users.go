@@ -229,7 +229,8 @@ func keepsAdmin(admins []controlplane.UserID, u controlplane.User) error {
 	}
 }
 
-// DeleteUser removes a person with their sessions, tokens and memberships.
+// DeleteUser removes a person with their sessions, tokens and memberships,
+// unless a question of a current pipeline names them.
 func (a *Accounts) DeleteUser(ctx context.Context, actor access.Actor, name string) error {
 	e := actor.Entry("delete user", "user "+name)
 	return a.store.Audited(ctx, e, func(tx *postgres.Tx) error {

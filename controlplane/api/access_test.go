@@ -447,7 +447,7 @@ func TestAccess_Reader(t *testing.T) {
 			want = http.StatusOK
 		}
 		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
-		// promise: N-014
+		// promise: N-013, N-014
 		if a.status != want {
 			t.Errorf("%s as a reader: %d, want %d: %s", id, a.status, want, a.body)
 		}
@@ -605,6 +605,73 @@ func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
 
 func unusedRegistry() catalog.RegistryPut {
 	return catalog.RegistryPut{Name: "unused", Host: "localhost:5009", Insecure: true}
+}
+
+// Whoever has full access to a project, a person or a program with a token, can
+// use every operation about its deployments, streams and the way into services
+// too, and none of an admin's.
+func TestAccess_Full(t *testing.T) {
+	for _, who := range []string{"full", "robot"} {
+		t.Run(who, func(t *testing.T) {
+			w := newWorld(t)
+			w.shop()
+			d := w.deploy("first")
+			token := w.fullToken(who)
+			all := operations(t)
+			walk := func(id string) {
+				o := all[id]
+				if o.access == access.Admin {
+					a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+					if a.status != http.StatusForbidden {
+						t.Errorf("%s as %s: %d, want 403: %s", id, who, a.status, a.body)
+					}
+				}
+				if !ofDeployments(o.access) {
+					return
+				}
+				w.before(id, d)
+				a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+				possible := !needsAgent[id] && !needsOwn[id] && id != "answerStep"
+				// promise: N-012
+				if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden ||
+					possible && a.status >= 300 {
+					t.Errorf("%s as %s: %d %s", id, who, a.status, a.body)
+				}
+			}
+			for _, id := range named(all) {
+				if !strings.HasPrefix(id, "delete") && !last[id] {
+					walk(id)
+				}
+			}
+			for _, id := range []string{"retryDeployment", "deleteGuest", "deleteTemplate",
+				"deleteDeployment"} {
+				walk(id)
+			}
+		})
+	}
+}
+
+func ofDeployments(a access.Action) bool {
+	switch a {
+	case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment,
+		access.ReadProject:
+		return true
+	default:
+		return false
+	}
+}
+
+// fullToken is a token with full access to the shop.
+func (w *world) fullToken(who string) string {
+	w.t.Helper()
+	if who != "robot" {
+		return w.token(who)
+	}
+	w.saved(w.accounts.PutTeam(w.t.Context(), system, accounts.TeamPut{Name: "robots",
+		Members: []string{"robot"},
+		Grants:  []controlplane.TeamGrant{{Project: "shop", Level: controlplane.LevelFull}}}))
+	return w.call("POST", "/api/v1/users/robot/tokens", w.token("root"),
+		object{"name": "ci"}).field("token")
 }
 
 // A service user with full access to one project is a program with a token: it

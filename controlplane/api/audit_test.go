@@ -36,8 +36,9 @@ func TestAudit_RefusalsHaveEntries(t *testing.T) {
 		if entry.Id == before || entry.Result != api.AuditResultRefused {
 			t.Errorf("%s, refused to a reader, has no entry: the newest is %+v", id, entry)
 		}
-		if entry.From == nil || entry.RequestId == nil {
-			t.Errorf("%s: from where and by which request is missing: %+v", id, entry)
+		if entry.From == nil || entry.RequestId == nil || entry.Credential == nil ||
+			*entry.Credential != "token "+reader[4:14] {
+			t.Errorf("%s: from where, by which request or with which token is missing: %+v", id, entry)
 		}
 	}
 }

@@ -3702,6 +3702,12 @@ type ProvisionNodeParams struct {
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
+// RotateNodeTokenParams defines parameters for RotateNodeToken.
+type RotateNodeTokenParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListPluginsParams defines parameters for ListPlugins.
 type ListPluginsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -4273,7 +4279,7 @@ type ServerInterface interface {
 	RevokeNodeToken(w http.ResponseWriter, r *http.Request, name InName)
 	// RotateNodeToken Make a new token; the old one is refused at once
 	// (POST /api/v1/nodes/{name}/token)
-	RotateNodeToken(w http.ResponseWriter, r *http.Request, name InName)
+	RotateNodeToken(w http.ResponseWriter, r *http.Request, name InName, params RotateNodeTokenParams)
 	// ListUnknownDeployments Deployments that a node runs and the database does not know
 	// (GET /api/v1/nodes/{name}/unknown)
 	ListUnknownDeployments(w http.ResponseWriter, r *http.Request, name InName)
@@ -7992,8 +7998,32 @@ func (siw *ServerInterfaceWrapper) RotateNodeToken(w http.ResponseWriter, r *htt
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RotateNodeTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RotateNodeToken(w, r, name)
+		siw.Handler.RotateNodeToken(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -15343,7 +15373,8 @@ func (response RevokeNodeTokendefaultApplicationProblemPlusJSONResponse) VisitRe
 }
 
 type RotateNodeTokenRequestObject struct {
-	Name InName `json:"name"`
+	Name   InName `json:"name"`
+	Params RotateNodeTokenParams
 }
 
 type RotateNodeTokenResponseObject interface {
@@ -22130,10 +22161,11 @@ func (sh *strictHandler) RevokeNodeToken(w http.ResponseWriter, r *http.Request,
 }
 
 // RotateNodeToken operation middleware
-func (sh *strictHandler) RotateNodeToken(w http.ResponseWriter, r *http.Request, name InName) {
+func (sh *strictHandler) RotateNodeToken(w http.ResponseWriter, r *http.Request, name InName, params RotateNodeTokenParams) {
 	var request RotateNodeTokenRequestObject
 
 	request.Name = name
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RotateNodeToken(ctx, request.(RotateNodeTokenRequestObject))
@@ -24783,100 +24815,100 @@ var swaggerSpec = []string{
 	"vBNG515ahCXAWduFDTAI8AlULwT7Bn9dD+FyDVP6R5L3iEne3CiW6JXqLNFr7XwzT4YITaATI6ASiacY",
 	"A8KvJJeALmOClvPTA0qHFdSWborroM3VoWaIMZoWdgKnTazkWFPOCIsvM/KOO6y+joU3L2ww0g7bH4L1",
 	"27xDoJNAAQQwSWipgbA8ROMzbgjjNjRJOZlCEdKj7s21uNMLCM831KL/1mP0uAClaphqzv4wX/Y2PrXa",
-	"ERAKykL7up5Oocr2HgKdEXcaVwx63IVKaisvsJu5iz18fkWwofgqSDw186R4i0JQACtWCffxsOObKyjw",
-	"2pSCCQxEeimQ+PARs4LA7yH0m2cQqlgXhYI89a+B55srBtNjPNFeM2vDstxQxrgB/ulnnHCpLuRJnvgH",
-	"0+w0zvWwSgZPp8mR9Lq6WbHneVHFu99ffJDZFXZxs+lPLchlRBwjqGMbJhtCZFSk1S/hAEB568/XP9bc",
-	"2Vd+5GIROnX0tgP4219ySq/RmdXmVQyElXgVDDJU4nQtKXDKN7sO6CQiWJ2t5I6mRZP/pAyTH4DtpAXr",
-	"AiANymYpxirqGnLNTJxUeBr5LrC8h16sDTfxDS+ydSbk7o4mAtnM+DtyM9PzrNBiJlcM2gL9weJSCXPO",
-	"ftKR3pn4MLkBK99fJrP4DnHakIXMM/C4ATPHX0s1pYI4t5ajAa9atT5ojk0xIXz7ktRAT3srYkP98eXT",
-	"hKON12XWxErg5YXfnVRwu7uFEhyYM4Bz3dDjWmqGrmmDxjQdGBjLiNaWSrWocyKscHu3Ppe6QB8gq7UH",
-	"phamB3M9rHO6bWiyGygTin4nBYC1QsJ8WPOdUcqyNJ9JtX8Xp1z6XwbjJ74aRKH9bi3rbwNIydLQz76N",
-	"E1+k80ZO2qpWaKrpWSdlqMZle6bk1FkU3kN5qeEEYYYvkTMRAjbl0/QCQje0AMQYMjGi7mD9m3Ctr2vb",
-	"J+UYpNTb7s9x+ajb2JoOcv4wqxO02eHAJySg3vEUlxUoutjbX5znLJJNl7W3N54RLr/U49lYwoRDPv8L",
-	"E9+k+xuTVmyfKzPQYCCGSM3On/bujCwcz/LyLCT50Nsz9MjC0qZedG2BSFGAiPqFnuTGeNM0k5mAKPqd",
-	"MAGMqK5qpuUFbv34HOUa3XanqsflaPdpG7vUSRGdn9YpblQc+ZRX6o5nu1mzDsaGq8n8DB/zePOK4zOq",
-	"jeeWjXOZuthyxPBRl7GkhQDJlFbEjUJLUuA8Q/ArlJRKy5bcLJrgiL6Dp9/y2UHFxXVYpDjvnbBIt8De",
-	"6kj4SsvQWUw9ahAYC6NSsKmAt8YRtRZCFFakYuL4OI27uRXp0rb3/iAxfOo20sn5W//t9Owdd5M55vQw",
-	"3iqwUM5bhKXCOhBG/D8TxmjTdPf/FQbuNH4+hTkf2UyQdsJNUrLVXlgA74OFjuqFLu+tHbtarQFLiPUr",
-	"HIoiQFFAeMzORRIsAzIlYOumSO0N9iP9YVFXznGSfTYKm4vI5FiBSYcLPuJjS4RuD0yOw/a102QZzKz+",
-	"TFfgIX+45bMGXsV4EFacIoKdAkDetitFteYM3LIoHXIaauksfCgds1JRLD/IhLdnSssAjQfJJQKMrqQV",
-	"CIwVanQnOhE461/JBirkrapVOEEH4StKi3PA7gVQliQEZHGFP2jmtz62htkzCzDmVvxKR7U3/GO//FUs",
-	"2vazXggvDysx9iJHF8Hwa7hg8XMjrM4NYPx+/fbt2+dvW6cLYKlOYOi1cSRdKJk98tn056ZdNb/hmo5P",
-	"2mRBUk8Z4YUDgRsekZQH5rRwJwR8hnoAjQ/FvJ+g30iT+4WOTJdGWpOz3Y4j+QtPZcId9mxxfy+nYkgp",
-	"ygznVCpQCNS97EqxXJEyLWYW8Xkb4wHe02xlYztwNWlep/A1aehunc2oLOJ+8VCquq1IPe5phmcPMiOm",
-	"qZzNH6m4n8zFZAFcr8ABDnGLUoFHHwuA44zLlIPRyAS0N/g78mWo5IYKuPxSWKyrgNv9EhNFGOgyWi8x",
-	"Yqz1opDwAKKranGaPoR3a8HQ3Be9uURYPOz9nReOrp0YfwOd4X1cVtoH3uT9+AD4i8/9XjDu/Xf9R8Pe",
-	"3cX5xfnL3va3/g3O9vjRnSCdNaftYwh9THWuklYA+MVkgc2GleolkNnE8BW0lkBt2FIIwntATvwQzduB",
-	"0t3re0tLuM1JJYHZXObkzBomSeXTQPoVnby1gNOGF8VCVOD+y2d5nDs24SrWvzkj/ek1gvj/gdVE34lk",
-	"GM44NqsTvtqKgD791gAwqPc10TgPdZqKQOQfOKBNwMlB/p5gm/Hv/bRfHKlENUDFV4z9H6kN4DHUuM5N",
-	"/OtcFUoCbrrqNdfHW7yqVQCObKV2UBrNPdiNeuOOTMcNikPGejdiT/Dqw/K7Qt9hc0Afe7XHa/y/V39T",
-	"KVIkffb/eHh8g+H6D3OyeWiyfTqzKMMelC200AhNu1yBzWn75iprpMcAUKLXWQFwvqQIN1JX6Rhz6gMk",
-	"of/vuiBtg4J/2VRTUHUJf1/gKNV377waoQgqN4CgHFaI8FDABl/pX9+2CH7EuGPJzcB8elGuHoRxwo2R",
-	"wm6MgPwSnbPDEmIZd/PCcChcvg0JMankMl+W019SOTGDG+K3EF95X4RT+oT44I1L0AJHEadBIqfTZuQK",
-	"DKYlCVrJ2C4CvgFGXvr3bsl+kaaN2o4vEVMMOtOtQxBb7F+vQ5SeTp+42PXrDh6CMFDE0630pX/jkIiG",
-	"dkQliKz2vIGrktan96Tk3+9Ht8BkXv6EsWws3EoI5RcvqtfjnABqw9yEjM4nLl0X57O/ScVKF5Wqd0mh",
-	"cc86CZzHRojiqzTHFzZ8c2M18DXO8ukfjl280ecfzuQKOo1jRiEENPUWCY99nB+Sjw186dilCKR09Ybi",
-	"DT3iKeY1cG6d2m8/AeZptcQJuP7CqhwagaYnDb7iP7YrK4WaUVeXbTEC9KPTG2pIcdk6tfhxiJOVnHLa",
-	"oO3rTOvJQCWRA8P5oGiGyVNgO5sJ5ZcWL+usEjoEVV6OHPKkoS/yQ+5OsRvtxw9wiBNED3DgjnU39N/t",
-	"JlIbjrwTyyzlbgOFItg69+Hgq0oI69ldqGHqx3aDWi1+G4d8ino8zK57kO1M6CxFgnIAu6tJcIT19ZZX",
-	"u4WDcd8HX8M/N6r7t47ge6a5twdhPGL1CLOsMrhAloE6NAEPqOkGCAveskHoisduVbb659fb1KnW3RaI",
-	"PdXmhVGa+65bvoGvhRjECcfHsalMU8tkfevBs9qV9k9/p2GTg7a31jjY5nTW3fdPfZfbtw3CG5/AOuhc",
-	"tgBOqmDvO0iPlK6Ov+cib65cez+l1oVC9a91HjrcsFqUjebSOm3Wo36B5Yq5BOjmL4eih5A+KNXAwfBJ",
-	"nxH6B+Mq+aSAaQbTC3O9YnrqROQxW3GLLP1OswR5p+rIJv0F/x/wag+Evy7IVc4jN4jx65cPxbihpYJI",
-	"QA99DC1rXSJ1rHUquNoysvHEsiKwLx1bYBq5p/oBOkibEAjNTSWA13xkHtR9Aoj7xjwHFkkvhbV8BlXQ",
-	"TnxxQzb6+qnn5GQh3KfekP3f//zvt1Efqv39ITZLqXjKeGo1G00Q/XXUZyPn1iMs7l9JlejViP3TaKJT",
-	"639n9MqO/hkrPDA4w6T9pPw4QKj3ifTdyCsM/ylVe8Xhz9mVn8CKuiEUQH4Iy8ZScbMObwAAXqFklRvI",
-	"FoYJvwh0yoKN18iy/kmReAzZKBkxqbLc9dlIjCDtLlTSZ6PViHGGL/TCMiv/W/SRaxbK0EZ6xHTu8Htm",
-	"hE0qGIAcfRkh+ewX6aBw/fyTuioj8QqVWNQufrRMGKtV7H8OCGWMqzVbaiMidYwiNGuZpAL2ZM7TKeOK",
-	"zXVu6jTL+0yoa5CEe0fkAgsz7mUqVtJN5q0YkH7ggM4TXpow4lC4/GtMtaHCh49ifKP9x/sK+0x6BSV2",
-	"6T8PyDYoG5hQhuYXDUuKolrvN14X4z375nN6l3Xn+d5ik1qBbCked9LO87B8z7T13JQl+ZDm849zAVFB",
-	"Krkt4TJJtIH6VZRgOG+1/l4HK9r+aTlGs/kOe3Nc2JZ2dqh9jyrM6wQeVRj6hJ3mux/lTdp04ITdUPX/",
-	"PVb8hwAOXpa2hK0NXeOIzFuCSCcnjCsCSpMONHBAXhSZttK7ES8s828QDB85mX9SgdTKqxbnhFFUfJiK",
-	"GMCczLW2Adm1tCZrlG0ZgcD9SbiMwo90s0YkdSbUrbAnEPhS2TCslD/jc5357YJJwAL0hr2p4G7wh+3h",
-	"/MKb+Ldq74yUZ+vEEpfG8RlN8GzCjTv700XyUvzLGBZjyd0ECuKHf7x41e/pRQjKOK0Xv/oH/OW1/8Hx",
-	"tDe8ePXy9V4vWH8SP1ZkthVr98ouGC+EbVXchXQwDi+fNHm6k3VLCWo8kXoh1D5mLoz5/C3cPO3Wg4d1",
-	"QhUGfG9ZDuYunHevcpwuB6UqwKREVwGFOo/qaD/MFsbuW2ehx1qsLJvpkPm4REi9UnBsUyrEv9JzMmkx",
-	"Ab3b0jZYsle0eABPUNlLSnVnOfSkOD4r0byOxcSbWNi0VmvWtrui7R6PX6RYdWrSQnlAREkFfqWLly+D",
-	"mO66bw2ZB2+95mYimLdZAvQ2c5qNBnOtF3Ywin6fn88LSxCuVs5UcA4R7cbrzkAABFMnRhD8TQkGpyCn",
-	"6AdeeoItAZpg/4zQYHv14S3jSWL83yDvsC3RZ9R9udb2PliM9kUXQOgdvNFzIwZ/6PXrWpooeE8GC8Sd",
-	"glXnt3CyFAP6BW5Wb9ibSTfPxygEEP4/i9SA29/7eXqKTIof9tg2/z66rnSNUPNYGxjH/ic4HlNtwGBv",
-	"KpajEZ+9KUFv0nmsLOxRK5Gy8LCTxsluIubUcwyT2UKCW8Q3Dg5Dyc2FU0SFON6dtaK+KKL95Wz9kBwj",
-	"RLb1vhw3QNbK7nRRjQjTOkk5Iox8wujYrie4WX8ONgIw/k2mThjs1imNC5DlELTxJmEmlTc4A6XInDd0",
-	"8pQuz0PRFKuz/EABALA/+aypncYKbiB3WFsdcPHqL7XlAfeL6YuKCr8343W5m79uVEh/VwaNgtHD+gyw",
-	"PPMl2D7hg9B28bl2Ts/N0Ljls06NDC9OjMNVDrcNRk5LrWemCHnubG7Yzf28P1SsyUQgsmhwjaALyPuH",
-	"uRWXse0Lc8d2YR/DHr0Jo3eqzWznHbLQELdS5JueScXGRq+85dUvKIrBVrvfNltDdBJvv9pY/k3wRAOb",
-	"zUTrhRTn7KPRagYuABoo8GPM4HkftaBIC5UdqvjIybq6a0LswKF6XV108HQc6tg4Fe9qLZ8bjDFAkLeE",
-	"UHEj3Nn3sNxNLLMW+1rfOJe9V+m6K6iKJo4dOQOcRjiuoC2iOGQFcdFuHDtBQQyoTWeTQwJcS2XZjKRP",
-	"fs2wjTYV3NjSp00uyPc4XFn0HnMoaNd07rbfth++ZNKIyqy7hxD024SzfFQN1O3EV5lsEVKmgDY3ItKB",
-	"hvtCMYICROp8I/gSqqhAcKRiVky0Sqw3fko76b1HsLlFakVMIr5++brZi7R7dmxuzYHXkg/5AzCOowqP",
-	"k95pb+RMnUn1CFSBt+MgVgN3I/SEY4c042oNSystkOg1uJFypt6q3qFJv4JuDLN4mdF3Mgl7Q2bd93qZ",
-	"cbVmfDLROZSu5ibtDXsDLZPJAF6lh5BF2+l4mPo74eY6aR0cpUEbvtGrmGrmeDd75TgXRuyuBe38bK6t",
-	"OwNgp6Y8u3/LyEsvFVZRTqWaCZMZqRxSl0KKaQSr7iXtJ52IESLg8VBcONFqKs0ScFHqGqN5cnPz5o22",
-	"7t/FuqtbGQc4uu9ZvFdnITvI/xKzOQRDvRq8uXnD/A6zhVj3mdNAYOWVp3Q7kxM6r1D3itguxXIcSjNm",
-	"BgBt2ce5JmR1JCq0Au8raUBhwWBNHXN+Hs8+jutfo/MgLizj5ggu6cJHC1zhUSeN3/oVe6bBW0cy+8ii",
-	"Px66LR8lv5B4nLzlE5mV/K9KSTHb0NHW6lq2eyyOEbbdckeOG7Q9fFe66BHjy5P0h/HlCWO1ux3YspqE",
-	"QqdmXA++FLbP7ERn/v+ZEVP5xf9LeJdtfS/0pAgFBPPz0nlpbLgUcdguN8SPcJR409WHt1QvdkhI6RZq",
-	"QOvjBZelqodKBUVTrAheviObFJ59mjhRaejac/YOWLdb9mCgMZOXthlT98iuukQEJrW7M4MS82gY4TqE",
-	"EEI3flMoAZq3YHr7RAmCwDz1GMG1uNO4HZWTt2OgAMy54/Q9/WyxlvWZW//+NTq3/tHK3sf6f3ivwbNO",
-	"av77JXum5n9uqwXYe5n//no0OiV2PPTsqCkTSr3DQFA0OnHyrp4PpeVlbPdIHMPy33UzjmP6H74t7Vsm",
-	"fk4nMP39sCc0/XeTjwYV6acgHqEsSaVasJU2C0vN7QlHB6Bikl76G1Fwk0phYJoCkhiEVlrKhWrsP8+V",
-	"kyk1aXtN3GTSXvsJ/ijV4liUBR3ZsP4VOjNh7xmtuGUIPo/V2H7PobCGdgEQILeUnRJiJGx3szDt4lRW",
-	"XMg+GVfQH6AzaMFRiKHfbF5FX/IJRoc6d0KvwpbWe6GP3RWNhx2ACu85m+xDAD1bCIp9U5+Um4ulFeld",
-	"HaI3CnvcqPYqsuKdthDrSMFFfAtwwVEiFRSVn1dMv/WkupNOnPGEn12EkirMVRc1VW8Tscy0E2qyPsMM",
-	"z0GMuXv2ENBkSmx2cGx6w940T9Pti/3fr9Rv1nG/r/UKL53HgsEc7ZXDLsktffa3QXcFcYwlYsCVSLLA",
-	"tLrclPff4FYcfJCerF//QJvts2eR0HNDHYARqeCWquS8jBudsizlCiNvfIY4iICiPeem3jf5pYRb3dEN",
-	"chSmxfLrv0Dm82THkMpKjKFhbIeoyhWWL5IJYOVM+bOyEOs9wiwfw/DPPtJCb9Kp0fDB+xCW6dxZmYRK",
-	"USMQeE1PqQ1w73apIAtbNt4mIpVAnJbqGboFsf92hYx00EKF5Gv13NeoGmnpnlcT7ipO+vA+3I9IBO9Y",
-	"KnhiA4xMpCZaYbs1NMpQw2adVmt/GVs/HZ3GXfbckdq4y7uItIbO+kKqhPlXhvOGlcpDNvrPs5/yNNWZ",
-	"PbuRMwXNosD1Prq7+NeiA3cuvrA3766+P7t5c3X26k9/9g8tffVWLoV1fJmN+t7m1S5+cayTdejNDUXj",
-	"1J7rP4Jim+37c8GVhxDeAnjO/JtERDlOAdw5D0DT3GFCy5HXsKyNJ7UidPuyDKK6qwCoAZKmN/pLH025",
-	"TEXi99+/eG/Yg2fV9O9ild7cucwOB4OJPKfBzrWZUV+1wk3b3oCnBTpBfItGPn7P7l4HsfkeGtBFsw3m",
-	"HQHiAFIp1IOKzIFH8ceX3ptsKPX6azHA74gFjd563T3oOnBUCQVkTlE8GsnQ2hIW8PcGRtAnzUHSq8KU",
-	"Kbgo0ZhBRWuDcmf6jjIgMSh/iU07Zl1XahqGPr7L176YdEiuEJBFopxQYTfU9S61Ea1Jx2aor/e4k1i2",
-	"QW0+kFmZ6xVwOdUasbfCPmnb6zgbyJlf2wiyq/Rqx02rlnJ87YVeguF/ffbnAKMK/ofPyAocVphK62EN",
-	"aby60nImsWsDW0cCiZr3kB9GKEFpwby8lzPF+B19JbQGPvwWlAyg7UZVXWGUEAB5+J13WEgdUOFydQ8+",
-	"qYRcbWsnqlki8fQEClAgozV66X80ovyuib9RHjzjOlfgwE90JtHgDSWexXfLk6qZBR2yPpiPMIEll2l5",
-	"+uXt//b52/8HAAD//w==",
+	"ERAKykL7up5Oocr2HgKdEXcaVwx63IVKaisvsJv58D3c0Ul95uWyoUwrnA1q+0nxvoXwAda2EkJku0W1",
+	"g1xBbdim7E0gL9JLgZyJj1gkhJsPUeM8gyjHuqgx5Kl/L1QNXDGYL+OJ9kpdG5blhpLNDchRP+OESyUl",
+	"T1JZPJhmpyGyhwU2eLBNjnzZ1c2K7dKLKlT+HhcHiQ+SwsIubvYaqHu5DKZjBDV7w2RDdI3qu/olCAGo",
+	"jP35+sea6/7Kj1wsQqeqZztswP0lp/QanRl8XudARIpXcSRDEU/XkgKnfLPXgf4l4tzZStppWuADTMoI",
+	"+wETT1owTAANoWzRYpijrpfXzMRJhaeRKgMrg+jF2vAw3/Ai0WdC2u9oIpDNjL80N5NEzwotZnLFoKPQ",
+	"HywulTDn7CcdmaGJSpMbcBD8ZTKL7xCnDQnMPANnHeB2/LVUU2WIc2s5kPCqVXOE5tgUTsK3L0kNtMO3",
+	"IjbUWl8+TTjaeF0mXKzEbF743UkFt7v7JsH3OQMk2A3tsaU+6poOaszwgYGxjEBvqVSLOv/DCrd313Sp",
+	"gfQBKFt7OGxhejDXw5qu20Y1u4EKo+iyUuxYK+TahzXfGeAsS/OZVPs3gMql/2UwfuKrQQDb79ay/jaA",
+	"bC4N/ew7QPFFOu8Bpa1qheGannVScmtctmfKa51F4T2U0hpOECYHEzkTIdZTPk0vIOpDC0BkIxMj6g7W",
+	"vwnX+rq2fVKOwWe97f4cl8q6ja3poFwAZnWCDj0c+ITc1Tue4rICRRd7+4vznEWe6rL29sYzIu2X2kMb",
+	"q59wyOd/YeKbdH9j0ortc2UGBg2EH6nZ+dPenZHA41lenoUkH3p7hvZaWNrUi64twCwK/FG/0JPcGG+a",
+	"ZjITEIC/EybgGNUV3LS8wK0fn6Nco9vuVPW4HO0+bWOXOqm/89M6xY2KI5/ySt3xbDdr1sHYcDWZn+Fj",
+	"Hu97cXxGZfXcsnEuUxe7lRg+6jJWwxCWmdKKaFVoSQqIaAh+hWpUadmSm0UTktF38PRbPjuoLrkOxhTn",
+	"vROM6RawXR0JX2kZOoupRw0CY2FUCjYVoNo4At5CiMKKVEwcH6dxN7fia9r23h8khk/dRiY6f+u/nZ69",
+	"424yx5wexlsF1th5i7BUkwfCiP9nwhhtmu7+v8LAncbPpzDnI5sJ0k64SUq22gsLuH+w0FG90OW9tWNX",
+	"qzVgCbH0hUM9BSgKCI/ZuUiCZUCmBGzdFFnBwX6kPyxK0jlOss9GYXMR1ByLN+lwwUd8bIkL7oHJcdi+",
+	"dposg5nVn+kKsuQPt3zWQMkYD8KKU0SwU+zI23alqNacgVsWpUNOQxmehQ+lY1YqiuUHmfD2TGkZoGch",
+	"uURs0pW0AjG1QnnvRCcCZ/0r2UCFvFW1CifUIXxFaXEO2PgAypKEgCyu8AfN1NjH1jB7ZgHG3Ipf6aj2",
+	"hn/sl7+K9d5+1gvh5WElxl7k6CIYfg0XLH5uhNW5AXjgr9++ffv8bet0ASzVCQy9No6kC9W2Rz6b/ty0",
+	"q+Y3XNPxSZssSGpHI6hx4H7DI5LyQLoW7oQA7VCPvfGhmPcT9Btpcr/QkenSSGtytttxJH/hqUy4w3Yv",
+	"7u/lVAwpRZnhnEoFCoH1l10plitSpsXMIrRvYzzAe5qtbGwHribN6xS+Jg3drbMZlUXcLx6qXLcVqcc9",
+	"zfDsQWbENJWz+SPF+pO5mCyAJhbowyFuUSrw6GPtcJxxma0wGpkAFAd/R74MldxQAZdfCot1FXC7X2Ki",
+	"CANdRuslRoy1XhQSHvB3VS3E04fwbi0YmvsCP5e4joe9v/PC0bUT42+gM7yPy0r7wJu8Hx8Af/G53wvG",
+	"vf+u/2jYu7s4vzh/2dv+1r/B2R4/uhOks+a0fQyhj6nOVdIKdr+YLLBPsVK9BDKbGL6CrhSoDVsKQVAR",
+	"SKcfonk7sMF7fW9pCbc5qSQwm8ucnFnDJKnyGvjCopO3FnDa8KJYiApTQPksj3PHJlzF+jdnpD+9RuC7",
+	"Qu8AlI4NwxnHPneCZlsRRqjfGsAU9b4mGuehTlMR/vwDB7QJcznI3xPsUP69n/aLI5WoBpT5irH/I3UQ",
+	"PAY417mJf52rQknATVe95vp4i1e1CiCZrdQOSqO5fbtRb9yR6bhBcchY70bEC159WH5X6DvsFuhjm/d4",
+	"jf/36m8qRYp80f4fD49vMFz/YU42D022T2cWZdiDsoUWeqhplyuIO23fXGWN9Bh2SvQ6K9jPlxThRtYr",
+	"HWNOfUAz9P9dF3xvUPAvm2oKqi7h7wtXpfrunVcjFEHlBvyUwwoRHgrY4Cv969sWwY8Ydyy5GZhPL8rV",
+	"gzBOuDFS2I0RkF+ic3ZYQizjbl4YDoXLtyEhJpVc5sty+ksqJ2ZwQ/wW4ivvi3BKn8AivHEJWuAo4jRI",
+	"5HTaDHqBwbQkQSsZ20XAN8DIS//eLdkv0rRR2/ElwpFBU7t1iH+Lre91YNTT6RMXu37dwUP8Bop4upW+",
+	"9G8cEtHQn6gE8dyeN9Bc0vr0npT8+/3oFtPMy58wlo2FWwmh/OJF9XqcE0BtmJtA1fnEpevifPY3qVjp",
+	"olL1Lik07lkngS7ZCFF8leb4woZvbqwGvsZZPv3DsXcr8rMMZ3IFrccxoxACmnqLhMc+zg/JxwaqdexS",
+	"BD67ekPxhh7xFPMaOLdO7befAC61WuIENIFhVQ6NQNOTBl/xH9uVlULNqKvLthgB+tHpDTWkuGydWvw4",
+	"xMlKTjlt0PZ1pvU8opJ4heF8UDTD5CkQpc2E8kuLl3VWCR2CKi9HDnnS0Bf5IXen2I324wc4xAmiBzhw",
+	"x7ob+u92E6kNR96JZZZyt4F9EWyd+0jyVSWE9ewu1DD1Y7tBrRa/jUM+RT0eZtc9PncmdJYitzng5NUk",
+	"OML6esur3cLBuO+Dr+GfG9X9W0fIP9Pc24MwHhGChFlWyV8gy0AdmgAl1HQDhAVv2SB0xWO3Klv98+tt",
+	"6lTrbguErWrzwijNfdct30D1QuTjBAHk2FSmqWWyvvXgWe1K+6e/07DJQdtbaxxsczrr7vunvsvt2wbh",
+	"jU9gHXQuW4AvVRD/HaRHSlfH33ORN1euvZ9S60Kh+tc6Dx1uWC3KRnNpnTbrUb+AgcVcAnTzl0PRQ0gf",
+	"lGrgYPikzwj9g3GVfFJAUoPphbleMT11IlKgrbhFgn+nWYKUVXU8lf6C/w94tQfCXxfkKueRG8T49cuH",
+	"YtzQUkH8oYc+hpa1LpE61joVXG0Z2XhiWRHYl44tMI20Vf0AHaRNCITmphLAaz4yD+o+Af99Y54Di6SX",
+	"wlo+gypoJ764IRt9/dRzcrIQ7lNvyP7vf/7326gP1f7+EJulVDxlPLWajSYIHDvqs5Fz6xEW96+kSvRq",
+	"xP5pNNGp9b8zemVH/4wVHhicYdJ+Un4c4OL7RPpu5BWG/5SqveLw5+zKT2BF3RAKID+EZWOpuFmHNwAA",
+	"r1Cyyg1kC8OEXwQmZsHGayRo/6RIPIZslIyYVFnu+mwkRpB2Fyrps9FqxDjDF3phmZX/LfpIUwtlaCM9",
+	"Yjp3+D0zwiYVDECOvoyQt/aLdFC4fv5JXZVBfIVKLGoXP1omjNUq9j8HhDLG1ZottRGRdUYRELZMUgF7",
+	"MufplHHF5jo3dZrlfSbUNUjCvSNygYUZ9zIVK+km81YMSD9wQOcJL00YcShc/jWm2lDhw0cxvtH+432F",
+	"fSa9ghK79J8HZBuUDUwoQ/OLhiVFUa33G6+L8Z598zm9y7rzfG+xSa1AthSPO2nneVi+Z9p6bsqSfEjz",
+	"+ce5gKggldyWcJkk2kD9KsAwnLdaf6+DFW3/tByj2XyHvTkubEs7O9S+RxXmdQKPKgx9wk7z3Y/yJm06",
+	"cMJuqPr/Hiv+QwAHL0tbguWGrnFE5i2hq5MTxhUBpUkHGjggL4pMW+ndiBeW+TcIho+czD+pwIflVYtz",
+	"wigqPkxFDGBO5lrbgOxaWpM1yraMGOL+JFxG4UemWiOSOhPqVtgTCHypbBhWCjGVM79dMAlYgN6wNxXc",
+	"Df6wPZxfeBP/Vu2dkfJsnVji0jg+owmeTbhxZ3+6SF6KfxnDYiy5m0BB/PCPF6/6Pb0IQRmn9eJX/4C/",
+	"vPY/OJ72hhevXr7e6wXrT+LHisy2Yu1e2QXjhbCtiruQDsbh5ZMmT3eybilBjSdSL4Tax8yFMZ+/hZun",
+	"3XrwsE6owoAqLsvB3IXz7lWO0+WgVAWYlJguoFDnUR3th9nC2H3rLPRYi5VlMx0yH5cIqVcKjm1KhfhX",
+	"ek4mLSagd1vaBkv2ihYP4Akqe0mp7iyHnhTHZyWG2LGYeBMLm9Zqzdp2V7Td4/GLFKtOTVooD4goqUDN",
+	"dPHyZRDTXfetIfPgrdfcTATzNkuA3mZOs9FgrvXCDkbR7/PzeWEJwtXKmQrOIaLdeN0ZuINg6kQmgr8p",
+	"weAUvBb9QGlPsCXAMOyfERpsrz68ZTxJjP8bpCy2JeaNui/X2t4Hi9G+6AIIvYM3em7E4A+9fl1LEwXv",
+	"yWCBuFOw6vwWTpZiQL/AzeoNezPp5vkYhQDC/2eRVXD7ez9PT5FJ8cMe2+bfR9eVrhFqHmsD49j/BMdj",
+	"qg0Y7E3FcjTiszcl6E06j5WFPWolUhYedtI42U3EnHqOYTJbSHCL+MbBYSi5uXCKqBDHu7NW1BdFtL+c",
+	"rR+SY4TItt6X4wbIWtmdLqoRYVonKUeEkU8YHdv1BDfrz8FGAMa/ydQJg906pXEBshyCNt4kzKTyBmeg",
+	"FJnzhk6e0uV5KJpidZYfKAAA9iefNbXTWMEN5A5rqwMuXv2ltjzgfjF9UVHh92a8Lnfz140K6e/KoFEw",
+	"elifAZZnvgTbJ3wQ2i4+187puRkat3zWqZHhxYlxuMrhtsHIaan1zBQhz53NDbu5n/eHijWZCEQWDa4R",
+	"dAF5/zC34jK2fWHu2C7sY9ijN2H0TrWZ7bxDFhriVop80zOp2Njolbe8+gW7Mdhq99tma4hO4u1XG8u/",
+	"CZ5oYLOZaL2Q4px9NFrNwAVAAwV+jBk876MWFGmhskMVHzlZV3dNiB04VK+riw6ejkMdG6fiXa3lc4Mx",
+	"BgjylhAqboQ7+x6Wu4mg1mJf6xvnsvcqXXcFVdHEsSNngNMIxxW0RRSHrCAu2o1jJyiIAbXpbHJIgGup",
+	"LJuR9MmvGbbRpoIbW/q0yQX5Hocri95jDgXtms7d9tv2w5dMGlGZdfcQgn6bcJaPqoG6nfgqky1CyhTQ",
+	"5kZEftBwXyhGUIDIum8EX0IVFQiOVMyKiVaJ9cZPaSe99wg2t0itiEnE1y9fN3uRds+Oza058FryIX8A",
+	"snJU4XHSO+2NnKkzqR6BKvB2HMRq4G6EnnDskGZcrWFppQUSvQY3Us7UW9U7NOlX0I1hFi8z+k4mYW/I",
+	"rPteLzOu1oxPJjqH0tXcpL1hb6BlMhnAq/QQsmg7HQ9TfyfcXCetg6M0aMM3ehVTzRzvZq8c58KI3bWg",
+	"nZ/NtXVnAOzUlGf3bxkp7aXCKsqpVDNhMiOVQ+pSSDGNYNW9pP2kEzFCBDweigsnWk2lWQIuSl1jNE9u",
+	"bt680db9u1h3dSvjAEf3PYv36ixkB/lfIkWHYKhXgzc3b5jfYbYQ6z5zGgisvPKUbmdyQucV6l4R26VY",
+	"jkNpxswAoC37ONeErI5EhVbgfSUNKCwYrKljzs/j2cdx/Wt0HsSFZdwcwSVd+GiBKzzqpPFbv2LPNHjr",
+	"SGYfWfTHQ7flo+QXEo+Tt3wis5L/VSkpZhs62lpdy3aPxTHCtlvuyHGDtofvShc9Ynx5kv4wvjxhrHa3",
+	"A1tWk1Do1IzrwZfC9pmd6Mz/PzNiKr/4fwnvsq3vhZ4UoYBgfl46L40NlyIO2+WG+BGOEm+6+vCW6sUO",
+	"CSndQg1ofbzgslT1UKmgaIoVwct3ZJPCs08TJyoNXXvO3gHrdsseDDRm8tI2Y+oe2VWXiMCkdndmUGIe",
+	"DSNchxBC6MZvCiVA8xZMb58oQRCYpx4juBZ3GrejcvJ2DBSAOXecvqefLdayPnPr379G59Y/Wtn7WP8P",
+	"7zV41knNf79kz9T8z221AHsv899fj0anxI6Hnh01ZUKpdxgIikYnTt7V86G0vIztHoljWP67bsZxTP/D",
+	"t6V9y8TP6QSmvx/2hKb/bvLRoCL9FMQjlCWpVAu20mZhqbk94egAVEzSS38jCm5SKQxMU0ASg9BKS7lQ",
+	"jf3nuXIypSZtr4mbTNprP8EfpVoci7KgIxvWv0JnJuw9oxW3DMHnsRrb7zkU1tAuAALklrJTQoyE7W4W",
+	"pl2cyooL2SfjCvoDdAYtOAox9JvNq+hLPsHoUOdO6FXY0nov9LG7ovGwA1DhPWeTfQigZwtBsW/qk3Jz",
+	"sbQivatD9EZhjxvVXkVWvNMWYh0puIhvAS44SqSCovLzium3nlR30okznvCzi1BShbnqoqbqbSKWmXZC",
+	"TdZnmOE5iDF3zx4CmkyJzQ6OTW/Ym+Zpun2x//uV+s067ve1XuGl81gwmKO9ctgluaXP/jboriCOsUQM",
+	"uBJJFphWl5vy/hvcioMP0pP16x9os332LBJ6bqgDMCIV3FKVnJdxo1OWpVxh5I3PEAcRULTn3NT7Jr+U",
+	"cKs7ukGOwrRYfv0XyHye7BhSWYkxNIztEFW5wvJFMgGsnCl/VhZivUeY5WMY/tlHWuhNOjUaPngfwjKd",
+	"OyuTUClqBAKv6Sm1Ae7dLhVkYcvG20SkEojTUj1DtyD2366QkQ5aqJB8rZ77GlUjLd3zasJdxUkf3of7",
+	"EYngHUsFT2yAkYnURCtst4ZGGWrYrNNq7S9j66ej07jLnjtSG3d5F5HW0FlfSJUw/8pw3rBSechG/3n2",
+	"U56mOrNnN3KmoFkUuN5Hdxf/WnTgzsUX9ubd1fdnN2+uzl796c/+oaWv3sqlsI4vs1Hf27zaxS+OdbIO",
+	"vbmhaJzac/1HUGyzfX8uuPIQwlsAz5l/k4goxymAO+cBaJo7TGg58hqWtfGkVoRuX5ZBVHcVADVA0vRG",
+	"f+mjKZepSPz++xfvDXvwrJr+XazSmzuX2eFgMJHnNNi5NjPqq1a4adsb8LRAJ4hv0cjH79nd6yA230MD",
+	"umi2wbwjQBxAKoV6UJE58Cj++NJ7kw2lXn8tBvgdsaDRW6+7B10HjiqhgMwpikcjGVpbwgL+3sAI+qQ5",
+	"SHpVmDIFFyUaM6hobVDuTN9RBiQG5S+xaces60pNw9DHd/naF5MOyRUCskiUEyrshrrepTaiNenYDPX1",
+	"HncSyzaozQcyK3O9Ai6nWiP2VtgnbXsdZwM582sbQXaVXu24adVSjq+90Esw/K/P/hxgVMH/8BlZgcMK",
+	"U2k9rCGNV1daziR2bWDrSCBR8x7ywwglKC2Yl/dyphi/o6+E1sCH34KSAbTdqKorjBICIA+/8w4LqQMq",
+	"XK7uwSeVkKtt7UQ1SySenkABCmS0Ri/9j0aU3zXxN8qDZ1znChz4ic4kGryhxLP4bnlSNbOgQ9YH8xEm",
+	"sOQyLU+/vP3fPn/7/wAAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -329,7 +329,8 @@ func TestAccess_Reach(t *testing.T) {
 		"an admin":       {bearer(w.token("root")), "ticket_invalid"},
 		"their browser": {http.Header{"Cookie": {c.Name + "=" + c.Value},
 			"Origin": {"http://nullops.test"}}, "ticket_invalid"},
-		"who asked": {bearer(full), `{"ready":true}`},
+		"another token of theirs": {bearer(w.token("full")), "ticket_invalid"},
+		"who asked":               {bearer(full), `{"ready":true}`},
 	} {
 		hello := object{"ticket": w.ticket(d, full, object{"kind": "terminal"})}
 		if _, said := w.knock(row.header, hello); !strings.Contains(said, row.want) {

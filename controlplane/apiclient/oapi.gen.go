@@ -3695,6 +3695,12 @@ type ProvisionNodeParams struct {
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
+// RotateNodeTokenParams defines parameters for RotateNodeToken.
+type RotateNodeTokenParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
+}
+
 // ListPluginsParams defines parameters for ListPlugins.
 type ListPluginsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -5023,7 +5029,7 @@ type ClientInterface interface {
 	// The token is shown once. A node that is offline shows that the revocation is pending.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
-	RotateNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RotateNodeToken(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUnknownDeployments Deployments that a node runs and the database does not know
 	//
@@ -7975,8 +7981,8 @@ func (c *Client) RevokeNodeToken(ctx context.Context, name InName, reqEditors ..
 // The token is shown once. A node that is offline shows that the revocation is pending.
 //
 // Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
-func (c *Client) RotateNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateNodeTokenRequest(c.Server, name)
+func (c *Client) RotateNodeToken(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateNodeTokenRequest(c.Server, name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -14411,7 +14417,7 @@ func NewRevokeNodeTokenRequest(server string, name InName) (*http.Request, error
 }
 
 // NewRotateNodeTokenRequest constructs an http.Request for the RotateNodeToken method
-func NewRotateNodeTokenRequest(server string, name InName) (*http.Request, error) {
+func NewRotateNodeTokenRequest(server string, name InName, params *RotateNodeTokenParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -14439,6 +14445,21 @@ func NewRotateNodeTokenRequest(server string, name InName) (*http.Request, error
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -19130,7 +19151,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
-	RotateNodeTokenWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RotateNodeTokenResponse, error)
+	RotateNodeTokenWithResponse(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*RotateNodeTokenResponse, error)
 
 	// ListUnknownDeploymentsWithResponse Deployments that a node runs and the database does not know
 	//
@@ -31263,8 +31284,8 @@ func (c *ClientWithResponses) RevokeNodeTokenWithResponse(ctx context.Context, n
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
-func (c *ClientWithResponses) RotateNodeTokenWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RotateNodeTokenResponse, error) {
-	rsp, err := c.RotateNodeToken(ctx, name, reqEditors...)
+func (c *ClientWithResponses) RotateNodeTokenWithResponse(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*RotateNodeTokenResponse, error) {
+	rsp, err := c.RotateNodeToken(ctx, name, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

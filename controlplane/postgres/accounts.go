@@ -105,6 +105,10 @@ func (t *Tx) NoteSignIn(ctx context.Context, id controlplane.UserID, at time.Tim
 
 // DeleteUser removes a person with sessions, tokens and memberships.
 func (t *Tx) DeleteUser(ctx context.Context, id controlplane.UserID) error {
+	users, err := t.q.ListUsersOfPerson(ctx, string(id))
+	if err := used("user", users, err); err != nil {
+		return err
+	}
 	if _, err := t.q.DeleteUser(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete user: %w", translate(err))
 	}

@@ -125,6 +125,10 @@ func unknown(field, what, name string) error {
 
 // DeleteTeam removes a team with its memberships and grants.
 func (t *Tx) DeleteTeam(ctx context.Context, id controlplane.TeamID) error {
+	users, err := t.q.ListUsersOfTeam(ctx, string(id))
+	if err := used("team", users, err); err != nil {
+		return err
+	}
 	if err := t.q.DeleteTeam(ctx, string(id)); err != nil {
 		return fmt.Errorf("delete team: %w", translate(err))
 	}

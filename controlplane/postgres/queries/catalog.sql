@@ -122,7 +122,11 @@ DELETE FROM environments WHERE id = @id;
 -- What stops an environment from being deleted.
 SELECT ('node ' || n.name)::text FROM nodes n WHERE n.environment_id = @id
 UNION ALL SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.environment_id = @id
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten') ORDER BY 1;
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
+    JOIN environments e ON e.name = r.environment WHERE e.id = @id
+UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
+    JOIN environments e ON e.name = w.environment WHERE e.id = @id ORDER BY 1;
 
 -- name: ForgetGoneOfEnvironment :exec
 -- Deployments that are gone do not keep their environment; the journal does.
@@ -167,7 +171,29 @@ DELETE FROM projects WHERE id = @id;
 -- name: ListUsersOfProject :many
 -- What stops a project from being deleted.
 SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.project_id = @id
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten') ORDER BY 1;
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
+    JOIN projects p ON p.name = r.project WHERE p.id = @id
+UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
+    JOIN projects p ON p.name = w.project WHERE p.id = @id ORDER BY 1;
+
+-- name: ListUsersOfTeam :many
+-- Questions of current pipelines that name the team: nobody else may answer them.
+SELECT ('step ' || (s.step ->> 'key') || ' of project ' || p.name)::text
+FROM teams t, projects p
+CROSS JOIN LATERAL (SELECT v.pipeline FROM pipeline_versions v WHERE v.project_id = p.id
+    ORDER BY v.version DESC LIMIT 1) latest
+CROSS JOIN LATERAL jsonb_array_elements(latest.pipeline -> 'steps') AS s (step)
+WHERE t.id = @id AND jsonb_exists(s.step -> 'approval' -> 'teams', t.name) ORDER BY 1;
+
+-- name: ListUsersOfPerson :many
+-- Questions of current pipelines that name the person.
+SELECT ('step ' || (s.step ->> 'key') || ' of project ' || p.name)::text
+FROM users u, projects p
+CROSS JOIN LATERAL (SELECT v.pipeline FROM pipeline_versions v WHERE v.project_id = p.id
+    ORDER BY v.version DESC LIMIT 1) latest
+CROSS JOIN LATERAL jsonb_array_elements(latest.pipeline -> 'steps') AS s (step)
+WHERE u.id = @id AND jsonb_exists(s.step -> 'approval' -> 'users', u.name) ORDER BY 1;
 
 -- name: ForgetGoneOfProject :exec
 -- Deployments that are gone do not keep their project; the journal does.

@@ -651,12 +651,46 @@ func (q *Queries) ListServices(ctx context.Context, after string, most int32) ([
 const listUsersOfEnvironment = `-- name: ListUsersOfEnvironment :many
 SELECT ('node ' || n.name)::text FROM nodes n WHERE n.environment_id = $1
 UNION ALL SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.environment_id = $1
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten') ORDER BY 1
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
+    JOIN environments e ON e.name = r.environment WHERE e.id = $1
+UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
+    JOIN environments e ON e.name = w.environment WHERE e.id = $1 ORDER BY 1
 `
 
 // What stops an environment from being deleted.
 func (q *Queries) ListUsersOfEnvironment(ctx context.Context, id string) ([]string, error) {
 	rows, err := q.db.Query(ctx, listUsersOfEnvironment, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var column_1 string
+		if err := rows.Scan(&column_1); err != nil {
+			return nil, err
+		}
+		items = append(items, column_1)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUsersOfPerson = `-- name: ListUsersOfPerson :many
+SELECT ('step ' || (s.step ->> 'key') || ' of project ' || p.name)::text
+FROM users u, projects p
+CROSS JOIN LATERAL (SELECT v.pipeline FROM pipeline_versions v WHERE v.project_id = p.id
+    ORDER BY v.version DESC LIMIT 1) latest
+CROSS JOIN LATERAL jsonb_array_elements(latest.pipeline -> 'steps') AS s (step)
+WHERE u.id = $1 AND jsonb_exists(s.step -> 'approval' -> 'users', u.name) ORDER BY 1
+`
+
+// Questions of current pipelines that name the person.
+func (q *Queries) ListUsersOfPerson(ctx context.Context, id string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listUsersOfPerson, id)
 	if err != nil {
 		return nil, err
 	}
@@ -703,7 +737,11 @@ func (q *Queries) ListUsersOfPlugin(ctx context.Context, id string) ([]string, e
 
 const listUsersOfProject = `-- name: ListUsersOfProject :many
 SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.project_id = $1
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten') ORDER BY 1
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
+    JOIN projects p ON p.name = r.project WHERE p.id = $1
+UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
+    JOIN projects p ON p.name = w.project WHERE p.id = $1 ORDER BY 1
 `
 
 // What stops a project from being deleted.
@@ -761,6 +799,36 @@ WHERE u.service_id = $1 ORDER BY 1
 // What stops a service from being deleted.
 func (q *Queries) ListUsersOfService(ctx context.Context, id string) ([]string, error) {
 	rows, err := q.db.Query(ctx, listUsersOfService, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var column_1 string
+		if err := rows.Scan(&column_1); err != nil {
+			return nil, err
+		}
+		items = append(items, column_1)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUsersOfTeam = `-- name: ListUsersOfTeam :many
+SELECT ('step ' || (s.step ->> 'key') || ' of project ' || p.name)::text
+FROM teams t, projects p
+CROSS JOIN LATERAL (SELECT v.pipeline FROM pipeline_versions v WHERE v.project_id = p.id
+    ORDER BY v.version DESC LIMIT 1) latest
+CROSS JOIN LATERAL jsonb_array_elements(latest.pipeline -> 'steps') AS s (step)
+WHERE t.id = $1 AND jsonb_exists(s.step -> 'approval' -> 'teams', t.name) ORDER BY 1
+`
+
+// Questions of current pipelines that name the team: nobody else may answer them.
+func (q *Queries) ListUsersOfTeam(ctx context.Context, id string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listUsersOfTeam, id)
 	if err != nil {
 		return nil, err
 	}
