@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -255,6 +256,16 @@ func (s IngressSettings) listen() (plain, secure net.Listener, err error) {
 		return nil, nil, fmt.Errorf("setting ingress.secure: %w", err)
 	}
 	return plain, secure, nil
+}
+
+// mostConnections is what the limit on open files leaves for clients: each has a
+// connection to a service besides its own, and the process needs some files.
+func mostConnections() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return 4096
+	}
+	return int(max(256, min(files.Cur, 1<<20)/2-128))
 }
 
 // zones are the environments' parts of the name space, for the table.

@@ -19,7 +19,8 @@ func TestFormer_TheGateHoldsForOldHosts(t *testing.T) {
 	for _, host := range []string{"web.cart.qa.old.example", "web--cart--qa.old.example",
 		"admin--web--cart--qa.old.example", "cart.qa.old.example", "web.cart.qa.new.example"} {
 		routes = append(routes, controlplane.Route{Host: host, Deployment: "d1", Name: "cart",
-			Environment: "qa", Status: controlplane.Ready, NodeStatus: controlplane.NodeOnline})
+			Environment: "qa", Status: controlplane.Ready, NodeStatus: controlplane.NodeOnline,
+			Step: "web", Port: 8080, Node: "n1"})
 	}
 	source := &routeSource{home: "http://ui.example"}
 	all := former(zones(front.Zones), routes)

@@ -168,6 +168,10 @@ func (b *base) serveIngress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	limits := ingress.NewLimits(mostConnections(), b.log)
+	if plain = limits.Listen(plain); secure != nil {
+		secure = limits.Listen(secure)
+	}
 	pass := &keeper{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
 		visited: make(chan string, 1024)}
 	proxy, err := ingress.New(ingress.Config{Dial: tunnels(b.dialer), Home: s.HTTP.URL, Log: b.log,

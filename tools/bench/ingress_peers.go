@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 // nginxConfig is tuned for this: one worker per core, connections to the
@@ -145,9 +144,5 @@ func caddyBinary(ctx context.Context, root string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("build Caddy: %w", err)
 	}
-	version, err := command(ctx, nil, path, "version")
-	if err == nil && !strings.HasPrefix(version, "v2.") && !strings.Contains(version, "devel") {
-		err = fmt.Errorf("this is no Caddy: %s", version)
-	}
-	return path, err
+	return path, nil
 }

@@ -1,0 +1,109 @@
+package ingress
+
+import (
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// tellEvery bounds how often a full house is said so.
+const tellEvery = time.Minute
+
+// Limits bounds the connections that clients hold open: all of them, so that
+// the process never runs out of files, and those of one address, three quarters
+// of that, so that one client alone cannot shut out the others. A connection
+// beyond is closed as it comes. WebSockets count until they end.
+type Limits struct {
+	most, each int
+	log        *slog.Logger
+
+	mu   sync.Mutex
+	open int
+	by   map[netip.Prefix]int
+	told time.Time
+}
+
+// NewLimits allows so many connections at a time.
+func NewLimits(most int, log *slog.Logger) *Limits {
+	return &Limits{most: most, each: max(1, most*3/4), log: log, by: map[netip.Prefix]int{}}
+}
+
+// Listen gives a listener that keeps the limits, which several may share.
+func (l *Limits) Listen(under net.Listener) net.Listener { return &limited{under, l} }
+
+type limited struct {
+	net.Listener
+	limits *Limits
+}
+
+// Accept implements net.Listener.
+func (l *limited) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		tcp, ok := c.(*net.TCPConn)
+		if !ok {
+			return c, nil // nobody's: only tests listen on something else
+		}
+		from := clientOf(tcp)
+		if l.limits.enter(from) {
+			return &counted{TCPConn: tcp,
+				leave: sync.OnceFunc(func() { l.limits.leave(from) })}, nil
+		}
+		_ = tcp.Close()
+	}
+}
+
+// counted embeds the concrete type, so that bodies are still spliced.
+type counted struct {
+	*net.TCPConn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *counted) Close() error {
+	c.leave()
+	return c.TCPConn.Close()
+}
+
+// clientOf is what counts as one client: an IPv4 address, or an IPv6 network of 64
+// bits, which is what one customer gets.
+func clientOf(c *net.TCPConn) netip.Prefix {
+	remote, _ := c.RemoteAddr().(*net.TCPAddr)
+	ip := remote.AddrPort().Addr().Unmap().WithZone("")
+	bits := 32
+	if ip.Is6() {
+		bits = 64
+	}
+	p, _ := ip.Prefix(bits) // the zero prefix, if there is no address
+	return p
+}
+
+func (l *Limits) enter(from netip.Prefix) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open < l.most && l.by[from] < l.each {
+		l.open++
+		l.by[from]++
+		return true
+	}
+	if now := time.Now(); now.Sub(l.told) > tellEvery {
+		l.told = now
+		l.log.Warn("connections are turned away: too many are open", "open", l.open,
+			"from", from, "of_it", l.by[from], "most", l.most, "most_of_one", l.each)
+	}
+	return false
+}
+
+func (l *Limits) leave(from netip.Prefix) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if l.by[from]--; l.by[from] == 0 {
+		delete(l.by, from)
+	}
+}

@@ -1,0 +1,74 @@
+package ingress_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/ingress"
+)
+
+// One address gets three quarters of the connections, all together get all of
+// them, and whoever leaves makes room, a hijacked connection too.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	limits := ingress.NewLimits(8, quiet())
+	under, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ingress.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = rw.WriteString("in")
+		_ = rw.Flush()
+		_, _ = io.Copy(io.Discard, c)
+		_ = c.Close()
+	}), quiet())
+	go func() { _ = s.Serve(limits.Listen(under)) }()
+	t.Cleanup(func() { _ = s.Close() })
+	come := func(from string) (net.Conn, bool) {
+		t.Helper()
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		c, err := d.DialContext(t.Context(), "tcp", under.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
+		_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		answer := make([]byte, 2)
+		_, err = io.ReadFull(c, answer)
+		return c, err == nil
+	}
+	var first net.Conn
+	for i, want := range []struct {
+		from string
+		in   bool
+	}{{"127.0.0.1", true}, {"127.0.0.1", true}, {"127.0.0.1", true}, {"127.0.0.1", true},
+		{"127.0.0.1", true}, {"127.0.0.1", true}, {"127.0.0.1", false}, {"127.0.0.2", true},
+		{"127.0.0.3", true}, {"127.0.0.4", false}} {
+		c, in := come(want.from)
+		if in != want.in {
+			t.Fatalf("connection %d, from %s: let in %v", i+1, want.from, in)
+		}
+		if first == nil {
+			first = c
+		}
+	}
+	_ = first.Close()
+	for end := time.Now().Add(time.Minute); ; {
+		if _, in := come("127.0.0.4"); in {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("whoever left made no room")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
