@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -75,7 +74,7 @@ func (a *applier) one(ctx context.Context, d document) error {
 	case "plugin":
 		return a.plugin(ctx, d)
 	case "environment":
-		return put(ctx, a, d, a.api.PutEnvironmentWithResponse)
+		return a.environment(ctx, d)
 	case "node":
 		return a.node(ctx, d)
 	case "user":
@@ -87,6 +86,10 @@ func (a *applier) one(ctx context.Context, d document) error {
 		return a.project(ctx, d)
 	case "team":
 		return put(ctx, a, d, a.api.PutTeamWithResponse)
+	case "webhook":
+		return a.webhook(ctx, d)
+	case "rule":
+		return a.rule(ctx, d)
 	}
 	return fmt.Errorf("unknown kind %q", d.Kind)
 }
@@ -116,6 +119,10 @@ func (a *applier) report(what string, body []byte) error {
 	} else if saved.Changed {
 		result = "changed"
 	}
+	return a.say(what, result)
+}
+
+func (a *applier) say(what, result string) error {
 	_, err := fmt.Fprintf(a.out, "%-40s %s\n", what, result)
 	return err
 }
@@ -147,20 +154,26 @@ func (a *applier) plugin(ctx context.Context, d document) error {
 
 // readPassword takes a registry's or user's password from the environment of
 // whoever applies, so that it need not stand in a file.
-func (d document) readPassword() error {
-	name, ok := d.take("password_from_env").(string)
-	if !ok {
-		return nil
+func (d document) readPassword() error { return d.readFromEnv("password") }
+
+// readFromEnv fills fields that are secret from the variables that the document
+// names: password from password_from_env.
+func (d document) readFromEnv(fields ...string) error {
+	for _, field := range fields {
+		name, ok := d.take(field + "_from_env").(string)
+		if !ok {
+			continue
+		}
+		if d.Body[field] != nil {
+			return fmt.Errorf("give one of %s and %s_from_env", field, field)
+		}
+		value := os.Getenv(name)
+		if value == "" {
+			return fmt.Errorf("%s_from_env: the environment variable %s is empty; set it and "+
+				"apply again", field, name)
+		}
+		d.Body[field] = value
 	}
-	if d.Body["password"] != nil {
-		return errors.New("give one of password and password_from_env")
-	}
-	value := os.Getenv(name)
-	if value == "" {
-		return fmt.Errorf("password_from_env: the environment variable %s is empty; set it and "+
-			"apply again", name)
-	}
-	d.Body["password"] = value
 	return nil
 }
 
@@ -187,9 +200,9 @@ func (d document) readComponent() error {
 }
 
 // project sends the settings, then the secrets the pipeline refers to, then
-// the pipeline.
+// the pipeline, then the templates that choose versions for it.
 func (a *applier) project(ctx context.Context, d document) error {
-	secrets, graph := d.take("secrets"), d.take("pipeline")
+	secrets, graph, templates := d.take("secrets"), d.take("pipeline"), d.take("templates")
 	if err := put(ctx, a, d, a.api.PutProjectWithResponse); err != nil {
 		return err
 	}
@@ -198,9 +211,18 @@ func (a *applier) project(ctx context.Context, d document) error {
 			return err
 		}
 	}
-	if graph == nil {
+	if graph != nil {
+		if err := a.pipeline(ctx, d, graph); err != nil {
+			return err
+		}
+	}
+	if templates == nil {
 		return nil
 	}
+	return a.templates(ctx, d, templates)
+}
+
+func (a *applier) pipeline(ctx context.Context, d document, graph any) error {
 	p, err := decodePipeline(d, graph)
 	if err != nil {
 		return err

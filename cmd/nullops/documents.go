@@ -17,7 +17,7 @@ import (
 // kinds are the kinds of documents, in the order they are applied: each only
 // refers to ones before it.
 var kinds = [...]string{"registry", "service", "plugin", "environment", "node", "user", "project",
-	"team"}
+	"team", "webhook", "rule"}
 
 // document is one YAML document: kind and name say what it is, the rest is the
 // body that the API takes.

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/pipeline"
@@ -65,10 +67,29 @@ func (d *dryRun) one(ctx context.Context, doc document) error {
 			return err
 		}
 	}
-	if wish.Pipeline == nil {
-		return nil
+	if wish.Pipeline != nil {
+		if err := d.pipeline(ctx, doc, now, wish, exists); err != nil {
+			return err
+		}
 	}
-	return d.pipeline(ctx, doc, now, wish, exists)
+	for _, name := range slices.Sorted(maps.Keys(wish.Templates)) {
+		was, exists := now.Templates[name]
+		result := changeOf(exists, sameTemplate(was, wish.Templates[name]))
+		if err := d.say("template "+doc.Name+" "+name, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func changeOf(exists, same bool) string {
+	switch {
+	case !exists:
+		return "would be created"
+	case !same:
+		return "would change"
+	}
+	return "unchanged"
 }
 
 func (d *dryRun) current(ctx context.Context, doc document) (o object, exists bool, err error) {
@@ -88,10 +109,8 @@ func (d *dryRun) current(ctx context.Context, doc document) (o object, exists bo
 // wished reads a document as the object that it wants.
 func wished(doc document) (object, error) {
 	o := object{Kind: doc.Kind, Name: doc.Name}
-	if doc.Kind == "registry" || doc.Kind == "user" {
-		if err := doc.readPassword(); err != nil {
-			return o, err
-		}
+	if err := doc.readFromEnv(hiddenFields[doc.Kind]...); err != nil {
+		return o, err
 	}
 	var err error
 	switch doc.Kind {
@@ -105,13 +124,17 @@ func wished(doc document) (object, error) {
 		}
 		o.Body, err = decodeBody[apiclient.PluginPut](doc, doc.Body)
 	case "environment":
-		o.Body, err = decodeBody[apiclient.EnvironmentPut](doc, doc.Body)
+		o.Body, err = decodeBody[environmentDocument](doc, doc.Body)
 	case "node":
 		o.Body, err = decodeBody[apiclient.NodePut](doc, doc.Body)
 	case "user":
 		o.Body, err = decodeBody[apiclient.UserPut](doc, doc.Body)
 	case "team":
 		o.Body, err = decodeBody[apiclient.TeamPut](doc, doc.Body)
+	case "webhook":
+		o.Body, err = decodeBody[webhookDocument](doc, doc.Body)
+	case "rule":
+		o.Body, err = decodeBody[apiclient.RulePut](doc, doc.Body)
 	default:
 		return wishedProject(doc)
 	}
@@ -120,7 +143,7 @@ func wished(doc document) (object, error) {
 
 func wishedProject(doc document) (object, error) {
 	o := object{Kind: doc.Kind, Name: doc.Name}
-	secrets, graph := doc.take("secrets"), doc.take("pipeline")
+	secrets, graph, templates := doc.take("secrets"), doc.take("pipeline"), doc.take("templates")
 	body, err := decodeBody[apiclient.ProjectPut](doc, doc.Body)
 	if err != nil {
 		return o, err
@@ -128,6 +151,12 @@ func wishedProject(doc document) (object, error) {
 	o.Body = body
 	if secrets != nil {
 		if o.Secrets, err = decodeBody[map[string]secretDocument](doc, secrets); err != nil {
+			return o, err
+		}
+	}
+	if templates != nil {
+		o.Templates, err = decodeBody[map[string]apiclient.TemplatePut](doc, templates)
+		if err != nil {
 			return o, err
 		}
 	}
@@ -148,12 +177,17 @@ func (d *dryRun) body(doc document, now, wish object, exists bool) error {
 	if err != nil {
 		return err
 	}
-	after, err := comparableBody(wish.Body)
+	after, err := comparableBody(keptBody(now.Body, wish.Body))
 	if err != nil {
 		return err
 	}
-	password := after["password"] != nil
-	delete(after, "password")
+	var unseen []string
+	for _, field := range hiddenFields[doc.Kind] {
+		if after[field] != nil {
+			unseen = append(unseen, field)
+			delete(after, field)
+		}
+	}
 	fields, err := pipeline.CompareJSON(before, after)
 	if err != nil {
 		return err
@@ -162,8 +196,8 @@ func (d *dryRun) body(doc document, now, wish object, exists bool) error {
 	if len(fields) > 0 {
 		result = "would change"
 	}
-	if password {
-		result += "; its password would be set, and cannot be compared"
+	if len(unseen) > 0 {
+		result += "; its " + strings.Join(unseen, " and ") + " would be set, and cannot be compared"
 	}
 	if err := d.say(doc.String(), result); err != nil {
 		return err
@@ -187,7 +221,12 @@ func comparableBody(body any) (map[string]any, error) {
 		body = teamObject(apiclient.Team{Description: b.Description,
 			Members: slices.Compact(slices.Sorted(slices.Values(deref(b.Members)))),
 			Grants:  slices.Clone(deref(b.Grants))}).Body
-	case apiclient.EnvironmentPut:
+	case webhookDocument:
+		return tidied(b, map[string]any{"active": b.Active == nil || *b.Active})
+	case apiclient.RulePut:
+		b.WaitMinutes = new(cmp.Or(deref(b.WaitMinutes), defaultRuleWait))
+		return tidied(b, map[string]any{"active": b.Active == nil || *b.Active})
+	case environmentDocument:
 		b.CleanupAfterHours = given(deref(b.CleanupAfterHours))
 		b.Placement = tidyPlacement(b.Placement)
 		body = b

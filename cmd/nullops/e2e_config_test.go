@@ -66,6 +66,8 @@ domain: example.test
 restricted: true
 cleanup_after_hours: 168
 placement: {required: [zone=fra, ssd], tolerations: ["*"], gpu_memory_mib: 8192}
+gate: members
+redirect_https: true
 ---
 kind: node
 name: night-1
@@ -112,19 +114,43 @@ pipeline:
         resources: {memory_mib: 32}
         network: true
       position: {x: 1.5, y: -2}
+templates:
+  small: {description: "for a quick look", environment: night, deployment_name: look, wait: true, priority: 7}
+  bare: {}
+---
+kind: webhook
+name: chat
+format: slack
+events: [deployment.ready, deployment.failed]
+environment: night
+template: "{deployment} is {status}: {url}"
+url_from_env: EXTRA_URL
+---
+kind: rule
+name: pulls
+source: generic
+repository: shop/web
+project: extra
+environment: night
+branch: feature/*
+tag: pr-{number}
+wait_minutes: 12
+active: false
 `))
 }
 
 func exportIsWhole(t *testing.T, text string) {
 	for _, want := range []string{"kind: user\nname: grace\n", "active: false", "username: puller",
 		"cleanup_after_hours: 168", "cleanup_after_hours: 0", "from_env: EXTRA_TOKEN",
-		"alphabet: hex", "restart: never", "kind: team\nname: all\n", "kind: plugin\nname: wait-for",
+		"alphabet: hex", "restart: never", "kind: team\nname: all\n", "gate: members\n", "redirect_https: true\n",
+		"gate: open\n", "kind: webhook\nname: chat\n", "format: slack", "kind: rule\nname: pulls\n",
+		"wait_minutes: 12", "deployment_name: look", "bare: {}", "kind: plugin\nname: wait-for",
 		`NUMBER: "1"`, "network: true", "${{ services.web.host }}"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in the export", want)
 		}
 	}
-	for _, secret := range []string{"not-exported", extraToken, "sha256:", "name: quay"} {
+	for _, secret := range []string{"not-exported", extraToken, extraURL, "sha256:", "name: quay"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%q is in the export", secret)
 		}
@@ -135,8 +161,9 @@ func exportIsWhole(t *testing.T, text string) {
 // to be added.
 func secondInstallation(t *testing.T, w *world, text string) {
 	p := startProduct(t, w)
-	p.command(t, 0, "apply", "-f", fileOf(t, strings.Replace(text, "name: grace\n",
-		"name: grace\npassword_from_env: EXTRA_TOKEN\n", 1)))
+	with := strings.Replace(text, "name: grace\n", "name: grace\npassword_from_env: EXTRA_TOKEN\n", 1)
+	p.command(t, 0, "apply", "-f", fileOf(t, strings.Replace(with, "name: chat\n",
+		"name: chat\nurl_from_env: EXTRA_URL\n", 1)))
 	// promise: N-046
 	if got := p.command(t, 0, "export"); got != text {
 		t.Errorf("the copy differs:\n%s\nfrom\n%s", got, text)
@@ -163,6 +190,16 @@ func exportParts(t *testing.T, p *product, all string) {
 			t.Errorf("applying a folder: %s", line)
 		}
 	}
+	// A document that does not speak of the gate leaves it closed.
+	night := p.command(t, 0, "export", "environment/night")
+	silent := strings.Replace(night, "gate: members\nredirect_https: true\n", "", 1)
+	if silent == night {
+		t.Errorf("no gate in\n%s", night)
+	}
+	p.command(t, 0, "apply", "-f", fileOf(t, silent))
+	if after := p.command(t, 0, "export", "environment/night"); after != night {
+		t.Errorf("the gate became\n%s", after)
+	}
 	p.command(t, 3, "export", "project/nowhere")
 	p.command(t, 2, "export", "thing")
 }
@@ -170,10 +207,16 @@ func exportParts(t *testing.T, p *product, all string) {
 func dryRunChangesNothing(t *testing.T, p *product, before string) {
 	edited := strings.Replace(before, "domain: example.test", "domain: other.test", 1)
 	edited = strings.Replace(edited, "memory_mib: 67\n", "memory_mib: 96\n", 1)
+	edited = strings.Replace(edited, "gate: members", "gate: guests", 1)
+	edited = strings.Replace(edited, "format: slack", "format: teams", 1)
+	edited = strings.Replace(edited, "wait_minutes: 12", "wait_minutes: 13", 1)
+	edited = strings.Replace(edited, "for a quick look", "for a long look", 1)
 	edited += "---\nkind: environment\nname: fresh\ndomain: fresh.test\n"
 	out := p.command(t, 0, "apply", "--dry-run", "-f", fileOf(t, edited))
 	for _, want := range []string{`domain: "example.test" → "other.test"`, "~ step web",
-		"service.resources.memory_mib: 67 → 96", "environment fresh"} {
+		"service.resources.memory_mib: 67 → 96", "environment fresh", `gate: "members" → "guests"`,
+		"webhook chat                             would change", "wait_minutes: 12 → 13",
+		"template extra small                     would change"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
@@ -232,14 +275,17 @@ func versionsOnTheCommandLine(t *testing.T, p *product) {
 	p.command(t, 2, "pipeline", "diff", "extra", "one", "2")
 }
 
-const extraToken = "canary-extra-5a1e77f0"
+const (
+	extraToken = "canary-extra-5a1e77f0"
+	extraURL   = "https://chat.example.test/hooks/canary-8d2f"
+)
 
 // command runs the command line as the admin, with the variable that the
 // documents above take a secret from.
 func (p *product) command(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	out, errs, code := run(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
-		"NULLOPS_CLI_TOKEN=" + p.admin.token, "EXTRA_TOKEN=" + extraToken,
+		"NULLOPS_CLI_TOKEN=" + p.admin.token, "EXTRA_TOKEN=" + extraToken, "EXTRA_URL=" + extraURL,
 		"XDG_CONFIG_HOME=" + filepath.Join(p.dir, "none")}, "", args...)
 	if code != want {
 		t.Fatalf("%s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, out, errs)

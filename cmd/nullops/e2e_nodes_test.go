@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
 
@@ -22,15 +24,20 @@ func nodeTrust(t *testing.T, w *world) {
 	p.answers(t, url)
 	p.admin.refused(t, http.StatusConflict, http.MethodDelete, "/nodes/swapped", nil, "small")
 	before := n.show(t)
-	// promise: N-204
+	// What it keeps is enough to come back, and is not the token.
 	n.agent.stop(t)
 	n.await(t, apiclient.NodeStatusOffline)
+	token := n.token
+	n.token = ""
 	n.start(t)
+	// promise: N-204, V-13
 	if after := n.await(t, apiclient.NodeStatusOnline); text(after.Thumbprint) !=
 		text(before.Thumbprint) {
 		t.Errorf("a restart made thumbprint %s of %s", text(after.Thumbprint),
 			text(before.Thumbprint))
 	}
+	n.keepsNoToken(t, token)
+	n.token = token
 	n.agent.stop(t)
 	files, err := filepath.Glob(filepath.Join(n.data, "*.pem"))
 	if err != nil || len(files) == 0 {
@@ -71,6 +78,24 @@ func nodeTrust(t *testing.T, w *world) {
 	p.admin.want(t, http.StatusNoContent, http.MethodDelete, "/nodes/swapped", nil, nil)
 }
 
+// keepsNoToken looks for the token's secret part in the agent's data.
+func (n *node) keepsNoToken(t *testing.T, token string) {
+	t.Helper()
+	// nopa1_, the key's id, and 256 bits that may have an underscore among them.
+	_, rest, _ := strings.Cut(strings.TrimPrefix(token, "nopa1_"), "_")
+	secret := rest[:43]
+	files, err := filepath.Glob(filepath.Join(n.data, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files in %s: %v", len(files), n.data, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(data), secret) {
+			t.Errorf("the token is in %s", file)
+		}
+	}
+}
+
 // otherRelease runs another build on the node for a while.
 func otherRelease(t *testing.T, n *node) {
 	t.Helper()
@@ -109,6 +134,13 @@ func disabled(t *testing.T, n *node, creation object) {
 		admin.want(t, http.StatusOK, http.MethodPost, "/nodes/"+n.name+"/enable", nil, nil)
 	}
 	n.await(t, apiclient.NodeStatusOnline)
+	var d apiclient.Deployment
+	admin.want(t, http.StatusCreated, http.MethodPost, "/deployments", creation, &d)
+	// promise: N-235
+	if d = admin.await(t, d.Id, apiclient.DeploymentStatusReady); text(d.Node) != n.name {
+		t.Errorf("after the node was enabled again, it was placed on %q", text(d.Node))
+	}
+	admin.remove(t, d.Id)
 }
 
 // nodeTokens rotates and revokes tokens, and offers wrong ones.
@@ -210,6 +242,9 @@ func twoNodes(t *testing.T, w *world) {
 	}
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
 	one := p.admin.deployed(t, "small", "one", nil)
+	again := webStep("web")
+	again["service"].(object)["env"] = object{"API_URL": "http://nobody:2"}
+	p.define(t, "small", again)
 	two := p.admin.deployed(t, "small", "two", nil)
 	on := map[string]apiclient.Deployment{text(one.Node): one, text(two.Node): two}
 	if len(on) != 2 {
@@ -218,6 +253,8 @@ func twoNodes(t *testing.T, w *world) {
 	for _, d := range on {
 		p.answers(t, serviceURL(t, d, "web")) // promise: N-185
 	}
+	toldVersions(t, one, two, left, right)
+	toldPlugins(t, p, left, right)
 	here, there := serviceURL(t, on["left"], "web"), serviceURL(t, on["right"], "web")
 	left.agent.stop(t)
 	left.await(t, apiclient.NodeStatusOffline)
@@ -248,4 +285,93 @@ func twoNodes(t *testing.T, w *world) {
 	left.nothingLeft(t, on["left"].Id)
 	p.admin.remove(t, on["right"].Id)
 	right.nothingLeft(t, on["right"].Id)
+}
+
+// remembered is what the node's agent, which runs, has on its disk.
+func (n *node) remembered(t *testing.T) (k agent.Kept) {
+	t.Helper()
+	out, errs, code := run(t, n.binary, nil, "", "agent", "state", "--agent.data="+n.data, "--json")
+	if err := json.Unmarshal([]byte(out), &k); err != nil || code != 0 {
+		t.Fatalf("agent state: exit code %d, %v: %s%s", code, err, out, errs)
+	}
+	return k
+}
+
+// toldVersions: one and two were made from two versions of a pipeline, and each
+// agent was told exactly the one of its deployment, number and content.
+func toldVersions(t *testing.T, one, two apiclient.Deployment, nodes ...*node) {
+	t.Helper()
+	if one.PipelineVersion == two.PipelineVersion {
+		t.Fatalf("both run version %d", one.PipelineVersion)
+	}
+	env := map[string]string{one.Id: "http://nobody:1", two.Id: "http://nobody:2"}
+	versions := map[string]int{one.Id: one.PipelineVersion, two.Id: two.PipelineVersion}
+	for _, n := range nodes {
+		k := n.remembered(t)
+		if len(k.Deployments) != 1 || k.Deployments[0].Goal == nil {
+			t.Fatalf("the agent of %s remembers %+v", n.name, k.Deployments)
+		}
+		told := k.Deployments[0].Goal
+		web, _ := told.Pipeline.Step("web")
+		// promise: N-090
+		if told.Version != versions[told.Deployment] || web.Service == nil ||
+			web.Service.Env["API_URL"] != env[told.Deployment] {
+			t.Errorf("%s was told version %d of %s with %+v", n.name, told.Version,
+				told.Deployment, web.Service)
+		}
+	}
+}
+
+// toldPlugins: a plugin that is added, changed and taken away while agents run is
+// on each one's list, with its image, without a restart.
+func toldPlugins(t *testing.T, p *product, nodes ...*node) {
+	t.Helper()
+	var check apiclient.Plugin
+	p.admin.want(t, http.StatusOK, http.MethodGet, "/plugins/http-check", nil, &check)
+	listed := func(n *node) string {
+		k := n.remembered(t)
+		for _, i := range k.Plugins {
+			if i.Name == "late" {
+				return i.Image.Repository + "@" + i.Image.Digest
+			}
+		}
+		return ""
+	}
+	agents := map[*node]*process{}
+	for _, n := range nodes {
+		agents[n] = n.agent
+	}
+	everywhere := func(what, want string) {
+		for _, n := range nodes {
+			eventually(t, n.name+" is told of "+what, func() string {
+				// promise: N-068
+				if got := listed(n); got != want {
+					return "its list has " + got + ", not " + want
+				}
+				return ""
+			})
+		}
+	}
+	everywhere("nothing yet", "")
+	body := object{"registry": check.Registry, "image": check.Image, "tag": check.Tag,
+		"component": check.Component}
+	p.admin.put(t, "/plugins/late", body, nil)
+	everywhere("a new plugin", check.Image+"@"+check.Digest)
+	var other apiclient.Plugin
+	p.admin.want(t, http.StatusOK, http.MethodGet, "/plugins/wait-for", nil, &other)
+	body["image"], body["tag"] = other.Image, other.Tag
+	p.admin.put(t, "/plugins/late", body, nil)
+	everywhere("its other image", other.Image+"@"+other.Digest)
+	p.admin.want(t, http.StatusNoContent, http.MethodDelete, "/plugins/late", nil, nil)
+	everywhere("its end", "")
+	for _, n := range nodes {
+		select {
+		case <-n.agent.done:
+			t.Errorf("the agent of %s ended", n.name)
+		default:
+		}
+		if n.agent != agents[n] {
+			t.Errorf("the agent of %s is another process", n.name)
+		}
+	}
 }

@@ -21,10 +21,14 @@ func exportCommand() *cobra.Command {
 		Use:   "export [KIND | KIND/NAME]...",
 		Short: "Write what is defined as YAML documents that 'apply' takes",
 		Long: "Write what is defined as YAML documents that 'apply' takes: registries, services,\n" +
-			"plugins, environments, nodes, users, projects with secrets and pipeline, and teams.\n" +
-			"The same definitions give the same bytes, and applying them changes nothing.\n\n" +
+			"plugins, environments with their gates, nodes, users, projects with secrets, pipeline\n" +
+			"and templates, teams, webhooks, and rules for pull requests. The same definitions give\n" +
+			"the same bytes, and applying them changes nothing.\n\n" +
 			"Passwords and secret values cannot be read back. A secret with a value is written\n" +
-			"as the environment variable that must hold it when the document is applied.",
+			"as the environment variable that must hold it when the document is applied. Passwords\n" +
+			"and a webhook's address are left out; applying keeps those that are stored, and\n" +
+			"takes others from what password_from_env, url_from_env, secret_from_env and\n" +
+			"token_from_env name. Certificates, tokens and guest links are not definitions.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if asCompose != "" {
 				return exportCompose(c, asCompose)
@@ -145,6 +149,7 @@ func (o object) document() ([]byte, error) {
 		value any
 	}{
 		{"secrets", len(o.Secrets) > 0, o.Secrets}, {"pipeline", o.Pipeline != nil, o.Pipeline},
+		{"templates", len(o.Templates) > 0, o.Templates},
 	} {
 		if !part.given {
 			continue

@@ -18,9 +18,10 @@ type object struct {
 	Name string
 	// Body is what the API takes, with neither passwords nor secret values.
 	Body any
-	// Secrets and Pipeline are a project's.
-	Secrets  map[string]secretDocument
-	Pipeline *pipeline.Pipeline
+	// Secrets, Pipeline and Templates are a project's.
+	Secrets   map[string]secretDocument
+	Pipeline  *pipeline.Pipeline
+	Templates map[string]apiclient.TemplatePut
 }
 
 // objects loads everything of one kind, by name.
@@ -39,10 +40,7 @@ func (c *client) objects(ctx context.Context, kind string) ([]object, error) {
 			return c.ListPluginsWithResponse(ctx, &apiclient.ListPluginsParams{Cursor: cursor})
 		}, pluginObject)
 	case "environment":
-		return load(func(cursor *string) (answer, error) {
-			return c.ListEnvironmentsWithResponse(ctx,
-				&apiclient.ListEnvironmentsParams{Cursor: cursor})
-		}, environmentObject)
+		return c.environmentObjects(ctx)
 	case "node":
 		return load(func(cursor *string) (answer, error) {
 			return c.ListNodesWithResponse(ctx, &apiclient.ListNodesParams{Cursor: cursor})
@@ -55,6 +53,14 @@ func (c *client) objects(ctx context.Context, kind string) ([]object, error) {
 		return load(func(cursor *string) (answer, error) {
 			return c.ListTeamsWithResponse(ctx, &apiclient.ListTeamsParams{Cursor: cursor})
 		}, teamObject)
+	case "webhook":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListWebhooksWithResponse(ctx, &apiclient.ListWebhooksParams{Cursor: cursor})
+		}, webhookObject)
+	case "rule":
+		return load(func(cursor *string) (answer, error) {
+			return c.ListRulesWithResponse(ctx, &apiclient.ListRulesParams{Cursor: cursor})
+		}, ruleObject)
 	}
 	all, err := load(func(cursor *string) (answer, error) {
 		return c.ListProjectsWithResponse(ctx, &apiclient.ListProjectsParams{Cursor: cursor})
@@ -129,13 +135,6 @@ func pluginObject(p apiclient.Plugin) object {
 	}}
 }
 
-func environmentObject(e apiclient.Environment) object {
-	return object{Kind: "environment", Name: e.Name, Body: apiclient.EnvironmentPut{
-		Description: e.Description, Domain: e.Domain, Restricted: given(e.Restricted),
-		CleanupAfterHours: e.CleanupAfterHours, Placement: e.Placement,
-	}}
-}
-
 func userObject(u apiclient.User) object {
 	body := apiclient.UserPut{DisplayName: given(u.DisplayName), Role: u.Role, Address: u.Address}
 	if !u.Active {
@@ -184,6 +183,9 @@ func (c *client) addProjectParts(ctx context.Context, o *object) error {
 		if s.Generate == nil {
 			o.Secrets[s.Name] = secretDocument{FromEnv: placeholder(o.Name, s.Name)}
 		}
+	}
+	if o.Templates, err = c.templateBodies(ctx, o.Name); err != nil {
+		return err
 	}
 	r, err := c.GetPipelineWithResponse(ctx, o.Name)
 	if err == nil && r.StatusCode() == 404 {
