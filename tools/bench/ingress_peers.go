@@ -52,15 +52,21 @@ const caddyConfig = `{
     level WARN
   }
 }
-http://:%[1]s, https://:%[2]s {
+(both) {
   bind 127.0.0.1
-  tls %[4]s %[5]s
   reverse_proxy %[3]s {
     transport http {
       keepalive_idle_conns 128
       keepalive_idle_conns_per_host 128
     }
   }
+}
+http://:%[1]s {
+  import both
+}
+https://:%[2]s {
+  import both
+  tls %[4]s %[5]s
 }
 `
 
