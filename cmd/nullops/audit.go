@@ -117,8 +117,9 @@ func exportAudit(ctx context.Context, api *client, to io.Writer,
 func auditVerifyCommand() *cobra.Command {
 	c := &cobra.Command{Use: "verify", Args: exactArgs(0),
 		Short: "Prove that no entry was changed, moved or deleted",
-		Long: "Walks the whole chain and exits with 1 when it does not hold. Keep the printed\n" +
-			"end somewhere else: a later chain must hold the same link at the same place."}
+		Long: "Walks the whole chain, compares it with the ends that nodes remember, and exits\n" +
+			"with 1 when it does not hold. The printed end may be kept elsewhere, too: a later\n" +
+			"chain must hold the same link at the same place."}
 	asJSON := jsonFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
@@ -151,7 +152,7 @@ func printVerification(w io.Writer, v apiclient.AuditVerification) error {
 			len(v.Findings), v.Entries)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "audit: OK, %d entries; the end is %d %s\n",
-		v.Entries, v.Head, v.HeadLink)
+	_, err := fmt.Fprintf(w, "audit: OK, %d entries, as %d nodes remember them; the end is %d %s\n",
+		v.Entries, deref(v.Witnesses), v.Head, v.HeadLink)
 	return err
 }

@@ -180,8 +180,8 @@ func (a *Accounts) Authenticate(
 
 // identity is whose credential it is. stale, if not nil, notes the use.
 type identity struct {
-	user     controlplane.UserID
-	session  controlplane.SessionID
+	user    controlplane.UserID
+	session controlplane.SessionID
 	// token is the public prefix of an API token.
 	token    string
 	readOnly bool
