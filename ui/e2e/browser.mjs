@@ -48,8 +48,28 @@ export async function open(browser, options = {}) {
       trouble.push(`${page.url()}: ${text}`);
   });
   const goto = page.goto.bind(page);
-  page.goto = (url, more) => unchanged(() => goto(url, more));
+  page.goto = (url, more) => unchanged(() => goto(url, more)).then((got) => begun(page, got));
   return { context, page };
+}
+
+/**
+ * Loads a page of ours again that has not begun: the same network changes also drop its scripts, and
+ * then it stays empty for ever.
+ */
+async function begun(page, response) {
+  let got = response;
+  for (let left = 3; left > 0; left--) {
+    const empty = () =>
+      page.evaluate(() => document.querySelector("#root")?.childElementCount === 0);
+    const end = Date.now() + 20_000;
+    while (await empty().catch(() => false)) {
+      if (Date.now() > end) break;
+      await page.waitForTimeout(100);
+    }
+    if (!(await empty().catch(() => false))) break;
+    got = await unchanged(() => page.reload());
+  }
+  return got;
 }
 
 /**

@@ -1,15 +1,16 @@
 // An admin registers a plugin, and its schema is the form of its steps.
 import { api, check, freshName, same, send, signIn, until } from "./browser.mjs";
 
+// In the order of the alphabet, as the server gives it back.
 const SCHEMA = {
-  type: "object",
   additionalProperties: false,
-  required: ["address"],
   properties: {
-    address: { type: "string", title: "Whom to greet", description: "A host, such as web." },
-    tries: { type: "integer", title: "How often", default: 3 },
-    mood: { type: "string", title: "In what mood", enum: ["calm", "loud"] },
+    address: { description: "A host, such as web.", title: "Whom to greet", type: "string" },
+    mood: { enum: ["calm", "loud"], title: "In what mood", type: "string" },
+    tries: { default: 3, title: "How often", type: "integer" },
   },
+  required: ["address"],
+  type: "object",
 };
 
 /** Fills in every field of the sheet and saves. */
