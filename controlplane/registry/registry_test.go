@@ -465,7 +465,8 @@ func TestResolveAndDescribe(t *testing.T) {
 	facts := c.Describe(t.Context(), source(f.host()), []string{"v1", "nope"}, 5*time.Second)
 	v := facts["v1"]
 	if len(facts) != 1 || v.Digest != digest || v.Commit != "abc123" ||
-		v.Branch != "feat/cart" || v.Builder != "paketo/builder" || v.CreatedAt.Unix() != 1_700_000_000 || v.Size <= 0 {
+		v.Branch != "feat/cart" || v.Builder != "paketo/builder" ||
+		v.CreatedAt.Unix() != 1_700_000_000 || v.Size <= 0 {
 		t.Errorf("facts %+v", facts)
 	}
 	asked := f.calls.Load()

@@ -262,7 +262,7 @@ func (a *asker) within(from *url.URL, next string) (string, error) {
 
 // nextLink reads the address of the next page from a Link header.
 func nextLink(h http.Header) string {
-	for _, link := range strings.Split(strings.Join(h.Values("Link"), ","), ",") {
+	for link := range strings.SplitSeq(strings.Join(h.Values("Link"), ","), ",") {
 		address, rel, _ := strings.Cut(link, ";")
 		if strings.Contains(rel, `rel="next"`) || strings.Contains(rel, "rel=next") {
 			return strings.Trim(strings.TrimSpace(address), "<>")
