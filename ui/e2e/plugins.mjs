@@ -56,20 +56,20 @@ async function form(page, name, project) {
   await palette.getByRole("button", { name }).click();
   await page.locator(`.en[data-key="${name}"]`).click();
   // promise: N-067
-  await page.getByLabel("Whom to greet").fill("web");
+  await page.getByLabel("Whom to greet", { exact: true }).fill("web");
   await page.getByText("A host, such as web.").waitFor();
   // promise: N-067
   same(
     await page
-      .getByLabel("In what mood")
+      .getByLabel("In what mood", { exact: true })
       .locator("option")
       .allInnerTexts()
       .then((all) => all.slice(1)),
     ["calm", "loud"],
     "what can be chosen",
   );
-  await page.getByLabel("In what mood").selectOption({ label: "loud" });
-  await page.getByLabel("How often").fill("7");
+  await page.getByLabel("In what mood", { exact: true }).selectOption({ label: "loud" });
+  await page.getByLabel("How often", { exact: true }).fill("7");
   // promise: N-067
   await until("the draft has what was typed", async () => {
     const { content } = await api(page, `/projects/${project}/draft`).catch(() => ({}));

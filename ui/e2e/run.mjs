@@ -1,4 +1,4 @@
-// Browser tests against a running NullOps: npm run e2e [part of a story's name].
+// Browser tests against a running NullOps: npm run e2e [part of a story's name]…
 // NULLOPS_TEST_URL, NULLOPS_TEST_USER and NULLOPS_TEST_PASSWORD say where and as whom (an admin);
 // a project with a pipeline, an environment and an online node have to be there.
 
@@ -20,9 +20,11 @@ if (!base || !user || !password) {
   );
   process.exit(2);
 }
-const wanted = process.argv[2] ?? "";
+const wanted = process.argv.slice(2);
 const all = [drop, access, admin, plugins, people, main, live, reach, editor, accessibility].flat();
-const stories = all.filter(([name]) => name.includes(wanted));
+const stories = all.filter(
+  ([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
+);
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
 const AGAIN = 2;
