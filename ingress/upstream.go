@@ -123,6 +123,9 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 		u.servePlain(w, r)
 		return
 	}
+	if len(r.Header["Upgrade"]) > 0 {
+		w = frugal{w}
+	}
 	if isCall(r) {
 		u.calls.ServeHTTP(w, r)
 	} else {
