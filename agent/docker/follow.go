@@ -18,6 +18,8 @@ const (
 	quietFor = 3 * time.Second
 	// remembered is how many messages are known again when they come twice.
 	remembered = 1024
+	// handedOver is how many messages wait to be passed on, of 16 KiB at most.
+	handedOver = 64
 	// disorder is how far a message may be behind one that was stored before
 	// it: both streams of a process take their times for themselves.
 	disorder = time.Second
@@ -37,6 +39,8 @@ type follower struct {
 	options   client.ContainerLogsOptions
 	out       io.Writer
 	seen      messages
+	// batch is what goes out in one write.
+	batch []byte
 }
 
 // run ends when the log does, or with the reader, or with ctx.
@@ -68,7 +72,7 @@ func (f *follower) again() client.ContainerLogsOptions {
 // incomplete. Nobody but its own goroutine reads the body.
 func (f *follower) copy(ctx context.Context, body io.ReadCloser) error {
 	ctx, stop := context.WithCancel(ctx)
-	incoming := make(handover)
+	incoming := make(handover, handedOver)
 	ended := make(chan error, 1)
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -91,11 +95,12 @@ func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan err
 	for {
 		select {
 		case message := <-incoming:
-			if err := f.pass(message); err != nil {
+			if err := f.pass(message, incoming); err != nil {
 				return err
 			}
 		case err := <-ended:
-			return err
+			// What was handed over before the end is still there.
+			return errors.Join(f.pass(nil, incoming), err)
 		case <-quiet.C:
 			if f.options.Follow && f.behind(ctx) {
 				return errMissed
@@ -107,11 +112,27 @@ func (f *follower) pump(ctx context.Context, incoming handover, ended <-chan err
 	}
 }
 
-func (f *follower) pass(message []byte) error {
-	if !f.seen.fresh(message) {
+// pass writes a message and those that wait behind it, all at once: a write for
+// each would be most of what a service costs that talks a lot.
+func (f *follower) pass(message []byte, waiting handover) error {
+	f.batch = f.batch[:0]
+	for taken, more := 0, true; more; {
+		if message != nil && f.seen.fresh(message) {
+			f.batch = append(f.batch, message...)
+		}
+		if message, more = nil, false; taken == handedOver {
+			break
+		}
+		select {
+		case message = <-waiting:
+			taken, more = taken+1, true
+		default:
+		}
+	}
+	if len(f.batch) == 0 {
 		return nil
 	}
-	_, err := f.out.Write(message)
+	_, err := f.out.Write(f.batch)
 	return err
 }
 
@@ -132,7 +153,7 @@ func (f *follower) behind(ctx context.Context) bool {
 	return err == nil && len(last.text) > 0 && !bytes.Equal(last.text, f.seen.last)
 }
 
-// handover gives messages from one goroutine to another, one by one.
+// handover gives messages from one goroutine to another.
 type handover chan []byte
 
 // handoverEnd is where the engine's messages arrive: each in one Write.
