@@ -71,8 +71,8 @@ func (p *Proxy) placeOf(r *http.Request) place {
 }
 
 // admit answers by itself what does not reach a service: an authority's
-// challenge, what goes to HTTPS first, our own paths, and who shows no pass where one is asked for. It
-// reports whether the request may go on.
+// challenge, what goes to HTTPS first, our own paths, and who shows no pass where
+// one is asked for. It reports whether the request may go on.
 func (p *Proxy) admit(w http.ResponseWriter, r *http.Request, at *place) bool {
 	if p.challenged(w, r, at) {
 		return false
