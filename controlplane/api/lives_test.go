@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -113,17 +116,19 @@ func (w *world) cloned(first controlplane.Deployment, root string) {
 	}
 	var diff api.DeploymentDiff
 	w.got("/api/v1/deployments/"+string(first.ID)+"/diff?with="+clone.Id, root, &diff)
-	var paths []string
+	var fields []string
 	for _, f := range diff.Fields {
-		paths = append(paths, f.Path)
+		fields = append(fields, f.Path+" "+jsonOf(f.Left)+" "+jsonOf(f.Right))
 	}
-	for _, want := range []string{"pipeline_version", "versions.web", "steps.api.service.env.A"} {
-		if !slices.Contains(paths, want) {
-			w.t.Errorf("no %s among %v", want, paths)
-		}
-	}
-	if slices.Contains(paths, "versions.api.tag") || diff.Same {
-		w.t.Errorf("what is the same is told: %v", paths)
+	want := []string{`created_by "system:test" "root"`, `pipeline_version 1 4`,
+		`resources.cpu 0.1 0.2`, `resources.memory_mib 64 192`, `steps.api.service.env.A null "1"`,
+		`steps.api.service.resources.memory_mib 64 128`, `steps.web null {"key":"web"`,
+		`versions.web null {"digest":"sha256:`}
+	// Each field that differs, with both values, and none that does not.
+	same := slices.EqualFunc(fields, want, strings.HasPrefix)
+	// promise: N-323
+	if !same || diff.Same {
+		w.t.Errorf("they differ in %q", fields)
 	}
 	w.got("/api/v1/deployments/"+string(first.ID)+"/diff?with="+string(first.ID), root, &diff)
 	if !diff.Same || len(diff.Fields) != 0 {
@@ -160,12 +165,16 @@ func TestLife_ExtendHoldNotice(t *testing.T) {
 	notices(1)
 	notices(0)
 	var v api.Deployment
+	begun := w.now()
 	w.expect(200, "POST", path+"/extend", full, nil, &v)
-	if left := time.Until(*v.ExpiresAt); left < 47*time.Hour || left > 49*time.Hour {
-		t.Errorf("extended, it has %s", left)
-	}
 	var list api.ActivityList
 	w.expect(200, "GET", path+"/activity", w.token("reader"), nil, &list)
+	// promise: N-266
+	if at := list.Items[0].At; !v.ExpiresAt.Equal(at.Add(48*time.Hour)) || at.Before(begun) ||
+		at.After(w.now()) {
+		t.Errorf("extended at %s, it ends at %s", at, v.ExpiresAt)
+	}
+	// promise: I-09
 	if len(list.Items) != 2 || list.Items[0].Kind != "extended" || list.Items[0].By != "full" ||
 		list.Items[1].Kind != "created" || !strings.Contains(list.Rule, "48 hours after") {
 		t.Errorf("%+v", list)
@@ -225,6 +234,7 @@ func TestCapsule_OfARemovedDeployment(t *testing.T) {
 	}
 	var again api.Deployment
 	w.expect(http.StatusCreated, "POST", path+"/recreate", root, object{"pin_digests": true}, &again)
+	// promise: I-09
 	if again.Name != "first" || *again.Services[0].Url != *before.Services[0].Url ||
 		again.Versions[0].Digest != before.Versions[0].Digest || again.PipelineVersion != 1 {
 		t.Errorf("%+v\nwanted as before: %+v", again, before)
@@ -311,5 +321,78 @@ func TestLife_VisitsCount(t *testing.T) {
 		"cleanup_after_hours": 48, "ignore_visits": true}, nil)
 	if moved, list = visited(); moved != 0 || !strings.Contains(list.Rule, "visits do not count") {
 		t.Errorf("a visit that does not count moved the end by %s: %+v", moved, list)
+	}
+}
+
+func jsonOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// now is what the database's clock says.
+func (w *world) now() (at time.Time) {
+	w.t.Helper()
+	w.saved(nil, w.store.Read(w.t.Context(), func(tx *postgres.Tx) (err error) {
+		at, err = tx.Time(w.t.Context())
+		return err
+	}))
+	return at
+}
+
+// A deployment may be extended for ever: the hundredth time gives as much as the
+// first.
+func TestLife_ExtendsWithoutLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+		Domain: "localhost", CleanupAfterHours: 48}))
+	path, full := "/deployments/"+string(w.deploy("first").ID), w.token("full")
+	var before, v api.Deployment
+	w.expect(200, "GET", path, full, nil, &before)
+	last := *before.ExpiresAt
+	for range 100 {
+		w.expect(200, "POST", path+"/extend", full, nil, &v)
+		if !v.ExpiresAt.After(last) {
+			t.Fatalf("the end stayed at %s", last)
+		}
+		last = *v.ExpiresAt
+	}
+	var list api.ActivityList
+	w.expect(200, "GET", path+"/activity", full, nil, &list)
+	// promise: N-267
+	if len(list.Items) != 101 || !last.Equal(list.Items[0].At.Add(48*time.Hour)) {
+		t.Errorf("%d resets are listed, the end is %s", len(list.Items), last)
+	}
+}
+
+// Nobody can pause a deployment: no operation of the contract does so, and no
+// state is of one that does not run but will again.
+func TestLife_NobodyPauses(t *testing.T) {
+	t.Parallel()
+	spec, err := api.GetSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pausing := regexp.MustCompile(`(?i)pause|suspend|hibernat|freeze|sleep|resume|unpause`)
+	for path, item := range spec.Paths.Map() {
+		if !strings.Contains(path, "/deployments") {
+			continue
+		}
+		for method, o := range item.Operations() {
+			// promise: N-269
+			if said := path + " " + o.OperationID + " " + o.Summary; pausing.MatchString(said) {
+				t.Errorf("%s %s", method, said)
+			}
+		}
+	}
+	for _, status := range spec.Components.Schemas["DeploymentStatus"].Value.Enum {
+		// promise: N-269
+		if pausing.MatchString(fmt.Sprint(status)) {
+			t.Errorf("a deployment can be %v", status)
+		}
 	}
 }

@@ -19,8 +19,10 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/notify"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
 // hookSecret is in the address of a chat's hook, and must never come back.
@@ -328,5 +330,48 @@ func TestMail_OptInAndAccess(t *testing.T) {
 		"email": "a@b.org\r\nBcc: c@d.org", "events": []string{"deployment.created"}}}})
 	if bad.status != http.StatusBadRequest || bad.field("field") != "choices.0.email" {
 		t.Errorf("a mail address with a header in it: %d %s", bad.status, bad.body)
+	}
+}
+
+// That a deployment ends soon is told to whoever chose that, and to nobody else.
+func TestMail_NoWarningsUnlessChosen(t *testing.T) {
+	t.Parallel()
+	server := mailServer(t)
+	w := newWorldWith(t, func(w *world) {
+		w.mail = notify.Mail{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}
+	})
+	w.shop()
+	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "qa",
+		Domain: "localhost", CleanupAfterHours: 48}))
+	token := w.token("reader")
+	chooses := func(events ...string) {
+		t.Helper()
+		w.expect(200, "PUT", "/me/notifications", token, object{"choices": []object{{
+			"email": "reader@example.org", "events": events}}}, nil)
+	}
+	nearsItsEnd := func(name string) {
+		t.Helper()
+		d := w.deploy(name)
+		pgtest.Exec(t, w.database, `UPDATE deployments SET active_at = now() - interval '30 hours'
+			WHERE id = $1`, string(d.ID))
+		if told, err := w.lifecycle.Notice(t.Context(), system); told != 1 || err != nil {
+			t.Fatalf("%d notices, %v", told, err)
+		}
+	}
+	// All but the warning. Mails go in order, so that the last of these is the
+	// removal, and nothing came between.
+	chooses("deployment.created", "deployment.removed")
+	nearsItsEnd("first")
+	nearsItsEnd("second")
+	for range 2 {
+		// promise: N-268
+		if mail := server.next(t); !strings.Contains(mail, "created") {
+			t.Errorf("a mail nobody chose: %s", mail)
+		}
+	}
+	chooses("deployment.expiring")
+	nearsItsEnd("third")
+	if mail := server.next(t); !strings.Contains(mail, "third") || strings.Contains(mail, "created") {
+		t.Errorf("the warning that was chosen: %s", mail) // promise: N-268
 	}
 }

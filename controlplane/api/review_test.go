@@ -153,31 +153,47 @@ func queued(d controlplane.Deployment) bool { return d.Status == controlplane.Qu
 
 func leaving(d controlplane.Deployment) bool { return d.Goal == controlplane.GoalGone }
 
-// A pull request is opened, gets its deployment and is told the address; a
-// merge removes it.
+// A pull request is opened, gets its deployment and is told the address; a new
+// commit makes it anew, and a merge removes it.
 func TestReview_GitHubStory(t *testing.T) {
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	h := newCodeHost(t)
-	w.ruled("shop", "github", h.URL, object{"repository": "acme/shop", "branch": "feature/*"})
+	w.ruled("shop", "github", h.URL, object{"repository": "acme/shop", "branch": "feature/*",
+		"tag": "{short}"})
 	opened := pullRequest("opened", "feature/cart", "abc1234def", "acme/shop")
 	if a := w.github("shop", opened); a.status != http.StatusAccepted || a.field("result") != "taken" {
 		t.Fatalf("opened: %d %s", a.status, a.body)
 	}
 	d := w.made("shop-12", queued)
-	if d.Versions[0].Tag != "1.0" || d.CreatedBy != "system:review" {
+	// promise: I-17
+	if d.Versions[0].Tag != "abc1234" || d.CreatedBy != "system:review" {
 		t.Errorf("made %+v", d)
 	}
 	w.report(d, lifecycle.Report{Status: controlplane.Applying})
 	w.report(d, lifecycle.Report{Status: controlplane.Ready})
-	h.wait(t, "POST /repos/acme/shop/issues/12/comments", "api.shop-12.qa.localhost")
+	// promise: I-17
+	h.wait(t, "POST /repos/acme/shop/issues/12/comments", "http://api.shop-12.qa.localhost")
 	h.wait(t, "POST /repos/acme/shop/statuses/abc1234def", `"state":"success"`)
 	if h.auth != "Bearer "+ruleToken {
 		t.Errorf("signed in with %q", h.auth)
 	}
-	closed := pullRequest("closed", "feature/cart", "abc1234def", "acme/shop")
+	w.github("shop", pullRequest("synchronize", "feature/cart", "fff4567abc", "acme/shop"))
+	w.report(w.made("shop-12", leaving), lifecycle.Report{Status: controlplane.Removed})
+	again := w.made("shop-12", queued)
+	// promise: I-17
+	if again.ID == d.ID || again.Versions[0].Tag != "fff4567" {
+		t.Errorf("after a new commit: %+v", again)
+	}
+	w.report(again, lifecycle.Report{Status: controlplane.Applying})
+	w.report(again, lifecycle.Report{Status: controlplane.Ready})
+	h.wait(t, "POST /repos/acme/shop/statuses/fff4567abc", `"state":"success"`)
+	closed := pullRequest("closed", "feature/cart", "fff4567abc", "acme/shop")
 	w.github("shop", closed)
-	gone := w.made("shop-12", leaving)
+	// promise: I-17
+	gone := w.made("shop-12", func(d controlplane.Deployment) bool {
+		return d.ID == again.ID && leaving(d)
+	})
 	w.report(gone, lifecycle.Report{Status: controlplane.Removed})
 	h.wait(t, "PATCH /repos/acme/shop/issues/comments/4711", "was removed")
 	for _, secret := range []string{ruleSecret, ruleToken} {
