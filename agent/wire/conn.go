@@ -18,13 +18,13 @@ const MaxMessage = 1 << 20
 
 // The watch over a silent peer. Both ends look every lookEvery; once nothing has
 // come in for quietLooks of them they ping. A ping that brings no byte back
-// within pongWithin is a miss, and maxMisses close the link: at most 2+2+2+4+4 =
-// 14 s after the last sign of life (faults.md, F32: 15 s). Who is spoken to need
-// not ask: of two ends, mostly one pings.
+// within pongWithin is a miss, and maxMisses close the link: at most 4·2+3+3 = 14 s
+// after the last sign of life (faults.md, F32: 15 s). Who is spoken to need not
+// ask: an agent tells its vitals every five seconds, so only it does.
 const (
 	lookEvery  = 2 * time.Second
-	quietLooks = 2
-	pongWithin = 4 * time.Second
+	quietLooks = 3
+	pongWithin = 3 * time.Second
 	maxMisses  = 2
 	// writeWithin lets one message of MaxMessage pass a 512 kbit/s link.
 	writeWithin = 20 * time.Second
@@ -76,6 +76,8 @@ type Conn[S, R any] struct {
 	// mu guards over: nothing may begin any more.
 	mu   sync.Mutex
 	over bool
+	// looks is the timer of the next look.
+	looks *time.Timer
 	// closing is a flag and no sync.Once: whoever comes second must not wait for
 	// a goodbye that takes seconds, the reader least of all.
 	closing atomic.Bool
@@ -98,7 +100,9 @@ func newConn[S, R any](
 	}
 	ws.SetReadLimit(MaxMessage)
 	c.tasks.Go(c.read)
-	c.lookLater()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks = time.AfterFunc(lookEvery, c.lookNow)
 	return c
 }
 
@@ -232,7 +236,7 @@ func (c *Conn[S, R]) read() {
 			c.leave(&CloseError{Code: CodeProtocol, Reason: "only text messages are allowed"})
 			return
 		}
-		message, err := c.decode(data)
+		message, err := c.decoded(data)
 		if err != nil {
 			c.leave(&CloseError{Code: CodeProtocol, Reason: err.Error()})
 			return
@@ -241,6 +245,18 @@ func (c *Conn[S, R]) read() {
 			return
 		}
 	}
+}
+
+// decoded decodes on another goroutine: that takes a large stack for a moment,
+// and the reader, which waits for days, would keep it.
+func (c *Conn[S, R]) decoded(data []byte) (message R, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		message, err = c.decode(data)
+	}()
+	<-done
+	return message, err
 }
 
 func (c *Conn[S, R]) deliver(message R) bool {
@@ -295,9 +311,17 @@ func (c *Conn[S, R]) writeOne(data []byte) error {
 	return fmt.Errorf("send: %w", err)
 }
 
-// lookLater has a timer look: it costs no goroutine while it waits.
-func (c *Conn[S, R]) lookLater() {
-	time.AfterFunc(lookEvery, func() { c.begin(c.look) })
+// lookNow is called by a timer, which costs no goroutine while it waits.
+func (c *Conn[S, R]) lookNow() {
+	c.mu.Lock()
+	if c.over {
+		c.mu.Unlock()
+		return
+	}
+	c.tasks.Add(1)
+	c.mu.Unlock()
+	defer c.tasks.Done()
+	c.look()
 }
 
 // look counts any byte that arrived as a sign of life: on a slow link a large
@@ -312,7 +336,7 @@ func (c *Conn[S, R]) look() {
 		c.quiet++
 	}
 	if c.quiet < quietLooks || c.lives() {
-		c.lookLater()
+		c.looks.Reset(lookEvery)
 		return
 	}
 	if c.ctx.Err() == nil {

@@ -57,9 +57,7 @@ func counted(conn net.Conn) (net.Conn, *atomic.Int64) {
 func upgrade(ctx context.Context, conn net.Conn, path string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	transport := onceTransport(conn)
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: noRedirect}
+	client := &http.Client{Transport: &asking{conn: conn}, CheckRedirect: noRedirect}
 	ws, answer, err := websocket.Dial(ctx, "ws://agent"+path,
 		&websocket.DialOptions{HTTPClient: client})
 	switch {
@@ -72,20 +70,6 @@ func upgrade(ctx context.Context, conn net.Conn, path string) (*websocket.Conn, 
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// onceTransport can dial one time only: conn is all it will ever use.
-func onceTransport(conn net.Conn) *http.Transport {
-	var used atomic.Bool
-	t := NewTransport(func(context.Context) (net.Conn, error) {
-		if used.Swap(true) {
-			return nil, errors.New("the agent dropped the connection during the upgrade")
-		}
-		return conn, nil
-	})
-	// They outlive the upgrade that they are for: one request, and its answer.
-	t.ReadBufferSize, t.WriteBufferSize = 1<<10, 1<<10
-	return t
-}
 
 // NewTransport makes an HTTP transport whose every connection comes from dial,
 // usually a closure over Dial. Any host name in a request's URL will do; the

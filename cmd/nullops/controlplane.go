@@ -52,7 +52,7 @@ func controlplaneCommand() *cobra.Command {
 			if os.Getenv("GOGC") == "" {
 				// Sessions that idle are most of what is held: room for as much garbage
 				// again would cost more than collecting it.
-				debug.SetGCPercent(50)
+				debug.SetGCPercent(30)
 			}
 			return b.run(ctx, b.controlPlane)
 		})

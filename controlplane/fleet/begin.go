@@ -12,12 +12,6 @@ const (
 	// dialsAtOnce is how many nodes are being reached: enough that some dead ones
 	// in front do not hold up the others.
 	dialsAtOnce = 128
-	// handshakesAtOnce paces how nodes come back after a restart. A handshake is
-	// all processor: more at once end no sooner, and people's requests would
-	// wait behind them.
-	handshakesAtOnce = 32
-	// handshakeTurn is how long one keeps the others waiting.
-	handshakeTurn = 200 * time.Millisecond
 	// begunAtOnce bounds one question to the database.
 	begunAtOnce = 256
 	// settledAtOnce bounds what nodes that come back write at once: it leaves

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -14,32 +13,40 @@ import (
 
 // keep dials one node for ever, until its context ends or somebody else has the
 // lease.
+//
+// It waits for days in here, ten thousand times: what needs room on the stack is
+// done elsewhere.
 func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID) {
-	log := f.Log.With("node", id)
 	defer f.release(ctx, id)
 	var pause backoff
 	for {
 		began := time.Now()
 		err := f.once(ctx, id)
-		if ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, errElsewhere) {
-			log.InfoContext(ctx, notOurs)
-			return
-		}
-		if time.Since(began) > longestWait || errors.Is(err, errWaitsForPerson) {
-			pause.healthy()
-		}
-		if pause.failures == 0 && !errors.Is(err, errWaitsForPerson) {
-			log.WarnContext(ctx, "no session with node", "error", err)
-		} else {
-			log.DebugContext(ctx, "still no session with node", "error", err)
-		}
-		if !pause.wait(ctx) {
+		if !f.again(ctx, id, err, time.Since(began), &pause) {
 			return
 		}
 	}
+}
+
+// again waits before the next try, unless there is none.
+func (f *Fleet) again(ctx context.Context, id controlplane.NodeID, err error,
+	lasted time.Duration, pause *backoff) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, errElsewhere) {
+		f.Log.InfoContext(ctx, notOurs, "node", id)
+		return false
+	}
+	if lasted > longestWait || errors.Is(err, errWaitsForPerson) {
+		pause.healthy()
+	}
+	if pause.failures == 0 && !errors.Is(err, errWaitsForPerson) {
+		f.Log.WarnContext(ctx, "no session with node", "node", id, "error", err)
+	} else {
+		f.Log.DebugContext(ctx, "still no session with node", "node", id, "error", err)
+	}
+	return pause.wait(ctx)
 }
 
 var (
@@ -64,16 +71,12 @@ func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
 
 // once takes the lease, dials, serves, and notes on the node why it ended.
 func (f *Fleet) once(ctx context.Context, id controlplane.NodeID) error {
-	var b beginning
-	var conn *wire.ProvenConn
-	err := aside(func() (err error) {
-		b, conn, err = f.reach(ctx, id)
-		return err
-	})
-	if conn == nil {
+	s, err := f.reach(ctx, id)
+	if s == nil {
 		return err
 	}
-	return f.note(ctx, id, f.serve(ctx, b, conn))
+	err = s.serve()
+	return aside(func() error { return f.note(ctx, id, err) })
 }
 
 // aside does something on another goroutine, and waits for it. A handshake and
@@ -85,72 +88,76 @@ func aside(do func() error) error {
 	return <-done
 }
 
-// reach takes the lease and dials, when it is this node's turn to. Without a
-// connection, why there is none is noted.
-func (f *Fleet) reach(
-	ctx context.Context, id controlplane.NodeID,
-) (b beginning, conn *wire.ProvenConn, err error) {
+// reach opens a session when it is this node's turn to.
+func (f *Fleet) reach(ctx context.Context, id controlplane.NodeID) (s *session, err error) {
 	select {
 	case f.dials <- struct{}{}:
 	case <-ctx.Done():
-		return b, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	defer func() { <-f.dials }()
-	if b, err = f.apply(ctx, id); err != nil {
-		return b, nil, err
+	err = aside(func() (err error) {
+		s, err = f.try(ctx, id)
+		return err
+	})
+	return s, err
+}
+
+// try takes the lease, dials and opens a session. Without one, why there is none
+// is noted.
+func (f *Fleet) try(ctx context.Context, id controlplane.NodeID) (*session, error) {
+	b, err := f.apply(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	if b.Node.Status == controlplane.NodeUntrusted {
 		// Not even a question goes there until a person has looked.
-		return b, nil, errWaitsForPerson
+		return nil, errWaitsForPerson
 	}
 	if b.Kid == "" {
 		f.tryDeliver(ctx, b.Link, b.Epoch)
-		return b, nil, f.note(ctx, id, errNoToken)
+		return nil, f.note(ctx, id, errNoToken)
 	}
-	config, err := f.Dial.config(b.Link, b.Epoch)
-	if err != nil {
-		return b, nil, f.note(ctx, id, err)
-	}
-	conn, err = f.dial(ctx, config)
+	conn, err := f.dial(ctx, &b)
 	if errors.Is(err, wire.ErrRefused) {
 		// It may still hold a token that was revoked while it was away.
 		f.tryDeliver(ctx, b.Link, b.Epoch)
 	}
 	if other, ok := errors.AsType[*wire.IncompatibleError](err); ok {
-		return b, nil, f.noteIncompatible(ctx, b.Link, b.Epoch, other)
+		return nil, f.noteIncompatible(ctx, b.Link, b.Epoch, other)
 	}
 	if err != nil {
-		return b, nil, f.note(ctx, id, err)
+		return nil, f.note(ctx, id, err)
 	}
-	return b, conn, nil
+	s, err := f.open(ctx, &b, conn)
+	if err != nil {
+		return nil, f.note(ctx, id, err)
+	}
+	return s, nil
 }
 
 // dial connects at once, and waits for its turn with the rest. A node that does
 // not answer holds nobody up; one that accepts and hangs, for a moment only.
-func (f *Fleet) dial(ctx context.Context, c wire.DialConfig) (*wire.ProvenConn, error) {
-	var leave func()
-	defer func() {
-		if leave != nil {
-			leave()
-		}
-	}()
+func (f *Fleet) dial(ctx context.Context, b *beginning) (*wire.ProvenConn, error) {
+	c, err := f.Dial.config(b.Link, b.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	t := turn{pace: f.pace}
+	defer t.end()
 	connect := c.Connect
 	if connect == nil {
 		connect = (&net.Dialer{}).DialContext
 	}
 	c.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
 		raw, err := connect(ctx, network, address)
-		if err != nil || leave != nil {
-			return raw, err
+		if err != nil {
+			return nil, err
 		}
-		select {
-		case f.handshakes <- struct{}{}:
-			leave = sync.OnceFunc(func() { <-f.handshakes })
-			time.AfterFunc(handshakeTurn, leave)
-			return raw, nil
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), raw.Close())
+		if err := t.begin(ctx); err != nil {
+			return nil, errors.Join(err, raw.Close())
 		}
+		return raw, nil
 	}
 	return wire.Dial(ctx, c)
 }

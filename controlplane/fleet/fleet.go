@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nullops/nullops/agent/failpoint"
@@ -33,8 +34,10 @@ const (
 	// ten seconds, a node whose control plane died is commanded again within
 	// twelve.
 	lookEvery = time.Second
-	// lookRest bounds how often a busy fleet makes us look.
-	lookRest = 100 * time.Millisecond
+	// lookRest bounds how often a busy fleet makes us look, and lookShare how much
+	// of the time: ten thousand nodes take a while to list.
+	lookRest  = 100 * time.Millisecond
+	lookShare = 20
 )
 
 // Link is a node with what it takes to reach it.
@@ -160,9 +163,12 @@ type Fleet struct {
 	kept   kept
 	// dials bounds how many handshakes are under way at once.
 	dials chan struct{}
-	// handshakes bounds how many of them are past the TCP connection.
-	handshakes   chan struct{}
+	// pace bounds how many of them are past the TCP connection.
+	pace         *pace
 	applications chan application
+	// begun counts sessions, for the tidier.
+	begun  atomic.Int64
+	tidier tidier
 	// settling bounds how many nodes that come back use the database at once.
 	settling chan struct{}
 }
@@ -170,7 +176,7 @@ type Fleet struct {
 // New makes a fleet; nothing is dialed before Run.
 func New(c Config) *Fleet {
 	f := &Fleet{Config: c, actor: access.System("fleet"),
-		dials: make(chan struct{}, dialsAtOnce), handshakes: make(chan struct{}, handshakesAtOnce),
+		dials: make(chan struct{}, dialsAtOnce), pace: newPace(),
 		applications: make(chan application),
 		settling:     make(chan struct{}, settledAtOnce)}
 	f.roster = newRoster(f)
@@ -192,8 +198,10 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer sessions.Wait()
 	helpers.Go(func() { _ = f.roster.run(background) })
 	helpers.Go(func() { _ = f.answerAll(background) })
+	helpers.Go(func() { _ = f.pace.run(background) })
 	running := map[controlplane.NodeID]*keeper{}
 	for {
+		began := time.Now()
 		if wanted, err := f.Nodes.Enabled(ctx, f.Holder); err != nil {
 			f.Log.WarnContext(ctx, "nodes could not be read", "error", err)
 		} else {
@@ -202,8 +210,9 @@ func (f *Fleet) Run(ctx context.Context) error {
 		if err := f.Nodes.FinishDrains(ctx); err != nil {
 			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)
 		}
+		f.tidier.look(f.begun.Load(), time.Now())
 		// While thousands come back, each is a wake-up.
-		rest := time.NewTimer(lookRest)
+		rest := time.NewTimer(min(lookEvery, max(lookRest, lookShare*time.Since(began))))
 		select {
 		case <-ctx.Done():
 			rest.Stop()

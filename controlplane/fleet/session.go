@@ -40,6 +40,8 @@ type session struct {
 	// toldKeep is set once keep was told.
 	toldKeep bool
 
+	// outer is the node's context, ctx ours: it ends with the session.
+	outer context.Context
 	ctx   context.Context
 	stop  context.CancelCauseFunc
 	tasks sync.WaitGroup
@@ -58,41 +60,63 @@ type session struct {
 	holding bool
 }
 
-// serve greets and then works until the link, the lease or ctx ends. Being
-// online is being in here.
-func (f *Fleet) serve(
-	ctx context.Context, b beginning, proven *wire.ProvenConn,
-) (err error) {
+// open greets and brings both ends to the same knowledge. It owns the connection
+// from now on, also on error. Being online is from here to close.
+func (f *Fleet) open(
+	ctx context.Context, b *beginning, proven *wire.ProvenConn,
+) (*session, error) {
 	peer := proven.Peer()
 	conn, err := wire.OpenSession(ctx, proven)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = conn.Close(goodbye(ctx, err)) }()
 	working, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	s := &session{Fleet: f, link: b.Link, epoch: b.Epoch, conn: conn, ctx: working, stop: stop,
-		refused: make(chan string, 4), samples: make(chan batch, samplesWaiting), good: b.leased,
+	s := &session{Fleet: f, link: b.Link, epoch: b.Epoch, conn: conn, outer: ctx, ctx: working,
+		stop: stop, refused: make(chan string, 4), samples: make(chan batch, samplesWaiting),
+		good: b.leased,
 		// Nobody looks before both ends know the same.
 		looking: true}
-	defer func() { s.end(err) }()
 	welcome, err := s.greet(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		// From here on the lease is renewed with the others.
+		f.roster.join(s, b.Digest)
+		err = s.begin(ctx, b, peer, welcome)
 	}
-	// From here on the lease is renewed with the others.
-	f.roster.join(s, b.Digest)
-	defer f.roster.leave(s)
-	if err := aside(func() error { return s.begin(ctx, b, peer, welcome) }); err != nil {
-		return err
+	if err != nil {
+		s.close(err)
+		return nil, err
 	}
 	s.Log.DebugContext(ctx, "node online", "node", s.link.Node.Name, "build", peer.Build)
-	s.begun()
-	return s.receive(working)
+	s.forget()
+	f.begun.Add(1)
+	s.ready()
+	return s, nil
 }
 
-// begun lets others look, and looks for those who wanted to meanwhile.
-func (s *session) begun() {
+// serve works until the link, the lease or the context ends.
+func (s *session) serve() error {
+	err := s.receive(s.ctx)
+	s.close(err)
+	return err
+}
+
+// close ends everything, and tells the agent why.
+func (s *session) close(why error) {
+	s.roster.leave(s)
+	s.end(why)
+	_ = s.conn.Close(goodbye(s.outer, why))
+}
+
+// forget lets go of what was good for the beginning only: there are thousands of
+// us, and a node's inventory is larger than all the rest.
+func (s *session) forget() {
+	n := s.link.Node
+	s.link.Node = controlplane.Node{ID: n.ID, Name: n.Name, Address: n.Address,
+		Thumbprint: n.Thumbprint, Expected: n.Expected}
+}
+
+// ready lets others look, and looks for those who wanted to meanwhile.
+func (s *session) ready() {
 	s.mu.Lock()
 	s.looking = false
 	again := s.again
@@ -105,7 +129,7 @@ func (s *session) begun() {
 // begin brings both ends to the same knowledge. What cannot have changed since
 // it was read with the other nodes' is not asked or written again.
 func (s *session) begin(
-	ctx context.Context, b beginning, peer wire.Peer, w wire.Welcome,
+	ctx context.Context, b *beginning, peer wire.Peer, w wire.Welcome,
 ) error {
 	id := s.link.Node.ID
 	i := inventory(w.Inventory, w.At, time.Now())
@@ -270,7 +294,7 @@ func (s *session) greet(ctx context.Context) (wire.Welcome, error) {
 
 // sync tells the agent what we have of its reports, and all that should be.
 // An agent that counts lower than we do has lost its memory.
-func (s *session) sync(ctx context.Context, b beginning, w wire.Welcome) error {
+func (s *session) sync(ctx context.Context, b *beginning, w wire.Welcome) error {
 	var orders []controlplane.Order
 	last := b.LastReport
 	if b.Busy || len(w.Deployments) > 0 {

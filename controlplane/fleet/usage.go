@@ -143,7 +143,10 @@ func (t *told) news(all []wire.ServiceVitals, now time.Time) []controlplane.Serv
 		t.at = now
 	}
 	before := t.all
-	t.all = make(map[string]seen, len(all))
+	t.all = nil
+	if len(all) > 0 {
+		t.all = make(map[string]seen, len(all))
+	}
 	var news []controlplane.ServiceHealth
 	for _, h := range all {
 		key := h.Deployment + "/" + string(h.Step)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"sync"
@@ -189,7 +190,7 @@ func (m *measurement) restart(ctx context.Context) error {
 	var all sync.WaitGroup
 	var times []time.Duration
 	all.Go(func() { times, m.failed = m.ask(asking) })
-	err := m.allSynced(ctx, 10*time.Minute)
+	err := m.allSynced(ctx, 30*time.Minute)
 	m.online = time.Since(began)
 	stop()
 	all.Wait()
@@ -233,11 +234,14 @@ func (m *measurement) askOne(path string) (time.Duration, error) {
 	}
 	r.Header.Set("Authorization", "Bearer "+m.plane.bearer)
 	began := time.Now()
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := m.plane.people.Do(r)
 	if err != nil {
 		return 0, err
 	}
-	_ = answer.Body.Close()
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return 0, err
+	}
 	if answer.StatusCode != http.StatusOK {
 		return 0, errors.New(answer.Status)
 	}

@@ -26,8 +26,10 @@ type plane struct {
 	settings                    []string
 	api                         *apiclient.ClientWithResponses
 	bearer                      string
-	process                     *exec.Cmd
-	ended                       chan struct{}
+	// people keep their connections, as browsers do.
+	people  http.Client
+	process *exec.Cmd
+	ended   chan struct{}
 }
 
 func newPlane(ctx context.Context, dir, binary, postgres string) (*plane, error) {
@@ -40,6 +42,7 @@ func newPlane(ctx context.Context, dir, binary, postgres string) (*plane, error)
 		}
 	}
 	p.url = "http://" + p.address
+	p.people.Transport = &http.Transport{MaxIdleConnsPerHost: 100}
 	if _, err := output(ctx, "createdb", "--maintenance-db", postgres, p.name); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,84 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// asking sends one request on the connection and reads its answer. A transport
+// of net/http would do, and keep two goroutines and their buffers for as long as
+// the session lasts; a control plane has thousands of those.
+type asking struct {
+	conn net.Conn
+	used atomic.Bool
+}
+
+var errDropped = errors.New("the agent dropped the connection during the upgrade")
+
+// RoundTrip implements http.RoundTripper, once.
+func (a *asking) RoundTrip(r *http.Request) (_ *http.Response, err error) {
+	if a.used.Swap(true) {
+		return nil, errDropped
+	}
+	ctx := r.Context()
+	stop := context.AfterFunc(ctx, func() { _ = a.conn.SetDeadline(time.Unix(1, 0)) })
+	defer func() {
+		if !stop() {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+	}()
+	var question bytes.Buffer
+	if err := r.Write(&question); err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	if _, err := a.conn.Write(question.Bytes()); err != nil {
+		return nil, err
+	}
+	reader := bufio.NewReaderSize(&io.LimitedReader{R: a.conn, N: maxHeader}, 1<<10)
+	answer, err := http.ReadResponse(reader, r)
+	if err != nil {
+		return nil, err
+	}
+	return a.opened(answer, reader), nil
+}
+
+// opened gives the connection itself to who was answered with a switch, and what
+// of the new protocol came with the answer. Any other body ends the connection.
+func (a *asking) opened(answer *http.Response, reader *bufio.Reader) *http.Response {
+	if answer.StatusCode != http.StatusSwitchingProtocols {
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{answer.Body, a.conn}
+		return answer
+	}
+	early, _ := reader.Peek(reader.Buffered())
+	answer.Body = &switched{Conn: a.conn, early: bytes.Clone(early)}
+	return answer
+}
+
+// switched is a connection of which some bytes were read already.
+type switched struct {
+	net.Conn
+	early []byte
+}
+
+// Read implements io.Reader. The WebSocket has one reader.
+func (s *switched) Read(p []byte) (int, error) {
+	if len(s.early) == 0 {
+		return s.Conn.Read(p)
+	}
+	n := copy(p, s.early)
+	if s.early = s.early[n:]; len(s.early) == 0 {
+		s.early = nil
+	}
+	return n, nil
+}

@@ -1,0 +1,149 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// handshakesAtOnce is how many nodes come back at once where there is room:
+	// their answers take a while on a long line, and no processor meanwhile.
+	handshakesAtOnce = 64
+	// handshakesAlways go on however busy the machine is.
+	handshakesAlways = 8
+	// handshakeTurn is how long one that hangs keeps the others waiting.
+	handshakeTurn = 500 * time.Millisecond
+	// turnWithin is how long a node waits for its turn: its agent does not wait
+	// for ever, and a machine that others keep busy must not keep nodes away.
+	turnWithin = time.Second
+	// feelEvery is how often we feel how busy the machine is, restEvery while
+	// nobody comes back. lateBy is when it is too busy: a request of a person
+	// waits some ten times for the processor.
+	feelEvery = 10 * time.Millisecond
+	restEvery = 200 * time.Millisecond
+	lateBy    = 8 * time.Millisecond
+)
+
+// pace bounds how many nodes come back at once. A handshake is all processor:
+// more of them than there is room for end no sooner, and people's requests would
+// wait behind them. How much room there is, nobody can tell beforehand; a timer
+// that fires late tells that there is none.
+type pace struct {
+	// free holds what may begin.
+	free chan struct{}
+
+	mu sync.Mutex
+	// limit is how many may be under way; debt is by how much there are too many.
+	limit, debt int
+	underWay    int
+}
+
+func newPace() *pace {
+	p := &pace{free: make(chan struct{}, handshakesAtOnce), limit: handshakesAlways}
+	for range handshakesAlways {
+		p.free <- struct{}{}
+	}
+	return p
+}
+
+// run feels how busy the machine is until the context ends.
+func (p *pace) run(ctx context.Context) error {
+	wait := restEvery
+	for {
+		began := time.Now()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+		wait = p.felt(time.Since(began) - wait)
+	}
+}
+
+// felt gives way at once when a timer was late, and takes back one by one. It
+// says when to feel again.
+func (p *pace) felt(late time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.underWay == 0:
+		return restEvery
+	case late > lateBy:
+		p.resizeLocked(max(handshakesAlways, p.limit*3/4))
+	case p.underWay >= p.limit:
+		// Who does not use what it has needs no more.
+		p.resizeLocked(min(handshakesAtOnce, p.limit+1))
+	}
+	return feelEvery
+}
+
+func (p *pace) resizeLocked(to int) {
+	for ; p.limit < to; p.limit++ {
+		p.giveLocked()
+	}
+	for ; p.limit > to; p.limit-- {
+		select {
+		case <-p.free:
+		default:
+			p.debt++
+		}
+	}
+}
+
+func (p *pace) giveLocked() {
+	if p.debt > 0 {
+		p.debt--
+		return
+	}
+	p.free <- struct{}{}
+}
+
+// enter waits for a place. Who waited too long goes on without.
+func (p *pace) enter(ctx context.Context) (placed bool, err error) {
+	patience := time.NewTimer(turnWithin)
+	defer patience.Stop()
+	select {
+	case <-p.free:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.underWay++
+		return true, nil
+	case <-patience.C:
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+func (p *pace) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.underWay--
+	p.giveLocked()
+}
+
+// turn is one node's. The zero value has not begun.
+type turn struct {
+	*pace
+	over func()
+}
+
+// begin waits for the turn, once.
+func (t *turn) begin(ctx context.Context) error {
+	if t.over != nil {
+		return nil
+	}
+	placed, err := t.enter(ctx)
+	if placed {
+		t.over = sync.OnceFunc(t.leave)
+		time.AfterFunc(handshakeTurn, t.over)
+	}
+	return err
+}
+
+func (t *turn) end() {
+	if t.over != nil {
+		t.over()
+	}
+}
