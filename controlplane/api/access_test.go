@@ -637,12 +637,19 @@ func TestAccess_Full(t *testing.T) {
 					possible && a.status >= 300 {
 					t.Errorf("%s as %s: %d %s", id, who, a.status, a.body)
 				}
+				// promise: B-38
+				if strings.HasPrefix(id, "stream") &&
+					!strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
+					t.Errorf("%s is no stream: %s", id, a.header.Get("Content-Type"))
+				}
 			}
 			for _, id := range named(all) {
 				if !strings.HasPrefix(id, "delete") && !last[id] {
 					walk(id)
 				}
 			}
+			// promise: B-38
+			w.lines(d, token)
 			for _, id := range []string{"retryDeployment", "deleteGuest", "deleteTemplate",
 				"deleteDeployment"} {
 				walk(id)

@@ -2,10 +2,12 @@ package api_test
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/oauth2-proxy/mockoidc"
@@ -20,17 +22,32 @@ type single struct {
 	*world
 	provider *mockoidc.MockOIDC
 	config   *accounts.Provider
+	// meddle, a func(path string, form url.Values), changes what the provider sees.
+	meddle atomic.Value
+}
+
+func (s *single) meddling(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		s.meddle.Load().(func(string, url.Values))(r.URL.Path, r.Form)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // withProvider runs a real provider: discovery, keys, codes, PKCE, ID tokens.
 func withProvider(t *testing.T) *single {
 	t.Helper()
-	m, err := mockoidc.Run()
+	m := must(mockoidc.NewServer(nil))(t)
+	s := &single{provider: m}
+	s.meddle.Store(func(string, url.Values) {})
+	err := m.AddMiddleware(s.meddling)
+	if err == nil {
+		err = m.Start(must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t), nil)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Shutdown() })
-	s := &single{provider: m}
 	s.config = accounts.NewProvider(accounts.OIDCConfig{Name: "Company", Issuer: m.Issuer(),
 		Client: m.ClientID, Secret: controlplane.NewPlain(m.ClientSecret),
 		Scopes: []string{"profile", "email", "groups"}, Claim: "groups", Admins: "ops",
@@ -89,6 +106,7 @@ func TestOIDC_GroupsAreTeams(t *testing.T) {
 		_, me, _ := s.visit(t, c, s.server.URL+"/api/v1/me")
 		return me
 	}
+	// promise: N-320
 	if me := enter("qa-people", "else"); !strings.Contains(me, `"name":"ada-l"`) ||
 		!strings.Contains(me, `"teams":["team-reader"]`) || !strings.Contains(me, `"role":"user"`) {
 		t.Errorf("first time: %s", me)
@@ -165,4 +183,44 @@ func TestOIDC_ForgedAnswers(t *testing.T) {
 	refused("an error", again(), other(func(q url.Values) { q.Set("error", "<script>") }))
 	refused("a made-up code", victim, other(func(q url.Values) { q.Set("code", "made-up") }))
 	refused("a used flow", victim, answer)
+}
+
+// A code is worth nothing to who does not know what it was asked for with, and
+// an ID token counts in the flow that asked for it: with a nonce of its own.
+func TestOIDC_CodeAndTokenAreBoundToTheFlow(t *testing.T) {
+	for name, c := range map[string]struct {
+		part, field, value string
+	}{
+		"another code verifier": {"/token", "code_verifier", strings.Repeat("x", 43)},
+		"another nonce":         {"/authorize", "nonce", "of-another-flow"},
+		"no nonce":              {"/authorize", "nonce", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := withProvider(t)
+			methods := make(chan string, 1)
+			s.meddle.Store(func(path string, v url.Values) {
+				if strings.HasSuffix(path, "/authorize") && v.Get("code_challenge") != "" {
+					methods <- v.Get("code_challenge_method")
+				}
+			})
+			enter := func() int {
+				s.person("sub-1", "ada")
+				b := s.browser(t, "")
+				s.visit(t, b, s.server.URL+"/oidc/start")
+				status, _, _ := s.visit(t, b, s.server.URL+"/api/v1/me")
+				return status
+			}
+			if status := enter(); status != http.StatusOK || len(methods) != 1 || <-methods != "S256" {
+				t.Fatalf("left alone: %d, or without a challenge", status)
+			}
+			s.meddle.Store(func(path string, v url.Values) {
+				if strings.HasSuffix(path, c.part) && v.Has(c.field) {
+					v.Set(c.field, c.value)
+				}
+			})
+			if status := enter(); status != http.StatusUnauthorized {
+				t.Errorf("somebody came in: %d", status)
+			}
+		})
+	}
 }

@@ -133,6 +133,13 @@ func TestOnce_AtTheSameTime(t *testing.T) {
 		}
 	}
 	list := w.call("GET", "/api/v1/deployments?name=racer", full, nil)
+	// promise: B-14
+	for id := range made {
+		runs := w.call("GET", "/api/v1/deployments/"+id+"/runs", full, nil)
+		if n := strings.Count(string(runs.body), `"number":`); n != 1 {
+			t.Errorf("%d runs: %s", n, runs.body)
+		}
+	}
 	if len(made) != 1 || strings.Count(string(list.body), `"name":"racer"`) != 1 {
 		t.Errorf("%d were made: %s", len(made), list.body)
 	}

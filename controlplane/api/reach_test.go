@@ -213,6 +213,7 @@ func TestReach_Terminal(t *testing.T) {
 	if said != `{"ready":true}` {
 		t.Fatalf("it says %s", said)
 	}
+	// promise: G-17
 	if _, again := w.knock(bearer(full), hello); !strings.Contains(again, "ticket_invalid") {
 		t.Errorf("a ticket that was used: %s", again)
 	}

@@ -107,6 +107,7 @@ func TestAudit_IsAppendOnly(t *testing.T) {
 		"UPDATE audit SET actor = 'eve'", "DELETE FROM audit WHERE seq = 10",
 		"TRUNCATE audit", "DELETE FROM audit",
 	} {
+		// promise: G-22
 		pgtest.Exec(t, url, fmt.Sprintf(attempt, sql))
 	}
 	if v := verify(t, audit.New(store, pgtest.AuditKey())); v.Entries != 10 {
