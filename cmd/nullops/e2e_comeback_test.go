@@ -195,8 +195,14 @@ func expires(t *testing.T, p *product, n *node, d, stays apiclient.Deployment) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.admin.await(t, d.Id, apiclient.DeploymentStatusRemoved)
+	gone := p.admin.await(t, d.Id, apiclient.DeploymentStatusRemoved)
 	n.nothingLeft(t, d.Id)
+	// promise: N-262
+	if text(gone.RemovedBy) != "cleanup" {
+		t.Errorf("%s was removed by %s", d.Name, text(gone.RemovedBy))
+	}
+	// The project that says never wins over the environment that says an hour.
+	// promise: N-263
 	if now := p.admin.deployment(t, stays.Id); now.Status != apiclient.DeploymentStatusReady {
 		t.Errorf("a deployment that may stay for ever is %s", now.Status)
 	}

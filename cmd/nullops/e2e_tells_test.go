@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -180,11 +181,16 @@ func keepsMeasuring(t *testing.T, n *node, d apiclient.Deployment) {
 	}
 	paths := []string{"/nodes/" + n.name, "/deployments/" + d.Id}
 	for _, path := range paths {
-		// promise: V-07
+		// promise: V-07, N-285
 		eventually(t, "something was measured", func() string {
-			all := curve(path)
-			if len(all) == 0 || all[len(all)-1].Memory == 0 {
-				return "nothing"
+			n.p.visit(t, serviceURL(t, d, "web")) // so that the service has work to do
+			var cpu float64
+			var memory int64
+			for _, point := range curve(path) {
+				cpu, memory = max(cpu, point.Cpu), max(memory, point.Memory)
+			}
+			if cpu <= 0 || memory <= 0 {
+				return fmt.Sprintf("%f of a processor, %d bytes", cpu, memory)
 			}
 			return ""
 		})
@@ -197,7 +203,7 @@ func keepsMeasuring(t *testing.T, n *node, d apiclient.Deployment) {
 	p.startControlPlane(t)
 	n.await(t, apiclient.NodeStatusOnline)
 	for _, path := range paths {
-		// promise: N-134, N-136
+		// promise: N-134, N-136, N-286
 		eventually(t, "what was measured meanwhile is there", func() string {
 			seen := map[time.Time]bool{}
 			there := false
