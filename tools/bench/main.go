@@ -4,6 +4,9 @@
 //	make bench                           everything, written to docs/benchmarks.*
 //	make bench ROWS=journal_fsync,simulator   only these; the other rows stay
 //	tools/run services -- tools/run bench --only deploy_example --runs 3
+//	tools/run services -- tools/run bench --only api_,events_ --runs 1 --small
+//
+// The last one only tries whether the rows still work, on little data.
 //
 // It starts the product as it is installed: control plane, ingress and agent are
 // three processes with a real database, and everything measured goes through
