@@ -3,7 +3,7 @@ import { api, check, freshName, picture, RUN, same, send, signIn, until } from "
 
 /** Fills the sheet and creates; returns the deployment as the API has it. */
 export async function create(page, name) {
-  await page.goto("/deployments/new");
+  await page.goto("/deployments/new?project=shop");
   const sheet = page.getByRole("dialog", { name: "New deployment" });
   await sheet.getByLabel("Name").fill(name);
   await sheet.getByRole("button", { name: /^Create deployment/ }).click();
