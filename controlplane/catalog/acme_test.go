@@ -1,0 +1,61 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// What orders of certificates need is sealed, is never shown, and still opens
+// when the ring has changed: the name server's secret, the account's key, and the
+// certificate's.
+func TestRotateKeys_Orders(t *testing.T) {
+	t.Parallel()
+	first, both, second := rings(t)
+	w := newWorldWith(t, first)
+	ctx, task := t.Context(), access.System("certificates")
+	w.shop(t)
+	secret := controlplane.NewPlain(canary)
+	put := catalog.ACMEPut{Secret: &secret, ACME: controlplane.ACME{
+		Challenge: controlplane.ChallengeDNS, Directory: "https://acme.invalid/directory",
+		DNS: controlplane.NameServerWebhook, DNSServer: "https://hook.invalid", DNSUser: "u"}}
+	if err := w.PutACME(ctx, w.admin, "qa", put); err != nil {
+		t.Fatal(err)
+	}
+	id := must(w.GetEnvironment(ctx, w.admin, "qa"))(t).ID
+	chain, _ := certificate(t)
+	key := must(catalog.NewACMEKey())(t)
+	cert := controlplane.ACMECertificate{ID: controlplane.NewID[controlplane.CertificateID](),
+		Environment: id, Subject: "*.example", Names: []string{"*.example"}, Chain: chain,
+		NextTry: time.Now()}
+	order := catalog.ACMEOrder{ACME: put.ACME,
+		Account: &catalog.ACMEAccount{Location: "https://acme.invalid/1", Key: key}}
+	for _, err := range []error{
+		w.store.InTx(ctx, func(tx *postgres.Tx) error {
+			return tx.WantACME(ctx, []controlplane.ACMECertificate{cert}, time.Now())
+		}),
+		w.KeepACME(ctx, task, cert, key), w.KeepACMEAccount(ctx, task, order),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.use(both)
+	if _, left, err := w.RotateKeys(ctx, w.admin); left != 0 || err != nil {
+		t.Fatalf("%d left: %v", left, err)
+	}
+	w.use(second)
+	opened, ok, err := w.OpenACME(ctx, task, id)
+	if err != nil || !ok || opened.Secret.Reveal() != canary || opened.Account == nil {
+		t.Errorf("the order after the rotation: %v %v", ok, err)
+	}
+	served := must(w.OpenCertificates(ctx, task))(t)
+	if len(served) != 1 || !strings.Contains(served[0].Key.Reveal(), "PRIVATE KEY") {
+		t.Errorf("%d certificates after the rotation", len(served))
+	}
+}
