@@ -22,6 +22,9 @@ type witnesses struct {
 	nodes map[controlplane.NodeID]statement
 	// told are the ends that nodes were told by this process, oldest first.
 	told []controlplane.AuditHead
+	// agreed are ends that nodes remember and that were compared. All are told
+	// the same ones, so that thousands that come back cost one comparison.
+	agreed []controlplane.AuditHead
 }
 
 // statement is what one witness remembers.
@@ -50,9 +53,8 @@ func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane
 		l.witnesses.nodes = map[controlplane.NodeID]statement{}
 	}
 	l.witnesses.nodes[node] = statement{name: name, heads: heads}
-	known := slices.Clone(l.witnesses.told)
+	known := slices.Concat(l.witnesses.told, l.witnesses.agreed)
 	l.witnesses.mu.Unlock()
-	// Thousands of nodes that come back remember what all were told.
 	rest := slices.DeleteFunc(slices.Clone(heads), func(h controlplane.AuditHead) bool {
 		return slices.ContainsFunc(known, h.Same)
 	})
@@ -60,7 +62,14 @@ func (l *Log) Testify(ctx context.Context, actor access.Actor, node controlplane
 		return true, nil
 	}
 	found, err := l.compare(ctx, statement{name: name, heads: rest})
-	return len(found) == 0, err
+	if err != nil || len(found) > 0 {
+		return false, err
+	}
+	l.witnesses.mu.Lock()
+	defer l.witnesses.mu.Unlock()
+	l.witnesses.agreed = append(l.witnesses.agreed, rest...)
+	l.witnesses.agreed = l.witnesses.agreed[max(0, len(l.witnesses.agreed)-mostTold):]
+	return true, nil
 }
 
 // Tell gives the chain's end for nodes to remember. It is false when the chain
