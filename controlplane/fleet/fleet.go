@@ -167,8 +167,7 @@ type Fleet struct {
 	pace         *pace
 	applications chan application
 	// begun counts sessions, for the tidier.
-	begun  atomic.Int64
-	tidier tidier
+	begun atomic.Int64
 	// settling bounds how many nodes that come back use the database at once.
 	settling chan struct{}
 }
@@ -199,6 +198,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	helpers.Go(func() { _ = f.roster.run(background) })
 	helpers.Go(func() { _ = f.answerAll(background) })
 	helpers.Go(func() { _ = f.pace.run(background) })
+	helpers.Go(func() { _ = f.tidy(background) })
 	running := map[controlplane.NodeID]*keeper{}
 	for {
 		began := time.Now()
@@ -210,7 +210,6 @@ func (f *Fleet) Run(ctx context.Context) error {
 		if err := f.Nodes.FinishDrains(ctx); err != nil {
 			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)
 		}
-		f.tidier.look(f.begun.Load(), time.Now())
 		// While thousands come back, each is a wake-up.
 		rest := time.NewTimer(min(lookEvery, max(lookRest, lookShare*time.Since(began))))
 		select {

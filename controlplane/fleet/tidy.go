@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"runtime/debug"
 	"time"
 )
@@ -25,7 +26,23 @@ type tidier struct {
 	done int64
 }
 
-// look is told every second or so how many sessions have begun ever.
+// tidy looks until the context ends. It has nothing else to do: the collector may
+// take a second.
+func (f *Fleet) tidy(ctx context.Context) error {
+	ticker := time.NewTicker(calm / 5)
+	defer ticker.Stop()
+	var t tidier
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			t.look(f.begun.Load(), time.Now())
+		}
+	}
+}
+
+// look is told from time to time how many sessions have begun ever.
 func (t *tidier) look(begun int64, now time.Time) {
 	if begun != t.begun {
 		t.begun, t.since = begun, now
