@@ -42,12 +42,15 @@ func printPreflight(out io.Writer, p apiclient.Preflight) error {
 		fmt.Fprintln(out)
 		rows = [][]string{{"NODE", "FITS", "CPU FREE", "MEMORY FREE", "REASON"}}
 		for _, n := range p.Nodes {
+			cpu, memory := "–", "–" // it is said only when no node has room
+			if n.CpuFree != nil && n.MemoryFree != nil {
+				cpu, memory = fmt.Sprintf("%.2f", *n.CpuFree), size(*n.MemoryFree)
+			}
 			fits := "yes"
 			if !n.Fits {
 				fits = "no"
 			}
-			rows = append(rows, []string{n.Node, fits, fmt.Sprintf("%.2f", deref(n.CpuFree)),
-				size(deref(n.MemoryFree)), deref(n.Reason)})
+			rows = append(rows, []string{n.Node, fits, cpu, memory, deref(n.Reason)})
 		}
 		if err := table(out, rows); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -136,6 +137,83 @@ func (w *world) eachGPUOnce(node string, want int) {
 	}
 }
 
+// Whoever may deploy may do so as often as there is room: nobody counts a user's or
+// a team's deployments, nor how many are begun at once.
+func TestPlacement_NoQuotas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	const many, atOnce = 100, 10
+	token := w.token("full")
+	var all sync.WaitGroup
+	for i := range atOnce {
+		all.Go(func() {
+			for n := range many / atOnce {
+				// promise: N-139
+				if a := w.create(token, fmt.Sprintf("mine-%d-%d", i, n), nil); a.status !=
+					http.StatusCreated {
+					t.Errorf("deployment %d of user full: %d %s", i*many/atOnce+n, a.status, a.body)
+				}
+			}
+		})
+	}
+	all.Wait()
+	var n api.Node
+	w.got("/api/v1/nodes/node-1", w.token("root"), &n)
+	// promise: N-139
+	if n.Deployments != many {
+		t.Errorf("%d deployments are on the node", n.Deployments)
+	}
+}
+
+// No answer that a user gets tells what nodes have left, until creating fails for
+// want of it: then the refusal does, node by node.
+func TestPlacement_RoomIsShownOnRefusalOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	d := w.deploy("first")
+	token, figures := w.token("full"), []string{`"cpu_free"`, `"memory_free"`, `"allocated"`,
+		`"inventory"`, `"vitals"`, `"disk_free"`, `"memory":68719476736`}
+	told := func(a answer) (found []string) {
+		for _, f := range figures {
+			if strings.Contains(string(a.body), f) {
+				found = append(found, f)
+			}
+		}
+		return found
+	}
+	var node answer
+	if node = w.call("GET", "/api/v1/nodes/node-1", w.token("root"), nil); len(told(node)) < 3 {
+		t.Fatalf("an admin sees %v of the node: %s", told(node), node.body)
+	}
+	read, all := 0, operations(t)
+	for _, id := range named(all) {
+		o := all[id]
+		if !o.reads() || o.access == access.Public {
+			continue
+		}
+		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
+		if a.status == http.StatusOK {
+			read++
+		}
+		// promise: N-133
+		if found := told(a); a.status == http.StatusOK && len(found) > 0 {
+			t.Errorf("%s tells a user %v: %s", id, found, a.body)
+		}
+	}
+	if read < 20 {
+		t.Errorf("only %d reads were allowed", read)
+	}
+	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	w.machine("tiny", controlplane.Inventory{CPU: 1, Memory: 16 << 20, Disk: 1 << 40})
+	// promise: N-133
+	if a := w.create(token, "more", nil); a.status != http.StatusConflict ||
+		!strings.Contains(string(a.body), `"memory_free":16777216`) {
+		t.Errorf("without room: %d %s", a.status, a.body)
+	}
+}
+
 // Labels, taints and limits of nodes are set over HTTP, the same twice changes
 // nothing, and they decide where a deployment goes or why it does not.
 func TestPlacement_FollowsSettings(t *testing.T) {
@@ -187,10 +265,12 @@ func TestPlacement_FollowsSettings(t *testing.T) {
 		t.Errorf("required label: %d %s", a.status, a.body)
 	}
 	for field, s := range map[string]map[string]any{
-		"labels.a b": {"labels": map[string]string{"a b": "x"}},
-		"taints":     {"taints": []any{map[string]any{"key": "-", "effect": "no_schedule"}}},
-		"effect":     {"taints": []any{map[string]any{"key": "a", "effect": "NoSchedule"}}},
-		"run_limit":  {"run_limit": -1},
+		// promise: B-26
+		"labels.nullops/gpu": {"labels": map[string]string{"nullops/gpu": "H100"}},
+		"labels.a b":         {"labels": map[string]string{"a b": "x"}},
+		"taints":             {"taints": []any{map[string]any{"key": "-", "effect": "no_schedule"}}},
+		"effect":             {"taints": []any{map[string]any{"key": "a", "effect": "NoSchedule"}}},
+		"run_limit":          {"run_limit": -1},
 	} {
 		a := w.call("PUT", "/api/v1/nodes/node-1", root, settings(s))
 		if a.status < 400 || a.status >= 500 || !strings.Contains(a.field("field"), field) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nullops/nullops/controlplane/lifecycle"
 )
@@ -18,7 +19,17 @@ func (s *server) PreflightDeployment(
 
 func preflight(found lifecycle.Preflight) Preflight {
 	return Preflight{Ok: found.OK(), Checks: each(found.Checks, preflightCheck),
-		Nodes: each(found.Nodes, preflightNode), Versions: each(found.Versions, version)}
+		Nodes: withoutFigures(each(found.Nodes, preflightNode)), Versions: each(found.Versions, version)}
+}
+
+// withoutFigures hides what nodes have left, unless none of them has room.
+func withoutFigures(nodes []PreflightNode) []PreflightNode {
+	if slices.ContainsFunc(nodes, func(n PreflightNode) bool { return n.Fits }) {
+		for i := range nodes {
+			nodes[i].CpuFree, nodes[i].MemoryFree = nil, nil
+		}
+	}
+	return nodes
 }
 
 func preflightCheck(c lifecycle.Check) PreflightCheck {

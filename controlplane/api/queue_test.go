@@ -188,6 +188,14 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 		!strings.Contains(got.Failure.Message, "It is disabled") {
 		t.Errorf("too late: %s %+v", got.Status, got.Failure)
 	}
+	var late api.Run
+	w.got("/api/v1/deployments/"+hasty.Id+"/runs/1", root, &late)
+	// promise: B-15
+	if q := late.Queue; late.Status != "failed" || late.EndedAt == nil || q == nil ||
+		q.Deadline == nil || late.EndedAt.Before(*q.Deadline) || q.StartedAt != nil ||
+		!q.Deadline.Equal(q.QueuedAt.Add(time.Second)) {
+		t.Errorf("the run with a deadline: %s, ended %v, %+v", late.Status, late.EndedAt, q)
+	}
 	if a := w.call("POST", "/api/v1/deployments/"+hasty.Id+"/retry", root, nil); a.status != 202 ||
 		a.field("status") != "queued" {
 		t.Errorf("it waits again: %d %s", a.status, a.body)
