@@ -24,7 +24,7 @@ if (!base || !user || !password) {
 const wanted = process.argv.slice(2);
 const all = [drop, access, admin, plugins, people, main, live, reach, editor, accessibility].flat();
 /** Told only when they are named. */
-const long = [two].flat();
+const long = [people, two].flat();
 const named = (part) => [...all, ...long].filter(([name]) => name.includes(part));
 const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];
 const browser = await launch();
