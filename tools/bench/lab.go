@@ -141,7 +141,8 @@ func (l *lab) database(ctx context.Context) error {
 	}
 	l.settings = []string{"DATABASE_URL=" + l.databaseURL, "NULLOPS_MASTER_KEYS=" + keys,
 		"NULLOPS_HTTP_LISTEN=" + l.ui, "NULLOPS_HTTP_URL=" + l.uiURL,
-		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.gate, "NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
+		"NULLOPS_INGRESS_SECURE=" + l.secure, "NULLOPS_INGRESS_LISTEN=" + l.gate,
+		"NULLOPS_INGRESS_URL=http://localhost:" + port(l.gate)}
 	return nil
 }
 

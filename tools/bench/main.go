@@ -98,7 +98,8 @@ type group struct {
 type round func(ctx context.Context, s *samples) error
 
 func groups() []group {
-	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), heldGroup(), memoryGroup(),
+	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), heldGroup(),
+		memoryGroup(),
 		crowdGroup(), journalGroup(), simulatorGroup(),
 		choicesGroup(), visibleGroup(), followGroup(),
 		// These fill the database, which the groups before are not to notice.
