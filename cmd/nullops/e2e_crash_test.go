@@ -73,6 +73,7 @@ func agentDies(t *testing.T, w *world) {
 	}
 	drifted(t, p, n, stays, url)
 	answeredWhileDead(t, p, n, book)
+	goneBeforeItBegan(t, p, n)
 	corrupted(t, p, n, stays, url)
 }
 
@@ -106,6 +107,39 @@ func drifted(t *testing.T, p *product, n *node, stays apiclient.Deployment, url 
 	if now := p.admin.deployment(t, stays.Id); now.Status != apiclient.DeploymentStatusReady {
 		t.Errorf("after the repair it is %s", now.Status)
 	}
+}
+
+// goneBeforeItBegan loses the agent after it was sent a run, and before it could
+// begin: the run stays queued, and is sent again to the agent that comes back.
+func goneBeforeItBegan(t *testing.T, p *product, n *node) {
+	t.Helper()
+	n.freeze(t)
+	d := p.admin.deploy(t, "stays", "patient", nil)
+	before := 0
+	eventually(t, "the run is on its way to the agent", func() string {
+		if q := p.admin.run(t, d).Queue; q != nil {
+			before = q.Attempts
+		}
+		if before == 0 {
+			return "it was told to nobody"
+		}
+		return ""
+	})
+	n.agent.kill()
+	n.await(t, apiclient.NodeStatusOffline)
+	// promise: V-21
+	if now := p.admin.deployment(t, d.Id); now.Status != apiclient.DeploymentStatusQueued {
+		t.Errorf("without its agent it is %s", now.Status)
+	}
+	n.start(t)
+	p.admin.await(t, d.Id, apiclient.DeploymentStatusReady) // promise: V-21
+	r := p.admin.run(t, d)
+	// promise: V-25
+	if r.Queue.Attempts <= before || r.Number != 1 {
+		t.Errorf("run %d was told %d times, before its agent went %d", r.Number,
+			r.Queue.Attempts, before)
+	}
+	p.admin.remove(t, d.Id)
 }
 
 // corrupted overwrites everything the agent remembers about its work.

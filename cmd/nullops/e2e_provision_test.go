@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,14 +40,14 @@ type sshServer struct {
 	port, bare   string
 	fingerprint  string
 	key, log     string
+	hash         string
 	full, closed string
 	bin          string
 }
 
 // newSSHServer needs root: for the namespace, and since the user who signs in is
-// the one who runs the server. With systemd, the machine looks as if that ran: its
-// systemctl starts the unit's very command, and nothing else of systemd is there.
-func newSSHServer(t *testing.T, systemd bool) *sshServer {
+// the one who runs the server.
+func newSSHServer(t *testing.T) *sshServer {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("an SSH server with a password of its own needs root")
@@ -63,11 +62,8 @@ func newSSHServer(t *testing.T, systemd bool) *sshServer {
 	}
 	s.keys(t)
 	s.tools(t)
-	if systemd {
-		s.systemctl(t)
-	}
 	s.config(t)
-	s.start(t, systemd)
+	s.start(t)
 	return s
 }
 
@@ -84,8 +80,8 @@ func (s *sshServer) keys(t *testing.T) {
 	if err != nil {
 		t.Fatalf("openssl passwd: %v", err)
 	}
-	writeFile(t, filepath.Join(s.dir, "shadow"),
-		"root:"+strings.TrimSpace(string(hash))+":19000:0:99999:7:::\n", 0o600)
+	s.hash = strings.TrimSpace(string(hash))
+	writeFile(t, filepath.Join(s.dir, "shadow"), "root:"+s.hash+":19000:0:99999:7:::\n", 0o600)
 }
 
 func newSSHKey(t *testing.T) (private string, public ssh.PublicKey) {
@@ -136,51 +132,6 @@ if [ "$1" = install ]; then /bin/ln -s `+docker+` `+s.bin+`/docker; fi
 `, 0o755)
 }
 
-// systemctl stands for systemd's: it runs what the unit says, beyond the session.
-func (s *sshServer) systemctl(t *testing.T) {
-	t.Helper()
-	pid := filepath.Join(s.dir, "agent.pid")
-	writeFile(t, filepath.Join(s.bin, "systemctl"), strings.NewReplacer("PID", pid, "DIR", s.dir).
-		Replace(`#!/bin/sh
-case "$1" in
-restart)
-  if [ -e PID ]; then kill "$(/usr/bin/cat PID)"; fi
-  command=$(/usr/bin/sed -n s/^ExecStart=//p "/etc/systemd/system/$2")
-  /usr/bin/setsid $command >>DIR/agent.log 2>&1 </dev/null &
-  echo $! >PID
-  ;;
-is-active)
-  if kill -0 "$(/usr/bin/cat PID)"; then echo active; else echo failed; exit 3; fi
-  ;;
-esac
-`), 0o755)
-	t.Cleanup(func() {
-		s.stopAgent(t)
-		if t.Failed() {
-			t.Logf("the end of the agent's log:\n%s", lastLines(filepath.Join(s.dir, "agent.log"), 20))
-		}
-	})
-}
-
-// stopAgent ends the agent that systemctl started.
-func (s *sshServer) stopAgent(t *testing.T) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.dir, "agent.pid"))
-	if err != nil {
-		return // it was not started
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || pid < 2 {
-		t.Fatalf("process %q: %v", text, err)
-	}
-	eventually(t, "the agent ends", func() string {
-		if err := syscall.Kill(pid, syscall.SIGTERM); err == nil {
-			return "it is there"
-		}
-		return ""
-	})
-}
-
 func (s *sshServer) config(t *testing.T) {
 	t.Helper()
 	writeFile(t, filepath.Join(s.dir, "config"), strings.NewReplacer("DIR", s.dir, "PORT", s.port,
@@ -200,7 +151,7 @@ Match LocalPort BARE
 `), 0o600)
 }
 
-func (s *sshServer) start(t *testing.T, systemd bool) {
+func (s *sshServer) start(t *testing.T) {
 	t.Helper()
 	if err := os.MkdirAll("/run/systemd", 0o755); err != nil {
 		t.Fatal(err)
@@ -210,14 +161,10 @@ func (s *sshServer) start(t *testing.T, systemd bool) {
 	c := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-ec", `
 mount --bind "$1/shadow" /etc/shadow
 mount -t tmpfs none /run/systemd
-if [ "$2" = true ]; then
-  mkdir /run/systemd/system
-  mount -t tmpfs none /etc/systemd/system
-fi
 mount -t tmpfs -o size=1m none "$1/full"
 mount -t tmpfs -o ro none "$1/closed"
 exec /usr/sbin/sshd -D -e -f "$1/config"
-`, "sh", s.dir, strconv.FormatBool(systemd))
+`, "sh", s.dir)
 	c.Stdout, c.Stderr = log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.Start(); err != nil {
@@ -241,7 +188,7 @@ exec /usr/sbin/sshd -D -e -f "$1/config"
 // provisioning makes machines nodes over SSH: with all that is in the way first,
 // and then to the end.
 func provisioning(t *testing.T, w *world) {
-	s, p := newSSHServer(t, false), w.product()
+	s, p := newSSHServer(t), w.product()
 	// An environment of its own: elsewhere its machines would be given deployments of
 	// other scenarios, and end under them.
 	p.admin.put(t, "/environments/workshop", object{"domain": "localhost"}, nil)
@@ -249,7 +196,7 @@ func provisioning(t *testing.T, w *world) {
 	s.inTheWay(t, p)
 	s.toTheEnd(t, p)
 	s.lineBreaks(t, p)
-	newSSHServer(t, true).asAUnit(t, p)
+	asAUnit(t, p)
 }
 
 // machine is a node without an agent, and what the control plane has to know to
@@ -477,38 +424,6 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/nodes/ssh-ready/provisions",
 		object{}, "node_online")
 	s.leavesNoTrace(t, p, n, out)
-}
-
-// asAUnit goes to the end where systemd runs, with the password, on a machine that
-// has no Docker at first. Once the agent is gone, a new attempt needs to be told
-// nothing, and finds what is there.
-func (s *sshServer) asAUnit(t *testing.T, p *product) {
-	n, good := s.machine(t, p, "ssh-unit")
-	first := n.attempt(t, with(good, "port", numeric(t, s.bare), "private_key", nil, "password",
-		sshPassword, "install_docker", true))
-	if first.State != apiclient.ProvisionStateReady {
-		t.Fatalf("attempt %d: %s\n%+v", first.Number, text(first.Message), first)
-	}
-	before := n.await(t, apiclient.NodeStatusOnline)
-	s.stopAgent(t)
-	n.await(t, apiclient.NodeStatusOffline)
-	n.addByCommand(t, []string{"node", "provision", n.name})
-	again := attempts(t, p, n.name)[0]
-	listed, errs, code := p.admin.cli(t, "node", "attempts", n.name)
-	if code != 0 || strings.Count(listed, "ready") != 2 {
-		t.Errorf("exit code %d\n%s%s", code, listed, errs)
-	}
-	// promise: Y-07
-	if again.State != apiclient.ProvisionStateReady || again.Number != first.Number+1 ||
-		!strings.Contains(again.Steps[3].Output, "is there already") {
-		t.Errorf("attempt %d: %s\n%+v", again.Number, text(again.Message), again)
-	}
-	after := n.await(t, apiclient.NodeStatusOnline)
-	if text(after.Thumbprint) != text(before.Thumbprint) ||
-		text(after.TokenKid) == text(before.TokenKid) {
-		t.Errorf("certificate %s, then %s; token %s, then %s", text(before.Thumbprint),
-			text(after.Thumbprint), text(before.TokenKid), text(after.TokenKid))
-	}
 }
 
 // addByCommand lets the command line follow an attempt to its end.

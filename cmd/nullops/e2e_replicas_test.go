@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"os"
 	"strconv"
@@ -20,15 +21,18 @@ import (
 type replica struct {
 	process *process
 	admin   *person
+	// metrics is where Prometheus would read; the product's own has none.
+	metrics string
 }
 
 // startReplica starts another control plane beside the product's own.
 func (p *product) startReplica(t *testing.T, name string) replica {
 	t.Helper()
-	address := freeAddress(t)
+	address, metrics := freeAddress(t), freeAddress(t)
 	env, args := p.settings()
-	r := replica{process: start(t, p.w.binary, name, p.dir, env,
-		append([]string{"controlplane", "--http.listen=" + address}, args...)...)}
+	r := replica{metrics: metrics, process: start(t, p.w.binary, name, p.dir, env,
+		append([]string{"controlplane", "--http.listen=" + address, "--metrics.listen=" + metrics},
+			args...)...)}
 	p.awaitDoor(t, r.process, address)
 	r.admin = p.through(t, "http://"+address)
 	return r
@@ -133,20 +137,30 @@ func replicas(t *testing.T, w *world) {
 	// Another one comes, and the one with the lease stands still for a while.
 	third := p.startReplica(t, "controlplane-3")
 	all[third.process.cmd.Process.Pid] = third
+	third.speaksWith(t, 0)
 	frozen := time.Now()
 	if err := survivor.process.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	last := p.movedFrom(t, n.name, after)
+	third.speaksWith(t, 1)
 	t.Logf("SIGSTOP: another control plane commands the node after %s",
 		time.Since(frozen).Round(100*time.Millisecond))
 	deploysThrough(t, third.admin, "while-frozen")
+	halfAMinute(t, frozen)
+	// On waking up it finds something to tell the agent.
+	waits := third.admin.deploy(t, "stays", "on-waking-up", nil)
 	if err := survivor.process.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the frozen one sees that its session is over", func() string {
 		return logged(survivor.process, "a node is not ours to command any more")
 	})
+	third.admin.await(t, waits.Id, apiclient.DeploymentStatusReady)
+	if r := third.admin.run(t, waits); r.Number != 1 {
+		t.Errorf("what waited needed %d runs", r.Number)
+	}
+	third.admin.remove(t, waits.Id)
 	// It serves people again, and what it is asked for goes through the other one.
 	deploysThrough(t, survivor.admin, "after-thaw")
 	if now := p.lease(t, n.name); now != last {
@@ -162,6 +176,7 @@ func replicas(t *testing.T, w *world) {
 			testers.good.Load()+testers.bad.Load(), testers.bad.Load(), testers.last.Load())
 	}
 
+	third.followsAgent(t, n)
 	// Who stops orderly says so: nobody waits for its lease to end.
 	third.process.stop(t)
 	stopped := time.Now()
@@ -169,6 +184,46 @@ func replicas(t *testing.T, w *world) {
 	t.Logf("SIGTERM: another control plane commands the node after %s",
 		time.Since(stopped).Round(100*time.Millisecond))
 	survivor.admin.remove(t, stays.Id)
+}
+
+// halfAMinute is long enough for who stands still to miss several of its leases,
+// and whatever else its timers were for.
+func halfAMinute(t *testing.T, frozen time.Time) {
+	t.Helper()
+	eventually(t, "it has stood still for half a minute", func() string {
+		if still := time.Since(frozen); still < 30*time.Second {
+			return still.String()
+		}
+		return ""
+	})
+}
+
+// followsAgent looks at a control plane's links as the agent goes and comes.
+func (r replica) followsAgent(t *testing.T, n *node) {
+	t.Helper()
+	n.agent.stop(t)
+	r.speaksWith(t, 0)
+	n.start(t)
+	r.speaksWith(t, 1)
+}
+
+// speaksWith waits until a control plane has so many agents in its memory.
+func (r replica) speaksWith(t *testing.T, agents int) {
+	t.Helper()
+	want := "\nnullops_node_links " + number(agents) + "\n"
+	// promise: V-04
+	eventually(t, number(agents)+" agents are connected", func() string {
+		a, err := http.Get("http://" + r.metrics + "/metrics")
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = a.Body.Close() }()
+		text, err := io.ReadAll(a.Body)
+		if err != nil || !strings.Contains(string(text), want) {
+			return "its metrics do not say so"
+		}
+		return ""
+	})
 }
 
 // movedFrom waits until another control plane has the lease, with a higher
