@@ -24,7 +24,6 @@ fail() {
 # One line each: the package, then a file or program that shows it is there.
 wanted=(
   "docker.io dockerd"
-  "docker-compose docker-compose" # deploy/compose.yaml is brought up by a test
   "postgresql-15 /usr/lib/postgresql/*/bin/postgres"
   "chromium chromium"
   "docker-registry docker-registry"
