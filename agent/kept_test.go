@@ -38,7 +38,8 @@ func TestReadKept_ShowsDeploymentsConfigurationAndHistory(t *testing.T) {
 	for _, s := range k.Deployments[0].Steps {
 		steps[s.Key] = s
 	}
-	if s := steps["make"]; s.Status != pipeline.StepDone || s.Runs != 1 || s.Outputs["url"] != "[secret]" {
+	if s := steps["make"]; s.Status != pipeline.StepDone || s.Runs != 1 ||
+		s.Outputs["url"] != "[secret]" {
 		t.Errorf("the plugin of d1: %+v", s)
 	}
 	// promise: N-151

@@ -115,7 +115,12 @@ pipeline:
         network: true
       position: {x: 1.5, y: -2}
 templates:
-  small: {description: "for a quick look", environment: night, deployment_name: look, wait: true, priority: 7}
+  small:
+    description: for a quick look
+    environment: night
+    deployment_name: look
+    wait: true
+    priority: 7
   bare: {}
 ---
 kind: webhook
