@@ -147,7 +147,8 @@ active: false
 func exportIsWhole(t *testing.T, text string) {
 	for _, want := range []string{"kind: user\nname: grace\n", "active: false", "username: puller",
 		"cleanup_after_hours: 168", "cleanup_after_hours: 0", "from_env: EXTRA_TOKEN",
-		"alphabet: hex", "restart: never", "kind: team\nname: all\n", "gate: members\n", "redirect_https: true\n",
+		"alphabet: hex", "restart: never", "kind: team\nname: all\n", "gate: members\n",
+		"redirect_https: true\n",
 		"gate: open\n", "kind: webhook\nname: chat\n", "format: slack", "kind: rule\nname: pulls\n",
 		"wait_minutes: 12", "deployment_name: look", "bare: {}", "kind: plugin\nname: wait-for",
 		`NUMBER: "1"`, "network: true", "${{ services.web.host }}"} {
