@@ -55,7 +55,6 @@ func TestEndToEnd(t *testing.T) {
 		{"Replicas", replicas},
 		{"RestoredBackup", restoredBackup},
 		{"AgentUpgrade", agentUpgrade},
-		{"Lives", lives},
 		{"AgentDies", agentDies},
 		{"ControlPlaneDies", controlPlaneDies},
 		{"FailingServiceRollsBack", failingService},
