@@ -102,5 +102,11 @@ func (w *world) preflightDraft(token string, body object) (found api.Preflight) 
 
 func (w *world) versions(token string) string {
 	w.t.Helper()
-	return string(w.call("GET", "/api/v1/projects/shop/pipeline/versions", token, nil).body)
+	var all api.PipelineVersionList
+	w.got("/api/v1/projects/shop/pipeline/versions", token, &all)
+	said := ""
+	for _, v := range all.Items {
+		said += " " + v.Digest
+	}
+	return said
 }
