@@ -18,8 +18,8 @@ const (
 // ReachTicket is the right to get into a service, once and soon.
 type ReachTicket struct {
 	// Digest is SHA-256 of what the person holds.
-	Digest     []byte
-	User       UserID
+	Digest []byte
+	User   UserID
 	// Credential is the session or token it was asked for with.
 	Credential string
 	Deployment DeploymentID

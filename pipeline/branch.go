@@ -34,7 +34,7 @@ func referred(s Step) []StepKey {
 		}
 		for _, ref := range t.Refs() {
 			if ref.Scope == ScopeSteps || ref.Scope == ScopeServices {
-				all = append(all, StepKey(ref.Key))
+				all = append(all, ref.Key)
 			}
 		}
 	}

@@ -80,9 +80,9 @@ func fill(v reflect.Value, depth int) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem(), depth+1)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() {
-				fill(v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			if field.CanSet() {
+				fill(field, depth+1)
 			}
 		}
 	case reflect.Slice:

@@ -48,8 +48,8 @@ func rootCommand() *cobra.Command {
 		&cobra.Group{ID: "make", Title: "Make plugins"})
 	root.AddCommand(inGroup("use", loginCommand(), contextCommand(), healthCommand(), applyCommand(),
 		exportCommand(), importCommand(),
-		pipelineCommand(), tagsCommand(), deployCommand(), cloneCommand(), diffCommand(), templateCommand(),
-		extendCommand(), holdCommand(), releaseCommand(), activityCommand(), recreateCommand(),
+		pipelineCommand(), tagsCommand(), deployCommand(), cloneCommand(), diffCommand(),
+		templateCommand(), extendCommand(), holdCommand(), releaseCommand(), activityCommand(), recreateCommand(),
 		capsuleCommand(), moveCommand(), listCommand(), queueCommand(),
 		showCommand(), topCommand(), logsCommand(), execCommand(), portForwardCommand(), cpCommand(),
 		answerCommand(), checkCommand(),

@@ -14,16 +14,13 @@ import (
 // onceHeader names a request: the same name makes nothing twice.
 const onceHeader = "Idempotency-Key"
 
-// onceKind is an operation's x-once. The empty one is for operations that make
-// nothing, and for those whose use case keeps the key with what it makes.
+// onceKind is an operation's x-once: "answer" repeats the answer. The empty one
+// is for operations that make nothing, and for those whose use case keeps the
+// key with what it makes.
 type onceKind string
 
-const (
-	// onceAnswer repeats the answer.
-	onceAnswer onceKind = "answer"
-	// onceShown refuses: the answer shows what is shown once, and is not kept.
-	onceShown onceKind = "shown"
-)
+// onceShown refuses: the answer shows what is shown once, and is not kept.
+const onceShown onceKind = "shown"
 
 // onlyOnce answers a request that was answered before without doing it again. A
 // refusal is not kept: whoever mends its reason may use the key again.

@@ -95,7 +95,7 @@ func volleyH2(
 // each request. The first try may come before the ingress has the certificate.
 func loadH2(ctx context.Context, dir string, c contestant) (l loaded, err error) {
 	log := filepath.Join(dir, "h2load.log")
-	defer os.Remove(log)
+	defer func() { _ = os.Remove(log) }()
 	var out string
 	err = c.server.await(ctx, func(ctx context.Context) error {
 		_ = os.Remove(log) // h2load would append
