@@ -23,7 +23,8 @@ export default defineConfig({
       onLog: (level, log, next) => log.code !== "MODULE_LEVEL_DIRECTIVE" && next(level, log),
     },
   },
-  server: { host: "127.0.0.1", proxy: { "/api": api } },
+  // A test reads a page of the documentation too.
+  server: { host: "127.0.0.1", proxy: { "/api": api }, fs: { allow: [".", "../docs"] } },
   // A machine that also runs everything else is slow; no test measures time.
   test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"], testTimeout: 60_000 },
 });

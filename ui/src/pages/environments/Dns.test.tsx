@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, it } from "vitest";
+import guide from "../../../../docs/ingress.md?raw";
 import { Dns } from "./Dns";
 
 afterEach(cleanup);
@@ -15,5 +15,5 @@ it("shows the wildcard that the name server needs, and follows what is typed", (
   rerender(<Dns name="qa" domain="localhost" />);
   expect(screen.queryByText(/IN A/)).toBeNull();
   // promise: N-182
-  expect(readFileSync("../docs/ingress.md", "utf8")).toContain("*.qa.lab.example.com.  300 IN A");
+  expect(guide).toContain("*.qa.lab.example.com.  300 IN A");
 });
