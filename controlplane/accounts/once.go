@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -51,9 +52,8 @@ type Answer struct {
 }
 
 // Once does what a request asks for, unless the same person sent the same one
-// with the same key within a day: then before is how that one was answered. A
-// request that was cut off in the middle is not done again either, since nobody
-// knows how far it came.
+// with the same key within a day: then before is how that one was answered. The
+// key of a request whose process died in the middle is free again a minute later.
 func (a *Accounts) Once(
 	ctx context.Context, actor access.Actor, u KeyUse, do func() Answer,
 ) (before *Answer, err error) {
@@ -72,11 +72,41 @@ func (a *Accounts) Once(
 	case err != nil:
 		return nil, err
 	case claimed:
-		return nil, a.keep(ctx, use, do())
+		return nil, a.keep(ctx, use, a.holding(ctx, use, do))
 	case was.Status == 0:
 		return nil, underWay()
 	}
 	return &Answer{Status: was.Status, Body: was.Body}, nil
+}
+
+// holdEvery renews a key's minute often enough that two renewals may fail.
+const holdEvery = 15 * time.Second
+
+// holding does what a request asks for, however long it takes, and says all the
+// while that it is under way.
+func (a *Accounts) holding(ctx context.Context, use postgres.KeyUse, do func() Answer) Answer {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var held sync.WaitGroup
+	held.Go(func() { a.hold(ctx, use) })
+	defer held.Wait()
+	defer cancel()
+	return do()
+}
+
+func (a *Accounts) hold(ctx context.Context, use postgres.KeyUse) {
+	tick := time.NewTicker(holdEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := a.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.HoldKey(ctx, use) })
+		if err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "a request's key could not be held", "error", err)
+		}
+	}
 }
 
 // keepWithin is for keeping an answer whose asker has left.
@@ -101,7 +131,7 @@ func underWay() error {
 	return &controlplane.Error{
 		Kind: controlplane.Conflict, Code: "idempotency_key_under_way", Field: "Idempotency-Key",
 		Message:    "a request with this key is under way, or was cut off",
-		Remedy:     "Look whether what it makes is there. If it is not, use a new key.",
+		Remedy:     "Ask again. The key of a request that was cut off is free after a minute.",
 		RetryAfter: time.Second,
 	}
 }

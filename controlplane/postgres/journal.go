@@ -86,6 +86,16 @@ func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool
 	return a, false, nil
 }
 
+// HoldKey says that a request with a key is still under way. One that is not held
+// for a minute was cut off, and its key is free again.
+func (t *Tx) HoldKey(ctx context.Context, u KeyUse) error {
+	err := t.q.HoldIdempotencyKey(ctx, string(u.User), u.Operation, u.Key)
+	if err != nil {
+		return fmt.Errorf("hold an idempotency key: %w", err)
+	}
+	return nil
+}
+
 // KeepAnswer keeps how a request with a key was answered.
 func (t *Tx) KeepAnswer(ctx context.Context, u KeyUse, a KeptAnswer) error {
 	status := int32(a.Status)

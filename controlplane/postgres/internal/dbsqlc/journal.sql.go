@@ -17,6 +17,8 @@ ON CONFLICT (user_id, operation, key) DO UPDATE
 SET request = excluded.request, object_id = NULL, created_at = now(), status = NULL,
     answer = NULL
 WHERE idempotency_keys.created_at <= now() - interval '24 hours'
+    OR (idempotency_keys.object_id IS NULL AND idempotency_keys.status IS NULL
+        AND idempotency_keys.created_at <= now() - interval '1 minute')
 `
 
 type ClaimIdempotencyKeyParams struct {
@@ -26,7 +28,8 @@ type ClaimIdempotencyKeyParams struct {
 	Request   []byte
 }
 
-// Takes a key for a request under way; a key older than a day is free again.
+// Takes a key for a request under way; a key older than a day is free again, and
+// so is one whose request nobody held on to for a minute.
 func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyKeyParams) (int64, error) {
 	result, err := q.db.Exec(ctx, claimIdempotencyKey,
 		arg.UserID,
@@ -104,9 +107,22 @@ func (q *Queries) GetIdempotentAnswer(ctx context.Context, userID string, operat
 	return i, err
 }
 
+const holdIdempotencyKey = `-- name: HoldIdempotencyKey :exec
+UPDATE idempotency_keys SET created_at = now()
+WHERE user_id = $1 AND operation = $2 AND key = $3
+    AND object_id IS NULL AND status IS NULL
+`
+
+// Says that a request is still under way.
+func (q *Queries) HoldIdempotencyKey(ctx context.Context, userID string, operation string, key string) error {
+	_, err := q.db.Exec(ctx, holdIdempotencyKey, userID, operation, key)
+	return err
+}
+
 const keepIdempotentAnswer = `-- name: KeepIdempotentAnswer :exec
 UPDATE idempotency_keys SET status = $1, answer = $2
-WHERE user_id = $3 AND operation = $4 AND key = $5 AND object_id IS NULL
+WHERE user_id = $3 AND operation = $4 AND key = $5
+    AND object_id IS NULL AND status IS NULL
 `
 
 type KeepIdempotentAnswerParams struct {
