@@ -50,17 +50,20 @@ func encrypted(t *testing.T, w *world) {
 	p.pinHolds(t, env)
 }
 
-func (p *product) loggedFingerprint(t *testing.T) string {
+// loggedFingerprint is logged once the door is open, so it may come a little later.
+func (p *product) loggedFingerprint(t *testing.T) (print string) {
 	t.Helper()
-	text, err := os.ReadFile(p.controlPlane.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`sha256:[0-9a-f]{64}`).Find(text)
-	if found == nil {
-		t.Fatalf("no fingerprint in the log:\n%s", text)
-	}
-	return string(found)
+	eventually(t, "the fingerprint is in the log", func() string {
+		text, err := os.ReadFile(p.controlPlane.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if print = regexp.MustCompile(`sha256:[0-9a-f]{64}`).FindString(string(text)); print == "" {
+			return "it says " + string(text)
+		}
+		return ""
+	})
+	return print
 }
 
 // plainly makes sure that nothing but TLS is spoken.

@@ -135,7 +135,7 @@ func (d *Daemon) Start() {
 		"--data-root", filepath.Join(d.Root, "data"), "--exec-root", filepath.Join(d.Root, "exec"),
 		"--host", d.Host)
 	api := Client(d.t, d.Host)
-	ctx, cancel := context.WithTimeout(d.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 2*time.Minute)
 	defer cancel()
 	Await(ctx, d.t, "the engine answers", func() bool {
 		_, err := api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})

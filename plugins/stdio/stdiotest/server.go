@@ -74,7 +74,7 @@ func (s *Server) Do(program string, args ...string) {
 }
 
 // Start runs a server until the test ends and waits until ready has no error,
-// for a minute at most.
+// for three minutes at most: RabbitMQ needs more than one on a busy machine.
 func (s *Server) Start(ready func(context.Context) error, program string, args ...string) {
 	s.t.Helper()
 	cmd := s.command(program, args...)
@@ -104,7 +104,7 @@ func (s *Server) Start(ready func(context.Context) error, program string, args .
 }
 
 func until(ctx context.Context, ended <-chan struct{}, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
