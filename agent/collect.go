@@ -35,6 +35,7 @@ func (a *Agent) collectOnce(ctx context.Context, keeper ImageKeeper) error {
 	if err != nil {
 		return err
 	}
+	a.images.recall(store.Images)
 	floor := a.config.DiskFloor.Of(store.Total)
 	care := a.careOf(store, floor)
 	pulled, kept, told := a.images.view()
@@ -74,8 +75,9 @@ func (a *Agent) careOf(store ImageStore, floor int64) wire.ImageCare {
 }
 
 func (a *Agent) removeImage(ctx context.Context, keeper ImageKeeper, i StoredImage) error {
-	for _, reference := range i.References {
-		if err := keeper.RemoveImage(ctx, reference); err != nil {
+	for _, handle := range a.images.handles(i) {
+		if err := keeper.RemoveImage(ctx, handle); err != nil {
+			a.images.began(i)
 			return err
 		}
 	}

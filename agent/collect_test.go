@@ -3,9 +3,11 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,9 @@ type shelf struct {
 	mu      sync.Mutex
 	names   []string
 	removed []string
+	// lazy: the engine drops a name, and fails before it removes what had it.
+	lazy bool
+	lost string
 }
 
 func named(name string) string { return "sha256:" + name }
@@ -32,8 +37,11 @@ func (s *shelf) Images(context.Context) (agent.ImageStore, error) {
 	defer s.mu.Unlock()
 	store := agent.ImageStore{Total: 100, Free: 100 - 30*int64(len(s.names))}
 	for _, name := range s.names {
-		store.Images = append(store.Images, agent.StoredImage{Size: 30,
-			References: []string{"r/" + name + "@" + named(name)}})
+		i := agent.StoredImage{ID: name, Size: 30}
+		if name != s.lost {
+			i.References = []string{"r/" + name + "@" + named(name)}
+		}
+		store.Images = append(store.Images, i)
 	}
 	return store, nil
 }
@@ -42,8 +50,14 @@ func (s *shelf) Images(context.Context) (agent.ImageStore, error) {
 func (s *shelf) RemoveImage(_ context.Context, reference string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.lazy {
+		_, digest, _ := strings.Cut(reference, "@")
+		s.lazy, s.lost = false, strings.TrimPrefix(digest, "sha256:")
+		return errors.New("no space left on device")
+	}
 	s.names = slices.DeleteFunc(s.names, func(name string) bool {
-		return reference == "r/"+name+"@"+named(name)
+		return reference == "r/"+name+"@"+named(name) && name != s.lost ||
+			reference == name && name == s.lost
 	})
 	s.removed = append(s.removed, reference)
 	return nil
@@ -60,21 +74,8 @@ func (s *shelf) gone() []string {
 // has said what has to stay, even if that is nothing.
 func TestAgent_CollectsImagesBelowTheFloor(t *testing.T) {
 	p := newPlane(t)
-	dir := t.TempDir()
-	book := map[string]agent.UsedImage{}
-	for i, name := range []string{"kept", "oldest", "younger"} {
-		book[named(name)] = agent.UsedImage{Registry: "r", Repository: name,
-			Used: time.Now().Add(time.Duration(i-30) * time.Hour)}
-	}
-	data, err := json.Marshal(book)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "images.json"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	r := &shelf{Runtime: dummy.New(dummy.Knobs{}), names: []string{"kept", "younger", "oldest"}}
-	n := p.bootWith(agent.Config{Data: dir, DiskFloor: agent.Floor{Part: 0.2},
+	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.Floor{Part: 0.2},
 		CollectEvery: 20 * time.Millisecond}, r)
 	s := n.connect()
 	p.until("a round without a word on what stays", func() bool {
@@ -92,6 +93,46 @@ func TestAgent_CollectsImagesBelowTheFloor(t *testing.T) {
 		return p.vitals.Images != nil && p.vitals.Images.Removed == 1
 	})
 	if gone := r.gone(); !slices.Equal(gone, []string{"r/oldest@" + named("oldest")}) {
+		t.Errorf("removed %v", gone)
+	}
+}
+
+// shelved is a data folder whose agent pulled the images of a shelf.
+func shelved(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	book := map[string]agent.UsedImage{}
+	for i, name := range []string{"kept", "oldest", "younger"} {
+		book[named(name)] = agent.UsedImage{Registry: "r", Repository: name,
+			Used: time.Now().Add(time.Duration(i-30) * time.Hour)}
+	}
+	data, err := json.Marshal(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "images.json"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// An engine whose disk has not a byte left drops an image's name, fails to write
+// that down, and keeps the image: it goes by its id then.
+func TestAgent_CollectsAnImageThatLostItsName(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	r := &shelf{Runtime: dummy.New(dummy.Knobs{}), names: []string{"kept", "younger", "oldest"},
+		lazy: true}
+	n := p.bootWith(agent.Config{Data: shelved(t), DiskFloor: agent.Floor{Part: 0.2},
+		CollectEvery: 20 * time.Millisecond}, r)
+	if err := n.connect().Send(t.Context(), wire.Keep{Images: []pipeline.Image{{Registry: "r",
+		Repository: "kept", Digest: named("kept")}}}); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the floor", func() bool {
+		return p.vitals.Images != nil && p.vitals.Images.Removed == 1
+	})
+	if gone := r.gone(); !slices.Equal(gone, []string{"oldest"}) {
 		t.Errorf("removed %v", gone)
 	}
 }

@@ -26,7 +26,8 @@ type ImageKeeper interface {
 	// Images lists every image, and what room there is.
 	Images(ctx context.Context) (ImageStore, error)
 	// RemoveImage takes one name of an image away, and with the last one the
-	// image. It never forces: an image that a container uses stays.
+	// image. One that has lost its names is removed by its id. It never forces:
+	// an image that a container uses stays.
 	RemoveImage(ctx context.Context, reference string) error
 }
 
@@ -38,6 +39,7 @@ type ImageStore struct {
 
 // StoredImage is one image of the engine. References are its names by digest.
 type StoredImage struct {
+	ID         string
 	References []string
 	// Tagged: it also has a name by tag, which is how people call theirs.
 	Tagged bool
@@ -167,12 +169,15 @@ type imageBook struct {
 	kept []pipeline.Image
 	// parts collects a list that comes in several messages.
 	parts []pipeline.Image
+	// lost are the names of images whose removal began and failed, by their ids.
+	lost map[string][]string
 	// care is what collecting came to, for people.
 	care *wire.ImageCare
 }
 
 func openImageBook(dir string) (*imageBook, error) {
-	b := &imageBook{path: filepath.Join(dir, imagesName), pulled: map[string]UsedImage{}}
+	b := &imageBook{path: filepath.Join(dir, imagesName), pulled: map[string]UsedImage{},
+		lost: map[string][]string{}}
 	data, err := os.ReadFile(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
@@ -241,6 +246,38 @@ func (b *imageBook) forget(i StoredImage, now time.Time) error {
 		delete(b.pulled, digestOf(reference))
 	}
 	return b.storeLocked(now)
+}
+
+// began notes that an image may lose its names without being removed: on a disk
+// without a byte left, Docker forgets a name, fails to write that down, and stops.
+func (b *imageBook) began(i StoredImage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lost[i.ID] = i.References
+}
+
+// recall gives such images the names by which we know them. Restarted, an engine
+// knows them itself again, so ours need not outlive us.
+func (b *imageBook) recall(images []StoredImage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	still := map[string][]string{}
+	for n, i := range images {
+		if names, ok := b.lost[i.ID]; ok && len(i.References) == 0 && !i.Tagged {
+			images[n].References, still[i.ID] = names, names
+		}
+	}
+	b.lost = still
+}
+
+// handles are what an engine knows an image by.
+func (b *imageBook) handles(i StoredImage) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.lost[i.ID]; ok {
+		return []string{i.ID}
+	}
+	return i.References
 }
 
 // shown is what collecting came to.

@@ -3,6 +3,8 @@ package docker
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/moby/moby/client"
 
@@ -31,14 +33,19 @@ func (d *Docker) Images(ctx context.Context) (agent.ImageStore, error) {
 		used[c.ImageID] = true
 	}
 	for _, i := range images.Items {
-		s.Images = append(s.Images, agent.StoredImage{References: i.RepoDigests,
-			Tagged: len(i.RepoTags) > 0, Size: i.Size, InUse: used[i.ID]})
+		s.Images = append(s.Images, agent.StoredImage{ID: i.ID, References: realNames(i.RepoDigests),
+			Tagged: len(realNames(i.RepoTags)) > 0, Size: i.Size, InUse: used[i.ID]})
 	}
 	s.Total, s.Free, err = disk(d.imageRoot())
 	if err != nil {
 		return s, fmt.Errorf("measure the images' disk: %w", err)
 	}
 	return s, nil
+}
+
+// realNames leaves out what engines up to 23 call an image without a name.
+func realNames(of []string) []string {
+	return slices.DeleteFunc(of, func(name string) bool { return strings.HasPrefix(name, "<none>") })
 }
 
 // imageRoot is where the engine keeps images, or the nearest that we can see.
