@@ -1,8 +1,3 @@
-//go:build lives
-
-// This story was never seen green as a whole, so it is neither run nor does it
-// claim anything: take the tag away, name it in TestEndToEnd, and mend it.
-
 package main_test
 
 import (
@@ -122,7 +117,7 @@ func (b *biography) cli(t *testing.T, into any, args ...string) {
 	}
 }
 
-// fault is one thing that stands against a deployment.
+// seededFault is one thing that stands against a deployment.
 type seededFault struct {
 	as          *person
 	body        object
@@ -146,7 +141,7 @@ func (b *biography) faulty(t *testing.T) {
 		failed := slices.DeleteFunc(found.Checks, func(c apiclient.PreflightCheck) bool {
 			return c.State != apiclient.PreflightCheckStateFailed
 		})
-		// shows: I-03
+		// promise: I-03
 		if found.Ok || len(failed) != 1 || failed[0].Id != f.check ||
 			!strings.Contains(failed[0].Message, f.says) || text(failed[0].Remedy) == "" {
 			t.Errorf("%s: ok %t, failed %+v; wanted one of %s that says %q", what, found.Ok, failed,
@@ -164,7 +159,7 @@ func (b *biography) faulty(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "capacity") {
 		t.Errorf("a dry run of what is well: %d %s%s", code, out, errs)
 	}
-	// shows: I-03, N-324
+	// promise: I-03, N-324
 	if made := b.n.look(t).Since(before); len(made) > 0 {
 		t.Errorf("checking made %q", made)
 	}
@@ -239,7 +234,7 @@ func (b *biography) fixed(t *testing.T) {
 		}
 	}
 	now := b.p.admin.deployment(t, b.original.Id)
-	// shows: N-252
+	// promise: N-252
 	if len(now.Versions) != 1 || now.Versions[0].Tag != "moving" ||
 		now.Versions[0].Digest != b.original.Versions[0].Digest {
 		t.Errorf("the versions became %+v", now.Versions)
@@ -253,7 +248,7 @@ func (b *biography) cloned(t *testing.T) {
 	b.p.define(t, "lives", b.web(object{"EDITED": "yes"}))
 	var same, other apiclient.Deployment
 	b.cli(t, &same, "clone", "original", "--name", "same")
-	// shows: N-256
+	// promise: N-256
 	if len(same.Versions) != 1 || same.Versions[0].Tag != "moving" ||
 		same.Versions[0].Digest != b.original.Versions[0].Digest {
 		t.Errorf("the clone has %+v, the original %+v", same.Versions, b.original.Versions)
@@ -263,7 +258,7 @@ func (b *biography) cloned(t *testing.T) {
 		t.Errorf("the clone has pipeline version %d", same.PipelineVersion)
 	}
 	b.cli(t, &other, "clone", "original", "--name", "other", "--set", "web=next")
-	b.runs(t, other, b.second) // shows: N-257
+	b.runs(t, other, b.second) // promise: N-257
 	b.runs(t, b.original, b.first)
 	b.p.answers(t, serviceURL(t, other, "web"))
 	b.p.admin.remove(t, other.Id)
@@ -293,7 +288,7 @@ func (b *biography) together(t *testing.T) {
 			networks[network] = true
 		}
 	}
-	// shows: N-260
+	// promise: N-260
 	if mine, theirs := serviceURL(t, *made[b.p.admin], "web"), serviceURL(t, *made[b.full],
 		"web"); len(networks) != 2 || mine == theirs {
 		t.Errorf("%d networks, at %s and %s", len(networks), mine, theirs)
@@ -301,7 +296,7 @@ func (b *biography) together(t *testing.T) {
 	theirs := made[b.full]
 	b.n.mustBeThere(t, theirs.Id, "container", "network")
 	b.full.remove(t, theirs.Id)
-	b.n.nothingLeft(t, theirs.Id) // shows: N-261
+	b.n.nothingLeft(t, theirs.Id) // promise: N-261
 	b.p.answers(t, serviceURL(t, *made[b.p.admin], "web"))
 	b.p.admin.remove(t, made[b.p.admin].Id)
 }
@@ -322,9 +317,9 @@ func (b *biography) recreated(t *testing.T) {
 	}
 	var again apiclient.Deployment
 	b.cli(t, &again, "recreate", b.original.Id, "--pin")
-	b.runs(t, again, b.first) // shows: I-14
+	b.runs(t, again, b.first) // promise: I-14
 	url := serviceURL(t, b.original, "web")
-	// shows: N-183
+	// promise: N-183
 	if serviceURL(t, again, "web") != url {
 		t.Errorf("it was at %s and is at %s", url, serviceURL(t, again, "web"))
 	}
@@ -341,7 +336,7 @@ func (b *biography) templated(t *testing.T) {
 	}
 	var d apiclient.Deployment
 	b.cli(t, &d, "deploy", "lives", "--template", "nightly")
-	// shows: N-328
+	// promise: N-328
 	if d.Name != "nightly" || d.Environment != "qa" || d.Versions[0].Tag != "moving" {
 		t.Errorf("the template made %s in %s with %+v", d.Name, d.Environment, d.Versions)
 	}
@@ -358,7 +353,6 @@ func (b *biography) exported(t *testing.T) {
 	read, err := compose.Read(t.Context(), []byte(out))
 	want := compose.Service{Name: "web", Registry: b.p.w.registry, Repository: "lives/web",
 		Tag: "next"}
-	// shows: Y-13
 	if err != nil || len(read.Services) != 1 || read.Services[0] != want ||
 		read.Pipeline.Steps[0].Service.Env["EDITED"] != "yes" ||
 		read.Pipeline.Steps[0].Service.Ports[0].Port != 8080 {
@@ -385,11 +379,11 @@ func (b *biography) drained(t *testing.T) {
 	})
 	now := b.p.admin.await(t, moved, apiclient.DeploymentStatusReady)
 	b.n.nothingLeft(t, b.original.Id)
-	// shows: N-322
+	// promise: N-322
 	if text(now.Node) != "there" || serviceURL(t, now, "web") != serviceURL(t, b.original, "web") {
 		t.Errorf("%s is on %s at %s", now.Name, text(now.Node), serviceURL(t, now, "web"))
 	}
-	b.p.answers(t, serviceURL(t, b.original, "web")) // shows: N-322
+	b.p.answers(t, serviceURL(t, b.original, "web")) // promise: N-322
 	b.n = there
 	b.runs(t, now, b.first)
 }

@@ -53,6 +53,7 @@ func TestEndToEnd(t *testing.T) {
 		{"EngineDies", engineDies},
 		{"Story", story},
 		{"Replicas", replicas},
+		{"Lives", lives},
 		{"RestoredBackup", restoredBackup},
 		{"AgentUpgrade", agentUpgrade},
 		{"AgentDies", agentDies},
