@@ -3,13 +3,15 @@ import { accessible, api, check, freshName, picture, RUN, signIn, until } from "
 import { cleanUp, create, pill } from "./main.mjs";
 
 /** Each page and state: how to get there, and what shows that it is there. */
-const pages = (deployment, node, project) => [
+const pages = ({ id: deployment, project, environment }, other, node) => [
   ["list", "/deployments", ".foot"],
   ["list without a match", "/deployments?q=zzz-nothing", ".empty"],
   ["create", "/deployments/new", ".sf"],
   ["run", `/d/${deployment}/run`, ".sn"],
   ["services", `/d/${deployment}/services`, ".sr"],
   ["history", `/d/${deployment}/history`, ".tbl td"],
+  ["comparison", `/deployments/diff?a=${deployment}&b=${other}`, ".tbl td, .empty"],
+  ["environment", `/environments?open=${environment}`, ".sf"],
   ["nodes", "/nodes", ".tbl td"],
   ["node", `/nodes/${node}`, ".kv"],
   ["projects", "/projects", ".tbl td"],
@@ -22,7 +24,11 @@ const pages = (deployment, node, project) => [
 
 async function visit(page, deployment, theme) {
   const { items } = await api(page, "/nodes");
-  for (const [name, path, sign] of pages(deployment.id, items[0].name, deployment.project)) {
+  for (const [name, path, sign] of pages(
+    deployment,
+    await another(page, deployment),
+    items[0].name,
+  )) {
     await page.goto(path);
     await page.locator(sign).first().waitFor();
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
@@ -32,8 +38,24 @@ async function visit(page, deployment, theme) {
     await picture(page, `${name.replaceAll(" ", "-")}-${theme}`);
     if (name === "create") await opened(page, theme);
     if (name === "services") await asked(page, theme);
+    if (name === "environment") await orders(page, theme);
     if (name === "nodes") await adding(page, theme);
   }
+}
+
+/** One to compare with: what an earlier story has removed, else itself. */
+async function another(page, { id }) {
+  const { items } = await api(page, "/deployments?removed=true&limit=20");
+  return (items.find((one) => one.id !== id) ?? { id }).id;
+}
+
+/** How certificates are ordered: folded away until it is asked for, with its most fields. */
+async function orders(page, theme) {
+  await page.getByText("Certificates from an authority").click();
+  await page.getByLabel("Order them").selectOption("dns-01");
+  await page.waitForTimeout(300);
+  await accessible(page, `certificate orders, ${theme}`);
+  await picture(page, `certificate-orders-${theme}`);
 }
 
 async function opened(page, theme) {
@@ -141,6 +163,8 @@ async function phone(browser, deployment) {
     "/deployments/new",
     `/d/${deployment.id}/run`,
     `/d/${deployment.id}/services`,
+    `/deployments/diff?a=${deployment.id}&b=${await another(page, deployment)}`,
+    `/environments?open=${deployment.environment}`,
     "/nodes",
     "/projects",
     "/urls",
@@ -157,7 +181,10 @@ async function phone(browser, deployment) {
     );
     check(wide <= 0, `${path} is ${wide} px too wide on a phone`);
     await accessible(page, `${path} on a phone`);
-    await picture(page, `phone${path.replace(deployment.id, "x").replaceAll("/", "-")}`);
+    await picture(
+      page,
+      `phone${path.replace(deployment.id, "x").replace(/\?.*/, "").replaceAll("/", "-")}`,
+    );
   }
   await context.close();
 }

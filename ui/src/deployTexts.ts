@@ -55,7 +55,8 @@ export const deployTexts = {
     wait: "Wait for room",
     waitOn: "It will wait in the queue until a node has room.",
     noWait: "Do not wait",
-    usual: (lifetime: string) => `Removed after ${lifetime} without a visit, retry or extend`,
+    usual: (lifetime: string, visits: boolean) =>
+      `Removed after ${lifetime} without a ${visits ? "visit, retry" : "retry"} or extend`,
     never: "Never removed by itself",
     hours: (hours: number) =>
       hours % 24 === 0 ? plural(hours / 24, "day") : plural(hours, "hour"),
@@ -65,8 +66,8 @@ export const deployTexts = {
     left: (left: string) => `${left} left`,
     overdue: "its time is over",
     held: (owner: string, until: string) => `Held by ${owner}${until ? ` until ${until}` : ""}`,
-    rule: (hours: number) =>
-      `Each visit, retry or extend sets it back to ${hours % 24 === 0 ? plural(hours / 24, "day") : plural(hours, "hour")}.`,
+    rule: (hours: number, visits: boolean) =>
+      `Each ${visits ? "visit, retry" : "retry"} or extend sets it back to ${hours % 24 === 0 ? plural(hours / 24, "day") : plural(hours, "hour")}.`,
     extend: "Extend",
     extending: "Extending…",
     extended: (name: string) => `${name} has its whole time again.`,

@@ -37,7 +37,8 @@ export const environmentTexts = {
   restrictedHint:
     "A grant on a project is not enough here: the team also needs one on this environment.",
   cleanupLabel: "Remove deployments after so many hours without activity",
-  cleanupHint: "Activity is create, retry, extend and a visit to a URL. Empty means never.",
+  cleanupHint:
+    "Activity is create, retry, extend and, unless ignored below, a visit to a URL. Empty means never.",
   ignoreVisitsLabel: "Visits do not count",
   ignoreVisitsHint: "For environments that robots look at all the time.",
   cleanupWrong: "Type a whole number of hours, at most 87600, or nothing.",

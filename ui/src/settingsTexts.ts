@@ -51,7 +51,9 @@ export const settingsTexts = {
     never: "never",
     none: "None: all follow their environment.",
     unread: "The rules could not be read.",
-    activity: "Activity is create, retry, extend and a visit to a URL.",
+    activity:
+      "Activity is create, retry, extend and, unless an environment ignores it, a visit to a URL.",
+    visits: "visits do not count",
     columns: { name: "Name", rule: "Removed", deployments: "Deployments" },
   },
   about: {

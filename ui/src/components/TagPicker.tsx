@@ -230,20 +230,27 @@ function Tags({ id, label, items, search, value, active, setActive, choose }: Ta
                   i % 2 === 1 ? <mark key={i}>{part}</mark> : part,
                 )}
               </span>
-              <span className="t2 s nw text-right" title={tag.builder}>
-                {[
-                  [tag.branch, tag.commit?.slice(0, 7)].filter(Boolean).join(" @ "),
-                  tag.created_at ? shortAgo(tag.created_at, now) : "",
-                  tag.size ? bytes(tag.size) : "",
-                ]
-                  .filter(Boolean)
-                  .join(" · ")}
-              </span>
+              <Origin tag={tag} now={now} />
             </div>
           );
         })}
       </div>
     </div>
+  );
+}
+
+/** Where a tag came from, as far as the registry tells. */
+function Origin({ tag, now }: { tag: Tag; now: number }) {
+  const said = [
+    [tag.branch, tag.commit?.slice(0, 7)].filter(Boolean).join(" @ "),
+    tag.created_at ? shortAgo(tag.created_at, now) : "",
+    tag.size ? bytes(tag.size) : "",
+  ].filter(Boolean);
+  const whole = [...said, tag.builder].filter(Boolean).join(" · ");
+  return (
+    <span className="t2 s tr text-right" title={whole}>
+      {said.join(" · ")}
+    </span>
   );
 }
 

@@ -66,7 +66,8 @@ function Lifetime({ project, environment }: Pick<Props, "project" | "environment
   if (!environment) return null;
   const hours = project?.cleanup_after_hours ?? environment.cleanup_after_hours ?? 0;
   const p = deployTexts.preflight;
-  return <p className="t2">{hours > 0 ? `${p.usual(p.hours(hours))}.` : `${p.never}.`}</p>;
+  const usual = () => p.usual(p.hours(hours), !environment.ignore_visits);
+  return <p className="t2">{hours > 0 ? `${usual()}.` : `${p.never}.`}</p>;
 }
 
 function Refused({ refusal }: { refusal: Refusal }) {

@@ -1,8 +1,9 @@
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Bug, Copy, Hourglass, Pin, TimerReset } from "lucide-react";
 import { useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
+import { environments } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { Button, buttonClass } from "@/components/Button";
 import { copyText } from "@/components/Copy";
@@ -23,6 +24,7 @@ const GONE = ["removed", "canceled", "forgotten"];
 export function TimeLeft({ deployment }: { deployment: Deployment }) {
   const now = useNow();
   const { hold, expires_at: expires, lifetime_hours: hours } = deployment;
+  const places = useQuery(environments);
   if (GONE.includes(deployment.status)) return null;
   if (hold)
     return (
@@ -34,17 +36,16 @@ export function TimeLeft({ deployment }: { deployment: Deployment }) {
     );
   if (!expires) return null;
   const left = new Date(expires).getTime() - now;
+  const place = places.data?.find((one) => one.name === deployment.environment);
+  // Nothing is said before it is known whether visits count.
+  const rule = hours && !places.isPending ? t.rule(hours, !place?.ignore_visits) : undefined;
   return (
-    <span
-      className="row"
-      data-st={left < DAY ? "warn" : undefined}
-      title={hours ? t.rule(hours) : ""}
-    >
+    <span className="row" data-st={left < DAY ? "warn" : undefined} title={rule}>
       <Hourglass className="i sm" aria-hidden="true" />
       <b className={left < DAY ? "soon" : undefined}>
         {left > 0 ? t.left(duration(left)) : t.overdue}
       </b>
-      {hours ? <span className="t3 hide-m">{t.rule(hours)}</span> : null}
+      {rule ? <span className="t3 hide-m">{rule}</span> : null}
     </span>
   );
 }

@@ -31,7 +31,7 @@ export function Diff() {
           <h1>{t.title}</h1>
         </div>
       </Top>
-      <div className="row wrap p-4">
+      <div className="row wrap items-end p-4">
         <Pick label={t.left} id={a} all={list.data ?? []} onPick={(id) => go({ a: id, b })} />
         <Button
           look="ghost"
@@ -60,10 +60,10 @@ function Pick({ label, id, all, onPick }: PickProps) {
   const gone = useQuery({ ...deployment(id ?? ""), enabled: Boolean(id) && !there }).data;
   const shown = gone && !there ? [gone, ...all] : all;
   return (
-    <label className="row s">
-      {label}
+    <label className="col gap-1">
+      <span className="lbl">{label}</span>
       <select
-        className="sel"
+        className="pick"
         value={id && shown.some((one) => one.id === id) ? id : ""}
         onChange={(event) => onPick(event.target.value)}
       >

@@ -36,13 +36,15 @@ export function Orders({ name }: { name: string }) {
   if (query.isError)
     return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
   return (
-    <details className="col gap-3">
+    <details className="fold">
       <summary>{t.title}</summary>
-      <p className="hint">{t.what}</p>
-      {query.data?.certificates.map((one) => (
-        <State key={one.subject} one={one} />
-      ))}
-      <Settings name={name} stored={query.data} />
+      <div className="col gap-4 pt-3">
+        <p className="hint">{t.what}</p>
+        {query.data?.certificates.map((one) => (
+          <State key={one.subject} one={one} />
+        ))}
+        <Settings name={name} stored={query.data} />
+      </div>
     </details>
   );
 }

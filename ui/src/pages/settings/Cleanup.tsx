@@ -35,7 +35,7 @@ export function Cleanup() {
   );
 }
 
-type Ruled = { name: string; cleanup_after_hours?: number };
+type Ruled = { name: string; cleanup_after_hours?: number; ignore_visits?: boolean };
 type Props = { title: string; rows: Ruled[]; to: "/environments" | "/projects"; none: string };
 
 function Rules({ title, rows, to, none }: Props) {
@@ -60,7 +60,10 @@ function Rules({ title, rows, to, none }: Props) {
                       <b>{one.name}</b>
                     </Link>
                   </td>
-                  <td className="t2">{said(one.cleanup_after_hours)}</td>
+                  <td className="t2">
+                    {said(one.cleanup_after_hours)}
+                    {one.cleanup_after_hours && one.ignore_visits ? `, ${t.visits}` : ""}
+                  </td>
                 </tr>
               ))}
             </tbody>
