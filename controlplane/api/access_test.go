@@ -35,6 +35,9 @@ type visit struct {
 
 type object = map[string]any
 
+// dnsSecret lets certificate orders write to a name server.
+const dnsSecret = "canary-dns-2f80b6aa"
+
 // visits has a line for each operation of the contract; a test fails when one
 // is missing. Paths are below /api/v1. Objects: see world.shop; the deployment is {id}.
 func visits() map[string]visit {
@@ -101,9 +104,11 @@ func visits() map[string]visit {
 		"getEnvironmentGate": {path: "/environments/qa/gate", stranger: 404, reader: shown},
 		"putEnvironmentGate": {path: "/environments/qa/gate",
 			body: object{"gate": "open", "redirect_https": false}},
-		"getCertificateOrders": {path: "/environments/spare/certificate-orders"},
-		"putCertificateOrders": {path: "/environments/spare/certificate-orders",
-			body: object{"challenge": "http-01", "directory": "https://acme.invalid/directory"}},
+		"getCertificateOrders": {path: "/environments/qa/certificate-orders"},
+		"putCertificateOrders": {path: "/environments/qa/certificate-orders",
+			body: object{"challenge": "dns-01", "directory": "https://acme.invalid/directory",
+				"dns": "webhook", "dns_server": "https://hook.invalid", "dns_user": "u",
+				"dns_secret": dnsSecret}},
 		"deleteCertificateOrders": {path: "/environments/qa/certificate-orders"},
 		"retryCertificateOrders":  {path: "/environments/qa/certificate-orders/retry"},
 		"listRobots":              {path: "/environments/qa/robots"},
@@ -521,8 +526,7 @@ func TestContract_AdminWalk(t *testing.T) {
 			walk(id)
 		}
 	}
-	for _, value := range []string{registrySecret, projectSecret, password, hookSecret, ruleSecret,
-		ruleToken} {
+	for _, value := range typedIn {
 		if holds(w.seen.String(), value) {
 			t.Errorf("%q is in an answer", value)
 		}
@@ -535,6 +539,10 @@ func TestContract_AdminWalk(t *testing.T) {
 	}
 }
 
+// typedIn are the secrets that people put in.
+var typedIn = []string{registrySecret, projectSecret, password, hookSecret, ruleSecret, ruleToken,
+	dnsSecret}
+
 // last are the operations whose order matters.
 var last = map[string]bool{"enableNode": true, "disableNode": true, "approveNode": true,
 	"rotateNodeToken": true, "revokeNodeToken": true, "retryDeployment": true,
@@ -544,6 +552,10 @@ var last = map[string]bool{"enableNode": true, "disableNode": true, "approveNode
 func (w *world) before(id string, d controlplane.Deployment) {
 	w.t.Helper()
 	switch id {
+	case "getCertificateOrders", "deleteCertificateOrders":
+		w.saved(nil, w.catalog.PutACME(w.t.Context(), system, "qa", catalog.ACMEPut{
+			ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+				Directory: "https://acme.invalid/directory"}}))
 	case "getRule":
 		w.ruled("rule", "github", "")
 	case "getWebhook":

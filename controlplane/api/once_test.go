@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
 // withKey asks with an Idempotency-Key.
@@ -85,7 +86,33 @@ func TestOnce_EveryCreate(t *testing.T) {
 		other.field("field") != "Idempotency-Key" {
 		t.Errorf("another request with the key: %d %s", other.status, other.body)
 	}
+	w.kept()
 	w.once(d, root)
+}
+
+// kept looks at the answers that are kept, which are not sealed: they hold no
+// secret that somebody put in, and those that show one are not kept at all.
+func (w *world) kept() {
+	w.t.Helper()
+	all := pgtest.Value[[]string](w.t, w.database, `SELECT array_agg(operation || chr(10) ||
+		coalesce(convert_from(answer, 'UTF8'), '') ORDER BY operation) FROM idempotency_keys`)
+	operations := operations(w.t)
+	for _, one := range all {
+		id, body, _ := strings.Cut(one, "\n")
+		// The others are of use cases that keep the key with what they make.
+		o, ok := operations[id]
+		if (ok && o.op.Extensions["x-once"] == "answer") != (body != "") {
+			w.t.Errorf("%s keeps %q", id, body)
+		}
+		for _, value := range typedIn {
+			if holds(body, value) {
+				w.t.Errorf("the answer kept of %s holds %q", id, value)
+			}
+		}
+	}
+	if len(all) < 10 {
+		w.t.Errorf("%d keys", len(all))
+	}
 }
 
 // once looks at keys that are not used up, and at another person's.

@@ -95,10 +95,11 @@ func (f *feed) join(mark int64, asOf time.Time) (r *reading, leads, behind bool)
 // because the leader's listener left.
 func (f *feed) lead(ctx context.Context, r *reading,
 	read func(context.Context, int64) (news, error)) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
-	defer cancel()
 	f.turn <- struct{}{}
 	defer func() { <-f.turn }()
+	// Its time begins with its turn: a slow reading before it takes none of it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+	defer cancel()
 	f.mu.Lock()
 	f.next, r.began = nil, time.Now()
 	f.mu.Unlock()
