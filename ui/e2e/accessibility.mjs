@@ -174,6 +174,7 @@ async function phone(browser, deployment) {
     "/start",
   ]) {
     await page.goto(path);
+    await page.locator("h1").first().waitFor();
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
     await page.waitForTimeout(300);
     const wide = await page.evaluate(

@@ -1,4 +1,4 @@
-// An engineer and a viewer, neither of them an admin. Told only when it is named: it has not passed on a quiet machine yet.
+// An engineer and a viewer, neither of them an admin.
 import {
   accessible,
   api,

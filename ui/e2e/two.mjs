@@ -63,9 +63,9 @@ async function meeting(left, right, prompt, question) {
   );
   await asked(slower).click();
   await slower
-    .getByRole("button", { name: /^Keep yours for/ })
+    .getByRole("radio", { name: /^Keep yours for/ })
     .first()
-    .click();
+    .check();
   await slower.getByRole("button", { name: "Put both together" }).click();
   await until(
     "what was decided is saved",
