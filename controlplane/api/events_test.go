@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -30,11 +31,11 @@ type listener struct {
 	close  func()
 }
 
-// open follows a stream; cut it with close. The whole test has 30 s: a stream
-// that hangs fails it.
+// open follows a stream; cut it with close. The whole test has two minutes: a
+// stream that hangs fails it.
 func (w *world) open(path, token, lastID string) *listener {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	r, err := http.NewRequestWithContext(ctx, "GET", w.server.URL+path, nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -284,6 +285,46 @@ func TestStreamEvents(t *testing.T) {
 	// promise: N-007
 	if e, _ := stranger.next(); e.name != "reset" {
 		t.Errorf("a stranger was told %v before having a team", e)
+	}
+}
+
+// Everybody who follows the list shares what is read of it, and gets only what
+// they may see, at their own level.
+func TestStreamEvents_EachGetsOnlyTheirs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	ctx := t.Context()
+	w.saved(w.catalog.PutProject(ctx, system, catalog.ProjectPut{Name: "other",
+		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}}))
+	value := controlplane.NewPlain(projectSecret)
+	w.saved(w.catalog.PutSecret(ctx, system, catalog.SecretPut{Project: "other",
+		Name: "API_TOKEN", Value: &value}))
+	w.saved(w.catalog.SavePipeline(ctx, system, "other", shopPipeline(), "first"))
+	w.saved(w.accounts.PutTeam(ctx, system, accounts.TeamPut{Name: "team-other",
+		Members: []string{"stranger"}, Grants: []controlplane.TeamGrant{
+			{Project: "other", Level: controlplane.LevelFull}}}))
+	listeners := map[string]*listener{}
+	for _, who := range []string{"reader", "full", "stranger"} {
+		listeners[who] = w.open("/api/v1/events", w.token(who), "")
+		listeners[who].until(is("reset"))
+	}
+	for _, name := range []string{"first", "second", "last"} {
+		for _, project := range []string{"other", "shop"} {
+			w.saved(w.lifecycle.Create(ctx, system, lifecycle.Request{Name: name + "-" + project,
+				Project: project, Environment: "qa",
+				Versions: map[pipeline.StepKey]string{"api": "1.0"}}))
+		}
+	}
+	for who, want := range map[string][2]string{"reader": {"shop", "read"},
+		"full": {"shop", "full"}, "stranger": {"other", "full"}} {
+		names := map[string]int{}
+		for len(names) < 3 {
+			d := decode[api.Deployment](t, listeners[who].until(is("deployment")))
+			if names[d.Name]++; d.Project != want[0] || string(d.Level) != want[1] {
+				t.Errorf("%s is told of %s of %s as %s", who, d.Name, d.Project, d.Level)
+			}
+		}
 	}
 }
 

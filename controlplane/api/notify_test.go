@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/notify"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
@@ -139,6 +140,30 @@ func TestWebhook_Story(t *testing.T) {
 	w.redelivers(t, r)
 	if holds(w.seen.String(), hookSecret) || holds(w.log.String(), hookSecret) {
 		t.Error("the address was shown or logged")
+	}
+}
+
+// An agent that goes is told to the webhook that asked for that, and only for that.
+func TestWebhook_NodeGoesOffline(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	r := receive(t, 0)
+	w.hooked("ops", r.URL, object{"events": []string{"node.offline"}})
+	// As its session says when it ends, when the next one begins, and ends.
+	for _, to := range []controlplane.NodeStatus{controlplane.NodeOffline,
+		controlplane.NodeOnline, controlplane.NodeOffline} {
+		w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+			_, err := tx.MoveNode(t.Context(), w.node, to, "")
+			return err
+		}))
+	}
+	_, bodies := r.wait(t, 2)
+	for _, body := range bodies[:2] {
+		if !strings.Contains(body, `"event":"node.offline"`) ||
+			!strings.Contains(body, `"name":"node-1"`) {
+			t.Errorf("the message is %s", body) // promise: N-326
+		}
 	}
 }
 
