@@ -116,6 +116,10 @@ func (s *pages) refusal(status int) *page {
 		p.Title = "This browser sends too many cookies here"
 		p.Lead = "They were set by this service or one beside it, and are now cleared. " +
 			"Load the page again; you may have to sign in again."
+	case http.StatusRequestTimeout:
+		p.Kind = "request-timeout"
+		p.Title = "The request did not come whole"
+		p.Lead = "Nothing more of it was sent for too long. Send it again."
 	case http.StatusMethodNotAllowed:
 		p.Kind = "method-not-allowed"
 		p.Title = "This method is not passed on"

@@ -42,6 +42,10 @@ type Config struct {
 	// ours; ok is false for a token of nobody. Nil answers no challenge.
 	Challenge func(ctx context.Context, host, token string) (answer string, ok bool, err error)
 
+	// BodyPatience is how long a client may send nothing of a body that it
+	// began. The default is a minute.
+	BodyPatience time.Duration
+
 	// Log gets what an operator should see. The default logs nothing.
 	Log *slog.Logger
 
@@ -55,6 +59,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.OnAnswer == nil {
 		c.OnAnswer = func(int) {}
+	}
+	if c.BodyPatience == 0 {
+		c.BodyPatience = bodyPatience
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -136,6 +143,12 @@ func (p *Proxy) Close() { p.SetTable(NewTable(0, nil)) }
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 && !isCall(r) {
+		var u *upload
+		u, r = p.receive(w, r)
+		defer u.hurry()
+		w = u
+	}
 	if status := refusal(r); status != 0 {
 		p.refuse(w, r, status)
 		return
@@ -173,6 +186,9 @@ func (p *Proxy) refuse(w http.ResponseWriter, r *http.Request, status int) {
 
 func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	p.config.OnAnswer(page.Status)
+	if u, ok := w.(*upload); ok {
+		u.hurry()
+	}
 	if err := page.write(w, r); err != nil {
 		p.config.Log.Debug("write page", "status", page.Status, "error", err)
 	}

@@ -24,7 +24,7 @@ const (
 // NewServer gives the http.Server that the proxy is to be served with: without
 // its limits a slow or a boundless client holds memory for ever. There is no
 // limit on the time of a body: uploads and event streams last as long as they
-// last.
+// last. How long a client may send nothing is the Proxy's.
 //
 // With a TLS listener it speaks HTTP/2 too; give it Certificates.TLS as
 // TLSConfig then.

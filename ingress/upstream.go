@@ -163,6 +163,10 @@ func (u *upstream) check(res *http.Response) error {
 
 // fail answers for an application that did not.
 func (u *upstream) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if gaveUp(w) {
+		u.owner.refuse(w, r, http.StatusRequestTimeout)
+		return
+	}
 	if r.Context().Err() != nil {
 		// The client has left. Were this to return, net/http would write
 		// "200 OK" to one that has closed only its half.

@@ -1,0 +1,78 @@
+package ingress
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// cutter is a connection whose reads end when its deadline is in the past.
+type cutter struct {
+	*httptest.ResponseRecorder
+	body *io.PipeReader
+}
+
+func (c cutter) SetReadDeadline(at time.Time) error {
+	if !at.IsZero() && at.Before(time.Now()) {
+		return c.body.CloseWithError(errors.New("deadline"))
+	}
+	return nil
+}
+
+// dripping sends pieces of a size, a pause before each, and gives how long that
+// went well. Answered is a service that began to answer at once.
+func dripping(t *testing.T, size, pieces int, pause time.Duration, answered bool,
+) (lasted time.Duration, failure error) {
+	synctest.Test(t, func(*testing.T) {
+		in, out := io.Pipe()
+		r := httptest.NewRequest(http.MethodPost, "/", in)
+		p := &Proxy{config: Config{}.withDefaults()}
+		u, r := p.receive(cutter{httptest.NewRecorder(), in}, r)
+		var sender sync.WaitGroup
+		sender.Go(func() {
+			for range pieces {
+				time.Sleep(pause)
+				if _, err := out.Write(make([]byte, size)); err != nil {
+					return
+				}
+			}
+			_ = out.Close()
+		})
+		if answered {
+			u.WriteHeader(http.StatusOK)
+		}
+		began := time.Now()
+		_, failure = io.Copy(io.Discard, r.Body)
+		lasted = time.Since(began)
+		_ = in.Close()
+		sender.Wait()
+	})
+	return lasted, failure
+}
+
+func TestUpload_Patience(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		size, pieces int
+		pause        time.Duration
+		answered     bool
+		cut          time.Duration // 0 is never
+	}{
+		"an hour, slowly":       {size: 64, pieces: 3600, pause: time.Second},
+		"short of a minute":     {size: 4096, pieces: 60, pause: 59 * time.Second},
+		"a minute of nothing":   {size: 4096, pieces: 2, pause: 61 * time.Second, cut: time.Minute},
+		"a byte now and then":   {size: 1, pieces: 1000, pause: 10 * time.Second, cut: time.Minute},
+		"what is answered ends": {size: 1, pieces: 10, pause: time.Hour, answered: true},
+	} {
+		lasted, err := dripping(t, c.size, c.pieces, c.pause, c.answered)
+		if (c.cut > 0) != errors.Is(err, errStalled) || c.cut == 0 && err != nil ||
+			c.cut > 0 && (lasted < c.cut || lasted > c.cut+time.Second) {
+			t.Errorf("%s: %v after %s", name, err, lasted)
+		}
+	}
+}
