@@ -20,7 +20,9 @@ type use struct {
 // ticksPerSecond is the kernel's USER_HZ; it is 100 on every Linux there is.
 const ticksPerSecond = 100
 
-var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+// ownLine is what a process wrote itself. Pages of its program that it happened to
+// read, and that the kernel may drop, are in VmRSS but are nobody's agents.
+var ownLine = regexp.MustCompile(`RssAnon:\s+(\d+) kB`)
 
 func useOf(pid int) (use, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -41,9 +43,9 @@ func useOf(pid int) (use, error) {
 	if err != nil {
 		return use{}, err
 	}
-	m := residentLine.FindSubmatch(status)
+	m := ownLine.FindSubmatch(status)
 	if m == nil {
-		return use{}, fmt.Errorf("process %d has no VmRSS", pid)
+		return use{}, fmt.Errorf("process %d has no RssAnon", pid)
 	}
 	kib, err := strconv.ParseFloat(string(m[1]), 64)
 	return use{cpu: time.Duration(ticks) * time.Second / ticksPerSecond, kib: kib,
