@@ -174,7 +174,7 @@ async function phone(browser, deployment) {
     "/start",
   ]) {
     await page.goto(path);
-    await page.locator("h1").first().waitFor();
+    await page.locator("h1").first().waitFor({ state: "attached" });
     await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
     await page.waitForTimeout(300);
     const wide = await page.evaluate(

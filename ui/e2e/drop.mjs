@@ -97,7 +97,6 @@ async function readable(page, id, steps) {
   await page.getByText("This deployment was removed").waitFor();
   await until("the graph", async () => (await nodes(page).count()) === steps.length);
   await compareLogs(page, id, 1);
-  // promise: I-02
   check((await page.locator(".log .ln").count()) > 0, "no log line is readable after the removal");
   await picture(page, "run-removed");
 }
