@@ -75,6 +75,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Masking", masking},
 		{"ServiceModel", serviceModel},
 		{"Disk", diskTrouble},
+		{"FullEngine", fullEngine},
 		{"Isolation", isolation},
 		{"RefusedPipelines", refusedPipelines},
 		{"RefusedRequests", refusedRequests},
