@@ -53,7 +53,6 @@ func TestAgent_NoRunIsTooLong(t *testing.T) {
 		p.mu.Lock()
 		phase := p.phase("d1")
 		p.mu.Unlock()
-		// promise: N-100
 		if took := time.Since(began); phase != wire.PhaseReady || took < pull+work {
 			t.Errorf("after %s the run is %s:%s", took, phase, p.story())
 		}

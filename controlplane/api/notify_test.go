@@ -162,7 +162,7 @@ func TestWebhook_NodeGoesOffline(t *testing.T) {
 	for _, body := range bodies[:2] {
 		if !strings.Contains(body, `"event":"node.offline"`) ||
 			!strings.Contains(body, `"name":"node-1"`) {
-			t.Errorf("the message is %s", body) // promise: N-326
+			t.Errorf("the message is %s", body)
 		}
 	}
 }

@@ -7,13 +7,11 @@ afterEach(cleanup);
 
 it("shows the wildcard that the name server needs, and follows what is typed", () => {
   const { rerender } = render(<Dns name="qa" domain="lab.example.com" />);
-  // promise: N-182
   expect(screen.getByText("*.qa.lab.example.com. 300 IN A ADDRESS-OF-THE-INGRESS")).toBeTruthy();
   expect(screen.getByRole("button", { name: /copy/i })).toBeTruthy();
   rerender(<Dns name="staging" domain="corp.example" />);
   expect(screen.getByText(/^\*\.staging\.corp\.example\. /)).toBeTruthy();
   rerender(<Dns name="qa" domain="localhost" />);
   expect(screen.queryByText(/IN A/)).toBeNull();
-  // promise: N-182
   expect(guide).toContain("*.qa.lab.example.com.  300 IN A");
 });
