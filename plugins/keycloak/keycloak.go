@@ -61,6 +61,12 @@ func NotFound(err error) bool {
 	return errors.As(err, &refused) && refused.Status == http.StatusNotFound
 }
 
+// Conflict reports whether an error is Keycloak's 409: there is one already.
+func Conflict(err error) bool {
+	var refused *StatusError
+	return errors.As(err, &refused) && refused.Status == http.StatusConflict
+}
+
 // SignIn waits for the server to come up, but not for a wrong password.
 func SignIn(ctx context.Context, a Admin, log *slog.Logger) (*Client, error) {
 	k := &Client{client: &http.Client{Timeout: 10 * time.Second}, base: a.URL}

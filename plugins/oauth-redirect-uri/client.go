@@ -58,9 +58,27 @@ func drop(c map[string]any, field, value string) bool {
 	return true
 }
 
-// change applies an edit to what Keycloak has now, until what it has then needs
-// no edit any more. Everything else of the client goes back as it came.
+// change applies an edit while no other run of this plugin changes the client.
 func (c client) change(ctx context.Context, e edit, log *slog.Logger) error {
+	now, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	id, _ := now["id"].(string)
+	unlock, err := c.lock(ctx, id, log)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(ctx, holdFor)
+	defer cancel()
+	return c.replace(ctx, id, e, log)
+}
+
+// replace applies an edit to what Keycloak has now, until what it has then needs
+// no edit any more: people who save the client in Keycloak's pages do not lock
+// it. Everything else of the client goes back as it came.
+func (c client) replace(ctx context.Context, id string, e edit, log *slog.Logger) error {
 	for try := range maxTries {
 		now, err := c.read(ctx)
 		if err != nil {
@@ -73,7 +91,6 @@ func (c client) change(ctx context.Context, e edit, log *slog.Logger) error {
 		if try > 0 {
 			log.Warn("somebody else changed the client in the same moment", "client", c.name)
 		}
-		id, _ := now["id"].(string)
 		err = c.Call(ctx, http.MethodPut, c.realm, "/clients/"+url.PathEscape(id), now,
 			"change client "+c.name, nil)
 		if err != nil {

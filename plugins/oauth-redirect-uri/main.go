@@ -3,8 +3,8 @@
 // and a web origin if asked, to the client. Its delete takes away what it added.
 //
 // Both actions may be repeated. Keycloak replaces a client as a whole, so two
-// deployments that change it in the same moment overwrite each other; the plugin
-// reads again and repeats until its change is there.
+// deployments that change it in the same moment would overwrite each other: each
+// holds the client by a role of it meanwhile, which nobody is given.
 package main
 
 import (

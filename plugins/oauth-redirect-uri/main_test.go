@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -56,6 +57,35 @@ func TestCreate_SurvivesAnotherAdmin(t *testing.T) {
 	want := []any{"http://theirs/*", "http://web.pr-42.qa.test/*"}
 	if uris := k.Clients["id-web"]["redirectUris"]; !reflect.DeepEqual(uris, want) {
 		t.Errorf("redirect URIs are %v, want %v", uris, want)
+	}
+}
+
+// Runs of many deployments that come together all have their say, and leave the
+// client to the next.
+func TestCreate_ManyAtOnce(t *testing.T) {
+	k := newServer(t)
+	binary := stdiotest.Build(t)
+	const many = 12
+	t.Run("runs", func(t *testing.T) {
+		for i := range many {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				got := stdiotest.Run(t.Context(), t, binary, fmt.Appendf(nil, `{"action":"create",
+					"parameters":{"url":%q,"realm":"shop","client_id":"web",
+					"redirect_uri":"http://web.pr-%d.qa.test/*"},
+					"secrets":{"adminPassword":%q}}`, k.URL, i, keycloaktest.AdminPassword))
+				resp, err := stdio.ParseResponse(got.Stdout)
+				if err != nil || !resp.Success {
+					t.Errorf("%v %s\n%s", err, got.Stdout, got.Stderr)
+				}
+			})
+		}
+	})
+	if uris := k.Clients["id-web"]["redirectUris"].([]any); len(uris) != many+1 {
+		t.Errorf("of %d redirect URIs there are %v", many+1, uris)
+	}
+	if len(k.Roles) > 0 {
+		t.Errorf("the client is still held: %v", k.Roles)
 	}
 }
 

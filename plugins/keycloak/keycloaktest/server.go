@@ -12,10 +12,15 @@
 //	GET    /admin/realms/shop/clients?clientId=NAME
 //	GET    /admin/realms/shop/clients/ID
 //	PUT    /admin/realms/shop/clients/ID
+//	POST   /admin/realms/shop/clients/ID/roles
+//	GET    /admin/realms/shop/clients/ID/roles/NAME
+//	DELETE /admin/realms/shop/roles-by-id/ID
 package keycloaktest
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -39,6 +44,9 @@ type Server struct {
 	Passwords map[string]string
 	// Clients are by id.
 	Clients map[string]map[string]any
+	// Roles are those of clients, by the client's id and the role's name.
+	Roles map[string]map[string]any
+	made  int
 	// Starting is how many requests are answered 503.
 	Starting int
 	// AfterPut, if set, is called after a client was replaced, with the lock
@@ -60,7 +68,7 @@ func NewOn(t testing.TB, host string) *Server {
 		t.Fatal(err)
 	}
 	s := &Server{Users: map[string]map[string]any{}, Passwords: map[string]string{},
-		Clients: map[string]map[string]any{}}
+		Clients: map[string]map[string]any{}, Roles: map[string]map[string]any{}}
 	server := httptest.NewUnstartedServer(s)
 	_ = server.Listener.Close() // the one on loopback
 	server.Listener = l
@@ -94,8 +102,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 	case inRealm && kind == "users":
 		s.users(w, r, rest)
+	case inRealm && kind == "clients" && strings.Contains(rest, "/roles"):
+		s.roles(w, r, rest)
 	case inRealm && kind == "clients":
 		s.clients(w, r, rest)
+	case inRealm && kind == "roles-by-id":
+		s.dropRole(w, rest)
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -160,4 +172,39 @@ func (s *Server) clients(w http.ResponseWriter, r *http.Request, id string) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+// roles answers below clients/ID/roles.
+func (s *Server) roles(w http.ResponseWriter, r *http.Request, rest string) {
+	client, rest, _ := strings.Cut(rest, "/roles")
+	var body map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&body) // none for GET
+	name, _ := body["name"].(string)
+	name += strings.TrimPrefix(rest, "/")
+	key := client + "/" + name
+	switch role := s.Roles[key]; {
+	case s.Clients[client] == nil:
+		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodPost && role != nil:
+		w.WriteHeader(http.StatusConflict)
+	case r.Method == http.MethodPost:
+		s.made++
+		body["id"] = fmt.Sprintf("role-%d", s.made)
+		s.Roles[key] = body
+		w.WriteHeader(http.StatusCreated)
+	case role == nil:
+		w.WriteHeader(http.StatusNotFound)
+	default:
+		_ = json.NewEncoder(w).Encode(role)
+	}
+}
+
+func (s *Server) dropRole(w http.ResponseWriter, id string) {
+	before := len(s.Roles)
+	maps.DeleteFunc(s.Roles, func(_ string, role map[string]any) bool { return role["id"] == id })
+	if len(s.Roles) == before {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/nullops/nullops/plugins/keycloak"
+)
+
+const (
+	// lockRole is the role of a client that stands while somebody changes the
+	// client. Keycloak has no other means: it refuses a second role of a name, and
+	// has no conditional requests. Nobody is given it, so it is in no token.
+	lockRole = "nullops-editing"
+	// holdFor bounds how long a change takes.
+	holdFor = 20 * time.Second
+	// brokenAfter is when a role that did not change is one whose maker died.
+	brokenAfter = 3 * holdFor
+)
+
+// lock waits until nobody else changes the client.
+func (c client) lock(ctx context.Context, id string, log *slog.Logger) (func(), error) {
+	roles := "/clients/" + url.PathEscape(id) + "/roles"
+	var other string
+	var since time.Time
+	for {
+		err := c.Call(ctx, http.MethodPost, c.realm, roles, map[string]any{"name": lockRole,
+			"description": "NullOps changes this client; it goes by itself"},
+			"hold client "+c.name, nil)
+		switch {
+		case keycloak.NotFound(err):
+			return nil, fmt.Errorf("hold client %s: %w", c.name, errNoClient)
+		case err != nil && !keycloak.Conflict(err):
+			return nil, err
+		}
+		holder, lookErr := c.holder(ctx, roles)
+		switch {
+		case lookErr != nil:
+			return nil, lookErr
+		case err == nil:
+			return func() { c.unlock(context.WithoutCancel(ctx), holder, log) }, nil
+		case holder != other:
+			other, since = holder, time.Now()
+		case holder != "" && time.Since(since) > brokenAfter:
+			log.Warn("whoever changed the client is gone", "client", c.name)
+			c.unlock(ctx, holder, log)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for others who change client %s: %w", c.name, ctx.Err())
+		case <-time.After(50*time.Millisecond + rand.N(100*time.Millisecond)):
+		}
+	}
+}
+
+// holder is the id of the role that stands, or nothing.
+func (c client) holder(ctx context.Context, roles string) (string, error) {
+	var role struct {
+		ID string `json:"id"`
+	}
+	err := c.Call(ctx, http.MethodGet, c.realm, roles+"/"+lockRole, nil,
+		"see who holds client "+c.name, &role)
+	if keycloak.NotFound(err) {
+		return "", nil
+	}
+	return role.ID, err
+}
+
+// unlock takes away the one role that was seen: the next has another id.
+func (c client) unlock(ctx context.Context, role string, log *slog.Logger) {
+	err := c.Call(ctx, http.MethodDelete, c.realm, "/roles-by-id/"+url.PathEscape(role), nil,
+		"release client "+c.name, nil)
+	if err != nil && !keycloak.NotFound(err) {
+		log.Warn("the client stays held; others wait for a minute", "error", err)
+	}
+}
