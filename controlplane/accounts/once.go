@@ -3,7 +3,6 @@ package accounts
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -61,7 +60,7 @@ func (a *Accounts) Once(
 		return nil, err
 	}
 	use := postgres.KeyUse{User: actor.UserID(), Operation: u.Operation, Key: u.Key,
-		Request: u.Request}
+		Request: u.Request, Claim: controlplane.NewID[postgres.ClaimID]()}
 	var was postgres.KeptAnswer
 	var claimed bool
 	err = a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
@@ -72,7 +71,8 @@ func (a *Accounts) Once(
 	case err != nil:
 		return nil, err
 	case claimed:
-		return nil, a.keep(ctx, use, a.holding(ctx, use, do))
+		a.keep(ctx, use, a.holding(ctx, use, do))
+		return nil, nil
 	case was.Status == 0:
 		return nil, underWay()
 	}
@@ -102,17 +102,39 @@ func (a *Accounts) hold(ctx context.Context, use postgres.KeyUse) {
 			return
 		case <-tick.C:
 		}
-		err := a.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.HoldKey(ctx, use) })
-		if err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "a request's key could not be held", "error", err)
+		if !a.stillHeld(ctx, use) {
+			return
 		}
 	}
+}
+
+// stillHeld renews a key's minute. That failing once loses nothing; a key that
+// somebody has taken is lost for good.
+func (a *Accounts) stillHeld(ctx context.Context, use postgres.KeyUse) bool {
+	held := true
+	err := a.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+		held, err = tx.HoldKey(ctx, use)
+		return err
+	})
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil:
+		a.log.WarnContext(ctx, "a request's key could not be held", "error", err)
+		return true
+	case !held:
+		a.log.WarnContext(ctx, "a request slept for so long that its key is another's",
+			"operation", use.Operation)
+	}
+	return held
 }
 
 // keepWithin is for keeping an answer whose asker has left.
 const keepWithin = 5 * time.Second
 
-func (a *Accounts) keep(ctx context.Context, use postgres.KeyUse, made Answer) error {
+// keep fails for the log only: it was done, and an error would have the asker do
+// it once more.
+func (a *Accounts) keep(ctx context.Context, use postgres.KeyUse, made Answer) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()
 	err := a.store.InTx(ctx, func(tx *postgres.Tx) error {
@@ -122,9 +144,9 @@ func (a *Accounts) keep(ctx context.Context, use postgres.KeyUse, made Answer) e
 		return tx.KeepAnswer(ctx, use, postgres.KeptAnswer{Status: made.Status, Body: made.Body})
 	})
 	if err != nil {
-		return errors.Join(errors.New("it was done, but how it was answered could not be kept"), err)
+		a.log.ErrorContext(ctx, "how a request with a key was answered could not be kept",
+			"operation", use.Operation, "error", err)
 	}
-	return nil
 }
 
 func underWay() error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
@@ -14,24 +15,20 @@ import (
 func TestOnce_FreesTheKeyOfWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	use := accounts.KeyUse{Operation: "createThing", Key: "k", Request: [32]byte{1}}
 	done := 0
 	send := func(do func()) (*accounts.Answer, error) {
-		return w.Once(t.Context(), w.admin, use, func() accounts.Answer {
+		return w.Once(t.Context(), w.admin, useOf(1), func() accounts.Answer {
 			done++
 			do()
 			return accounts.Answer{Status: http.StatusCreated, Body: []byte{byte('0' + done)}}
 		})
 	}
-	aged := func(age string) {
-		pgtest.Exec(t, w.url, `UPDATE idempotency_keys SET created_at = now() - $1::interval`, age)
-	}
 	before, err := send(func() {
-		aged("50 seconds")
+		w.aged(t, "50 seconds")
 		if _, err := send(func() {}); controlplane.CodeOf(err) != "idempotency_key_under_way" {
 			t.Errorf("50 s without a sign of life: %v", err)
 		}
-		aged("61 seconds")
+		w.aged(t, "61 seconds")
 		if again, err := send(func() {}); err != nil || again != nil {
 			t.Errorf("after a minute: %v %v", again, err)
 		}
@@ -40,9 +37,111 @@ func TestOnce_FreesTheKeyOfWhatWasCutOff(t *testing.T) {
 		t.Fatalf("done %d times, %v: %v", done, before, err)
 	}
 	// An answer stays for its day, however old its request is.
-	aged("23 hours")
+	w.aged(t, "23 hours")
 	if before, err = send(func() {}); err != nil || before == nil || string(before.Body) != "2" ||
 		done != 2 {
 		t.Errorf("asked once more: %v, done %d times: %v", before, done, err)
+	}
+}
+
+// A request that slept for over a minute and finds its key with another neither
+// holds nor frees nor answers that one's; its own asker gets its answer.
+func TestOnce_LeavesTheKeyToWhoTookIt(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusCreated, http.StatusConflict} {
+		w := newWorld(t)
+		woken, ended := make(chan struct{}), make(chan struct{})
+		w.sends(t, 1, func() accounts.Answer {
+			w.aged(t, "61 seconds")
+			taken := make(chan struct{})
+			go func() {
+				defer close(ended)
+				w.sends(t, 2, func() accounts.Answer {
+					close(taken)
+					<-woken
+					return accounts.Answer{Status: http.StatusCreated, Body: []byte("second")}
+				})
+			}()
+			select {
+			case <-taken:
+			case <-ended:
+			}
+			w.holdsItsOwn(t)
+			return accounts.Answer{Status: status, Body: []byte("first")}
+		})
+		before, err := w.Once(t.Context(), w.admin, useOf(2), never(t))
+		if before != nil || controlplane.CodeOf(err) != "idempotency_key_under_way" {
+			t.Errorf("the first woke with %d, the second is under way: %v %v", status, before, err)
+		}
+		close(woken)
+		<-ended
+		before, err = w.Once(t.Context(), w.admin, useOf(2), never(t))
+		if err != nil || before == nil || string(before.Body) != "second" {
+			t.Errorf("the first woke with %d, the second is answered: %v %v", status, before, err)
+		}
+	}
+}
+
+// What was done is answered, also where that could not be kept: an error would
+// have it done once more.
+func TestOnce_AnswersWhatCouldNotBeKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.sends(t, 1, func() accounts.Answer {
+		pgtest.Exec(t, w.url, `ALTER TABLE idempotency_keys RENAME TO elsewhere`)
+		return accounts.Answer{Status: http.StatusCreated}
+	})
+}
+
+func useOf(request byte) accounts.KeyUse {
+	return accounts.KeyUse{Operation: "createThing", Key: "k", Request: [32]byte{request}}
+}
+
+// never is what is not to be done again.
+func never(t *testing.T) func() accounts.Answer {
+	t.Helper()
+	return func() accounts.Answer {
+		t.Error("it was done again")
+		return accounts.Answer{Status: http.StatusCreated}
+	}
+}
+
+// sends a request that is done, and answered by what it did.
+func (w *world) sends(t *testing.T, request byte, do func() accounts.Answer) {
+	t.Helper()
+	done := false
+	before, err := w.Once(t.Context(), w.admin, useOf(request), func() accounts.Answer {
+		done = true
+		return do()
+	})
+	if !done || before != nil || err != nil {
+		t.Errorf("request %d: done %v, %v %v", request, done, before, err)
+	}
+}
+
+// aged is as if all keys had been claimed that long ago.
+func (w *world) aged(t *testing.T, age string) {
+	t.Helper()
+	pgtest.Exec(t, w.url, `UPDATE idempotency_keys SET created_at = now() - $1::interval`, age)
+}
+
+// holdsItsOwn holds the key with the claim it has, and cannot with another.
+func (w *world) holdsItsOwn(t *testing.T) {
+	t.Helper()
+	use := postgres.KeyUse{User: w.admin.UserID(), Operation: "createThing", Key: "k"}
+	has := pgtest.Value[string](t, w.url, `SELECT claim::text FROM idempotency_keys`)
+	for claim, want := range map[postgres.ClaimID]bool{
+		controlplane.NewID[postgres.ClaimID](): false, postgres.ClaimID(has): true} {
+		use.Claim = claim
+		err := w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+			held, err := tx.HoldKey(t.Context(), use)
+			if held != want {
+				t.Errorf("the key's own claim: %v, held: %v", want, held)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -56,7 +56,12 @@ type KeyUse struct {
 	Key       string
 	// Request is a digest of all that was asked for.
 	Request [32]byte
+	// Claim is this use's own: after a minute's sleep its key may be another's.
+	Claim ClaimID
 }
+
+// ClaimID is one use's hold on a key.
+type ClaimID string
 
 // KeptAnswer is how a request was answered. Status is 0 while it was not; the
 // body is empty where it showed what is shown once.
@@ -69,7 +74,8 @@ type KeptAnswer struct {
 // taken it before, and the answer is how theirs was answered.
 func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool, err error) {
 	n, err := t.q.ClaimIdempotencyKey(ctx, dbsqlc.ClaimIdempotencyKeyParams{
-		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Request: u.Request[:]})
+		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Request: u.Request[:],
+		Claim: string(u.Claim)})
 	if err != nil || n == 1 {
 		return a, n == 1, translate(err)
 	}
@@ -87,29 +93,35 @@ func (t *Tx) ClaimKey(ctx context.Context, u KeyUse) (a KeptAnswer, claimed bool
 }
 
 // HoldKey says that a request with a key is still under way. One that is not held
-// for a minute was cut off, and its key is free again.
-func (t *Tx) HoldKey(ctx context.Context, u KeyUse) error {
-	err := t.q.HoldIdempotencyKey(ctx, string(u.User), u.Operation, u.Key)
+// for a minute was cut off, and its key is free again. It is not held where
+// somebody has taken it since.
+func (t *Tx) HoldKey(ctx context.Context, u KeyUse) (held bool, err error) {
+	n, err := t.q.HoldIdempotencyKey(ctx, dbsqlc.HoldIdempotencyKeyParams{
+		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})
 	if err != nil {
-		return fmt.Errorf("hold an idempotency key: %w", err)
+		return false, fmt.Errorf("hold an idempotency key: %w", err)
 	}
-	return nil
+	return n == 1, nil
 }
 
-// KeepAnswer keeps how a request with a key was answered.
+// KeepAnswer keeps how a request with a key was answered, unless somebody has
+// taken the key since.
 func (t *Tx) KeepAnswer(ctx context.Context, u KeyUse, a KeptAnswer) error {
 	status := int32(a.Status)
 	err := t.q.KeepIdempotentAnswer(ctx, dbsqlc.KeepIdempotentAnswerParams{Status: &status,
-		Answer: a.Body, UserID: string(u.User), Operation: u.Operation, Key: u.Key})
+		Answer: a.Body, UserID: string(u.User), Operation: u.Operation, Key: u.Key,
+		Claim: string(u.Claim)})
 	if err != nil {
 		return fmt.Errorf("keep an answer: %w", err)
 	}
 	return nil
 }
 
-// FreeKey gives a key back: its request was refused.
+// FreeKey gives a key back: its request was refused. One that somebody has taken
+// since stays theirs.
 func (t *Tx) FreeKey(ctx context.Context, u KeyUse) error {
-	err := t.q.DropIdempotencyKey(ctx, string(u.User), u.Operation, u.Key)
+	err := t.q.DropIdempotencyKey(ctx, dbsqlc.DropIdempotencyKeyParams{
+		UserID: string(u.User), Operation: u.Operation, Key: u.Key, Claim: string(u.Claim)})
 	if err != nil {
 		return fmt.Errorf("free an idempotency key: %w", err)
 	}

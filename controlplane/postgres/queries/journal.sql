@@ -14,26 +14,26 @@ INSERT INTO idempotency_keys (user_id, operation, key, request, object_id)
 VALUES (@user_id, @operation, @key, @request, @object_id::uuid)
 ON CONFLICT (user_id, operation, key) DO UPDATE
 SET request = excluded.request, object_id = excluded.object_id, created_at = now(),
-    status = NULL, answer = NULL
+    claim = NULL, status = NULL, answer = NULL
 WHERE idempotency_keys.created_at <= now() - interval '24 hours';
 
 -- name: ClaimIdempotencyKey :execrows
 -- Takes a key for a request under way; a key older than a day is free again, and
 -- so is one whose request nobody held on to for a minute.
-INSERT INTO idempotency_keys (user_id, operation, key, request)
-VALUES (@user_id, @operation, @key, @request)
+INSERT INTO idempotency_keys (user_id, operation, key, request, claim)
+VALUES (@user_id, @operation, @key, @request, @claim::uuid)
 ON CONFLICT (user_id, operation, key) DO UPDATE
-SET request = excluded.request, object_id = NULL, created_at = now(), status = NULL,
-    answer = NULL
+SET request = excluded.request, claim = excluded.claim, object_id = NULL,
+    created_at = now(), status = NULL, answer = NULL
 WHERE idempotency_keys.created_at <= now() - interval '24 hours'
     OR (idempotency_keys.object_id IS NULL AND idempotency_keys.status IS NULL
         AND idempotency_keys.created_at <= now() - interval '1 minute');
 
--- name: HoldIdempotencyKey :exec
+-- name: HoldIdempotencyKey :execrows
 -- Says that a request is still under way.
 UPDATE idempotency_keys SET created_at = now()
 WHERE user_id = @user_id AND operation = @operation AND key = @key
-    AND object_id IS NULL AND status IS NULL;
+    AND claim = @claim::uuid AND status IS NULL;
 
 -- name: GetIdempotentAnswer :one
 -- How a request with the key was answered; without a status it was not.
@@ -44,12 +44,13 @@ WHERE user_id = @user_id AND operation = @operation AND key = @key;
 -- Keeps how a request was answered.
 UPDATE idempotency_keys SET status = @status, answer = @answer
 WHERE user_id = @user_id AND operation = @operation AND key = @key
-    AND object_id IS NULL AND status IS NULL;
+    AND claim = @claim::uuid AND status IS NULL;
 
 -- name: DropIdempotencyKey :exec
 -- A request that was refused has used no key.
 DELETE FROM idempotency_keys
-WHERE user_id = @user_id AND operation = @operation AND key = @key AND status IS NULL;
+WHERE user_id = @user_id AND operation = @operation AND key = @key
+    AND claim = @claim::uuid AND status IS NULL;
 
 -- name: DeleteIdempotencyKeysBefore :execrows
 -- Keys count for a day. Some at a time: nobody waits long for the rows.

@@ -11,11 +11,11 @@ import (
 )
 
 const claimIdempotencyKey = `-- name: ClaimIdempotencyKey :execrows
-INSERT INTO idempotency_keys (user_id, operation, key, request)
-VALUES ($1, $2, $3, $4)
+INSERT INTO idempotency_keys (user_id, operation, key, request, claim)
+VALUES ($1, $2, $3, $4, $5::uuid)
 ON CONFLICT (user_id, operation, key) DO UPDATE
-SET request = excluded.request, object_id = NULL, created_at = now(), status = NULL,
-    answer = NULL
+SET request = excluded.request, claim = excluded.claim, object_id = NULL,
+    created_at = now(), status = NULL, answer = NULL
 WHERE idempotency_keys.created_at <= now() - interval '24 hours'
     OR (idempotency_keys.object_id IS NULL AND idempotency_keys.status IS NULL
         AND idempotency_keys.created_at <= now() - interval '1 minute')
@@ -26,6 +26,7 @@ type ClaimIdempotencyKeyParams struct {
 	Operation string
 	Key       string
 	Request   []byte
+	Claim     string
 }
 
 // Takes a key for a request under way; a key older than a day is free again, and
@@ -36,6 +37,7 @@ func (q *Queries) ClaimIdempotencyKey(ctx context.Context, arg ClaimIdempotencyK
 		arg.Operation,
 		arg.Key,
 		arg.Request,
+		arg.Claim,
 	)
 	if err != nil {
 		return 0, err
@@ -60,12 +62,25 @@ func (q *Queries) DeleteIdempotencyKeysBefore(ctx context.Context, before time.T
 
 const dropIdempotencyKey = `-- name: DropIdempotencyKey :exec
 DELETE FROM idempotency_keys
-WHERE user_id = $1 AND operation = $2 AND key = $3 AND status IS NULL
+WHERE user_id = $1 AND operation = $2 AND key = $3
+    AND claim = $4::uuid AND status IS NULL
 `
 
+type DropIdempotencyKeyParams struct {
+	UserID    string
+	Operation string
+	Key       string
+	Claim     string
+}
+
 // A request that was refused has used no key.
-func (q *Queries) DropIdempotencyKey(ctx context.Context, userID string, operation string, key string) error {
-	_, err := q.db.Exec(ctx, dropIdempotencyKey, userID, operation, key)
+func (q *Queries) DropIdempotencyKey(ctx context.Context, arg DropIdempotencyKeyParams) error {
+	_, err := q.db.Exec(ctx, dropIdempotencyKey,
+		arg.UserID,
+		arg.Operation,
+		arg.Key,
+		arg.Claim,
+	)
 	return err
 }
 
@@ -107,22 +122,37 @@ func (q *Queries) GetIdempotentAnswer(ctx context.Context, userID string, operat
 	return i, err
 }
 
-const holdIdempotencyKey = `-- name: HoldIdempotencyKey :exec
+const holdIdempotencyKey = `-- name: HoldIdempotencyKey :execrows
 UPDATE idempotency_keys SET created_at = now()
 WHERE user_id = $1 AND operation = $2 AND key = $3
-    AND object_id IS NULL AND status IS NULL
+    AND claim = $4::uuid AND status IS NULL
 `
 
+type HoldIdempotencyKeyParams struct {
+	UserID    string
+	Operation string
+	Key       string
+	Claim     string
+}
+
 // Says that a request is still under way.
-func (q *Queries) HoldIdempotencyKey(ctx context.Context, userID string, operation string, key string) error {
-	_, err := q.db.Exec(ctx, holdIdempotencyKey, userID, operation, key)
-	return err
+func (q *Queries) HoldIdempotencyKey(ctx context.Context, arg HoldIdempotencyKeyParams) (int64, error) {
+	result, err := q.db.Exec(ctx, holdIdempotencyKey,
+		arg.UserID,
+		arg.Operation,
+		arg.Key,
+		arg.Claim,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const keepIdempotentAnswer = `-- name: KeepIdempotentAnswer :exec
 UPDATE idempotency_keys SET status = $1, answer = $2
 WHERE user_id = $3 AND operation = $4 AND key = $5
-    AND object_id IS NULL AND status IS NULL
+    AND claim = $6::uuid AND status IS NULL
 `
 
 type KeepIdempotentAnswerParams struct {
@@ -131,6 +161,7 @@ type KeepIdempotentAnswerParams struct {
 	UserID    string
 	Operation string
 	Key       string
+	Claim     string
 }
 
 // Keeps how a request was answered.
@@ -141,6 +172,7 @@ func (q *Queries) KeepIdempotentAnswer(ctx context.Context, arg KeepIdempotentAn
 		arg.UserID,
 		arg.Operation,
 		arg.Key,
+		arg.Claim,
 	)
 	return err
 }
@@ -160,7 +192,7 @@ INSERT INTO idempotency_keys (user_id, operation, key, request, object_id)
 VALUES ($1, $2, $3, $4, $5::uuid)
 ON CONFLICT (user_id, operation, key) DO UPDATE
 SET request = excluded.request, object_id = excluded.object_id, created_at = now(),
-    status = NULL, answer = NULL
+    claim = NULL, status = NULL, answer = NULL
 WHERE idempotency_keys.created_at <= now() - interval '24 hours'
 `
 

@@ -347,6 +347,7 @@ type IdempotencyKey struct {
 	Request   []byte
 	ObjectID  *string
 	CreatedAt time.Time
+	Claim     *string
 	Status    *int32
 	Answer    []byte
 }
