@@ -106,10 +106,14 @@ func (w *world) environment(t *testing.T, name string, hosts ...string) {
 	pgtest.Exec(t, w.url, `INSERT INTO deployments (id, name, project_id, environment_id, node_name,
 		created_by, cpu, memory_mib, status) SELECT $1, 'shop', p.id, e.id, 'n1', 'ada', 0, 0, 'failed'
 		FROM projects p, environments e WHERE p.name = 'p' AND e.name = $2`, id, name)
-	for _, h := range hosts {
-		pgtest.Exec(t, w.url, `INSERT INTO deployment_hosts (host, deployment_id, step, port_name,
-			port, main) VALUES ($1, $2, 'web', 'http', 80, false)`, h, id)
-	}
+	w.hosts(t, id, hosts)
+}
+
+func (w *world) hosts(t *testing.T, deployment string, hosts []string) {
+	t.Helper()
+	pgtest.Exec(t, w.url, `INSERT INTO deployment_hosts (host, deployment_id, step, port_name,
+		port, main) SELECT h, $1, 'web', 'http', 80, false FROM unnest($2::text[]) h`, deployment,
+		hosts)
 }
 
 // run orders until the test ends or stop is called; now is its clock.
@@ -224,6 +228,7 @@ func TestOrders_HTTP(t *testing.T) {
 		}
 	}
 	w.unordered(t, hosts[0])
+	w.comesBack(t, put, first)
 	stop()
 	life := first.NotAfter.Sub(first.NotBefore)
 	if wait := first.NextTry.Sub(first.NotBefore); wait < life*6/10 || wait > life*7/10 {
@@ -236,6 +241,31 @@ func TestOrders_HTTP(t *testing.T) {
 	w.shown(t, hosts[0])
 	if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM acme_accounts"); n != 1 {
 		t.Errorf("%d accounts after two orders", n)
+	}
+}
+
+// comesBack takes the deployment's hosts away and gives them back: what was
+// ordered for them is valid and serves again, and no second one is ordered.
+func (w *world) comesBack(
+	t *testing.T, put catalog.ACMEPut, first controlplane.ACMECertificate,
+) {
+	t.Helper()
+	deployment := pgtest.Value[string](t, w.url, `SELECT min(deployment_id::text)
+		FROM deployment_hosts WHERE host = $1`, first.Subject)
+	for _, back := range []bool{false, true} {
+		if back {
+			w.hosts(t, deployment, first.Names)
+		} else {
+			pgtest.Exec(t, w.url, "DELETE FROM deployment_hosts WHERE deployment_id = $1", deployment)
+		}
+		must(t, w.PutACME(t.Context(), w.admin, "qa", put)) // the same: it wakes, no more
+		c := w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
+			return len(all) == 1 && all[0].Wanted == back
+		})[0]
+		if c.Fingerprint != first.Fingerprint || !c.NextTry.Equal(first.NextTry) {
+			t.Errorf("wanted %v: ordered again at %s, was to be at %s", back, c.NextTry,
+				first.NextTry)
+		}
 	}
 }
 

@@ -30,11 +30,13 @@ JOIN acme_settings s ON s.environment_id = d.environment_id
 ORDER BY d.environment_id, d.name, h.host;
 
 -- name: WantACMECertificate :exec
--- A new one is ordered now, and so is one whose names changed.
+-- A new one is ordered now, and so is one whose names changed. One that comes
+-- back while its chain is still there keeps its time: it needs no second one.
 INSERT INTO acme_certificates (id, environment_id, subject, names, wanted, next_try)
 VALUES (@id, @environment_id, @subject, @names, true, @now)
 ON CONFLICT (environment_id, subject) DO UPDATE SET wanted = true, names = excluded.names,
-    next_try = CASE WHEN acme_certificates.names = excluded.names AND acme_certificates.wanted
+    next_try = CASE WHEN acme_certificates.names = excluded.names
+            AND (acme_certificates.wanted OR acme_certificates.chain <> '')
         THEN acme_certificates.next_try ELSE least(acme_certificates.next_try, excluded.next_try) END
 WHERE NOT acme_certificates.wanted OR acme_certificates.names <> excluded.names;
 

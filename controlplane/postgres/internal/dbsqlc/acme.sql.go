@@ -456,7 +456,8 @@ const wantACMECertificate = `-- name: WantACMECertificate :exec
 INSERT INTO acme_certificates (id, environment_id, subject, names, wanted, next_try)
 VALUES ($1, $2, $3, $4, true, $5)
 ON CONFLICT (environment_id, subject) DO UPDATE SET wanted = true, names = excluded.names,
-    next_try = CASE WHEN acme_certificates.names = excluded.names AND acme_certificates.wanted
+    next_try = CASE WHEN acme_certificates.names = excluded.names
+            AND (acme_certificates.wanted OR acme_certificates.chain <> '')
         THEN acme_certificates.next_try ELSE least(acme_certificates.next_try, excluded.next_try) END
 WHERE NOT acme_certificates.wanted OR acme_certificates.names <> excluded.names
 `
@@ -469,7 +470,8 @@ type WantACMECertificateParams struct {
 	Now           time.Time
 }
 
-// A new one is ordered now, and so is one whose names changed.
+// A new one is ordered now, and so is one whose names changed. One that comes
+// back while its chain is still there keeps its time: it needs no second one.
 func (q *Queries) WantACMECertificate(ctx context.Context, arg WantACMECertificateParams) error {
 	_, err := q.db.Exec(ctx, wantACMECertificate,
 		arg.ID,
