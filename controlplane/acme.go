@@ -68,6 +68,8 @@ type ACMECertificate struct {
 	Wanted bool
 	Chain  string
 	Key    Sealed
+	// FirstAt is when its authority gave the first one; nil is not yet.
+	FirstAt *time.Time
 	// Failures counts those in a row, Error is what the last one said.
 	Failures int
 	Error    string

@@ -177,7 +177,7 @@ func (o *Orders) hold(ctx context.Context, c controlplane.ACMECertificate) error
 func (o *Orders) full(
 	ctx context.Context, z controlplane.ACMEZone, c controlplane.ACMECertificate,
 ) (until time.Time, err error) {
-	if c.Chain != "" {
+	if c.FirstAt != nil {
 		return until, nil // authorities do not count renewals
 	}
 	err = o.Store.Read(ctx, func(tx *postgres.Tx) error {

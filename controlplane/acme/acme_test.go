@@ -337,6 +337,7 @@ func TestOrders_Webhook(t *testing.T) {
 	if texts, _, _ := w.names.left(); texts != 0 {
 		t.Errorf("%d records left", texts)
 	}
+	w.moves(t, put)
 	put.Secret, put.DNSServer = nil, "http://192.0.2.1/elsewhere"
 	if err := w.PutACME(t.Context(), w.admin, "qa", put); controlplane.CodeOf(err) !=
 		"acme_dns_secret" {
@@ -346,6 +347,38 @@ func TestOrders_Webhook(t *testing.T) {
 	w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
 		return len(all) == 2 && !all[0].Wanted && !all[1].Wanted && all[0].Chain != ""
 	})
+}
+
+// moves gives the environment another authority, as whoever tried with one that
+// nobody trusts does: all is ordered anew at once, and the old serves until then.
+func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
+	t.Helper()
+	old := map[string]bool{}
+	for _, c := range w.until(t, "qa", states("valid", 2)) {
+		old[c.Fingerprint] = true
+	}
+	late := w.authority
+	_, port, err := net.SplitHostPort(w.edge)
+	must(t, err)
+	number, err := strconv.Atoi(port)
+	must(t, err)
+	w.authority = newAuthority(t, w.names, number)
+	put.Directory, put.Roots = w.directory, w.tls
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	all := w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
+		for _, c := range all {
+			if c.Chain == "" {
+				t.Fatalf("%s serves no more", c.Subject)
+			}
+		}
+		return states("valid", 2)(all) && !old[all[0].Fingerprint] && !old[all[1].Fingerprint]
+	})
+	w.shown(t, "shop.qa.acme.test")
+	key, err := catalog.NewACMEKey()
+	must(t, err)
+	must(t, w.KeepACME(t.Context(), access.System("certificates"), catalog.ACMEOrder{
+		ACME: controlplane.ACME{Directory: late.directory, Roots: late.tls}}, all[0], key))
+	w.shown(t, "shop.qa.acme.test")
 }
 
 // Forty first certificates of a domain within a week are enough: the next one

@@ -52,7 +52,7 @@ func (o *Orders) order(ctx context.Context, c *controlplane.ACMECertificate) err
 		return fmt.Errorf("%s sent a chain that cannot be used: %w", how.Directory, err)
 	}
 	c.NextTry = renewal(controlplane.FactsOf(read[0]))
-	return o.Catalog.KeepACME(ctx, o.actor, *c, key)
+	return o.Catalog.KeepACME(ctx, o.actor, how, *c, key)
 }
 
 // refused says what the authority said, in one sentence with the name that it

@@ -52,7 +52,7 @@ func (c *Catalog) PutACME(
 			if err != nil {
 				return err
 			}
-			old, _, err := tx.ACME(ctx, e.ID)
+			old, _, err := tx.ACME(ctx, e.ID) // none is another authority, too
 			if err != nil {
 				return err
 			}
@@ -67,6 +67,9 @@ func (c *Catalog) PutACME(
 			}
 			if err := tx.PutACME(ctx, e.ID, p.ACME); err != nil {
 				return err
+			}
+			if p.Directory != old.Directory || p.Roots != old.Roots {
+				return tx.RenewACME(ctx, e.ID, c.now()) // what there is serves until then
 			}
 			return tx.RetryACME(ctx, e.ID, c.now())
 		})

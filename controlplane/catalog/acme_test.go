@@ -39,7 +39,7 @@ func TestRotateKeys_Orders(t *testing.T) {
 		w.store.InTx(ctx, func(tx *postgres.Tx) error {
 			return tx.WantACME(ctx, []controlplane.ACMECertificate{cert}, time.Now())
 		}),
-		w.KeepACME(ctx, task, cert, key), w.KeepACMEAccount(ctx, task, order),
+		w.KeepACME(ctx, task, order, cert, key), w.KeepACMEAccount(ctx, task, order),
 	} {
 		if err != nil {
 			t.Fatal(err)

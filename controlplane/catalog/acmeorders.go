@@ -86,13 +86,18 @@ func (c *Catalog) DropACMEAccount(ctx context.Context, actor access.Actor, id st
 	})
 }
 
-// KeepACME stores a certificate that came, with its key.
+// KeepACME stores a certificate that came, with its key. One from an authority
+// that is not the environment's any more is not kept: the new one's is due.
 func (c *Catalog) KeepACME(
-	ctx context.Context, actor access.Actor, got controlplane.ACMECertificate,
+	ctx context.Context, actor access.Actor, from ACMEOrder, got controlplane.ACMECertificate,
 	key crypto.Signer,
 ) error {
 	return c.change(ctx, actor, "keep ordered certificate", got.Subject,
 		func(tx *postgres.Tx) error {
+			directory, roots, ok, err := tx.LockACMEAuthority(ctx, got.Environment)
+			if err != nil || ok && (directory != from.Directory || roots != from.Roots) {
+				return err
+			}
 			sealed, err := sealSigner(c.keys, acmeKeyPlace(got.ID), key)
 			if err != nil {
 				return err

@@ -29,6 +29,21 @@ func (t *Tx) ACME(
 		DNSSecret: r.DnsSecret}, true, nil
 }
 
+// LockACMEAuthority says whom an environment orders from, which stays so until
+// the transaction ends; ok is false if it does not order.
+func (t *Tx) LockACMEAuthority(
+	ctx context.Context, id controlplane.EnvironmentID,
+) (directory, roots string, ok bool, err error) {
+	r, err := t.q.LockACMEAuthority(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", "", false, nil
+	}
+	if err != nil {
+		return "", "", false, fmt.Errorf("lock ACME settings: %w", err)
+	}
+	return r.Directory, r.Roots, true, nil
+}
+
 // PutACME stores it as a whole.
 func (t *Tx) PutACME(
 	ctx context.Context, id controlplane.EnvironmentID, a controlplane.ACME,
@@ -110,7 +125,7 @@ func acmeCertificate(r dbsqlc.AcmeCertificate) (controlplane.ACMECertificate, er
 	c := controlplane.ACMECertificate{ID: controlplane.CertificateID(r.ID),
 		Environment: controlplane.EnvironmentID(r.EnvironmentID), Subject: r.Subject,
 		Names: r.Names, Wanted: r.Wanted, Chain: r.Chain, Key: r.Key, Failures: int(r.Failures),
-		Error: r.Error, TriedAt: r.TriedAt, NextTry: r.NextTry}
+		Error: r.Error, FirstAt: r.FirstAt, TriedAt: r.TriedAt, NextTry: r.NextTry}
 	if c.Chain == "" {
 		return c, nil
 	}
@@ -193,6 +208,17 @@ func (t *Tx) RetryACME(
 ) error {
 	if err := t.q.RetryACMECertificates(ctx, now, string(id)); err != nil {
 		return fmt.Errorf("retry certificates: %w", err)
+	}
+	t.Wake(controlplane.TopicCatalog, "")
+	return nil
+}
+
+// RenewACME makes all certificates of an environment due now, as first ones.
+func (t *Tx) RenewACME(
+	ctx context.Context, id controlplane.EnvironmentID, now time.Time,
+) error {
+	if err := t.q.RenewACMECertificates(ctx, now, string(id)); err != nil {
+		return fmt.Errorf("order certificates anew: %w", err)
 	}
 	t.Wake(controlplane.TopicCatalog, "")
 	return nil

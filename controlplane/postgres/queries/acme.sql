@@ -2,6 +2,10 @@
 -- How an environment orders certificates; no row is not at all.
 SELECT * FROM acme_settings WHERE environment_id = @id;
 
+-- name: LockACMEAuthority :one
+-- Whom an environment orders from, until the transaction ends.
+SELECT directory, roots FROM acme_settings WHERE environment_id = @id FOR SHARE;
+
 -- name: PutACMESettings :exec
 -- What an admin says about it, as a whole.
 INSERT INTO acme_settings (environment_id, challenge, directory, email, roots, dns, dns_server,
@@ -79,6 +83,11 @@ UPDATE acme_certificates SET chain = @chain, key = @key, failures = 0, error = '
 -- Whoever mended something does not wait.
 UPDATE acme_certificates SET next_try = @now
 WHERE environment_id = @id AND wanted AND error <> '';
+
+-- name: RenewACMECertificates :exec
+-- Another authority: all are first ones to it, also those that only come back.
+UPDATE acme_certificates SET next_try = @now, first_at = NULL, failures = 0, error = ''
+WHERE environment_id = @id;
 
 -- name: DeleteACMECertificate :exec
 -- One that ended and is not wanted.

@@ -342,6 +342,23 @@ func (q *Queries) ListACMEZones(ctx context.Context) ([]ListACMEZonesRow, error)
 	return items, nil
 }
 
+const lockACMEAuthority = `-- name: LockACMEAuthority :one
+SELECT directory, roots FROM acme_settings WHERE environment_id = $1 FOR SHARE
+`
+
+type LockACMEAuthorityRow struct {
+	Directory string
+	Roots     string
+}
+
+// Whom an environment orders from, until the transaction ends.
+func (q *Queries) LockACMEAuthority(ctx context.Context, id string) (LockACMEAuthorityRow, error) {
+	row := q.db.QueryRow(ctx, lockACMEAuthority, id)
+	var i LockACMEAuthorityRow
+	err := row.Scan(&i.Directory, &i.Roots)
+	return i, err
+}
+
 const putACMEChallenge = `-- name: PutACMEChallenge :exec
 INSERT INTO acme_challenges (host, token, answer, made_at)
 VALUES ($1, $2, $3, $4)
@@ -402,6 +419,17 @@ func (q *Queries) PutACMESettings(ctx context.Context, arg PutACMESettingsParams
 		arg.DnsUser,
 		arg.DnsSecret,
 	)
+	return err
+}
+
+const renewACMECertificates = `-- name: RenewACMECertificates :exec
+UPDATE acme_certificates SET next_try = $1, first_at = NULL, failures = 0, error = ''
+WHERE environment_id = $2
+`
+
+// Another authority: all are first ones to it, also those that only come back.
+func (q *Queries) RenewACMECertificates(ctx context.Context, now time.Time, iD string) error {
+	_, err := q.db.Exec(ctx, renewACMECertificates, now, iD)
 	return err
 }
 
