@@ -66,9 +66,15 @@ func (o *Orders) Run(ctx context.Context) error {
 	defer stop()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	workers := newWorkers(o)
+	defer workers.running.Wait()
 	for {
-		if err := o.pass(ctx); err != nil && ctx.Err() == nil {
+		due, err := o.want(ctx)
+		if err != nil && ctx.Err() == nil {
 			o.Log.WarnContext(ctx, "certificates not ordered, trying again", "error", err)
+		}
+		for _, z := range due {
+			workers.start(ctx, z)
 		}
 		select {
 		case <-ctx.Done():
@@ -79,38 +85,12 @@ func (o *Orders) Run(ctx context.Context) error {
 	}
 }
 
-// pass says what is wanted and orders one after the other what is due.
-func (o *Orders) pass(ctx context.Context) error {
-	zones, err := o.want(ctx)
-	if err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		var c controlplane.ACMECertificate
-		var due bool
-		now := o.Now()
-		err := o.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-			c, due, err = tx.ClaimACME(ctx, now, now.Add(claimLife))
-			return err
-		})
-		if err != nil || !due {
-			return err
-		}
-		if err := o.attempt(ctx, zones[c.Environment], c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// want makes the table of certificates say what there should be. What ended
-// and is not wanted any more is forgotten.
-func (o *Orders) want(
-	ctx context.Context,
-) (zones map[controlplane.EnvironmentID]controlplane.ACMEZone, err error) {
-	zones = map[controlplane.EnvironmentID]controlplane.ACMEZone{}
-	return zones, o.Store.InTx(ctx, func(tx *postgres.Tx) error {
-		all, err := tx.ACMEZones(ctx)
+// want makes the table of certificates say what there should be, and gives the
+// environments where something is due. What ended and is not wanted any more is
+// forgotten.
+func (o *Orders) want(ctx context.Context) (due []controlplane.ACMEZone, err error) {
+	return due, o.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		zones, err := tx.ACMEZones(ctx)
 		if err != nil {
 			return err
 		}
@@ -118,21 +98,21 @@ func (o *Orders) want(
 		if err != nil {
 			return err
 		}
-		for _, z := range all {
-			zones[z.Environment] = z
-		}
-		if err := tx.WantACME(ctx, wanted(all, hosts), o.Now()); err != nil {
+		if err := tx.WantACME(ctx, wanted(zones, hosts), o.Now()); err != nil {
 			return err
 		}
-		return o.forget(ctx, tx)
+		all, err := tx.ACMECertificates(ctx, "")
+		if err != nil {
+			return err
+		}
+		due = dueIn(zones, all, o.Now())
+		return o.forget(ctx, tx, all)
 	})
 }
 
-func (o *Orders) forget(ctx context.Context, tx *postgres.Tx) error {
-	all, err := tx.ACMECertificates(ctx, "")
-	if err != nil {
-		return err
-	}
+func (o *Orders) forget(
+	ctx context.Context, tx *postgres.Tx, all []controlplane.ACMECertificate,
+) error {
 	for _, c := range all {
 		if !c.Wanted && (c.Chain == "" || o.Now().After(c.NotAfter)) {
 			if err := tx.DeleteACMECertificate(ctx, c.ID); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -212,6 +213,7 @@ func TestOrders_HTTP(t *testing.T) {
 	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 		Directory: w.directory, Email: "ops@acme.test", Roots: w.tls}}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.slow(t, put)
 	stop := w.run(t, nil)
 	first := w.until(t, "qa", states("valid", 1))[0]
 	if first.Subject != hosts[0] || len(first.Names) != 3 || len(first.Hosts) != 3 {
@@ -242,6 +244,24 @@ func TestOrders_HTTP(t *testing.T) {
 	if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM acme_accounts"); n != 1 {
 		t.Errorf("%d accounts after two orders", n)
 	}
+}
+
+// slow makes an environment whose name server answers nobody, and whose turn
+// comes first: no other environment has to wait for it.
+func (w *world) slow(t *testing.T, put catalog.ACMEPut) {
+	t.Helper()
+	w.environment(t, "a")
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/present" {
+			<-r.Context().Done()
+		}
+	}))
+	t.Cleanup(hook.Close)
+	secret := controlplane.NewPlain("hook-password")
+	put.Challenge, put.DNS = controlplane.ChallengeDNS, controlplane.NameServerWebhook
+	put.DNSServer, put.DNSUser, put.Secret = hook.URL, "nullops", &secret
+	must(t, w.PutACME(t.Context(), w.admin, "a", put))
 }
 
 // comesBack takes the deployment's hosts away and gives them back: what was

@@ -44,6 +44,20 @@ func wanted(
 	return all
 }
 
+// dueIn is where something is to be ordered now. Pure.
+func dueIn(
+	zones []controlplane.ACMEZone, all []controlplane.ACMECertificate, now time.Time,
+) (due []controlplane.ACMEZone) {
+	for _, z := range zones {
+		if slices.ContainsFunc(all, func(c controlplane.ACMECertificate) bool {
+			return c.Environment == z.Environment && c.Wanted && !c.NextTry.After(now)
+		}) {
+			due = append(due, z)
+		}
+	}
+	return due
+}
+
 func one(z controlplane.ACMEZone, names ...string) controlplane.ACMECertificate {
 	return controlplane.ACMECertificate{
 		ID: controlplane.NewID[controlplane.CertificateID](), Environment: z.Environment,

@@ -156,12 +156,12 @@ func (t *Tx) WantACME(
 	return nil
 }
 
-// ClaimACME gives one that is due and hides it from other replicas until the
-// time given; ok is false when none is.
+// ClaimACME gives one of an environment that is due and hides it from other
+// replicas until the time given; ok is false when none is.
 func (t *Tx) ClaimACME(
-	ctx context.Context, now, until time.Time,
+	ctx context.Context, id controlplane.EnvironmentID, now, until time.Time,
 ) (c controlplane.ACMECertificate, ok bool, err error) {
-	r, err := t.q.ClaimACMECertificate(ctx, until, &now)
+	r, err := t.q.ClaimACMECertificate(ctx, until, &now, string(id))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}

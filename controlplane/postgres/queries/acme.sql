@@ -58,9 +58,11 @@ SELECT * FROM acme_certificates ORDER BY environment_id, subject;
 SELECT * FROM acme_certificates WHERE environment_id = @id ORDER BY subject;
 
 -- name: ClaimACMECertificate :one
--- One that is due, out of the sight of other replicas until the time given.
+-- One of an environment that is due, out of the sight of other replicas until
+-- the time given.
 UPDATE acme_certificates SET next_try = @until, tried_at = @now WHERE id = (
-    SELECT c.id FROM acme_certificates c WHERE c.wanted AND c.next_try <= @now
+    SELECT c.id FROM acme_certificates c
+    WHERE c.environment_id = @environment AND c.wanted AND c.next_try <= @now
     ORDER BY c.next_try, c.id LIMIT 1 FOR UPDATE SKIP LOCKED
 ) RETURNING *;
 

@@ -12,14 +12,16 @@ import (
 
 const claimACMECertificate = `-- name: ClaimACMECertificate :one
 UPDATE acme_certificates SET next_try = $1, tried_at = $2 WHERE id = (
-    SELECT c.id FROM acme_certificates c WHERE c.wanted AND c.next_try <= $2
+    SELECT c.id FROM acme_certificates c
+    WHERE c.environment_id = $3 AND c.wanted AND c.next_try <= $2
     ORDER BY c.next_try, c.id LIMIT 1 FOR UPDATE SKIP LOCKED
 ) RETURNING id, environment_id, subject, names, wanted, chain, key, first_at, failures, error, tried_at, next_try
 `
 
-// One that is due, out of the sight of other replicas until the time given.
-func (q *Queries) ClaimACMECertificate(ctx context.Context, until time.Time, now *time.Time) (AcmeCertificate, error) {
-	row := q.db.QueryRow(ctx, claimACMECertificate, until, now)
+// One of an environment that is due, out of the sight of other replicas until
+// the time given.
+func (q *Queries) ClaimACMECertificate(ctx context.Context, until time.Time, now *time.Time, environment string) (AcmeCertificate, error) {
+	row := q.db.QueryRow(ctx, claimACMECertificate, until, now, environment)
 	var i AcmeCertificate
 	err := row.Scan(
 		&i.ID,
