@@ -132,7 +132,7 @@ func (o *Orders) attempt(
 		return err
 	}
 	if !wait.IsZero() {
-		c.Error, c.NextTry = fullWeek(z.Domain), wait
+		c.Error, c.NextTry = fullWeek(registered(z.Domain)), wait
 		return o.hold(ctx, c)
 	}
 	try, cancel := context.WithTimeout(ctx, orderLife)
@@ -161,8 +161,8 @@ func (o *Orders) full(
 		return until, nil // authorities do not count renewals
 	}
 	err = o.Store.Read(ctx, func(tx *postgres.Tx) error {
-		n, err := tx.NewACME(ctx, z.Domain, o.Now().Add(-week))
-		if err == nil && n >= mostPerWeek {
+		counts, err := tx.NewACME(ctx, o.Now().Add(-week))
+		if err == nil && under(registered(z.Domain), counts) >= mostPerWeek {
 			until = o.Now().Add(6 * time.Hour)
 		}
 		return err

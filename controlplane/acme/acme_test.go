@@ -401,13 +401,15 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 	w.shown(t, "shop.qa.acme.test")
 }
 
-// Forty first certificates of a domain within a week are enough: the next one
-// waits, and no authority is asked.
+// Forty first certificates of a registered domain within a week are enough, also
+// when they are for other names under it: the next one waits, and no authority is
+// asked.
 func TestOrders_RateLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.environment(t, "qa", "web.shop.qa.acme.test")
 	w.environment(t, "busy")
+	pgtest.Exec(t, w.url, "UPDATE environments SET domain = 'eu.acme.test' WHERE name = 'busy'")
 	pgtest.Exec(t, w.url, `INSERT INTO acme_certificates (id, environment_id, subject, names,
 		wanted, first_at, next_try, chain, key) SELECT gen_random_uuid(), e.id, 's' || n, '{}',
 		false, now() - interval '1 day', now(), $1, '\x00' FROM environments e,

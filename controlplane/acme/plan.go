@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mholt/acmez/v3/acme"
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/nullops/nullops/controlplane"
 )
@@ -109,6 +110,27 @@ func backoff(failures int, err error) time.Duration {
 		return max(wait, 6*time.Hour)
 	}
 	return wait
+}
+
+// registered is the domain that authorities count by: somebody registered it,
+// and all environments below it share its limit. A name that nobody registers,
+// such as a public suffix itself, is counted as it is.
+func registered(domain string) string {
+	domain = strings.ToLower(domain)
+	if top, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
+		return top
+	}
+	return domain
+}
+
+// under adds up what there is under a registered domain.
+func under(top string, counts map[string]int) (n int) {
+	for domain, count := range counts {
+		if registered(domain) == top {
+			n += count
+		}
+	}
+	return n
 }
 
 func fullWeek(domain string) string {

@@ -172,13 +172,17 @@ func (t *Tx) ClaimACME(
 	return c, err == nil, err
 }
 
-// NewACME counts the first certificates under a domain since then.
-func (t *Tx) NewACME(ctx context.Context, domain string, since time.Time) (int, error) {
-	n, err := t.q.CountNewACMECertificates(ctx, domain, &since)
+// NewACME counts the first certificates since then by environments' domains.
+func (t *Tx) NewACME(ctx context.Context, since time.Time) (map[string]int, error) {
+	rows, err := t.q.CountNewACMECertificates(ctx, &since)
 	if err != nil {
-		return 0, fmt.Errorf("count new certificates of %s: %w", domain, err)
+		return nil, fmt.Errorf("count new certificates: %w", err)
 	}
-	return int(n), nil
+	all := make(map[string]int, len(rows))
+	for _, r := range rows {
+		all[r.Domain] = int(r.Count)
+	}
+	return all, nil
 }
 
 // HoldACME stores a try that failed or has to wait: its Failures, Error, NextTry.

@@ -66,10 +66,10 @@ UPDATE acme_certificates SET next_try = @until, tried_at = @now WHERE id = (
     ORDER BY c.next_try, c.id LIMIT 1 FOR UPDATE SKIP LOCKED
 ) RETURNING *;
 
--- name: CountNewACMECertificates :one
--- First certificates for names under a domain: what authorities count per week.
-SELECT count(*) FROM acme_certificates c JOIN environments e ON e.id = c.environment_id
-WHERE e.domain = @domain AND c.first_at > @since;
+-- name: CountNewACMECertificates :many
+-- First certificates for names under each domain: what authorities count per week.
+SELECT e.domain, count(*) FROM acme_certificates c JOIN environments e ON e.id = c.environment_id
+WHERE c.first_at > @since GROUP BY e.domain;
 
 -- name: HoldACMECertificate :exec
 -- A try that failed, or has to wait.

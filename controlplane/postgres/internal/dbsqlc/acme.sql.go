@@ -40,17 +40,35 @@ func (q *Queries) ClaimACMECertificate(ctx context.Context, until time.Time, now
 	return i, err
 }
 
-const countNewACMECertificates = `-- name: CountNewACMECertificates :one
-SELECT count(*) FROM acme_certificates c JOIN environments e ON e.id = c.environment_id
-WHERE e.domain = $1 AND c.first_at > $2
+const countNewACMECertificates = `-- name: CountNewACMECertificates :many
+SELECT e.domain, count(*) FROM acme_certificates c JOIN environments e ON e.id = c.environment_id
+WHERE c.first_at > $1 GROUP BY e.domain
 `
 
-// First certificates for names under a domain: what authorities count per week.
-func (q *Queries) CountNewACMECertificates(ctx context.Context, domain string, since *time.Time) (int64, error) {
-	row := q.db.QueryRow(ctx, countNewACMECertificates, domain, since)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+type CountNewACMECertificatesRow struct {
+	Domain string
+	Count  int64
+}
+
+// First certificates for names under each domain: what authorities count per week.
+func (q *Queries) CountNewACMECertificates(ctx context.Context, since *time.Time) ([]CountNewACMECertificatesRow, error) {
+	rows, err := q.db.Query(ctx, countNewACMECertificates, since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountNewACMECertificatesRow{}
+	for rows.Next() {
+		var i CountNewACMECertificatesRow
+		if err := rows.Scan(&i.Domain, &i.Count); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const deleteACMEAccount = `-- name: DeleteACMEAccount :exec
