@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"log/slog"
 	"net"
@@ -326,6 +327,7 @@ func TestOrders_NameServer(t *testing.T) {
 			t.Errorf("the error shows the key: %s", c.Error)
 		}
 	}
+	w.babbles(t, put)
 	put.Secret = &right
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.until(t, "qa", states("valid", 3))
@@ -399,6 +401,30 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 	must(t, w.KeepACME(t.Context(), access.System("certificates"), catalog.ACMEOrder{
 		ACME: controlplane.ACME{Directory: late.directory, Roots: late.tls}}, all[0], key))
 	w.shown(t, "shop.qa.acme.test")
+}
+
+// babbles gives the environment an authority that says more than a table takes,
+// with a NUL in it and its end within a letter: it is kept, as far as it goes.
+func (w *world) babbles(t *testing.T, put catalog.ACMEPut) {
+	t.Helper()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(r http.ResponseWriter, _ *http.Request) {
+		r.Header().Set("Content-Type", "application/problem+json")
+		r.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(r, `{"type":"urn:ietf:params:acme:error:malformed","status":403,`+
+			`"detail":"no\u0000 `+strings.Repeat("€", 1000)+`"}`)
+	}))
+	defer s.Close()
+	put.Directory, put.Roots = s.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: s.Certificate().Raw}))
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
+		for _, c := range all {
+			if !strings.HasSuffix(c.Error, "€") || len(c.Error) < 1990 {
+				return false
+			}
+		}
+		return len(all) > 0
+	})
 }
 
 // Forty first certificates of a registered domain within a week are enough, also

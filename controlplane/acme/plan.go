@@ -138,8 +138,10 @@ func fullWeek(domain string) string {
 		"authorities give few more; this one waits its turn", mostPerWeek, domain)
 }
 
-// clipped is what an authority said, as one line of text.
+// clipped is what an authority said, as one line of text that our table takes:
+// whole letters, and no NUL.
 func clipped(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	return s[:min(len(s), maxError)]
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "")
+	s = strings.Join(strings.Fields(s), " ")
+	return strings.ToValidUTF8(s[:min(len(s), maxError)], "")
 }
