@@ -319,6 +319,7 @@ func (o operation) reads() bool {
 // A token that only reads reads what its user may, and changes nothing, even
 // in an admin's hands.
 func TestAccess_ReadOnlyToken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -361,6 +362,7 @@ func at(path string, d controlplane.Deployment) string {
 
 // Every operation of the contract says who may call it, in a word that exists.
 func TestContract_EachOperationHasAccess(t *testing.T) {
+	t.Parallel()
 	known := map[access.Action]bool{}
 	for _, a := range access.Actions() {
 		known[a] = true
@@ -375,6 +377,7 @@ func TestContract_EachOperationHasAccess(t *testing.T) {
 // Nobody gets past the door of anything that is not public, and learns nothing
 // about whether the object exists.
 func TestAccess_Nobody(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -402,6 +405,7 @@ func TestAccess_Nobody(t *testing.T) {
 // Somebody without any team changes nothing, and sees of others' work nothing,
 // not even that it exists.
 func TestAccess_Stranger(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -436,6 +440,7 @@ func TestAccess_Stranger(t *testing.T) {
 
 // A read-only member sees everything of the project and can change nothing.
 func TestAccess_Reader(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -492,6 +497,7 @@ var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 // An admin can use every operation, each answer has the contract's form, and no
 // answer and no log line holds a secret that was put in.
 func TestContract_AdminWalk(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -624,6 +630,7 @@ func unusedRegistry() catalog.RegistryPut {
 // use every operation about its deployments, streams and the way into services
 // too, and none of an admin's.
 func TestAccess_Full(t *testing.T) {
+	t.Parallel()
 	for _, who := range []string{"full", "robot"} {
 		t.Run(who, func(t *testing.T) {
 			w := newWorld(t)
@@ -698,6 +705,7 @@ func (w *world) fullToken(who string) string {
 // may what a person with the same grants may, sees of another project's objects
 // nothing at all, and nobody's admin operations are its.
 func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")

@@ -19,6 +19,7 @@ func (w *world) newest(root, actor string) api.AuditList {
 // Every operation that changes something leaves an entry when it is refused to
 // a reader, whatever it was.
 func TestAudit_RefusalsHaveEntries(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -46,6 +47,7 @@ func TestAudit_RefusalsHaveEntries(t *testing.T) {
 // Filters narrow the list, pages follow each other, and the exported file has
 // the same entries.
 func TestAudit_FilterAndExport(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -91,6 +93,7 @@ func TestAudit_FilterAndExport(t *testing.T) {
 
 // A name that a spreadsheet would run stays a name.
 func TestAudit_ExportIsHarmless(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	e := controlplane.AuditEntry{Actor: "=1+1", Action: "try", Object: "@x"}
@@ -103,6 +106,7 @@ func TestAudit_ExportIsHarmless(t *testing.T) {
 
 // A member of another team sees none of it.
 func TestAudit_FollowsAccess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	w.deploy("first")

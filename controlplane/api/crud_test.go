@@ -11,6 +11,7 @@ import (
 // Users, teams, projects, environments and registries are made, read, changed,
 // listed and deleted by an admin; the nodes' certificates are listed.
 func TestAdmin_MakesReadsChangesDeletes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -64,6 +65,7 @@ func TestAdmin_MakesReadsChangesDeletes(t *testing.T) {
 // used for something else, and whether the catalogue has the version: each is
 // refused in its own words.
 func TestCreateDeployment_EachRefusalIsItsOwn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	body := func(name, tag string) object {
@@ -100,6 +102,7 @@ func TestCreateDeployment_EachRefusalIsItsOwn(t *testing.T) {
 // No operation takes a secret in its query, where logs and histories would
 // keep it; a token there opens nothing, and the log does not show it.
 func TestContract_NoSecretInQueries(t *testing.T) {
+	t.Parallel()
 	for id, o := range operations(t) {
 		for _, p := range o.op.Parameters {
 			name := strings.ToLower(p.Value.Name)

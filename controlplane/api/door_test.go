@@ -28,6 +28,7 @@ func https(c *api.Config) { c.URL = &url.URL{Scheme: "https", Host: "nullops.tes
 // The right password signs in, the wrong one does not, and neither does a name
 // that nobody has: both are answered alike.
 func TestSignIn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	good := w.signIn("root", password)
@@ -61,6 +62,7 @@ func TestSignIn(t *testing.T) {
 // The cookie cannot be read by scripts, is not sent across sites, belongs to
 // this host alone, and with https never travels without.
 func TestSignIn_Cookie(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*api.Config){
 		"nullops_session":        func(*api.Config) {},
 		"__Host-nullops_session": https,
@@ -87,6 +89,7 @@ func TestSignIn_Cookie(t *testing.T) {
 // An id planted before signing in is not the session afterwards, and signing
 // out ends the session on our side too.
 func TestSession_Fixation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	planted := strings.Repeat("A", 43)
@@ -125,6 +128,7 @@ func TestSession_Fixation(t *testing.T) {
 // What another site's page makes a browser send is refused, on every operation
 // that changes something; what our own page sends is not.
 func TestCrossSite(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -173,6 +177,7 @@ func TestCrossSite(t *testing.T) {
 
 // Only JSON is taken: a form on a foreign page can send other media types.
 func TestBody_MediaType(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	token := w.token("root")
@@ -192,6 +197,7 @@ func TestBody_MediaType(t *testing.T) {
 // Every body of the contract refuses fields it does not know, by name, at
 // every depth, and changes nothing.
 func TestBody_UnknownFields(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -221,6 +227,7 @@ func TestBody_UnknownFields(t *testing.T) {
 
 // Bad input is one clear answer that names the field, never the value.
 func TestBody_Invalid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	token := w.token("root")
@@ -283,6 +290,7 @@ func isProblem(t *testing.T, name string, a answer) {
 
 // A refused deletion names what uses the object.
 func TestProblem_Users(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	a := w.call("DELETE", "/api/v1/registries/local", w.token("root"), nil)
@@ -294,6 +302,7 @@ func TestProblem_Users(t *testing.T) {
 
 // Being out of room is a conflict that lists each node's reason.
 func TestProblem_Placement(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -307,6 +316,7 @@ func TestProblem_Placement(t *testing.T) {
 
 // A second sign-in attempt after many wrong ones is told when to come back.
 func TestSignIn_Guessing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	for range 200 {
@@ -324,6 +334,7 @@ func TestSignIn_Guessing(t *testing.T) {
 // Making a person inactive and taking them off a team counts from the next
 // request on.
 func TestAccess_ChangesAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -346,6 +357,7 @@ func TestAccess_ChangesAtOnce(t *testing.T) {
 
 // Every answer tells browsers to trust nothing but ourselves.
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, path := range []string{"/", "/api/v1/me", "/nowhere", "/assets/app-1a.js", "/healthz"} {
 		h := w.call("GET", path, "", nil).header
@@ -363,6 +375,7 @@ func TestHeaders(t *testing.T) {
 // The pages are served beside the API: files as they are and for ever, all
 // other places as the start page and never from a cache.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, c := range []struct {
 		path, body, media, cache string
@@ -385,6 +398,7 @@ func TestPages(t *testing.T) {
 
 // A probe hears that the process lives, and what it waits for.
 func TestProbes(t *testing.T) {
+	t.Parallel()
 	var waiting []api.Waiting
 	h := api.Probes(func(context.Context) []api.Waiting { return waiting })
 	ask := func(path string) (int, string) {

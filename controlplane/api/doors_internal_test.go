@@ -13,6 +13,7 @@ import (
 // An operation without x-access, or with a word that does not exist, is denied
 // to everybody: admins, the system, and people who are not signed in.
 func TestAccess_MissingIsDenied(t *testing.T) {
+	t.Parallel()
 	admin := access.User(controlplane.User{Name: "root", Role: controlplane.RoleAdmin}, nil)
 	for _, action := range []access.Action{"", "everybody", "Public"} {
 		for _, who := range []access.Actor{admin, access.System("x"), access.Nobody()} {
@@ -25,6 +26,7 @@ func TestAccess_MissingIsDenied(t *testing.T) {
 
 // The same through the door: the handler behind it is never reached.
 func TestDoor_WithoutAccessStaysShut(t *testing.T) {
+	t.Parallel()
 	s := &server{Config: Config{Log: slog.New(slog.DiscardHandler)}}
 	d, err := newDoors(s)
 	if err != nil {
@@ -45,6 +47,7 @@ func TestDoor_WithoutAccessStaysShut(t *testing.T) {
 
 // A route that is not in the contract cannot be served.
 func TestDoors_OnlyTheContract(t *testing.T) {
+	t.Parallel()
 	s := &server{Config: Config{Log: slog.New(slog.DiscardHandler)}}
 	d, err := newDoors(s)
 	if err != nil {

@@ -70,6 +70,7 @@ func (b *window) edit(t *testing.T, w *world, token string) (refused bool) {
 // Two windows of one person edit one pipeline 1,000 times, in an order that
 // neither knows of: each edit is in the draft at the end.
 func TestDrafts_TwoWindowsLoseNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -99,6 +100,7 @@ func TestDrafts_TwoWindowsLoseNothing(t *testing.T) {
 // A lost answer is sent again; a deleted draft cannot be overwritten by who saw
 // it before; a person's draft is nobody else's.
 func TestDrafts_RevisionsAreNeverReused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -141,6 +143,7 @@ func TestDrafts_RevisionsAreNeverReused(t *testing.T) {
 // What was drawn on an older version is not published over a newer one, and
 // comments stay with the version without reaching a run.
 func TestPipelines_AreNotPublishedOverOthers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")

@@ -116,6 +116,7 @@ func decode[T any](t *testing.T, e event) T {
 // A listener that is cut again and again, while steps change and lines come,
 // ends up with each line and each change once and in order.
 func TestStreamDeployment_ResumesWithoutGapOrDouble(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -172,6 +173,7 @@ func TestStreamDeployment_ResumesWithoutGapOrDouble(t *testing.T) {
 // The present state comes first: each step as the pipeline has it, then the
 // deployment, whose id is where to go on.
 func TestStreamDeployment_BeginsWithTheState(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -198,6 +200,7 @@ func TestStreamDeployment_BeginsWithTheState(t *testing.T) {
 
 // Who loses access in the middle hears no more, and the stream ends.
 func TestStream_EndsWithAccess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -221,6 +224,7 @@ func TestStream_EndsWithAccess(t *testing.T) {
 // Signing out ends the streams and terminals of that session; so does being made
 // inactive.
 func TestStream_EndsWithTheSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -246,6 +250,7 @@ func TestStream_EndsWithTheSession(t *testing.T) {
 // The list's stream says when to read anew, tells of each change to those who
 // may see it, and goes on where it was cut.
 func TestStreamEvents(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	token := w.token("reader")
@@ -347,6 +352,7 @@ func (n *nodeLogs) Follow(_ context.Context, _ controlplane.NodeID, _ controlpla
 // A service's log comes line by line from its node, to whoever may see the
 // deployment; what a line holds cannot break the stream's form.
 func TestStreamServiceLogs(t *testing.T) {
+	t.Parallel()
 	logs := &nodeLogs{text: "2026-01-02T03:04:05.123456789Z hello\r\n" +
 		"2026-01-02T03:04:06Z \x1b[31mred\nno time at all\n" +
 		"2026-01-02T03:04:07Z bad \xff byte"}

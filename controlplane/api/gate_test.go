@@ -75,6 +75,7 @@ var hiddenPass = regexp.MustCompile(`name="pass" value="([^"]+)"`)
 // Somebody who may see the deployment is handed over; the pass holds for as long
 // as their session and their right to see it do. Everybody else learns nothing.
 func TestGate_HandOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -138,6 +139,7 @@ func (w *world) held(g *gate.Gate, pass controlplane.Plain) []gate.Held {
 
 // A pass ends when its person's team loses the deployment.
 func TestGate_TeamCheck(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	w.deploy("first")
@@ -163,6 +165,7 @@ func TestGate_TeamCheck(t *testing.T) {
 // A deployment's gate follows its environment or is stricter; guests and robots
 // have secrets that are shown once, end, and can be withdrawn.
 func TestGate_RulesAndLinks(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -231,6 +234,7 @@ func TestGate_RulesAndLinks(t *testing.T) {
 // What browsers would refuse is refused at the upload, in words that hold nothing
 // of the key; what is stored is listed with its end.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	root := w.token("root")
@@ -268,6 +272,7 @@ func TestCertificates(t *testing.T) {
 
 // The page that explains trust offers exactly the root that signs.
 func TestTrustPage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	root := w.token("root")
@@ -302,6 +307,7 @@ func TestTrustPage(t *testing.T) {
 
 // No environment shares a domain with the UI, unless somebody says so.
 func TestEnvironment_NotOfTheUIsDomain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	w.catalog = w.catalogFor(t, "nullops.corp.example", false)
@@ -337,6 +343,7 @@ func (w *world) puts(domain string) error {
 // The address of a deployment that is gone says so, and who removed it, until
 // another deployment has it.
 func TestGate_FormerHosts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")

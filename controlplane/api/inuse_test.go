@@ -42,6 +42,7 @@ func users() map[string][]string {
 // as it was. Every operation that deletes is either here or deletes what nothing
 // can refer to.
 func TestDelete_InUse(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	p := shopPipeline()

@@ -64,6 +64,7 @@ func logTexts(t *testing.T, l *listener) (lines []string, ids []string) {
 // Several sources are one log in the order of time; each can be left out, and
 // what is searched for, or before and behind a time, is picked out of all of them.
 func TestLogs_MergedByTime(t *testing.T) {
+	t.Parallel()
 	logs := &nodeLogs{text: "2000-01-01T00:00:01Z one\n2000-01-01T00:00:02Z \x1b[31mTwo\x1b[0m\n" +
 		"2000-01-01T00:00:02Z two again\n2000-01-01T00:00:04Z four\n"}
 	w := newWorld(t, func(c *api.Config) { c.Logs = logs })
@@ -112,6 +113,7 @@ func TestLogs_MergedByTime(t *testing.T) {
 // Following brings lines as they come, goes on when the service starts anew, and
 // ends with the deployment, whose last lines stay readable.
 func TestLogs_FollowedToTheEndAndKept(t *testing.T) {
+	t.Parallel()
 	node := &piped{began: make(chan api.LogOptions, 10)}
 	w := newWorld(t, func(c *api.Config) { c.Logs = node })
 	w.shop()

@@ -111,6 +111,7 @@ func onThisMachine(w *world) { w.off = controlplane.OffLimits{Loopback: true} }
 // What happens to a deployment reaches the webhook, signed, tried again until
 // it is taken, and is in the log, from where it is sent once more.
 func TestWebhook_Story(t *testing.T) {
+	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	r := receive(t, 1)
@@ -197,6 +198,7 @@ func (w *world) redelivers(t *testing.T, r *receiver) {
 // A webhook leads neither to this machine nor where it is redirected to, and
 // whoever tests it is told.
 func TestWebhook_OffLimits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	r := receive(t, 0)
@@ -221,6 +223,7 @@ func TestWebhook_OffLimits(t *testing.T) {
 
 // Each chat gets its own form, and a name in it calls nobody.
 func TestWebhook_Chats(t *testing.T) {
+	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.people()
 	token := w.token("root")
@@ -321,6 +324,7 @@ func (p *post) talk(c net.Conn) {
 
 // People hear by mail of what they chose, and of nothing they may not see.
 func TestMail_OptInAndAccess(t *testing.T) {
+	t.Parallel()
 	server := mailServer(t)
 	w := newWorldWith(t, func(w *world) {
 		w.mail = notify.Mail{Server: server.Addr().String(), From: "NullOps <nullops@example.org>"}

@@ -94,6 +94,7 @@ func (s *single) person(subject, name string, groups ...string) {
 // Who comes from the provider gets an account, the teams of their groups, and
 // loses those again; an account that was switched off stays shut.
 func TestOIDC_GroupsAreTeams(t *testing.T) {
+	t.Parallel()
 	s := withProvider(t)
 	enter := func(groups ...string) string {
 		t.Helper()
@@ -129,6 +130,7 @@ func TestOIDC_GroupsAreTeams(t *testing.T) {
 
 // A known name is another person's, a verified address is not.
 func TestOIDC_NobodyTakesAnotherAccount(t *testing.T) {
+	t.Parallel()
 	s := withProvider(t)
 	s.saved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "mail", Active: true,
 		Role: controlplane.RoleUser, Address: "Known@example.org",
@@ -150,6 +152,7 @@ func TestOIDC_NobodyTakesAnotherAccount(t *testing.T) {
 // An answer of the provider's counts in the browser that asked, once; whatever
 // is wrong with it is said in words and lets nobody in.
 func TestOIDC_ForgedAnswers(t *testing.T) {
+	t.Parallel()
 	s := withProvider(t)
 	s.person("sub-1", "ada")
 	victim := s.browser(t, "/oidc/callback")
@@ -188,6 +191,7 @@ func TestOIDC_ForgedAnswers(t *testing.T) {
 // A code is worth nothing to who does not know what it was asked for with, and
 // an ID token counts in the flow that asked for it: with a nonce of its own.
 func TestOIDC_CodeAndTokenAreBoundToTheFlow(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		part, field, value string
 	}{

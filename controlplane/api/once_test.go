@@ -35,6 +35,7 @@ var keyless = map[string]bool{"createSession": true, "createToken": true,
 
 // Every operation that makes something takes an Idempotency-Key.
 func TestContract_EachCreateTakesAKey(t *testing.T) {
+	t.Parallel()
 	for id, o := range operations(t) {
 		if o.method != http.MethodPost || o.op.Responses.Status(http.StatusCreated) == nil {
 			continue
@@ -49,6 +50,7 @@ func TestContract_EachCreateTakesAKey(t *testing.T) {
 // was, or refused where the answer showed what is shown once. Another request
 // with the key is refused, and a refusal uses no key up.
 func TestOnce_EveryCreate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -139,6 +141,7 @@ func (w *world) once(d controlplane.Deployment, root string) {
 // Of many at the same time one makes it; the others hear that it is under way,
 // or what it made.
 func TestOnce_AtTheSameTime(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")

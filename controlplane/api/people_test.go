@@ -30,6 +30,7 @@ func behind(t *testing.T, a answer) string {
 
 // An invitation lets one person in, at the invited address, once.
 func TestInvitation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -77,6 +78,7 @@ func (w *world) keyed(path, token, key, body string) answer {
 // A reset link sets the password once, ends every session, and is worth
 // nothing after another one was made.
 func TestResetLink(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	root := w.token("root")
@@ -115,6 +117,7 @@ func TestResetLink(t *testing.T) {
 
 // A service user has tokens of admins' making, no password and no session.
 func TestServiceUser(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -154,6 +157,7 @@ func TestServiceUser(t *testing.T) {
 // An admin sees through a user's eyes, changes nothing, and is written down.
 // Nobody else gets anybody's eyes, and nobody gets an admin's.
 func TestViewAs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -207,6 +211,7 @@ func TestViewAs(t *testing.T) {
 // The explanation names the grant, what is missing and whom to ask; what may
 // not be seen is explained like what does not exist.
 func TestExplainAccess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -240,6 +245,7 @@ func TestExplainAccess(t *testing.T) {
 // service any more. A stream that the contract gets later is in this test by
 // itself, and a WebSocket has to be put into it.
 func TestStreams_EndWithTheAccount(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, func(c *api.Config) { c.Logs = hanging{} })
 	w.shop()
 	d := w.deploy("first")
@@ -300,6 +306,7 @@ func (hanging) Follow(context.Context, controlplane.NodeID, controlplane.Deploym
 // can be read and replaced at one path has a tag; a path that gets both later
 // is in this test by itself.
 func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	d := w.deploy("first")
@@ -340,6 +347,7 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 
 // Of many at once with the same tag, one comes through.
 func TestIfMatch_OneOfMany(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	root := w.token("root")

@@ -30,6 +30,7 @@ const versions = "/api/v1/projects/shop/pipeline/versions"
 // One story: edit while a deployment runs, see what changed and who runs what,
 // and bring the old version back as a new one.
 func TestPipelineVersions_DiffUsersRestore(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	root := w.token("root")
@@ -107,6 +108,7 @@ func checkDiff(t *testing.T, d api.PipelineDiff) {
 // Who may read the project, and not a restricted environment, sees versions
 // without the deployments in there.
 func TestPipelineVersions_UsersAreThoseTheCallerMaySee(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	w.deploy("hidden")
@@ -126,6 +128,7 @@ func TestPipelineVersions_UsersAreThoseTheCallerMaySee(t *testing.T) {
 
 // A version that the project has outgrown is refused with its problems.
 func TestPipelineVersions_RestoreMustFitToday(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	ctx := t.Context()
@@ -144,6 +147,7 @@ func TestPipelineVersions_RestoreMustFitToday(t *testing.T) {
 // What an admin sets about cleaning up comes back as it was set: a project
 // that says never differs from one that says nothing.
 func TestCleanup_RoundTrips(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	root := w.token("root")
@@ -177,6 +181,7 @@ func TestCleanup_RoundTrips(t *testing.T) {
 // Bodies that JSON readers read differently are refused, by the name of the
 // field, before anything looks at what they say.
 func TestBody_Ambiguous(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.people()
 	root := w.token("root")

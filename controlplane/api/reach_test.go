@@ -198,6 +198,7 @@ func reachWorld(t *testing.T) (*world, *fakeNode, controlplane.Deployment) {
 // A ticket opens one connection, once, for the person who asked for it; a command
 // gets input and tells its exit code; and the audit knows the program's name alone.
 func TestReach_Terminal(t *testing.T) {
+	t.Parallel()
 	w, node, d := reachWorld(t)
 	full := w.token("full")
 	ticket := w.ticket(d, full, object{"kind": "terminal"})
@@ -255,6 +256,7 @@ func (w *world) pageTicket(d controlplane.Deployment, cookie string) string {
 
 // A page of another site gets no connection, not even with the cookie.
 func TestReach_Origin(t *testing.T) {
+	t.Parallel()
 	w, _, d := reachWorld(t)
 	signedIn := w.call("POST", "/api/v1/sessions", "", object{"user": "full", "password": password})
 	cookie := signedIn.cookies[0].Name + "=" + signedIn.cookies[0].Value
@@ -279,6 +281,7 @@ func TestReach_Origin(t *testing.T) {
 // Bytes go through to a declared port; connections of every kind end when their
 // person loses access, and a port that is not declared is not there.
 func TestReach_EndsWithAccess(t *testing.T) {
+	t.Parallel()
 	w, node, d := reachWorld(t)
 	full := w.token("full")
 	no := w.call("POST", "/api/v1/deployments/"+string(d.ID)+"/services/api/tickets", full,
@@ -317,6 +320,7 @@ func TestReach_EndsWithAccess(t *testing.T) {
 // The ticket is asked for by who may (the access matrix knows who that is); to
 // anybody else it is worth nothing at the WebSocket, nor to another session.
 func TestAccess_Reach(t *testing.T) {
+	t.Parallel()
 	w, node, d := reachWorld(t)
 	full, c := w.token("full"), w.signIn("full", password).cookies[0]
 	for who, row := range map[string]struct {
@@ -352,6 +356,7 @@ func TestAccess_Reach(t *testing.T) {
 
 // An unused connection ends.
 func TestReach_Idle(t *testing.T) {
+	t.Parallel()
 	node := &fakeNode{}
 	w := newWorldWith(t, func(w *world) { w.inside = node },
 		func(c *api.Config) { c.Idle = time.Millisecond })
@@ -367,6 +372,7 @@ func TestReach_Idle(t *testing.T) {
 
 // Files go in and out whole, by clean paths.
 func TestReach_Files(t *testing.T) {
+	t.Parallel()
 	w, node, d := reachWorld(t)
 	full := w.token("full")
 	place := "/api/v1/deployments/" + string(d.ID) + "/services/api/files"

@@ -16,6 +16,7 @@ import (
 // The contract is served as it was written, and a page shows each operation and
 // each form of it without asking another host for anything.
 func TestReference(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	contract := w.send("GET", "/api/openapi.json", http.Header{}, nil)
 	var spec struct {
@@ -64,6 +65,7 @@ func TestReference(t *testing.T) {
 // A refusal names its code, its field, the remedy and the request, and one that
 // may end by itself says when to try again.
 func TestProblem_Form(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	token := w.token("root")
@@ -95,6 +97,7 @@ func TestProblem_Form(t *testing.T) {
 
 // A listener who wants one environment hears of no other.
 func TestStreamEvents_Filters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop()
 	w.saved(w.catalog.PutEnvironment(t.Context(), system, catalog.EnvironmentPut{Name: "other",

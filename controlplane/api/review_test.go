@@ -156,6 +156,7 @@ func leaving(d controlplane.Deployment) bool { return d.Goal == controlplane.Goa
 // A pull request is opened, gets its deployment and is told the address; a new
 // commit makes it anew, and a merge removes it.
 func TestReview_GitHubStory(t *testing.T) {
+	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	h := newCodeHost(t)
@@ -206,6 +207,7 @@ func TestReview_GitHubStory(t *testing.T) {
 // What is not signed, was seen, comes from a fork, or is of another branch or
 // repository, changes nothing.
 func TestReview_Refuses(t *testing.T) {
+	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	w.ruled("shop", "github", "", object{"repository": "acme/shop", "branch": "feature/*",
@@ -249,6 +251,7 @@ func TestReview_Refuses(t *testing.T) {
 
 // Each source signs and spells in its own way.
 func TestReview_Sources(t *testing.T) {
+	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	h := newCodeHost(t)
@@ -301,6 +304,7 @@ func (w *world) taken(source string, a answer) {
 
 // A new commit makes the deployment anew, once the registry has its image.
 func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
+	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
 	w.ruled("shop", "github", "", object{"tag": "{branch}-{short}"})
