@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"time"
@@ -53,7 +52,7 @@ func (c client) lock(ctx context.Context, id string, log *slog.Logger) (func(), 
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for others who change client %s: %w", c.name, ctx.Err())
-		case <-time.After(50*time.Millisecond + rand.N(100*time.Millisecond)):
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
