@@ -63,11 +63,11 @@ func (a *applier) all(ctx context.Context, docs []document) error {
 }
 
 func (a *applier) one(ctx context.Context, d document) error {
+	if err := d.readFromEnv(hiddenFields[d.Kind]...); err != nil {
+		return err
+	}
 	switch d.Kind {
 	case "registry":
-		if err := d.readPassword(); err != nil {
-			return err
-		}
 		return put(ctx, a, d, a.api.PutRegistryWithResponse)
 	case "service":
 		return put(ctx, a, d, a.api.PutServiceWithResponse)
@@ -78,9 +78,6 @@ func (a *applier) one(ctx context.Context, d document) error {
 	case "node":
 		return a.node(ctx, d)
 	case "user":
-		if err := d.readPassword(); err != nil {
-			return err
-		}
 		return put(ctx, a, d, a.api.PutUserWithResponse)
 	case "project":
 		return a.project(ctx, d)
@@ -152,12 +149,9 @@ func (a *applier) plugin(ctx context.Context, d document) error {
 	return put(ctx, a, d, a.api.PutPluginWithResponse)
 }
 
-// readPassword takes a registry's or user's password from the environment of
-// whoever applies, so that it need not stand in a file.
-func (d document) readPassword() error { return d.readFromEnv("password") }
-
-// readFromEnv fills fields that are secret from the variables that the document
-// names: password from password_from_env.
+// readFromEnv fills fields that are secret from the environment of whoever
+// applies, so that they need not stand in a file: password from the variable that
+// password_from_env names.
 func (d document) readFromEnv(fields ...string) error {
 	for _, field := range fields {
 		name, ok := d.take(field + "_from_env").(string)

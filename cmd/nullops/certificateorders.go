@@ -67,6 +67,7 @@ func (f *orderFlags) add(c *cobra.Command) {
 		"file with the TSIG key in base64, or with the webhook's password")
 	c.Flags().BoolVar(&f.retry, "retry", false, "try what failed again now")
 	c.Flags().BoolVar(&f.end, "end", false, "order no more; what there is serves until it ends")
+	c.MarkFlagsMutuallyExclusive("challenge", "retry", "end")
 }
 
 func (f *orderFlags) change(c *cobra.Command, api *client, environment string) error {
@@ -78,7 +79,7 @@ func (f *orderFlags) change(c *cobra.Command, api *client, environment string) e
 		r, err := api.RetryCertificateOrdersWithResponse(c.Context(), environment)
 		return answered(r, err)
 	case f.challenge == "":
-		return nil
+		return alone(c)
 	}
 	body := apiclient.CertificateOrdersPut{
 		Challenge: apiclient.CertificateOrdersPutChallenge(f.challenge), Directory: f.directory,
@@ -99,6 +100,18 @@ func (f *orderFlags) change(c *cobra.Command, api *client, environment string) e
 	}
 	r, err := api.PutCertificateOrdersWithResponse(c.Context(), environment, body)
 	return answered(r, err)
+}
+
+// alone refuses what belongs to an order without one: it would be ignored.
+func alone(c *cobra.Command) error {
+	for _, flag := range []string{"directory", "email", "roots", "dns", "dns-server", "dns-user",
+		"dns-secret"} {
+		if c.Flags().Changed(flag) {
+			return usageError{fmt.Errorf("--%s: give --challenge too, and all else that the "+
+				"order has", flag)}
+		}
+	}
+	return nil
 }
 
 func printOrders(w io.Writer, o apiclient.CertificateOrders, now time.Time) error {

@@ -55,14 +55,24 @@ func (s *server) CreateDeployment(
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.Lifecycle.View(ctx, actorOf(ctx), d.ID)
+	body, place, err := s.made(ctx, d.ID)
 	if err != nil {
 		return nil, err
 	}
-	place := "/api/v1/deployments/" + string(d.ID)
 	return CreateDeployment201JSONResponse{
-		Body: deployment(v), Headers: CreateDeployment201ResponseHeaders{Location: &place},
+		Body: body, Headers: CreateDeployment201ResponseHeaders{Location: &place},
 	}, nil
+}
+
+// made shows a deployment to whoever made it, and says where it is.
+func (s *server) made(
+	ctx context.Context, id controlplane.DeploymentID,
+) (body Deployment, place string, err error) {
+	v, err := s.Lifecycle.View(ctx, actorOf(ctx), id)
+	if err != nil {
+		return body, "", err
+	}
+	return deployment(v), "/api/v1/deployments/" + string(id), nil
 }
 
 func deploymentRequest(body DeploymentCreate) lifecycle.Request {

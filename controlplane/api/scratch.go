@@ -26,13 +26,12 @@ func (s *server) CreateScratch(
 	if err != nil {
 		return nil, err
 	}
-	v, err := s.Lifecycle.View(ctx, actorOf(ctx), d.ID)
+	body, place, err := s.made(ctx, d.ID)
 	if err != nil {
 		return nil, err
 	}
-	place := "/api/v1/deployments/" + string(d.ID)
 	return CreateScratch201JSONResponse{
-		Body: deployment(v), Headers: CreateScratch201ResponseHeaders{Location: &place},
+		Body: body, Headers: CreateScratch201ResponseHeaders{Location: &place},
 	}, nil
 }
 

@@ -1,3 +1,5 @@
+import { plural } from "@/plural";
+
 export const diffTexts = {
   title: "Compare deployments",
   left: "First",
@@ -12,5 +14,5 @@ export const diffTexts = {
   swap: "Swap",
   field: "Field",
   absent: "not there",
-  count: (count: number) => `${count} ${count === 1 ? "field differs" : "fields differ"}`,
+  count: (count: number) => plural(count, "field differs", "fields differ"),
 };

@@ -7,7 +7,7 @@ import { Button } from "@/components/Button";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editorTexts";
-import { ancestorsOf, type Catalogue } from "./catalogue";
+import type { Catalogue } from "./catalogue";
 import { type Doc, pipelineOf } from "./model";
 import type { Problem } from "./problems";
 
@@ -41,14 +41,14 @@ export function DryRun({ project, base, doc, catalogue, only, dry, ...on }: DryR
     steps: step ? [step] : undefined,
   });
   const check = useMutation({
-    mutationFn: async (step?: string) =>
+    mutationFn: async () =>
       ask(
         client.POST("/api/v1/projects/{name}/pipeline/preflight", {
           params: { path: { name: project } },
-          body: await scratch("dry-run", step),
+          body: await scratch("dry-run"),
         }),
       ),
-    onSuccess: (answer, step) => on.onDryRun(found(doc, answer.checks, step)),
+    onSuccess: (answer) => on.onDryRun(found(doc, answer.checks)),
   });
   const branch = useMutation({
     mutationFn: async (step: string) =>
@@ -79,7 +79,7 @@ export function DryRun({ project, base, doc, catalogue, only, dry, ...on }: DryR
           small
           reason={doc.steps.length === 0 ? d.emptyDraft : whyNot}
           busy={check.isPending && d.busy}
-          onClick={() => check.mutate(undefined)}
+          onClick={() => check.mutate()}
         >
           {d.run}
         </Button>
@@ -114,7 +114,7 @@ export function DryRun({ project, base, doc, catalogue, only, dry, ...on }: DryR
         />
       ) : null}
       {check.isError ? (
-        <ErrorState what={d.run} error={check.error} retry={() => check.mutate(undefined)} />
+        <ErrorState what={d.run} error={check.error} retry={() => check.mutate()} />
       ) : null}
       {check.data && dry?.doc === doc ? (
         <Checks checks={check.data.checks} onShow={on.onShow} />
@@ -154,7 +154,7 @@ async function newest(doc: Doc, catalogue: Catalogue): Promise<Record<string, st
   return versions;
 }
 
-function found(doc: Doc, checks: Check[], step?: string): Dry {
+function found(doc: Doc, checks: Check[]): Dry {
   const problems = checks
     .filter((check) => check.state === "failed")
     .map((check) => ({
@@ -164,9 +164,8 @@ function found(doc: Doc, checks: Check[], step?: string): Dry {
       message: [check.message, check.remedy].filter(Boolean).join(" "),
     }));
   const wrong = new Set(problems.map((one) => one.step));
-  const ran = step ? new Set([step, ...(ancestorsOf(doc).get(step) ?? [])]) : undefined;
   const passed = doc.steps.map((one) => one.key).filter((key) => !wrong.has(key));
-  return { doc, problems, passed: new Set(passed.filter((key) => !ran || ran.has(key))) };
+  return { doc, problems, passed: new Set(passed) };
 }
 
 function Checks({ checks, onShow }: { checks: Check[]; onShow: DryRunProps["onShow"] }) {
