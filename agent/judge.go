@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -26,14 +25,6 @@ const (
 	CodeImagePull        = "image_pull"
 	CodeUnresolved       = "unresolved"
 )
-
-// maxOutputs bounds a step's outputs in bytes of JSON: they are reported twice
-// in one message, once sealed in base64, and a message has one MiB.
-const maxOutputs = 256 << 10
-
-// maxMetadata bounds what a plugin wants shown beside its step, in bytes of
-// JSON. It goes up in the same message.
-const maxMetadata = 64 << 10
 
 // killed is 128 + SIGKILL, as a shell counts.
 const killed = 137
@@ -80,18 +71,8 @@ func judge(spec PluginSpec, r PluginResult) finished {
 }
 
 func accept(answer stdio.Response, fail func(string, string, ...any) finished) finished {
-	encoded, err := json.Marshal(answer.Outputs)
-	if err != nil {
-		return fail(CodeInvalidOutput, "the outputs cannot be encoded: %v", err)
-	}
-	if len(encoded) > maxOutputs {
-		return fail(CodeOutputsTooLarge, "the outputs have %d bytes; %d are the most",
-			len(encoded), maxOutputs)
-	}
-	beside, err := json.Marshal(answer.Metadata)
-	if err != nil || len(beside) > maxMetadata {
-		return fail(CodeOutputsTooLarge, "the metadata has %d bytes; %d are the most",
-			len(beside), maxMetadata)
+	if err := answer.CheckSize(); err != nil {
+		return fail(CodeOutputsTooLarge, "%v", err)
 	}
 	zero := 0
 	if answer.Outputs == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/pipeline"
+	"github.com/nullops/nullops/plugins/stdio"
 )
 
 // Each way to end badly has its own code and its own sentence.
@@ -33,7 +34,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		{PluginResult{ExitCode: killed}, CodeKilledByStranger, "neither by NullOps"},
 		{PluginResult{Canceled: true, ExitCode: killed}, engine.CodeCanceled, "run was canceled"},
 		{out(`{"success":false,"output":"role exists"}`), CodePluginFailed, "role exists"},
-		{out(`{"success":true,"outputs":{"a":"` + strings.Repeat("x", maxOutputs) + `"}}`),
+		{out(`{"success":true,"outputs":{"a":"` + strings.Repeat("x", stdio.MaxOutputs) + `"}}`),
 			CodeOutputsTooLarge, "are the most"},
 	} {
 		f := judge(spec, c.r)

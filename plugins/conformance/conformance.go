@@ -25,8 +25,30 @@ type Ran struct {
 	// Log is standard error, line by line.
 	Log      []string
 	ExitCode int
-	// TimedOut and Overflow say that it was killed, and why.
-	TimedOut, Overflow bool
+	// At most one is set: it was killed, and why.
+	TimedOut, OutOfMemory, Overflow bool
+}
+
+// Answer reads what the plugin printed as an agent does; an error says why an
+// agent would not take it. An answer with success=false is an answer.
+func (r Ran) Answer() (stdio.Response, error) {
+	switch {
+	case r.TimedOut:
+		return stdio.Response{}, errors.New("it did not end in time and was killed")
+	case r.OutOfMemory:
+		return stdio.Response{}, errors.New("it ran out of memory and was killed")
+	case r.Overflow:
+		return stdio.Response{}, fmt.Errorf("it printed more than %d bytes on stdout and was "+
+			"killed; logs belong on stderr", stdio.MaxResponse)
+	}
+	answer, err := stdio.ParseResponse(r.Stdout)
+	switch {
+	case err != nil:
+		return answer, err
+	case answer.Success && r.ExitCode != 0:
+		return answer, fmt.Errorf("success is true, but the exit code is %d", r.ExitCode)
+	}
+	return answer, answer.CheckSize()
 }
 
 // Run runs the plugin once with this on standard input. It must use the limits
@@ -146,26 +168,9 @@ func (c *course) ask(ctx context.Context, request map[string]any) (stdio.Respons
 	if err != nil {
 		return stdio.Response{}, &runError{err}
 	}
-	answer, err := judged(ran)
+	answer, err := ran.Answer()
 	c.watch(request, answer, ran)
 	return answer, err
-}
-
-func judged(ran Ran) (stdio.Response, error) {
-	switch {
-	case ran.TimedOut:
-		return stdio.Response{}, errors.New("it did not end in time")
-	case ran.Overflow:
-		return stdio.Response{}, errors.New("it printed too much on stdout")
-	}
-	answer, err := stdio.ParseResponse(ran.Stdout)
-	switch {
-	case err != nil:
-		return answer, err
-	case answer.Success && ran.ExitCode != 0:
-		return answer, fmt.Errorf("success is true, but the exit code is %d", ran.ExitCode)
-	}
-	return answer, nil
 }
 
 // nonsense must end in failure, with an answer or without.
@@ -175,11 +180,11 @@ func (c *course) nonsense(input string) func(context.Context) error {
 		if err != nil {
 			return &runError{err}
 		}
-		answer, err := judged(ran)
+		answer, err := ran.Answer()
 		switch {
 		case err == nil && answer.Success:
 			return errors.New("it reports success")
-		case ran.TimedOut || ran.Overflow:
+		case ran.TimedOut || ran.OutOfMemory || ran.Overflow:
 			return err
 		case ran.ExitCode == 0 && err != nil:
 			return fmt.Errorf("exit code 0 and no answer: %w", err)

@@ -16,6 +16,12 @@ const (
 	// MaxInteger is the largest whole number that survives JavaScript and
 	// JSON's usual float64 unchanged: 2^53 - 1. Larger ones must be strings.
 	MaxInteger = 1<<53 - 1
+	// MaxOutputs bounds the outputs in bytes of JSON: an agent reports them twice
+	// in one message, once sealed in base64, and a message has one MiB.
+	MaxOutputs = 256 << 10
+	// MaxMetadata bounds the metadata in bytes of JSON. It goes up in the same
+	// message.
+	MaxMetadata = 64 << 10
 )
 
 // Response is what a plugin prints on stdout.
@@ -27,6 +33,25 @@ type Response struct {
 	Outputs map[string]any `json:"outputs,omitempty"`
 	// Metadata is shown beside the step, in this order.
 	Metadata []Metadatum `json:"metadata,omitempty"`
+}
+
+// CheckSize holds an answer to MaxOutputs and MaxMetadata.
+func (r Response) CheckSize() error {
+	for _, part := range []struct {
+		name  string
+		value any
+		most  int
+	}{{"outputs", r.Outputs, MaxOutputs}, {"metadata", r.Metadata, MaxMetadata}} {
+		encoded, err := json.Marshal(part.value)
+		if err != nil {
+			return fmt.Errorf("the %s cannot be encoded: %w", part.name, err)
+		}
+		if len(encoded) > part.most {
+			return fmt.Errorf("the %s has %d bytes; %d are the most", part.name, len(encoded),
+				part.most)
+		}
+	}
+	return nil
 }
 
 // Metadatum is one line shown beside a step. On the wire its value may be a
