@@ -1,11 +1,16 @@
 package ingress_test
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"github.com/nullops/nullops/ingress"
 )
@@ -71,4 +76,56 @@ func TestLimits(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// Nobody hears that the client of a silent WebSocket is gone: the kernel asks
+// after it, without a byte that either end would see.
+func TestLimits_SilentWebSocketsAreAskedAfter(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	r := b.up("cart", "web", func(w http.ResponseWriter, r *http.Request) {
+		if c, err := websocket.Accept(w, r, nil); err == nil {
+			_, _, _ = c.Read(r.Context())
+			_ = c.CloseNow()
+		}
+	})
+	b.set(r)
+	under, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ingress.NewServer(b.proxy, quiet())
+	go func() { _ = s.Serve(ingress.NewLimits(8, quiet()).Listen(under)) }()
+	t.Cleanup(func() { _ = s.Close() })
+	c, _, err := websocket.Dial(t.Context(), "ws://"+under.Addr().String()+"/", &websocket.DialOptions{
+		Host: r.Host})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.CloseNow() }()
+	for end := time.Now().Add(time.Minute); !keptAlive(t, under.Addr()); {
+		if time.Now().After(end) {
+			t.Fatal("nobody asks after the client of a silent WebSocket")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// keptAlive finds the connection of a listener's one client in the kernel's list,
+// which says what timer runs for it: 02 is that of keep-alive.
+func keptAlive(t *testing.T, at net.Addr) bool {
+	t.Helper()
+	all, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := fmt.Sprintf("0100007F:%04X", at.(*net.TCPAddr).Port)
+	for line := range strings.Lines(string(all)) {
+		const established = "01"
+		f := strings.Fields(line)
+		if len(f) > 5 && f[1] == local && f[3] == established {
+			return strings.HasPrefix(f[5], "02:")
+		}
+	}
+	return false
 }
