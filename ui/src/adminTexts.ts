@@ -43,10 +43,28 @@ export const adminTexts = {
   leaveBody: "What you changed here is lost.",
   leave: "Leave",
   stay: "Stay",
-  conflict:
-    "Somebody else saved this since you opened it. Your changes are still here; read theirs, then save again.",
-  readAgain: "Read theirs",
-  readAgainWarns: "Replaces what you typed.",
+  conflicts: {
+    made: "Somebody else made one of this name meanwhile. Choose another name, or close this and open theirs.",
+    changed:
+      "Somebody else saves this all the time; yours is not in yet. Nothing is lost here: save again.",
+    gone: "Somebody else deleted this since you opened it. What you typed is still here, to be copied.",
+  },
+  meanwhile: {
+    title: "Somebody else saved this since you opened it",
+    untouched: "What they changed is taken over below. Look at it, then save.",
+    both: (count: number) =>
+      `You both changed ${plural(count, "field")}. Nothing is saved until you have chosen.`,
+    undecided: (count: number) =>
+      `Choose first between theirs and yours, in ${plural(count, "field")}.`,
+    was: (value: string) => `When you opened it: ${value}`,
+    theirs: "Theirs",
+    mine: "Yours",
+    asOpened: "As you opened it",
+    typed: "Something else now, as typed above.",
+    nothing: "nothing",
+    takeTheirs: "Take theirs",
+    saveMine: "Save mine over it",
+  },
   notSaved: "Not saved.",
   nameLabel: "Name",
   nameHint: "Small letters, digits and hyphens, at most 40. It cannot be changed later.",

@@ -20,6 +20,7 @@ export const galleryTexts = {
   reason: "You have Read on shop. Creating needs Full; Mira Okafor can give it.",
   field: "Name",
   value: "cart-redesign",
+  theirs: "cart-redesign-2",
   hint: "Small letters, digits and hyphens.",
   wrong: "Use small letters, digits and hyphens: cart-redesign.",
   free: "free",

@@ -1,11 +1,18 @@
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useId, useLayoutEffect } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { Field, Refusal } from "@/components/Field";
-import type { Form } from "./useForm";
+import type { Form, Known } from "./useForm";
 
 // biome-ignore lint/suspicious/noExplicitAny: a field does not care what else its form holds.
 type AnyForm = Form<any>;
 type Common = { form: AnyForm; name: string; label: string; hint?: ReactNode };
+
+/** Tells the form how a field is called, so that a conflict can speak of it. Each field here does. */
+export function useKnown(form: AnyForm, name: string, label: string, say?: Known["say"]) {
+  useLayoutEffect(() => {
+    form.known.set(name, { label, say });
+  });
+}
 
 type TextProps = Common & {
   mono?: boolean;
@@ -20,6 +27,7 @@ type TextProps = Common & {
 
 /** One line of text (or a number, kept as text until it is saved). */
 export function TextField({ form, name, label, hint, type, optional, locked, ...more }: TextProps) {
+  useKnown(form, name, label);
   return (
     <Field
       {...more}
@@ -48,6 +56,7 @@ export function TextArea({
   optional,
 }: Common & { mono?: boolean; rows?: number; optional?: boolean }) {
   const id = useId();
+  useKnown(form, name, label);
   const error = form.errors[name];
   return (
     <div className="field">
@@ -74,6 +83,7 @@ export function TextArea({
 /** Yes or no, with a sentence on what yes means. */
 export function CheckField({ form, name, label, hint }: Common) {
   const id = useId();
+  useKnown(form, name, label);
   return (
     <div className="field">
       <div className="ck">
@@ -98,6 +108,9 @@ export function CheckField({ form, name, label, hint }: Common) {
 
 type Choice = { value: string; label: string };
 
+const labelOf = (options: Choice[], value: unknown, placeholder?: string) =>
+  options.find((one) => one.value === value)?.label ?? (String(value ?? "") || (placeholder ?? ""));
+
 /** One of a few; a native select, which a phone opens as its own. */
 export function SelectField({
   form,
@@ -108,6 +121,7 @@ export function SelectField({
   placeholder,
 }: Common & { options: Choice[]; placeholder?: string }) {
   const id = useId();
+  useKnown(form, name, label, (value) => labelOf(options, value, placeholder));
   const error = form.errors[name];
   return (
     <div className="field">

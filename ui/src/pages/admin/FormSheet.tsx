@@ -4,6 +4,7 @@ import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm, Sheet } from "@/components/Overlay";
 import { texts } from "@/texts";
+import { MeanwhileBox } from "./MeanwhileBox";
 import type { Form, Values } from "./useForm";
 
 type Props<V extends Values> = {
@@ -13,8 +14,6 @@ type Props<V extends Values> = {
   /** The word on the ink button and the one while it works: "Create", "Creating…". */
   submit?: string;
   busy?: string;
-  /** Reads the stored object again after a conflict; call form.restart with it. */
-  reload?: () => void;
   /** Why nothing can be saved here; all fields stay readable. */
   reason?: string;
   /** At the left of the foot: Delete, Test. */
@@ -26,7 +25,9 @@ type Props<V extends Values> = {
 
 /** A sheet with one form. Ctrl Enter saves; leaving with changes asks first. */
 export function FormSheet<V extends Values>(props: Props<V>) {
-  const { title, form, onClose, reason, extra, side, children } = props;
+  const { title, form, onClose, extra, side, children } = props;
+  const waits = form.meanwhile?.undecided.length ?? 0;
+  const reason = props.reason ?? (waits > 0 ? t.meanwhile.undecided(waits) : undefined);
   const id = useId();
   const [leaving, setLeaving] = useState(false);
   const first = useRef<HTMLElement>(null);
@@ -66,7 +67,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
       noValidate
     >
       {children}
-      <Refused form={form} reload={props.reload} />
+      <Refused form={form} />
     </form>
   );
   return (
@@ -87,21 +88,12 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   );
 }
 
-function Refused<V extends Values>({ form, reload }: { form: Form<V>; reload?: () => void }) {
+function Refused<V extends Values>({ form }: { form: Form<V> }) {
+  if (form.meanwhile) return <MeanwhileBox form={form} meanwhile={form.meanwhile} />;
   if (form.conflict)
     return (
       <div className="box" data-st="warn" role="alert">
-        <div className="col gap-2">
-          <b>{t.conflict}</b>
-          {reload ? (
-            <span className="row">
-              <Button small onClick={reload}>
-                {t.readAgain}
-              </Button>
-              <span className="s t2">{t.readAgainWarns}</span>
-            </span>
-          ) : null}
-        </div>
+        {t.conflicts[form.conflict]}
       </div>
     );
   if (!form.refused) return null;

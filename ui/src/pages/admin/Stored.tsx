@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { Fragment, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { type ask, isNotFound } from "@/api/client";
 import { Sheet } from "@/components/Overlay";
 import { ErrorState, Skeletons } from "@/components/States";
 import { Gone } from "./Gone";
-import { type Tagged, tagged } from "./tagged";
+import type { Opened } from "./meanwhile";
+import { tagged } from "./tagged";
 
 type Props<T> = {
   /** The kind of thing, in the plural: where it is kept in the cache. */
@@ -13,12 +14,12 @@ type Props<T> = {
   name: string;
   read: () => Parameters<typeof ask<T>>[0];
   close: () => void;
-  children: (stored: Tagged<T>, reload: () => void) => ReactNode;
+  children: (opened: Opened<T>) => ReactNode;
 };
 
 /**
  * Reads one object with its tag before its form opens, so that the form changes what it shows and
- * nothing newer. It stays what it was until `reload`, which begins the form anew.
+ * nothing newer. It stays what it was; a form that met somebody else's save reads `again`.
  */
 export function Stored<T>({ kind, name, read, close, children }: Props<T>) {
   const query = useQuery({
@@ -28,15 +29,17 @@ export function Stored<T>({ kind, name, read, close, children }: Props<T>) {
     gcTime: 0,
     refetchOnReconnect: false,
   });
-  const reload = () => void query.refetch();
-  if (query.data)
-    return <Fragment key={query.dataUpdatedAt}>{children(query.data, reload)}</Fragment>;
+  if (query.data) return children({ ...query.data, again: () => tagged(read()) });
   if (isNotFound(query.error)) return <Gone name={name} close={close} />;
   return (
     <Sheet open narrow onClose={close} title={name}>
       <div className="grow" aria-busy={query.isPending}>
         {query.isError ? (
-          <ErrorState what={t.objectUnread} error={query.error} retry={reload} />
+          <ErrorState
+            what={t.objectUnread}
+            error={query.error}
+            retry={() => void query.refetch()}
+          />
         ) : (
           <Skeletons count={6} />
         )}

@@ -72,11 +72,11 @@ describe("a form sheet", () => {
     expect((screen.getByLabelText("Domain") as HTMLInputElement).value).toBe("lab");
   });
 
-  it("says that somebody else saved meanwhile", async () => {
+  it("says that a new name was made meanwhile by somebody else", async () => {
     const save = vi.fn().mockRejectedValue(problem(412, {}));
     within(<Sheet save={save} close={() => {}} />);
     await userEvent.click(screen.getByRole("button", { name: /Save/ }));
-    await screen.findByText(/Somebody else saved this/);
+    await screen.findByText(/Somebody else made one of this name/);
   });
 
   it("asks before what was typed is lost, and not when nothing was", async () => {

@@ -1,77 +1,170 @@
 import { useMutation } from "@tanstack/react-query";
-import { useState } from "react";
-import { ApiError } from "@/api/client";
+import { useRef, useState } from "react";
+import { ApiError, isNotFound } from "@/api/client";
 import { describe } from "@/components/States";
+import { type Change, changesSince, type Opened, type Side, sideOf } from "./meanwhile";
+import type { Tagged } from "./tagged";
 
 export type Values = Record<string, unknown>;
 export type Errors<V> = Partial<Record<keyof V & string, string>>;
 
-type Options<V, A> = {
-  save: (values: V) => Promise<A>;
+type Options<V, A, T> = {
+  /** `over` is what is replaced, as it was read; nothing when something new is made. */
+  save: (values: V, over: Tagged<T> | undefined) => Promise<A>;
   saved: (answer: A, values: V) => void;
   /** What can be said before asking the server; a sentence for each field that is wrong. */
   check?: (values: V) => Errors<V>;
+  /** What the form was opened on, and how its fields show it. With both, two people can't overwrite each other. */
+  opened?: Opened<T>;
+  valuesOf?: (stored: T) => V;
 };
+
+/** How a field is called and its values are said, for whoever speaks of it elsewhere. */
+export type Known = { label: string; say?: (value: unknown) => string };
 
 export type Form<V extends Values = Values> = {
   values: V;
   errors: Errors<V>;
   /** A refusal that belongs to no field. */
   refused?: { message: string; request?: string };
-  /** Somebody else saved meanwhile (412, or 409 with the code of it). */
-  conflict: boolean;
+  /** Somebody else made, changed or deleted it meanwhile, and it can't be said what changed. */
+  conflict?: "made" | "changed" | "gone";
+  /** What somebody else changed meanwhile, and which fields still wait for a choice. */
+  meanwhile?: { changes: Change[]; undecided: string[] };
+  known: Map<string, Known>;
   dirty: boolean;
   busy: boolean;
   set: (change: Partial<V>) => void;
   submit: () => void;
-  /** Takes over what is stored now, after a conflict. */
+  /** Puts all fields that changed meanwhile on one side; "mine" saves them too. */
+  side: (side: Side) => void;
+  /** Begins anew with other values. */
   restart: (values: V) => void;
 };
 
 const CONFLICTS = ["changed", "changed_meanwhile", "precondition_failed", "stale"];
 
 /** The state of one form: values, refusals by field, and whether it differs from what was read. */
-export function useForm<V extends Values, A>(initial: V, options: Options<V, A>): Form<V> {
+export function useForm<V extends Values, A, T = never>(
+  initial: V,
+  options: Options<V, A, T>,
+): Form<V> {
   const [start, setStart] = useState(initial);
   const [values, setValues] = useState(initial);
   const [own, setOwn] = useState<Errors<V>>({});
+  const [known] = useState(() => new Map<string, Known>());
+  const base = useBase(options);
   const save = useMutation({
-    mutationFn: () => options.save(values),
-    onSuccess: (answer) => options.saved(answer, values),
+    mutationFn: (wanted: V) => base.save(start, wanted),
+    onSuccess: (answer, wanted) => options.saved(answer, wanted),
+    onError: (error) => {
+      if (!(error instanceof Met)) return;
+      setStart(error.theirs as V);
+      setValues((before) => ({ ...before, ...sideOf(untouched(error.changes), "theirs") }));
+    },
   });
-  const told = save.error ? refusals<V>(save.error, Object.keys(values)) : undefined;
+  const refusal = save.error instanceof Met ? undefined : save.error;
+  const told = refusal ? refusals<V>(refusal, Object.keys(values)) : undefined;
+  const begin = (wanted: V) => {
+    const wrong = options.check?.(wanted) ?? {};
+    setOwn(wrong);
+    if (Object.keys(wrong).length === 0) save.mutate(wanted);
+    else focusFirst();
+  };
   return {
     values,
     errors: { ...told?.errors, ...own },
     refused: told?.rest,
-    conflict: isConflict(save.error),
+    conflict: conflictOf(refusal, options.opened !== undefined),
+    meanwhile: base.meanwhile,
+    known,
     dirty: JSON.stringify(start) !== JSON.stringify(values),
     busy: save.isPending,
     set: (change) => {
       setValues((before) => ({ ...before, ...change }));
       setOwn({});
+      base.decide(Object.keys(change));
       if (save.error) save.reset();
     },
     submit: () => {
-      if (save.isPending) return;
-      const wrong = options.check?.(values) ?? {};
-      setOwn(wrong);
-      if (Object.keys(wrong).length === 0) save.mutate();
-      else focusFirst();
+      if (!save.isPending && !base.meanwhile?.undecided.length) begin(values);
+    },
+    side: (side) => {
+      const next = { ...values, ...sideOf(base.meanwhile?.changes ?? [], side) };
+      setValues(next);
+      base.settle();
+      if (side === "mine") begin(next);
+      else save.reset();
     },
     restart: (next) => {
       setStart(next);
       setValues(next);
+      base.settle();
       save.reset();
     },
   };
 }
+
+/** What only they changed: it is taken over unless somebody wants it back. */
+const untouched = (changes: Change[]) => changes.filter((one) => !one.both);
+
+/** A save met somebody else's, in fields that the form shows. */
+class Met extends Error {
+  constructor(
+    readonly theirs: Values,
+    readonly changes: Change[],
+  ) {
+    super("changed meanwhile");
+  }
+}
+
+/** How often a save is tried over what it does not touch: each time somebody else was faster. */
+const TRIES = 3;
+
+/** What a form saves over. After a refusal because of somebody else's save, that is theirs. */
+function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, A, T>) {
+  const over = useRef<Tagged<T> | undefined>(opened);
+  const [changes, setChanges] = useState<Change[]>([]);
+  const [decided, setDecided] = useState<string[]>([]);
+  const settle = () => setChanges([]);
+  return {
+    save: async (start: V, wanted: V): Promise<A> => {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await save(wanted, over.current);
+        } catch (error) {
+          if (!opened || !valuesOf || !isConflict(error)) throw error;
+          over.current = await opened.again();
+          const theirs = valuesOf(over.current.value);
+          const met = changesSince(start, theirs, wanted);
+          if (met.length === 0 && tries < TRIES) continue;
+          if (met.length === 0) throw error;
+          setChanges(met);
+          setDecided([]);
+          throw new Met(theirs, met);
+        }
+      }
+    },
+    meanwhile: changes.length === 0 ? undefined : { changes, undecided: open(changes, decided) },
+    decide: (names: string[]) => setDecided((before) => [...before, ...names]),
+    settle,
+  };
+}
+
+const open = (changes: Change[], decided: string[]) =>
+  changes.filter((one) => one.both && !decided.includes(one.name)).map((one) => one.name);
 
 function isConflict(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return (
     error.status === 412 || (error.status === 409 && CONFLICTS.includes(error.problem.code ?? ""))
   );
+}
+
+function conflictOf(error: unknown, stored: boolean): Form["conflict"] {
+  if (stored && isNotFound(error)) return "gone";
+  if (!isConflict(error)) return undefined;
+  return stored ? "changed" : "made";
 }
 
 /** Splits a refusal into what belongs to the form's fields and the rest. */

@@ -57,10 +57,15 @@ type ExampleProps = { status: number; more: object; close: () => void };
 function Example({ status, more, close }: ExampleProps) {
   const form = useForm(
     { name: t.value },
-    { save: () => Promise.reject(refusal(status, more)), saved: close },
+    {
+      opened: { value: t.value, tag: "1", again: async () => ({ value: t.theirs, tag: "2" }) },
+      valuesOf: (name) => ({ name }),
+      save: () => Promise.reject(refusal(status, more)),
+      saved: close,
+    },
   );
   return (
-    <FormSheet title={t.open} form={form} onClose={close} reload={close}>
+    <FormSheet title={t.open} form={form} onClose={close}>
       <TextField form={form} name="name" label={t.field} hint={t.hint} mono />
     </FormSheet>
   );

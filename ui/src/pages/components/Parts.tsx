@@ -44,11 +44,12 @@ export function Buttons() {
 const form = (errors: Record<string, string>): Form => ({
   values: { text: t.value, choice: "a", yes: true, no: false },
   errors,
-  conflict: false,
+  known: new Map(),
   dirty: false,
   busy: false,
   set: () => {},
   submit: () => {},
+  side: () => {},
   restart: () => {},
 });
 

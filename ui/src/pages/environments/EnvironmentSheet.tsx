@@ -6,8 +6,10 @@ import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
+import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
 import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
+import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, toNumber, wrongs } from "../admin/values";
@@ -17,7 +19,7 @@ import { Gate } from "./Gate";
 import { Orders } from "./Orders";
 
 type Environment = Schemas["Environment"];
-type Props = { stored?: Environment; taken: string[]; close: () => void };
+type Props = { opened?: Opened<Environment>; taken: string[]; close: () => void };
 
 const start = (stored?: Environment) => ({
   name: stored?.name ?? "",
@@ -30,10 +32,11 @@ const start = (stored?: Environment) => ({
 });
 type Values = ReturnType<typeof start>;
 
-const save = (values: Values) =>
+const save = (values: Values, over?: Tagged<Environment>) =>
   ask(
     client.PUT("/api/v1/environments/{name}", {
       params: { path: { name: values.name } },
+      headers: onlyOver(over?.tag),
       body: {
         domain: values.domain.trim(),
         description: orNothing(values.description),
@@ -46,7 +49,8 @@ const save = (values: Values) =>
   );
 
 /** Makes or changes one environment. */
-export function EnvironmentSheet({ stored, taken, close }: Props) {
+export function EnvironmentSheet({ opened, taken, close }: Props) {
+  const stored = opened?.value;
   const reason = useMayAdmin();
   const saved = useSaved(["environments"], close);
   const form = useForm(start(stored), {
@@ -58,6 +62,8 @@ export function EnvironmentSheet({ stored, taken, close }: Props) {
           ? t.cleanupWrong
           : undefined,
       }),
+    opened,
+    valuesOf: start,
     save,
     saved: (answer, values) => saved(values.name, answer),
   });
@@ -98,7 +104,7 @@ export function EnvironmentSheet({ stored, taken, close }: Props) {
         hint={t.ignoreVisitsHint}
       />
       <PlacementFields form={form} />
-      {stored ? <Gate name={stored.name} locked={reason !== undefined} /> : null}
+      {stored ? <Gate name={stored.name} reason={reason} /> : null}
       {stored && !reason ? <Orders name={stored.name} /> : null}
     </FormSheet>
   );

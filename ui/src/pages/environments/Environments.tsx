@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Lock } from "lucide-react";
-import type { Schemas } from "@/api/client";
+import { client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { environmentTexts as t } from "@/environmentTexts";
-import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { EnvironmentSheet } from "./EnvironmentSheet";
 
@@ -68,7 +68,6 @@ export function Environments() {
   const reason = useMayAdmin();
   const { opened, adding, add, close } = useOpened();
   const taken = query.data?.map(key) ?? [];
-  const found = query.data?.find((one) => one.name === opened);
   return (
     <Listing
       title={t.title}
@@ -83,10 +82,19 @@ export function Environments() {
       add={{ label: t.add, run: add, reason }}
     >
       {adding && !reason ? <EnvironmentSheet taken={taken} close={close} /> : null}
-      {found ? (
-        <EnvironmentSheet key={found.name} stored={found} taken={taken} close={close} />
+      {opened ? (
+        <Stored
+          key={opened}
+          kind="environments"
+          name={opened}
+          close={close}
+          read={() =>
+            client.GET("/api/v1/environments/{name}", { params: { path: { name: opened } } })
+          }
+        >
+          {(read) => <EnvironmentSheet opened={read} taken={taken} close={close} />}
+        </Stored>
       ) : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
     </Listing>
   );
 }

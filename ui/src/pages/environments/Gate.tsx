@@ -9,7 +9,8 @@ import { environmentTexts as t } from "@/environmentTexts";
 type Gate = Schemas["EnvironmentGate"];
 
 /** Who may open the URLs of an environment. A change is saved at once, apart from the form above it. */
-export function Gate({ name, locked }: { name: string; locked: boolean }) {
+export function Gate({ name, reason }: { name: string; reason?: string }) {
+  const id = useId();
   const cache = useQueryClient();
   const say = useToast();
   const key = ["environment", name, "gate"];
@@ -34,25 +35,28 @@ export function Gate({ name, locked }: { name: string; locked: boolean }) {
   const gate = save.variables && save.isPending ? save.variables : query.data;
   return (
     <section className="col gap-3">
-      <Modes gate={gate} locked={locked} save={save.mutate} />
+      <Modes gate={gate} reason={reason} save={save.mutate} />
       <label className="ck">
         <input
           type="checkbox"
           checked={gate.redirect_https}
-          disabled={locked}
+          disabled={reason !== undefined}
+          aria-describedby={id}
           onChange={(event) => save.mutate({ ...gate, redirect_https: event.target.checked })}
         />
         {t.https}
       </label>
-      <span className="hint pl-6">{t.httpsHint}</span>
+      <span id={id} className="hint pl-6">
+        {reason ?? t.httpsHint}
+      </span>
       {save.error ? <Refusal>{describe(save.error).message}</Refusal> : null}
     </section>
   );
 }
 
-type ModesProps = { gate: Gate; locked: boolean; save: (gate: Gate) => void };
+type ModesProps = { gate: Gate; reason?: string; save: (gate: Gate) => void };
 
-function Modes({ gate, locked, save }: ModesProps) {
+function Modes({ gate, reason, save }: ModesProps) {
   const id = useId();
   return (
     <div className="field">
@@ -63,7 +67,8 @@ function Modes({ gate, locked, save }: ModesProps) {
         id={id}
         className="pick"
         value={gate.gate}
-        disabled={locked}
+        disabled={reason !== undefined}
+        aria-describedby={`${id}-more`}
         onChange={(event) => save({ ...gate, gate: event.target.value as Gate["gate"] })}
       >
         {Object.entries(t.gates).map(([value, label]) => (
@@ -72,7 +77,9 @@ function Modes({ gate, locked, save }: ModesProps) {
           </option>
         ))}
       </select>
-      <span className="hint">{t.gateHint}</span>
+      <span id={`${id}-more`} className="hint">
+        {reason ?? t.gateHint}
+      </span>
     </div>
   );
 }

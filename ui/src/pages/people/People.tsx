@@ -103,7 +103,7 @@ function Users() {
           close={close}
           read={() => client.GET("/api/v1/users/{name}", { params: { path: { name: opened } } })}
         >
-          {(stored, reload) => <UserSheet stored={stored} reload={reload} close={close} />}
+          {(read) => <UserSheet opened={read} close={close} />}
         </Stored>
       ) : null}
     </Listing>

@@ -3,11 +3,12 @@ import { ask, client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
 import { peopleTexts } from "@/peopleTexts";
 import { DeleteAct } from "../admin/DeleteAct";
-import { TextField } from "../admin/Fields";
+import { TextField, useKnown } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
+import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
-import { onlyOver, type Tagged } from "../admin/tagged";
+import { onlyOver } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
@@ -16,43 +17,44 @@ import { Picks } from "./Picks";
 const t = peopleTexts.teams;
 type Team = Schemas["Team"];
 
-type Props = { stored?: Tagged<Team>; taken: string[]; reload?: () => void; close: () => void };
+type Props = { opened?: Opened<Team>; taken: string[]; close: () => void };
+
+const start = (stored?: Team) => ({
+  name: stored?.name ?? "",
+  description: stored?.description ?? "",
+  members: stored?.members ?? [],
+});
 
 /** A team's name, description and members. What it may is set in the grid. */
-export function TeamSheet({ stored: read, taken, reload, close }: Props) {
-  const stored = read?.value;
+export function TeamSheet({ opened, taken, close }: Props) {
+  const stored = opened?.value;
   const reason = useMayAdmin();
   const people = useQuery({ ...users, enabled: !reason }).data?.map((one) => one.name);
   const saved = useSaved(["teams", "users"], close);
-  const form = useForm(
-    {
-      name: stored?.name ?? "",
-      description: stored?.description ?? "",
-      members: stored?.members ?? [],
-    },
-    {
-      check: (values) => wrongs({ name: stored ? undefined : nameProblem(values.name, taken) }),
-      save: (values) =>
-        ask(
-          client.PUT("/api/v1/teams/{name}", {
-            params: { path: { name: values.name } },
-            headers: onlyOver(read?.tag),
-            body: {
-              description: orNothing(values.description),
-              members: values.members,
-              grants: stored?.grants ?? [],
-            },
-          }),
-        ),
-      saved: (answer, values) => saved(values.name, answer),
-    },
-  );
+  const form = useForm(start(stored), {
+    opened,
+    valuesOf: start,
+    check: (values) => wrongs({ name: stored ? undefined : nameProblem(values.name, taken) }),
+    save: (values, over) =>
+      ask(
+        client.PUT("/api/v1/teams/{name}", {
+          params: { path: { name: values.name } },
+          headers: onlyOver(over?.tag),
+          body: {
+            description: orNothing(values.description),
+            members: values.members,
+            grants: over?.value.grants ?? [],
+          },
+        }),
+      ),
+    saved: (answer, values) => saved(values.name, answer),
+  });
+  useKnown(form, "members", t.members);
   return (
     <FormSheet
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      reload={reload}
       reason={reason}
       extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
     >

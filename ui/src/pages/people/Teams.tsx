@@ -69,9 +69,7 @@ export function Teams() {
           close={close}
           read={() => client.GET("/api/v1/teams/{name}", { params: { path: { name: opened } } })}
         >
-          {(stored, reload) => (
-            <TeamSheet stored={stored} taken={[]} reload={reload} close={close} />
-          )}
+          {(read) => <TeamSheet opened={read} taken={[]} close={close} />}
         </Stored>
       ) : null}
     </Listing>

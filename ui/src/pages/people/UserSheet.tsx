@@ -9,8 +9,9 @@ import { peopleTexts } from "@/peopleTexts";
 import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
+import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
-import { onlyOver, type Tagged } from "../admin/tagged";
+import { onlyOver } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
@@ -20,42 +21,42 @@ import { Tokens } from "./Tokens";
 const t = peopleTexts.users;
 type User = Schemas["User"];
 
-type UserProps = { stored: Tagged<User>; reload: () => void; close: () => void };
+type UserProps = { opened: Opened<User>; close: () => void };
+
+const start = (stored: User) => ({
+  display_name: stored.display_name,
+  address: stored.address ?? "",
+  admin: stored.role === "admin",
+  active: stored.active,
+});
 
 /** One user: what an admin says about them, and what an admin does for them. */
-export function UserSheet({ stored: read, reload, close }: UserProps) {
-  const { value: stored, tag } = read;
+export function UserSheet({ opened, close }: UserProps) {
+  const stored = opened.value;
   const saved = useSaved(["users", "teams"], close);
-  const form = useForm(
-    {
-      display_name: stored.display_name,
-      address: stored.address ?? "",
-      admin: stored.role === "admin",
-      active: stored.active,
-    },
-    {
-      save: (values) =>
-        ask(
-          client.PUT("/api/v1/users/{name}", {
-            params: { path: { name: stored.name } },
-            headers: onlyOver(tag),
-            body: {
-              display_name: values.display_name,
-              address: orNothing(values.address),
-              role: values.admin ? "admin" : "user",
-              active: values.active,
-            },
-          }),
-        ),
-      saved: (answer) => saved(stored.name, answer),
-    },
-  );
+  const form = useForm(start(stored), {
+    opened,
+    valuesOf: start,
+    save: (values, over) =>
+      ask(
+        client.PUT("/api/v1/users/{name}", {
+          params: { path: { name: stored.name } },
+          headers: onlyOver(over?.tag),
+          body: {
+            display_name: values.display_name,
+            address: orNothing(values.address),
+            role: values.admin ? "admin" : "user",
+            active: values.active,
+          },
+        }),
+      ),
+    saved: (answer) => saved(stored.name, answer),
+  });
   return (
     <FormSheet
       title={stored.name}
       form={form}
       onClose={close}
-      reload={reload}
       extra={<Delete name={stored.name} close={close} />}
     >
       <TextField form={form} name="display_name" label={t.displayName} optional />

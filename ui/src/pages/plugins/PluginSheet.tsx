@@ -5,7 +5,9 @@ import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextArea, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
+import type { Opened } from "../admin/meanwhile";
 import { NameField, RegistryField } from "../admin/NewName";
+import { onlyOver, type Tagged } from "../admin/tagged";
 import { type Form, useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { FormPreview } from "./FormPreview";
@@ -13,28 +15,32 @@ import { readSchema } from "./schema";
 import { componentOf, type PluginValues, pluginProblems, pluginValues } from "./values";
 
 type Plugin = Schemas["Plugin"];
-type Props = { stored?: Plugin; taken: string[]; close: () => void };
+type Props = { opened?: Opened<Plugin>; taken: string[]; close: () => void };
 
-const save = (values: PluginValues, stored?: Plugin) =>
+const save = (values: PluginValues, over?: Tagged<Plugin>) =>
   ask(
     client.PUT("/api/v1/plugins/{name}", {
       params: { path: { name: values.name } },
+      headers: onlyOver(over?.tag),
       body: {
         registry: values.registry,
         image: values.image.trim(),
         tag: values.tag.trim(),
-        component: componentOf(values, stored?.component),
+        component: componentOf(values, over?.value.component),
       },
     }),
   );
 
 /** Adds or changes one plugin; beside it stands the form that its schema gives. */
-export function PluginSheet({ stored, taken, close }: Props) {
+export function PluginSheet({ opened, taken, close }: Props) {
+  const stored = opened?.value;
   const reason = useMayAdmin();
   const saved = useSaved(["plugins"], close);
   const form = useForm(pluginValues(stored), {
     check: (values) => pluginProblems(values, stored ? undefined : taken),
-    save: (values) => save(values, stored),
+    opened,
+    valuesOf: pluginValues,
+    save,
     saved: (answer, values) => saved(values.name, answer),
   });
   return (

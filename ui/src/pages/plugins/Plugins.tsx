@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Schemas } from "@/api/client";
+import { client, type Schemas } from "@/api/client";
 import { plugins } from "@/api/queries/admin";
 import { pluginTexts as t } from "@/catalogTexts";
-import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { PluginSheet } from "./PluginSheet";
 import { formFields } from "./schema";
@@ -53,7 +53,6 @@ export function Plugins() {
   const reason = useMayAdmin();
   const { opened, adding, add, close } = useOpened();
   const taken = query.data?.map(key) ?? [];
-  const found = query.data?.find((one) => one.name === opened);
   return (
     <Listing
       title={t.title}
@@ -68,8 +67,17 @@ export function Plugins() {
       add={{ label: t.add, run: add, reason }}
     >
       {adding && !reason ? <PluginSheet taken={taken} close={close} /> : null}
-      {found ? <PluginSheet key={found.name} stored={found} taken={taken} close={close} /> : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+      {opened ? (
+        <Stored
+          key={opened}
+          kind="plugins"
+          name={opened}
+          close={close}
+          read={() => client.GET("/api/v1/plugins/{name}", { params: { path: { name: opened } } })}
+        >
+          {(read) => <PluginSheet opened={read} taken={taken} close={close} />}
+        </Stored>
+      ) : null}
     </Listing>
   );
 }

@@ -6,14 +6,16 @@ import { DeleteAct } from "../admin/DeleteAct";
 import { TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
+import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
 import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
+import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, toNumber, wrongs } from "../admin/values";
 
 type Project = Schemas["Project"];
-type Props = { stored?: Project; taken: string[]; close: () => void };
+type Props = { opened?: Opened<Project>; taken: string[]; close: () => void };
 
 const start = (stored?: Project) => ({
   name: stored?.name ?? "",
@@ -25,10 +27,11 @@ const start = (stored?: Project) => ({
 });
 type Values = ReturnType<typeof start>;
 
-const save = (values: Values) =>
+const save = (values: Values, over?: Tagged<Project>) =>
   ask(
     client.PUT("/api/v1/projects/{name}", {
       params: { path: { name: values.name } },
+      headers: onlyOver(over?.tag),
       body: {
         description: orNothing(values.description),
         resources: {
@@ -44,7 +47,8 @@ const save = (values: Values) =>
 const whole = (text: string) => (Number.isNaN(toNumber(text)) ? t.numberWrong : undefined);
 
 /** Makes a project, or changes its limits, clean-up and what it asks of nodes. */
-export function ProjectSheet({ stored, taken, close }: Props) {
+export function ProjectSheet({ opened, taken, close }: Props) {
+  const stored = opened?.value;
   const reason = useMayAdmin();
   const saved = useSaved(["projects", "project"], close);
   const form = useForm(start(stored), {
@@ -55,6 +59,8 @@ export function ProjectSheet({ stored, taken, close }: Props) {
         memory_mib: whole(values.memory_mib),
         cleanup_after_hours: whole(values.cleanup_after_hours),
       }),
+    opened,
+    valuesOf: start,
     save,
     saved: (answer, values) => saved(values.name, answer),
   });

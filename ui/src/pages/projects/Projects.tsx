@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Settings } from "lucide-react";
-import type { Schemas } from "@/api/client";
+import { client, type Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
 import { bytes } from "@/components/time";
 import { projectTexts as t } from "@/projectTexts";
-import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { ProjectSheet } from "./ProjectSheet";
 
@@ -88,7 +88,6 @@ export function Projects() {
   const reason = useMayAdmin();
   const { opened, adding, add, close } = useOpened();
   const taken = query.data?.map(key) ?? [];
-  const found = query.data?.find((one) => one.name === opened);
   return (
     <Listing
       title={t.title}
@@ -103,8 +102,17 @@ export function Projects() {
       add={{ label: t.add, run: add, reason }}
     >
       {adding && !reason ? <ProjectSheet taken={taken} close={close} /> : null}
-      {found ? <ProjectSheet key={found.name} stored={found} taken={taken} close={close} /> : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+      {opened ? (
+        <Stored
+          key={opened}
+          kind="projects"
+          name={opened}
+          close={close}
+          read={() => client.GET("/api/v1/projects/{name}", { params: { path: { name: opened } } })}
+        >
+          {(read) => <ProjectSheet opened={read} taken={taken} close={close} />}
+        </Stored>
+      ) : null}
     </Listing>
   );
 }

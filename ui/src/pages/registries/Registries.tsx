@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Schemas } from "@/api/client";
+import { client, type Schemas } from "@/api/client";
 import { plugins, registries, services } from "@/api/queries/admin";
 import { registryTexts as t } from "@/catalogTexts";
-import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { RegistrySheet } from "./RegistrySheet";
 
@@ -76,7 +76,6 @@ export function Registries() {
   const used = useUsed();
   const { opened, adding, add, close } = useOpened();
   const taken = query.data?.map(key) ?? [];
-  const found = query.data?.find((one) => one.name === opened);
   return (
     <Listing
       title={t.title}
@@ -91,16 +90,21 @@ export function Registries() {
       add={{ label: t.add, run: add, reason }}
     >
       {adding && !reason ? <RegistrySheet taken={taken} close={close} used="" /> : null}
-      {found ? (
-        <RegistrySheet
-          key={found.name}
-          stored={found}
-          taken={taken}
-          used={used(found.name)}
+      {opened ? (
+        <Stored
+          key={opened}
+          kind="registries"
+          name={opened}
           close={close}
-        />
+          read={() =>
+            client.GET("/api/v1/registries/{name}", { params: { path: { name: opened } } })
+          }
+        >
+          {(read) => (
+            <RegistrySheet opened={read} taken={taken} used={used(opened)} close={close} />
+          )}
+        </Stored>
       ) : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
     </Listing>
   );
 }

@@ -7,14 +7,16 @@ import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
+import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
 import { Trial } from "../admin/Trial";
+import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
 
 type Registry = Schemas["Registry"];
-type Props = { stored?: Registry; taken: string[]; used: string; close: () => void };
+type Props = { opened?: Opened<Registry>; taken: string[]; used: string; close: () => void };
 
 const start = (stored?: Registry) => ({
   name: stored?.name ?? "",
@@ -26,10 +28,11 @@ const start = (stored?: Registry) => ({
 });
 type Values = ReturnType<typeof start>;
 
-const save = (values: Values) =>
+const save = (values: Values, over?: Tagged<Registry>) =>
   ask(
     client.PUT("/api/v1/registries/{name}", {
       params: { path: { name: values.name } },
+      headers: onlyOver(over?.tag),
       body: {
         host: values.host.trim(),
         insecure: values.insecure,
@@ -42,7 +45,8 @@ const save = (values: Values) =>
   );
 
 /** Adds or changes one registry; what is stored can be tested. */
-export function RegistrySheet({ stored, taken, used, close }: Props) {
+export function RegistrySheet({ opened, taken, used, close }: Props) {
+  const stored = opened?.value;
   const reason = useMayAdmin();
   const saved = useSaved(["registries"], close);
   const form = useForm(start(stored), {
@@ -51,6 +55,8 @@ export function RegistrySheet({ stored, taken, used, close }: Props) {
         name: stored ? undefined : nameProblem(values.name, taken),
         host: values.host.trim() ? undefined : t.hostMissing,
       }),
+    opened,
+    valuesOf: start,
     save,
     saved: (answer, values) => saved(values.name, answer),
   });

@@ -6,8 +6,9 @@ import { ruleTexts as t } from "@/ruleTexts";
 import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, SelectField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
+import type { Opened } from "../admin/meanwhile";
 import { NameField } from "../admin/NewName";
-import { onlyOver, type Tagged } from "../admin/tagged";
+import { onlyOver } from "../admin/tagged";
 import { type Form, useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { choices } from "../webhooks/Narrowed";
@@ -18,26 +19,27 @@ import { bodyOf, leadsTo, start, tagProblem, type Values, wrong } from "./values
 
 type Rule = Schemas["Rule"];
 type Props = {
-  stored?: Tagged<Rule>;
+  opened?: Opened<Rule>;
   taken: string[];
   made: (made: { name: string; source: Rule["source"]; secret: string }) => void;
-  reload?: () => void;
   close: () => void;
 };
 
 const sources = Object.entries(t.sources).map(([value, label]) => ({ value, label }));
 
 /** Adds or changes one rule. */
-export function RuleSheet({ stored, taken, made, reload, close }: Props) {
+export function RuleSheet({ opened, taken, made, close }: Props) {
   const saved = useSaved(["rules", "reviews"], close);
-  const rule = stored?.value;
+  const rule = opened?.value;
   const form = useForm(start(rule), {
     check: (values) => wrong(values, rule !== undefined, taken),
-    save: (values) =>
+    opened,
+    valuesOf: start,
+    save: (values, over) =>
       ask(
         client.PUT("/api/v1/rules/{name}", {
           params: { path: { name: values.name } },
-          headers: onlyOver(stored?.tag),
+          headers: onlyOver(over?.tag),
           body: bodyOf(values),
         }),
       ),
@@ -53,7 +55,6 @@ export function RuleSheet({ stored, taken, made, reload, close }: Props) {
       onClose={close}
       submit={rule ? undefined : adminTexts.create}
       busy={rule ? undefined : adminTexts.creating}
-      reload={reload}
       extra={rule ? <Delete name={rule.name} close={close} /> : null}
       side={rule ? <Reviews name={rule.name} /> : null}
     >

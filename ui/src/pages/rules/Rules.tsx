@@ -5,6 +5,7 @@ import { rules } from "@/api/queries/notices";
 import { ruleTexts as t } from "@/ruleTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { partOf } from "../admin/meanwhile";
 import { Once } from "../admin/Once";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
@@ -99,9 +100,7 @@ function All() {
           close={close}
           read={() => client.GET("/api/v1/rules/{name}", { params: { path: { name: opened } } })}
         >
-          {({ value, tag }, reload) => (
-            <RuleSheet stored={{ value: value.rule, tag }} reload={reload} {...sheet} />
-          )}
+          {(read) => <RuleSheet opened={partOf(read, ({ rule }) => rule)} {...sheet} />}
         </Stored>
       ) : null}
       {made ? (

@@ -5,14 +5,16 @@ import { DeleteAct } from "../admin/DeleteAct";
 import { SelectField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useMayAdmin } from "../admin/may";
+import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem, RegistryField } from "../admin/NewName";
+import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
 import { Matches } from "./Matches";
 
 type Service = Schemas["Service"];
-type Props = { stored?: Service; taken: string[]; close: () => void };
+type Props = { opened?: Opened<Service>; taken: string[]; close: () => void };
 
 const start = (stored?: Service) => ({
   name: stored?.name ?? "",
@@ -25,10 +27,11 @@ const start = (stored?: Service) => ({
 });
 type Values = ReturnType<typeof start>;
 
-const save = (values: Values) =>
+const save = (values: Values, over?: Tagged<Service>) =>
   ask(
     client.PUT("/api/v1/services/{name}", {
       params: { path: { name: values.name } },
+      headers: onlyOver(over?.tag),
       body: {
         registry: values.registry,
         image: values.image.trim(),
@@ -46,7 +49,8 @@ const modes = [
 ];
 
 /** Adds or changes one service; beside the form stands what people would choose from. */
-export function ServiceSheet({ stored, taken, close }: Props) {
+export function ServiceSheet({ opened, taken, close }: Props) {
+  const stored = opened?.value;
   const reason = useMayAdmin();
   const saved = useSaved(["services", "tags"], close);
   const form = useForm(start(stored), {
@@ -57,6 +61,8 @@ export function ServiceSheet({ stored, taken, close }: Props) {
         image: values.image.trim() ? undefined : t.imageMissing,
         tag: values.tag_mode === "pinned" && !values.tag.trim() ? t.tagMissing : undefined,
       }),
+    opened,
+    valuesOf: start,
     save,
     saved: (answer, values) => saved(values.name, answer),
   });

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Schemas } from "@/api/client";
+import { client, type Schemas } from "@/api/client";
 import { services } from "@/api/queries/admin";
 import { serviceTexts as t } from "@/catalogTexts";
-import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
+import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { ServiceSheet } from "./ServiceSheet";
 
@@ -67,7 +67,6 @@ export function Services() {
   const reason = useMayAdmin();
   const { opened, adding, add, close } = useOpened();
   const taken = query.data?.map(key) ?? [];
-  const found = query.data?.find((one) => one.name === opened);
   return (
     <Listing
       title={t.title}
@@ -82,8 +81,17 @@ export function Services() {
       add={{ label: t.add, run: add, reason }}
     >
       {adding && !reason ? <ServiceSheet taken={taken} close={close} /> : null}
-      {found ? <ServiceSheet key={found.name} stored={found} taken={taken} close={close} /> : null}
-      {opened && query.data && !found ? <Gone name={opened} close={close} /> : null}
+      {opened ? (
+        <Stored
+          key={opened}
+          kind="services"
+          name={opened}
+          close={close}
+          read={() => client.GET("/api/v1/services/{name}", { params: { path: { name: opened } } })}
+        >
+          {(read) => <ServiceSheet opened={read} taken={taken} close={close} />}
+        </Stored>
+      ) : null}
     </Listing>
   );
 }

@@ -1,41 +1,43 @@
 import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
-import { webhookTexts as t } from "@/noticeTexts";
+import { noticeTexts, webhookTexts as t } from "@/noticeTexts";
 import { DeleteAct } from "../admin/DeleteAct";
-import { CheckField, SelectField, TextArea, TextField } from "../admin/Fields";
+import { CheckField, SelectField, TextArea, TextField, useKnown } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
+import type { Opened } from "../admin/meanwhile";
 import { NameField } from "../admin/NewName";
-import { onlyOver, type Tagged } from "../admin/tagged";
+import { onlyOver } from "../admin/tagged";
 import { type Form, useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { Deliveries } from "./Deliveries";
-import { Events } from "./Events";
+import { Events, type NoticeEvent } from "./Events";
 import { Narrowed } from "./Narrowed";
 import { TestMessage } from "./TestMessage";
 import { bodyOf, start, type Values, wrong } from "./values";
 
 type Webhook = Schemas["Webhook"];
 type Props = {
-  stored?: Tagged<Webhook>;
+  opened?: Opened<Webhook>;
   taken: string[];
   made: (made: { name: string; secret: string }) => void;
-  reload?: () => void;
   close: () => void;
 };
 
 const kinds = Object.entries(t.kinds).map(([value, label]) => ({ value, label }));
 
 /** Adds or changes one webhook; what is stored can be tested, and its log read. */
-export function WebhookSheet({ stored, taken, made, reload, close }: Props) {
+export function WebhookSheet({ opened, taken, made, close }: Props) {
   const saved = useSaved(["webhooks"], close);
-  const webhook = stored?.value;
+  const webhook = opened?.value;
   const form = useForm(start(webhook), {
     check: (values) => wrong(values, webhook !== undefined, taken),
-    save: (values) =>
+    opened,
+    valuesOf: start,
+    save: (values, over) =>
       ask(
         client.PUT("/api/v1/webhooks/{name}", {
           params: { path: { name: values.name } },
-          headers: onlyOver(stored?.tag),
+          headers: onlyOver(over?.tag),
           body: bodyOf(values),
         }),
       ),
@@ -52,7 +54,6 @@ export function WebhookSheet({ stored, taken, made, reload, close }: Props) {
       onClose={close}
       submit={webhook ? undefined : adminTexts.create}
       busy={webhook ? undefined : adminTexts.creating}
-      reload={reload}
       extra={webhook ? <Delete name={webhook.name} close={close} /> : null}
       side={webhook ? <Deliveries name={webhook.name} /> : null}
     >
@@ -65,6 +66,9 @@ export function WebhookSheet({ stored, taken, made, reload, close }: Props) {
 
 function Fields({ form, webhook }: { form: Form<Values>; webhook?: Webhook }) {
   const { kind, events } = form.values;
+  useKnown(form, "events", noticeTexts.eventsLabel, (value) =>
+    (value as NoticeEvent[]).map((one) => noticeTexts.events[one]).join(", "),
+  );
   return (
     <>
       <SelectField form={form} name="kind" label={t.kind} options={kinds} />

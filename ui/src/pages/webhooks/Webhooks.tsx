@@ -85,7 +85,7 @@ function All() {
           close={close}
           read={() => client.GET("/api/v1/webhooks/{name}", { params: { path: { name: opened } } })}
         >
-          {(stored, reload) => <WebhookSheet stored={stored} reload={reload} {...sheet} />}
+          {(read) => <WebhookSheet opened={read} {...sheet} />}
         </Stored>
       ) : null}
       {made ? (
