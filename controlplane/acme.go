@@ -48,6 +48,8 @@ type ACMEZone struct {
 	Name        string
 	Domain      string
 	Challenge   Challenge
+	// Directory is the authority's address.
+	Directory string
 }
 
 // ACMEHost is an address in such an environment.

@@ -71,6 +71,11 @@ func (f *orderFlags) add(c *cobra.Command) {
 }
 
 func (f *orderFlags) change(c *cobra.Command, api *client, environment string) error {
+	if f.challenge == "" {
+		if err := alone(c); err != nil {
+			return err
+		}
+	}
 	switch {
 	case f.end:
 		r, err := api.DeleteCertificateOrdersWithResponse(c.Context(), environment)
@@ -79,7 +84,7 @@ func (f *orderFlags) change(c *cobra.Command, api *client, environment string) e
 		r, err := api.RetryCertificateOrdersWithResponse(c.Context(), environment)
 		return answered(r, err)
 	case f.challenge == "":
-		return alone(c)
+		return nil
 	}
 	body := apiclient.CertificateOrdersPut{
 		Challenge: apiclient.CertificateOrdersPutChallenge(f.challenge), Directory: f.directory,

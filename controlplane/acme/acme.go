@@ -44,6 +44,9 @@ type Config struct {
 	Log       *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Patience is how long an authority may take for its directory; zero means
+	// twenty seconds.
+	Patience time.Duration
 }
 
 // Orders is the door: Run orders.
@@ -56,6 +59,9 @@ type Orders struct {
 func New(c Config) *Orders {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Patience == 0 {
+		c.Patience = 20 * time.Second
 	}
 	return &Orders{Config: c, actor: access.System("certificates")}
 }

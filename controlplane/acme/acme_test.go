@@ -10,15 +10,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/acme"
+	"github.com/nullops/nullops/controlplane/acme/acmetest"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
@@ -27,26 +28,22 @@ import (
 	"github.com/nullops/nullops/migrations"
 )
 
-// TestMain keeps Pebble from waiting up to five seconds ahead of each check.
-func TestMain(m *testing.M) {
-	_ = os.Setenv("PEBBLE_VA_NOSLEEP", "1")
-	os.Exit(m.Run())
-}
-
 // world is a catalogue, an ingress in front of it, a name server and Pebble.
 type world struct {
 	*catalog.Catalog
 	url   string
 	store *postgres.Store
 	admin access.Actor
-	names *nameServer
-	authority
+	names *acmetest.NameServer
+	*acmetest.Authority
 	edge string // host:port of the ingress
+	// patience is how long an authority may take for its directory.
+	patience time.Duration
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{url: pgtest.URL(t, migrations.FS), names: newNameServer(t)}
+	w := &world{url: pgtest.URL(t, migrations.FS), names: acmetest.NewNameServer(t)}
 	w.store = pgtest.Open(t, w.url)
 	key, err := seal.NewKey("k1")
 	must(t, err)
@@ -61,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	number, err := strconv.Atoi(port)
 	must(t, err)
-	w.authority = newAuthority(t, w.names, number)
+	w.Authority = acmetest.NewAuthority(t, w.names, number)
 	return w
 }
 
@@ -80,7 +77,8 @@ func (w *world) serve(t *testing.T) {
 	must(t, err)
 	t.Cleanup(proxy.Close)
 	proxy.SetTable(ingress.NewTable(1, nil).Within([]ingress.Zone{{Suffix: "qa.acme.test",
-		Environment: "qa", Gate: ingress.GateMembers, RedirectHTTPS: true}}))
+		Environment: "qa", Gate: ingress.GateMembers, RedirectHTTPS: true},
+		{Suffix: "a6.acme.test", Environment: "a6"}}))
 	s := httptest.NewServer(proxy)
 	t.Cleanup(s.Close)
 	w.edge = s.Listener.Addr().String()
@@ -124,7 +122,8 @@ func (w *world) run(t *testing.T, now func() time.Time) (stop func()) {
 	log := slog.New(slog.DiscardHandler)
 	listener := postgres.NewListener(w.store, log)
 	orders := acme.New(acme.Config{Store: w.store, Catalog: w.Catalog, Log: log, Now: now,
-		Off: controlplane.OffLimits{Loopback: true},
+		Patience: w.patience,
+		Off:      controlplane.OffLimits{Loopback: true},
 		Subscribe: func(key string, topics ...controlplane.Topic) (<-chan struct{}, func()) {
 			s := listener.Subscribe(key, topics...)
 			return s.Wake, s.Close
@@ -194,7 +193,7 @@ func (w *world) shown(t *testing.T, host string) {
 	s.StartTLS()
 	defer s.Close()
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM([]byte(w.root))
+	roots.AppendCertsFromPEM([]byte(w.Root))
 	conn, err := tls.Dial("tcp", s.Listener.Addr().String(),
 		&tls.Config{ServerName: host, RootCAs: roots})
 	if err != nil {
@@ -212,7 +211,7 @@ func TestOrders_HTTP(t *testing.T) {
 	hosts := []string{"shop.qa.acme.test", "web.shop.qa.acme.test", "web--shop--qa.acme.test"}
 	w.environment(t, "qa", hosts...)
 	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
-		Directory: w.directory, Email: "ops@acme.test", Roots: w.tls}}
+		Directory: w.Directory, Email: "ops@acme.test", Roots: w.TLS}}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.slow(t, put)
 	stop := w.run(t, nil)
@@ -259,7 +258,7 @@ func (w *world) slow(t *testing.T, put catalog.ACMEPut) {
 		}
 	}))
 	t.Cleanup(hook.Close)
-	secret := controlplane.NewPlain("hook-password")
+	secret := controlplane.NewPlain(acmetest.HookPassword)
 	put.Challenge, put.DNS = controlplane.ChallengeDNS, controlplane.NameServerWebhook
 	put.DNSServer, put.DNSUser, put.Secret = hook.URL, "nullops", &secret
 	must(t, w.PutACME(t.Context(), w.admin, "a", put))
@@ -312,10 +311,10 @@ func TestOrders_NameServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.environment(t, "qa", "web.shop.qa.acme.test")
-	wrong, right := controlplane.NewPlain("d3Jvbmc="), controlplane.NewPlain(tsigKey)
+	wrong, right := controlplane.NewPlain("d3Jvbmc="), controlplane.NewPlain(acmetest.Key)
 	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
-		Directory: w.directory, Roots: w.tls, DNS: controlplane.NameServerUpdate,
-		DNSServer: w.names.addr, DNSUser: tsigName}, Secret: &wrong}
+		Directory: w.Directory, Roots: w.TLS, DNS: controlplane.NameServerUpdate,
+		DNSServer: w.names.Addr, DNSUser: acmetest.KeyName}, Secret: &wrong}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
 	for _, c := range w.until(t, "qa", states("failing", 3)) {
@@ -335,7 +334,7 @@ func TestOrders_NameServer(t *testing.T) {
 		"web.shop.qa.acme.test"} {
 		w.shown(t, h)
 	}
-	if texts, updates, refused := w.names.left(); texts != 0 || updates < 6 || refused < 3 {
+	if texts, updates, refused := w.names.Left(); texts != 0 || updates < 6 || refused < 3 {
 		t.Errorf("%d records left, %d updates, %d refused", texts, updates, refused)
 	}
 }
@@ -346,17 +345,17 @@ func TestOrders_Webhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.environment(t, "qa")
-	hook := httptest.NewServer(http.HandlerFunc(w.names.webhook))
+	hook := httptest.NewServer(http.HandlerFunc(w.names.Webhook))
 	t.Cleanup(hook.Close)
-	secret := controlplane.NewPlain("hook-password")
+	secret := controlplane.NewPlain(acmetest.HookPassword)
 	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeDNS,
-		Directory: w.directory, Roots: w.tls, DNS: controlplane.NameServerWebhook,
+		Directory: w.Directory, Roots: w.TLS, DNS: controlplane.NameServerWebhook,
 		DNSServer: hook.URL, DNSUser: "nullops"}, Secret: &secret}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	w.run(t, nil)
 	w.until(t, "qa", states("valid", 2))
 	w.shown(t, "shop.qa.acme.test")
-	if texts, _, _ := w.names.left(); texts != 0 {
+	if texts, _, _ := w.names.Left(); texts != 0 {
 		t.Errorf("%d records left", texts)
 	}
 	w.moves(t, put)
@@ -379,13 +378,13 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 	for _, c := range w.until(t, "qa", states("valid", 2)) {
 		old[c.Fingerprint] = true
 	}
-	late := w.authority
+	late := w.Authority
 	_, port, err := net.SplitHostPort(w.edge)
 	must(t, err)
 	number, err := strconv.Atoi(port)
 	must(t, err)
-	w.authority = newAuthority(t, w.names, number)
-	put.Directory, put.Roots = w.directory, w.tls
+	w.Authority = acmetest.NewAuthority(t, w.names, number)
+	put.Directory, put.Roots = w.Directory, w.TLS
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	all := w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
 		for _, c := range all {
@@ -399,7 +398,7 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 	key, err := catalog.NewACMEKey()
 	must(t, err)
 	must(t, w.KeepACME(t.Context(), access.System("certificates"), catalog.ACMEOrder{
-		ACME: controlplane.ACME{Directory: late.directory, Roots: late.tls}}, all[0], key))
+		ACME: controlplane.ACME{Directory: late.Directory, Roots: late.TLS}}, all[0], key))
 	w.shown(t, "shop.qa.acme.test")
 }
 
@@ -439,7 +438,7 @@ func TestOrders_RateLimit(t *testing.T) {
 	pgtest.Exec(t, w.url, `INSERT INTO acme_certificates (id, environment_id, subject, names,
 		wanted, first_at, next_try, chain, key) SELECT gen_random_uuid(), e.id, 's' || n, '{}',
 		false, now() - interval '1 day', now(), $1, '\x00' FROM environments e,
-		generate_series(1, 40) n WHERE e.name = 'busy'`, w.root)
+		generate_series(1, 40) n WHERE e.name = 'busy'`, w.Root)
 	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
 		Directory: "https://127.0.0.1:1/dir"}}
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
@@ -448,5 +447,76 @@ func TestOrders_RateLimit(t *testing.T) {
 	if c.Failures != 0 || !strings.Contains(c.Error, "acme.test within a week") ||
 		time.Until(c.NextTry) < 5*time.Hour {
 		t.Errorf("%d failures, next try %s: %s", c.Failures, c.NextTry, c.Error)
+	}
+}
+
+// An authority that takes connections and never says a word holds up those who
+// order from it, and nobody else: neither by the turns that its orders have, nor
+// by what the library does one at a time. In the end it is said so.
+func TestOrders_SilentAuthority(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	silent := &silence{Listener: listen(t)}
+	go silent.run()
+	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+		Directory: "https://" + silent.Addr().String() + "/directory"}}
+	// More than have their turn at once, and all of them first.
+	all := []string{"a1", "a2", "a3", "a4", "a5", "a6"}
+	for _, name := range all {
+		w.environment(t, name, "web.shop."+name+".acme.test")
+		must(t, w.PutACME(t.Context(), w.admin, name, put))
+	}
+	w.patience = time.Hour
+	stop := w.run(t, nil)
+	for end := time.Now().Add(time.Minute); silent.heard.Load() < 4; {
+		if time.Now().After(end) {
+			t.Fatalf("%d of 4 orders asked the silent authority", silent.heard.Load())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	w.environment(t, "qa", "web.shop.qa.acme.test")
+	good := put
+	good.Directory, good.Roots = w.Directory, w.TLS
+	must(t, w.PutACME(t.Context(), w.admin, "qa", good))
+	w.until(t, "qa", states("valid", 1))
+	must(t, w.PutACME(t.Context(), w.admin, all[5], good)) // it does not wait for a turn there
+	w.until(t, all[5], states("valid", 1))
+	stop()
+	w.patience = time.Second
+	w.run(t, func() time.Time { return time.Now().Add(time.Hour) }) // when all claims are over
+	for _, name := range all[:5] {
+		c := w.until(t, name, states("failing", 1))[0]
+		if !strings.Contains(c.Error, put.Directory+" did not answer within 1s") {
+			t.Errorf("%s: %s", name, c.Error)
+		}
+	}
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// silence takes connections and says nothing, until it is closed.
+type silence struct {
+	net.Listener
+	heard atomic.Int32
+}
+
+func (s *silence) run() {
+	var held []net.Conn
+	for {
+		conn, err := s.Accept()
+		if err != nil {
+			for _, c := range held {
+				_ = c.Close()
+			}
+			return
+		}
+		held = append(held, conn)
+		s.heard.Add(1)
 	}
 }

@@ -114,9 +114,14 @@ func (o *Orders) client(
 	if err != nil {
 		return nil, nil, err
 	}
+	known, err := o.directory(ctx, how.Directory, transport)
+	if err != nil {
+		transport.CloseIdleConnections()
+		return nil, nil, err
+	}
 	return &acmez.Client{
 		Client: &acme.Client{Directory: how.Directory, UserAgent: "NullOps",
-			HTTPClient: &http.Client{Transport: transport, Timeout: time.Minute},
+			HTTPClient: &http.Client{Transport: known, Timeout: time.Minute},
 			Logger:     o.Log},
 		ChallengeSolvers: solvers,
 	}, transport.CloseIdleConnections, nil

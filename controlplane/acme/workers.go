@@ -8,39 +8,53 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// atOnce bounds the orders that are under way: few enough that those of two
-// replicas do not pass a domain's limit together, see mostPerWeek.
+// atOnce bounds the orders that are under way at one authority: few enough that
+// those of two replicas do not pass a domain's limit together, see mostPerWeek.
 const atOnce = 4
 
 // workers order one after the other within an environment, and at the same time
-// for several: one whose name server is slow does not hold up the others.
+// for several: one whose name server is slow does not hold up the others, nor
+// does an authority that never answers those who order elsewhere.
 type workers struct {
 	*Orders
-	turn    chan struct{} // has room for the orders that may be under way
 	running sync.WaitGroup
 
 	mu sync.Mutex
-	// busy has the environments with a worker; true is to look once more.
-	busy map[controlplane.EnvironmentID]bool
+	// busy has what there is a worker for; true is to look once more.
+	busy map[orderer]bool
+	// turns have room for the orders that may be under way, by directory.
+	turns map[string]chan struct{}
+}
+
+// orderer is an environment and the directory it orders from: moved to another
+// one, it does not wait for its turn at the old.
+type orderer struct {
+	environment controlplane.EnvironmentID
+	directory   string
 }
 
 func newWorkers(o *Orders) *workers {
-	return &workers{Orders: o, turn: make(chan struct{}, atOnce),
-		busy: map[controlplane.EnvironmentID]bool{}}
+	return &workers{Orders: o, busy: map[orderer]bool{}, turns: map[string]chan struct{}{}}
 }
 
 // start sees to it that what is due in an environment is ordered.
 func (w *workers) start(ctx context.Context, z controlplane.ACMEZone) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.busy[z.Environment]; ok {
-		w.busy[z.Environment] = true
+	who := orderer{z.Environment, z.Directory}
+	if _, ok := w.busy[who]; ok {
+		w.busy[who] = true
 		return
 	}
-	w.busy[z.Environment] = false
+	w.busy[who] = false
+	turn, ok := w.turns[z.Directory]
+	if !ok {
+		turn = make(chan struct{}, atOnce)
+		w.turns[z.Directory] = turn
+	}
 	w.running.Go(func() {
-		for again := true; again; again = w.again(z.Environment) {
-			if err := w.orderAll(ctx, z); err != nil && ctx.Err() == nil {
+		for again := true; again; again = w.again(who) {
+			if err := w.orderAll(ctx, z, turn); err != nil && ctx.Err() == nil {
 				w.Log.WarnContext(ctx, "certificates not ordered, trying again",
 					"environment", z.Name, "error", err)
 			}
@@ -50,35 +64,39 @@ func (w *workers) start(ctx context.Context, z controlplane.ACMEZone) {
 
 // again says whether something became due since a worker began to look, and
 // otherwise lets go of the environment.
-func (w *workers) again(id controlplane.EnvironmentID) bool {
+func (w *workers) again(who orderer) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.busy[id] {
-		w.busy[id] = false
+	if w.busy[who] {
+		w.busy[who] = false
 		return true
 	}
-	delete(w.busy, id)
+	delete(w.busy, who)
 	return false
 }
 
 // orderAll orders until nothing is due. Each order waits for its turn anew, so
 // that an environment with many does not keep one.
-func (w *workers) orderAll(ctx context.Context, z controlplane.ACMEZone) error {
+func (w *workers) orderAll(
+	ctx context.Context, z controlplane.ACMEZone, turn chan struct{},
+) error {
 	for {
-		more, err := w.orderNext(ctx, z)
+		more, err := w.orderNext(ctx, z, turn)
 		if err != nil || !more {
 			return err
 		}
 	}
 }
 
-func (w *workers) orderNext(ctx context.Context, z controlplane.ACMEZone) (more bool, err error) {
+func (w *workers) orderNext(
+	ctx context.Context, z controlplane.ACMEZone, turn chan struct{},
+) (more bool, err error) {
 	select {
 	case <-ctx.Done():
 		return false, nil
-	case w.turn <- struct{}{}:
+	case turn <- struct{}{}:
 	}
-	defer func() { <-w.turn }()
+	defer func() { <-turn }()
 	var c controlplane.ACMECertificate
 	now := w.Now()
 	err = w.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {

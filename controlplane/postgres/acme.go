@@ -79,7 +79,8 @@ func (t *Tx) ACMEZones(ctx context.Context) ([]controlplane.ACMEZone, error) {
 	all := make([]controlplane.ACMEZone, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.ACMEZone{Environment: controlplane.EnvironmentID(r.ID),
-			Name: r.Name, Domain: r.Domain, Challenge: controlplane.Challenge(r.Challenge)}
+			Name: r.Name, Domain: r.Domain, Challenge: controlplane.Challenge(r.Challenge),
+			Directory: r.Directory}
 	}
 	return all, nil
 }

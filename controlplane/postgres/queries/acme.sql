@@ -23,7 +23,7 @@ DELETE FROM acme_settings WHERE environment_id = @id;
 
 -- name: ListACMEZones :many
 -- Environments that order certificates.
-SELECT e.id, e.name, e.domain, s.challenge FROM acme_settings s
+SELECT e.id, e.name, e.domain, s.challenge, s.directory FROM acme_settings s
 JOIN environments e ON e.id = s.environment_id ORDER BY e.name;
 
 -- name: ListACMEHosts :many

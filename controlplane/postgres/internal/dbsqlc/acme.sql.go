@@ -325,7 +325,7 @@ func (q *Queries) ListACMEHosts(ctx context.Context) ([]ListACMEHostsRow, error)
 }
 
 const listACMEZones = `-- name: ListACMEZones :many
-SELECT e.id, e.name, e.domain, s.challenge FROM acme_settings s
+SELECT e.id, e.name, e.domain, s.challenge, s.directory FROM acme_settings s
 JOIN environments e ON e.id = s.environment_id ORDER BY e.name
 `
 
@@ -334,6 +334,7 @@ type ListACMEZonesRow struct {
 	Name      string
 	Domain    string
 	Challenge string
+	Directory string
 }
 
 // Environments that order certificates.
@@ -351,6 +352,7 @@ func (q *Queries) ListACMEZones(ctx context.Context) ([]ListACMEZonesRow, error)
 			&i.Name,
 			&i.Domain,
 			&i.Challenge,
+			&i.Directory,
 		); err != nil {
 			return nil, err
 		}

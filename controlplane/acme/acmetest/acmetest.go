@@ -1,4 +1,6 @@
-package acme_test
+// Package acmetest has what orders of certificates need around them: Pebble, the
+// test authority of Let's Encrypt, and a name server, both in the test's process.
+package acmetest
 
 import (
 	"encoding/json"
@@ -8,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/letsencrypt/pebble/v2/ca"
@@ -19,13 +23,17 @@ import (
 	"github.com/miekg/dns"
 )
 
-// tsig is the key that the name server takes updates with.
-const tsigName, tsigKey = "nullops.", "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0IQ=="
+// Key is what the name server takes updates with, KeyName its name.
+const KeyName, Key = "nullops.", "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0IQ=="
 
-// nameServer is a name server on loopback: every name is this machine, and TXT
+// HookPassword is what the webhook asks for.
+const HookPassword = "hook-password"
+
+// NameServer is a name server on loopback: every name is this machine, and TXT
 // records are what signed updates made them.
-type nameServer struct {
-	addr string
+type NameServer struct {
+	// Addr is its host:port.
+	Addr string
 
 	mu      sync.Mutex
 	texts   map[string][]string
@@ -33,22 +41,23 @@ type nameServer struct {
 	refused int
 }
 
-func newNameServer(t *testing.T) *nameServer {
+// NewNameServer starts one for the length of a test.
+func NewNameServer(t *testing.T) *NameServer {
 	t.Helper()
-	n := &nameServer{texts: map[string][]string{}}
+	n := &NameServer{texts: map[string][]string{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.addr = l.Addr().String()
-	packets, err := net.ListenPacket("udp", n.addr)
+	n.Addr = l.Addr().String()
+	packets, err := net.ListenPacket("udp", n.Addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []*dns.Server{
-		{Listener: l, Handler: n, TsigSecret: map[string]string{tsigName: tsigKey},
+		{Listener: l, Handler: n, TsigSecret: map[string]string{KeyName: Key},
 			MsgAcceptFunc: acceptAll},
-		{PacketConn: packets, Handler: n, TsigSecret: map[string]string{tsigName: tsigKey}},
+		{PacketConn: packets, Handler: n, TsigSecret: map[string]string{KeyName: Key}},
 	} {
 		ready := make(chan struct{})
 		s.NotifyStartedFunc = func() { close(ready) }
@@ -63,7 +72,7 @@ func newNameServer(t *testing.T) *nameServer {
 func acceptAll(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept }
 
 // ServeDNS implements dns.Handler.
-func (n *nameServer) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
+func (n *NameServer) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 	m := new(dns.Msg)
 	m.SetReply(r)
 	m.Authoritative = true
@@ -75,14 +84,14 @@ func (n *nameServer) ServeDNS(w dns.ResponseWriter, r *dns.Msg) {
 		m.Rcode = dns.RcodeRefused
 	case r.Opcode == dns.OpcodeUpdate:
 		n.update(r.Ns)
-		m.SetTsig(tsigName, dns.HmacSHA256, 300, int64(r.IsTsig().TimeSigned))
+		m.SetTsig(KeyName, dns.HmacSHA256, 300, int64(r.IsTsig().TimeSigned))
 	default:
 		n.answer(m, r.Question[0])
 	}
 	_ = w.WriteMsg(m)
 }
 
-func (n *nameServer) update(all []dns.RR) {
+func (n *NameServer) update(all []dns.RR) {
 	n.updates++
 	for _, rr := range all {
 		txt, ok := rr.(*dns.TXT)
@@ -104,7 +113,7 @@ func (n *nameServer) update(all []dns.RR) {
 	}
 }
 
-func (n *nameServer) answer(m *dns.Msg, q dns.Question) {
+func (n *NameServer) answer(m *dns.Msg, q dns.Question) {
 	head := dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: dns.ClassINET, Ttl: 1}
 	switch q.Qtype {
 	case dns.TypeA:
@@ -121,8 +130,9 @@ func (n *nameServer) answer(m *dns.Msg, q dns.Question) {
 	}
 }
 
-// left counts the records nobody cleaned up.
-func (n *nameServer) left() (texts, updates, refused int) {
+// Left counts the records nobody cleaned up, the updates there were, and those
+// that had a wrong key.
+func (n *NameServer) Left() (texts, updates, refused int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, all := range n.texts {
@@ -131,35 +141,52 @@ func (n *nameServer) left() (texts, updates, refused int) {
 	return texts, n.updates, n.refused
 }
 
-// authority is Pebble, the test authority of Let's Encrypt, in this process.
-type authority struct {
-	directory string
-	// tls is the root of the directory's own certificate, root that of those it
-	// signs.
-	tls, root string
+// Authority is Pebble, in this process.
+type Authority struct {
+	Directory string
+	// TLS is the root of the directory's own certificate, Root that of those it
+	// signs; both in PEM.
+	TLS, Root string
+	// Busy makes it answer 503 to all that it is asked.
+	Busy atomic.Bool
 }
 
-func newAuthority(t *testing.T, names *nameServer, httpPort int) authority {
+// NewAuthority starts one for the length of a test. It asks hosts at httpPort.
+func NewAuthority(t *testing.T, names *NameServer, httpPort int) *Authority {
 	t.Helper()
+	// Pebble would wait up to five seconds ahead of each check.
+	if err := os.Setenv("PEBBLE_VA_NOSLEEP", "1"); err != nil {
+		t.Fatal(err)
+	}
 	quiet := log.New(io.Discard, "", 0)
 	store := db.NewMemoryStore()
 	signer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{
 		"default": {Description: "three months", ValidityPeriod: 90 * 24 * 3600}})
-	checker := va.New(quiet, httpPort, 0, false, names.addr, store)
+	checker := va.New(quiet, httpPort, 0, false, names.Addr, store)
 	front := wfe.New(quiet, store, checker, signer, []string{"pebble.test"}, false, false, 0, 0)
-	s := httptest.NewTLSServer(front.Handler())
+	a := &Authority{Root: string(signer.GetRootCert(0).PEM())}
+	pebble := front.Handler()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.Busy.Load() {
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+			return
+		}
+		pebble.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Close)
-	return authority{directory: s.URL + wfe.DirectoryPath, root: string(signer.GetRootCert(0).PEM()),
-		tls: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
-			Bytes: s.Certificate().Raw}))}
+	a.Directory = s.URL + wfe.DirectoryPath
+	a.TLS = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: s.Certificate().Raw}))
+	return a
 }
 
-// webhook is a program that tells the name server, for whoever has its password.
-func (n *nameServer) webhook(w http.ResponseWriter, r *http.Request) {
+// Webhook is a program that tells the name server, for the user "nullops" with
+// HookPassword.
+func (n *NameServer) Webhook(w http.ResponseWriter, r *http.Request) {
 	user, password, _ := r.BasicAuth()
 	var asked struct{ FQDN, Value string }
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || user != "nullops" ||
-		password != "hook-password" || r.Method != http.MethodPost {
+		password != HookPassword || r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
