@@ -170,7 +170,6 @@ export const secretTexts = {
     "A secret is a value that pipelines name and nobody can read back: ${{ secrets.SMTP_PASSWORD }}.",
   noProjectTitle: "Secrets belong to a project",
   noProject: "There is no project yet.",
-  toProjects: "Projects",
   columns: {
     name: "Name",
     kind: "Value",

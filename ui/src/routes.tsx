@@ -194,6 +194,22 @@ const secrets = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/secrets/Secrets")), "Secrets"),
 });
 
+const templates = createRoute({
+  getParentRoute: () => app,
+  path: "/templates",
+  validateSearch: readListSearch,
+  component: lazyRouteComponent(
+    () => load(() => import("./pages/templates/Templates")),
+    "Templates",
+  ),
+});
+
+const fleet = createRoute({
+  getParentRoute: () => app,
+  path: "/fleet",
+  component: lazyRouteComponent(() => load(() => import("./pages/fleet/Fleet")), "Fleet"),
+});
+
 const people = createRoute({
   getParentRoute: () => app,
   path: "/users",
@@ -314,6 +330,8 @@ const tree = root.addChildren([
     services,
     plugins,
     secrets,
+    templates,
+    fleet,
     people,
     teams,
     teamAccess,

@@ -1,23 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import type { NodeInfo } from "@/api/client";
-import { type MetricPoint, type Metrics, nodeMetrics } from "@/api/queries/usage";
-import type { Line } from "@/components/Chart";
-import { curve } from "@/components/curve";
-import { load } from "@/components/load";
+import { type Metrics, nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
 import { bytes } from "@/components/time";
 import { texts } from "@/texts";
-
-const Chart = lazy(() => load(() => import("@/components/Chart")));
+import { Curves, cores, type Figure, rate, SPANS, type Span, Spans } from "./Curves";
 
 const t = texts.nodes.use;
-const HOUR = 3_600_000;
-const SPANS = { hour: HOUR, half: 12 * HOUR, week: 7 * 24 * HOUR, quarter: 90 * 24 * HOUR };
-type Span = keyof typeof SPANS;
-
-const cores = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-const rate = (value: number) => t.perSecond(bytes(value));
 
 /** What the machine used over time, whoever used it. */
 export function Use({ node }: { node: NodeInfo }) {
@@ -27,20 +17,7 @@ export function Use({ node }: { node: NodeInfo }) {
     <section className="px-4 pb-4" aria-labelledby="use">
       <div className="row gap-3 mb-1">
         <h2 id="use">{t.title}</h2>
-        <fieldset className="row gap-1 end">
-          <legend className="vh">{t.span}</legend>
-          {(Object.keys(SPANS) as Span[]).map((key) => (
-            <button
-              key={key}
-              type="button"
-              className="btn ghost sm aria-pressed:bg-active"
-              aria-pressed={key === span}
-              onClick={() => setSpan(key)}
-            >
-              {t.spans[key]}
-            </button>
-          ))}
-        </fieldset>
+        <Spans span={span} set={setSpan} />
       </div>
       {query.isError ? (
         <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
@@ -54,13 +31,6 @@ export function Use({ node }: { node: NodeInfo }) {
     </section>
   );
 }
-
-type Figure = {
-  title: string;
-  lines: [name: string, token: string, value: (point: MetricPoint) => number][];
-  most?: number;
-  format: (value: number) => string;
-};
 
 function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
   const { cpu, memory, disk } = node.inventory ?? {};
@@ -101,42 +71,5 @@ function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
         <Curves key={figure.title} figure={figure} metrics={metrics} />
       ))}
     </div>
-  );
-}
-
-function Curves({ figure, metrics }: { figure: Figure; metrics: Metrics }) {
-  const points = metrics.series[0]?.points;
-  const lines = useMemo(
-    (): Line[] =>
-      figure.lines.map(([name, token, value]) => ({
-        name,
-        token,
-        curve: curve(points ?? [], value),
-      })),
-    [figure, points],
-  );
-  const last = points?.at(-1);
-  const now = last
-    ? figure.lines.map(([name, , value]) =>
-        figure.lines.length > 1
-          ? `${name} ${figure.format(value(last))}`
-          : figure.format(value(last)),
-      )
-    : [texts.nodes.notKnown];
-  return (
-    <figure className="m-0">
-      <figcaption className="row">
-        <span>{figure.title}</span>
-        <span className="t2 s end">{now.join(", ")}</span>
-      </figcaption>
-      <Chart
-        lines={lines}
-        from={new Date(metrics.from).getTime() / 1000}
-        to={new Date(metrics.to).getTime() / 1000}
-        most={figure.most}
-        format={figure.format}
-        label={`${figure.title}: ${now.join(", ")}`}
-      />
-    </figure>
   );
 }

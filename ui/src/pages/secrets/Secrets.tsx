@@ -1,17 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { secrets } from "@/api/queries/admin";
-import { projects } from "@/api/queries/catalog";
 import { secretTexts as t } from "@/catalogTexts";
-import { buttonClass } from "@/components/Button";
-import { Top, useTitle } from "@/components/Shell";
-import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
+import { ByProject } from "../admin/ByProject";
 import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { useMayAdmin } from "../admin/may";
-import { useListSearch, useOpened } from "../admin/useOpened";
+import { useOpened } from "../admin/useOpened";
 import { NotFound } from "../shell/Problems";
 import { SecretSheet } from "./SecretSheet";
 
@@ -57,59 +54,19 @@ const key = (one: Secret) => one.name;
 
 /** Values that can be set and used, and never read. Which project is in the address. */
 export function Secrets() {
-  useTitle(t.title);
-  const reason = useMayAdmin();
-  const all = useQuery({ ...projects, enabled: !reason });
-  const [search] = useListSearch();
-  if (reason) return <NotFound />;
-  const project = String(search.project ?? all.data?.[0]?.name ?? "");
-  if (project) return <OfProject key={project} project={project} all={all.data ?? []} />;
+  if (useMayAdmin()) return <NotFound />;
   return (
-    <>
-      <Top>
-        <h1>{t.title}</h1>
-      </Top>
-      <div className="body">
-        {all.isPending ? <Skeletons count={6} /> : null}
-        {all.isError ? (
-          <ErrorState what={t.unread} error={all.error} retry={() => void all.refetch()} />
-        ) : null}
-        {all.isSuccess ? (
-          <EmptyState
-            title={t.noProjectTitle}
-            act={
-              <Link to="/projects" className={buttonClass()}>
-                {t.toProjects}
-              </Link>
-            }
-          >
-            {t.noProject}
-          </EmptyState>
-        ) : null}
-      </div>
-    </>
+    <ByProject texts={t}>
+      {(project, pick) => <OfProject key={project} project={project} pick={pick} />}
+    </ByProject>
   );
 }
 
-function OfProject({ project, all }: { project: string; all: { name: string }[] }) {
+function OfProject({ project, pick }: { project: string; pick: ReactNode }) {
   const query = useQuery(secrets(project));
-  const [, set] = useListSearch();
   const { opened, adding, add, close } = useOpened();
   const taken = query.data?.map(key) ?? [];
   const found = query.data?.find((one) => one.name === opened);
-  const names = new Set([...all.map((one) => one.name), project]);
-  const bar = (
-    <select
-      className="btn"
-      aria-label={t.project}
-      value={project}
-      onChange={(event) => set({ project: event.target.value, open: undefined, q: undefined })}
-    >
-      {[...names].sort().map((name) => (
-        <option key={name}>{name}</option>
-      ))}
-    </select>
-  );
   return (
     <Listing
       title={t.title}
@@ -121,7 +78,7 @@ function OfProject({ project, all }: { project: string; all: { name: string }[] 
       unread={t.unread}
       emptyTitle={t.emptyTitle(project)}
       empty={t.empty}
-      bar={bar}
+      bar={pick}
       add={{ label: t.add, run: add }}
     >
       {adding ? <SecretSheet project={project} taken={taken} close={close} /> : null}

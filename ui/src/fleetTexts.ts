@@ -1,0 +1,83 @@
+import { plural } from "@/plural";
+
+// What the fleet page says: all machines, runs and deployments at one glance.
+
+export const fleetTexts = {
+  title: "Fleet",
+  unread: "The fleet could not be read.",
+  emptyTitle: "No node yet",
+  empty: "Here stands how all machines are, what they have left, and what needs you.",
+  toNodes: "Nodes",
+  needs: (count: number) => (count === 0 ? "Nothing needs you" : `${count} need you`),
+  calm: "Every node is heard, every check is well, nothing failed and nothing waits too long.",
+  partly: (what: string) => `${what} could not be read, so it is not judged here.`,
+  parts: {
+    deployments: "Deployments",
+    queue: "The queue",
+    backups: "The last backup",
+    version: "This installation's version",
+  },
+  more: (count: number) => `and ${count} more`,
+  nodeStates: {
+    offline: (name: string) => `${name} is offline`,
+    untrusted: (name: string) => `${name} shows a certificate nobody approved`,
+    incompatible: (name: string) => `${name} runs an agent that we can't speak with`,
+    enrolled: (name: string) => `${name} was never heard`,
+  } as Record<string, (name: string) => string>,
+  nodeRemedies: {
+    offline:
+      "Its deployments are out of reach and keep running. See that the machine and its agent are up.",
+    untrusted: "Compare the thumbprints on its page, then approve or refuse.",
+    incompatible: "Give it the agent of this installation's version.",
+    enrolled: "Start its agent with the line from its page.",
+  } as Record<string, string>,
+  lasting: "For",
+  blocked: (name: string) => `${name} takes no new deployment`,
+  check: (name: string, id: string) => `${name} fails the check ${id}`,
+  disk: (name: string, free: string, floor: string) =>
+    `${name} has ${free} of disk left, below its floor of ${floor}`,
+  diskRemedy:
+    "Nothing new is placed there. Remove deployments or images, or give it a larger disk.",
+  build: (name: string, theirs: string, ours: string) => `${name} runs ${theirs}; this is ${ours}`,
+  buildRemedy: "Replace its agent: Upgrade on its page says how.",
+  revocation: (name: string) => `${name} has not heard yet that its token was revoked`,
+  revocationRemedy: "It refuses the old token as soon as it is back.",
+  overdue: (name: string) => `${name} should be drained by now`,
+  overdueRemedy: "Deployments are left on it: end or move them.",
+  deployments: {
+    stuck: (count: number) => `${plural(count, "deployment")} stuck`,
+    failed: (count: number) => `${plural(count, "deployment")} failed`,
+  },
+  deploymentRemedies: {
+    stuck: "Something of them could not be removed. Retry, or forget what is left.",
+    failed: "Whoever made them can retry or delete them.",
+  },
+  waits: (count: number, age: string) =>
+    `${plural(count, "run")} ${count === 1 ? "waits" : "wait"}, the first for ${age}`,
+  waitsRemedy: "What runs frees no room soon enough. Add a node, or end what nobody needs.",
+  noBackup: "No backup of this installation is known",
+  oldBackup: (age: string) => `The last backup was ${age}`,
+  backupRemedy: "Settings, Backups has the line that writes one.",
+  figures: "Deployments and runs",
+  none: "No deployment yet.",
+  underWay: (count: number) => `${plural(count, "run")} under way`,
+  waiting: (count: number) => (count === 0 ? "none waiting" : `${count} waiting`),
+  lastBackup: "Last backup",
+  never: "never",
+  curves: "Use of all nodes",
+  curvesUnread: "What the nodes used could not be read.",
+  curvesLeftOut: (shown: number, left: number) =>
+    `The curves are of the ${shown} nodes with the most deployments; ${left} are left out.`,
+  heard: "Each point adds up the nodes that were heard then.",
+  room: "Nodes",
+  cpu: "CPU",
+  memory: "Memory",
+  disk2: "Disk",
+  used: (used: string, all: string) => `${used} of ${all} used`,
+  promised: (promised: string) => `${promised} allocated`,
+  meter: (what: string, used: string, promised?: string) =>
+    promised ? `${what}: ${used}, ${promised}` : `${what}: ${used}`,
+  unknown: "not known",
+  count: (count: number) => plural(count, "deployment"),
+  legend: "Filled is used, the mark is what is allocated.",
+};

@@ -1,0 +1,98 @@
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { NodeInfo } from "@/api/client";
+import { nodes } from "@/api/queries/catalog";
+import { me } from "@/api/queries/common";
+import { deployments } from "@/api/queries/deployments";
+import { buttonClass } from "@/components/Button";
+import { Live, Top, useTitle } from "@/components/Shell";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { useNow } from "@/components/Time";
+import { ago } from "@/components/time";
+import { fleetTexts as t } from "@/fleetTexts";
+import { texts } from "@/texts";
+import { MEASURED, useNodesLive } from "../nodes/live";
+import { NotFound } from "../shell/Problems";
+import { Figures } from "./Figures";
+import { Machines } from "./Machines";
+import { Needs } from "./Needs";
+import { AGAIN, lastBackup, version, waiting } from "./queries";
+import { Together } from "./Together";
+import { troubles } from "./troubles";
+
+/** How all machines, runs and deployments are, for admins; what needs a person stands first. */
+export function Fleet() {
+  useTitle(t.title);
+  const { data: person } = useSuspenseQuery(me);
+  return person.role === "admin" ? <Page /> : <NotFound />;
+}
+
+function Page() {
+  const live = useNodesLive();
+  const query = useQuery({ ...nodes, refetchInterval: MEASURED });
+  const toNodes = (
+    <Link className={buttonClass()} to="/nodes">
+      {t.toNodes}
+    </Link>
+  );
+  return (
+    <>
+      <Top>
+        <h1>{t.title}</h1>
+        <div className="end row">
+          <Live state={live} />
+          {toNodes}
+        </div>
+      </Top>
+      <div className="body" aria-busy={query.isPending}>
+        {query.isError ? (
+          <ErrorState
+            what={t.unread}
+            error={query.error}
+            retry={() => void query.refetch()}
+            stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+          />
+        ) : null}
+        {query.isPending ? <Skeletons count={10} /> : null}
+        {query.data?.length === 0 ? (
+          <EmptyState title={t.emptyTitle} act={toNodes}>
+            {t.empty}
+          </EmptyState>
+        ) : null}
+        {query.data && query.data.length > 0 ? <Whole nodes={query.data} /> : null}
+      </div>
+    </>
+  );
+}
+
+function Whole({ nodes: all }: { nodes: NodeInfo[] }) {
+  const now = useNow(30);
+  const parts = {
+    deployments: useQuery({ ...deployments, refetchInterval: AGAIN }),
+    queue: useQuery({ ...waiting, refetchInterval: AGAIN }),
+    backups: useQuery({ ...lastBackup, refetchInterval: AGAIN }),
+    version: useQuery(version),
+  };
+  const known = {
+    nodes: all,
+    deployments: parts.deployments.data,
+    queue: parts.queue.data,
+    backup: parts.backups.data,
+    build: parts.version.data?.build,
+  };
+  const names = Object.keys(parts) as (keyof typeof parts)[];
+  const unread = names.filter((name) => parts[name].isError).map((name) => t.parts[name]);
+  if (names.some((name) => parts[name].isPending)) return <Skeletons count={10} />;
+  return (
+    <>
+      <Needs troubles={troubles(known, now)} unread={unread} />
+      <Figures
+        deployments={known.deployments}
+        waiting={known.queue?.length}
+        backup={known.backup}
+      />
+      <Machines nodes={all} />
+      <Together nodes={all} />
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+import { Link } from "@tanstack/react-router";
+import type { NodeInfo } from "@/api/client";
+import { StatusMark } from "@/components/Status";
+import { bytes } from "@/components/time";
+import { fleetTexts as t } from "@/fleetTexts";
+
+const MIB = 1024 * 1024;
+const cores = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+
+const rank: Record<string, number> = { online: 1, disabled: 2 };
+
+/** Each node with what it has, what is used of it and what is allocated. Who is not online comes first. */
+export function Machines({ nodes }: { nodes: NodeInfo[] }) {
+  const all = [...nodes].sort(
+    (a, b) => (rank[a.status] ?? 0) - (rank[b.status] ?? 0) || a.name.localeCompare(b.name),
+  );
+  return (
+    <section className="px-4 pb-4" aria-labelledby="machines">
+      <div className="row gap-3 mb-1 flex-wrap">
+        <h2 id="machines">{t.room}</h2>
+        <span className="t2 s">{t.legend}</span>
+      </div>
+      <ul className="machines">
+        {all.map((node) => (
+          <Machine key={node.name} node={node} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Machine({ node }: { node: NodeInfo }) {
+  const { name, status, environment, deployments, inventory, allocated } = node;
+  // What was measured before a node fell silent says nothing about now.
+  const vitals = status === "online" ? node.vitals : undefined;
+  return (
+    <li>
+      <div className="who">
+        <Link className="hover:underline tr" to="/nodes/$name" params={{ name }}>
+          <b>{name}</b>
+        </Link>
+        <StatusMark state={status} small />
+        <span className="t2 s tr">
+          {environment}, {t.count(deployments)}
+        </span>
+      </div>
+      <Meter
+        what={t.cpu}
+        all={inventory?.cpu}
+        used={vitals?.cpu}
+        promised={allocated.cpu ?? 0}
+        say={cores}
+      />
+      <Meter
+        what={t.memory}
+        all={inventory?.memory}
+        used={vitals?.memory_used}
+        promised={(allocated.memory_mib ?? 0) * MIB}
+        say={bytes}
+      />
+      <Meter
+        what={t.disk2}
+        all={inventory?.disk}
+        used={inventory && vitals ? inventory.disk - vitals.disk_free : undefined}
+        say={bytes}
+      />
+    </li>
+  );
+}
+
+type MeterProps = {
+  what: string;
+  all?: number;
+  used?: number;
+  promised?: number;
+  say: (value: number) => string;
+};
+
+/** A bar of a machine's room: filled is used, a mark is what is allocated; hatched when not known. */
+function Meter({ what, all, used, promised, say }: MeterProps) {
+  const known = all !== undefined && used !== undefined && all > 0;
+  const share = (value: number) => Math.min(100, (value / (all || 1)) * 100);
+  const words = known ? t.used(say(used), say(all)) : t.unknown;
+  const more = promised !== undefined && all ? t.promised(say(promised)) : undefined;
+  return (
+    <div className="meter">
+      <div className="row gap-2">
+        <span className="s">{what}</span>
+        <span className="s t2 end tr" title={more}>
+          {words}
+        </span>
+      </div>
+      <svg
+        viewBox="0 0 100 6"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={t.meter(what, words, more)}
+        data-known={known}
+        data-full={known && share(used) >= 90}
+      >
+        <title>{t.meter(what, words, more)}</title>
+        <rect className="all" width="100" height="6" />
+        {known ? <rect className="used" width={share(used)} height="6" /> : null}
+        {promised && all ? (
+          <rect className="promised" x={Math.max(0, share(promised) - 1)} width="1" height="6" />
+        ) : null}
+      </svg>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { Link } from "@tanstack/react-router";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
+import { fleetTexts as t } from "@/fleetTexts";
+import type { Trouble, Where } from "./troubles";
+
+type Props = {
+  troubles: Trouble[];
+  /** What could not be read, in words. */
+  unread: string[];
+};
+
+/** What needs a person, before everything else. */
+export function Needs({ troubles, unread }: Props) {
+  return (
+    <section className="px-4 py-3" aria-labelledby="needs">
+      <h2 id="needs" className="mb-1">
+        {t.needs(troubles.length)}
+      </h2>
+      {troubles.length === 0 ? <p className="t2">{t.calm}</p> : null}
+      <ul className="needs">
+        {troubles.map((one) => (
+          <li key={one.id}>
+            <StatusMark state={one.state}>
+              <At where={one.where}>{one.what}</At>
+            </StatusMark>
+            <span className="t2">
+              {one.since ? (
+                <>
+                  {t.lasting} <Time at={one.since} short className="nw" />
+                  {". "}
+                </>
+              ) : null}
+              {one.remedy}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {unread.map((what) => (
+        <p key={what} className="t2 s">
+          {t.partly(what)}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function At({ where, children }: { where: Where; children: string }) {
+  const look = "hover:underline";
+  if ("node" in where)
+    return (
+      <Link className={look} to="/nodes/$name" params={{ name: where.node }}>
+        {children}
+      </Link>
+    );
+  if ("state" in where)
+    return (
+      <Link className={look} to="/deployments" search={{ state: where.state }}>
+        {children}
+      </Link>
+    );
+  return where.page === "backups" ? (
+    <Link className={look} to="/settings/{-$tab}" params={{ tab: "backups" }}>
+      {children}
+    </Link>
+  ) : (
+    <Link className={look} to="/deployments" search={{ state: "queued" }}>
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from "vitest";
+import type { Deployment, NodeInfo, Schemas } from "@/api/client";
+import type { MetricPoint, Metrics } from "@/api/queries/usage";
+import { sumOf } from "./sum";
+import { type Known, troubles } from "./troubles";
+
+const NOW = Date.parse("2026-11-22T12:00:00Z");
+const ago = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
+const GIB = 1024 ** 3;
+
+const node = (more: Partial<NodeInfo> = {}): NodeInfo => ({
+  name: "fra-01",
+  environment: "qa",
+  address: "10.20.4.14:5000",
+  status: "online",
+  since: ago(60),
+  enabled: true,
+  revocation_pending: false,
+  allocated: {},
+  deployments: 1,
+  build: "1.0",
+  vitals: { at: ago(0), cpu: 1, memory_used: GIB, disk_free: 20 * GIB },
+  ...more,
+});
+
+const well: Known = { nodes: [node()], deployments: [], queue: [], backup: ago(60), build: "1.0" };
+const said = (known: Partial<Known>) => troubles({ ...well, ...known }, NOW).map((one) => one.what);
+const deployment = (status: string) => ({ status }) as Deployment;
+const checks = (...all: Schemas["NodeCheck"][]) =>
+  ({ checks: all }) as unknown as NodeInfo["inventory"];
+
+describe("what needs a person in the fleet", () => {
+  it("is nothing while all is well", () => {
+    expect(said({})).toEqual([]);
+    expect(said({ nodes: [node({ status: "disabled", build: "0.1" })] })).toEqual([]);
+  });
+
+  it("names a node that is not heard, and does not judge what it said before", () => {
+    const silent = { status: "offline", build: "0.9", vitals: undefined } as const;
+    expect(said({ nodes: [node(silent)] })).toEqual(["fra-01 is offline"]);
+    expect(said({ nodes: [node({ status: "untrusted" })] })[0]).toMatch(/nobody approved/);
+  });
+
+  it("names failed checks, little disk, another version, a drain over its time", () => {
+    const failed = checks(
+      { id: "clock", severity: "ok", detail: "" },
+      { id: "swap", severity: "warning", detail: "Swap is on.", remedy: "Turn it off." },
+      { id: "isolation", severity: "critical", detail: "Not isolated.", remedy: "Set iptables." },
+    );
+    const found = troubles({ ...well, nodes: [node({ inventory: failed, blocked: "x" })] }, NOW);
+    expect(found.map(({ state, what, remedy }) => [state, what, remedy])).toEqual([
+      ["failed", "fra-01 fails the check isolation", "Set iptables."],
+      ["warn", "fra-01 fails the check swap", "Turn it off."],
+    ]);
+    const full = { at: ago(0), cpu: 1, memory_used: 1, disk_free: GIB / 2 };
+    expect(said({ nodes: [node({ vitals: full })] })[0]).toMatch(/disk left, below its floor of 1/);
+    const own = { settings: { disk_floor_mib: 30 * 1024 } };
+    expect(said({ nodes: [node(own)] })[0]).toMatch(/below its floor of 3/);
+    expect(said({ nodes: [node({ build: "0.9" })] })).toEqual(["fra-01 runs 0.9; this is 1.0"]);
+    const drain = { status: "overdue", since: ago(90), by: "ada", deadline: ago(30) } as const;
+    expect(said({ nodes: [node({ drain })] })).toEqual(["fra-01 should be drained by now"]);
+  });
+
+  it("counts what failed or is stuck, and the longest wait", () => {
+    const deployments = ["failed", "ready", "failed", "stuck"].map(deployment);
+    expect(said({ deployments })).toEqual(["2 deployments failed", "1 deployment stuck"]);
+    const item = (minutes: number) => ({ queued_at: ago(minutes) }) as Schemas["QueueItem"];
+    expect(said({ queue: [item(2), item(29)] })).toEqual([]);
+    expect(said({ queue: [item(2), item(45)] })).toEqual(["2 runs wait, the first for 45 min"]);
+  });
+
+  it("says how old the last backup is once two nights are missed, and judges nothing unread", () => {
+    expect(said({ backup: ago(47 * 60) })).toEqual([]);
+    expect(said({ backup: ago(72 * 60) })).toEqual(["The last backup was 3 d ago"]);
+    expect(said({ backup: null })).toEqual(["No backup of this installation is known"]);
+    expect(said({ backup: undefined, build: undefined, queue: undefined })).toEqual([]);
+  });
+
+  it("puts what failed before what is only worth a look", () => {
+    const nodes = [node({ build: "0.9" }), node({ name: "b", status: "offline" })];
+    expect(said({ nodes, deployments: [deployment("failed")] })).toEqual([
+      "1 deployment failed",
+      "b is offline",
+      "fra-01 runs 0.9; this is 1.0",
+    ]);
+  });
+});
+
+describe("the use of several nodes", () => {
+  const point = (at: string, cpu: number): MetricPoint => ({
+    at,
+    cpu,
+    cpu_max: cpu,
+    memory: cpu,
+    memory_max: cpu,
+    disk_free: cpu,
+    net_in: 0,
+    net_out: 0,
+    disk_read: 0,
+    disk_written: 0,
+  });
+  const metrics = (...points: MetricPoint[]): Metrics => ({
+    from: ago(10),
+    to: ago(0),
+    resolution: "raw",
+    series: [{ points }],
+  });
+  const seconds = (minutes: number, s: number) => new Date(NOW - minutes * 60_000 + s * 1000);
+  const at = (minutes: number, s: number) => seconds(minutes, s).toISOString();
+
+  it("adds up each node's mean per minute, wherever in it they measured", () => {
+    const sum = sumOf(
+      [
+        metrics(point(at(5, 1), 1), point(at(5, 31), 3), point(at(4, 1), 2)),
+        metrics(point(at(5, 17), 10)),
+      ],
+      NOW,
+    );
+    expect(sum?.series[0]?.points.map((one) => [one.at, one.cpu])).toEqual([
+      [at(5, 0), 12],
+      [at(4, 0), 2],
+    ]);
+  });
+
+  it("leaves out the minute that is not over, and knows nothing of no node", () => {
+    expect(sumOf([metrics(point(at(0, 1), 1))], NOW + 30_000)?.series[0]?.points).toEqual([]);
+    expect(sumOf([], NOW)).toBeUndefined();
+  });
+});

@@ -1,0 +1,134 @@
+import type { Deployment, NodeInfo, Schemas } from "@/api/client";
+import { ago, bytes, shortAgo } from "@/components/time";
+import { fleetTexts as t } from "@/fleetTexts";
+import { sorted } from "../nodes/Checks";
+
+/** Where a person mends it. */
+export type Where = { node: string } | { state: string } | { page: "queue" | "backups" };
+
+export type Trouble = {
+  id: string;
+  /** How it looks: the states of StatusMark. */
+  state: string;
+  what: string;
+  remedy: string;
+  /** An RFC 3339 time. */
+  since?: string;
+  where: Where;
+};
+
+/** What is known of the installation; a part that could not be read is absent and not judged. */
+export type Known = {
+  nodes: NodeInfo[];
+  deployments?: Deployment[];
+  queue?: Schemas["QueueItem"][];
+  /** When the last backup was written; null when none is known. */
+  backup?: string | null;
+  build?: string;
+};
+
+const MINUTE = 60_000;
+/** A run that waits longer than this is worth a look. */
+const LONG_WAIT = 30 * MINUTE;
+/** A nightly backup that was missed twice. */
+const OLD_BACKUP = 48 * 60 * MINUTE;
+/** What the server takes for a disk floor of 0. */
+const FLOOR_MIB = 1024;
+
+const order = ["failed", "stuck", "untrusted", "incompatible", "offline", "warn"];
+
+/** All that needs a person, the worst first. */
+export function troubles(known: Known, now: number): Trouble[] {
+  const all = [
+    ...known.nodes.flatMap((node) => ofNode(node, known.build)),
+    ...ofDeployments(known.deployments ?? []),
+    ...ofQueue(known.queue ?? [], now),
+    ...ofBackup(known.backup, now),
+  ];
+  const rank = (one: Trouble) => (order.indexOf(one.state) + order.length + 1) % (order.length + 1);
+  return all.sort((a, b) => rank(a) - rank(b));
+}
+
+function ofNode(node: NodeInfo, build?: string): Trouble[] {
+  const { name, status } = node;
+  if (status === "disabled") return [];
+  const found = (
+    id: string,
+    state: string,
+    what: string,
+    remedy: string,
+    since?: string,
+  ): Trouble => ({ id: `${name} ${id}`, state, what, remedy, since, where: { node: name } });
+  const out = t.nodeStates[status];
+  const remedy = node.status_detail ?? t.nodeRemedies[status] ?? "";
+  const all = out ? [found("state", lookOf(status), out(name), remedy, node.since)] : [];
+  if (node.revocation_pending)
+    all.push(found("revocation", "warn", t.revocation(name), t.revocationRemedy));
+  if (node.drain?.status === "overdue")
+    all.push(found("drain", "warn", t.overdue(name), t.overdueRemedy, node.drain.deadline));
+  if (status !== "online") return all;
+  for (const check of bad(node))
+    all.push(
+      found(
+        `check ${check.id}`,
+        check.severity === "critical" ? "failed" : "warn",
+        t.check(name, check.id),
+        check.remedy ?? check.detail,
+      ),
+    );
+  if (node.blocked && !bad(node).some((check) => check.severity === "critical"))
+    all.push(found("blocked", "failed", t.blocked(name), node.blocked));
+  const floor = (node.settings?.disk_floor_mib || FLOOR_MIB) * 1024 * 1024;
+  if (node.vitals && node.vitals.disk_free < floor)
+    all.push(
+      found(
+        "disk",
+        "failed",
+        t.disk(name, bytes(node.vitals.disk_free), bytes(floor)),
+        t.diskRemedy,
+      ),
+    );
+  if (build && node.build && node.build !== build)
+    all.push(found("build", "warn", t.build(name, node.build, build), t.buildRemedy));
+  return all;
+}
+
+const lookOf = (status: string) => (status === "enrolled" ? "warn" : status);
+
+const bad = (node: NodeInfo) =>
+  sorted(node.inventory?.checks ?? []).filter(
+    ({ severity }) => severity === "critical" || severity === "warning",
+  );
+
+function ofDeployments(all: Deployment[]): Trouble[] {
+  return (["stuck", "failed"] as const).flatMap((state) => {
+    const count = all.filter((one) => one.status === state).length;
+    if (count === 0) return [];
+    const look = state === "stuck" ? "stuck" : "failed";
+    return [
+      {
+        id: state,
+        state: look,
+        what: t.deployments[state](count),
+        remedy: t.deploymentRemedies[state],
+        where: { state },
+      },
+    ];
+  });
+}
+
+function ofQueue(all: Schemas["QueueItem"][], now: number): Trouble[] {
+  const first = all.map((one) => one.queued_at).sort()[0];
+  if (!first || now - Date.parse(first) < LONG_WAIT) return [];
+  const what = t.waits(all.length, shortAgo(first, now));
+  return [{ id: "queue", state: "warn", what, remedy: t.waitsRemedy, where: { page: "queue" } }];
+}
+
+function ofBackup(last: string | null | undefined, now: number): Trouble[] {
+  if (last === undefined) return [];
+  if (last !== null && now - Date.parse(last) < OLD_BACKUP) return [];
+  const what = last === null ? t.noBackup : t.oldBackup(ago(Date.parse(last), now));
+  return [
+    { id: "backup", state: "warn", what, remedy: t.backupRemedy, where: { page: "backups" } },
+  ];
+}

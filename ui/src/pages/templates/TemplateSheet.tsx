@@ -1,0 +1,109 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { adminTexts } from "@/adminTexts";
+import { ask, client, type Schemas } from "@/api/client";
+import { environments } from "@/api/queries/catalog";
+import { useToast } from "@/components/Toast";
+import { templateTexts as t } from "@/templateTexts";
+import { DeleteAct } from "../admin/DeleteAct";
+import { CheckField, SelectField, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import type { Opened } from "../admin/meanwhile";
+import { NameField } from "../admin/NewName";
+import { onlyOver } from "../admin/tagged";
+import { useForm } from "../admin/useForm";
+import { templates } from "../create/queries";
+import { choices } from "../webhooks/Narrowed";
+import { Chosen } from "./Chosen";
+import { bodyOf, start, wrong } from "./values";
+
+type Props = {
+  project: string;
+  services: Schemas["ProjectService"][];
+  opened?: Opened<Schemas["Template"]>;
+  taken: string[];
+  reason?: string;
+  close: () => void;
+};
+
+const PATH = "/api/v1/projects/{name}/templates/{template}";
+
+/** Adds or changes one template. */
+export function TemplateSheet({ project, services, opened, taken, reason, close }: Props) {
+  const stored = opened?.value;
+  const done = useDone(project, close);
+  const selectable = services.filter((one) => one.tag_mode === "selectable");
+  const form = useForm(start(stored), {
+    opened,
+    valuesOf: start,
+    check: (values) => wrong(values, stored ? undefined : taken),
+    save: (values, over) =>
+      ask(
+        client.PUT(PATH, {
+          params: { path: { name: project, template: values.name } },
+          headers: onlyOver(over?.tag),
+          body: bodyOf(values, selectable),
+        }),
+      ),
+    saved: ({ name }) => done(stored ? adminTexts.saved(name) : adminTexts.created(name)),
+  });
+  const all = useQuery(environments).data;
+  const name = stored?.name ?? "";
+  const remove = () =>
+    ask(client.DELETE(PATH, { params: { path: { name: project, template: name } } }));
+  return (
+    <FormSheet
+      title={stored ? name : t.addTitle}
+      form={form}
+      onClose={close}
+      submit={stored ? undefined : adminTexts.create}
+      busy={stored ? undefined : adminTexts.creating}
+      reason={reason}
+      extra={
+        stored && !reason ? (
+          <DeleteAct name={name} remove={remove} done={() => done()}>
+            <p>{t.delete}</p>
+          </DeleteAct>
+        ) : null
+      }
+    >
+      {stored ? null : <NameField form={form} taken={taken} />}
+      <TextField form={form} name="description" label={t.description} optional maxLength={500} />
+      <SelectField
+        form={form}
+        name="environment"
+        label={t.environment}
+        placeholder={t.noEnvironment}
+        options={choices(all, form.values.environment)}
+      />
+      <TextField
+        form={form}
+        name="deployment_name"
+        label={t.deploymentName}
+        hint={t.deploymentNameHint}
+        optional
+        maxLength={40}
+      />
+      <Chosen form={form} services={selectable} />
+      <CheckField form={form} name="wait" label={t.wait} hint={t.waitHint} />
+      <TextField
+        form={form}
+        name="priority"
+        type="number"
+        label={t.priority}
+        hint={t.priorityHint}
+        optional
+      />
+    </FormSheet>
+  );
+}
+
+/** Reads the list anew, says the result if there is one to say, and closes. */
+function useDone(project: string, close: () => void) {
+  const cache = useQueryClient();
+  const say = useToast();
+  return (result?: string) => {
+    void cache.invalidateQueries({ queryKey: templates(project).queryKey });
+    if (result) say("done", result);
+    close();
+  };
+}

@@ -1,0 +1,45 @@
+import type { Schemas } from "@/api/client";
+import { isName } from "@/components/names";
+import { templateTexts as t } from "@/templateTexts";
+import { nameProblem } from "../admin/NewName";
+import { orNothing, toNumber, wrongs } from "../admin/values";
+
+type Template = Schemas["Template"];
+
+/** A template as its form holds it. */
+export const start = (stored?: Template) => ({
+  name: stored?.name ?? "",
+  description: stored?.description ?? "",
+  environment: stored?.environment ?? "",
+  deployment_name: stored?.deployment_name ?? "",
+  versions: stored?.versions ?? {},
+  wait: stored?.wait ?? false,
+  priority: stored?.priority?.toString() ?? "",
+});
+export type Values = ReturnType<typeof start>;
+
+/** Versions of services that can be chosen; those of others nobody could keep. */
+export function bodyOf(values: Values, selectable: { step: string }[]): Schemas["TemplatePut"] {
+  const kept = selectable.flatMap(({ step }) => {
+    const tag = values.versions[step];
+    return tag ? [[step, tag] as const] : [];
+  });
+  return {
+    description: orNothing(values.description),
+    environment: orNothing(values.environment),
+    deployment_name: orNothing(values.deployment_name),
+    versions: Object.fromEntries(kept),
+    wait: values.wait,
+    priority: toNumber(values.priority),
+  };
+}
+
+export function wrong(values: Values, taken?: string[]) {
+  const { deployment_name: name, priority } = values;
+  const number = toNumber(priority);
+  return wrongs({
+    name: taken ? nameProblem(values.name, taken) : undefined,
+    deployment_name: name === "" || isName(name) ? undefined : t.deploymentNameWrong,
+    priority: number === undefined || (number >= 0 && number <= 255) ? undefined : t.priorityWrong,
+  });
+}

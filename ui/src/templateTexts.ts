@@ -1,0 +1,52 @@
+import { plural } from "@/plural";
+
+// What the templates page says: what new deployments of a project may begin with.
+
+export const templateTexts = {
+  title: "Templates",
+  add: "Add template",
+  addTitle: "Add a template",
+  unread: "The templates could not be read.",
+  emptyTitle: (project: string) => `${project} has no template yet`,
+  empty:
+    "A template is what new deployments begin with: an environment, a name and versions. Add one here, or keep what is chosen in the create sheet with Save as template.",
+  emptyRead:
+    "A template is what new deployments begin with: an environment, a name and versions. Whoever has Full on the project can add one.",
+  noProjectTitle: "Templates belong to a project",
+  noProject: "There is no project yet.",
+  project: "Project",
+  columns: {
+    name: "Name",
+    environment: "Environment",
+    versions: "Versions",
+    changed: "Last changed",
+    acts: "Use",
+  },
+  anyEnvironment: "Every environment",
+  unchosen: "not chosen",
+  newest: "the default of each service",
+  by: (name: string) => `by ${name}`,
+  use: "Deploy",
+  useOf: (name: string) => `New deployment from ${name}`,
+  full: (project: string) => `It takes Full on ${project}; an admin can give it.`,
+  description: "Description",
+  environment: "Environment",
+  noEnvironment: "Whoever creates chooses",
+  deploymentName: "Name of the deployment",
+  deploymentNameHint: "What the name begins with; it can be changed when creating.",
+  deploymentNameWrong: "Use small letters, digits and hyphens: cart-redesign.",
+  versions: "Versions",
+  versionsHint: "A service without one gets its default tag at the time of creating.",
+  noVersions: "Nothing to choose: the project pins all its services, or has none.",
+  asDefault: "Default",
+  asDefaultOf: (step: string) => `Let ${step} have its default tag`,
+  gone: (steps: string[]) =>
+    `It also has versions for ${steps.join(", ")}, which the pipeline does not have any more. Saving drops them.`,
+  wait: "Wait when there is no room",
+  waitHint: "The deployment is queued until a node has room, instead of being refused.",
+  priority: "Priority in the queue",
+  priorityHint: "From 0 to 255; lower ones go first. Empty is the usual, 128.",
+  priorityWrong: "Type a whole number from 0 to 255.",
+  delete: "New deployments can't begin with it any more. Those made with it stay.",
+  count: (count: number) => plural(count, "version"),
+};
