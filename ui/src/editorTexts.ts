@@ -32,6 +32,8 @@ export const editorTexts = {
   tidyTitle: "Lay out every step (Shift F)",
   undo: "Undo (Ctrl Z)",
   redo: "Redo (Ctrl Shift Z)",
+  nothingToUndo: "Nothing to undo: nothing was changed since this page was opened.",
+  nothingToRedo: "Nothing to redo: nothing was undone.",
   history: "History",
   discard: "Discard draft",
   publish: (version: number) => `Publish v${version}`,

@@ -36,6 +36,7 @@ export const orderTexts = {
   password: "Password",
   secretSet: "One is stored. Type another one to replace it.",
   save: "Save orders",
+  same: "Nothing is changed yet.",
   saved: (name: string) => `How ${name} gets certificates is saved.`,
   retry: "Try again now",
 };

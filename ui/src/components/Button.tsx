@@ -1,6 +1,7 @@
 import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from "react";
 
-type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
+/** Without `disabled`: a button that nobody can reach can't say why. */
+type Props = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> & {
   look?: "ink" | "plain" | "ghost" | "danger";
   small?: boolean;
   icon?: boolean;

@@ -65,7 +65,7 @@ export function Bar(props: BarProps) {
             icon
             aria-label={t.undo}
             title={t.undo}
-            disabled={past.length === 0}
+            reason={past.length === 0 ? t.nothingToUndo : undefined}
             onClick={props.onUndo}
           >
             <Undo2 className="i sm" aria-hidden="true" />
@@ -76,7 +76,7 @@ export function Bar(props: BarProps) {
             icon
             aria-label={t.redo}
             title={t.redo}
-            disabled={future.length === 0}
+            reason={future.length === 0 ? t.nothingToRedo : undefined}
             onClick={props.onRedo}
           >
             <Redo2 className="i sm" aria-hidden="true" />

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { adminTexts } from "@/adminTexts";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
@@ -130,7 +131,11 @@ function Settings({ name, stored }: { name: string; stored: Orders | null }) {
       {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}
       {retry.error ? <Refusal>{describe(retry.error).message}</Refusal> : null}
       <div className="row">
-        <Button onClick={form.submit} disabled={!form.dirty || form.busy}>
+        <Button
+          onClick={form.submit}
+          reason={form.dirty ? undefined : t.same}
+          busy={form.busy && adminTexts.saving}
+        >
           {t.save}
         </Button>
         {failing ? <Button onClick={() => retry.mutate()}>{t.retry}</Button> : null}

@@ -105,8 +105,8 @@ function Cell({ team, target }: { team: Team; target: Target }) {
       className="btn sm"
       aria-label={t.cell(team.name, nameOf(target))}
       value={change.isPending ? change.variables : levelOf(team.grants, target)}
-      disabled={change.isPending}
-      onChange={(event) => change.mutate(event.target.value)}
+      aria-busy={change.isPending}
+      onChange={(event) => change.isPending || change.mutate(event.target.value)}
     >
       {Object.entries(t.levels).map(([level, label]) => (
         <option key={level} value={level}>
