@@ -1,66 +1,124 @@
 // Every page beyond the main job's, in both themes and both widths, as small pictures: part of `make screenshots`.
 //
-// By itself: node scripts/pages.mjs FOLDER, with NULLOPS_TEST_URL, _USER and _PASSWORD as the other script has them.
+// By itself: node scripts/pages.mjs FOLDER [--png] [NAME...], only the pages of these names, with
+// NULLOPS_TEST_URL, _USER and _PASSWORD as the other script has them. It needs two deployments.
 import { mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { api, launch, open, signIn } from "../e2e/browser.mjs";
+import { furnish } from "./furnish.mjs";
 
 const SIZES = [
   { width: 1440, height: 900 },
   { width: 390, height: 844 },
 ];
 
-/** The name of a picture, the address, and the heading that shows that the page is there. */
-function pages(service, plugin) {
+/** What is there to be shown: names of things defined, and two deployments. */
+async function shown(page) {
+  const { items: services } = await api(page, "/services");
+  const { items: plugins } = await api(page, "/plugins");
+  const { items: nodes } = await api(page, "/nodes");
+  const { items: deployments } = await api(page, "/deployments?limit=20");
+  const ready = deployments.find((one) => one.status === "ready");
+  if (!ready) throw new Error("the pictures need a deployment that is ready; make one first");
+  return {
+    service: (services.find((one) => one.tag_mode === "selectable") ?? services[0]).name,
+    plugin: plugins[0].name,
+    node: nodes[0].name,
+    id: ready.id,
+    other: deployments.find((one) => one.id !== ready.id)?.id ?? ready.id,
+  };
+}
+
+/** The name of a picture, its address, and what is done there before it is taken. */
+function pages({ service, plugin, node, id, other }) {
   return [
     ["urls", "/urls"],
     ["start", "/start"],
+    ["create", "/deployments/new?project=shop"],
+    ["run", `/d/${id}/run`],
+    ["services-tab", `/d/${id}/services`],
+    ["logs", `/d/${id}/logs`, (page) => page.locator("[role=log] .ln").first().waitFor()],
+    ["metrics", `/d/${id}/metrics`, charted],
+    ["terminal", `/d/${id}/terminal`, typed],
+    ["capsule", `/d/${id}/capsule`],
+    ["history", `/d/${id}/history`],
+    ["compare", `/deployments/diff?a=${id}&b=${other}`],
     ["projects", "/projects"],
+    ["editor", "/projects/shop/pipeline"],
     ["environment", "/environments?open=qa"],
+    ["fleet", "/fleet", charted],
     ["nodes", "/nodes"],
+    ["node", `/nodes/${node}`],
     ["services", "/services"],
     ["service", `/services?open=${service}`],
     ["plugin", `/plugins?open=${plugin}`],
     ["registries", "/registries"],
     ["secrets", "/secrets"],
+    ["templates", "/templates"],
+    ["template", "/templates?project=shop&open=release-check"],
     ["users", "/users"],
     ["teams", "/teams"],
+    ["access", "/teams/access"],
+    ["account", "/account"],
     ["audit", "/audit"],
+    ["rule", "/rules?open=shop-pull-requests"],
+    ["webhooks", "/webhooks"],
     ["settings", "/settings/keys"],
+    ["backups", "/settings/backups"],
   ];
 }
 
-/** Photographs the pages of a signed-in window into a folder. */
-export async function photograph(page, folder) {
+/** Curves are there, or it is said that there is nothing to draw yet. */
+const charted = (page) => page.locator(".chart canvas, .empty").first().waitFor();
+
+async function typed(page) {
+  await page.getByRole("button", { name: "Open terminal" }).click();
+  await page.locator(".xterm-helper-textarea").waitFor({ state: "attached" });
+  await page.waitForTimeout(1500);
+  await page.keyboard.type("uname -a; id\n");
+  await page.waitForTimeout(1000);
+}
+
+/** One picture, when all that was on its way is there. */
+async function take(page, path, act, file) {
+  await page.goto(path);
+  await page.getByRole("heading", { level: 1 }).first().waitFor();
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+  await act?.(page);
+  await page.evaluate(() => document.fonts.ready);
+  await page.waitForTimeout(500);
+  const small = file.endsWith(".png") ? {} : { type: "jpeg", quality: 50 };
+  await page.screenshot({ path: file, ...small });
+}
+
+/** Photographs the pages of a signed-in window into a folder: all, or those of some names. */
+export async function photograph(page, folder, { names = [], type = "jpg" } = {}) {
   mkdirSync(folder, { recursive: true });
-  const { items: services } = await api(page, "/services");
-  const { items: plugins } = await api(page, "/plugins");
-  const chosen = services.find((one) => one.tag_mode === "selectable") ?? services[0];
+  await furnish(page);
+  const wanted = pages(await shown(page)).filter(
+    ([name]) => names.length === 0 || names.includes(name),
+  );
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const size of SIZES) {
       await page.setViewportSize(size);
-      for (const [name, path] of pages(chosen.name, plugins[0].name)) {
-        await page.goto(path);
-        await page.getByRole("heading", { level: 1 }).first().waitFor();
-        await page.locator(".body[aria-busy=true]").waitFor({ state: "detached" });
-        await page.evaluate(() => document.fonts.ready);
-        await page.waitForTimeout(500);
-        const file = `${folder}/${name}-${size.width}-${colorScheme}.jpg`;
-        await page.screenshot({ path: file, type: "jpeg", quality: 50 });
-      }
+      for (const [name, path, act] of wanted)
+        await take(page, path, act, `${folder}/${name}-${size.width}-${colorScheme}.${type}`);
     }
   }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const folder = process.argv[2];
+  const [folder, ...rest] = process.argv.slice(2);
   if (!folder) throw new Error("say which folder the pictures go to");
   const browser = await launch();
   try {
     const { page } = await open(browser);
     await signIn(page);
-    await photograph(page, folder);
+    await photograph(page, folder, {
+      names: rest.filter((one) => one !== "--png"),
+      type: rest.includes("--png") ? "png" : "jpg",
+    });
   } finally {
     await browser.close();
   }

@@ -1,0 +1,60 @@
+// What the demo's installation lacks and a real one has: people, teams, a webhook, a rule, a template.
+import { send } from "../e2e/browser.mjs";
+
+const people = [
+  ["priya.raman", "Priya Raman"],
+  ["jonas.lindqvist", "Jonas Lindqvist"],
+  ["aiko.tanaka", "Aiko Tanaka"],
+];
+
+const teams = {
+  storefront: {
+    description: "Shop, basket and checkout",
+    members: ["priya.raman", "jonas.lindqvist"],
+    grants: [
+      { project: "shop", level: "full" },
+      { environment: "qa", level: "full" },
+    ],
+  },
+  "quality-assurance": {
+    description: "Tests what is about to be released",
+    members: ["aiko.tanaka"],
+    grants: [{ project: "shop", level: "read" }],
+  },
+};
+
+/** Defines them by the API; a second time changes nothing. */
+export async function furnish(page) {
+  const put = (path, body) => send(page, "PUT", path, body);
+  for (const [name, display_name] of people)
+    await put(`/users/${name}`, {
+      display_name,
+      role: "user",
+      active: true,
+      password: `${name} opens the pictures`,
+    });
+  for (const [name, team] of Object.entries(teams)) await put(`/teams/${name}`, team);
+  await put("/webhooks/qa-channel", {
+    kind: "slack",
+    url: "https://hooks.slack.com/services/T000/B000/pictures",
+    environment: "qa",
+    events: ["deployment.ready", "deployment.failed", "node.offline"],
+    active: false,
+  });
+  await put("/rules/shop-pull-requests", {
+    source: "github",
+    repository: "northwind/shop",
+    project: "shop",
+    environment: "qa",
+    branch: "feat/*",
+    tag: "{branch}-{short}",
+    active: false,
+  });
+  await put("/projects/shop/templates/release-check", {
+    description: "What goes out next, waiting its turn",
+    environment: "qa",
+    deployment_name: "release-check",
+    versions: { web: "main-3f2a1bc" },
+    wait: true,
+  });
+}
