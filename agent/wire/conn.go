@@ -56,7 +56,7 @@ func (e *CloseError) Error() string {
 // something to do, since a control plane has thousands of idle ones. Send and
 // Receive may be called concurrently. Close it to end its goroutines.
 type Conn[S, R any] struct {
-	ws       *websocket.Conn
+	ws       socket
 	encode   func(S) ([]byte, error)
 	decode   func([]byte) (R, error)
 	received *atomic.Int64
@@ -73,6 +73,8 @@ type Conn[S, R any] struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	tasks   sync.WaitGroup
+	// arrival is called when there is News, see OnArrival.
+	arrival atomic.Pointer[func()]
 	// mu guards over: nothing may begin any more.
 	mu   sync.Mutex
 	over bool
@@ -90,7 +92,7 @@ type (
 )
 
 func newConn[S, R any](
-	ws *websocket.Conn, received *atomic.Int64,
+	ws socket, received *atomic.Int64,
 	encode func(S) ([]byte, error), decode func([]byte) (R, error),
 ) *Conn[S, R] {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -98,7 +100,6 @@ func newConn[S, R any](
 		ws: ws, encode: encode, decode: decode, received: received,
 		inbox: make(chan R, inboxSize), writing: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
-	ws.SetReadLimit(MaxMessage)
 	c.tasks.Go(c.read)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,6 +188,28 @@ func (c *Conn[S, R]) Waiting() (m R, ok bool) {
 	}
 }
 
+// OnArrival has news called now, and whenever a message has arrived or the session
+// has ended: who waits in Receive needs a goroutine for that. It must not wait.
+func (c *Conn[S, R]) OnArrival(news func()) {
+	c.arrival.Store(&news)
+	news()
+}
+
+// News reports whether Waiting gives a message, or Err a reason.
+func (c *Conn[S, R]) News() bool { return len(c.inbox) > 0 || c.ctx.Err() != nil }
+
+func (c *Conn[S, R]) tell() {
+	if news := c.arrival.Load(); news != nil {
+		(*news)()
+	}
+}
+
+// stop ends the session for whoever uses it.
+func (c *Conn[S, R]) stop(why error) {
+	c.cancel(why)
+	c.tell()
+}
+
 // Done is closed when the session has ended; Err then says why.
 func (c *Conn[S, R]) Done() <-chan struct{} { return c.ctx.Done() }
 
@@ -213,7 +236,7 @@ func (c *Conn[S, R]) end(why *CloseError) {
 	reason := why.Reason[:min(len(why.Reason), maxReason)]
 	// The answer, if any, changes nothing: we are leaving.
 	_ = c.ws.Close(websocket.StatusCode(why.Code), reason)
-	c.cancel(why)
+	c.stop(why)
 }
 
 // lose ends the session without a goodbye, because none can be delivered.
@@ -221,7 +244,7 @@ func (c *Conn[S, R]) lose(why error) {
 	if c.closing.Swap(true) {
 		return
 	}
-	c.cancel(why)
+	c.stop(why)
 	_ = c.ws.CloseNow()
 }
 
@@ -262,6 +285,7 @@ func (c *Conn[S, R]) decoded(data []byte) (message R, err error) {
 func (c *Conn[S, R]) deliver(message R) bool {
 	select {
 	case c.inbox <- message:
+		c.tell()
 		return true
 	default:
 	}
@@ -269,6 +293,7 @@ func (c *Conn[S, R]) deliver(message R) bool {
 	defer c.stalled.Store(false)
 	select {
 	case c.inbox <- message:
+		c.tell()
 		return true
 	case <-time.After(takeWithin):
 		c.leave(&CloseError{Code: CodeSlow, Reason: "messages are not taken in time"})

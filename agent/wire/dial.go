@@ -101,7 +101,7 @@ func (c DialConfig) attempt(
 			_ = raw.Close()
 		}
 	}()
-	conn := tls.Client(raw, clientTLS(c.Identity, pin))
+	conn := tls.Client(lulled(raw), clientTLS(c.Identity, pin))
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, c.handshakeError(ctx, err)
 	}

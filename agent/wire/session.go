@@ -53,11 +53,13 @@ func counted(conn net.Conn) (net.Conn, *atomic.Int64) {
 	return c, &c.received
 }
 
-// upgrade sends exactly one request on conn and believes nothing but a 101.
-func upgrade(ctx context.Context, conn net.Conn, path string) (*websocket.Conn, error) {
+// upgrade sends exactly one request on conn and believes nothing but a 101. The
+// library judges the answer; what it makes of the connection is not for thousands.
+func upgrade(ctx context.Context, conn net.Conn, path string) (*slim, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
-	client := &http.Client{Transport: &asking{conn: conn}, CheckRedirect: noRedirect}
+	asked := &asking{conn: conn}
+	client := &http.Client{Transport: asked, CheckRedirect: noRedirect}
 	ws, answer, err := websocket.Dial(ctx, "ws://agent"+path,
 		&websocket.DialOptions{HTTPClient: client})
 	switch {
@@ -66,7 +68,11 @@ func upgrade(ctx context.Context, conn net.Conn, path string) (*websocket.Conn, 
 	case err != nil:
 		err = fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
-	return ws, err
+	if err != nil {
+		return nil, err
+	}
+	_ = ws.CloseNow()
+	return newSlim(&switched{Conn: conn, early: asked.early}, lullOf(conn)), nil
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -122,5 +128,6 @@ func ServeSession(w http.ResponseWriter, r *http.Request) (*AgentSession, error)
 	if err != nil {
 		return nil, fmt.Errorf("serve session: %w", err)
 	}
+	ws.SetReadLimit(MaxMessage)
 	return newConn(ws, &proven.received, EncodeReport, DecodeCommand), nil
 }

@@ -19,6 +19,8 @@ import (
 type asking struct {
 	conn net.Conn
 	used atomic.Bool
+	// early is what of the new protocol came with the answer.
+	early []byte
 }
 
 var errDropped = errors.New("the agent dropped the connection during the upgrade")
@@ -50,8 +52,8 @@ func (a *asking) RoundTrip(r *http.Request) (_ *http.Response, err error) {
 	return a.opened(answer, reader), nil
 }
 
-// opened gives the connection itself to who was answered with a switch, and what
-// of the new protocol came with the answer. Any other body ends the connection.
+// opened notes what came with a switch. Who asked takes the connection itself
+// then; any other body ends it.
 func (a *asking) opened(answer *http.Response, reader *bufio.Reader) *http.Response {
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		answer.Body = struct {
@@ -61,9 +63,17 @@ func (a *asking) opened(answer *http.Response, reader *bufio.Reader) *http.Respo
 		return answer
 	}
 	early, _ := reader.Peek(reader.Buffered())
-	answer.Body = &switched{Conn: a.conn, early: bytes.Clone(early)}
+	a.early = bytes.Clone(early)
+	answer.Body = elsewhere{}
 	return answer
 }
+
+// elsewhere stands for a connection that somebody else has taken.
+type elsewhere struct{}
+
+func (elsewhere) Read([]byte) (int, error)    { return 0, io.EOF }
+func (elsewhere) Write(p []byte) (int, error) { return len(p), nil }
+func (elsewhere) Close() error                { return nil }
 
 // switched is a connection of which some bytes were read already.
 type switched struct {

@@ -1,0 +1,268 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// socket carries whole messages. *websocket.Conn is one.
+type socket interface {
+	Read(ctx context.Context) (websocket.MessageType, []byte, error)
+	Write(ctx context.Context, kind websocket.MessageType, data []byte) error
+	// Ping returns when the far end has answered.
+	Ping(ctx context.Context) error
+	// Close says goodbye and waits for the far end's, CloseNow does not.
+	Close(code websocket.StatusCode, reason string) error
+	CloseNow() error
+}
+
+const (
+	// answerWithin bounds an answer to a ping or a goodbye, and the wait for one.
+	answerWithin = 5 * time.Second
+	// readAtOnce is what a frame gets before it has arrived, in bytes, whatever
+	// length it announces.
+	readAtOnce = 16 << 10
+)
+
+// slim is the control plane's end of a WebSocket (RFC 6455) while it has thousands
+// of idle ones: the library keeps two buffers of 4 KiB for each, which TLS below
+// has already, and a deep stack. This one keeps nothing between messages.
+type slim struct {
+	conn net.Conn
+	// lull waits without a read under way; nil where that is not possible.
+	lull *lullConn
+	// reading is held by the one who reads, who has head; over is set once the
+	// far end has said goodbye.
+	reading chan struct{}
+	head    [8]byte
+	over    bool
+	// writing is held by the one who writes; said is set by our goodbye.
+	writing chan struct{}
+	said    bool
+	pings   atomic.Int64
+	awaited atomic.Pointer[pong]
+	hangUp  func()
+}
+
+// pong is an answer that is waited for.
+type pong struct {
+	text  string
+	heard chan struct{}
+}
+
+var (
+	_ socket = (*slim)(nil)
+	_ socket = (*websocket.Conn)(nil)
+)
+
+func newSlim(conn net.Conn, lull *lullConn) *slim {
+	return &slim{conn: conn, lull: lull, reading: make(chan struct{}, 1),
+		writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
+}
+
+// Read gives the next message. It waits with a small stack: what is deep is done
+// on another goroutine. CloseNow ends it.
+func (s *slim) Read(ctx context.Context) (websocket.MessageType, []byte, error) {
+	select {
+	case s.reading <- struct{}{}:
+	case <-ctx.Done():
+		return 0, nil, context.Cause(ctx)
+	}
+	defer func() { <-s.reading }()
+	for {
+		m := s.aside()
+		if !errors.Is(m.err, errNotYet) {
+			return m.kind, m.data, m.err
+		}
+		if err := s.lull.wait(); err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+// message is what a reader gets.
+type message struct {
+	kind websocket.MessageType
+	data []byte
+	err  error
+}
+
+func (s *slim) aside() message {
+	done := make(chan message, 1)
+	go func() { done <- s.message() }()
+	return <-done
+}
+
+// message puts frames together. It gives errNotYet only between messages.
+func (s *slim) message() (m message) {
+	for {
+		f, err := s.header(m.kind == 0)
+		if err == nil && f.control() {
+			if err = s.obey(f); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = s.add(&m, f)
+		}
+		if err != nil {
+			return message{err: err}
+		}
+		if f.fin {
+			return m
+		}
+	}
+}
+
+func (s *slim) add(m *message, f frame) error {
+	if (f.op == opContinuation) != (m.kind != 0) {
+		return s.refuse(websocket.StatusProtocolError, errors.New("a frame is out of order"))
+	}
+	if f.length > uint64(MaxMessage-len(m.data)) {
+		return s.refuse(websocket.StatusMessageTooBig, websocket.ErrMessageTooBig)
+	}
+	if m.kind == 0 {
+		m.kind = websocket.MessageType(f.op)
+	}
+	for rest := int(f.length); rest > 0; {
+		n := min(rest, readAtOnce)
+		m.data = slices.Grow(m.data, n)
+		got, err := io.ReadFull(s.conn, m.data[len(m.data):len(m.data)+n])
+		m.data, rest = m.data[:len(m.data)+got], rest-got
+		if err != nil {
+			return fmt.Errorf("read a frame: %w", err)
+		}
+	}
+	return nil
+}
+
+// obey answers a control frame.
+func (s *slim) obey(f frame) error {
+	var room [maxControl]byte
+	text := room[:f.length]
+	if _, err := io.ReadFull(s.conn, text); err != nil {
+		return fmt.Errorf("read a control frame: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	switch f.op {
+	case opPing:
+		return s.write(ctx, opPong, text)
+	case opPong:
+		s.heard(string(text))
+		return nil
+	}
+	s.over = true
+	// Whether our answer arrives changes nothing.
+	_ = s.write(ctx, opClose, text)
+	if len(text) < 2 {
+		return websocket.CloseError{Code: websocket.StatusNoStatusRcvd}
+	}
+	return websocket.CloseError{Code: websocket.StatusCode(binary.BigEndian.Uint16(text)),
+		Reason: string(text[2:])}
+}
+
+func (s *slim) heard(text string) {
+	p := s.awaited.Load()
+	if p != nil && p.text == text && s.awaited.CompareAndSwap(p, nil) {
+		close(p.heard)
+	}
+}
+
+// refuse tells the far end what it did wrong.
+func (s *slim) refuse(code websocket.StatusCode, why error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	_ = s.write(ctx, opClose, farewell(code, why.Error()))
+	return why
+}
+
+// Write sends a message in one frame. A context that ends meanwhile takes the
+// connection with it: half a frame is no use to anybody.
+func (s *slim) Write(ctx context.Context, kind websocket.MessageType, data []byte) error {
+	return s.write(ctx, opcode(kind), data)
+}
+
+func (s *slim) write(ctx context.Context, op opcode, payload []byte) error {
+	select {
+	case s.writing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.writing }()
+	if s.said {
+		return net.ErrClosed
+	}
+	s.said = op == opClose
+	stop := context.AfterFunc(ctx, s.hangUp)
+	defer stop()
+	_, err := s.conn.Write(masked(op, payload))
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// Ping returns when the far end has answered. One at a time is answered.
+func (s *slim) Ping(ctx context.Context) error {
+	p := &pong{strconv.FormatInt(s.pings.Add(1), 10), make(chan struct{})}
+	s.awaited.Store(p)
+	if err := s.write(ctx, opPing, []byte(p.text)); err != nil {
+		return err
+	}
+	select {
+	case <-p.heard:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close says goodbye and waits for the far end's; what else arrives meanwhile and
+// nobody reads is lost.
+func (s *slim) Close(code websocket.StatusCode, reason string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	if s.write(ctx, opClose, farewell(code, reason)) == nil {
+		s.await(ctx)
+	}
+	return s.CloseNow()
+}
+
+// await reads until the far end has said goodbye, after whoever reads already.
+func (s *slim) await(ctx context.Context) {
+	stop := context.AfterFunc(ctx, s.hangUp)
+	defer stop()
+	for {
+		select {
+		case s.reading <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		over := s.over
+		<-s.reading
+		if over {
+			return
+		}
+		if _, _, err := s.Read(ctx); err != nil {
+			return
+		}
+	}
+}
+
+// CloseNow hangs up.
+func (s *slim) CloseNow() error {
+	s.hangUp()
+	return nil
+}
