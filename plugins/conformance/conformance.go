@@ -87,12 +87,32 @@ const (
 // be made, not that the plugin did badly.
 func Check(ctx context.Context, s Subject) ([]Verdict, error) {
 	c := &course{Subject: s}
-	for _, one := range []struct {
-		name string
-		do   func(context.Context) error
-		// needs a create that works
-		needs bool
-	}{
+	for _, one := range c.checks() {
+		if err := context.Cause(ctx); err != nil {
+			return c.verdicts, err
+		}
+		if strings.HasPrefix(one.name, "check ") && !s.Component.Offers(stdio.ActionCheck) {
+			continue // few offer it, and nobody has to
+		}
+		v, err := c.try(ctx, one)
+		if err != nil {
+			return c.verdicts, err
+		}
+		c.verdicts = append(c.verdicts, v)
+	}
+	return c.verdicts, nil
+}
+
+// check is one thing to try.
+type check struct {
+	name string
+	do   func(context.Context) error
+	// needs a create that works
+	needs bool
+}
+
+func (c *course) checks() []check {
+	return []check{
 		{"answers to an empty input", c.nonsense(""), false},
 		{"answers to an input that is not JSON", c.nonsense("not { json"), false},
 		{"refuses an action it does not know", c.refuses(map[string]any{"action": "no-such"}), false},
@@ -110,35 +130,29 @@ func Check(ctx context.Context, s Subject) ([]Verdict, error) {
 		{"create works after delete", c.createAndRemove, true},
 		{"stops when asked to", c.stops, true},
 		{"shows no secret", c.silent, true},
-	} {
-		if err := context.Cause(ctx); err != nil {
-			return c.verdicts, err
-		}
-		if strings.HasPrefix(one.name, "check ") && !s.Component.Offers(stdio.ActionCheck) {
-			continue // few offer it, and nobody has to
-		}
-		if one.needs && s.Create == nil {
-			c.verdicts = append(c.verdicts, Verdict{Check: one.name,
-				Skipped: "no recorded create that works"})
-			continue
-		}
-		begun := time.Now()
-		v := Verdict{Check: one.name}
-		err := one.do(ctx)
-		var could *runError
-		var skip skipped
-		switch {
-		case errors.As(err, &could):
-			return c.verdicts, could.error
-		case errors.As(err, &skip):
-			v.Skipped = string(skip)
-		case err != nil:
-			v.Problem = err.Error()
-		}
-		v.Took = time.Since(begun)
-		c.verdicts = append(c.verdicts, v)
 	}
-	return c.verdicts, nil
+}
+
+func (c *course) try(ctx context.Context, one check) (Verdict, error) {
+	v := Verdict{Check: one.name}
+	if one.needs && c.Create == nil {
+		v.Skipped = "no recorded create that works"
+		return v, nil
+	}
+	begun := time.Now()
+	err := one.do(ctx)
+	v.Took = time.Since(begun)
+	var could *runError
+	var skip skipped
+	switch {
+	case errors.As(err, &could):
+		return v, could.error
+	case errors.As(err, &skip):
+		v.Skipped = string(skip)
+	case err != nil:
+		v.Problem = err.Error()
+	}
+	return v, nil
 }
 
 type runError struct{ error }

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -46,24 +47,9 @@ func (p Plugin) Build() (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	var layers []Layer
-	config := v1.Config{}
-	if p.From == nil {
-		base, err := StaticBase()
-		if err != nil {
-			return nil, err
-		}
-		layer, err := MakeLayer(p.Cache, base)
-		if err != nil {
-			return nil, err
-		}
-		layers = append(layers, layer)
-	} else {
-		below, err := p.From.ConfigFile()
-		if err != nil {
-			return nil, fmt.Errorf("read the image below: %w", err)
-		}
-		config = *below.Config.DeepCopy()
+	layers, config, err := p.below()
+	if err != nil {
+		return nil, err
 	}
 	own, err := MakeLayer(p.Cache, files)
 	if err != nil {
@@ -78,6 +64,24 @@ func (p Plugin) Build() (v1.Image, error) {
 	config.Labels[ComponentLabel] = Compact(p.Component)
 	return Assemble(Plan{From: p.From, Layers: append(layers, own), Config: config,
 		Created: Epoch(), By: "nullops plugin build"})
+}
+
+// below is what the program stands on: an image's configuration, or the layer of
+// things that every static program may look for.
+func (p Plugin) below() (layers []Layer, config v1.Config, err error) {
+	if p.From == nil {
+		base, err := StaticBase()
+		if err != nil {
+			return nil, config, err
+		}
+		layer, err := MakeLayer(p.Cache, base)
+		return []Layer{layer}, config, err
+	}
+	below, err := p.From.ConfigFile()
+	if err != nil {
+		return nil, config, fmt.Errorf("read the image below: %w", err)
+	}
+	return nil, *below.Config.DeepCopy(), nil
 }
 
 // Compact takes the white space out of JSON; other text stays as it is.
@@ -107,13 +111,18 @@ func (p Plugin) files() ([]File, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, f := range files {
-		if f.Path == "app/run" && f.Mode&0o111 != 0 {
-			return append(files, component), []string{"/app/run"}, nil
-		}
+	runs := slices.ContainsFunc(files, func(f File) bool {
+		return f.Path == "app/run" && f.Mode&0o111 != 0
+	})
+	if !runs {
+		return nil, nil, fmt.Errorf("folder %s has no executable file named run: "+
+			"it is what the image starts", p.Program)
 	}
-	return nil, nil, fmt.Errorf("folder %s has no executable file named run: "+
-		"it is what the image starts", p.Program)
+	if p.From == nil && static(filepath.Join(p.Program, "run")) != nil {
+		return nil, nil, fmt.Errorf("%s/run is a script, or needs libraries: give --from with an "+
+			"image that has what it needs", p.Program)
+	}
+	return append(files, component), []string{"/app/run"}, nil
 }
 
 // folder lists a folder's files below /app, without what is for development.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -15,7 +16,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Credentials sign in to a registry; the zero value is nobody.
+// Credentials sign in to a registry. The zero value leaves it to what 'docker
+// login' keeps for that registry, and is nobody where nothing is kept.
 type Credentials struct {
 	User, Password string
 }
@@ -54,13 +56,16 @@ func Push(ctx context.Context, ref string, image v1.Image, c Credentials) error 
 	return nil
 }
 
-// Pull fetches an image's description; its layers come when they are read.
+// Pull fetches an image's description; its layers come when they are read. Of an
+// image for several processors it is this machine's.
 func Pull(ctx context.Context, ref string, c Credentials) (v1.Image, error) {
 	tag, err := ParseReference(ref)
 	if err != nil {
 		return nil, err
 	}
-	image, err := remote.Image(tag, c.options(ctx)...)
+	options := append(c.options(ctx),
+		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}))
+	image, err := remote.Image(tag, options...)
 	if err != nil {
 		return nil, fmt.Errorf("pull %s: %w", ref, refusal(err))
 	}
@@ -68,12 +73,37 @@ func Pull(ctx context.Context, ref string, c Credentials) (v1.Image, error) {
 }
 
 func (c Credentials) options(ctx context.Context) []remote.Option {
-	options := []remote.Option{remote.WithContext(ctx)}
-	if c.User != "" || c.Password != "" {
-		options = append(options,
-			remote.WithAuth(&authn.Basic{Username: c.User, Password: c.Password}))
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(c)}
+}
+
+// Resolve makes credentials a keychain, which is asked for one registry at a time.
+func (c Credentials) Resolve(registry authn.Resource) (authn.Authenticator, error) {
+	if c != (Credentials{}) {
+		return &authn.Basic{Username: c.User, Password: c.Password}, nil
 	}
-	return options
+	kept, err := authn.DefaultKeychain.Resolve(registry)
+	if err != nil {
+		return nil, fmt.Errorf("what 'docker login' keeps for %s: %w", registry.RegistryStr(), err)
+	}
+	return kept, nil
+}
+
+// For gives the credentials for an image's registry as user and password. Those
+// that are a token are for this package only, and left out.
+func (c Credentials) For(ctx context.Context, ref string) (Credentials, error) {
+	tag, err := ParseReference(ref)
+	if err != nil {
+		return c, err
+	}
+	kept, err := c.Resolve(tag.Registry)
+	if err != nil {
+		return c, err
+	}
+	is, err := authn.Authorization(ctx, kept)
+	if err != nil {
+		return c, fmt.Errorf("what 'docker login' keeps for %s: %w", tag.RegistryStr(), err)
+	}
+	return Credentials{User: is.Username, Password: is.Password}, nil
 }
 
 // refusal adds a remedy to the answers that need one.

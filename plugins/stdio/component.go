@@ -48,13 +48,26 @@ type SecretInput struct {
 const DefaultTimeout = 5 * time.Minute
 
 // ParseComponent reads a component.json strictly: an unknown field is refused,
-// since it is a misspelt one.
+// since it is a misspelt one, and so is a name that is there twice, since readers
+// differ in which of the two they take.
 func ParseComponent(data []byte) (Component, error) {
 	var c Component
+	if at := tooDeep(data); at >= 0 {
+		return c, fmt.Errorf("component.json: it nests deeper than %d levels, at byte %d",
+			MaxDepth, at)
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {
 		return c, fmt.Errorf("component.json: %w", err)
+	}
+	if rest := bytes.TrimLeft(data[dec.InputOffset():], space); len(rest) > 0 {
+		return c, fmt.Errorf("component.json: it goes on after the object, at byte %d",
+			len(data)-len(rest))
+	}
+	var twice *ResponseError
+	if errors.As(walk(data), &twice) && twice.Problem == ProblemDuplicateKey {
+		return c, fmt.Errorf("component.json: %q is there twice", twice.Field)
 	}
 	return c, c.check()
 }
@@ -74,10 +87,13 @@ func (c Component) check() error {
 	if !c.Offers(ActionCreate) {
 		return fmt.Errorf("component.json: actions must list %q", ActionCreate)
 	}
-	for _, a := range c.Actions {
+	for i, a := range c.Actions {
 		if !a.known() {
 			return fmt.Errorf("component.json: action %q is not known; use %q, %q and %q",
 				a, ActionCreate, ActionDelete, ActionCheck)
+		}
+		if slices.Contains(c.Actions[:i], a) {
+			return fmt.Errorf("component.json: actions lists %q twice", a)
 		}
 	}
 	if c.TimeoutSeconds < 0 || c.Resources.CPU < 0 || c.Resources.MemoryMiB < 0 {

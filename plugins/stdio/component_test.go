@@ -96,11 +96,16 @@ func checkDefaults(t *testing.T, schema json.RawMessage) {
 
 func TestParseComponent_NamesTheFault(t *testing.T) {
 	cases := map[string]string{
-		`{"actions":["delete"]}`:                               `actions must list "create"`,
-		`{"actions":["create","undo"]}`:                        `action "undo" is not known`,
-		`{"actions":["create"],"timeout_seconds":-1}`:          "cannot be negative",
-		`{"actions":["create"],"time_out":1}`:                  `unknown field "time_out"`,
-		`{"actions":["create"],"resources":{"memory_mib":-5}}`: "cannot be negative",
+		`{"actions":["delete"]}`:                                  `actions must list "create"`,
+		`{"actions":["create","undo"]}`:                           `action "undo" is not known`,
+		`{"actions":["create"],"timeout_seconds":-1}`:             "cannot be negative",
+		`{"actions":["create"],"time_out":1}`:                     `unknown field "time_out"`,
+		`{"actions":["create"],"resources":{"memory_mib":-5}}`:    "cannot be negative",
+		`{"actions":["create","delete","delete"]}`:                `lists "delete" twice`,
+		`{"actions":["create"],"actions":["create"]}`:             `"actions" is there twice`,
+		`{"actions":["create"],"parameters":{"type":1,"type":2}}`: `"parameters.type" is there twice`,
+		`{"actions":["create"]} {}`:                               "goes on after the object",
+		`{"parameters":` + strings.Repeat("[", 65) + `}`:          "deeper than 64",
 	}
 	for in, says := range cases {
 		if _, err := stdio.ParseComponent([]byte(in)); err == nil ||
