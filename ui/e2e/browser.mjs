@@ -20,7 +20,7 @@ export const password = process.env.NULLOPS_TEST_PASSWORD ?? "";
 const pictures = process.env.NULLOPS_TEST_SCREENSHOTS;
 
 /** How long a deployment may take from create to ready, in ms: images may have to be pulled first. */
-export const RUN = Number(process.env.NULLOPS_TEST_RUN_MS ?? 180_000);
+export const RUN = Number(process.env.NULLOPS_TEST_RUN_MS ?? 300_000);
 
 /** Starts Chromium with a profile of its own, which goes with it. */
 export function launch() {

@@ -2,8 +2,8 @@
 import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 
 /** Fills the sheet and creates; returns the deployment as the API has it. */
-export async function create(page, name) {
-  await page.goto("/deployments/new?project=shop");
+export async function create(page, name, project = "shop") {
+  await page.goto(`/deployments/new?project=${project}`);
   const sheet = page.getByRole("dialog", { name: "New deployment" });
   await sheet.getByLabel("Name").fill(name);
   await sheet.getByRole("button", { name: /^Create deployment/ }).click();

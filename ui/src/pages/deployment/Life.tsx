@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { Bug, Copy, Hourglass, Pin, TimerReset } from "lucide-react";
 import { useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
+import { grantors } from "@/api/queries/access";
 import { environments } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { Button, buttonClass } from "@/components/Button";
@@ -82,10 +83,7 @@ export function LifeActs({ deployment }: { deployment: Deployment }) {
           {t.recreateSame}
         </Button>
       ) : null}
-      <Link className={buttonClass()} to="/deployments/new" search={{ from: deployment.id }}>
-        <Copy className="i sm" aria-hidden="true" />
-        {t.clone}
-      </Link>
+      <Clone of={deployment.id} allowed={person.can_create} />
       {gone || !deployment.expires_at ? null : (
         <Button
           reason={reason}
@@ -121,10 +119,28 @@ export function LifeActs({ deployment }: { deployment: Deployment }) {
   );
 }
 
+/** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
+function Clone({ of, allowed }: { of: string; allowed: boolean }) {
+  const inside = (
+    <>
+      <Copy className="i sm" aria-hidden="true" />
+      {t.clone}
+    </>
+  );
+  const { data: who = [] } = useQuery({ ...grantors, enabled: !allowed });
+  if (!allowed) return <Button reason={texts.list.noCreate(who)}>{inside}</Button>;
+  return (
+    <Link className={buttonClass()} to="/deployments/new" search={{ from: of }}>
+      {inside}
+    </Link>
+  );
+}
+
 type Asked = { kind: "extend" | "release" | "recreate" | "hold"; reason?: string; until?: string };
 
 function useLife(deployment: Deployment, done: () => void) {
   const cache = useQueryClient();
+  const navigate = useNavigate();
   const say = useToast();
   const params = { path: { id: deployment.id } };
   const said = {
@@ -150,6 +166,13 @@ function useLife(deployment: Deployment, done: () => void) {
       void cache.invalidateQueries({ queryKey: ["deployments"] });
       say("done", said[asked.kind](deployment.name));
       done();
+      // Also from the record of the one that is gone, which a permalink goes on showing.
+      if (asked.kind === "recreate")
+        void navigate({
+          to: "/deployments/$environment/$name/{-$tab}",
+          params: { environment: told.environment, name: told.name, tab: "run" },
+          search: {},
+        });
     },
     onError: (error) => say("failed", texts.page.refused(describe(error).message)),
   });
