@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,6 +77,7 @@ func (s sample) succeeds() bool {
 	return json.Unmarshal(s.out, &answer) == nil && answer.Success
 }
 
+// samples reads the recorded inputs in the order of their names.
 func (p pluginFolder) samples(values map[string]string) ([]sample, error) {
 	if p.inputs == "" {
 		return nil, nil
@@ -87,48 +89,48 @@ func (p pluginFolder) samples(values map[string]string) ([]sample, error) {
 	slices.Sort(found)
 	var all []sample
 	for _, path := range found {
-		s := sample{name: strings.TrimSuffix(filepath.Base(path), ".in.json")}
-		if s.in, err = os.ReadFile(path); err != nil {
-			return nil, fmt.Errorf("recorded input: %w", err)
+		s, err := readSample(path, values)
+		if err != nil {
+			return nil, err
 		}
-		s.out, err = os.ReadFile(strings.TrimSuffix(path, ".in.json") + ".out.json")
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("recorded answer: %w", err)
-		}
-		s.in, s.missing = fillIn(s.in, values)
-		s.out, _ = fillIn(s.out, values)
 		all = append(all, s)
 	}
 	return all, nil
 }
 
-// fillIn replaces ${NAME} and says which names have no value. References of
-// pipelines, ${{ … }}, are left alone.
-func fillIn(text []byte, values map[string]string) ([]byte, []string) {
-	var missing []string
-	var b strings.Builder
-	rest := string(text)
-	for {
-		before, after, found := strings.Cut(rest, "${")
-		b.WriteString(before)
-		if !found {
-			return []byte(b.String()), missing
-		}
-		name, tail, closed := strings.Cut(after, "}")
-		value, known := values[name]
-		switch {
-		case !closed || strings.HasPrefix(name, "{"):
-			b.WriteString("${")
-			rest = after
-			continue
-		case known:
-			b.WriteString(value)
-		default:
-			b.WriteString("${" + name + "}")
-			missing = append(missing, name)
-		}
-		rest = tail
+func readSample(path string, values map[string]string) (s sample, err error) {
+	s.name = strings.TrimSuffix(filepath.Base(path), ".in.json")
+	if s.in, err = os.ReadFile(path); err != nil {
+		return s, fmt.Errorf("recorded input: %w", err)
 	}
+	s.out, err = os.ReadFile(strings.TrimSuffix(path, ".in.json") + ".out.json")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return s, fmt.Errorf("recorded answer: %w", err)
+	}
+	var more []string
+	s.in, s.missing = fillIn(s.in, values)
+	s.out, more = fillIn(s.out, values)
+	s.missing = slices.Compact(slices.Sorted(slices.Values(append(s.missing, more...))))
+	return s, nil
+}
+
+// settable is ${NAME}; references of pipelines, ${{ … }}, are none.
+var settable = regexp.MustCompile(`\$\{[^{}]+\}`)
+
+// fillIn replaces ${NAME} and says which names have no value. A value goes in as
+// a part of a JSON string: quotes in a password must not end the text early.
+func fillIn(text []byte, values map[string]string) (filled []byte, missing []string) {
+	filled = settable.ReplaceAllFunc(text, func(match []byte) []byte {
+		name := string(match[2 : len(match)-1])
+		value, known := values[name]
+		if !known {
+			missing = append(missing, name)
+			return match
+		}
+		quoted, _ := json.Marshal(value) // strings always marshal
+		return quoted[1 : len(quoted)-1]
+	})
+	return filled, missing
 }
 
 // parseSettings reads NAME=VALUE pairs.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,35 +24,78 @@ func testRegistry(t *testing.T) string {
 	return registry
 }
 
-// A plugin that is a script goes on an image of Debian packages: what init makes
-// is built, twice to the same digest, runs in a container, and keeps the contract.
-func TestPluginScaffold_AsAScriptRunsInAContainer(t *testing.T) {
-	engine, registry := dockertest.Host(t), testRegistry(t)
-	for language, base := range map[string]string{
-		"python": registry + "/bases/python:3", "shell": registry + "/bases/shell:1",
+// What init makes is valid, answers its recorded inputs in a container, is built
+// to the same digest each time, and keeps the contract as it comes from a
+// registry: in each language. A script goes on an image of Debian packages.
+func TestPluginScaffold_KeepsTheContractInEachLanguage(t *testing.T) {
+	engine, bases := dockertest.Host(t), testRegistry(t)+"/bases/"
+	registry := ownRegistry(t, nil)
+	for language, from := range map[string][]string{
+		"go": nil, "python": {"--from", bases + "python:3"}, "shell": {"--from", bases + "shell:1"},
 	} {
-		dir := scaffold(t, language)
-		var said [2]string
-		for i := range said {
-			t.Setenv("XDG_CACHE_HOME", t.TempDir())
-			var err error
-			said[i], err = plugin(t, "build", dir, "--from", base, "--tag", "127.0.0.1:5000/greet:1",
-				"--out", filepath.Join(t.TempDir(), "image.tar"))
-			if err != nil || !strings.Contains(said[i], "@sha256:") {
-				t.Fatalf("%s: %v\n%s", language, err, said[i])
+		dir, ref := scaffold(t, language), registry+"/plugins/greet:"+language
+		expect(t, "is valid: 4 recorded inputs", "validate", dir)
+		build := append([]string{"build", dir, "--tag", ref, "--push"}, from...)
+		first := expect(t, "@sha256:", build...)
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		if again := expect(t, "@sha256:", build...); again != first {
+			t.Errorf("the same files give %s and %s", first, again)
+		}
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			out := expect(t, "ok   04-delete", append([]string{"test", dir, "--docker", engine},
+				from...)...)
+			for _, shown := range []string{"ok   01-create (", "in  {", "log greeting world", "out {"} {
+				if !strings.Contains(out, shown) {
+					t.Errorf("no %q in\n%s", shown, out)
+				}
 			}
-		}
-		if said[0] != said[1] {
-			t.Errorf("%s: the same files give %s and %s", language, said[0], said[1])
-		}
-		args := []string{"test", dir, "--docker", engine, "--from", base}
-		if language == "shell" { // one in Python has a test of its own
-			args = append(args, "--conformance")
-		}
-		out, err := plugin(t, args...)
-		// promise: N-080
-		if err != nil || strings.Contains(out, "FAIL") || !strings.Contains(out, "log greeting world") {
-			t.Errorf("%s: %v\n%s", language, err, out)
+			out = expect(t, "ok   shows no secret", "test", ref, "--docker", engine,
+				"--inputs", filepath.Join(dir, "testdata"), "--conformance")
+			// promise: I-13, N-080
+			if strings.Contains(out, "FAIL") || strings.Contains(out, "SKIP") {
+				t.Errorf("not everything was tried and went well:\n%s", out)
+			}
+		})
+	}
+}
+
+// expect runs a command that has to work and to say something.
+func expect(t *testing.T, says string, args ...string) string {
+	t.Helper()
+	out, err := plugin(t, args...)
+	if err != nil || !strings.Contains(out, says) {
+		t.Fatalf("plugin %v: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// The recorded inputs run with the limits that an agent gives the plugin, and
+// each one that is passed is told as what it is.
+func TestPluginTest_HoldsThePluginToItsLimits(t *testing.T) {
+	engine, image := dockertest.Host(t), testRegistry(t)+"/test/hostile:1.0.0"
+	inputs, component := t.TempDir(), filepath.Join(t.TempDir(), "component.json")
+	for _, c := range []struct {
+		parameters string
+		timeout    int // in seconds
+		says       string
+	}{
+		{`{"mode":"sleep","seconds":600}`, 1, "did not end in time"},
+		{`{"mode":"memory"}`, 60, "ran out of memory"},
+		{`{"mode":"flood-stdout"}`, 60, "more than 1048576 bytes on stdout"},
+		{`{"mode":"two-documents"}`, 60, "second JSON document"},
+		{`{"mode":"succeed","outputs":{"port":"none"}}`, 60, "outputs: at '/port': got string"},
+		{`{"mode":"succeed","outputs":{"password":"${PASSWORD}"}}`, 60, "ok   one"},
+	} {
+		write(t, component, fmt.Sprintf(`{"description":"Misbehaves.","actions":["create","delete"],
+			"parameters":{"type":"object"},"timeout_seconds":%d,"resources":{"memory_mib":32},
+			"outputs":{"type":"object","properties":{"port":{"type":"integer"}}}}`, c.timeout))
+		write(t, filepath.Join(inputs, "one.in.json"),
+			`{"action":"create","parameters":`+c.parameters+`}`)
+		out, err := plugin(t, "test", image, "--docker", engine, "--component", component,
+			"--inputs", inputs, "--set", `PASSWORD=say "ah"`)
+		if (err == nil) != strings.HasPrefix(c.says, "ok") || !strings.Contains(out, c.says) {
+			t.Errorf("%s: %v, no %q in\n%.2000s", c.parameters, err, c.says, out)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -72,13 +71,7 @@ func TestPlugin_InPythonRunsUnchanged(t *testing.T) {
 
 func newPythonRig(t *testing.T) *pythonRig {
 	t.Helper()
-	host, registry := dockertest.Host(t), os.Getenv("NULLOPS_TEST_REGISTRY")
-	if registry == "" && os.Getenv("NULLOPS_TEST_STRICT") == "1" {
-		t.Fatal("NULLOPS_TEST_REGISTRY is not set: run through make test")
-	}
-	if registry == "" {
-		t.Skip("NULLOPS_TEST_REGISTRY is not set: run through make test")
-	}
+	host, registry := dockertest.Host(t), testRegistry(t)
 	runtime, err := docker.New(t.Context(), docker.Config{Host: host, Install: uuid.NewString(),
 		DataDir: t.TempDir(), RunDir: dockertest.RunDir(t)})
 	if err != nil {

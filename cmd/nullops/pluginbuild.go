@@ -25,12 +25,17 @@ type buildFlags struct {
 }
 
 func (f *buildFlags) register(c *cobra.Command) {
+	f.registerCredentials(c)
 	c.Flags().StringVar(&f.program, "program", "", "a static binary, or a folder with an "+
 		"executable named run; default: what is built from the Go source in DIR, or DIR itself")
 	c.Flags().StringVar(&f.from, "from", "", "image to build on, HOST/REPOSITORY:TAG: "+
 		"a script needs one with its interpreter")
+}
+
+func (f *buildFlags) registerCredentials(c *cobra.Command) {
 	c.Flags().StringVar(&f.user, "registry-user", "", "user of the registry; the password is read "+
-		"from NULLOPS_REGISTRY_PASSWORD or, with --password-stdin, from standard input")
+		"from NULLOPS_REGISTRY_PASSWORD or, with --password-stdin, from standard input; "+
+		"without both, what 'docker login' keeps is used")
 	c.Flags().BoolVar(&f.passwordStdin, "password-stdin", false,
 		"read the registry's password from standard input")
 }
@@ -62,7 +67,9 @@ func pluginBuildCommand() *cobra.Command {
 		Use: "build DIR --tag HOST/REPOSITORY:TAG (--out FILE | --push)", Args: exactArgs(1),
 		Short: "Make a plugin's image, without Docker",
 		Long: "Makes an OCI image from a static binary or from a folder. The same files give the\n" +
-			"same digest, on any machine. --out writes a file that 'docker load' takes.",
+			"same digest, whenever and in whatever folder. Without --from, this machine's\n" +
+			"certificate authorities are among them; Go source is compiled with this machine's Go.\n" +
+			"--out writes a file that 'docker load' takes.",
 	}
 	f.register(c)
 	c.Flags().StringVar(&tag, "tag", "", "the image's name, HOST/REPOSITORY:TAG")
@@ -113,10 +120,7 @@ func pluginPushCommand() *cobra.Command {
 		Long:  "Plain HTTP is spoken to loopback addresses only.",
 	}
 	c.Flags().StringVar(&file, "file", "", "what 'nullops plugin build --out' wrote")
-	c.Flags().StringVar(&f.user, "registry-user", "", "user of the registry; the password is read "+
-		"from NULLOPS_REGISTRY_PASSWORD or, with --password-stdin, from standard input")
-	c.Flags().BoolVar(&f.passwordStdin, "password-stdin", false,
-		"read the registry's password from standard input")
+	f.registerCredentials(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if file == "" {
 			return usageError{errors.New("give --file")}
@@ -156,12 +160,8 @@ func (f *buildFlags) build(ctx context.Context, dir string, credentials packagin
 	if err != nil {
 		return p, nil, err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
 	recipe := packaging.Plugin{Name: p.name, Component: p.text, Program: f.program,
-		Cache: filepath.Join(cache, "nullops", "plugin")}
+		Cache: layerCache()}
 	if f.from != "" {
 		if recipe.From, err = packaging.Pull(ctx, f.from, credentials); err != nil {
 			return p, nil, err
@@ -176,15 +176,16 @@ func (f *buildFlags) build(ctx context.Context, dir string, credentials packagin
 		recipe.Program = program
 	}
 	image, err := recipe.Build()
+	return p, image, err
+}
+
+// layerCache keeps layers between builds, for this user.
+func layerCache() string {
+	cache, err := os.UserCacheDir()
 	if err != nil {
-		return p, nil, err
+		cache = os.TempDir()
 	}
-	// Scripts cannot start in an image that holds nothing else.
-	if info, err := os.Stat(recipe.Program); err == nil && info.IsDir() && f.from == "" {
-		return p, nil, usageError{fmt.Errorf("%s is a script: give --from with an image that "+
-			"has its interpreter", p.name)}
-	}
-	return p, image, nil
+	return filepath.Join(cache, "nullops", "plugin")
 }
 
 // program is what goes into the image: Go source is compiled, anything else is

@@ -69,9 +69,11 @@ func openImage(ctx context.Context, ref, component string, c packaging.Credentia
 	return p, err
 }
 
-func pullAuth(c packaging.Credentials) *wire.RegistryAuth {
-	if c == (packaging.Credentials{}) {
-		return nil
+// pullAuth are the credentials the engine pulls with.
+func pullAuth(ctx context.Context, ref string, c packaging.Credentials) (*wire.RegistryAuth, error) {
+	known, err := c.For(ctx, ref)
+	if err != nil || known == (packaging.Credentials{}) {
+		return nil, err
 	}
-	return &wire.RegistryAuth{Username: c.User, Password: c.Password}
+	return &wire.RegistryAuth{Username: known.User, Password: known.Password}, nil
 }

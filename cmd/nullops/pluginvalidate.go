@@ -56,17 +56,22 @@ func validatePlugin(out io.Writer, dir string) error {
 	return err
 }
 
+// checkComponentFile finds what ParseComponent lets pass and the control plane, or
+// a person who looks for a plugin, would not.
 func checkComponentFile(p pluginFolder) []string {
-	var problems []string
-	say := func(format string, args ...any) {
-		problems = append(problems, "component.json: "+fmt.Sprintf(format, args...))
+	problems := append(checkLimits(p.component), checkSchemas(p.component)...)
+	for i, problem := range problems {
+		problems[i] = "component.json: " + problem
 	}
-	c := p.component
+	return problems
+}
+
+func checkLimits(c stdio.Component) (problems []string) {
+	say := func(format string, args ...any) {
+		problems = append(problems, fmt.Sprintf(format, args...))
+	}
 	if c.Description == "" {
 		say("description is missing: one sentence that people choose the plugin by")
-	}
-	if slices.Contains(c.Actions[1:], c.Actions[0]) {
-		say("actions lists %q twice", c.Actions[0])
 	}
 	if !c.Offers(stdio.ActionDelete) {
 		say("actions lacks \"delete\": a plugin with nothing to undo answers it with success")
@@ -75,7 +80,8 @@ func checkComponentFile(p pluginFolder) []string {
 		say("timeout_seconds is %d, at most %d are allowed", c.TimeoutSeconds, maxTimeoutSeconds)
 	}
 	if c.Resources.CPU > maxPluginCPU || c.Resources.MemoryMiB > maxPluginMemory {
-		say("resources are more than any node has")
+		say("resources are more than any node has: at most %d cores and %d MiB", maxPluginCPU,
+			maxPluginMemory)
 	}
 	seen := map[string]bool{}
 	for i, s := range c.Secrets {
@@ -84,17 +90,17 @@ func checkComponentFile(p pluginFolder) []string {
 		}
 		seen[s.Name] = true
 	}
-	parameters, err := schemaOf("parameters", c.Parameters)
-	if err != nil {
-		say("%v", err)
+	return problems
+}
+
+func checkSchemas(c stdio.Component) (problems []string) {
+	if _, err := schemaOf("parameters", c.Parameters); err != nil {
+		problems = append(problems, err.Error())
+	} else {
+		problems = checkDefaults(c.Parameters)
 	}
 	if _, err := schemaOf("outputs", c.Outputs); err != nil {
-		say("%v", err)
-	}
-	if parameters != nil {
-		for _, problem := range checkDefaults(c.Parameters) {
-			say("%s", problem)
-		}
+		problems = append(problems, err.Error())
 	}
 	return problems
 }
@@ -179,8 +185,13 @@ func fits(schema *jsonschema.Schema, value any) error {
 	}
 	err = schema.Validate(document)
 	if wrong, is := errors.AsType[*jsonschema.ValidationError](err); is {
+		// The first line names the schema's document, which is one of our own making.
 		lines := strings.Split(strings.TrimSpace(wrong.Error()), "\n")
-		return errors.New(strings.Join(lines[min(1, len(lines)-1):], ";"))
+		lines = lines[min(1, len(lines)-1):]
+		for i, line := range lines {
+			lines[i] = strings.TrimLeft(line, " -")
+		}
+		return errors.New(strings.Join(lines, "; "))
 	}
 	return err
 }
@@ -206,24 +217,25 @@ func checkSamples(p pluginFolder) (int, []string, error) {
 }
 
 func checkSample(s sample, parameters *jsonschema.Schema) string {
-	if len(s.out) > 0 && !s.succeeds() || len(s.missing) > 0 && s.request() == nil {
-		// Unfilled values may stand for numbers: "port": ${PORT}.
+	if len(s.missing) > 0 {
+		return "" // a value that is not there yet may stand for a number: "port": ${PORT}
+	}
+	if len(s.out) > 0 && !json.Valid(s.out) {
+		return "the recorded answer is not JSON"
+	}
+	if len(s.out) > 0 && !s.succeeds() {
 		return ""
 	}
 	request := s.request()
 	if request == nil {
 		return "the input is not a JSON object"
 	}
-	action, _ := request["action"].(string)
-	if action != string(stdio.ActionCreate) {
+	if request["action"] != string(stdio.ActionCreate) {
 		return ""
 	}
 	given, _ := request["parameters"].(map[string]any)
 	if given == nil {
 		given = map[string]any{}
-	}
-	if len(s.missing) > 0 {
-		return ""
 	}
 	if err := fits(parameters, given); err != nil {
 		return "parameters do not fit the schema: " + err.Error()
