@@ -1,6 +1,6 @@
 // Measures the interface and writes docs/bench-ui.json and docs/bench-ui.md: `make bench-ui`.
 //
-// Usage: node scripts/bench.mjs [ROW...]   only these rows; nothing is written then
+// Usage: node scripts/bench.mjs [--small] [ROW...]   only these rows, or small ones; nothing is written then
 //
 // NULLOPS_TEST_URL, _USER and _PASSWORD name a running product with the example shop applied and a
 // node online; `tools/run demo` gives both. What is too large to be really made (ten thousand
@@ -11,10 +11,10 @@ import { base, launch, open, password, send, signIn, user } from "../e2e/browser
 import { judged } from "./bench/judged.mjs";
 import { proxy } from "./bench/proxy.mjs";
 import { report } from "./bench/report.mjs";
-import { drag, firstPaint, live, longLog, scrollList } from "./bench/rows.mjs";
+import { drag, firstPaint, live, longLog, scrollList, small } from "./bench/rows.mjs";
 
 const rows = { drag, scrollList, live, longLog, firstPaint, judged };
-const wanted = process.argv.slice(2);
+const wanted = process.argv.slice(2).filter((one) => one !== "--small");
 const before = os.loadavg()[0];
 const begun = Date.now();
 const front = await proxy(base);
@@ -47,7 +47,7 @@ const found = {
   machine: { processor: os.cpus()[0]?.model, cores: os.cpus().length, load_before: before },
   results,
 };
-if (wanted.length === 0 && results.some((one) => !one.error)) {
+if (!small && wanted.length === 0 && results.some((one) => !one.error)) {
   const docs = new URL("../../docs/", import.meta.url);
   writeFileSync(new URL("bench-ui.json", docs), `${JSON.stringify(found, null, 2)}\n`);
   writeFileSync(new URL("bench-ui.md", docs), report(found));

@@ -5,6 +5,7 @@ import { Refusal } from "@/components/Field";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { environmentTexts as t } from "@/environmentTexts";
+import { onlyOver, tagged } from "../admin/tagged";
 
 type Gate = Schemas["EnvironmentGate"];
 
@@ -17,22 +18,27 @@ export function Gate({ name, reason }: { name: string; reason?: string }) {
   const params = { path: { name } };
   const query = useQuery({
     queryKey: key,
-    queryFn: () => ask(client.GET("/api/v1/environments/{name}/gate", { params })),
+    queryFn: () => tagged<Gate>(client.GET("/api/v1/environments/{name}/gate", { params })),
   });
   const save = useMutation({
     mutationFn: (body: Gate) =>
-      ask(client.PUT("/api/v1/environments/{name}/gate", { params, body })),
-    onSuccess: (gate) => {
-      cache.setQueryData(key, gate);
-      say("done", t.gateSaved(name));
-    },
+      ask(
+        client.PUT("/api/v1/environments/{name}/gate", {
+          params,
+          headers: onlyOver(query.data?.tag),
+          body,
+        }),
+      ),
+    onSuccess: () => say("done", t.gateSaved(name)),
+    // Refused or not, what is there now is shown; only then it can be changed again.
+    onSettled: () => cache.invalidateQueries({ queryKey: key }),
   });
   if (query.isPending) return <Skeletons count={2} />;
   if (query.isError)
     return (
       <ErrorState what={t.gateUnread} error={query.error} retry={() => void query.refetch()} />
     );
-  const gate = save.variables && save.isPending ? save.variables : query.data;
+  const gate = save.variables && save.isPending ? save.variables : query.data.value;
   return (
     <section className="col gap-3">
       <Modes gate={gate} reason={reason} save={save.mutate} />

@@ -51,7 +51,7 @@ type SumProps = { nodes: NodeInfo[]; metrics: Parameters<typeof sumOf>[0] };
 
 function Sum({ nodes, metrics }: SumProps) {
   const read = JSON.stringify(metrics.map((one) => [one.from, one.to]));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `read` says when one was read anew.
+  // Added up anew only when one was read anew.
   const sum = useMemo(() => sumOf(metrics, Date.now()), [read]);
   const all = (of: "cpu" | "memory" | "disk") =>
     nodes.reduce((total, node) => total + (node.inventory?.[of] ?? 0), 0) || undefined;

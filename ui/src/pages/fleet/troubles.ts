@@ -37,6 +37,11 @@ const FLOOR_MIB = 1024;
 
 const order = ["failed", "stuck", "untrusted", "incompatible", "offline", "warn"];
 
+const rank = ({ state }: Trouble) => {
+  const at = order.indexOf(state);
+  return at < 0 ? order.length : at;
+};
+
 /** All that needs a person, the worst first. */
 export function troubles(known: Known, now: number): Trouble[] {
   const all = [
@@ -45,7 +50,6 @@ export function troubles(known: Known, now: number): Trouble[] {
     ...ofQueue(known.queue ?? [], now),
     ...ofBackup(known.backup, now),
   ];
-  const rank = (one: Trouble) => (order.indexOf(one.state) + order.length + 1) % (order.length + 1);
   return all.sort((a, b) => rank(a) - rank(b));
 }
 
