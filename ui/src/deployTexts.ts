@@ -26,9 +26,11 @@ export const deployTexts = {
     none: "No template",
     save: "Save as template",
     saveTitle: "Save as template",
-    saveHint: "Versions, environment and name are what the next person begins with.",
+    saveHint: "Versions and environment are what the next person begins with.",
     name: "Template name",
     nameWrong: "Small letters, digits and hyphens.",
+    taken: (name: string) =>
+      `There is a template ${name} already. Choose another name, or change that one under Templates.`,
     saving: "Saving…",
     saved: (name: string) => `Template ${name} is saved.`,
   },

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { ask, client, type Schemas } from "@/api/client";
+import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { isName } from "@/components/names";
@@ -9,11 +9,16 @@ import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { onlyOver } from "../admin/tagged";
 import { templates } from "./queries";
 
 const t = deployTexts.template;
 
 type Props = { project: string; environment: string; body: Schemas["DeploymentCreate"] };
+
+/** A template that is there already is changed on the templates' page, where it can be seen. */
+const refusal = (error: unknown, name: string) =>
+  error instanceof ApiError && error.status === 412 ? t.taken(name) : describe(error).message;
 
 /** Keeps what is in the form for whoever creates next. */
 export function SaveTemplate({ project, environment, body }: Props) {
@@ -26,6 +31,7 @@ export function SaveTemplate({ project, environment, body }: Props) {
       ask(
         client.PUT("/api/v1/projects/{name}/templates/{template}", {
           params: { path: { name: project, template: name } },
+          headers: onlyOver(undefined),
           body: {
             environment,
             versions: body.versions,
@@ -52,7 +58,7 @@ export function SaveTemplate({ project, environment, body }: Props) {
         title={t.saveTitle}
         acts={
           <>
-            <Button onClick={() => setOpen(false)}>{texts.keep}</Button>
+            <Button onClick={() => setOpen(false)}>{texts.close}</Button>
             <Button
               look="ink"
               reason={isName(name) ? undefined : t.nameWrong}
@@ -70,8 +76,11 @@ export function SaveTemplate({ project, environment, body }: Props) {
           mono
           value={name}
           maxLength={40}
-          error={save.isError ? describe(save.error).message : wrong ? t.nameWrong : undefined}
-          onChange={(event) => setName(event.target.value)}
+          error={save.isError ? refusal(save.error, name) : wrong ? t.nameWrong : undefined}
+          onChange={(event) => {
+            setName(event.target.value);
+            save.reset();
+          }}
         />
       </Confirm>
     </>
