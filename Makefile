@@ -83,6 +83,11 @@ test-ui: setup ## run the UI's unit tests only
 test-browser: ## run the browser tests only
 	@$(MAKE) test PARTS=browser
 
+.PHONY: test-slow
+test-slow: build ## tell the browser stories that take minutes: a link down for one, a thousand edits by two
+	@tools/run services --only docker,registry -- timeout --kill-after=60 20m \
+		tools/run demo npm --prefix ui run --silent e2e -- --slow
+
 .PHONY: bench
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)
 	@tools/setup/install.sh bench

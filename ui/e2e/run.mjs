@@ -1,4 +1,4 @@
-// Browser tests against a running NullOps: npm run e2e [part of a story's name]…
+// Browser tests against a running NullOps: npm run e2e [--slow] [part of a story's name]…
 // NULLOPS_TEST_URL, NULLOPS_TEST_USER and NULLOPS_TEST_PASSWORD say where and as whom (an admin);
 // a project with a pipeline, an environment and an online node have to be there.
 
@@ -8,11 +8,14 @@ import { stories as admin } from "./admin.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
+import { stories as life } from "./life.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
+import { stories as nodes } from "./nodes.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
 import { stories as reach } from "./reach.mjs";
+import { stories as screens } from "./screens.mjs";
 import { stories as two } from "./two.mjs";
 
 if (!base || !user || !password) {
@@ -22,10 +25,24 @@ if (!base || !user || !password) {
   process.exit(2);
 }
 const wanted = process.argv.slice(2);
-const all = [access, admin, plugins, main, live, reach, editor, accessibility].flat();
-/** Told only when they are named: not seen green often enough, or too long. */
-const long = [drop, people, two].flat();
-const named = (part) => [...all, ...long].filter(([name]) => name.includes(part));
+const all = [
+  access,
+  admin,
+  plugins,
+  main,
+  people,
+  life,
+  live,
+  reach,
+  editor,
+  screens,
+  nodes,
+  accessibility,
+].flat();
+/** Minutes long: told when they are named, or all of them with --slow. */
+const slow = [drop, two].flat();
+const named = (part) =>
+  part === "--slow" ? slow : [...all, ...slow].filter(([name]) => name.includes(part));
 const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */

@@ -1,0 +1,152 @@
+// A machine joins through the pages, comes back with a certificate nobody has seen, and is switched off and on.
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { accessible, api, check, freshName, picture, same, send, signIn } from "./browser.mjs";
+
+/** A tmpfs: an agent keeps secrets nowhere else. */
+const SHM = "/dev/shm";
+
+async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** An agent of the story's own, of which nothing stays. */
+async function agent() {
+  const { NULLOPS_TEST_BINARY: binary, NULLOPS_TEST_DOCKER: docker } = process.env;
+  check(binary && docker, "NULLOPS_TEST_BINARY and NULLOPS_TEST_DOCKER are set by `make test`");
+  const address = `127.0.0.1:${await freePort()}`;
+  const data = await mkdtemp(join(tmpdir(), "nullops-story-"));
+  const run = await mkdtemp(join(SHM, "nullops-story-"));
+  let child;
+  const start = (token) => {
+    const set = { listen: address, data, run, docker };
+    const flags = Object.entries(set).map(([name, value]) => `--agent.${name}=${value}`);
+    child = spawn(binary, ["agent", ...flags, "--agent.guard=false"], {
+      env: { ...process.env, AGENT_TOKEN: token },
+      stdio: "ignore",
+    });
+  };
+  const stop = async () => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((done) => child.once("exit", done));
+    child.kill("SIGTERM");
+    await ended;
+  };
+  /** Its key and certificate are gone, as after an installation from nothing. */
+  const forget = async () => {
+    const files = (await readdir(data)).filter((name) => name.endsWith(".pem"));
+    check(files.length > 0, `no certificate in ${data}`);
+    for (const name of files) await rm(join(data, name));
+  };
+  const leave = async () => {
+    await stop();
+    for (const folder of [data, run]) await rm(folder, { recursive: true, force: true });
+  };
+  return { address, start, stop, forget, leave };
+}
+
+/** Added on the page; the line it shows is the one that joins it. */
+async function added(page, name, environment, there) {
+  await page.goto("/nodes?add=true");
+  const sheet = page.getByRole("dialog", { name: "Add a node" });
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByRole("combobox", { name: /^Environment/ }).click();
+  await page.getByRole("option", { name: environment, exact: true }).click();
+  await sheet.getByLabel("Address").fill(there.address);
+  await sheet.getByRole("button", { name: "Add node" }).click();
+  const line = page.getByRole("dialog", { name: `Run this on ${name}` });
+  await line.waitFor();
+  const token = /nopa1_[\w-]+/.exec(await line.innerText())?.[0];
+  check(token, "no token is shown");
+  there.start(token);
+  await line.getByText("The agent answered and proved the token.").waitFor({ timeout: 120_000 });
+  await line.getByRole("button", { name: "Done" }).click();
+  return token;
+}
+
+const says = (page, state) =>
+  page.locator(".dh .pill").getByText(state, { exact: true }).waitFor({ timeout: 120_000 });
+const seen = (page) => page.locator(".thumb").allInnerTexts();
+
+/** How it is reached, what it is, and what it showed: all on its own page. */
+async function details(page, name, there) {
+  await page.goto(`/nodes/${name}`);
+  await says(page, "Online");
+  // promise: N-306
+  await page.getByText(there.address, { exact: true }).first().waitFor();
+  const { thumbprint } = await api(page, `/nodes/${name}`);
+  const plain = (text) =>
+    text
+      .replace(/^sha256:/, "")
+      .replace(/[^0-9a-f]/gi, "")
+      .toLowerCase();
+  // promise: N-306
+  same((await seen(page)).map(plain), [plain(thumbprint)], "the thumbprint on its page");
+}
+
+/** Another certificate: both are shown whole, and it is reached again once somebody approved the new one. */
+async function approves(page, name, token, there) {
+  const before = await api(page, `/nodes/${name}`);
+  await there.stop();
+  await says(page, "Offline");
+  await there.forget();
+  there.start(token);
+  await says(page, "Untrusted");
+  const box = page.getByRole("region", {
+    name: `${name} shows a certificate we have not seen before`,
+  });
+  await box.getByText("It proved the token over this very connection").waitFor();
+  const { pending_thumbprint: pending } = await api(page, `/nodes/${name}`);
+  check(pending && pending !== before.thumbprint, "the certificate is the one from before");
+  same(await box.locator(".thumb").count(), 2, "thumbprints to compare");
+  await accessible(page, "a node with a certificate nobody has seen");
+  await picture(page, "node-untrusted");
+  await box.getByRole("button", { name: "Approve this certificate" }).click();
+  // promise: N-208, N-306
+  await says(page, "Online");
+  same((await api(page, `/nodes/${name}`)).thumbprint, pending, "the approved certificate");
+}
+
+/** Switched off, it takes nothing; switched on, it is back. */
+async function switches(page, name) {
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page
+    .getByRole("dialog", { name: `Disable ${name}?` })
+    .getByRole("button", { name: "Disable" })
+    .click();
+  // promise: N-306
+  await says(page, "Disabled");
+  same((await api(page, `/nodes/${name}`)).enabled, false, "enabled by the API's word");
+  await page.getByRole("button", { name: "Enable" }).click();
+  // promise: N-306
+  await says(page, "Online");
+}
+
+export const stories = [
+  [
+    "a node joins through the pages, its new certificate is approved there, and it is switched off and on",
+    async ({ page }) => {
+      const [name, environment] = [freshName("met"), freshName("place")];
+      const there = await agent();
+      try {
+        await signIn(page);
+        await send(page, "PUT", `/environments/${environment}`, { domain: "localhost" });
+        const token = await added(page, name, environment, there);
+        await details(page, name, there);
+        await approves(page, name, token, there);
+        await switches(page, name);
+      } finally {
+        await there.leave();
+        await send(page, "DELETE", `/nodes/${name}`).catch(() => undefined);
+        await send(page, "DELETE", `/environments/${environment}`).catch(() => undefined);
+      }
+    },
+  ],
+];
