@@ -83,6 +83,11 @@ test-ui: setup ## run the UI's unit tests only
 test-browser: ## run the browser tests only
 	@$(MAKE) test PARTS=browser
 
+.PHONY: test-crowd
+test-crowd: build ## 200 deployments on one node: none reaches another, none leaves a network (slow)
+	@NULLOPS_TEST_CROWD=200 tools/run services -- \
+		tools/run gotest -timeout 30m -run '^TestEndToEnd$$/^Crowd$$' ./cmd/nullops
+
 .PHONY: test-slow
 test-slow: build ## tell the browser stories that take minutes: a link down for one, a thousand edits by two
 	@tools/run services --only docker,registry -- timeout --kill-after=60 20m \

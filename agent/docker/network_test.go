@@ -44,8 +44,8 @@ func TestNetwork_IsolatesDeployments(t *testing.T) {
 }
 
 // Among many deployments nobody reaches anybody else, everybody reaches itself,
-// and no network stays when all are gone. 'make bench ROWS=agent_memory_200'
-// does the same with two hundred.
+// and no network stays when all are gone. 'make test-crowd' does the same with two
+// hundred, through the control plane.
 func TestNetwork_EachOfManyIsApart(t *testing.T) {
 	r := newRig(t)
 	const many = 6

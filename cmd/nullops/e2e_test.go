@@ -77,6 +77,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Disk", diskTrouble},
 		{"FullEngine", fullEngine},
 		{"Isolation", isolation},
+		{"Crowd", crowd},
 		{"RefusedPipelines", refusedPipelines},
 		{"RefusedRequests", refusedRequests},
 		{"Registries", registries},

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/nullops/nullops/agent/docker/dockertest"
 )
 
 const (
@@ -16,6 +18,8 @@ const (
 	crowd = 200
 	// crowdAtOnce is how many of them are created or removed side by side.
 	crowdAtOnce = 4
+	// crowdPort is where each service of the crowd listens.
+	crowdPort = 8080
 	// crowdRest is how long nothing happens before memory is looked at.
 	crowdRest = 10 * time.Second
 )
@@ -74,7 +78,11 @@ func prepareCrowd(
 		if err != nil {
 			return err
 		}
-		pairs, err := l.apart(ctx, install)
+		tenants, err := dockertest.Tenants(ctx, l.docker, install, crowdPort)
+		if err != nil {
+			return err
+		}
+		pairs, err := dockertest.Apart(ctx, tenants)
 		s.addOurs("apart_200", float64(pairs))
 		return err
 	}

@@ -1,24 +1,20 @@
-package main
+package dockertest
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"os"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
 const (
-	// crowdPort is where each service of the crowd listens.
-	crowdPort = 8080
 	// apartWithin is how long a connection may take on this machine: one that is
 	// let through takes a millisecond.
 	apartWithin = time.Second
@@ -28,33 +24,82 @@ const (
 	apartAtOnce = 16
 )
 
-// tenant is a deployment as its neighbours would look for it.
-type tenant struct {
+// Tenant is a deployment of one service as its neighbours would look for it.
+type Tenant struct {
 	pid     int            // of its service, whose network is entered
 	service netip.AddrPort // where the service listens
 	gate    netip.AddrPort // where nobody listens: a refusal is an answer too
 }
 
-// apart tries from inside every deployment to reach the service and the gate of
+// Tenants are the deployments of an installation on this machine's engine, by
+// id. Each must have one service, which listens on the port, and a gate.
+func Tenants(ctx context.Context, host, install string, port uint16) (map[string]Tenant, error) {
+	api, err := client.New(client.WithHost(host))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = api.Close() }()
+	found, err := api.ContainerList(ctx, client.ContainerListOptions{Filters: client.Filters{}.
+		Add("label", "nullops.deployment").Add("label", "nullops.install="+install)})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	all := map[string]Tenant{}
+	for _, c := range found.Items {
+		id := c.Labels["nullops.deployment"]
+		t := all[id]
+		if err := t.note(ctx, api, c.ID, port); err != nil {
+			return nil, fmt.Errorf("deployment %s: %w", id, err)
+		}
+		all[id] = t
+	}
+	for id, t := range all {
+		if !t.service.IsValid() || !t.gate.IsValid() {
+			return nil, fmt.Errorf("deployment %s has no service or no gate", id)
+		}
+	}
+	return all, nil
+}
+
+// note takes from one container what a neighbour could know of it.
+func (t *Tenant) note(ctx context.Context, api *client.Client, id string, port uint16) error {
+	c, err := api.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if err != nil {
+		return fmt.Errorf("inspect a container: %w", err)
+	}
+	var at netip.AddrPort
+	for _, network := range c.Container.NetworkSettings.Networks {
+		at = netip.AddrPortFrom(network.IPAddress, port)
+	}
+	switch kind := c.Container.Config.Labels["nullops.kind"]; {
+	case kind == "service" && !t.service.IsValid():
+		t.pid, t.service = c.Container.State.Pid, at
+	case kind == "gate" && !t.gate.IsValid():
+		t.gate = at
+	default:
+		return fmt.Errorf("it has one %s too many", kind)
+	}
+	return nil
+}
+
+// Apart tries from inside every deployment to reach the service and the gate of
 // every other one, and counts the pairs that are kept apart. Its own have to
 // answer: where nothing can be reached at all, nothing is shown.
-func (l *lab) apart(ctx context.Context, install string) (pairs int, err error) {
-	all, err := l.tenants(ctx, install)
-	if err != nil {
-		return 0, err
-	}
+func Apart(ctx context.Context, all map[string]Tenant) (pairs int, err error) {
 	var to []netip.AddrPort
-	for _, t := range all {
+	own := map[string]int{}
+	for id, t := range all {
+		own[id] = len(to)
 		to = append(to, t.service, t.gate)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(apartAtOnce)
-	for i, t := range all {
+	for id, t := range all {
 		group.Go(func() error {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			return keptApart(t, to, 2*i)
+			return t.keptApart(to, own[id])
 		})
 	}
 	return len(all) * (len(all) - 1), group.Wait()
@@ -62,7 +107,7 @@ func (l *lab) apart(ctx context.Context, install string) (pairs int, err error) 
 
 // keptApart tries all addresses from inside one network; the two from own on
 // are its own.
-func keptApart(t tenant, to []netip.AddrPort, own int) error {
+func (t Tenant) keptApart(to []netip.AddrPort, own int) error {
 	reached, err := reachFrom(t.pid, to, own)
 	if err != nil {
 		return fmt.Errorf("try from inside %s: %w", t.service, err)
@@ -77,53 +122,6 @@ func keptApart(t tenant, to []netip.AddrPort, own int) error {
 		}
 	}
 	return nil
-}
-
-// tenantFormat tells of one container what tenants needs.
-const tenantFormat = `{{index .Config.Labels "nullops.deployment"}} ` +
-	`{{index .Config.Labels "nullops.kind"}} {{.State.Pid}} ` +
-	`{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}`
-
-func (l *lab) tenants(ctx context.Context, install string) ([]tenant, error) {
-	ids, err := l.dockerSays(ctx, "ps", "--quiet", "--filter", "label=nullops.deployment",
-		"--filter", "label=nullops.install="+install)
-	if err != nil {
-		return nil, err
-	}
-	told, err := l.dockerSays(ctx, append([]string{"inspect", "--format", tenantFormat},
-		strings.Fields(ids)...)...)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]tenant{}
-	for line := range strings.Lines(told) {
-		var id, kind, address string
-		var pid int
-		if _, err := fmt.Sscan(line, &id, &kind, &pid, &address); err != nil {
-			return nil, fmt.Errorf("read a container from %q: %w", line, err)
-		}
-		at, err := netip.ParseAddr(address)
-		if err != nil {
-			return nil, fmt.Errorf("the address of a %s: %w", kind, err)
-		}
-		t := all[id]
-		switch kind {
-		case "service":
-			t.pid, t.service = pid, netip.AddrPortFrom(at, crowdPort)
-		case "gate":
-			t.gate = netip.AddrPortFrom(at, crowdPort)
-		default:
-			return nil, fmt.Errorf("a deployment of the crowd has a %s", kind)
-		}
-		all[id] = t
-	}
-	whole := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(t tenant) bool {
-		return !t.service.IsValid() || !t.gate.IsValid()
-	})
-	if len(whole) != l.crowd || len(all) != l.crowd {
-		return nil, fmt.Errorf("%d of %d deployments have a service and a gate", len(whole), l.crowd)
-	}
-	return whole, nil
 }
 
 // reachFrom says which addresses a process's network can connect to. The thread
