@@ -40,6 +40,10 @@ type ACME struct {
 	DNSServer string
 	DNSUser   string
 	DNSSecret Sealed
+	// EABKeyID and EABKey prove to an authority that asks for it whose customer
+	// the account is for (RFC 8555, 7.3.4).
+	EABKeyID string
+	EABKey   Sealed
 }
 
 // ACMEZone is an environment that orders certificates.
@@ -100,6 +104,8 @@ type ACMEAccount struct {
 	ID        string
 	Directory string
 	Email     string
-	Location  string
-	Key       Sealed
+	// EABKeyID is what it is bound by, if it is.
+	EABKeyID string
+	Location string
+	Key      Sealed
 }

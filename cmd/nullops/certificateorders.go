@@ -19,6 +19,7 @@ const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
 type orderFlags struct {
 	challenge, directory, email, roots string
 	dns, server, user, secret          string
+	keyID, key                         string
 	retry, end                         bool
 }
 
@@ -65,6 +66,9 @@ func (f *orderFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.user, "dns-user", "", "name of the TSIG key, or the webhook's user")
 	c.Flags().StringVar(&f.secret, "dns-secret", "",
 		"file with the TSIG key in base64, or with the webhook's password")
+	c.Flags().StringVar(&f.keyID, "eab-key-id", "",
+		"for an authority that asks for external account binding: the id of the key it gave")
+	c.Flags().StringVar(&f.key, "eab-key", "", "file with that key (MAC, HMAC) in base64")
 	c.Flags().BoolVar(&f.retry, "retry", false, "try what failed again now")
 	c.Flags().BoolVar(&f.end, "end", false, "order no more; what there is serves until it ends")
 	c.MarkFlagsMutuallyExclusive("challenge", "retry", "end")
@@ -88,13 +92,14 @@ func (f *orderFlags) change(c *cobra.Command, api *client, environment string) e
 	}
 	body := apiclient.CertificateOrdersPut{
 		Challenge: apiclient.CertificateOrdersPutChallenge(f.challenge), Directory: f.directory,
-		Email: given(f.email), DnsServer: given(f.server), DnsUser: given(f.user)}
+		Email: given(f.email), DnsServer: given(f.server), DnsUser: given(f.user),
+		EabKeyId: given(f.keyID)}
 	if f.dns != "" {
 		dns := apiclient.CertificateOrdersPutDns(f.dns)
 		body.Dns = &dns
 	}
 	for flag, into := range map[string]**string{"roots": &body.Roots,
-		"dns-secret": &body.DnsSecret} {
+		"dns-secret": &body.DnsSecret, "eab-key": &body.EabKey} {
 		if file := c.Flags().Lookup(flag).Value.String(); file != "" {
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -110,7 +115,7 @@ func (f *orderFlags) change(c *cobra.Command, api *client, environment string) e
 // alone refuses what belongs to an order without one: it would be ignored.
 func alone(c *cobra.Command) error {
 	for _, flag := range []string{"directory", "email", "roots", "dns", "dns-server", "dns-user",
-		"dns-secret"} {
+		"dns-secret", "eab-key-id", "eab-key"} {
 		if c.Flags().Changed(flag) {
 			return usageError{fmt.Errorf("--%s: give --challenge too, and all else that the "+
 				"order has", flag)}

@@ -54,11 +54,7 @@ func newWorld(t *testing.T) *world {
 	w.admin = access.User(controlplane.User{ID: controlplane.NewID[controlplane.UserID](),
 		Name: "ada", Role: controlplane.RoleAdmin}, nil)
 	w.serve(t)
-	_, port, err := net.SplitHostPort(w.edge)
-	must(t, err)
-	number, err := strconv.Atoi(port)
-	must(t, err)
-	w.Authority = acmetest.NewAuthority(t, w.names, number)
+	w.Authority = acmetest.NewAuthority(t, w.names, w.port(t))
 	return w
 }
 
@@ -379,11 +375,7 @@ func (w *world) moves(t *testing.T, put catalog.ACMEPut) {
 		old[c.Fingerprint] = true
 	}
 	late := w.Authority
-	_, port, err := net.SplitHostPort(w.edge)
-	must(t, err)
-	number, err := strconv.Atoi(port)
-	must(t, err)
-	w.Authority = acmetest.NewAuthority(t, w.names, number)
+	w.Authority = acmetest.NewAuthority(t, w.names, w.port(t))
 	put.Directory, put.Roots = w.Directory, w.TLS
 	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
 	all := w.until(t, "qa", func(all []controlplane.ACMECertificate) bool {
@@ -448,6 +440,73 @@ func TestOrders_RateLimit(t *testing.T) {
 		time.Until(c.NextTry) < 5*time.Hour {
 		t.Errorf("%d failures, next try %s: %s", c.Failures, c.NextTry, c.Error)
 	}
+}
+
+// An authority that makes accounts for its customers only is shown the key that it
+// gave. Without it, or with another, it is said what is missing.
+func TestOrders_CustomersOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Authority = acmetest.NewCustomersAuthority(t, w.names, w.port(t))
+	w.environment(t, "qa", "web.shop.qa.acme.test")
+	put := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.ChallengeHTTP,
+		Directory: w.Directory, Roots: w.TLS}}
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.run(t, nil)
+	refused := func(says string) {
+		t.Helper()
+		c := w.until(t, "qa", states("failing", 1))[0]
+		if !strings.Contains(c.Error, says) {
+			t.Errorf("it is said: %s", c.Error)
+		}
+	}
+	refused("externalAccountBinding")
+	for code, bad := range map[string]catalog.ACMEPut{
+		"acme_eab_key":    {ACME: controlplane.ACME{EABKeyID: acmetest.Customer}},
+		"acme_eab_key_id": {Binding: plain(acmetest.CustomerKey)},
+	} {
+		bad.Challenge, bad.Directory, bad.Roots = put.Challenge, put.Directory, put.Roots
+		if err := w.PutACME(t.Context(), w.admin, "qa", bad); controlplane.CodeOf(err) != code {
+			t.Errorf("instead of %s: %v", code, err)
+		}
+	}
+	put.EABKeyID, put.Binding = acmetest.Customer, plain("no key")
+	if err := w.PutACME(t.Context(), w.admin, "qa", put); controlplane.CodeOf(err) != "acme_eab_key" {
+		t.Errorf("a key that is none: %v", err)
+	}
+	// As some authorities show it: the other alphabet, and filled up.
+	put.Binding = plain(strings.NewReplacer("-", "+", "_", "/").Replace(acmetest.CustomerKey) + "=")
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	w.until(t, "qa", states("valid", 1))
+	put.Binding = nil // it stays
+	must(t, w.PutACME(t.Context(), w.admin, "qa", put))
+	for _, table := range []string{"acme_settings WHERE eab_key IS NULL OR " +
+		"position('customer-key' in encode(eab_key, 'escape')) > 0 OR " +
+		"position('Y3VzdG9t' in encode(eab_key, 'escape')) > 0",
+		"acme_accounts WHERE eab_key_id <> '" + acmetest.Customer + "'"} {
+		if n := pgtest.Value[int](t, w.url, "SELECT count(*)::int FROM "+table); n != 0 {
+			t.Errorf("%d rows of %s", n, table)
+		}
+	}
+	put.EABKeyID = "customer-2"
+	if err := w.PutACME(t.Context(), w.admin, "qa", put); controlplane.CodeOf(err) != "acme_eab_key" {
+		t.Errorf("another id with the old key: %v", err)
+	}
+}
+
+func plain(s string) *controlplane.Plain {
+	p := controlplane.NewPlain(s)
+	return &p
+}
+
+// port is where the ingress answers authorities.
+func (w *world) port(t *testing.T) int {
+	t.Helper()
+	_, port, err := net.SplitHostPort(w.edge)
+	must(t, err)
+	number, err := strconv.Atoi(port)
+	must(t, err)
+	return number
 }
 
 // An authority that takes connections and never says a word holds up those who

@@ -90,6 +90,12 @@ func (o *Orders) account(
 	if how.Email != "" {
 		account.Contact = []string{"mailto:" + how.Email}
 	}
+	if how.EABKeyID != "" {
+		bound := acme.EAB{KeyID: how.EABKeyID, MACKey: how.Binding.Reveal()}
+		if err := account.SetExternalAccountBinding(ctx, client.Client, bound); err != nil {
+			return account, err
+		}
+	}
 	if account, err = client.NewAccount(ctx, account); err != nil {
 		return account, err
 	}

@@ -25,10 +25,14 @@ func (s *server) PutCertificateOrders(
 	p := catalog.ACMEPut{ACME: controlplane.ACME{Challenge: controlplane.Challenge(b.Challenge),
 		Directory: b.Directory, Email: or(b.Email, ""), Roots: or(b.Roots, ""),
 		DNS: controlplane.NameServer(or(b.Dns, "")), DNSServer: or(b.DnsServer, ""),
-		DNSUser: or(b.DnsUser, "")}}
+		DNSUser: or(b.DnsUser, ""), EABKeyID: or(b.EabKeyId, "")}}
 	if b.DnsSecret != nil {
 		secret := controlplane.NewPlain(*b.DnsSecret)
 		p.Secret = &secret
+	}
+	if b.EabKey != nil {
+		key := controlplane.NewPlain(*b.EabKey)
+		p.Binding = &key
 	}
 	if err := s.Catalog.PutACME(ctx, actorOf(ctx), r.Name, p); err != nil {
 		return nil, err
@@ -67,7 +71,8 @@ func (s *server) certificateOrders(
 	}
 	return CertificateOrders{Challenge: string(a.Challenge), Directory: a.Directory,
 		Email: a.Email, Roots: a.Roots, Dns: string(a.DNS), DnsServer: a.DNSServer,
-		DnsUser: a.DNSUser, DnsSecretSet: len(a.DNSSecret) > 0,
+		DnsUser: a.DNSUser, DnsSecretSet: len(a.DNSSecret) > 0, EabKeyId: a.EABKeyID,
+		EabKeySet:    len(a.EABKey) > 0,
 		Certificates: each(all, orderedCertificate)}, err
 }
 

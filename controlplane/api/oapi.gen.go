@@ -844,6 +844,24 @@ func (e WebhookKind) Valid() bool {
 	}
 }
 
+// Defines values for ListAuditParamsSort.
+const (
+	ListAuditParamsSortAt      ListAuditParamsSort = "at"
+	ListAuditParamsSortMinusAt ListAuditParamsSort = "-at"
+)
+
+// Valid indicates whether the value is a known member of the ListAuditParamsSort enum.
+func (e ListAuditParamsSort) Valid() bool {
+	switch e {
+	case ListAuditParamsSortAt:
+		return true
+	case ListAuditParamsSortMinusAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportAuditParamsFormat.
 const (
 	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
@@ -862,6 +880,48 @@ func (e ExportAuditParamsFormat) Valid() bool {
 	}
 }
 
+// Defines values for ListDeploymentsParamsSort.
+const (
+	ListDeploymentsParamsSortCreatedAt      ListDeploymentsParamsSort = "created_at"
+	ListDeploymentsParamsSortMinusCreatedAt ListDeploymentsParamsSort = "-created_at"
+	ListDeploymentsParamsSortMinusName      ListDeploymentsParamsSort = "-name"
+	ListDeploymentsParamsSortName           ListDeploymentsParamsSort = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListDeploymentsParamsSort enum.
+func (e ListDeploymentsParamsSort) Valid() bool {
+	switch e {
+	case ListDeploymentsParamsSortCreatedAt:
+		return true
+	case ListDeploymentsParamsSortMinusCreatedAt:
+		return true
+	case ListDeploymentsParamsSortMinusName:
+		return true
+	case ListDeploymentsParamsSortName:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListNodesParamsSort.
+const (
+	ListNodesParamsSortMinusName ListNodesParamsSort = "-name"
+	ListNodesParamsSortName      ListNodesParamsSort = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListNodesParamsSort enum.
+func (e ListNodesParamsSort) Valid() bool {
+	switch e {
+	case ListNodesParamsSortMinusName:
+		return true
+	case ListNodesParamsSortName:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListServiceTagsParamsOrder.
 const (
 	ListServiceTagsParamsOrderNewest  ListServiceTagsParamsOrder = "newest"
@@ -874,6 +934,24 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	case ListServiceTagsParamsOrderNewest:
 		return true
 	case ListServiceTagsParamsOrderVersion:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListUsersParamsSort.
+const (
+	ListUsersParamsSortMinusName ListUsersParamsSort = "-name"
+	ListUsersParamsSortName      ListUsersParamsSort = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListUsersParamsSort enum.
+func (e ListUsersParamsSort) Valid() bool {
+	switch e {
+	case ListUsersParamsSortMinusName:
+		return true
+	case ListUsersParamsSortName:
 		return true
 	default:
 		return false
@@ -1107,6 +1185,8 @@ type CertificateOrders struct {
 	DnsSecretSet bool   `json:"dns_secret_set"`
 	DnsServer    string `json:"dns_server"`
 	DnsUser      string `json:"dns_user"`
+	EabKeyId     string `json:"eab_key_id"`
+	EabKeySet    bool   `json:"eab_key_set"`
 	Email        string `json:"email"`
 	Roots        string `json:"roots"`
 }
@@ -1130,6 +1210,12 @@ type CertificateOrdersPut struct {
 
 	// DnsUser The name of the TSIG key (hmac-sha256), or the webhook user.
 	DnsUser *string `json:"dns_user,omitempty"`
+
+	// EabKey The MAC key of the id in base64. Never shown; kept when it is left out and directory and id stay.
+	EabKey *string `json:"eab_key,omitempty"`
+
+	// EabKeyId For an authority that makes accounts for its customers only (external account binding): the id of the key.
+	EabKeyId *string `json:"eab_key_id,omitempty"`
 
 	// Email Where the authority may write to.
 	Email *string `json:"email,omitempty"`
@@ -1303,6 +1389,9 @@ type Deployment struct {
 	// RemovedBy Who had it removed.
 	RemovedBy *string `json:"removed_by,omitempty"`
 
+	// RequestId The request that last said what should become of it, as in `X-Request-Id` and the audit; missing if that was no request.
+	RequestId *string `json:"request_id,omitempty"`
+
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
 
@@ -1333,7 +1422,7 @@ type DeploymentChecks struct {
 type DeploymentCreate struct {
 	ClonedFrom *Id `json:"cloned_from,omitempty"`
 
-	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
+	// DeadlineSeconds How long it may take until it is ready, waiting included. Then it fails, and a run under way is undone. Without it, for ever.
 	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
 
 	// Environment A DNS label of at most 40 characters.
@@ -1816,7 +1905,7 @@ type MetricsResolution string
 
 // Move defines model for Move.
 type Move struct {
-	// DropVolumes Begin with empty volumes; what is in them is not copied.
+	// DropVolumes Begin with empty volumes, and a new id; what is in them is not copied.
 	DropVolumes *bool `json:"drop_volumes,omitempty"`
 
 	// Node For admins; without it the best of the others.
@@ -1915,7 +2004,7 @@ type NodeDrainStart struct {
 	// Deadline Left out to wait for as long as it takes.
 	Deadline *time.Time `json:"deadline,omitempty"`
 
-	// Move Take what is ready and has no volumes to other nodes, at once.
+	// Move Take what is ready to other nodes, at once.
 	Move *bool `json:"move,omitempty"`
 }
 
@@ -2523,7 +2612,9 @@ type Question struct {
 // QueueEntry The way of a run through the queue: queued, started, ended.
 type QueueEntry struct {
 	// Attempts How often a node was told to do it. It is more than once after a link was lost.
-	Attempts int        `json:"attempts"`
+	Attempts int `json:"attempts"`
+
+	// Deadline By when it has to be ready. Absent for what has all the time there is.
 	Deadline *time.Time `json:"deadline,omitempty"`
 	EndedAt  *time.Time `json:"ended_at,omitempty"`
 
@@ -2547,7 +2638,9 @@ type QueueEntry struct {
 // QueueItem defines model for QueueItem.
 type QueueItem struct {
 	// Attempts How often a node was told to do it. It is more than once after a link was lost.
-	Attempts     int        `json:"attempts"`
+	Attempts int `json:"attempts"`
+
+	// Deadline By when it has to be ready. Absent for what has all the time there is.
 	Deadline     *time.Time `json:"deadline,omitempty"`
 	Deployment   string     `json:"deployment"`
 	DeploymentId Id         `json:"deployment_id"`
@@ -2692,6 +2785,9 @@ type Resources = pipeline.Resources
 
 // Retry defines model for Retry.
 type Retry struct {
+	// DeadlineSeconds How long it may take until it is ready, as when creating; 0 is for ever. Without it, as long as the last run.
+	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
+
 	// SameVersion Run the pipeline version of the last run instead of the latest.
 	SameVersion *bool `json:"same_version,omitempty"`
 }
@@ -2814,7 +2910,10 @@ type Run struct {
 	PipelineVersion int        `json:"pipeline_version"`
 
 	// Queue The way of a run through the queue: queued, started, ended.
-	Queue     *QueueEntry      `json:"queue,omitempty"`
+	Queue *QueueEntry `json:"queue,omitempty"`
+
+	// RequestId The request it began with, as in `X-Request-Id` and the audit; missing if it began by itself.
+	RequestId *string          `json:"request_id,omitempty"`
 	StartedBy string           `json:"started_by"`
 	Status    DeploymentStatus `json:"status"`
 	Steps     []Step           `json:"steps"`
@@ -3439,10 +3538,16 @@ type ListAuditParams struct {
 	Since  *time.Time   `form:"since,omitempty" json:"since,omitempty"`
 	Until  *time.Time   `form:"until,omitempty" json:"until,omitempty"`
 
+	// Sort The order; a minus turns it round.
+	Sort *ListAuditParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListAuditParamsSort defines parameters for ListAudit.
+type ListAuditParamsSort string
 
 // ExportAuditParams defines parameters for ExportAudit.
 type ExportAuditParams struct {
@@ -3485,10 +3590,16 @@ type ListDeploymentsParams struct {
 	// Removed Include removed ones.
 	Removed *bool `form:"removed,omitempty" json:"removed,omitempty"`
 
+	// Sort The order; a minus turns it round.
+	Sort *ListDeploymentsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListDeploymentsParamsSort defines parameters for ListDeployments.
+type ListDeploymentsParamsSort string
 
 // CreateDeploymentParams defines parameters for CreateDeployment.
 type CreateDeploymentParams struct {
@@ -3659,10 +3770,16 @@ type CreateOwnTokenParams struct {
 
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
+	// Sort The order; a minus turns it round.
+	Sort *ListNodesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListNodesParamsSort defines parameters for ListNodes.
+type ListNodesParamsSort string
 
 // CreateNodeParams defines parameters for CreateNode.
 type CreateNodeParams struct {
@@ -3821,10 +3938,16 @@ type ListTeamsParams struct {
 
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
+	// Sort The order; a minus turns it round.
+	Sort *ListUsersParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListUsersParamsSort defines parameters for ListUsers.
+type ListUsersParamsSort string
 
 // CreateResetLinkParams defines parameters for CreateResetLink.
 type CreateResetLinkParams struct {
@@ -3998,7 +4121,7 @@ type PutWebhookJSONRequestBody = WebhookPut
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// ListAudit Who did what, newest first
+	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(w http.ResponseWriter, r *http.Request, params ListAuditParams)
 	// ExportAudit The same as a file
@@ -4025,7 +4148,7 @@ type ServerInterface interface {
 	// PutCertificate Upload or replace a certificate
 	// (PUT /api/v1/certificates/{name})
 	PutCertificate(w http.ResponseWriter, r *http.Request, name InName)
-	// ListDeployments Deployments the caller may see, newest first
+	// ListDeployments Deployments the caller may see
 	// (GET /api/v1/deployments)
 	ListDeployments(w http.ResponseWriter, r *http.Request, params ListDeploymentsParams)
 	// CreateDeployment Create a deployment
@@ -4612,6 +4735,19 @@ func (siw *ServerInterfaceWrapper) ListAudit(w http.ResponseWriter, r *http.Requ
 		return
 	}
 
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
+		}
+		return
+	}
+
 	// ------------- Optional query parameter "cursor" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -4992,6 +5128,19 @@ func (siw *ServerInterfaceWrapper) ListDeployments(w http.ResponseWriter, r *htt
 			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "removed"})
 		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "removed", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
 		}
 		return
 	}
@@ -7242,6 +7391,19 @@ func (siw *ServerInterfaceWrapper) ListNodes(w http.ResponseWriter, r *http.Requ
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListNodesParams
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
+		}
+		return
+	}
 
 	// ------------- Optional query parameter "cursor" -------------
 
@@ -10026,6 +10188,19 @@ func (siw *ServerInterfaceWrapper) ListUsers(w http.ResponseWriter, r *http.Requ
 
 	// Parameter object where we will unmarshal all parameters from the context
 	var params ListUsersParams
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
+		}
+		return
+	}
 
 	// ------------- Optional query parameter "cursor" -------------
 
@@ -18983,7 +19158,7 @@ func (response TestWebhookdefaultApplicationProblemPlusJSONResponse) VisitTestWe
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// ListAudit Who did what, newest first
+	// ListAudit Who did what
 	// (GET /api/v1/audit)
 	ListAudit(ctx context.Context, request ListAuditRequestObject) (ListAuditResponseObject, error)
 	// ExportAudit The same as a file
@@ -19010,7 +19185,7 @@ type StrictServerInterface interface {
 	// PutCertificate Upload or replace a certificate
 	// (PUT /api/v1/certificates/{name})
 	PutCertificate(ctx context.Context, request PutCertificateRequestObject) (PutCertificateResponseObject, error)
-	// ListDeployments Deployments the caller may see, newest first
+	// ListDeployments Deployments the caller may see
 	// (GET /api/v1/deployments)
 	ListDeployments(ctx context.Context, request ListDeploymentsRequestObject) (ListDeploymentsResponseObject, error)
 	// CreateDeployment Create a deployment
@@ -24370,545 +24545,555 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L19cxs3tif8VVC8t8ozd1uyJL8klmrreTS242hjO17Lmeyzsa8EdYMkRk2AAdCiebOu2k+zH2w/yVM4",
-	"B+hGk0CzmyKdzJ2ZPyYW2UTj9eC8/M7v/DbK5WwuBRNGj05/G82pojNmmIK/LsTzSmmp7L8LpnPF54ZL",
-	"MTodXQv22Vzl8O01kWNipozM6YSRGzaWih2OshG3D/5aMbUcZSNBZ2x0OsJfjLKRzqdsRm3DM/r5NRMT",
-	"Mx2dPjk6ykZmObdPaqO4mIy+fMlGF+KisE9Cg3Nqpk17vBhlI8V+rbhixejUqIqFbf+rYuPR6ehfHjaj",
-	"fIjf6ocXhW98/IaafLo+yA9TRl5+oBM7vsWUGrKgmihGi3p0U0YLppruXIwPsK2wE+wznc1L+/XH0Tcf",
-	"R6PMjsEwZRv494+jX44Onn367Tg7/vbLx9G/juIT8Jpq8/KOCRPMxOrL7TMH8NDBxYvUFB+npvg1n3FT",
-	"t72ybCV8GTZZsDGtSuManNHPfFbN3ArOuMC/jutXcWHYhCn3rrfQanRB4T/bLim0615RzW6Yiq+pnf3Z",
-	"3DzQRMBT9XKudAWb6OpMPe7jI/hfj7H/KHIW75amM0Zu2ZLM6C3TREgz5WJCzILnjCy4/YtQUtDlKZw2",
-	"eNx2jWlDuCZU6AVTrCBUE457Fc9iRqQiio0rzQpohzw+ekYWU6YYNIQ/JHoqFxr3OdfwlyBS5HCUmy2c",
-	"l1KwAzk+0FM5PzhOHoSCzebSMJEvD35gy9RuPHFTVu/O+N58R7VO7Je5/ereIuB9JeJroiqxaZuoSnTv",
-	"kU074pLlipmOM6Hhga1HGbTvXmjYPPUq+9W9j99rOemaUbKYSs2IfZcmVDGQqWewF0tqYDuPScnGhsjK",
-	"pG4SnPbe0/xaTi4ZVTEx/6Mol6Tkgmk8HWbKNTHss8kIF6Saz5myJ6iU9pTkVCcvN40v6Nrr67vbdoxH",
-	"ZcJbJwBkWTBFzJQK6Fry7dBK+PKxVDNqRqejghp2YDhI1ngPZKViXbhk6o7nTNvx43LdLO06cWUF1Rmh",
-	"Zekvf7uuPZZN45vCbnLDZnplsh6vzxXcMhf47JPma6oUXfpx/CQML9MzKdiiz0xW0MoWM/mGGcVz/Z2S",
-	"s/VOnAsylZVyQplcG3lNKlEyrcmE3zGR6s3YtrZ9Zz7I2Hwser3ayHu8+GdemIRSNbaHzdiFMO6yoyAD",
-	"6E3JSF6pO9are4ppWVbQbl8R5fr2vvnlF9tlxfRcCs1gG75T8qZksIK5FIYJUIvofF7ynNrfPJzjE//l",
-	"b1qKloZnf1HAzNHJlayM5gW78tpeNiqYoXZ/2q+9qCsk3vVkZhVHp0fDD4hiJaOaPfy3UTYac1YWo9PR",
-	"HVOaS6EP6ZyDoJ6xYjk6HT2fSitTKTGor4KGgKf3gSYl13AinbpwxW1TR8fPntHjm5MDq7kcfGP/71v7",
-	"f0fB/+zEGmoqbY+kPXTcgBrwF1qQ99hYswfojazM6U1Jxa09rv1WxM82rEN7q7xHnQX0lzHlJbPKPmoa",
-	"sFDvmVHLg/OxiSl68DGZygWZUbEkmuVSFHpdc5rRJVlIdXtILplx6tHJM0JFQZ4cPTps7azIvfI/Dtw0",
-	"HKBm3u7E93KB15qcQIugblUFNyS3ohPkJv48+qL6UMHkuBmz35/nOdP65ed5Sblg8OK5knOmDMc9TPXt",
-	"em9+nkqSUwGHinAU0V72rgnbtnjNRjcsp5VmsVapgSat2pkRKezGs8cmZ4TRfDrsNSW7Y+WmPYPDfw2P",
-	"2nuBa22bi3dtXJUlofALspBVWRBDb+EOX+uMvPkby01sAUKV6Bf/nO9tMzkZTPynumn34JdsFHbZSgxh",
-	"VZVfRkIKNHeo3du2q8Gvm46d54bfcbOMLLTpK5mz0c0yugS3XBRhn3LFqGFoWBvF4V/ss2GigH/ecc3x",
-	"65m8Y0WkvyuzRe1MwUugC/HZwfG95tqsj7HePfU/ujeHm6vI7lJVGd3BTFiTiVkBcbMk3GhWjq3yF27m",
-	"w9GmgULrfrNHhzmfK3lHy+9QmP82okXBbSdo+S4Y8ZiWmmUrk5BPpdXEWtOw8TTVVvqazos3BNwqDzSx",
-	"vzuE40dvcIOuNS2cfbL2RTMD9Zc3UpaMiqZHzeZyv8sa69o/nLkhbt5QzkcAD61Nczb6fDCRB+7DOZ8z",
-	"q9oftqc+eOiAz+ZS4a6zptDpaMLNtLo5zOXsoajKUs51/V/fHHTJN+nNqc7FTBhClBtNQN8klMyZ0lI4",
-	"e1wfEvuUrMy8Mmgm1SumM/dQVlv9VzdLuGHqvynI9/Yewh/3P0mtOYtsr7mSs3lkd72hSzKVZUEUGzNl",
-	"D4/OyE1liBV3xEhCCdq0USlsGMW+rd9e9rLGER6Sn+1VLRg3U6vT298QIRWpNFPgAOHa2pnszmoBVLeu",
-	"ASNhLgs2L+VyxoQ5I7SYcaEJLRd0qe17hl1bVuTKylw5NaPlIfv26eOWj+zkybOTjb6ibAQDGXLcV06J",
-	"W5yhB+QSPQC7OB9W0XkpjIpdWzmuaq07a+hyZbzSGr0GaW7QGb3+zYBrMFesYMJwWib8cExbFdtqnefv",
-	"LoiRt3g9LKgmhd3AVknM3EVB5tVNyXNiZVLgKYPh4C9vi9mjz4tnv85pdEzeJljTX4k1JWwnKKjvVqm3",
-	"L9FnRMCmpuSOllVckRlHLVDwfRaFskcAVNAZI/bJaBM8os5e2PGWNGf2bgS91tkVHZpUOCFubYm1XWJz",
-	"EZon0ZtGu8usU2rZbfceH7VaM/u1x0DyKeUig5WVlSETOgfvQL2huDBPH4+inqXwzEE4AvQd3KqZ3+hZ",
-	"c/rcKKL6ge36TnSg5uhFhFUQu9ms63ZoM8FErweInMP5Go6NtW9pWcoFK+yOtn/e0ZIXGblGw+6a3CiJ",
-	"WrnXFOQtTBa0YpcCDcCodmw78lem+NgZ6OvTx4TVZHXcQgMD0d6aJJ+y/JYVvZbe2uSi4GISafXckJnU",
-	"hlAyrUShsMV65dpdmzfuhrWRuc07dBvan2V1w7G1W90S1qqOCwzBFs487TEjtpmrkovbrraIXYwleCXE",
-	"LfhYp+xzXIrcxpXKBTeCad25nkIWTBPFZszqmajbO78IHHb0PuGqy9mcukXaMLOwKf1mctMWDjvYFLFp",
-	"/4uiIp9+oJP1bQDun5QWrRh1rqbIFsH7Mvqd00zXFQcasZbPb6ypQxbWGgJFDbuka8+FF99TONHEKTib",
-	"7SIXVPA9zeqxdk5R5KjcwHdd09BfRDZLsUmRcm8N3hHr93M61866bHe60TI3dck18aL5wReUe5Vim377",
-	"nXvMauWtGH7cKkl+/iUytIhTxQr1heLGMJFBZMCqQ/a/Z4HOT7Shy+DvYKc0jXuV8argE6ZNdHHrZ5z3",
-	"M+aLyyAiFP1i8N5wC+GiHzF5CcGQwe3ZcxAzHugtE1fUJDwTwdHTKLBKKW9ZQag5JUIuwD+6cE+6i0wx",
-	"cM60xHanUlyphDY8Z2pGrWzbfM6DnY4NRlZufcEzH8rzq+Rnt7WTg1nqOH0vWmdtxYGCbq2rgaYC/Cbh",
-	"OWPijisp/PsSOvSmCHSHb0VANCF2IpRMuCrRmbgcNEy3W7b6TWJqfNSge/jNel3i81GF2vl7/Jjb816/",
-	"qrVaWbjcHRvmsrk9V6W2N8vWLba0oJoyWpr4BcVndBJfy1JO4hZKSbXBwPQwZ4Ri2lBldKc03EphSImN",
-	"gfc/zgW2Ws9nPXvBAHByutbPdXhV2y8G7uZbtuxam/5zP2NapxYaBjWwY/3OkZ0Gf4LqIN2mZbkFXA4+",
-	"HJyi5Izb+QULi30V4TrmYsLUXHERuRgvvz8/OHnytNN6mEptBvrLudYVU8P830KaK+pjkP1Gbn+CMIAB",
-	"G4Ep57Hq5RzHwdcjqn/fntdWV8KhDBSmzdY4r8xUqmioKm9voPaCvnv55rBrk/yRNtYWK66rnqFF/+Dq",
-	"OoWTt5OF2oWbKRQJm6yotB8paOVH5WP7ya3Tv3fQGCs6O5mN8iktSyYmkT35cjY3S28PI4KIayKxWULF",
-	"kswc1DmiIyiWG6niO7AQOvX5FQZGrjQzcVcAPqPuEmLKfl3pxJdsltJplJRGb96dzWSFQ/QN+2ZwgK2u",
-	"Bh1bG2bWXt5eW+RdZQbHT5PrPDVmfnB0TMZSgbEFspPIMcAXgihRRqi2dpe8Y4rMpTLk26MzUgjtf7zg",
-	"ZZFTBfE5fBIdTlYmE5yJ0MPp3oszYv/xadNOSvvz3ZuoF79nxLYOimMbgxgD1rn9GMeuBJ2329/Isshg",
-	"tNjpcEB2B4zzk+NHT0fZaMFuplLexgdV74D4qD5cXrwCKDQX5IZq9vQxGLkIjtJ6IVU9t+41h+QtREUA",
-	"t7wy6sdHz54mO+FP0sqWkNqcwhLbkbpBZYSSn96/xqV2r+07v/WhjHhF7QS70dQD/9N0RvMDPaUnT57+",
-	"uR68eysEOVdf/eRJ1nHi1/wKHvztNwwCoRQ3jBi51vbjrENmrN3kCFC339txUVLvYXS66qW28psUEiIB",
-	"RlXoYA7e+PTJk0dPs62k0Qb5sZXk4CI6zqwWFw80kQtBAkFGxlylhtWJeK+NkcjrfHyKwjGYT5VDI4cJ",
-	"Hk8fffu4+xXZCNb5R1EuEeAdmVguRtiR6HROWX57ac+bU/RaMZtK3Aq5sL9fUCXwhbnihuc0jm56XkrB",
-	"nk+pE873wixAW0nAwirUiRaFAzohlgnUATFJxJkS1nHc2nWAJ9f96Cw2XV2Pjzv1EoB3zlAA127Uu7Aa",
-	"+bdPJd+YdHk4+E0cRQdxE/tzoiqhPTxXyxm7kcWS5AA/1USaKVMLrhNaEUYMrlLehLSPBCNHVxvjFoio",
-	"nHBt1JIUvMDIIyJGYj2qM7GGRlYAxt7ls3ZP4L6Kyn1DJ2TGqNCECpg3AuMnQi6Cvgaqn2syNXvWgm9j",
-	"rdAUXN3kA7Y2uGiuZs4L2XXuPtDJG/vYEN8PNrwyVTUMzA8ovZGnjMX8vFQpzoor6S72/ta/N/FXgRhj",
-	"xVgN8Ihag9u/s/aGo+DRiePnxBK5YWbB3D43C0k8HPyMsHVjpeDtuPNGuelkcFc3gwjM+o5GSHtGFlPu",
-	"oOwoMhB2qypxGI0aK4Y7QKflYGff39e/D8Vl35+sRvu8MwRfHdt9w+NJodyNRZPq9JvNreCja8fMp9V4",
-	"X/l63CWIr6xtunANsvYJimzw9Imsx7Hqj91znKRfgDAdNNki6rD2yuisyJkf9ACFcy419zCWAT/7HAzM",
-	"oWu/ZKNl5NOV4X4e2ceiMBH22aynsR1tUszhZ32Bh36OdoI5fO63zsC5Q5iW7lB+5mU14YLI8RiwueeA",
-	"30V3GyIkClYyw/QZgoisqWztxDmT85IhhELKUmdEV/mUUE1c/33DxqFsaoHShuND9pB9AVyQLI/b1ev4",
-	"72As0YPn0nQTzibBzEKqBArHQZPTM425o+sR/x74hMRPWzdF7ysBPQ1tcT1gb2yaxK2Q8TGvfR+gVgRo",
-	"XAOLPdC4OxO276F052gnx/IFK/kdiwKBQTdPAHEhJOVdIxANXVPlA/Hu0voTYU9rpkRXaZsIQ1GxNF4D",
-	"seeQOUME+2z6gzCGxy2ZUglENLu7723bhB69KFpQbtCe17g1kqDM2IWKPQoijfWCudXZGL7w22gXsYt6",
-	"S+4PINuJRkGFflhcy+pYxZUHd/cDVrxn4z3F0VLI9R8FA9QCkaKmk5hIyGQHUP0CrHUlxeQwfgi6lUX2",
-	"ec4V05vOn7N24RIuaX4LnkiXGtaA91G5ewAJ7sGLH2iSWzldzYmqSnZGKPoYuEbwff8jPRy+N5XlxgP6",
-	"vUT/Vt+jXLKxGWaX9srDrDMwSz5mdgauprJS0VhCpXTjvXTLQMDEctZia9WiE74u0xGBZGT8+uB1jKAJ",
-	"4aADmhtywyD9AdKt0PkiZBE38GfyLppdemHIRDLIJkq0EWpSgyFe9osrOR6DkaE9RUS/XXdfeygbQSKG",
-	"+2XXFvjv/jn8TcV6/KBidWrC74FVW08rm9LC7okANBlp4o7HHR+vFPDmcDPFeCFK9jNCHWOIFAzCxmWx",
-	"IjfSMHoVI09BRqNGGwL2gKRPRecqTmp1YdCDS0mh6AIIhuyREBL8uJDNpKetSQg9kEM9H87p8T0iu6JA",
-	"2u1wgg4kelVIwRI4N/jeSNNCzQQPGDm70UYKdlXFaUPgNmluMFzHsVQTaQwTZy5v07g7J6eC3ATYXLD5",
-	"FHOX6AAkrq5oGer3zc9kdVMGv2mMfO8GHLouf3XiYSN4YwgMsz4qUTeUA/s2i9deqWAsLZdVCuWShZqU",
-	"v7a6lTGIXkV8jTKStfLSqogIcDce9+6ShIBzq6bamtGU5B8GFb80bA4d3LgmEGvDxjeMFx0IA4Oe/XVN",
-	"VDEKRgu8qsIU2FVAQSnFxE4ZBJsp3MPAhsMNMHzos1pJ4AZRBv72H5o+u6JGbuatau7oPs/OFa9hbisC",
-	"Fr3zcBlmzR2gSS5nLip8hvk1mP1dD5Icn3zrh78y4ifBaI+y7qu8T+9DeZFKEAljyiffbgxar+hfdOIz",
-	"QsgtW+JSalay3ADJT53PIEW5jOaF2MlZn1zQHuDMYaADNC5ISFJSzjJMLhT4CQUXnZFEz6li7Z0V8N5x",
-	"ZB8aV5qiMI8d4zjIMi4Ku0/jCz4e3zvK3W4uGe72av8gS1HxyXT4r3Rbv01NHPTIvyPzEcqOIHlspGuz",
-	"58YZBMjDrOOaMmnBbg4NncRTj92oe8fSm469iiKi2XjMrJ2zUaLYn2PotLWNriau2b6/Hfb8yjAn6GJe",
-	"e38WjKN7Fnbjkwkz3/bulXktJ6+5YPcj1SmUnM9jIf7XwCjo+fD8RQfkglKwnpaAThDzWfv2li1XmL48",
-	"TV+CVuNzj9AXaFF1NDEeyGlNoj3/68t+v4BeUvvs7srlmsMSLmHIyZ/PyyW6LsHkBJhSIfGTmlsspyJn",
-	"ZQOW8D/wyARtqvwWFw5tgKgo8RJ+nXFnIYnXiPUhuRDO9QGIYmuQybwCJ0XJtdHgoELSRY75tnzsMinX",
-	"mV0Q49H3nL1znUglJHoQVNjexvuq/YBgiy6kTshm42iVne39JRs5B1jv38LgD0fr4h84OeFkHDJxd/ju",
-	"x/cfNiYxJgX+GpYsmjIUzbHpuN9WW4W9sD76v0jj9onOUPfBnSHH5MZ+BeybjS8LnlzfJW5R+nsB3Ups",
-	"yUAjgWnJvvRTNJZXY6N2sGlXxVgPYF93BAxO8W6CX4qOI1fjDdUb/HMh++SwKGnKV4UYaSDVRF7pM3Lk",
-	"pYvtZd9biQ7zwK1CbMKRB92NSnfbreGY3dXJXb893Zc1sY+iwHdtJ2QMpDtOua/NBndpN1bZ8eNvHn/7",
-	"6OnjbzYZZz3XcRV25jeRc9AxhmjGG4bcKRGrqXuefTcS08wjtCnJyA/a+gPyn4b5r3t6BW2nE4nDtTfK",
-	"0yInmAfDNgLFobAf4/Uv75gqKgBgKGTbjF36L9vuhlVIorjKay/MuovIxZowpSsVQ3EXoN2cHSGRTWCF",
-	"Qs7cSq/HhSdCKnYF/I6R9/8VPkf2tiag8kCTn96/rrH8uayEIfZOdjGeLaIhiQA+fHUlhd94ESdISXPW",
-	"x+Hzrn7QZUsrnpsU9wr8iKWyn690NR7zzynYppwxTW7YlIvCK+mHQTQKGP1/ev8688zjDPKKNlMtOAeE",
-	"W81WT+oet4bmp3ZlHrNwb8bOR7CvXw33Ig61YRXDPI4rSF6KJEGUlAvy/YcP76BGAQT0JPx9mQWqIRcT",
-	"SIqagn+2hz/H2borr98wH7uweEOxsT+TN3jLFukvfYTTe9CzArmgXXBXS6RjmkYjwGfkKHMRWsgMyFoB",
-	"3wbY9M3TlsP3qIfk21BWJpSEK6o21Yzgl2cuFZAqFjm9h4G35BB/0K6VUcqclraFtSSxjd7UryiLdyE1",
-	"V26qUkvQVzShZKKogDQw22GXm7fhNLqV2bCTL+ldjPk6sF0jF62jNo5+OSBi0Dq268lT0IEsIFLe5B7+",
-	"rkGJrIwmhQ7o5pnok6eUY/KFbyjaLWu3BnT4Pfs29l7aPfR67Ph7+/Tee2neuo6uuUzsJXFvOtEtuYHW",
-	"IDndQJux+QtoEV15K+vW+bSa3dREB700inZM188RjNIxW0LHN873Li7H9gLu73qsNZA1SSbnTJCSGQ0R",
-	"uiVAJOy1MKmYvRfgGw71bFzECb5wxIZSQZhTM7bGNoykhBj98nAO004Ot68eZSN8E+x0+EnU+Hi1VV7r",
-	"/QMG0cm08n4gHfbLzzQ35RKgMnJcW95UFCEob92ftUWMdxiubVBYdS3UlYIivLJreo4VGgasV616BS6I",
-	"pxvj4DWj+0ANJMh+HD50eGfmepycgjc0JpfnrthXpypin0mx1l02pcsI8jnnigGGxxli9sD9i89SE5Lc",
-	"KLnQVldlotCHPTzEIBHtu2ND+77mAGs476lyuGmkuMLwQ/NvbTCG1OROx0759zIW+5QLkWD76CINHeaO",
-	"SeCjzmuMJnjMNKI7KBZZgX6RBRVG98U+rbqPYWT1OHyvo3Muy2K4AGwmaNVY2HA26vnYYlTupbFRYAWZ",
-	"us2qgsDXau5+6K1uunQxoxP2nKpU/jak3WoofUIkIlSELNgZuWGlI/oYl1ICvhDyXQuub61tJrV3QNZF",
-	"tECxb5NMxuKnCSpLyONA+IsezlN5s3QUQD3c1GAAxV1FMNaezdjpKHo+GwQ1VoSS3bsIO5nYQ+O44HpQ",
-	"DuMo/Mh918PQBnYwuqPsqrsI7YD7+DtelqwA8hVUT3IpjJIlmZdUMEIN0fQuEoXsSIfnQrPcmTgRG7Qj",
-	"Dd+n8ye+hGTJFNFSKlU+zGpfP6694kMXLo99BwGiC3HHhB/Dykma80iMKDBUVIIPOZ8oWc2vCsVTTFHu",
-	"ia7W8xop2Utft2p6AruYjfJ51RPMaiVPz+NmHx3Wvxe28Uj3mJjE8fLNbEzm1bB3vXr3U5RrXWqTNNlu",
-	"mRKJCjwlv2NXimkjU8eolJOuFZ+xmdtkPaZWxi1jzFbVCa5g/LLmWaeGlnJSscwrBSj7EN5gpmzWm57A",
-	"Tuc7aD1e1knknUtn54xOWNfkOK6a+1RcqRcWZq9eS3dK1/ZY1jrdeELqRXLHICrUxR03iToHXU6NfRAg",
-	"t3Kx+jXZFxukZLmZxsE+E5YM2nLlsG5H7eyAV/tWu7Dnwfi7V+o8z9l8cFJ6s5irZFyBgvooShqn5yVd",
-	"Xnkxs6EMrZUt4jahOWpDoS5aYDvVSSiOFnygaTkIZ+3o3tbKmJ+skFydbFK8XX2GZpU9iNe/oXsFt0LR",
-	"Byu44vE4mFFekqYzAxf4foejz8Q3xXbDkvFJtE14croncheewUAEbs87+gPbSSLxG6oNUz+w5f268l6m",
-	"ZLr3FPcxP2wjPY2VVbvU/bTDwRt4oROIz/7cCF25h9vnhC2m1Nz3GljD9tdQEmg9PjErZT031fN8zcXt",
-	"8yYWteLV3OOlutFhBiJfzpmAzKaI7Pd+M+c00+SWsbmrqDfTrLxjPVxoMNFYIWLDFfp3gNF2lkvPE5os",
-	"UpJkYOuF227S6sLamqCkJEHcbm53IQT9MsUY8RPmSlQ4uscTvf2g0GjsH4pMcRT8PPUl/z2CHiDvELC5",
-	"YcRVFI7i6BtI/gYeSA+id6FK15XY0JorZB1HnRagTDMRd7RhScw1v82Cau93QrxRHBsDyW0zqpbptgVb",
-	"YPVBj42gJStIJQqmko1WmnUBxgGGEB0pvmibOw3brFvog7/e/mX1vcEcOYqfxbpRNwfRHcC2QA1qNU4U",
-	"KGlr/wNu5UDbTu4qxTBnrmZiNtIlvccXfq+GXDa642yRyO1HguyZi9CWUt5qYqZKVpMpCnmsuPtAE7Zk",
-	"OiN8TKhY9kffhfO8bjU2y7fByHjDDC2oqWYDjj9sqd5RfXw68W7F83cyWgzhDbCTAt05yEijmMmnIDK5",
-	"qx1Krqm5JlJkEK2dM3qrD8nzdz/ZLcIFyaWyE4tODXQoG/sB8rRqU39kl8IV6U/FE3p6LHr7GfN5dTWj",
-	"nwd4Ja/GiiWSsUpGtXGnY0E1JrwC1LKnFgHtK1eGsW9/XAm2nj8Z5P/Dh9cmqEMNYuaK9+2KfVhWptfT",
-	"sQw19JX5FQy8ZkG36y41rwuneWUK04fjkike4yad20MzwE4MTlqiolyqHjFE4s8IbbKdsTC97VeYMb4h",
-	"bo39TQ80lufl8v/78qxoWVZ9aGPcC983P3AlbtjQCXWrE6PKk1uGaGHQ8PvWkOoOdszg+9YMrIUAJyUj",
-	"M0Z1pZgDySpGbtkcYf1mIREnm5EZF5WViv7jgi515kC0WKZCMUZmUpipDlFDii5G4DyqDHMAjKgB+kbe",
-	"DfVlWSPq6k6W1SzGUvwXNrHXLLDgABOxe/KsJlDBSsszTDcyJJdznqKZEVEw1ndSuTLtYS4/XCU3DAtk",
-	"A/DACmG9VgIi2xjo+5KN3iYYoF+8vSQAagEWMVfc9/GRVXsUzY17X4P8zakyB4oVTPOJWO9JHe4c/fsv",
-	"9OA/jg6effqT+8fBp9+OskfffvGf//n/+dfYSdsC0liWMvcOh/5syqXMb1kRN6Ds5NNbBulj1iIIEhto",
-	"addn4mm9MNvglFBHjooZt/UqokehBR5XDHaJpmOGt2rUFrupeAJpGjQWt7cLn/G0McMIw4P0puwJHI5F",
-	"SVhuWHHVxmOuSPrlHEPuNY89CPs6v/WsBmCwUjNkmKy0QaohYBUBa4/m8YLsPIwxb3Ctugc7DQUGVY6v",
-	"5krK8RXkoyUi++7BTiiqFbN/2zxF5636GjUfj6mUYAUp2uDyFnWXxLrgV643iUQfZoyPAG6KRV76Z/eV",
-	"2wYvCbiu7L+uOopSbphfI2+ZuLpNeGnvuKFlry79FZ8cCB5eS8bzxym6OKGsah/k2MVre3U+n6vhF1p7",
-	"ylrBpXYM6+njjYTXTVOpPiIwYkidUR5LrSAaCXSsMdlwSXMtS5jExAGYsWKZ4raWpJC+noeT1rdxx1dQ",
-	"8KWTp75VHSbq+q2b6nSLwbTtNOzWlHVqksUaTAITK9f48dHhydHh48Pjx6dPjo6OVsJ0T482hun2TELV",
-	"JSxfukuHuIqGNSgjEKG+aBjMAB8TwJ6u1hPaTPfeefpTC/vCoXxWMc5lkWJhBz2i5gVDYvVUUZdEkXj+",
-	"H2wb1x72yjXsmkmOK55JPVTdKDoIbiEj76CakwUvSzKldwx0bm71BwNeLMfmWGlrH7q5Ay2qJlZdTHnJ",
-	"oH4PKhWupj8TA7CYSepSbejSXbO90T2X7jebYnTC1Yxxj3cuw6Whygxme29y21eCRT5MZCRy162gnr06",
-	"3H8CZ+7SWuVOu2X1qgFbDfjW3Ao5u8p2ouGc1ZnVAqWjholEWqJz9FIoWSYy1uVsRkWicBH7THMsTG17",
-	"oSrhEcUzmk+5SJXJ2VxEqM7zsdpKZ5xys4sWtwm2lNXjSW2Xl3fRaRgUZNx0k/fwofn6ZJFLP2DCB8MA",
-	"odrcAHUFF5BuBIZCRmbMZEQvRW7/oKgbFRnxOnZGUBt0Ef/6T3Ynb8M/x5W2f0LzV0BNnxHbFpB1cDEJ",
-	"/rpKsk6JJMp2PfCOSwb+PZiIzsXaRdSyWfn9JZd5IGgCMZEqtWZNOS6YIggaJDktSw3i3et8R3Gy6trH",
-	"u8ZKCX52R/ji8kx6+qZnsmBlz1XEZ+uOpKZkV8u355VzmNMOtT3qFsmh4JVja5lXZWnPjlTe94WfkCVL",
-	"2OrpMngpe7yu/dYPRHsJjyf0OF+hLV1+bbWhzhg0goIfaFfdDrU4L8Z8IR07I42qIqRp1cllUJDLPuPK",
-	"V9Z1KJIFKFwnK/MPZDps68DYpRmR1XbEmeNREmzhbixH9TrMuBhmVeycFKC/2tKDBgAaS3Y9WL0BuTpw",
-	"ZVDh4twFy3nBNKE3WCbWFyRYzdPRt1eQR3Q14zcRT7tPAHPZYT5T0ieALewhBXBF4e6TY/KK/6XF2fH0",
-	"m+Ojb799+ngTbQe41fsSET99tJF5uL5CYc9xHVIPS6VPyfV/SMFOyVjR60PyA1tqh1u59rk51+B9XrTb",
-	"MZqVYyh+7UYZ9vHRSazMVZIh+nxmLQbQ29GLObb3esAUbd9vTQnh6aJhjkt+y8jxybdDuaFVJa5KPovR",
-	"KX8vF0jPAiUBHPgJp2NBl96miLO0SAKNtnpzfLSZp8XqNQPCph+oC5g2gORguhsbMX6m1oi9mLV50PVY",
-	"UyC5IhuQfuuc6vYaFLY31HAMShdco88ydddcNkbvivDZkEPR2PpDsJ6/N9TWGuD66obltNIsqQgtKGo8",
-	"qcIavQC4rfwL1+OUFP1pPlHRtPJaqUqJC7bwjjBk8wd4S48uz1L8I4G//F6G5bDMuRqj8sfAnGDe8cag",
-	"U5293CBP4kRTiE+2hm8rXljpvmhd17q1bQcDW1ZC3iu4pQwlNKZMw8XZ9gTtGQwTDizcCvGtaXjeOD1q",
-	"1sOG26pRWoIPPXVy8FHNnRz+tqFRbv3Y5ysHH3pG5bDFmly59THgxFHpB6Wmlt74Vy3C4c9QjsMHLWEe",
-	"l+BOneVSPK8LoQ8wHNjMGYQDM3lW9PxuzIIrojfERG4WunWHnuA97VN8IrDtqA/0R1EuWwfP1PVRAUpJ",
-	"gnI3MVxxfRNtxGa0bACY23rwqR3t1y8mb+8oL6nDjkdMAFjxYdO6sls2MhLXPWhet3EgW7D17WQk7X3S",
-	"Oa6usfyoCqZY8byxFSPZLr6CZeJeBroIo5ZEUx4vzeVK7Omo04sS1SqnH/I6cDFhKmH3OnM3I1yQKfsc",
-	"99NoXSWyia0OMxDHDF4rs4LP3BB/MVd1gfT+4IPIsXYOlQyZhTPA58DfmJ1TnDlUFZgIuUxUwtfVTVLR",
-	"hHKog9TcBRVRdsGf29Cv0BGhmbpj2tXl4oZY1RpiJ87vpphgi7hwWk3eqDz5A65k3R0/hcG2C5YueggW",
-	"4oO8ZdslkPrsKC6uCrqMbPHXVJtgxBAxAj9+tJLQo6dPNhJGiSgG7mfE/cMbrIoRc+RsYpTK5XyjLwWm",
-	"6hKe7F0j+Z1jjIqbXX8n6e4+9ON1MSB+g6yCG2miKkvN7BX5RhtQBLfnaAdLDPqU1XReW+fB2wXahcPf",
-	"035tmWX7ziVhPAfX3NCLtVKKRaBCq3noWXdWzf1y2H0nNiSU+IG+Z5oNVSA8E8DAnP6d5+l3D9DT5wxc",
-	"QzmrEaHr2GJElJy5umG3Qi507fNEF3d/vpLn+KZVXepo/dr3Z9P2CLxrML9OChx/ilKz+Boh/ZWLYUUI",
-	"V0ttNEN4spELIFGRMMGiVC/kToiUfGvxGmuF+7TT02WfAc4vzHuIVQ2Nfd6RQQCv7drEjmBXp8IWOq0D",
-	"zd1PT4mmd3afLiDwOKO3zEVeHL1M0h6r39yPkTUkBN4kiOvWs3ogndOwVZGPQcU9Dgngp3yVHPtVXfCW",
-	"ADY1q5UoQD9gQsPjo2egRWJgvmBEVsbepMV6TUGrX2pHvY05CJ2+cCEN60VWPg8EXp+Tu74Y/ouuJdgm",
-	"etbB+dZR3CYZLGvokFzDnf11OVPbU8263KrMRalhmRExQ8tIHqL7ZtMqnLvnvPx0paJ6wT8ZK4aTtayK",
-	"+3kNW+gmdMcQPnYSiPTccg04hJ+D5W1cmsvIpytr/nlkH4stb0/qWVfDGPsfqbvV9w66RNKEHd4/P2m8",
-	"nzvZiu8d19k2dtMRc4lWdO46gX9tjvjera8OSePl6A7kJiTpx9PJLwRS152u8Hk7LyhUm51yXd8+Qi4y",
-	"1ByRRBVRXKymBe+tTbb2VSwFvregDdjmWjW0Q8vOzXPW785wO2An5t3KptoftOtdWPNiKNgC6n7fssIu",
-	"LWZ4k/MaYGC/vb5ly2vEHVCxRKIMgH/ZL/4r/HltzQwjS6bA80qMlPjEv13XBaGXBELlhx/FuadEf4DY",
-	"AMB5EiMB/hmc2Qf68KNYu7XGUt3wooghal8D+AK3r8sunlUauH4BV97aoasFodexhx0ReqDPvPLZ2THQ",
-	"Ccwto/mUvHr3E3YDoO2uc77EKdW3kALb8ms9Pn72+NHR481VstmYKRXzKrrynKugDEgoFQz1wJlUHuyE",
-	"GXg3zLP272qSmu3bd6l2vUzNpoyRfAJ2AzsBVWbIlKrZ7l7/peusvq/puleumnm1HvTexIIwJEyezHNI",
-	"MqzHwegd1N8pnGktJXs4HNyD3TflFtjSDQTM+OUV1Dnqz8Ech57Wr1ptuEGl2uaCO6qZoPS07uRuSpLP",
-	"7uxKsi/YIuC31Q6pt0ErWv1ko5sv3Au9DBNc/FWh0PmWNcL8ek+090Cfpd85HnSIZdULE+oa7BhCHyN3",
-	"p3tiI1LH1fwfkqoomFlIdRurHAdAUu28K66BBzrhsaKKzphhSm9RFdfzGgwhQMDiIZ341JTzNSAZ4zMm",
-	"K3OFOKF2DZdvnz4+2hCT6xUHSzlYmz20GxNXsXHJJ9NYztgwtvi6pSRlfF0MdMWFQwGMXNTA80ADPnPs",
-	"I0CiIGTAoWA19v4Gl+9bKsVERnbyW9lit4hvYGeA9Z8m5+VI2kSrRVNuRzVvf1Pzs35rVMy0FyJJrrju",
-	"ZgVnKCiDIM8aBzQVesEUaM1xyIavEOcSJnRgm+rDBbuJBjzjGVM8n+K8BwkY0J67Jeic5twsoy121aNr",
-	"sub7oih+wqQqYETVPgcXSNL89LQKfN02+SvdhX8CXEXEZFpACiqE/Kk5tZaSYfOMUOIvzgysJyvGegJw",
-	"PcKhq7he+4TcVycf8xZNS3Befj9tHfoUH/qGgogdlA2Yuq7kRNGZPhyYRlqfmjiNwxoHY1i1IfB39NR3",
-	"21ZXzMm82+hR54mz68O0uUr4SBtXaCRgx03JOu7pWF1nzZLYY8ipB7cAbIjWlTKMbRq+9P0LSFJyby3W",
-	"Q07swonPVNseWz6knBKgSmRl5pUZ5NYFnt2e78DMyKsh3XI/Kekyumiv4XOvKmAOIjpRVKsS1uGu6Jql",
-	"oeWgAeAvmv5vImoPmZ5TgJsGaLuHSvQtlb3lfnSZSlDBOfNUEzzyYKp4/SbSrg3V7dM5ME6Hvepwld+j",
-	"FPJWhgXodUP0ZVhTpw9u5snwHhX/zvb0biz87l63E9+J2417dJ7gG/p4T1YJ4GfceEpFRhZTWbYrtQLv",
-	"bTVDElz7qF83COJAMjfVTTGjrUqn9zlNh+Q1o3eAwHQUJAHv/mqV1P0WTv96p2TNE+S/6dgDu/f49KsB",
-	"W2/yPj4f92zXMJoYeCzf16ohiuRTKZHih4mWjZFIfYsxJSXr7gVR+L61uvsV3OvO9pxEyw276873qeUK",
-	"xIYTc4n8JH11dZe1CGQnhAsCyQnZZqV9m2g3vGTQL7qs1aTV01SniFar7DBx1dAR+d/cLLfnqKiXzFFU",
-	"DIYuNr9HWEsfMqm6Xoa3fIORrETKE/DGcLPt6Mp0O3evl6abqsvvB16b38sFUD9BuDZkfiKrpbx9jQBg",
-	"h1f8jhp2dcuWeK8x4DW9kWYalpGwj8KdR/TUcdSsADmpoetn9wU1lIxlWTC1wkjx8I6qhyW/8R5NZEgz",
-	"ZMLvmIjVL4tATxRE95cx5HD4RiclMvJQzs093ifzWxbJirq0n5vG7znhgmWkEvzz6cOHMExViYf460Mt",
-	"89vhrx5LNWEmipCeMNNeULuQ0te1dXwLyFgWd376GGEr6PRoY9DJ/uzKYehiTkgx5mrGChIkdGXk8vvz",
-	"kydPT//v//4/h+TcAT7dxnPgzh5cJFC31tCyvEqtyAV+T17A94gToHNzYOdqEeTMrFeUaUU1tJ5PlYOz",
-	"rsHntwfbx37r/P4NUceTJ4+ebEoKCo7uyksfnXzz9NvNccNKJI8OF64+REZg+259anR1I1gM3f/eqmBA",
-	"3Y30MY5Y3cWkwDkQ2EYr73oSe1WlY5vhvZQGidhQPwM/g7UTKm2tiEKuNP308bBQqAuFw8uDY9Et3Lfg",
-	"QNR62v+evfw+gdto3+RBalND9BvSySFAAvLLMSc05gpvX+8RiOVQnSoqVnIpBMtNRrjQc/gHHv+MVPNS",
-	"0iIjvGDCcLPMCBCKZFhXKSM0N/wOyPl8bcy1N6IHrcOZrykvPFunCz/C9TirY1gRXf3XlJtqKzVuhTRF",
-	"VcKtUCEF66LdWlXb2a8jnOPAv+kmoNW52Bb+7xXT8UoKQXKwYRqRlwvqDXnqc9GNdIGoCJIbPh84MfWP",
-	"Egqup1pMFCKCX5/VjPjgTVjQpbfhV5yQwfUA6341jIsyRWJqe2Kny64guBxEVhd5L63C4EglfW/6vQ8i",
-	"E/21W4+Ph4BAtGYcXV7hfG2ob1bjaZMJLrN5inF+XGmaoPBbweo6PrrUrTaomJ+rb7X6TgkvwjFDuewx",
-	"Va5qNmCFVyDHh+Rnq2kIxnEubLNESAX3jufxXkwlqNFT21xVloTmOdN6SMgiiIVsGeVouavdegRbOtir",
-	"9TZqamjhy1v7ISEpKvZSGJVQEe0ps7e/g2j7AmCM/Gp/eIr/KTJfHC9DB0CsDpVhs3lMw7AGkRwbJjw2",
-	"EwoTyLJw/OrcHJILVASxwiRFIlsCrkFC4bpwoVxtUt7x5lDvy8VQsrFJE09jRVCcIttXT/QCOs+UFiCE",
-	"AZksgRW5vwAJk0/aLz4Gmb6YSjQZP5uawtp/XkiG6f327fGpC7nY1r/F5R80T00sOQYQN81tNFRuhNf1",
-	"Shw5HDU13kTGX/SfaduzHuU48djW8+Z+F85V1hyH5Jm8MBgnp2X543h0+kv3tRAc4y/ZOuOql30b6r1c",
-	"9c2475ePs7mdeLWi8/YmbdQTJeXMXv9ULFfv/P1ytsWgHu1pC/9uMbD1zAv65Nd9Fy6wZgPtzwX2ntF8",
-	"+oHnt8zspg6zqdvaUDAEn9vInBB0cCv+kFVWCcPUjAtaorhYUBXnM/ROgkgBLuJ+d2r1bKlMwwDlMzQK",
-	"lpdUMd2mA93sZVhN4UtRgL9ntODCQR8GZv87Tvv+6s/UmKHo22T5ie1cL2lsy1p9P2V8kYrYvK2GgQI9",
-	"2Tap7mgZRag+enq0kTRGMaMautaGDPSox+iUuZozxWXRCx8b5xTNBy/SFmsRm+9PA+G+myfzS09kb3MM",
-	"dgLsfc/ybQTMEAz4nIsrTNyI+egqxOJoOnMwHe0MU66I+1WdhQ8P+e77fMsM9CLQigyd4MP1MzNGhW1P",
-	"tNjAOktkvA9yHVaIBypeGi4SCfEbMCpTqq9CB27aTR5zRrO8UolDnAS/WCsq8WUcNOJTbvzrVjqd1RPw",
-	"qWPadqED1EuwTxUAXzE882YobsIv6zqvPJhPnl8erH8qHFQNMhaZtRT1nGEJiDbRfClzWsKPnzx58mTF",
-	"Td4juBLuqXbP3pWUC/L9hw/vzkgp5fyG5rc1iXs8iBGvHe5UYYRFYyFpqVhBJJaKaVFBPnu62sdstFDc",
-	"sB9FucTcjpUdvSEsEHOhd+2DneNH+qZMNXu9B4KkbrRrKB9cEuCAPZ1gST4nioGJDlEaT3oCWxdEMp2s",
-	"BmiePIkiQWsWckd1BHR0/m58slldqKmP6haClHav5CIJS0Am8inrhL6sjFUH2cZT6k/cxrxWzajKp5Fj",
-	"RFUdsV2fqFhbXzasaWx/bihI4ggQF6ws41SWg8TyBzqJe21NPnUU6Kt5wxPto2EmnxI3+bB5cN7ifhtM",
-	"s4mdqS7gSpnye7s5JAXH4izeJQ+sDRykLoYkS95ywgVvNlLeXs0GQXsT04H1kIODdbi5EB3kjPguxI9+",
-	"gLIbYhshx3i7m8/lqhVXR5hXdfG19GqX4t/88uk333xzcvy0W5Pvr/s2qNad6L5OPg+JkdJZC00c12ZX",
-	"dVQvCIDVVlWCcKENo0XzuWHxrRcXCnecLSL6qaIij9ug7jIZxssiZzO+ye3Wzys3JN0lGpp9Xx8XxAnB",
-	"vjtMpB3cDkbE6dVYdVNqyOMrgzh1nb3luc1jF00SEpnIS4kwGWV+Rev099BN50FrwdJGRYO8keYci24O",
-	"2Oc1arkFKt50T9fcpINoJFeZIB3vKHYhOaY30XoPc0cK24tP9P71BuF1vqV4V8vWxoJ6PR7MEds376sy",
-	"VuIdAAbxW5HO+VWl4oepSyTsgSh3g2t9q1olzU0Zv/jhRtioZVclu8QnO86mPfVXMy4qw/p43pzZ7HqQ",
-	"dpzj4W01nvkVTdPrRndTVe7EyQ6bbI/GdVVuU4Ot3uMrapOqmK9UXaPCOo9BjMPak8Ci8gnOVabJRJ6R",
-	"V9x8X93A56+4eU1vkICI+rpHK6r7o6iV3xy0SOUE/JK5dDSuvSLsa6U1KbuGTnQvs6O7fsQmMGCyIMNG",
-	"HpDwLEZG6gcY2o3UWf9wTNr+jI3TikCoQb4FF5XWgEWe0YJtBhHGfA33kCvrJoihE0/hhHsBaKQqXhpC",
-	"NVrW5Df85ktGfkNVxf4LdTD7Lz2VynyBXfqboZMvsVFtWL3UfccnAu0S2XCdWiP/kHROM1IuIHA4sqBP",
-	"+s3zqsxdB1hAoWUTGnIzuoRCabbHjiwM5viMPDpakxSNLfL48TDGjV6CPSX/Ug6lTp+Ru/v7iO7UyfgA",
-	"ITn7He64BcW6VhnC6nvqNYHLqSpZepD1Ian568H2GmX2HyV1/2DU/pcJpnge92K19Z+/Rs0bBWbPEC8y",
-	"mEmxjPPe87wGjygxuxJ7Ep+WHdFiDkfxuNIUG/Px3WNDsA4dtlO/HFsAkPSK/XskSJ+8om1r2A1JLYpn",
-	"FO2f0gUJWn2K0tosB8jadNpS3ceuDKb3ldiNTinuUaTh8vL77+Vgv3U8tvKWzpiri67sVeCcLEGZ+oHB",
-	"kjgu4uQklquwbVg5GaFwM/MDi0QkO2sZnWui9fTgli0nTJCDctzoXq08mSg+3gNI6oCTbYoVJ0+eHD/b",
-	"eHu4AiJh76IjyxU1qDQPqY0zvELysGj1cOrgWqDEaWONJKoSTs2jZYkXMzeQCqfPkPUVC040xPIpds1o",
-	"ebjOSg1tUdWj3O5mrr5s3bNNbpZAQURu2TIsvgscOD57/syRIssxPBtSiqJflCpGSjaGbPdgY/o9EzfA",
-	"20pZJ33xZa01tTcVKCc98lTx96/801+y+pcJlW6bmjxdMf15MViR6E8T7eazGVJIzB+8Oj2zr4J53J6e",
-	"/7qEnXftjgzWob6m5XxKb5i59hWLQeySPzkz3T0gqplVM6//nIGtdO1M7esIrNu113LPBU2MstGUfR5l",
-	"UHDi6eNKlfF6TO6UhFEPd4D8X1FscioQ+RrYhTXRxvbfUVTMNCvvmCZ/uv748ZrcsDFwEgusF60hdWPG",
-	"qLAihC7o8s8Zuf7l/OB/Hh08+4TM0m5mgcM4I9e/HZ98ubZWOqOmKcDv2uXmlFy/vnh+YJv49NvjLwe/",
-	"2IbgN2u359PNzt3EXtmF0uHO8z30DmjgrTtvzXV3/u7i6sOPP7x8OwqWavTvMCNuZq8+/XaUPT358q+x",
-	"Q4ftDneCbS+IgGB8tXD6kyePNizQuk2eXrFtQBKNndpnHZMYCNdMfAlrxopOpM4uSJG7mDP2Qph8fw6N",
-	"QRzLaVINN8vf8ZK9c0jXLcCxa148WVYmDgcaEjJKgl9dr79ntMQOpOAT67Ct+iddk+4adjbCYFvwnTUs",
-	"opR4YNPpgWlmUfc3+GXRz+zhLaiICsI+z6VmBQC6N/uEXDKXmxg/4qCzHQuwG1mfoMDaWdzCd1ZOXjsL",
-	"YHuKPcM+90gIACsdHu3ozzsPb1jNU5A6JXXTAsy11U8TdNhy/6quPu4dR1lL68Amncr5QzrnERDaxrqF",
-	"Ce3LSpLDN4BW0kth6Ocze25KqqeIYWIaMnicOvWQHJAr0kZmjhk1D/+tTwxnS1b1dX/vnAvBAI8HwQ/M",
-	"GUWlGPIfA0tsHXwZ79t9b504ffvG62XnMMxhRaV6gTB9k13D2Iq8fXiaChN396MoH/NyRRQP6rIw6/HH",
-	"k6cnx4/j9CXRBJnYVZ7VbUcTLdZLzOj7GZw3EhmrV8dXiZVskcebEDAFs+t/xYsNydMdRfi/dCXx7IOk",
-	"f111GVaqWuoNqQl9O3HPzJzw0uqzbxDPtTGK5PNttub8dApSwkE4pfM5E47Nz5FJ5UxrKGN+Rmi5oEvI",
-	"ifFwBM8BgNSU3hlCyd/kTeZ8JZ6PCVKyFy6HG8qig+oHEd6jkJUc3wI1ze8SwKQ7WVaz7YXFoL3QS1L4",
-	"5U7p/pt5UnuXCgyk+k6QpyuhoEjN2i0q+fydMTeu1PSJ36Z6h2UGm0reKWYRODZAv01yOnN2Ek9AwlHS",
-	"d7DU3Ci5ALpOikEXzcpxNNiyTcaxr1QcIZxxUS9uyA2bUEFonMWkb+x3V1XlW4HJVqOtGch8FWU3v83C",
-	"deyQrZKk70On5onA7oNzdXxenRXP3fh2Yz7rfnHntHnMJ+JCvGFmKgsdh96msxuB86tYJZXp7DC87p37",
-	"3ea6002eYvOu9DDqdtfGkQ6+pNGF4XmfSKYz5JjnGoFUG0+Iu8vaMYagy1HaszxF/jocOsI+c3O10l6g",
-	"1XIxr8zG2ktrCVCuZhOhmiwUN4aJrMls1KQSVp8q71rsZs2gXSJAOjbtdJfmjnFFtbKmYvOnexYm6OLe",
-	"nTFD45yk9RXgyksvqDAa8VcZ4UgBBilth+QyYHr7BZ3cn3rXK3qDPagSXBms0MPMSaRoG7jOOAJrSa2P",
-	"Ym1N04Q/wBrus6NgcjIsonM8uETDfbjvNiGBGhRRncgRw9+hn1UqtwMyr0roSGX+8Fap2mQMG2voROl7",
-	"MHeknurM4zF8yRHcGQGACE9ESvCc14xsQ8DcASne+mXQEMf132d/pWVVkwMQARifsfN1AfNIQaBZ594K",
-	"mzs52oQkqLubmoRBRbJ+ngJ5HECfwQGHGUOAeYgnLcmEZ48JyBFbrAoUJQ0bRujWJclS+ZZDdmLSxogb",
-	"BpDS6NtPTfrlGiVlwCFalaVLy6ppKpusrTZhZTaqRCHxG/sv+E7f8vl8YxGuD2gf9U60u6l4WcT5C6VD",
-	"fHPjJFtdmeaBJpD0lGCZT+fhbWMHddiWmv9H33Jbvcq7pvDRH+gkrtHW6d2//d3kKneHnjZFjOnge2qf",
-	"Wc7Q/FWyYNoWXoHd50Lj6vt2gxVtuRb8zPopS+zCN24stXiBQApIJh8xSUgFPriI/A+QRBEQTgNSp4WA",
-	"c0W4mfM5rDhax2OXs1MTHsgrO+EFgtKxyvlV+OGndbDH5wP764M7CkQaUDDxrbxsWnkHrQQffWo08RBY",
-	"shk0G8WjPMp65b26sUZXjdHZcKjHRFExIDz/yj4ev0XtbTdQrR5EwuPfUPc5NQm78AnAZO4vnm6b339g",
-	"eJ9r2yssuzF6Y+dh55FN4w7C5vXtEdOExuJLOJuXzreWYua8SnpMNh3LeyQMdzG7boOS9b9JZJv0gVBv",
-	"Drf2ZGF1oiCcvVYuhyNlDbq8EZ7r13E3UsPtie1dib6JbaTD2rbrc0iHCpUtsgzCPVlHMT0YpYPFcA/o",
-	"/BX7Nxxir824vl4+dXQHeW1bRDv2GavolDJszD/HTaVczjerwXbWLuHJeHaXi2Dia3yjG1kAoNmtQh5+",
-	"7rm4KugyWjZVG00qYXjp+KMUu4Mi0y4zpZXl9Ojpk42UIH5yY15zfEOqKM9GCNf24ZvBq7efiE+WCEO3",
-	"1ziiNfTO20zt7B1Qn4Q7OM1/AuPYyaUDr7jHjdOs5tqwr625eO0qaQNlmrUoA2JRbjSW9nElJ+oKKYxC",
-	"oltVxkMNrjT8ixZdUmc6W6QwVyWKvQjLtNibupJUiTMLmSk68+Y7lFt7oKHQuR5Maz6v1CTqkDkXBMhy",
-	"SMFyXrCizpqbSKYTVFlpCRtP4MeRBpPc9Ce2h9aWcxcbe32PbL/Jf9KxgGYneRCiBXboXdTzki7TJoGP",
-	"3nVOiWbqB/ucv9I1nwh7ae3kVleyR/a/dAQ5vnDLlmVQvCYfzorrQR2WqZmAfPmTDdd/PTvrcswFnq7B",
-	"3+erEp4SEM86I0LWhfzgD42QgFCiYQ2lKMo1EGuaqZ1sfR2L6+/M/WCbvx8NkfNGYziq8/CswEsPZpSX",
-	"HoqzljP3uMfB2Vj2buhBShP1vnez6bJEBFvAZVdXXEH6l3U+1DVN66QP4Uv/47ca3JQJR64d5c7dK17f",
-	"27x/e7hXVtjemq4nEYAQR9q8+fGxWMs/s5uplLfDboPfgROO3bEh3ru30vCcvbxjcR9enBCi1lxKRgvd",
-	"MBlDRJWaqYfNOigtAhg6eRG6uuhm3p+7rUjvTOB26+U2dneJy+hzk7oly1w4gCDc8Dd3MZQ0v8XAi2Fq",
-	"hi/Eqyt2V7jGdnFd+C29vxvDveGrc9etHJIOYrX1kv+dxBD3O10NrcTJUWfKwlYHI9j/HQN2T/UZbIoS",
-	"CwnOHABCb2A12wl5XHh8Y/AgYYDbH7AhOcScsXOeCq5xcn7JyG9uCuw/g+WHP+/cPxDKY/91s7T/X6nS",
-	"/qfk4tb+F0O6QC0nC+ZZ5PiMRWjkonVvY8jH/vz+J0ebPCXRLPQIpYzbzx1ndxvetU4uNT4BWoVbthxE",
-	"qJaNFs0N3EuqJSnYfEOfYigmKOPAzfLSNuc4qhvYPMe6tvKWM28Nn45cSsKVf645zXP+A1u2/EPQS5gu",
-	"RhV4r9yzUCHpyxcAh45lRAVuSG3s3vjpoq7i4jLdCBBkFxLs+aA8I9fk/N3FIXlLZw5R+OLtpcPHZIQX",
-	"+NlPP128uPsm+yjsLsaP3n/3nDx69OgZ4YL89OH5IXmplFTNd88eP/nGipObks1cIgwlGtMir3NZsGuk",
-	"DAFome0owMmIkc4xdPhRfBQvaT4ldmNRO06i6RJgDNefD7DK5jWUfbOKRE7LknBzBqKk4fWxplnBBId6",
-	"iUj9cyOL5eFHcT2vbkqeX58SIe1HSA9kn7J7kHBxSK41K8fXp3WJT67hO1YQLjJCb5xS49lCpCJ6ShUr",
-	"MjKlaga30JjmRtu3gXPl+hSdLPqQXHtJC86wU/Ie+MkV+a4qS0QzMy+Ms/BzKlqXErkOypViUx9FrK3m",
-	"sQe1lLfPJBsDCXF9WjfSUJrM7HiCJxH6gvM08xU/oagwLK7dRuNUidUzbJ+PgaAJ9iAux+FH8TNSeLo6",
-	"w65ELLSBb9Tk8dHjQ3KOBjduMRCMuZwz4ryM9d7wrCuUvHr5wd87158P7GP6GnYbvDCnwmql9mPYn4rN",
-	"S5qzglBA3YIGC7+lgly//EAn17YL736CNl+8fP3yw0vsyvXF+ABSm6+Dcvj41ePjk4/i2lOJzxgViykv",
-	"2TUmj2k5Y7AjWamxxumYamMtRL+3oe23UjB8wSn5t+smoQ2lFTBhgSJOS0hOO/woah+fPTQaEtSu/8fB",
-	"W5RPB3/lbHFwrk/J2/M3L6/tPGuPhKQG/bH2s2zdcWunidf4IloV3Bx+FIB0zZlA5ybW8h5za+aNzuc0",
-	"n7KDk8OjRkwGn0GV+dmMquXodPTfz8M9qhHL59O7NHJfzZmclwxrUaEXBl2WiBke2RH+OAdBF3AsnY6O",
-	"Dt3b5JwJOuej09Gjw2PolF1lkO4P6Zw/vDt+CKNCyhiTEL9uYjIUM8TVPoZe4SdWeLr6uHZVkVCJG+0L",
-	"kB+Sc5AOuMfL8oxIu4T4twelAuTsowjkjn3Bwt+VBdAUyVB+6Kw9g/b5EBgFjdpzohnDdasl7kUxOh1Z",
-	"Y+Ichm/nxacZQKHR1QI2dpc80HCQQWpd66U2bHZ6DS+lxFAN9drhovy1YpCx7jYAzY1UEJazN3WvokMx",
-	"/lrYgjlInxs2sbI2/T7H7Lj9C33ZmUVdkbZegdRr69zHQa+NtaSYrsp2S531wO0SvsffJNvUXEBuR9Nk",
-	"vwS0eGsQ2dyqtdhAmr338EI8R+uz17OvoSLSl0+QGzyXQqPidnJ0tJJXT+fzkuew8x/+zaEyB0wuWN2g",
-	"pK1YWD8gJqJG28Zaqrv28B0qTahv1nLw56kEsKndahnB6ktkzJV21MgALkQp9SkbeQXJTisrx9BWS5Q9",
-	"ZJ99Nm1Uoj2//CucYLuZ/9vlj2/9tQJFtFm7AxnRRjE6Y8UheQ6cl459W8/hdp0yZshCVla9o7fMOT7t",
-	"VqhKSibM2LuUzqU2Ss6nkJYyVhJN7rYoegmdTgij2A50+y3cgk1Rq1zfBb54/Msueyy6uH72/ynt/int",
-	"diHthomlzweiWBdNERZA9tk8tFu687l1alEwxCBeNmXUJ5A+x74cvOA6nVJ2jqaco1CEVg5bs7H28vsL",
-	"xQ++TKnVx33HtxCGd0zxMTL+xl3atLxFr8tiKktmNT0wAUVh7es5VcAK6fkzqYGa41bpR5SrPTRWz7Mq",
-	"9yk6oUBZdjqby9YkVLAFCJK8sudsnAHLq7cGavumoIbeUM1qE/+WLSHnAOLqxEh5SK7t6l2VXNxe4zcK",
-	"PEdcTMCqWFjLYF28/hWmwYvX/V6W8C73+9hO/NnPDoxqBxfoOyWhdgGsDmHCqCW078ywjEB1KTv9BSuZ",
-	"A+p2bCVfW8iZkI0jzW+tnCmDQ2QHtDLTGq6I7a/vsgujwfHFNZlYsWpXbSJlcVZ7IIyqtGGFJyLRRs6d",
-	"8G0v5At4w/OmA+f1+9fW9fF6R15IwXYw499BsQpMvBKGKUFLEkwKoUGn/Ezn1NBSTqJzDfy/KWIXZwNi",
-	"gQqJM3XmYk4TRh7CB4R9npfUmlhTLFHcnrZXzPSbsz5noeYo+20UDHp0Ojqw//vLy1cXb8nzl+8/XHx3",
-	"8fz8w0v49P/+7//TDhidjk6OTp4eHB8fnJx8OPrm9Ojo9Ojof7YjTHZ66AoB+Ono2c1xjs0Jaa7o2IDl",
-	"fXL0CFo7ftZqTVd4T5+Onr/9r95crtesXifyaHxCj48R09fnpEdnc18a8of77zO8HrLELXBhwP+H4hRN",
-	"eqjOesNKuVjxzNWCppqXkhasaPUIPF3r+w8RiIktuKLtbrR6frS6TUS7OP7n3t3p3oXKePffvW+gws6u",
-	"RKX9SNoNcDpCZ+kocTPppAV4Xpbe4Qs13cHKqZUQ8GWB54iJ4jDqM3oevuW+ItQFVH/5bdc7zJ5gmM5/",
-	"O/yVHro3HkoF88q1rmDvPX/7X1/iV+T5eaPy/0rX9ujJNwdHJwdHxx+gM64/9hGk+w76vPKMZorTcnQ6",
-	"ejw+oaMvn7bZqHv1QITrieINt+sECJA0U3ewzr1u8sRmfPibndgvm5QkWDMypmVJoF66kYQK8JW2Dg2K",
-	"YAgq2F2MbJ2yfcjqg9VDidpCCGO2yqevqHRhr62R0ep4T/1qXiUCs04v1YyWDAMjSIkHUdlDcoG7gLl9",
-	"4I0hLohjHVif3neV2dncQsDpLxL5BQfcbdYO63OrQUpu+Ni79xd/Pf/wkvzw8v+rH9vmwL6r3HltYtEe",
-	"uHc/jfMfQ0huMeN7E48/gaJnZYwLGW53BgPJGARpkrf0jwINnIyMeWmYYsUZcYWSkSRIinKJwUGqbxF1",
-	"Gr+uXwRv6+VbbYP7O5xR8Z83WQKdP40wyYJMT3kcfZnY/m16t6YnusnAdTvx3M5wTHDSoj5EYKtIeThj",
-	"dM9Jb2RdYaxuqReMLFZ0bRUmv3aLirysCtbaKqkR+rrbUSe6w+etZ4f8/cVwVhJN9iUnXrRDr4BOwFwn",
-	"ohlLhnZCYTDEaAXqjxuWyxkjSEajM6KknNnrPJ+y/JZ5oANc3UVW+xWVXBD2mVtdy9WqgXAD2BOH5L1D",
-	"NIDrFd2ioIItuGYp0/ZFWFK9M5Zce3at4jHhd8yB3uxHzVSAJX7ymEDx8nr/oue62cAXBZvNpWEiXx78",
-	"AIwX6WhEd4LhYGVj6M5zeaa9VILjPbw/tuuf19C4ICTwWjrXbVRbDNBB+w4BYO+gfnSwtzafmlWoU+rm",
-	"fThXbFzyydSkwwP1ZoXzBAyMcGtwMSGFZPqU4GszDJFAdBCTVZjOCKP51F44D7Q7oB7IYn8iVebJhrh9",
-	"2FGSAZGVzj4KBx3JiFvLkPIRz3lWc9QqxO0A/oPr20Py3HfSA6pq8x6kDxpQyOoVA4a88zPTOtZ/nAOy",
-	"u6uhHulXiVQA+x3GkeptFO5vF0ufMWZcDArPgANk9b80OoIX4Qn4jRfdJrmXr+aQ/DzlpU81v2G2587M",
-	"QKxpTkXOStyDlbBn44yAWbCgqoAYGmobOijTmLLMuy6TjfrERRFTJk6+kkj9SRRMkQWC+e+7W2BK0e6w",
-	"U7cLUZgItFwYKJRnWOaJNXUWSjJfeLKWI1wRLGDkQIJGQ2Q0GnnZw3IefaXl3IleaC257RcOcuO7DvBD",
-	"SJpxEch0GM1qgcYBxythCiDRbYN96ktCVSWAdaRosizituW5f/cfb2V91/YM3opPLeakNEu1hfY/aA/k",
-	"dK5dNfY4jhXM69pM8DBbf9oz0ixNDbKvNRB/0l2OgDMiSqoNYMaAnBV0nVJOrPngbi3YTq6mknszmbk6",
-	"m5DuQWZSxUXGczecP96u8j3b74aiIiNTufBYrBoIzA3RlFtLruR3rLkaij3sqJqpN6oZP6cIB3Sqsceq",
-	"2Z0A8VOnziItIxILY8VsK1NAMUBMuzUs8Q6pVVWPd4cNNqWArmHFIXmLWhCatwDtOCSQ40ZdlZZAkXJg",
-	"f2cGR6xW+8XvdDEF3lx5WztaXPHrXzwZsmNhv6q5d2vm4VHAYKzYXCqrhNnHKsVOiZANjkhP5fzq8Qny",
-	"BNcv8mzER4fferbhUXEzJDAVaO1gF+3tNHwPoI96uHpVrBJNwQcKEaIGSD+jBWvyJLThZblb0xFPSCkF",
-	"OwAQbFLuficVikbPZQ4hVjrxbkksb5ShixJviIY8NxC2kKCiJNQPzBp54M6Bz9CoxTrgH+OS1Xb6Evr8",
-	"BxSuTef2Kl8pgbVb201oft0wnGEvgOHDgo/HmLe3WzFr2+2IAYCL34pQeL3OXDLdzRL/AVUVeeEioiUF",
-	"H4V7pmT0zt21VQRx/YKPx52RgV67IYt5TDBg23YVxfzPVkEYrVr7CR/e08f3BdhuaxfYidrvdjQL2crb",
-	"cTTGgHjjAhI9rYrWXvrdb8UmyT26GS+ZumPqAJKV8dFWXuE1yalS3Mos8iLQe6/tDXNNKLk0bE7+hFlu",
-	"qhLXf87ItRVW9jtXKjaD7EkIONtP37l/Zx/FNeqg15CmoCGq06pJfEgAJAYs/2GnmveLwr+Oa3L9sTo6",
-	"epTDMOCf7AA/sU/gB9dnLo8LgAhcfBTXr6k2B5DVf3Dx4trlaitGZ5h7C1D9KQdzuFaiKZnQOYG8CKT8",
-	"x7pzLok1aAJR/o0NNrdWhTBolsecdJfwu3vrML1iNFQbGHe/CwAg6jC3Bzi4LbDq7of3P2GvraLsMxvl",
-	"GG7SfVrj7LNhyOEQV5zPbS8AFK49tLXkt+xsxX5024EKtohly9h3/KP7VV7xFZ8YuKEwYIUZmRMKiLld",
-	"K35jgD93Rw2UXLjgnK5jsVZQQXa+d5d5qA3lBdGyic8BKt0BnBZTWVP38cg9jljsf+6FO0aqOSTSE22q",
-	"/LaVi15n0ZZs7OhYc6mKnnZzJ4ADt8TEsZQkvav2TE/AwYr5IjXC4oFu1t2KxNxgWomvpdvhTn21Hbxq",
-	"J5YrlhYAsp7RpGIaNMhgWFc4I8137m85R/rRoTvn1T4RPj87rgnbuRUeg+0uiATe7i0c95lUzL+K4vta",
-	"++EMvxzLspQLvfp9FG+3uz2xJeDOra7n/u+9wK/2CJX7T7VFaxR5i+/D9riWGnu46aayLLoChGDtLQRK",
-	"LNs7+wN7lLxLD3kp1vfse1Yyqtk/+rX10gl+mLYVb8TWEb4k1NcBkuRC6Pqth+TClbSmqD9ZzQkA1Q3v",
-	"CC6wqpeTKFw9HVVIvpfljlTT3cMNbN92Km7+MDvpB8bmbWUY+FTyklFxUM3hOMInoIzSktwsHQnJHsRG",
-	"KSdD/Ain3jJ3ZFIBXq/2CxgF1nP9zGs5+YAfOQysc6WSnAohjWf6Ac+qINdMFNeHH8W598M+0KSUE4L6",
-	"OcxLrZMvPNABuICI3QCUC6acFuk90VA7MEtEw+p4OfIlKPZRTIAWjypGbtnc+PqLtnUlSzIvqWAtJwbO",
-	"SMsFQVY9ECtuB3QCctHhLnhtV2ZfjoLXcnIJi9Dz4feViHgQX0k7JFhmnE/qmGzsYqVciagsDUayrvMu",
-	"zKhYuvf6DBQwxZGPCF35MMZUTwxd4Qqo+wHlQ+qiD8dHR57OL1n2oeecA9lBv2d/AiqDnu0iAPo/v4dI",
-	"TtyhvWOKls3hhZqFhs31ejR/xtSEgTPWkz/s1otkJejDQi5EKWnRmSMA8R67L62Q5DMfUiL/i9hJBg4z",
-	"94lxLGiBeETeNGgCvg2dkNf/ch2JGrgu/R3IEQieaIkn2qmnjZTe/jz/fZ7g6ND4jGlDZ3MdF1hxvva+",
-	"xxvy8bc411hFeYcUIvUtAow27LMBPpGGvjqXpayG60GbD/GMWcssrQk9r9Qd6gvP3/1kZcpMqmVGBDML",
-	"qW5rOC9iJsYrkeQNvqE37t37OqOu/e+UnA14/IMc8PDPvDDT/Zp4fpb2G95rSpmvAxgg00ICBcheLpKZ",
-	"RD7tJPEBb/zTi6aalNObAUgB5KQY00UFuebjtKcLE6t+ev9aZzXKC2DuaxAz5M4SbEF40WSZgPYuJAlf",
-	"0DCKcePRDsCoCDr5nSwrYB91hOBmKjVzpPMTLgibzWNZv2/kHfuj2qW2by5r4j8BcPmDXbnWLg/yuAVW",
-	"Ft61yTmnWndxHhgyk9qQk6OjFtgmQL460l+uatbOKOL1lfcW/i5u93uzJYRlA5uftYk3uB3r0fEz+mz8",
-	"KD94Qp98c/ANOzk+eFY8zg+Obr4dPxo/LoBzwxPWow91lI2AX9rhngDqxLRhilBDzp+/eTkEY/aOar1X",
-	"6C4spFUObrVXD3fg9k8GBH2uDtch4Tm5MODt1yvvd14I+yH4eEtmNEFHNYn5UzF75pVbhX3hAALmmS3j",
-	"BJDPNzo9fvrt5r3SO4Zgu3Kub3eXXBd02MqVe+Td/87HzZUcAJZ5ffrw4YLdHOZUmZVk/4eHjsv+ITT8",
-	"L0JOJleDmA9gDZAwZ79EOhRPAZxb5wsUhIliuyslYNOBQ9nnjnn4m/1vZ97Uz46S3AX5lAv61352GUVn",
-	"YvLTvs+wlatfl7jkZ26mhaKL1trtQQVQLvGgRzpnna2JequDz8JXQYDwjEiV+U3mtBdHI5DLuVU3AXsZ",
-	"C4L4JIivAs/aUiz3O9l+JHH19GunKu9MinibJ7hy65SUe8uSCDNXZLca1UFM+gYSZdBcUpUICbroRJPc",
-	"2jzCZ+83QQh7AayZXo2h5Pa4FACPb3hDfB4FJhtEEilsbzkrzgg40+AoADARHYi5FOOS59FzYNTyj2p1",
-	"Qef+85hd7ysRXcJ9weBUJdIGFxR4gT3LjY44A+ynyPxcJ5CCOzJudL2vhP4DIgTeV2KvJgpWn4Djv9/0",
-	"QbuUD39TlfiyoRKGNmzeLKtLGa4XryEYgUJZrvqL4xmI+SvfV2KP9yLEBfa8/nvNGoaCIs1ks7ne59I/",
-	"hDc8/M3+58tDd4clLyirdJw632Yu6/y9sCQO7AZZFmQBHrqGfmJB9SE5J4r9jWHaoN0i2qUeC19Gkmtg",
-	"EhARVfkc3nVp2Hzf26fPg9CPfV1StvFzr0/8gVAr2KedqGTYFNaKmCtAp7g6E1hRx+7+sRyMb+ulhSV2",
-	"fyknG5nZiByTGepQEGJyEH7gvqqhGehTr9mqMZU1esfZhX4tJ3+cDb0WUX1tb3BRAfG9kVb6K+OwJ8nq",
-	"FGMEJkaii0dZU0aBC/P08SgIpR7FQ6mxV5RAIBZ9xfFRC3LxZHO4dp+3hQMz7VVjeC0nDQqJwp2REVkW",
-	"e9QdfGjLH50xL3HuojhEe3jsE9A/75R/8pS84X/JPNmYgvQ3KwDK0t4T4OvhUJfMoaLBEsF2jPO11OXc",
-	"fJlt7YCLEIxiasahSmNEwfzZqroum+w7vjXrwD0O1vmNlmVlGAzKrpbKiJES6uuBqwIIWtOJlHPaP5Hy",
-	"8dGzp5vY0LKoQ8sX/4AEfFqWPngHhfPADsS+9yZwbBVzf9KnTk2zjEBPkhtaZuTp48d2oiC1w6W6xl4/",
-	"w8BT8/o5VF62T/77L0cH33z67dGXfx3dgxpO5obF8Uy1nLvhgkKfIkiITRd7xEH3M9YX2QXXkJwv/Yni",
-	"wkgrO/BE7MFwjEqMhyBpOtRNa1VMqpKqtPygOgy2P9BNcUPCDaIrkemOXPviiN9BecYpRYkRyAkrN8Az",
-	"eEM1e/oYrRzPT7rq5KDF15Qf9wnAgKg4HT28o8oqOQ/pfH5olZ3env5goO9sW/dWSu95bBJljnZ7JCTU",
-	"7fmqh2IghnoFQu1WqcZPByjoBDK4+YX+GhfgDkG8XwOFu8MiY39/6NiWRonbJPPO4xA6v3/d0vD8liFH",
-	"Qfya+A4y7X1pbKmIsRJdWDVBKlefcC6VacoceGIWT1IEIXko1CTBN04eHXmqe1AlpQDUvmA14ZGZso8C",
-	"/OpY0TizF9P1q5cfiL3T8un1IflxzgTScRYkL6WGfyvWqqybYX7BlM4BD2BvHmYWjAmn+sZA/RgWeW/f",
-	"8gGm5g9997jg9VgCKaTtKhSqfPL40Unv6ycY6+9DqRtOduLs4S5tCtuXSyLkYheOEtc07MuVjbhrrS2s",
-	"LLzZFVLXkWEtv38hZ5QLt+0ZFdUcuAXjDpCX4RuH7+M/GOl4MJq9WvznZdmuAr1OPd6zOlZi8XuUbnnf",
-	"qoF+9KwJSDquFrsXrC6uHa5JyxlDMrcqlUaIaIiXrVIEfzdFWpqa+q21uWc5vIv6RKE1Eh4pj5KF0Cx3",
-	"HhGXGRyPvexnavdygPYaZNlmnWpm/qoLZQLVPc3CahcrpfUxtYguNdESEvsckdt1NLt/Zyu1++hE0LXf",
-	"Ia82ePslvWPF/ipkIaNpUALmnie8W9a2KoxK5an501n4LrymGGiVWKkJqhZ3VHJbq4L1I75or2L2JcY/",
-	"dnBybWeJkMimkbcr0t1HyNaMjUGbp7XzR2d1KgITRfAX1wQQMkSwzyZgaET13pcqBKafkmpzSB4fPW5S",
-	"7MP6krjeRABRqijANyWiUdB2VdOdL9/2tVDxxY6SVEM0ByYvVWjKztkVwKFcCanjg6OTtRJSG6pMARhh",
-	"dDq6oyUvWuUj116ZjWCtOsG8CypMLcM+ZaN8anUqAQSshdAHR8ejbFRwxXIjoeceY0vzGTu4Ozo5pHN+",
-	"WDKjmcjVcm4AaNv8ILOtjE5HapyfHD96in9fYerBlWZ1+h1+qu5g6EIfhwM5ffLI/c4qV/Z79GqOshGb",
-	"UV4CmYn+f9tDV1JajX60VZEtt8n2xvfqKt9HzkO4vRp+TjDjJ3LIqY/e2Zd0aa9lLQmdKMa0LydYH90H",
-	"GlwJ+pD83NTO8Pi7+vAD1Moae+hshtgNLt4D7dJK7MPAABBIDh+6qKFQ+BsspqARa7fcVGhvF+d/+3J7",
-	"9dmwx2AHhyO1f7fftHuryPdPufdPubcTbSbcSehZpSJQHv50/vzNyz/vTcPchEj+DjiBsFy91UlmgGWJ",
-	"aTl24CXlwgrEmyj5MCBvv7LqedEoabtQQD+opRP3i+ZCyMDRt5sV6qQUvDRQ80lpUPhNpWCyF3RJaMlv",
-	"We0JQKOA68Dj4shiKJY4R7DFJgfBq90WyT26F7mcbQ7lyRXInlqODzYavx6pYEjvvG423s/f8KN9QeMJ",
-	"dqRDmETtuD5Kq3eAYmLNlnQKUtvZ8Or3Kt/7FRZ8x0rA3+cWvYTqCbvbpv0Em5I30myZqp1ID8AWfzcB",
-	"5bOy/0DZzR/kLfOiAJYWy7KE6U5br2/WySbRZDejlxOImdHN4cA3HntjJyGVygxLuvWKftVk5m9OjppM",
-	"3Ld8MjXlktwoubCWmwG2gP7hTTvsf6xcZuVWenMus7F72mr7cqKGpSfDtH6d9GTopEMaQDaeH1+fo9WZ",
-	"j5yWpXtOSd7/Wfxdk5JhDh9oXLlt7rihdTNWKlQ0IfOQ+hKzCXiRdXNAZpBFN2P6kFxDHbprMmPU8UlA",
-	"+HVW6YbvDeoJkHNAyLgOqSU5flJDXOy20wE6BotTlPwulpqHyLGXd/GIfYSODe4crlf5rIcUoW9BmXtg",
-	"hlvvdaXpkzjqSOX6ze/7hyqfsaZGdMINNtU2XztFD4Us2LCzZH+xcoreyoLBhN//EFED0DYdOUaJ4/AW",
-	"RjBcWv4975KfQ+SakThlGYiNYDfg2m4Sp2OpJtIYJg6694LHHmVh6nuHkfCdb3fbBfqDAYxa49mrLQET",
-	"5rwKTLGaO+FmafWc3FEprhTZkKDyzwYvPxd33MB8pJf+Q5LAa+HtHbgAZ/GdcBG8Yo8L1Lxmr6sTjMbL",
-	"KwCeACJryULVk+ZQYEgPM+s8FQWkYXnkoaOzArTsQqpbDRoksqpqK5ZIQZf6DNh5qCo5w5/5sJojw7La",
-	"J4bKfI5XwI2VsAyb8W5SOWogzi3UhLwN8DeIyrG7hgtCbV8PwcJxttIIdiE7oAU9OPbKAlqvjbZQV0fP",
-	"lwc/sGUytcnhyzvyre5jhLqpRCttLeQBg4EgSTYyjIKXwpoW84Nf6ai/u6KZ898HdPuai9uaAmZvFhyM",
-	"EsGJ9gT1Pjhx6fXQPjY3myhe4Dhg8+gv4RNAf+Ox8AfFax+gzkA3AYkeyYyHl7bOyF62FnA4nY5+ffrf",
-	"lLXEm4RfcBVYc3Qhle1QLpViuSFTqTQjN5BztxxtsfNwZF97572Jugwu+URA2dVR5sQCvPiSmYPnUt7y",
-	"RKkUzTSyn3xvzNwaJoctobGms229pVleKagI/8undkrTDHIObpZWLvNwk9Q7vTLTlV0+r25Knie3+W+8",
-	"6PQ8XBiN0h2vZS+BIb4p5IJIkfI7dEn6Lblf9udQQNLTcFbB2thGiNyyZVr3eRt6w8mPosmAdhUjMwj6",
-	"zBW3HcsCCBm5o2VlLRlgygV+XeEz2zATxhguJnGd6Qfbpz0qSz+w/Rbqf0PBm2inNkDnQV41LVlBKiBi",
-	"WtFY+3qAbKsPlTSd5HPn5EZWEDJ3FAo47bNTMJ9dLBlBm9dWg4ZCpUeH5A0ulzZyPmcQu6MCyw6cOWsc",
-	"1tUdL0QkZaSolMcZA34kEoOH/n6FdYUX2TmIrK0v8bqLYBajpd/i1j5vltSxztyy5RZrO2OdZojVrTLH",
-	"G2zVrRXo508XGFwbj93uikba37DRXknO9xrjtmfIX4ft0S9h7IXsvl7WPEEz9tB/2THxJbtjJXKTEwmI",
-	"J3QETBQVBspeN8V9svq0Q3a3vX0k1uHzHZZAdDfhd0DniBg/a6/YAVhxqhmgKNhnD2xxKAtqSCHRriDs",
-	"M4/5Hl7ib85xSBtMFueBfPj2/M3LLHSTwidEhmW1H168aBst/sdWv094OHGm+nJFgOkS0CT8yb3hfwUd",
-	"+19Nh/788Bd68B9HB88OPv2Xfx193XrdOL0v/frscccv641RyAZWA/mlbrcM3+9COiRUp9vjrVOdGjrH",
-	"JRJBNt04JNf0jvKSQq0syDDxUCBKZpSXHloKN18c9/O21Zk9rln7RXuvweC81FwjKZkcWz14honijY8q",
-	"7NIAEM57zAvRxN7l+VTynDnvx2xulhiJwVhbWcJLD8lb9NME/WkLTid3oiid9TXaGroLXQVR5LGT69ae",
-	"D3GFHv1DhLyNsvAziBHb0/4JfB7M40h723utgf0OKUVfZ08+n0p7bHG9JWjj99iSbVnS2N4JCqaXdhui",
-	"5uiYXNEs9XaAVWnOfOVHEHaezAw1qrqGx7qDDuJE73wH9pNy5pvHl23NnQNm3zbW+wPtxg/0TDXAkvrv",
-	"92XTB5vHDrxeoHkz3QNvHQh4d5ApvGXMCiyPZYEUBhjiaY1z8F5V/NP5ctEe6eXM/XEhPriw+z9duR5g",
-	"w8VVQZd6dPrsqGG5o3MDWp3OJbzRV5zod2j8PP8+7tvg1cXeETiCnL+7CGA4UjDY/MOOR7/YY4r3ALmx",
-	"GzeDKybqXDFzJWdcp3gg/5OEJ/celTwvS4wz9wsxpqJbSD6qA351u3MyF85qiAwweKUq4SKbZEbzKRdJ",
-	"yfYWCXGGruJeufxtn34fCQCIDKFkmUrn35EIOC+gxlibjCi9KzrxdvCzbdgvkOMixFJTBWXU0jwXW+6W",
-	"r09w8R5i/0PmuIvNwhOIF0wYbpYZ4cJaGlIt2240qNsZkN1oyouE7VqwPySbBXRsnzQWQ9ajm7Yiylhx",
-	"SM6xOB+UBAQw3YIufWQBb9slM6cE3OBWL+MG/Gk68MBKwQ7JJYYZ9Efhi2M3+a8TWVddRpeqmxjHrdxK",
-	"Cx67TUgEpKS5/sZYssBeLtgfjTvD9ul3sXALlmTLcF/sCgwN63Mr5EKAfwzXyGU44y4YjA8KpfJD5Atn",
-	"XbShUNckyHbEcBn8rGjue1/nxDUYES7n+M0fdSO57v0em2l/OSyq0ij/7aI7uztYyvvtnYJrelN27J2X",
-	"n7kGSRbe5LeMza0WKKKR0hfY5j/mLXRp5JzMS5rbOZPCH39Xxtjd3oSbey6bcmWlU+oYuLegmqJ98jCA",
-	"1Dt8nL1xaGnt5yWZSMGAXQH+tb6gPwlo5R9zQV8zQyhOIwMyTfinXV1YWCjQ29JyVwoNDdcJP0zbLbY0",
-	"hCC4GECNzZTNiFMTC0aLkieocuxUvVDYwz/mQmLv9hoHQXJ8dzIBgnPD7IJClAInGCEIiykT9zOsfbSK",
-	"a49dwPa93w4xxC6WFZQiO9e3gFwAPITXQsPVPUNEg1Uw/d0AmU13TBWVj+hC0ZAotGg353k/tzh07tJQ",
-	"9btohfvdfz/Ym9Pe4C2RAZQFbsFqyrKGzmxK71zRlPvdGkx03/VW8Nh5VLK0V1hDreqkWu0IqiWfbo0D",
-	"jhKQbMf23Evxj6sV4CVy7wsjubDdyXdBpsDJ0RFcJbdsbtKe11Qy2w6THf+AjloY9V69tUGGkLW7pNsT",
-	"ycJ2W2yFsVRuD6TS0/WaUw7Twqq5h3ABXRN8M1aM4QYN9A6f3eI/YoplSLWaS1WwAuNfzjPsS9YYWeXT",
-	"mEn5HXT4DysWWglGe9sYLYeiSzLi4NpHBBc4hFyGEQStUXsAb+r99suMGcXztOx4w6iu1P/P3tUtt5Fj",
-	"51dB8cbJFiVaXu9mi6pcaGZnY1fGY0fSjFMVu4YgGyRRbAK9AFo043JVniYPlidJ4ZwDdLfUTfGnm5Rm",
-	"9mbGosQGGjg4OL/fh31OJSeU9lDNmF1bJ6C4DFGRIAosXaP1+Y4G7E650Ah/M3q5w5/f6h3++KNM3Lxb",
-	"wQvr1KkuIoGDPfOmIwt0DfsLVGb0nbQbS7hC4vCcXSnGnfN2d4mxCjjoCnUDSUUqE26IeXul/aEY93d0",
-	"b8W37jbLiHsEruYSg5pBvZMEgfDc3LzZ5ypr8p2+EzMJFERBRgInZqjEGa+9vIh0es4+UuvjyNr5qF9O",
-	"TeLNxP3lE6iRIJHiJZ0AKv0LzIQLTNMQC60pOAtLfdBddXIq8/gaO3hYr9ofvU5WvxOzXLUXd28Q0V1z",
-	"ojUMmg0Kb/AVmxq+bSaE3kgfXE35xVcgntHaW7VY0y6F8id4tSNps06ThOHGaSQVPujWi0KwOyTKkI38",
-	"VO7hOJQOrMgYcLShUb1CA3wUxx4V9Rvld/R6Mb4m9CqPUbPiAGkakU6giK8J0uGpidmTwn4oydWeiA8V",
-	"cfKu1N0m4um3EDiAFPBYrCH9XI3cAAml31hVXHna34aOLQX0zKXryMsrbXDTOJvobI155eoDpfJmYh2K",
-	"KUy1+9oNjGJ8qZRASFsCxztvhe8OSbNC2gbDXhBphegrd3zMrQAf2AjrtDk0KIf835uDcs7klpqdIU9D",
-	"3Xt4K3gnjM69tAhLgLO2CxtgEOATqF4I9g3+uh7C5Rqm9I8k7xGTvLlRLNEr1Vmi19r5ZvYMEZpAJ0ZA",
-	"JRJPMQaEX0kuAV3GBC3npwdEDyuoLd0U10Gbq0PNEGM0LewETpu4yrGmnBEWX2bkHXdYfR0Lb17YYKQd",
-	"tj8E67d5h0AngQIIYJLQUgNheYjGZ9wQxm1oknIyhSKkR92ba3GnFxCeb6hF/63H6HEBStUw1Zz9Yb7s",
-	"bXxqtSMgFJSF9nU9nUKV7T0EOiPuNK4Y9LgLldRWXmA38+F7uKOT+szLZUOZVjgb1PaT4n0L4QOsbSWE",
-	"yHaLage5gtqwTdmbQGmklwKZFB+xSAg3H6LGeQZRjnVRY8hT/16oGrhiMF/GE+2VujYsyw0lmxuQo37G",
-	"CZdKSp6ksngwzU5DZA8LbPBgmxxZtKubFdulF1Wo/D0uDhIfpIqFXdzsNVD3chlMxwhq9obJhuga1Xf1",
-	"SxACUBn78/WPNdf9lR+5WIROVc922ID7S07pNToz+LzOgYgUr+JIhiKeriUFTvlmrwP9S8S5s5W007TA",
-	"B5iUEfYDJp60YJgAGkLZosUwR10vr5mJkwpPI1UGVgbRi7XhYb7hRaLPhLTf0UQgmxl/aW6mjp4VWszk",
-	"ikFHoT9YXCphztlPOvJFE8EmN+Ag+MtkFt8hThsSmHkGzjrA7fhrqabKEOfWciDhVavmCM2xKZyEb1+S",
-	"GmiHb0VsqLW+fJpwtPG6TMNYidm88LuTCm53902C73MGSLAb2mNLfdQ1HdSY4QMDYxmB3lKpFnX+hxVu",
-	"767pUgPpA1C29nDYwvRgroc1XbeNanYDFUbRZaXYsVbIwA9rvjPAWZbmM6n2bwCVS//LYPzEV4MAtt+t",
-	"Zf1tANlcGvrZd4Dii3TeA0pb1QrvNT3rpJTXuGzPlO06i8J7KNE1nCBMDiZyJkKsp3yaXkDUhxaAyEYm",
-	"RtQdrH8TrvV1bfukHIPletv9OS7BdRtb00G5AMzqBB16OPAJGa13PMVlBYou9vYX5zmL7NVl7e2NZ0Ta",
-	"L7WHNlY/4ZDP/8LEN+n+xqQV2+fKDAwaCD9Ss/OnvTsjgcezvDwLST709gzttbC0qRddW4BZFPijfqEn",
-	"uTHeNM1kJiAAfydMwDGqK7hpeYFbPz5HuUa33anqcTnafdrGLnVSf+endYobFUc+5ZW649lu1qyDseFq",
-	"Mj/Dxzze9+L4jMrquWXjXKYudisxfNRlrIYhLDOlFdGq0JIUENEQ/ArVqNKyJTeLJiSj7+Dpt3x2UF1y",
-	"HYwpznsnGNMtYLs6Er7SMnQWU48aBMbCqBRsKkC1cQS8hRCFFamYOD5O425uxde07b0/SAyfuo1MdP7W",
-	"fzs9e8fdZI45PYy3Cqyx8xZhqSYPhBH/z4Qx2jTd/X+FgTuNn09hzkc2E6SdcJOUbLUXFnD/YKGjeqHL",
-	"e2vHrlZrwBJi6QuHegpQFBAes3ORBMuATAnYuimygoP9SH9YlKRznGSfjcLmIqg5Fm/S4YKP+NgSF9wD",
-	"k+Owfe00WQYzqz/TFWTJH275rIGSMR6EFaeIYKfYkbftSlGtOQO3LEqHnIYyPAsfSsesVBTLDzLh7ZnS",
-	"MkDPQnKJ2KQraQViaoXy3olOBM76V7KBCnmrahVOqEP4itLiHLDxAZQlCQFZXOEPmqmxj61h9swCjLkV",
-	"v9JR7Q3/2C9/Feu9/awXwsvDSoy9yNFFMPwaLlj83AircwPwwF+/ffv2+dvW6QJYqhMYem0cSReqbY98",
-	"Nv25aVfNb7im45M2WZDUjkZQ48D9hkck5YF0LdwJAdqhHnvjQzHvJ+g30uR+oSPTpZHW5Gy340j+wlOZ",
-	"cIftXtzfy6kYUooywzmVChQC6y+7UixXpEyLmUVo38Z4gPc0W9nYDlxNmtcpfE0aultnMyqLuF88VLlu",
-	"K1KPe5rh2YPMiGkqZ/NHivUnczFZAE0s0IdD3KJU4NHH2uE44zJbYTQyASgO/o58GSq5oQIuvxQW6yrg",
-	"dr/ERBEGuozWS4wYa70oJDzg76paiKcP4d1aMDT3BX4ucR0Pe3/nhaNrJ8bfQGd4H5eV9oE3eT8+AP7i",
-	"c78XjHv/Xf/RsHd3cX5x/rK3/a1/g7M9fnQnSGfNafsYQh9TnaukFex+MVlgn2KleglkNjF8BV0pUBu2",
-	"FIKgIpBOP0TzdmCD9/re0hJuc1JJYDaXOTmzhklS5TXwhUUnby3gtOFFsRAVpoDyWR7njk24ivVvzkh/",
-	"eo3Ad4XeASgdG4Yzjn3uBM22IoxQvzWAKep9TTTOQ52mIvz5Bw5oE+ZykL8n2KH8ez/tF0cqUQ0o8xVj",
-	"/0fqIHgMcK5zE/86V4WSgJuues318RavahVAMlupHZRGc/t2o964I9Nxg+KQsd6NiBe8+rD8rtB32C3Q",
-	"xzbv8Rr/79XfVIoU+aL9Px4e32C4/sOcbB6abJ/OLMqwB2ULLfRQ0y5XEHfavrnKGukx7JTodVawny8p",
-	"wo2sVzrGnPqAZuj/uy743qDgXzbVFFRdwt8Xrkr13TuvRiiCyg34KYcVIjwUsMFX+te3LYIfMe5YcjMw",
-	"n16UqwdhnHBjpLAbIyC/ROfssIRYxt28MBwKl29DQkwqucyX5fSXVE7M4Ib4LcRX3hfhlD6BRXjjErTA",
-	"UcRpkMjptBn0AoNpSYJWMraLgG+AkZf+vVuyX6Rpo7bjS4Qjg6Z26xD/Flvf68Cop9MnLnb9uoOH+A0U",
-	"8XQrfenfOCSioT9RCeK5PW+guaT16T0p+ff70S2mmZc/YSwbC7cSQvnFi+r1OCeA2jA3garziUvXxfns",
-	"b1Kx0kWl6l1SaNyzTgJdshGi+CrN8YUN39xYDXyNs3z6h2PvVuRnGc7kClqPY0YhBDT1FgmPfZwfko8N",
-	"VOvYpQh8dvWG4g094inmNXBundpvPwFcarXECWgCw6ocGoGmJw2+4j+2KyuFmlFXl20xAvSj0xtqSHHZ",
-	"OrX4cYiTlZxy2qDt60zreUQl8QrD+aBohslTIEqbCeWXFi/rrBI6BFVejhzypKEv8kPuTrEb7ccPcIgT",
-	"RA9w4I51N/Tf7SZSG468E8ss5W4D+yLYOveR5KtKCOvZXahh6sd2g1otfhuHfIp6PMyue3zuTOgsRW5z",
-	"wMmrSXCE9fWWV7uFg3HfB1/DPzeq+7eOkH+mubcHYTwiBAmzrJK/QJaBOjQBSqjpBggL3rJB6IrHblW2",
-	"+ufX29Sp1t0WCFvV5oVRmvuuW76B6oXIxwkCyLGpTFPLZH3rwbPalfZPf6dhk4O2t9Y42OZ01t33T32X",
-	"27cNwhufwDroXLYAX6og/jtIj5Sujr/nIm+uXHs/pdaFQvWvdR463LBalI3m0jpt1qN+AQOLuQTo5i+H",
-	"ooeQPijVwMHwSZ8R+gfjKvmkgKQG0wtzvWJ66kSkQFtxiwT/TrMEKavqeCr9Bf8f8GoPhL8uyFXOIzeI",
-	"8euXD8W4oaWC+EMPfQwta10idax1KrjaMrLxxLIisC8dW2Aaaav6ATpImxAIzU0lgNd8ZB7UfQL++8Y8",
-	"BxZJL4W1fAZV0E58cUM2+vqp5+RkIdyn3pD93//877dRH6r9/SE2S6l4ynhqNRtNEDh21Gcj59YjLO5f",
-	"SZXo1Yj902iiU+t/Z/TKjv4ZKzwwOMOk/aT8OMDF94n03cgrDP8pVXvF4c/ZlZ/AirohFEB+CMvGUnGz",
-	"Dm8AAF6hZJUbyBaGCb8ITMyCjddI0P5JkXgM2SgZMamy3PXZSIwg7S5U0mej1Yhxhi/0wjIr/1v0kaYW",
-	"ytBGesR07vB7ZoRNKhiAHH0ZIW/tF+mgcP38k7oqg/gKlVjULn60TBirVex/DghljKs1W2ojIuuMIiBs",
-	"maQC9mTO0ynjis11buo0y/tMqGuQhHtH5AILM+5lKlbSTeatGJB+4IDOE16aMOJQuPxrTLWhwoePYnyj",
-	"/cf7CvtMegUlduk/D8g2KBuYUIbmFw1LiqJa7zdeF+M9++Zzepd15/neYpNagWwpHnfSzvOwfM+09dyU",
-	"JfmQ5vOPcwFRQSq5LeEySbSB+lWAYThvtf5eByva/mk5RrP5DntzXNiWdnaofY8qzOsEHlUY+oSd5rsf",
-	"5U3adOCE3VD1/z1W/IcADl6WtgTLDV3jiMxbQlcnJ4wrAkqTDjRwQF4UmbbSuxEvLPNvEAwfOZl/UoEP",
-	"y6sW54RRVHyYihjAnMy1tgHZtbQma5RtGTHE/Um4jMKPTLVGJHUm1K2wJxD4UtkwrBRiKmd+u2ASsAC9",
-	"YW8quBv8YXs4v/Am/q3aOyPl2TqxxKVxfEYTPJtw487+dJG8FP8yhsVYcjeBgvjhHy9e9Xt6EYIyTuvF",
-	"r/4Bf3ntf3A87Q0vXr18vdcL1p/EjxWZbcXavbILxgthWxV3IR2Mw8snTZ7uZN1SghpPpF4ItY+ZC2M+",
-	"fws3T7v14GGdUIUBVVyWg7kL592rHKfLQakKMCkxXUChzqM62g+zhbH71lnosRYry2Y6ZD4uEVKvFBzb",
-	"lArxr/ScTFpMQO+2tA2W7BUtHsATVPaSUt1ZDj0pjs9KDLFjMfEmFjat1Zq17a5ou8fjFylWnZq0UB4Q",
-	"UVKBmuni5csgprvuW0PmwVuvuZkI5m2WAL3NnGajwVzrhR2Mot/n5/PCEoSrlTMVnENEu/G6M3AHwdSJ",
-	"TAR/U4LBKXgt+oHSnmBLgGHYPyM02F59eMt4khj/N0hZbEvMG3VfrrW9DxajfdEFEHoHb/TciMEfev26",
-	"liYK3pPBAnGnYNX5LZwsxYB+gZvVG/Zm0s3zMQoBhP/PIqvg9vd+np4ik+KHPbbNv4+uK10j1DzWBsax",
-	"/wmOx1QbMNibiuVoxGdvStCbdB4rC3vUSqQsPOykcbKbiDn1HMNktpDgFvGNg8NQcnPhFFEhjndnragv",
-	"imh/OVs/JMcIkW29L8cNkLWyO11UI8K0TlKOCCOfMDq26wlu1p+DjQCMf5OpEwa7dUrjAmQ5BG28SZhJ",
-	"5Q3OQCky5w2dPKXL81A0xeosP1AAAOxPPmtqp7GCG8gd1lYHXLz6S215wP1i+qKiwu/NeF3u5q8bFdLf",
-	"lUGjYPSwPgMsz3wJtk/4ILRdfK6d03MzNG75rFMjw4sT43CVw22DkdNS65kpQp47mxt2cz/vDxVrMhGI",
-	"LBpcI+gC8v5hbsVlbPvC3LFd2MewR2/C6J1qM9t5hyw0xK0U+aZnUrGx0StvefULdmOw1e63zdYQncTb",
-	"rzaWfxM80cBmM9F6IcU5+2i0moELgAYK/BgzeN5HLSjSQmWHKj5ysq7umhA7cKheVxcdPB2HOjZOxbta",
-	"y+cGYwwQ5C0hVNwId/Y9LHcTQa3FvtY3zmXvVbruCqqiiWNHzgCnEY4raIsoDllBXLQbx05QEANq09nk",
-	"kADXUlk2I+mTXzNso00FN7b0aZML8j0OVxa9xxwK2jWdu+237YcvmTSiMuvuIQT9NuEsH1UDdTvxVSZb",
-	"hJQpoM2NiPyg4b5QjKAAkXXfCL6EKioQHKmYFROtEuuNn9JOeu8RbG6RWhGTiK9fvm72Iu2eHZtbc+C1",
-	"5EP+AGTlqMLjpHfaGzlTZ1I9AlXg7TiI1cDdCD3h2CHNuFrD0koLJHoNbqScqbeqd2jSr6AbwyxeZvSd",
-	"TMLekFn3vV5mXK0Zn0x0DqWruUl7w95Ay2QygFfpIWTRdjoepv5OuLlOWgdHadCGb/Qqppo53s1eOc6F",
-	"EbtrQTs/m2vrzgDYqSnP7t8yUtpLhVWUU6lmwmRGKofUpZBiGsGqe0n7SSdihAh4PBQXTrSaSrMEXJS6",
-	"xmie3Ny8eaOt+3ex7upWxgGO7nsW79VZyA7yv0SKDsFQrwZvbt4wv8NsIdZ95jQQWHnlKd3O5ITOK9S9",
-	"IrZLsRyH0oyZAUBb9nGuCVkdiQqtwPtKGlBYMFhTx5yfx7OP4/rX6DyIC8u4OYJLuvDRAld41Enjt37F",
-	"nmnw1pHMPrLoj4duy0fJLyQeJ2/5RGYl/6tSUsw2dLS1upbtHotjhG233JHjBm0P35UuesT48iT9YXx5",
-	"wljtbge2rCah0KkZ14Mvhe0zO9GZ/39mxFR+8f8S3mVb3ws9KUIBwfy8dF4aGy5FHLbLDfEjHCXedPXh",
-	"LdWLHRJSuoUa0Pp4wWWp6qFSQdEUK4KX78gmhWefJk5UGrr2nL0D1u2WPRhozOSlbcbUPbKrLhGBSe3u",
-	"zKDEPBpGuA4hhNCN3xRKgOYtmN4+UYIgME89RnAt7jRuR+Xk7RgoAHPuOH1PP1usZX3m1r9/jc6tf7Sy",
-	"97H+H95r8KyTmv9+yZ6p+Z/bagH2Xua/vx6NTokdDz07asqEUu8wEBSNTpy8q+dDaXkZ2z0Sx7D8d92M",
-	"45j+h29L+5aJn9MJTH8/7AlN/93ko0FF+imIRyhLUqkWbKXNwlJze8LRAaiYpJf+RhTcpFIYmKaAJAah",
-	"lZZyoRr7z3PlZEpN2l4TN5m0136CP0q1OBZlQUc2rH+FzkzYe0YrbhmCz2M1tt9zKKyhXQAEyC1lp4QY",
-	"CdvdLEy7OJUVF7JPxhX0B+gMWnAUYug3m1fRl3yC0aHOndCrsKX1Xuhjd0XjYQegwnvOJvsQQM8WgmLf",
-	"1Cfl5mJpRXpXh+iNwh43qr2KrHinLcQ6UnAR3wJccJRIBUXl5xXTbz2p7qQTZzzhZxehpApz1UVN1dtE",
-	"LDPthJqszzDDcxBj7p49BDSZEpsdHJvesDfN03T7Yv/3K/Wbddzva73CS+exYDBHe+WwS3JLn/1t0F1B",
-	"HGOJGHAlkiwwrS435f03uBUHH6Qn69c/0Gb77Fkk9NxQB2BEKrilKjkv40anLEu5wsgbnyEOIqBoz7mp",
-	"901+KeFWd3SDHIVpsfz6L5D5PNkxpLISY2gY2yGqcoXli2QCWDlT/qwsxHqPMMvHMPyzj7TQm3RqNHzw",
-	"PoRlOndWJqFS1AgEXtNTagPcu10qyMKWjbeJSCUQp6V6hm5B7L9dISMdtFAh+Vo99zWqRlq659WEu4qT",
-	"PrwP9yMSwTuWCp7YACMTqYlW2G4NjTLUsFmn1dpfxtZPR6dxlz13pDbu8i4iraGzvpAqYf6V4bxhpfKQ",
-	"jf7z7Kc8TXVmz27kTEGzKHC9j+4u/rXowJ2LL+zNu6vvz27eXJ29+tOf/UNLX72VS2EdX2ajvrd5tYtf",
-	"HOtkHXpzQ9E4tef6j6DYZvv+XHDlIYS3AJ4z/yYRUY5TAHfOA9A0d5jQcuQ1LGvjSa0I3b4sg6juKgBq",
-	"gKTpjf7SR1MuU5H4/fcv3hv24Fk1/btYpTd3LrPDwWAiz2mwc21m1FetcNO2N+BpgU4Q36KRj9+zu9dB",
-	"bL6HBnTRbIN5R4A4gFQK9aAic+BR/PGl9yYbSr3+WgzwO2JBo7dedw+6DhxVQgGZUxSPRjK0toQF/L2B",
-	"EfRJc5D0qjBlCi5KNGZQ0dqg3Jm+owxIDMpfYtOOWdeVmoahj+/ytS8mHZIrBGSRKCdU2A11vUttRGvS",
-	"sRnq6z3uJJZtUJsPZFbmegVcTrVG7K2wT9r2Os4GcubXNoLsKr3acdOqpRxfe6GXYPhfn/05wKiC/+Ez",
-	"sgKHFabSelhDGq+utJxJ7NrA1pFAouY95IcRSlBaMC/v5UwxfkdfCa2BD78FJQNou1FVVxglBEAefucd",
-	"FlIHVLhc3YNPKiFX29qJapZIPD2BAhTIaI1e+h+NKL9r4m+UB8+4zhU48BOdSTR4Q4ln8d3ypGpmQYes",
-	"D+YjTGDJZVqefnn7v33+9v8BAAD//w==",
+	"7L19cxs3tif8VVC8tyozd1uyJL8klmrreTSO43hjO17Lmeyzsa8EdoMkRk2AAdCiebOu2k+zH2w/yVM4",
+	"B+hGk0CzmyKdzJ2ZPyYW2UTj9eC8/M7v/DbK5XwhBRNGj85/Gy2oonNmmIK/XopnldJS2X8XTOeKLwyX",
+	"YnQ+uhHsk7nO4dsbIifEzBhZ0CkjYzaRih2PshG3D/5aMbUaZSNB52x0PsJfjLKRzmdsTm3Dc/rpFRNT",
+	"MxudPz45yUZmtbBPaqO4mI4+f85GL8XLwj4JDS6omTXt8WKUjRT7teKKFaNzoyoWtv2vik1G56N/edCM",
+	"8gF+qx+8LHzjk9fU5LPNQb6fMfL8PZ3a8S1n1JAl1UQxWtSjmzFaMNV05+XkCNsKO8E+0fmitF9/GH39",
+	"YTTK7BgMU7aBf/8w+uXk6OnH306z028+fxj96yg+Aa+oNs/vmDDBTKy/3D5zBA8dvfw2NcWnqSl+xefc",
+	"1G2vLVsJX4ZNFmxCq9K4Buf0E59Xc7eCcy7wr9P6VVwYNmXKvesNtBpdUPjPrksK7bpXVPMxU/E1tbM/",
+	"X5ivNBHwVL2ca13BJro6U4/79AT+12PsP4qcxbul6ZyRW7Yic3rLNBHSzLiYErPkOSNLbv8ilBR0dQ6n",
+	"DR63XWPaEK4JFXrJFCsI1YTjXsWzmBGpiGKTSrMC2iGPTp6S5YwpBg3hD4meyaXGfc41/CWIFDkc5WYL",
+	"56UU7EhOjvRMLo5OkwehYPOFNEzkq6Mf2Cq1G8/clNW7M74331KtE/tlYb+6twh4V4n4mqhKbNsmqhLd",
+	"e2TbjrhiuWKm40xoeGDnUQbtuxcatki9yn517+P3Sk67ZpQsZ1IzYt+lCVUMZOoF7MWSGtjOE1KyiSGy",
+	"MqmbBKe99zS/ktMrRlVMzP8oyhUpuWAaT4eZcU0M+2QywgWpFgum7AkqpT0lOdXJy03jC7r2+ubuth3j",
+	"UZnwxgkAWRZMETOjArqWfDu0Er58ItWcmtH5qKCGHRkOkjXeA1mpWBeumLrjOdN2/Lhc45VdJ66soLog",
+	"tCz95W/XtceyaXxT2E1u2FyvTdajzbmCW+YlPvu4+ZoqRVd+HD8Jw8v0TAq27DOTFbSyw0y+ZkbxXH+n",
+	"5HyzE5eCzGSlnFAmN0bekEqUTGsy5XdMpHozsa3t3pn3MjYfy16vNvIeL/6ZFyahVE3sYTN2IYy77CjI",
+	"ADouGckrdcd6dU8xLcsK2u0rolzf3jW//Gy7rJheSKEZbMO3So5LBiuYS2GYALWILhYlz6n9zYMFPvFf",
+	"/qalaGl49hcFzBydXsvKaF6wa6/tZaOCGWr3p/3ai7pC4l1P5lZxdHo0/IAoVjKq2YN/G2WjCWdlMTof",
+	"3TGluRT6mC44COo5K1aj89GzmbQylRKD+ipoCHh6v9Kk5BpOpFMXrrlt6uT06VN6Oj47sprL0df2/76x",
+	"/3cS/M9OrKGm0vZI2kPHDagBf6EFeYeNNXuAjmVlzsclFbf2uPZbET/bsA7trfIOdRbQXyaUl8wq+6hp",
+	"wEK9Y0atji4nJqbowcdkJpdkTsWKaJZLUehNzWlOV2Qp1e0xuWLGqUdnTwkVBXl88vC4tbMi98r/OHLT",
+	"cISaebsT38slXmtyCi2CulUV3JDcik6Qm/jz6IvqQwWT42bMfn+Z50zr558WJeWCwYsXSi6YMhz3MNW3",
+	"m735eSZJTgUcKsJRRHvZuyFs2+I1G41ZTivNYq1SA01atTMjUtiNZ49Nzgij+WzYa0p2x8ptewaH/woe",
+	"tfcC19o2F+/apCpLQuEXZCmrsiCG3sIdvtEZOf4by01sAUKV6Bf/nO9tMzkZTPzHumn34OdsFHbZSgxh",
+	"VZVfRkIKNHeo3du2q8Gvm45d5obfcbOKLLTpK5mz0XgVXYJbLoqwT7li1DA0rI3i8C/2yTBRwD/vuOb4",
+	"9VzesSLS37XZonam4CXQhfjs4PhecW02x1jvnvof3ZvDzVVkd6mqjO5gJqzJxKyAGK8IN5qVE6v8hZv5",
+	"eLRtoNC63+zRYS4WSt7R8jsU5r+NaFFw2wlavg1GPKGlZtnaJOQzaTWx1jRsPU21lb6h8+INAbfKV5rY",
+	"3x3D8aNj3KAbTQtnn2x80cxA/eVYypJR0fSo2Vzud1ljXfuHMzfE7RvK+QjgoY1pzkafjqbyyH244Atm",
+	"Vfvj9tQHDx3x+UIq3HXWFDofTbmZVePjXM4fiKos5ULX//XNQZd8k96c6lzMhCFEudEE9E1CyYIpLYWz",
+	"x/UxsU/Jyiwqg2ZSvWI6cw9ltdV/PV7BDVP/TUG+t/cQ/rj/SWrNWWR7LZScLyK76zVdkZksC6LYhCl7",
+	"eHRGxpUhVtwRIwklaNNGpbBhFPu2eXvZyxpHeEx+tle1YNzMrE5vf0OEVKTSTIEDhGtrZ7I7qwVQ3boG",
+	"jIS5LNiilKs5E+aC0GLOhSa0XNKVtu8Zdm1ZkSsrc+3UjJaH7Jsnj1o+srPHT8+2+oqyEQxkyHFfOyVu",
+	"cYYekCv0AOzjfFhF57kwKnZt5biqte6socuV8Upr9BqkuUFn9OY3A67BXLGCCcNpmfDDMW1VbKt1Xr59",
+	"SYy8xethSTUp7Aa2SmLmLgqyqMYlz4mVSYGnDIaDv7wt5g8/LZ/+uqDRMXmbYEN/JdaUsJ2goL5bpd6+",
+	"RF8QAZuakjtaVnFFZhK1QMH3WRTKHgFQQeeM2CejTfCIOvvSjrekObN3I+i1zq7o0KTCCXFrS6ztEpuL",
+	"0DyJ3jTaXWadUstuu3f4qNWa2a89BpLPKBcZrKysDJnSBXgH6g3FhXnyaBT1LIVnDsIRoO/gVs38Rs+a",
+	"0+dGEdUPbNf3ogM1Ry8irILYzXZdt0ObCSZ6M0DkHM43cGysfUvLUi5ZYXe0/fOOlrzIyA0adjdkrCRq",
+	"5V5TkLcwWdCKXQo0AKPase3IX5niE2egb04fE1aT1XELDQxEe2uSfMbyW1b0Wnprk4uCi2mk1UtD5lIb",
+	"QsmsEoXCFuuVa3dt0bgbNkbmNu/QbWh/ltUNx9ZufUtYqzouMARbOvO0x4zYZq5LLm672iJ2MVbglRC3",
+	"4GOdsU9xKXIbVyqX3Aimded6ClkwTRSbM6tnom7v/CJw2NH7hKsu5wvqFmnLzMKm9JvJTVs47GBTxKb9",
+	"L4qKfPaeTje3Abh/Ulq0YtS5miJbBO/L6HdOM91UHGjEWr4cW1OHLK01BIoadknXngsvvmdwoolTcLbb",
+	"RS6o4Hua1WPtnKLIURnDd13T0F9ENkuxTZFybw3eEev3M7rQzrpsd7rRMrd1yTXxbfODzyj3KsW2/fY7",
+	"95jVylsx/LhVkvz8c2RoEaeKFepLxY1hIoPIgFWH7H8vAp2faENXwd/BTmka9yrjdcGnTJvo4tbPOO9n",
+	"zBeXQUQo+sXgveEWwkU/YvISgiGD27PnIGY80FsmrqlJeCaCo6dRYJVS3rKCUHNOhFyCf3TpnnQXmWLg",
+	"nGmJ7U6luFIJbXjB1Jxa2bb9nAc7HRuMrNzmgmc+lOdXyc9uaycHs9Rx+r5tnbU1Bwq6ta4Hmgrwm4Tn",
+	"jIk7rqTw70vo0Nsi0B2+FQHRhNiJUDLhqkRn4mrQMN1u2ek3ianxUYPu4TfrdYXPRxVq5+/xY27Pe/2q",
+	"1mpl4XJ3bJir5vZcl9reLNu02NKCasZoaeIXFJ/TaXwtSzmNWygl1QYD08OcEYppQ5XRndJwJ4UhJTYG",
+	"3v84F9hqPZ/17AUDwMnpWj/X4XVtvxi4m2/Zqmtt+s/9nGmdWmgY1MCO9TtHdhr8CaqDdNuW5RZwOfhw",
+	"cIqSM27nFyws9kWE64SLKVMLxUXkYrz6/vLo7PGTTuthJrUZ6C/nWldMDfN/C2muqY9B9hu5/QnCAAZs",
+	"BKacx6qXcxwHX4+o/n17XltdCYcyUJg2W+OyMjOpoqGqvL2B2gv69vnr465N8kfaWDusuK56hhb9g+vr",
+	"FE7eXhZqH26mUCRss6LSfqSglR+Vj+0nt07/3kFjrOjsZDbKZ7QsmZhG9uTz+cKsvD2MCCKuicRmCRUr",
+	"MndQ54iOoFhupIrvwELo1OfXGBi51szEXQH4jLpLiCn7daUTXzI6vr5lq5R/1X+dfDebp3QiJaXR23d3",
+	"M9nhFPmGfTM4Qa2hBgPbmKbWuNqjyNo7p9fue1uZwaHZ5BaaGbM4OjklE6nAjgOxTOQEkBFBACojVFuT",
+	"Tt4xRRZSGfLNyQUphPY/XvKyyKmC0B8+ib4sK+4JTlLoPHXvxcmy//i4bZOmQwXuTdRL9gtiWwedtA1v",
+	"jGH23FaPw2KCztuTZWRZZDBa7HQ4ILs5JvnZ6cMno2y0ZOOZlLfxQdWbIz6q91cvXwDKmgsyppo9eQT2",
+	"M+KutF5KVc+te80xeQMBF4BEr4360cnTJ8lO+EO6tiWkNuewxHakblAZoeSnd69wqd1r+85vfd4jDlc7",
+	"wW409cD/NJvT/EjP6NnjJ3+uB+/eCvHT9Vc/fpwlpUX8xa8vn8G73Lt50Ux3azovyC1bOJ8jxmw9gBS8",
+	"jvUOhb94AR6lfkvQlnXtHn4nFaGi2dEtJGKey0oYDUvBjSZ5pY2cM6WJFOWK/Il9MkwJWvonyRg9vn8+",
+	"90N1g75l6119HF3CWqpu+H48QL/uJ4DVFDeMGLmxSI+yDrm8oW1hb+33tr80mGqYDL3S9o4lhYRojVEV",
+	"BgGCNz55/Pjhk2wnib9FEO8kgrmIjjOr5e5XmsilIMGNQCZcpYbVmZVQG4yR1/kYIgV5spgphxgPk3Ce",
+	"PPzmUfcrshGs84+iXCEIPzKxXIywI9HpnLH89sqeNKeMt+JqlbgVcml/v6RK4AtzxQ3PaRyB9qyUgj2b",
+	"UXfL3QtXAm0lQSXrcDRaFA6MhngzUNnENBELTHgw4h4JB0pz3Y/OYtPVTQyDMwEAHOmMOXC/Rz1A6+gM",
+	"+1TyjUm3lINIxZGOENuyPyeqEtpDqLWcs7EsViQHiLAm0syYWnKd0FwxqnOd8vik/VgY3bveGltC1OuU",
+	"a6NWpOAFRocR1RPrUZ0tNzT6BakGXXEF9wTuq+g9ZuiUzBkVmlAB80Zg/ETIZdDXQEV2TaZmTxtn/dZ4",
+	"ODTX1zf5gK0NbrTrufMUd52793T62j42xD+HDa9NVQ3V8wNKb+QZYzFfPFWKs+JaOg2pv4fGu2HWwTIT",
+	"xVgNwola7Lu/s45YoODRiePnxBIZM7Nkbp+bpSQesn9B2KZBWfA2NmCr3HQyuKubQZRsc0dj2kFGljPu",
+	"0g1QZCA0WlXiOBrZVwx3gE7Lwc6+v6t/H4rLvj9Zj8h6hxW+Orb7hsf8Qrkbi/jVKVLbW8FHN46ZT33y",
+	"8YzN2FgQA9vYdOEaZO0TFNng6RNZj2PdZ37gWFa/IG46sLVDZGjjldFZkXM/6AEK50Jq7qFGA372KRiY",
+	"Q0B/zkaryKdrw/00so9FoTzsk9lMNTzZppjDz/qCQ/0c7QUX+sxvnYFzh1A63aH8LMpqygWRkwngpy8B",
+	"Y40uUUSxFKxkhukLBHpZc9NaeQsmFyVDmIuUpc6IrvIZoZq4/vuGjUNC1QKlnTIBGV72BXBBsjzuoNjE",
+	"6AdjiR48l0qdcMoJZpZSJZBSDj6enmnM791EZfTAkCR+2ropel8J6LJpi+sBe2PbJO6UvRCLrPQB00XA",
+	"4DX424PBu7OV+x5Kd472ciy/ZSW/Y1GwNujmCbA0hA29ywMi1huqfCDeHfVCIjRtzZToKu0SBSoqlsbU",
+	"oK8JspuIYJ9Mf6DM8NgyUyqBWmd3971tm/CwF0VLyg3a8xq3RhI4G7tQsUdBNLheMLc6W0NMfhvtI75U",
+	"b8nDgZg7EUOo0A+LPVodq7j2APx+4Jd3bHKgWGcqu+BHwQBZQqSoKT+mEtgGIPFhCda6kmJ6HD8E3coi",
+	"+7Tgiult589Zu3AJlzS/BU+kS99rEixQufsKSAiCF3+lSW7ldLUgqirZBaHoY+AaEyT6H+nhEMuZLLce",
+	"0O8l+rf6HuWSTcwwu7RXrmydJVvyCbMzcD2TlYoGZSqlG++lWwYCJpazFlurFp3wTZmOKDEj49dH4y1v",
+	"YmHogOaGjBmkqEBKHDpfhCziBv5c3kUzgF8aMpUMMr4SbYSa1GAYnv3iWk4mYGRoT+PRb9fd1x7KRpAs",
+	"437ZtQX+u38Of1OxHj+oWJ0+8nvgCTdT/2a0sHsiALZuSR+KZFy6lH/YX6CqaMoLlH96Bv6PMcslhsw4",
+	"xGQJF+QmzPG/aefxXxCXfE74xGUUIDg+SOuP9POOxx00LxRwMHEzwwAx3kAXhDr2GSkYQBDKYk2+pVMy",
+	"VIyIB9mxGq0NmCiSvh+dqzhB2kuDnmZKCkWXQFZlp0BI8DdDZpyetRYr9JQO9dA458z3iBKMgrJ3w5w6",
+	"wPF1IQVLYCbheyNNC4EVPGDkfKyNFOy6ilPQwK3X3LS4jhOpptIYJi5cDrBxd2NOBRkHOG/YdIq5y34A",
+	"qltXtAztkOZnshqXwW8aZ4R3Vw5dl786MbYVCDQE0lsflai7zAHHm8Vrr1QwlpZrLYWYykKNz1+v3Uoj",
+	"RNkiPlEZyYB6blVZTJaoJYVLOAP+tpq2bU5TN9SwtIMrwxbQwa1rAjFBbHzLeNHRMTA4218nRlWoYLTA",
+	"KzVMp15HkJTSil1kcDH0lrkz5JUUWqwy4qwhwkVeVgUrIKkejphV+iCPviAU/ESVKKyiQ1f255Ww+wmT",
+	"zK06ZG8Dq6V6PWdoMveawrydRa3RRvo8u1C8Bl2uiWiMQ8C1nzW3iCZwz0H8+wKzvZCLoB4kOT37xmuD",
+	"ayN+HIz2JOtWWvr0PpQ4qXSlMHp+9s3W8Pza5U+nPj+J3LIVLqVmJcsNUE7V2TVSlKtolpKdnM3JBT0J",
+	"Ti2GdEC3hPQ4JeU8w1RXgZ/gJjOS6AVV7KJWtO3OClgYOXJhTSpN8TqICYI45DcuTLvP87d8Mrl3PL/d",
+	"XDKw7w2cQTax4tPZ8F/ptiafmjjokX9H5mOxHXCA2Eg3Zs+NM4AChDnwNYHXko2PDZ3GE+HdqHujBpqO",
+	"vYji89lkwqxFt1Wi2J9jkLi1ja6nrtm+vx32/Nowp+hM33h/Foyjexb2430K8zAP7n96JaevuGD3o3gq",
+	"lFwsYmCGV8BvWYPrHAkhUF3ai66fLaETNJHvEe22xjvnSSMTJC+fegT5QA+r46bxkFVrEu3531z2+4Uu",
+	"k/prd1euNlyzcAkDQ8RiUa7QSQt6CgCyComf1Ex3ORU5KxtYiP+Bx2BoU+W3uHBoRURFiZfwm/xPS0m8",
+	"Tq2PyUvhnDyAb7cmncwrcMeUXBsNrjikAOWY/c0nLq93k2cI0Sx9z9lb14lUeqyHe4Xtbb2v2g8ItuzC",
+	"JIXcSo7k23kZPmcj5+rr/VsY/PFoU/wDQyycjGMm7o7f/vju/daU2qTA30DNRRPYohlfHffbequwFzZH",
+	"/xdp3D7RGeo+uDPkhIztV8AF23jt4MnNXeIWpb+/063EjnxIEni/7Es/RqOWNQpsD5t2XYz1gDB2x/rg",
+	"FO8nzKfoJHI1jqne4okMuVCHxYNT3i7EgQPFK7KcX5ATL11sL/veSnSYr3EdTBSOPOhuVLrbbg1HJ69P",
+	"7ubt6b6saaYUBfZ1OyEToIByyn1tNrhLu7HKTh99/eibh08efb3NOOu5jusAO7+JnIuPMcRtjhky+USs",
+	"pu559t1ITDOPkPgkY1zoLRiQjTfMU9/Tr2g7nUhjr/1ZnqQ7wYMZthEoDoX9GK9/ecdUUQHURCH3a+zS",
+	"f952N6yDL8V1XvtxNp1MLqqGCYapaJG7AO3m7Aj+bINlFHLuVnozAj4VUrFrYBuNvP+v8DlyCTaho680",
+	"+endqzprAfMz7J3solk7xH0SUAX46loKv/EiTpCS5qyPw+dt/aDL3Vc8NykmIPgRS+XiX+tqMuGfUgBV",
+	"OWeajNmMi8Ir6cdB3A3qS/z07lXmefAZpKJtJ/5wDgi3mq2e1D1uDc1P7do8ZuHejJ2PYF+/GO6HHGrD",
+	"KoYZK9eQ7xZJ9ygpF+T79+/fQsUMCF1K+PsqC1RDLqaQRzcDD28Pf46zdddev2U+9mHxhmLjcCZv8JYd",
+	"En36CKd3oGcFckG7MLaWSA42i8a6L8hJ5mLRkAORtULbDYTr6ycth+9JD8m3NQmskYRrqjbVjOCXFy57",
+	"lCoWOb3HgbfkGH/QrtxSypyWtoWNvMKt3tQvKIv3ITXXbqpSS9BXNKFkqqgwGN6FbLAep9GtzJadfEXv",
+	"Yjzsge0auWgd0XY817p/xKB1bDfTxKADWUDrvc09/F2Dh1kbTQoH0c160icjK8c0E99QtFvWbg2KM/Ts",
+	"28R7aQ/Q64ljk+7Te++leeM6uuEysZfEvcltd2Sq2gAfdUOKJuYvoEV0ZehsWuezaj6uaTd6aRTtqLCf",
+	"Ixil41mFjm+d731cju0FPNz1WGsgG5JMLpggJTMaInQrAFnYa2FaMXsvwDccqiu5iBN84Wg2pYJAqWZs",
+	"g/saKTJdfrMDhJg2n4B99Sgb4Ztgp8NPosbHi50yeO8fMIhOppX3A8nZn3+iuSlXALaRk9rypqII4Yeb",
+	"/qwdYrzDEHyDwqoboa4UmOGFXdNLrBcyYL1q1StwQTzZGgev6wsM1ECCPM/hQ4d3Zq7HySl4TWNyeeFK",
+	"z3WqIvaZFIfiVVNIjyC7eK4YQBScIWYP3L/4fDwhyVjJpba6KhOFPu7hIQaJaN8dG9r3NSNdU4GBKocQ",
+	"R8I1DD80/9YGY0hNlnjslH8vY7FPuRQJ7pkuCtth7pgEwuqyRqOCx0wjPoRiyR/oF1lSYXRf9NS6+xhG",
+	"Vo/D9zo657IshgvAZoLWjYUtZ6Oejx1G5V4aGwXWM6rbrCoIfK2zFITe6qZLL+d0yp5RlcpUhwRjjagd",
+	"iQgVIQt2QcasdNwwk1JKQChCZm/B9a21zaT2Dsi6pBso9m3K01j8NEGsCjBQhL/o4ayp45UjpOrhpgYD",
+	"KO4qgrH2bMZOR9Hz2SCosSaU7N5F2MnUHhrHTNiDABtH4Ufuux6GNrCD0R1lV91FaAfcx9/xsmRIIIPq",
+	"SS6FUbIki5IKRqghmt5FopAdif9caJY7Eydig3YQDnjigsSXkBaaov1KkQKE+fubx7VXfOily9jfQ4Do",
+	"pbhjwo9h7SQteCRGFBgqKsHOnU+VrBbXheIp3jL3RFfreY217KWvWzU9gX7MRvmi6gmHtZKn53Gzjw7r",
+	"37e28Uj3mJjGMwOa2ZguqmHvevH2pyjzv9QmabLdMiUS9aBKfseuFdNGpo5RKaddKz5nc7fJekytjFvG",
+	"mJerE8zV+GXN+k8NLeW0YplXClD2IbzBzNi8NxGDnc630Hq8yJjIO5fOzhmdsq7Jcaw896n/Uy8szF69",
+	"lu6UbuyxrHW68YTUi+SOQVSoiztuElU3upwah6DjbmWd9WuyLzZIyXI7YYV9JixgtePKYRWZ2tkBr/at",
+	"dqHXg/F3r9RlnrPF4PT7ZjHXaccCBfVhlGdQL0q6uvZiZktRZCtbxG1Cc9SGQpW+wHaq01gcSf1A03IQ",
+	"ztoxBG4U1T9bo/M626Z4u2ohzSp7EK9/Q/cK7oTDD1ZwzeNxNKe8JE1nBi7w/Q5Hn4lvSj+fnpxsR9uE",
+	"J6d7IvfhGQxE4O4suD+wvaRMv6baMPUDW92vK+9kSqZ7T3Ef88M20tNYWbdL3U87HLyBFzqB+OzPAtGV",
+	"Zbl7VtlyRs19r4ENbH8NJYHW4xOzVmR2W3XZV1zcPmtiUWtezQNeqlsdZiDy5YIJyI2KyH7vN3NOM01u",
+	"GVu4+o5zzco71sOFBhON9Uq2XKF/BxhtZ7n0PKHJkjlJrrleuO0mMS+s9ApKShLE7eZ2H0LQL1OsPkPC",
+	"XIkKR/d4orfvFRqN/UORKTaGn2crrPNRI+gB8g4BmzHzKcZRHH0Dyd/CeOlB9C5U6boSG1pzhWziqNMC",
+	"lGkm4o42LNC64bdZUu39Tog3imNjILltTtUq3bZgS6yF6bERtGSFy+dLNVpp1gUYBxhCdKT4ol3uNGyz",
+	"bqEP/nr3l9X3BnM0MH4W60bdHER3ANsBNajVJFEup639D7iVA207uasUw5y5mrzbSJc2H1/4gxpy2eiO",
+	"s2WCxQA51ecuQltKeauJmSlZTWco5LH+81easBXTGeETQsWqP/ounOdNq7FZvi1GxmtmaEFNNR9w/GFL",
+	"9Y7q49OJdyuev5XR0hyvgYcVGPJBRhrFTD4DkcldJVtyQ80NkQLzeheM3upj8uztT3aLcEFyqezEolMD",
+	"HcrGfoCMtNrUH9mlIJh8nIon9PRY9PYz5ovqek4/DfBKXk8USyRjlYwCz4U9HUuqMeEVoJY9tQhoX7mi",
+	"oH374woC9vzJIP8fPrwxQR1qEDPXvG9X7MOyMr2ejmWooa/Mr2DgNQu6XXepeV04zWtTmD4cV0zxGAvr",
+	"wh6aAXZicNIS9Q1T1bEhEn9BaJPtLAV8zpkOM8a3xK2xv+mBxvK8HINAX0YZLcuqD0GOe+G75geu4BIb",
+	"OqFudWKkgHLHEC0MGn7fGlLdwY4ZfNeagY0Q4LRkZM6orhRzIFnFsB4DlCtZSsTJZmTORWWlov+4oCud",
+	"ORAtVjZRjJG5FGamQ9SQossROI8qwxwAI2qAvpZ3Q31Z1oi6vpNlNY/xMf+FTe01Czw6wLnsnvR8D1Zj",
+	"5MVFTciCVcDnmHxkSC4XPEVbI6LQLKgoYe92HWb2w8UyZli8HWAIViTrjQIW2daw3+ds9CbBfP3tmysC",
+	"EBdgT3OFpx+dWCVI0dy49zU44Jwqc6RYwTSfis2e1MHP0b//Qo/+4+To6cc/uX8cffztJHv4zWf/+Z//",
+	"n3+NnbsdAI5lKXPvfujPIl3K/JYVcXPKTj7U8xASVjtIc6ClXZ+ppzPD3INzQh0pLObf1quI/oUWlFwx",
+	"2CWaThjesVHLbFzxBO40aCxufRc+/2lrvhEGC+m47AkjjsVMWG5Ycd1GZ67J/dUCA/A1fz+I/jrb9aKG",
+	"Y7BSM2TWrLRB6iLgGAHbj+ZxPiweRpy3OFrdg51mA4N6LNcLJeXkGrLTEnF+92AnMNUK3b9tn6LLVl2R",
+	"mt/HVEqwghRtqHmLCkxizfpr15tE2g8zxscDt0Umr/yzh8p0g5cE3Fn2X9cdBVO3zK+Rt0xc3yZ8tnfc",
+	"0LJXl/6KTw6EEm+k5vnjFF2cUFa1D3LsGra9ulws1PDrrT1lrVBTO6L15NFWou+mqVQfESYxpAZujGLv",
+	"kmik07GmZcOhzbUsYRITB2DOilWK01uSQvo6Jk5a38bdYEGhm05+/lZVnKgjuG6q00kG07bXIFxTF6xJ",
+	"HWsQCkysXeOnJ8dnJ8ePjk8fnT8+OTlZC9o9OdkatDswJVWXsHzuLh3iqm3WEI1AhPqqczADfEIAibpe",
+	"R2k7zX3n6U8t7LcO87OOeC6LFPs86BE1SxgSyqeK2cwSINj/YLs4+rBXrmHXTHJc8bzqoepG0UHsC/l5",
+	"R9WCLHlZkhm9Y6CBc6s/GPBpOXbISltr0c0daFE1oexyxksGdYtQqZghpSYTA5CZScpWbejKXbO9sT5X",
+	"7jfbInbC1cpxj3cuw5WhygxmuW8y3ddCRz5oZCQQua1joL063H8C5+7SWmdSu2X1qgF3jX1jQ6xrLSyD",
+	"wbt4Zl10Qp4LJctEsrqcz6lIELqyTzTHCum2F6oSHkw8p/mMi1QtoO2VkuoUH6uadIYot3tncU9gS1k9",
+	"ntTeeH4XnYZB8cVt13YP95kvwha54QO6f7ACEKXNDbBWcAGZRmAVZGTOTEb0SuT2D4qKUJERr1BnBFU/",
+	"F+yv/2R38jb8c1Jp+yc0fw38+xmxbQFPBxfT4K/rJOGUSAJsN2PuuGTg2oOJ6FysfQQsm5U/XF6Zx4Am",
+	"wBKpenLWbuOCKYJ4QZLTstQgy72CdxJn5K7duxuElOBid1wvLsWkp1t6LgtW9lxFfLbuSGpK9rV8B145",
+	"Bzft0NGjPpAcWK0dUcuiKkt7dqTyji78hKxYwjBP1/pLGd91gbt++NkreDyhtPkydOkac+sNdYafEQ/8",
+	"lXYl/FBl82LMVwuyM9LoJUKaVlVlBlXH7DOuRmddbCNZZcN1sjL/QHbCrt6KfdoMWW00XDgKJcGW7sZy",
+	"LK/DLIlhJsTe+QD6qy09GACgsWTXg9UbkKYDVwYVLsRdsJwXTBM6xlq4vurCeoqOvr2GFKLrOR9H3Oo+",
+	"98slhvkkSZ/7tbSHFHAVhbtPTskL/pcWXceTr09PvvnmyaNtjB3gQ+/LQfzk4VbS4foKhT3Hdcg6LJU+",
+	"Jzf/IQU7JxNFb47JD2ylHWTlxqfl3ICredlux2hWTqBUuhtl2MeHZ7FaXkly6Mu5NQ9Ab0eX5cTe6wFJ",
+	"tH2/tRuEZ4qGOS75LSOnZ98MpYVWlbgu+TzGpPy9XCIzC9QTcLinhpHb2RRxghZJoNFWb05PtlO0WL1m",
+	"QMT0PXWx0gaLHEx3YxDGz9QGpxezNg/6GWv2I1dJBDJvnQfdXoPC9oYajvHogmt0UKbumqvGwl0TPlvS",
+	"JxrDfgjM8/dG2VprW1+PWU4rzZKKEJblMCRVPaQX9raVeuF6nJKiPy2mKppRXitVKXHBlt7rhaUAANnS",
+	"o8vzFPVI4By/l2E5LGmuhqf8MeAmmHK8NcJUJy43oJM4xxRCk63h2woOVrovUNe1bm3bwZiWtWj3GmQp",
+	"QwmN2dJwcbbdPgfGwYQDC7dCfGsanjdOj5rwsKG1apSW4EPPmhx8VNMmh79tGJRbP/apysGHnkw5bLHm",
+	"VW59DBBxVPpBqamlN/5Vi3D4M5Tj8EFLmMcluFNnuRTP6mrvAwwHNncG4cAknjU9vxug4CoFDjGRm4Vu",
+	"3aFneE/77J4IYjvq8PxRlKvWwTN1EVhAUZKgVk4MUlzfRFuBGC0bAOa2HnxqR/v1i8nbO8pL6mDjERMA",
+	"VnzYtK7tlq1kxHUPmtdtHcgORH17GUl7n3SOq2ssP6qCKVY8a2zFSKKLL9OZuJeBKcKoFRQNO+6oI6ij",
+	"Ti9KFMrhCKUDF1OmEnavM3czwgWZsU9xP43WVSKR2OowAyHM4LUya9DMLcEWc11Xge+PNIgca+dQyZBU",
+	"OAMwDvyNiTnFhYNQgYmQy0S5f12Nk4om1HwdpOYuqYgSC/7cxnmFjgjN1B3TTUEiq1oD9Mz53RQTbBkX",
+	"Tut5G5XnfcCVrLvjpzDYdsHSRQ/BUryXt2y33FGfGMXFdUFXkS3+imqj10owgR8/WkTo4ZPHW7miRBTw",
+	"9jNC/uENVsWIOXK2kUnlcrHVlwJTdQVP9i4E/daRRcXNrr+TTHcf+vG6GHC+QULBWJqoylKTekW+0QYU",
+	"wd3p2cESgz5lNZPXzinwdoH24fD3jF87Jti+dfkXz8A1N/RirZRiEVzQegp61p1Qc7/0dd+JLbkkfqDv",
+	"mGZDFQhPAjAwnX/vKfrdA/TMOQPXUM5r+OcmkBjhIxeuZNitkEtd+zzRxd2fquQZvmldlzrZvPb92bQ9",
+	"Au8azK+TAqcfo6wsvjxIf+ViWAXD9SobzRAeb6UBSJQzTBAo1Qu5Fw4l31q8vFrhPu30dNlngO4LUx5i",
+	"JUdjn3ckD8Bruzax49bVqbCFTutAC/fTc6Lpnd2nSwg8zuktc5EXxyyTtMfqN/cjYw25gLcJ4rr1rB5I",
+	"5zTsVN9jUF2PYwJgKV8gx35VV8slAETNaiUK0A+Yy/Do5GldfjiHSFZl7E1abJYTtPqldqzbmHDQ6QsX",
+	"0rBePOWLQOD1Obmbi+G/6FqCXaJnHXRvHXVtksGyhgnJNdzZX5cutTvLrEurylyUGvNUADFDy0gKovtm",
+	"2ypcuue8/HRVonphPRkrhvO0rIv7RQ1b6OZyxxA+dhI49NxyDTiEn4LlbVyaq8ina2v+aWQfiy1vT9ZZ",
+	"VwAZ+x8pudX3DrpCvoQ93j8/abyfO4mK7x3X2TV20xFziZaD7jqBf22O+MGtrw5J4+XoHuQm5OfHM8lf",
+	"CmStO1+j8nZeUCg0O+O6vn2EXGaoOSJ/KqK4WM0I3lubbO2rWPZ7b0EbEM21CnCHlp2b56zfneF2wF7M",
+	"u7VNdTho19uw3MVQsAUUDb9lhV1aTO4mlzXAwH57c8tWN4g7oGKFHBkA/7Jf/Ff488aaGUaWTIHnlRgp",
+	"8Yl/u6lrQa8IhMqPP4hLz4b+FWIDAOdJjAT4Z3Bmv9LHH8TGrTWRasyLIoaofQXgC9y+LrF4Xmmg+QUQ",
+	"eWuHrteC3sQedkTogTnz2idmx0AnMLeM5jPy4u1P2A3AsbvO+eqmVN9C9mvLr/Xo9OmjhyePthfIZhOm",
+	"VMyr6CpzroMyIHtUMNQD51J5sBOm242ZJ+zf1yQ127fvUu17mZpNGeP3BOwGdgIKzJAZVfP9vf5z11l9",
+	"VzN1r101i2oz6L2NAGFImDyZ1JAkV4+D0TtYv1M401pK9nA4uAe7b8odsKVbuJfxy2socdSffjkOPa1f",
+	"td5wg0q1zQV3VDNB6Wndy92U5J3d25VkX7BDwG+nHVJvg1a0+vFWN1+4F3oZJrj460Kh8y0bXPn1nmjv",
+	"gT5Lv3c86BDLqhcm1DXYMYQ+Ru5e98RWpI4r9z8kL1Ews5TqNlY0DoCk2nlXXANf6YTHiio6Z4YpvUNB",
+	"XE9iMITtAOuGdOJTU87XgF+Mz5mszDXihNrlW7558uhkS0yuVxws5WBt9tB+TFzFJiWfzmI5Y8OI4uuW",
+	"kmzxdR3QNRcOBTByUQPPAw34whGPAGOCkAFhgtXY+xtcvm+pFBMZ2clvZIvKIr6BnQHWf5qclyNpE63X",
+	"S7kd1ZT9TbnP+q1RMdNeiCSv4qabFZyhoAyCPGsc0FToJVOgNcchG744nEuY0IFtqo+XbBwNeMYzpng+",
+	"w3kPEjCgPXdL0AXNuVlFW+wqRdekyPdFUfyESVVAhqp9wi3wo/npadX2um3yV7pr/gS4iojJtIR8Uwj5",
+	"U3NuLSXDFhmhxF+cGVhPVoz1BOB6hENXXb32CbmvTj7hLU6W4Lz8fto69Ck+9C21EDv4GTBPXcmponN9",
+	"PDCNtD41cc6GDfrFsGBD4O/oqe+2ra6Yk3m/0aPOE2fXh2lznfCRNq7QSMCOm5J13NOxks6aJbHHkEAP",
+	"bgHYEK0rZRjRNHzp+xcwouTeWqyHnNiFU5+ptju2fEglJUCVyMosKjPIrQsUuz3fgZmR10O65X5S0lV0",
+	"0V7B515VwBxEdKKoVhGs430xNUtDy0EDwF80/d/G0R6SPKcANw3Q9gBF6Fsqe8v96DKVoHhz5nkleOTB",
+	"VN36bQxdWwrbp3NgnA573eEqv0cV5J0MC9DrhujLsKZOH9xOiuE9Kv6d7endWvPdvW4vvhO3Gw/oPME3",
+	"9PGerHO/z7nxbIqMLGeybBdpBcrbao78t/ZRv24QxIFkbqqbOkY7VU3vc5qOyStG7wCB6fhGAsr99QKp",
+	"h62Z/uVOyYYnyH/TsQf27/HpV/613uR9fD7u2a5hNDHwWL6vVUMUyWdSIp8PEy0bI5H6FqNFSpbcC6Lw",
+	"fct096u1153tOY1WGnbXne9TyxWIDSfmEvlJ+urqLmsRyE4IFwSSE7LtSvsu0W54yaBfdFmrSaunKUwR",
+	"LVTZYeKqoSPyvxmvdueoqJfMUVQMhi42v0dYSx/mqLpUhrd8g5GsRcoT8MZws+3pynQ796CXppuqq+8H",
+	"XpvfyyVQP0G4NmR+IutVvH15ACCGV/yOGnZ9y1Z4rzEgMR1LMwsrSNhH4c4jeuY4ataAnNTQzbP7LTWU",
+	"TGRZMLXGSPHgjqoHJR97jybSoRky5XdMxEqXRaAnCqL7qxhyOHyjkxIZeSAX5h7vk/kti2RFXdnPTeP3",
+	"nHLBMlIJ/un8wQMYpqrEA/z1sZb57fBXT6SaMhNFSE+ZaS+oXUjpS9o6vgWkJ4s7P32MsBV0erg16GR/",
+	"du0wdDEnpJhwNWcFCRK6MnL1/eXZ4yfn//d//59jcukAn27jOXBnDy4SKFlraFlep1bkJX5PvoXvESdA",
+	"F+bIztUyyJnZLCbTimpovZgpB2fdgM/vDraP/db5/RuijsePHz7elhQUHN21lz48+/rJN9vjhpVIHh0u",
+	"XGmIjMD23fnU6GosWAzd/86qYMDTjfQxjlPdxaTAORDYRmvvehx7VaVjm+GdlAaJ2FA/Az+DtRMqba2I",
+	"Qq41/eTRsFCoC4XDy4Nj0S3cdyA81HrW/569+j6B22jf5EFqU8PqG9LJIUAC8ssxJzTmCm9f7xGI5VCd",
+	"KipWcikEy01GuNAL+Ace/4xUi1LSIiO8YMJws8oIEIpkWFIpIzQ3/A7I+XxZzI03ogetw5mvKS88NacL",
+	"P8L1OK9jWBFd/deUm2onNW6NNEVVwq1QIQXrot1aV9vZryOc48C/6Sag1bnYFv7vFdPxIgpBcrBhGpGX",
+	"S+oNeepz0Y10gagIkhs+Hzgx9Y8SCq6nWkzUIIJfX9T09+BNWNKVt+HXnJDB9QDrfj2MizLFWGp7YqfL",
+	"riC4HERW13cvrcLgSCV9b/q9DyIT/bVbj4+HgEC0XBxdXeN8bSltVuNpkwku80WKXn5SaZqg8FvD6jo+",
+	"utStNqiOnytttf5OCS/CMUOl7AlVrmA2YIXXIMfH5GeraQjGcS5ss0RIBfeOJ+1eziSo0TPbXFWWhOY5",
+	"03pIyCKIhewY5Wi5q916BFs62Kv1NmrKZ+HLW/shISkq9lwYlVAR7Smzt7+DaPvaX4z8an94jv8pMl8X",
+	"L0MHQKwElWHzRUzDsAaRnBgmPDYTqhDIsnBk6twck5eoCGJxSYpEtgRcg4TCdeFCudqkvOOpQ/0XB3jg",
+	"BtbaSDJmTg8nl+iEt4IRKM3sA1ZhtcOHAl6+mFv/0z78li3ZxKTJq7HGKM68nQLPHwOq1IwWINsB8CyB",
+	"Wbl/T8OclvaLT92MSLREP5maBtt/XkiGrAH27fEVCSneNr/FXTVonpoQdQx3bppLbqg4CrWAtfD02v5w",
+	"ljf+ov9M2571KPCJ0qCeN/e7cK6y5pQlj/pLg+F3WpY/Tkbnv3TfNoF0+JxtErl6kbqlZsx130T+fmk+",
+	"29uJVzy6bG/SRutRUs6tVkHFal2VOCwVXAxB0p628O8WsVvPdKOPft334VlrNtDhPGvvGM1n73l+y8x+",
+	"Kjubuq0tRUfwua2EDEEHd6IlWSerMEzNuaAlioslVXGaRO97iBTxIu5351Z9l8o0xFI+8aNgeUkV022W",
+	"0e3Oi/XMwBSz+DtGCy4comIgqYCjyu+vVc2MGQrqTZaw2M2jk4bMbFQMVMYXuojN23p0KVC/bZPqjpZR",
+	"4OvDJydbuWgUM6phgW04Rk96jE6Z6wVTXBa9YLdxqtJ88CLtsBax+f44EEW8fTI/9wQMN8dgL3jhdyzf",
+	"RcAMgZYvuLjGfJCY669CiI+mc4f+0c7e5Yq4X9XJ/fCQ775P48xALwKtyNApPlw/M2dU2PZEi2Sss/LG",
+	"uyCFYo3PoOKl4SKRZ78F+jKj+jr0C6e97zEfN8srlTjESUyNNc4SX8axKD6Tx79urdNZPQEfO6ZtHzpA",
+	"vQSHVAHwFcMTeobCMfyybtLVg/nkaevBqUCFQ8BBIiSzBqheMKws0eavL2VOS/jx48ePH69533vEbMI9",
+	"1e7Z25JyQb5///7tBSmlXIxpfltzw8djI/Fq5E4VRrQ1lqaWihVEYgWaFsPk0yfrfcxGS8UN+1GUK0wZ",
+	"WdvRW6INMc981z7YOyylbyZWs9d7AFPqRruG8t7lFg7Y0wny5UuiGJjoEPzxXCqwdUEk0+l63Ofx4yjA",
+	"tCY3dwxKwHLn78bH29WFmlGpbiHIlPdKLnK7BBwlH7NORM3aWHWQxDyj/sRtTZfVjKp8FjlGVNWB4M2J",
+	"irX1ecuaxvbnljonjldxycoyzpA5SCy/p9O4M9jkM8esvp6OPNU+yGbyGXGTD5sH5y3ut8HsndiZ6sLD",
+	"lCl3uptDUnCs+eI9/UAGwUHqYqSz5C3fXvBmI+Xt9XwQYjgxHVhTOThYx9uL2UEqiu9C/OgH4L0hthFS",
+	"l7e7+UyuW3F14HpdF9/I2nbMAc0vn3z99ddnp0+6Nfn+um8Dlt2L7uvk8w615kItf9PVDPXlOMaWDb1l",
+	"awSgtFjBdd/CBTo0qWeXwAiC564KatbVpLuqEmulJp6e9ajvYJXoEGYd18fXtWwvyvybCRfaMFo0nxsW",
+	"PzxxsXbH2TKiYSsq8rgV7a7DYYQ1cj7n2xyH/fyKQ/KAojHrd/WBRwAVnJzjRD7G7WCooF4P4jc1mPwG",
+	"CwL4dVqbJ32PXZVJrGgiYSdC8ZT5Fa15AUJHo0fzBUsbFW5yLM0llh4dcFJrOHcLbb1N06hJWwfxa65T",
+	"ZDpCVuxCckyvo4UwFo4ttxfR6v0LMcLrfEvxrpatjQWFjDzKJbZv3lVlrNA9IC/i9zpd8OtKxQ9Tl0g4",
+	"AIPwluDATkVcmrs+rrrAnbbVTqhKdoVPdpxNe+qv51xUhvXxHTrD3/Ug7frHw9tqPPMrmuYdju6mqtxL",
+	"mAA22QHdA1W5S3G6eo+vKX6qYr5edw2X6zwGMXJvz46L6jO4h5kmU3lBXnDzfTWGz19w84qOkZmJ+oJQ",
+	"a8bHw6ifojlokZIS+CVzeXpce1XeF5FrcpkNnepehlN3YY1tKMlkpYqtBCnhWYyM1A8wtHyd1oXHpO2R",
+	"2TqtiBAb5B1xcXUNIO05Ldh2dGXMW3IPubJpRBk69dxWuBeAX6vipSFUo2+A/IbffM7Ib6iq2H+hDmb/",
+	"pWdSmc+wS38zdPo5Nqotq5e67/hUoGUlGxLYmdSmhlfEpxm5KBBRHVnQx/3meV3mJswBE5qitWFgpGdR",
+	"gzm+IA9PNiRFY009ejSMiqSXYE/Jv5RLrNPr5e7+PqI7dTLeQ1DRfoc7bkmx4FeG+QY99ZrAaVaVLD3I",
+	"+pDUxP5gPY4y+4+Sun8wav/LBFM8j/vh2vrPX6PmjQKzZ4gfHMykWCp+73neAHiUmHaKPYlPy574Qofj",
+	"kFzNjq1EBe6xIWiNDtupX/IxQGB6oRc8lmWNFSHmmYLvCTdkzKZUgBiF64YLcvM/jt7h90cvi5s6Bkar",
+	"gpsLn69A+KT59Xjl6mAe75j9tWulwSEJYPG8r8MT7yCNrk8k21jyAP+cTi6r+9iVZ/auEvtRcMU9Smlc",
+	"XX3/vRwcBoiHqt7QOXPV65W9l5zHx6eUDY89xWEmZ2exjJJdo/TJgI+bmR9YJMDbWXHqUhOtZ0e3bDVl",
+	"ghyVk0YRbGUzRbMYPB6njt/Zplhx9vjx6dOtV5kr8xL2LjqyXFGDGvyQCkbD61gPC/4PJ3iuBUqc3NdI",
+	"oirhdE6EyiL6ErjZL5CbF8uCNPT/KQ7UaBG/znoabVHVoyjydkbFbDNQYIW5nQdyy1ZhiWRgKvIcBxeO",
+	"ulpO4NmQ+BWdtFQxUrIJcBIEG9Pvmbg3oK0hdpJMX9UqXHtTgabUI5sYf//CP/05q3+Z0C93qZzUBZFY",
+	"FIO1mv5k3m4+myGF5ROCV6dn9kUwj7sXUbgpYefduCOD1cJvaLmY0TEzN76uNIhd8ifnM3APiGpudd6b",
+	"P2eggdw4u/8mAr537bV8hUETo2w0Y59GGZQFefKoUmW8apY7JWEQyR0g/1cU6p2K674CDmhNtLH9d0Qi",
+	"c83KO6bJn24+fLghYzYB5miBVb01JNjMGRVWhNAlXf05Ize/XB79z5Ojpx+R/9vNLDBNZ+Tmt9OzzzdE",
+	"sQWjRiNOG+inoV1uzsnNq5fPjmwTH3979PnoF9sQ/Gbj9nyy3dOc2Cv7UDrceb6H3gENvHHnrbnuLt++",
+	"vH7/4w/P34yCpRr9O8yIm9nrj7+dZE/OPv9r7NBhu8M9crsLIqCBXy9v//jxwy0LtOkgSK/YLpiTxmju",
+	"s45JSIlrJr6ENa9IJ/BpH9TVXfwmB6G1vj/TySAm7DT1iZvl73jJ3jrg8A5Y4w2XoiwrE0dXDYlfJbHE",
+	"rtffM1piB1JolE0UXP2Trkl3DTsbYbAt+NYaFlHiQrDp9MBkwKgvHpzE6PT2aCFURAVhnxZSswLw8dsd",
+	"VC7lzk2MH3HQ2Y4F2I+sTxCV7S2I4jsrp6+cBbA7EaJhn3rkV4CVDo929OetR4usp31InZK6aQHm2uqn",
+	"CTqovn9VVx8PDkutpXVgk87k4gFd8Aimb2t1yYT2ZSXJ8WsAf+mVMPTThT03JdUzhIQxDQlRTp16QI7I",
+	"NWkDXSeMmgf/1iegtCP3/aZbbsGFYABvhEgMZvaiUgxZqoEltolljfftvrdOnGR/6/Wyd1TrsNJfvTCt",
+	"vsmuYexEsT8864eJu/sRyU94uSaKB3VZmM1g6NmTs9NHcZKZaL5R7CrP6rajeSubhYD0/QzOsURe8fXx",
+	"VWIt+ebRNjhOwez6X/NiS4r7nAvnsTntU7PmoKUUNlWXYQXFpd6S6dG3E/dMdAovrT77BsFlW0NaPn1p",
+	"Z2ZWpyAlHIQzulgw4bCVjvIrZ1pDsfkLQsslXUGKkcdGeKYGJBD1zhBK/ibHmfOVeNAmZLj7TH4oXg+q",
+	"H4SbT0LueHwLVJ6/S6Ck7mRZzXcXFoP2QiozUZtozXrvaOUwzpwKIY2dk1wuONY18xVaU5woiZ2UMiu2",
+	"E+X2rhUZXBh7wQivRZkiRYt3KOX0d0bduVbUKX5R6z3WmWxKuaeoZeBEYvA0p3NngvEEeB8vkQ6aorGS",
+	"S+BrpRjPScZQd8kN96WqI4xDLqBWB3BpnMamb4x7F+d4LErainm2Gm3NQObLaLv5bRauY4fslM5+Hz49",
+	"zwR3HzyvI3TrLHnvxrcfy1z3C2mnLW8+FS/Fa2ZmstBxiHE6DxVI34p1VqHODsPr3rrfbS883mSUNu9K",
+	"D6Nud2Mc6bhOGkUZnvepZDrDIgNcI2Bs6wlxd1k7fBF0Ocp7l6fYf4dDZNgnbq7X2gsUZi4WldlafGsj",
+	"Vc0V7YKkFMWNYSJrclA1qYRV1cq7Fr1dM2iX8JAOezu1qLljXFW1rCnZ/fGelSm6yJfnzNA4KW19Bbj6",
+	"4ksqjEacWYb6jyaQfHhMrgKqv1/Qf/6xd8Gq19iDKsFqwgo9zFJFjr6B64wjsEba5ig21jRNzQS08T6P",
+	"DSYnwypKp4NrdNyH/HAbyKgBKNUJKzGcIbpwpXI7IPOqRF0mOnolV7pq02ZsLaIUJVrCHJl6qjMP9fA1",
+	"Z3BnBNgkPBEpwXNZU/INAa0HrIibl0HDHNh/n/2VllVN40AEwIcmzo0GHDEFgWad5yxs7uxkG0ih7m5q",
+	"EgZVSft5BuyBgLkD3x5mRgGcIp6cJRNOQyYgF265LlCUNGwYo1+XJEtlxg7ZiUkbI24YQPKpbz816Vcb",
+	"nKQBiWxVli79rOYpbbLT2oyl2agShcRv7L/gO33LF4utVdjeo33UO6FwXPGyiBNYSods58ZJtro00Vea",
+	"QHJXosxAOt9wFzuow7bU/D/61lvrVd83hQN/T6dxjbZOxP/t7yarvDuqtS0YTQffU4fMR4fmr5MV83bw",
+	"Cuw/ax1X37cbrGjLteBn1k9ZYhe+dmOpxQvEaEAy+WBMQio4MOcAb/YPkCwSMI4DCKgFrnNV2JnzOaz5",
+	"cCcTl5tUU1PIazvhBYLvscz9dfjhx00cyacj++ujOwqUJ1Ax8428alp5C60EH31sNPEQs7IdjxuFujzM",
+	"euX3urFGV43R+XAUyVRRMSDy/8I+Hr9F7W03UK0eRJfk31D3OTUJ+/AJwGQeLlRvmz98zPmQa9sr4rs1",
+	"MGTnYe9BU+MOwvb17REuhcbiSzhflM63luJQvU56TLYdy3skRndx8O4CwPW/SSSy9EFnb4/k9uTLdaIg",
+	"nL1Wmoijzw26vBX569dxP1LD7YndXYm+iV2kw8a263NIhwqVHRIYwj0Z0Kc83kadcgDg/5r9Gw6x12bc",
+	"XC+fIruH/L0doh2HjFV0Shk24Z/iplIuF9vVYDtrV/BkPHHMRTDxNb7RrWwH0OxOIQ8/91xcF9Eg7Suq",
+	"jV7jFbqDKuMu6aWVQPXwyeOt1Cd+cmNec3xDqirTVnTY7uGbwat3mIhPlghDt9c4ojX0zk9N7ew9ULyE",
+	"OzjN8wLj2MulA6+4x43TrObGsG+suXjjSqkDuZ21KAMKWG401nZyNUfqEjmMQg5dVcZDDT+hZ+nbFi1U",
+	"Z6ZcpDJbJYqDCMu02Ju5mmSJMwtJLzrz5jvU2/tKQ6V7PZiAflGpadQhcykIkAKRguW8YEWdkDeVTPeA",
+	"h7QlbJyoAEcaTHLTn9ge2ljOfWzszT2y+yb/SccCmp0kSYgW2KN3US9KukqbBD561zklmqkf7HP+Std8",
+	"KuyltZdbXckeLAfSEQH5yj071sHxmnw4K64HdVimZjzy9W+2XP/17GzKMRd4ugF/ny9LeU5APOuMCFlX",
+	"coQ/NEICQomGRbSiANpArGmm9rL1dSyuvzf3g23+fnRLzhuN4ajOw7OGXD2aU156KM5GOt6jHgdna93D",
+	"oQcpTan8zs2mS0ARbAmXXV0bB2luNplrNzStsz7ENv2P33pwUyYcuXaUe3eveH1v+/7t4V5ZY7Vrup5E",
+	"AEIcafvmx8diLf/MxjMpb4fdBr8D9x27Y0O8d2+k4Tl7fsfiPrw410StuZSMFrrhnIaIKjUzj8h1KF0E",
+	"MHRSLnR10c28P3c7kfuZwO3Wy23s7hKXLOgmdUc2vXAAQbjhb+5iKGl+i4EXw9QcX4hXV+yucI3t47rw",
+	"W/pwN4Z7wxfn6Fs7JB0EcsGTGwmZ2b5PV8NYcXbSmQ2x08EI9n/HgN1TfQabov5CIjcHgNBb2Nv2QpIX",
+	"Ht8YPEgYqMIA2JAcYs7YOU951zg5P2fkNzcF9p/B8sOfd+4fCOWx/xqv7P9XqrT/Kbm4tf/FkC5Q6MmC",
+	"ebY8PmcRurxo4eMY8rF/JYaaQHpYgnuErcbt546zuwu/XCdnHJ8CY8MtWw0ijstGy+YG7iXVklRzvqGP",
+	"MRQTFNzgZnVlm3OFnBvYPMfCxvKWM28Nn49cSsK1f645zQv+A1u1/EPQS5guRhV4r9yzUMvq82cAh05k",
+	"RAVu+HLs3vjpZc015pLoCBCBFxLs+aA+J9fk8u3LY/KGzh2i8Ns3Vw4fkxFe4Gc//fTy27uvsw/C7mL8",
+	"6N13z8jDhw+fEi7IT++fHZPnSknVfPf00eOvrTgZl2zucmwo0ZhxeZPLgt0gGwlAy2xHAU5GjHSOoeMP",
+	"4oN4TvMZsRuL2nESTVdIq/bpCMus3kCBPqtI5LQsCTcXIEoayiBrmhVMuJQXYBUay2J1/EHcLKpxyfOb",
+	"cyKk/QiZh+xTdg8SLo7JjWbl5Oa8rvHKNXzHCsJFRujYKTWeiEQqomdUsSIjM6rmcAtNaG60fRs4V27O",
+	"0cmij8mNl7TgDDsn74CHXZHvqrJENDPzwjgLP6eidSmRm6BeLTb1QcTaah77qpby9plkYyAhbs7rRhq2",
+	"lLkdT/AkQl9wnua+5CtUlYbFtdtokqqxe4HtIwMePO2W4/iD+BmpSl2haVcjGNrAN2ry6OTRMblEgxu3",
+	"GAjGXC4YcV7Gem94QhdKXjx/7++dm09H9jF9A7sNXphT4Su7wv5UbFHSnBWEAuoWNFgs8CrIzfP3dHpj",
+	"u/D2J2jz2+evnr9/jl25eTk5gqzpG3TsTyrtHPvk0enZB3HjKdPnjIrljJfsBvPStJwz2JGs1FjkdkK1",
+	"sRai39vQ9hspGL7gnPzbTZMrh9IKSLZAEaclVqn9IGofnz00GnLfbv7H0RuUT0d/5Wx5dKnPyZvL189v",
+	"7Dxrj4SkBv2x9rNs03Frp4nX+CIgNzz+IADpmjOBzk0s5j7h1swbXS5oPmNHZ8cnjZgMPrNytprPqVqN",
+	"zkf//TLcoxqxfD69SyOt1oLJRcmwahh6YdBliZjhkR3hjwsQdAF90/no5Ni9TS6YoAs+Oh89PD6FTtlV",
+	"Bun+gC74g7vTBzAqZKMxCfHrJiZDMUNc8WvoFX4CpYCpq6TuNFRwdrsK9BnB8jdkwpU2XpG90VKZG5R9",
+	"kLG35Jodk0sQJHgcyvICv8K/PX4V0GkfRCCibF+W/lotgCxJhqJGZ+3Jts+HGCpo1B4pzRgucS2cXxaj",
+	"85G1Oy5hpuwU+owEqB67XpXIbqivNJx5EHA3eqUNm58jSyYlhmqo7Q936q8Vg7x5t1dobqSCCJ691HtV",
+	"kopR+sJuzUFQjdnUiuX0+xy/5O4v9LWElnWZ4XoFUq+t0yQHvTbWkmK6KtstddaOt0v4Dn+TbFNzAWkg",
+	"TZP9ctXirUEQdKfWNpVIyGe4IJTMuag0MZUSkKCnZCWK1GRr5PVo3t+UqTrCrDmfF2z/OGoZ82F3YvPa",
+	"HIUHL8UztJt7PfsKqm59/ggJ0wspNKqcZycna2QDdLEoeQ4H8cHfHJ50wFqDvwDUyzXb8AdEc9Q44VhL",
+	"ddcevEV1DzXlWoL/PJMAk7U7H3GjAIREifoxG3llzk4kKyfw65bYfcA++czfqPR9dvVXECH2NP23qx/f",
+	"+CsQKr6ztlTNiDaK0TkrjskzoP50jOh6AZrAjDFDlrKyqii9Zc5Ja/diVVIyZcbe+3QhtVFyMYMUmomS",
+	"6B5oy8Ln0OmENIztQLfh43sw13fBHsS/7EKXiW34T3H7T3G7f3E7TBB9OhLFpjCKkCGyT+aB3dKdz20y",
+	"rILRCLG9GaM+2fUZ9uXoW67T6W+XaHY6Jklo5bg1Gxsvv78YfO+L31rbwXd8B2F4xxSfIPFx3P1Oy1v0",
+	"EC1nsmRWKwVzVRTE9pYqIMf0NKLUAAGENVAQkWsPjdVJrXlwjg4zUOyd0ugySwkVbAmCJK/sOZtkQHbr",
+	"LZfaFiuooWOqWe2OuGUrjSXSKvuJlMfkxq7edcnF7Y0vnnbL2IKLKVhAS2vFbIrXv8I0ePF62OsR3uV+",
+	"H9uJP/vZgVHt4cp8qyTUk4DVIUwYtYL2ncmYEaj4Zae/YCVzoOKOreTrPTlzt3H6+a2VM2VwiOyIVmZW",
+	"Qyux/c1d9tJocNJxTaZWrNpVm0pZXNTeEqMqbVjh+Vi0kQsnfNsL+S284VnTgcv6/Rvr+mizI99KwfYw",
+	"499BARFMEhOGKUFLEkwKoUGn/Ezn1NBSTqNzDTTIKX4bZ69i0RCJM3Xh4mNTRh7AB4R9WpTU2ngzLHzd",
+	"nrYXzPSbsz5noaZq+20UDNqqvvZ/f3n+4uUb8uz5u/cvv3v57PL9c/j0//7v/9MObp2Pzk7Onhydnh6d",
+	"nb0/+fr85OT85OR/tqNhdnroGg/6+ejp+DTH5oQ013RiwEtwdvIQWjt92mpNV3hPn4+evfmv3rSv16xe",
+	"J/JwckZPTxF/2OekR2fzUDrx+/vvM7wessQt8NKAr7KpRbnCmr9jVsrlmhexFjTVopS0YEWrR+CV29x/",
+	"iJZMbME1bXernfOj1W0i2sXpP/fuXvcuVCu8/+59DVWP9iUq7UfSboDzETp2R4mbSSctwMuy9M5pq4eg",
+	"lVMrIeB3A9cVQ/t/02n1LHzLfUWoC/7+8tu+d5g9wTCd/3b8Kz12bzyWCuaVa13B3nv25r8+x6/Is8tG",
+	"5f+VbuzRs6+PTs6OTk7fQ2dcf+wjyHoe9HntGc0Up+XofPRockZHnz/uslEP6nMI1xPFG27XKZA1aabu",
+	"YJ173eSJzfjgNzuxn7cpSbBmZELLkkAV/oB5LTw0KIIhAGJ3MZKWyvYhqw9WDyVqByGMmTUfv6DShb22",
+	"Rkar4z31q0WVCCI7vVQzWjIM4iAzIESQj8lL3AXM7QNvDHFBHEPC5vS+rcze5haCY3+RSLM44G6zdlif",
+	"Ww3Sh8PH3r57+dfL98/JD8//v/qxXQ7s28qd1yZu7kGG99M4/zGE5A4zfjDx+BMoelbGuPDmbmcwkIxB",
+	"lCh5S/8o0MAZEOfKyISXhilWXBBX5xq5j6QoVxjzpPoWwbTxm/3boGO93LDtnIUOv1X8503yQ+dPI9y7",
+	"IP5Tzklf5bd/m94D6vl7MvDyTj0bNpwonLSouxFIOFLO0BhBdtJxWddkq1vqhY6LlalbR/9vXLgiL6uC",
+	"tbZKaoS+bHrU3+5gh5tJL18k3tQib6z5J3AHHLn/tp45imJM/57DUmtZP4cShN+2g9sAFcHEM6JZKAdD",
+	"+TbEDgfmlTHL5ZwR5ALSGVFSzq2Gks9Yfss8zgS0kSKrXaVKLgn7xK366KoQQQQFTKRj8s4BSsCbjJ7e",
+	"Bh2QsNa/DSv3d8bna2e11aWm/I45zKH9qJkKcC6cPSJQI7/e6OiMb3b6y4LNF9Iwka+OfgDCkXSApTu/",
+	"c7D+NHSvuTTfXlrO6QHeH9vnz2pkYhDleCWdNzqqAAfgrENHNbB3UKY82FvbT8060iylTDxYKDYp+XRm",
+	"0hGPerPCeQICTJCHXExJIZk+J/jaDKM+EPDEXCGmM8JoPrMX41faHVCPI7I/kSrzXE/cPuwY4YBHTGcf",
+	"RI3ccWsZMm7iOc9qimCFsCnA1HB9e0ye+U56PFvtsUDFCGxCJFWLgW3e+plpHes/zgHZ32VQj/SLBF+A",
+	"fBBDY/U2Cve3gwfMGTMurIZnwOHh+l8aHfGY8AT8xotuL4OXr+aY/Dzjpc/0HzPbc6cZINQ3pyJnJe7B",
+	"StizcUHA0llSVaDOAlqRDgpwppwNXZfJVg3iZRFTH86+kEj9SRRMkSXmUtx3t8CUoillp24fojARO3pp",
+	"oASiYZnnNdVZKMl8SdFajnBFsDSVw2gaXbP9bwSTDrCcJ19oOfeiCVrjdPeFA2qCrgP8AHKWXFA1HRm0",
+	"WqBxuP1KmAI4jNv4pfqSUFUJ+CMpmiSXuA186d/9x1tZ37UDI9DiU4spQc1Stad6/3sgpwvtiv7HYcTg",
+	"BqjNBI9y9qc9I83S1DkOtQbiT7pL0XBGREm1ARgccOOCrlPKqTUf3K0F28lVy3JvJnNXQRWybchcqrjI",
+	"eOaG88fbVb5nh91QVGRkJpceXlaDq7khmnJryZX8jjVXQ3GAHVUTJUc142cUEY5ONfbwO7sTICTs1Flk",
+	"xUReZ6yFbmUKKAaYUmANS7xDalXVpxvABptRAAyx4pi8QS0IzVtAqxwTSDGkrv5OoEi5XAtnBkesVvvF",
+	"73QxBQ5qeVs7hFxZ8188F7Ujwb+uqY9r4udRQCCt2EIqq4TZxyrFzomQDTRKz+Ti+tEZ0jTXL/Jk0CfH",
+	"33iy51ExHhJrC7R2sIsOdhq+BxxLPVy9LlaJpuCrhaBXk5wwpwVr0lS04WW5X9MRT0gpBTsCXG9S7n4n",
+	"FYpGTyUPUWM69e5TLFyVoSsVb4iGuzgQtpAfpCRUhswaeeDOgU+QqcU6QDrjktV2+gr6/AcUrk3nDipf",
+	"KYG129hNaH6NGc6wF8DwYcEnE0yb3K+Yte12hDUgFGFFKLxeZy6XcbzCf0C9TF64IG9JwUfhnikZvXN3",
+	"bRUBkX/LJ5POCEav3RD3WsNxbLuKYo5qqyCM1q39hA/vyaP7YoZ3tQvsRB12O5qlbOVCORZpAPFxAXm2",
+	"VkVrL/3+t2LDMRDdjFdM3TF1BLni+GgrrfOG5FQpbmUW+TbQe2/sDXNDKLkybEH+hEmGqhI3f87IjRVW",
+	"9jtXBDiD5FWIodtP37p/Zx/EDeqgN5B5oSH61Ko2fUwA9wZFFsJONe8XhX8d1+TmQ3Vy8jCHYcA/2RF+",
+	"Yp/AD24uXBodYCu4+CBuXlFtjoBU4ejltzcuVV4xOsfUZ8g+mHEwh2slmpIpXRBI9cCKC1hR0OUQB01g",
+	"4kJjgy2sVSEMmuUxJ90V/O7eOkyvqAzVBsbd7wIA1D3M7REObgf4vfvh/U/YK6so+8RSOYGb9JDWOPtk",
+	"GFJoxBXnS9sLwLlrj9Yt+S27WLMf3Xaggi1jCUD2Hf/ofpUXfM0nBm4oDFhhQuyUAghw34rfBBDd3VED",
+	"JZcuOKfrmLEVVECO4N1lHj1EeUG0bOJzALR3mK3lTNbMiTxyjyO8/J974Y6RagE8BkSbKr9tUQHUmckl",
+	"mzg23Fyqoqfd3IlJwS0xdSQxSe+qPdNTcLBiCkyNBPlKN+tuRWJuMFPGV0nucKe+2A0xthfLFSs7AFfS",
+	"aFoxDRpkMKxrnJHmO/e3XCD769Cd8+KQoKWfHdWH7dwajcRuF0QCQvgGjvtcKuZfRfF9rf1wgV9OZFnK",
+	"pV7/Pgoh3N+e2BFD6FbXl17ovcAvDoj++0+1RWtgfItuxfa4lhoHuOlmsiy6AoRg7S0FSizbO/sDe5S8",
+	"Sw9pQTb37DtWMqrZP/q19dwJfpi2NW/EzhG+JHrZQZDkUuj6rcfkpStWTlF/spoTYMQb2hdcYFUvJ1G4",
+	"ejqqkHwvyz2ppvuHG9i+7VXc/GF20g+MLdrKMNDZ5CWj4qhawHGET0AZpSUZrxyxywHERimnQ/wI594y",
+	"d1xeAUKv9gsYBdZz/cwrOX2PHzmsrnOlBgXp7VUMnlVBbpgobo4/iEvvh/1Kk1JOCernMC+1Tr70QAeg",
+	"YiJ2A1AumHJapPdEQ+nGLBENq+PlSAGh2AcxBVZCqhi5ZQvjy1/a1pUsyaKkgrWcGDgjLRcEWfdArLkd",
+	"0AnIRYe74JVdmUM5Cl7J6RUsQs+H31Ui4kF8Ie2QYJlxPqljB7KLlXIlorJ0T8Tt93JJ5lSs3Ht9Ug2Y",
+	"4kgHha58GGOqJ4au0R/U/YDqLXXNjdOTE8+mmKy60XPOgb+h37M/ATtDz3YRqP2f30Mkp+7Q3jFFy+bw",
+	"QslIwxZ6M5o/Z2rKwBnr+Sz260WyEvRBIZeilLToTHuAeI/dl1ZI8rkPKZH/RewkA4Wc+8Q4ErpAPCJt",
+	"HTQB34ZOyJt/uYlEDVyX/g7kCARPtMQT7dTTRkrvfp7/Pk9wdGh8zrSh84WOC6w4XX7f4w0UAzucayxi",
+	"vUdWlPoWAZIe9skARUrDHp7LUlbD9aDth3jOrGWW1oSeVeoO9YVnb3+yMmUu1SojgpmlVLc1nBcxE5O1",
+	"SPIW39Br9+5DnVHX/ndKzgc8/l4OePhnXpjZYU08P0uHDe81leQ3AQyQaSGB1eQgF8lcIp15ksuBN/7p",
+	"ZVPMy+nNAKQAbliM6aKCXNOh2tOFCWA/vXulsxrlBTD3DYgZ0oEJtiQckDuupTtZVlYL99UpNOHFuSOv",
+	"dJOmjVyg49Q/bPXoXC64R0MAnMwXOqPFCqEf+BtrW0PHuQZ7CFL+0GgQjtl4QjmQEptapQ7mosmIgR8J",
+	"ScLJaAjduPHIDLYOx6Crmg0OR0C0oSud+QxFPywsXDDlgrD5IpaN/VresT+qcW375lI//hOgr9/bJW0d",
+	"1SC/XmB16n3bzQuqdRcXhSFzqQ05OzlpIYYC+K4jjubKozfjsN0X3uX5u8QO7s1iEZaebH7WJkThdqwn",
+	"p0/p08nD/Ogxffz10dfs7PToafEoPzoZfzN5OHlUABeKL3qAjuBRNgKOcgfeArwW04YpQg25fPb6+RCg",
+	"3Fuq9UHxx7CQVsO51V7H3UPsIhnV9AlHXIek+eSlgZCFXnu/c6XYD8FRXTKjCXrbScwpjClAL9wqHArM",
+	"EDAC7RjsgKTE0fnpk2+275XegRDblUt9u78MwaDDVq7cgw/hdz5urmwFVCrQ5w8eLNn4OKfKrJEwPDh2",
+	"9RAeQMP/IuR0ej2IkQLWAImMDktwRPEUwLl1Dk1BmCh2u1ICliM4lH3umAe/2f92Jn/97GjtXaRSOeRC",
+	"HSyQUYgpZnAd+gxbufplCWV+5mZWKLpsrd0BVADlsid65KTWKaeofDsMMHwVRDkviFSZ32ROe3GcDblc",
+	"WHUTAKSxSI7P5PgiGLMdxXK/k+1HEldPv3S+9d6kiDfcgiu3zqu5tyyJMKZFdqtRHYSxryHbB20+VYmQ",
+	"OI1ONclnUjPhKQiaSIq9ADbsR28q1XtcCrDoGpIWnwyCGRORbBDbW26NP/AIwlEAdCV6QXMpJiXPo+fA",
+	"qNUf1eqCzv3nMbveVSK6hIfC8qlKpA0uKBIEe5YbHfFo2E+RkbvOggWfatzoemdf9ceDObyrxEFNFKxg",
+	"Asf/sDmQdikf/KYq8XlLNRVt2KJZVpf3XC9ew5ICxdZcBSFHlhBzur6rxAHvRQhuHHj9D5r6DEVpmslm",
+	"C33IpX8Ab3jwm/3P5wfuDkteUFbpOHcO2lzWSYhhWSXYDbIsyNLeVgGHxpLqY3JJFPsbw9xHcCK6/Gnh",
+	"S5FyDXQIIqIqX8K7rgxbHHr79HkQ+nGoS8o2fun1iT8Q9Ab7tBeVDJvCGh4LBRAb5/HFqkx290/kYJBe",
+	"Ly0ssftLOd3KmEfkhMxRh4I4mctDAMquNWd4zSKO+bjRO84u9Cs5/eNs6I2w8Ct7g4sKChIYaaW/Mg5A",
+	"k6waMkF0ZSREepI15S24ME8ejYJ48Ek8Hhx7RQm8Z9FXnJ60cCOPt8ecD3lbOETWQTWGV3LaQKko3BkZ",
+	"kWVxQN3Bh5r80ZnwEucuCqa0h8c+Af3zTvnHT8hr/pfMM6YpyOGzAqAs7T0Bvh4Ote0ctBssEWzHOF9L",
+	"XRKwCYYh+hIiakzNOVT6jCiYP1tV16XEfcd3pk64x8G6HGtZVobBoOxqqYwYKaFGI7gqgDg3nQ26oP2z",
+	"QR+dPH2yjdItizq0fFEWCAbSsvRRPSi+CHYg9r03W2bIM/f4cZ/6Qc0yAsdKbmiZkSePHtmJgvwUl68b",
+	"e/0cA0/N6xdQvds++e+/nBx9/fG3h5//dXQPfjuZGxYHZdVybswFhT5F4BzbLvaIg+5nrPuyD8IkuVj5",
+	"E8WFkVZ24Ik4gOEYlRgPQNJ0qJvWqphWJVVp+UF1iBj4SjcFMgk3CBFFuj5y4wtsfgclPmcUJUYgJ6zc",
+	"AM/gmGr25BFaOZ4Mdt3JQYsvKT/uE4ABUXE+enBHlVVyHtDF4tgqO709/cFA39q27q2U3vPYJMpP7fdI",
+	"SKin9EUPxUAg+BoO3K1SDQIPoNwJeHPzC/0lLsA9IpG/BJR4j8Xf/v4gvi2NErdJ5p3HIf7/8Lql4fkt",
+	"Q6KF+DXxHdAF+PLqUhFjJbqwaoJUrm7kQirTlJ/w7DKeaQlC8lBAS4JvnDw88SUIHFwKUg8Eq1mbzIx9",
+	"EOBXx6rYmb2Ybl48f0/snZbPbo7JjwsmkFO0IHkpNfxbsVZ15gyTJGZ0AXgAe/Mws2RMONU3lpmAYZF3",
+	"9i3vYWr+0HePC15PJDBb2q5CAdHHjx6e9b5+grH+PrzA4WQnzh7u0qzGeZQrIuRyH44S1zTsy7WNuG+t",
+	"LSw5vd0VUtf3YS2/fyHnlAu37RkV1QIIEuMOkOfhG4fv4z8YV3owmoNa/Jdl2S4P3smY3lW1LLH4PUrq",
+	"vGvV0T952gQkHeGM3QtWF9cO16TlnCF8tErlQiIa4nmr7sPfTfEcx5C1ln+u71mm8GV9otAaCY+Uh89C",
+	"aNajeV16czz2cpipPcgBOmiQZZd1qssLVF0oE6i6apZWu/AsOo6OGvOj6EoTLSE70bHR3UQpCva2UvuP",
+	"TgRd+x2Sg4O3X9E7VhyuchnSsgalee55wrtlbavyKxQy0d1UAi68phholVhBC6pJd1TY26hO9iO+6KBi",
+	"9jnGP/Zwcm1niZBICZK3KwXeR8jWtJNBm+e180dn6PN0YL7mL64JIGSIYJ9MQDOJ6r0vIQl0RSXV5pg8",
+	"OnnUpDuEdT9xvYkAtldRgG9KRKOg7Wqze1++3WvU4osdr6qGaA5MXqoAmJ2za4BDudJep0cnZxulvbZU",
+	"/wIwwuh8dEdLXrTKem68MhvBWnWCeZdUmFqGfcxG+czqVAJYZAuhj05OR9mo4IrlRkLPPcaW5nN2dHdy",
+	"dkwX/LhkRjORq9XCANC2+UFmWxmdj9QkPzt9+AT/vsbUg2vN6hxC/FTdwdCFPg0Hcv74ofudVa7s9+jV",
+	"HGUjRsfXt2x1DeDi4G9o2TlT2JzyElhb9P/bnh4lpdX6RzsVSHMb8WDEtnKZOjPhFmyISMHUn8ohkiF6",
+	"r1/Rlb26tSR0qhjTvhRkfby/0uBu0Mfk56ZIiMfo1QIC4FjWIESHNMR3cIG/0i71xD4MVAeBdPHhjRou",
+	"hb/BqhEa8XirbUUS9yEjdi+VWJ8fe1T2cIBS+3f3TXuwaor/lI3/lI1fQDaiVhTuNvTQUhEoIX+6fPb6",
+	"+Z8PpqluQzZ/BwRJEvjcrG4zB0xMTFuyAy8pF1ZojqNMzIDg/cIq7MtG2duHIvterdyVsGwujQwchvtZ",
+	"oU5+xSsDBbAUpgWbSsFkL+mK0JLfstqjgMYF14HnxjHnUCxhj6CNbY6GF/stgnxyL6Y92xzKnGuQT7Ws",
+	"H2x8fjmGxZDretP8vJ/f4kf7gsaj7NKuMUvbEZ+UVjcB5cWaP+lUprbT4sXvVZ75Cyz4nhWFv88tegWl",
+	"JPa3TfsJNiXH0uyY8p1IM8AWfzcB5bO7/0BZ0u/lLfOiAJYWa9SEaVM7r2/WSa3RZEmjtxRYqtFd4kA8",
+	"HsNjJyGVEg1LuvOKftGk6K/PTpqM3jd8OjPlioyVXFrrzgDrQP8wqR32P1ZOtHIrvT0n2tg9bS0COVXD",
+	"0pxhWr9MmjN00iEWIKvPj6/P0erMa07L0gOnNh/+LP6uyc0wh19pXLld7rihRUTWynU0ofeQBxSzEniR",
+	"dRNiZpCNN2f6mNxAUb4bMmfU8VJAGHde6Yb8DoorkEtA2rgOqRU5fVxDZey20wHKBit1lPwuluKHCLTn",
+	"d/HIf4SbDu4crtfJvWMorfa9lIBE98Aet967UPJvLE/jsfHrge/7h6olsqFG3KvQ+8YpeiBkwYadJfuL",
+	"tVP0RhYMJvz+h4gagMjpyDFKHIc3MILh0vLveZf8HCLgjMQpy0BsBLsB13abOJ1INZXGMHHUvRc8hikL",
+	"U+g7jITvfLu7LtAfDKjUGs9BbQmYMOdVYIrVHAzjldVzcscruVZxRILKPx+8/FzccQPzkV7690kisKW3",
+	"d+ACnMd3wsvgFQdcoOY1B12dYDReXgGABZBdKxaqnjSHakt6mFnnKS0gncsjGB0tFqBul1LdatAgkWJW",
+	"W7FECrrSF8DyQ1XJGf7Mh94cqZbVPjGc5nPFAo6thGXYjHebylEDem6hQOZtgONBdI/dNVwQavt6DBaO",
+	"s5VGsAvZES3o0alXFtB6bbSFulR8vjr6ga2SKVIOp96Rt3UfI9RNJVppGyEPGAwEUrKRYRS8FNa0WBz9",
+	"Skf93RXNnP8+4N1XXNzWVDIHs+BglAhytCeo98GJS68H9rGF2UYVA8cBm0d/CZ8CihyPhT8oXvsAdQa6",
+	"CYj2SIY9vLR1Rg6ytYAL6nz065P/pqwl3iQOg6vAmqNLqWyHcqkUyw2ZSaUZGUPu3mq0w87DkX3pnfc6",
+	"6jK44lMBNWhHmRML8OIrZo6eSXnLE3VjNNPIovK9MQtrmBy3hMaGzrbzlmZ5paA8/i8f26lRc8hdGK+s",
+	"XObhJql3emVma7t8UY1Lnie3+W+86PQ8vDQapTtey14CQ3xTyCWRIuV36JL0O3LIHM6hgOSp4ayCtbGL",
+	"ELllq7Tu8yb0hgOlsM+kduUzMwj6LBS3HcsCKBq5o2VVM+4Cga/wGXKYUWMMF9O4zvSD7dMBlaUf2Oqg",
+	"WtJrCt5EO7UByg/ys2nJClIBodOaxtrXA2RbfaCk6SSxuyRjWUHI3FEx4LTPz8F8drFkBH/eWA0aqrae",
+	"HJPXuFzayMWCQeyOCqzBcOGscVhXd7wQtZSRolIerwwYk0gMHvr7BdYVXmTnILK2vt7tPoJZjJZ+i1v7",
+	"vFlSx15zy1Y7rO2cdZohVrfKHP+wVbfWIKQ/vcTg2mTidlc00v6ajQ7K+H7QGLc9Q/46bI9+BWMvZPf1",
+	"suEJmrMH/suOiS/ZHSuRqJ1IQEWhI2CqqDBQA7ypdJTVpx2yxO3tI7Eooe+wBMK8Kb8DWkjEAVp7xQ7A",
+	"ilPNAEXBPnlgi0NZUEMKiXYFYZ94zPfwHH9ziUPaYrI4D+SDN5evn2ehmxQ+ITKsMf7g5bdto8X/2Or3",
+	"CQ8nzlRfzgkwXQK6hT+5N/yvoGP/q+nQnx/8Qo/+4+To6dHH//Kvoy9bvByn97lfnwPu+FW9MQrZwGog",
+	"T9XtluH7XUiHhOp0e7xxqlNDC7lCQsmmG8fkht5RXlIoHAaZKh4KRMmc8tLDT+Hmi+N+3rQ6c8A1a7/o",
+	"4AUpnJeaayQ3kxOrB88x4bzxUYVdGgDCeYf5JZrYuzyfSZ4z5/2YL8wKIzEYaytLeOkxeYN+mqA/bcHp",
+	"5E4UpbO5RjvDe6GrIIo8dnLT2vMhrtCjf4yQt1EWfgYxYnvaP4LPg3msaW97rzWw3yE16cvsyWczaY8t",
+	"rrcEbfweW7ItSxrbO0Hl9NxuQ9QcHSMsmqXeDrAqzYUvgwnCzpOioUZVFzTZdNBBnOit78BhUtd88/iy",
+	"nTl4wOzbxXr/SrvxA81TDbCk/vtD2fTB5rEDrxdo0Uz3wFsHAt4dpAxvGLMCy2NZIM0Bhnhe4xy8VxX/",
+	"dL5ctEd6OXN/XIr3Luz+T1euB9hwcV3QlR6dPz1p2PLowoBWp3MJb/SVK/odGj/Pv4/7Nnh1cXAEjiCX",
+	"b18GMBwpGGz+Ycejb+zRESh4nexGS2Wc4gXCdcn1BrsCMnA3TghXd9U5ahZKzrlOsU0mgpeRGtWqsGKc",
+	"kjkXlQaIOFhFSlZp2kfb+zj9jmeBY6Kaw62Efx7Bfz/uhov4gwVUDx5HvSxLjIz3C4qm4nFIu6oDZnm7",
+	"1zMXgGsoHDDcpirhYrFkTvMZF0lZ/AapgIY6Wg9axcD26feRWYAhEUqWKSKDPQmtywJKxLVpmNK7ohMh",
+	"CD/bhfcD2T1C9DdVUAUvzfCx42758tQe7wCtMGSOu3g8PHV6wYThZpURLqxtJNWq7fiDsqsBzY+mvEhY",
+	"2wX7Q/J4QMcOSeAxZD26CTuiXB3H5BLrFUJFR4D/LenKx0JQP1gxc07AcW81SW7AA6gDn7EU7JhcYWBE",
+	"fxC+tnmT1TuVddFsdAK7iXGs0q1k54nbhERAEt3/z971LrdxI/lXmeIX321RouV497akug9K4pxdG8c+",
+	"SYmv6uwKQQ5IojgEZgGMaJ7LVfc092D3JFvobmAw0gzFPzOkFO+XRKbEAQbd6P/9a9pvHT4YePgpf2yo",
+	"IW5PR/HJU96IE0K/aKt8G+gzl2opIaKHNKK+beSCrSuaYqk8QKR0vg4wFSa6RP2ZmOCDr6WlvvcTXuiB",
+	"NcLlEn/zWBmJtncMZuqu60YXBuW/IzpFCiJS7sc7qTBslK3hnVefhQFJFmvyOee5swJlbW73R3zmt6mF",
+	"rq3KkzxjY3dmSvrrT1OoSXsnwu5JNk1TwZvMMQjIwRxJ95enUROAH6GrecIynPI7VRJH6cJP9wn6q4Sn",
+	"fJsE/ZnbhOExcoARhR8ddYGwMLO4YuXeGbG0vU14M6s+sWIhROnQqDjazvgiITMx5SzNRANIkDuqHzXu",
+	"8HESEnfXaeYGxwLQzYSioRF3BIW8Ch4wFk0sZ1zu51j7/JowvtoCn+8jjVj1TJGeaAjbpZlDrQVUcHgr",
+	"NKbuBdZgOAPT6wboxbrlOi18DhrGpdQWQ7Vzn7vR4rC5a8v0UazCbvnvb05zOg1eERkAskAEC2BtJZDb",
+	"jN3SuJj9tAaX63W9EzzuHLXKnAorQWVJqoVAUJB8pvIecJUAXryO517Jb9cqQCWyt8JoJOz6dsGot+HF",
+	"8+egSuY8t83R4Kb2uxbbMx9hoBbeutNobdTT5PwuRTzRONJvB1aYKE080NRQb+4F5bCRrch90RmAUMFv",
+	"JppzZNDI7vD9OP4jrnkfQWbHSqc8xYwdRYb9sB6rivGszqX8CTb8aMVCpSWqM8aoBBSpLUpAaB9rziAg",
+	"RD1RkGZH6wGiqfvxy4JbLcbNsuMtZ6bQ2JkVOaFEQzlNzMpYDuVwiOMEUWBhG63Pt7Rgd8KFVvhJq8UW",
+	"f36jtvjjDyK1s24Zz59Tp7KIGA5o5kzHxA+q2J2hcq1uhVlbdOZTnafJpUyYtc7ujmZ1wfS9UtxAopMK",
+	"mxti3k5ovy/X/Yb0VnjrbrOMSCNwNRcY1PTinTgImOf6+vUuqqzJd/qeTwUMX/I84qeB+tqh0crxC88m",
+	"p8kHatYcGjMb9uPUJGom5pSPHwoFiRTH6QS76V5gyq2fsQ2x0JoSOX/Ue+mqow9xD6+xhYf1ov3V63j1",
+	"ez4tZHtx9wYW3TYnWjM7tEHgDb5gG8bX9aOw1w5Orqb8wivQhNVarVqeaZdM+Qu82oGkWadJQq9xGscp",
+	"76X1AhNsD+JyngzdVu4gT0QXlucJTKdDo3qJBvgwrD0s6zfid3RyMbwmdFePULLiAlkWsFmg7LAJhOKx",
+	"sdmjQquI+GpHjIoKOzlX6nbdyO03EDiAFPCIryD9XI3cwPhNR1hZqjzltKFNFhy6/LJVmEgsjHfTWDJW",
+	"+QrzytUHCunMxDrcVdhq97UbGMX4XCmBECaC8zttZdIfjgvzaRsMe0GkFaKvzLIRMxx8YM2NVXrfoBxO",
+	"Pl8flLO6MNSeDXka6jdEreCcMLr3wiCQAu7azI0HboBPoHrB2zf463rQmSvY0j+TvAdM8hZaJqlays4S",
+	"vcbM1s8N4b5tdaw5VCKxDGNA+JX0AvBwtJdybnsw4mIJ1bDr4jpoc3UoGUKMpgVK4LZpSjtWwSeEHphr",
+	"ccss1ouHwptnxhtp+9GHgAjXUwhkEggAD38JTUAQlodofM40ofL6ti4rMihCetC9ueK3ag7h+Ybq+T96",
+	"jB4PIKqGqebs9/Nlb8JTqz0MvqDMN9yryQSqbO9g5ml+q/DEoCufy7S28gL7r/en4ZZO6hMvl/VlWv5u",
+	"UKNShvoWwgdY20qYlu0W1Q4KCbVh67I3fpiTWnCcIfmARUJI/xA1LnKIcqzKGkOWufdC0cBkAvtNWKqc",
+	"UFc6yQtNyeYGrKtfccNRScmjFBb3ttlpiOx+gQ1ebF3g/PAqsUKD97wK7r+D4iD2wSG5QMX1XgP1W8fw",
+	"P5pTezps1kfXqL6rH4EeQGXsr1c/16j7S7dyeQidip7N0Ax355zoNToz+JzMgYgUqyJf+iKerjkFbvl6",
+	"rwP9S0TmM5W006RENBjHMwE8ip8wYJgAfkNs0WKYo677WE/5UZmncbgHVgbRi7XhYb5mZaJP+7TfwVgg",
+	"n2qnNNcPzZ6WUkwXMoEeSHexmJBcnya/qDApm0aLMg0OglMm0/AOYduQwCxycNYBIMippZoqQ9xby4GE",
+	"F62aI7THpnASvn3ENdDA3wrbEBhAfJtwtdEqHkBZidk8c9TJODPb+ybe9zkB7No1Db1R53dNzzdm+MDA",
+	"WARoukzIeZ3/Ybjduc87anm9ByPXHnKc3x7sdb828bZx2K6hwii4rBQ7VpKfQFYBDmVbSLY8K6ZC7j7y",
+	"WyzcL73xE14NAtiOWot6bQDZXFr6yUPq4ot03gNKpGpl4jc966jDvvHYnuic7zww774jvuEGYXIwFVPu",
+	"Yz3xbXoGUR86ABqPMta87mL9B7etn2vbN+UQ8703pc9hR3u3QZoOygVgV0fo0MOFjzjLe8tbHAtQdLE3",
+	"V5ynSZjbHUtvZzzjbICoPbSx+gmXfPoKE9+ke41JJ7aLyvQzPxAwpYbyx9WdYeTIk1SeJSfvqz19ey0c",
+	"beZY15RgFiViqjvocaG1M01zkXMIwN9y7ZGX6gpuWj7g1q/PQdToppSqXpeD6dM2qNRJ/Z3b1jE0Kq58",
+	"TJW65d1ulqyDkWZyPDvBxzzc92LZlMrqmUlGhchs6FZK8FEXoRqG0NekkjQIho6kBLWG4JevRhUmWTA9",
+	"b0JX+h6efsOme9Ul1yEr4b63Al7dAGisI+aLjqGzmHqQILAWRqWAqAAuxxCiF0IUhmd8bNkoC9TcaMLU",
+	"pnp/kGo2sWtn5zmt/2Zy8pbZ8Qxzehhv5Vhj5yzCqCYPmBH/n3CtlW7S/T/Cwp3Gzyew5wObCcKMmU4j",
+	"W+2ZAaRCOOggXkh5b+zY1UoNOEIsfWFQTwGCAsJjZsZTbxmQKQGkm+Acc7Af6Q/LknSGm+wnQ09chGHH",
+	"4k26XPARGxmaXnfP5NiPrp0my2Bn9Xe6goX56oZNG4ZIhouwZBQR7BTt8qZdLqo1Z0DLIneIiS/DM/Ch",
+	"sIkRkmL5niecPRMdA/QspBcl4B9iavny3rFKOe76d7KBSn6rShVGqEP4isLgHrDxAYQlMQFZXP4Pmod5",
+	"H1rC7JgFGDHDf6er2jv/rh9/Feu93a7n3PHDko8cy5EiOP/iFSx+rrlRhQZA4y9fv3799HXjdAEc1REM",
+	"vTaupPXVtge+m+7etCvm16jp8KR1FiS1oxE4OkyrwyuSMT8mzusED+1Qj73xvtz3I/QbaXO/0ZXp0khr",
+	"crbbcSR/Y5lImcV2L+b0csbPKUWZ456iAgU/pzi5lEkhSZiWOwtgxI3xAOdptkLYDlxN2tcxfE1aultn",
+	"MwiLQC/mq1w3ZamHPU3/7EGu+SQT09kDxfrjGR/PYbAtDDyHuEVU4NHH2uGw43i+YjAyASgO/o58GSq5",
+	"oQIudxQG6ypAu19goggDXVqpBUaMlZqXHO4xgWUtxNN7/24tGJq7QlVH05nPe39nEYTwWDsNdIL6OBba",
+	"e2ryfngA/MWnfs8b9+677qPz3u3Z6dnp897mWv8ad3v46I7nzprb9sGHPiaqkGkr0wb4eI59ipXqJeDZ",
+	"VLMldKVAbdiCc4KKGGNsiKJ5W8yvd/Le0BFuclOJYdaXOVm9gk1S5TVMOAtO3orDbUNFMeeV2QbxXR4V",
+	"NhkzGerfrBbu9mqO7wq9A1A6du7vOPa5EzTbkjBCHWkAU9T5mmic+zpNSYj59xzQJsxlz3+PsEP5W7/t",
+	"ZwcqUfW4+BVj/2fqIHgIcK5zE/+qkKWQAE1XVXN91OJVqQJIZku5hdBobt9ulBu3ZDquERwi1LvRqAgn",
+	"Pgy7LeUddgv0sc17tML/O/E3ETzDCdfuh/vX1xuu/zQnm5cm26czi9LTILbQfA81UbmCuNO25ool0kPY",
+	"KcHrrGA/X1CEG+d0qRBz6gOaofvvqpxQBwX/oqmmoOoSflu4KtV377waoQwqN+Cn7FeIcJ/BBl/op68b",
+	"BD9C3DFyMzCfXpare2YcM60FN2sjIL8F52y/hFjO7Kw0HEqXb01CTEixKBZx+ktIy6egIf4I8ZV3ZTil",
+	"T2ARzrgEKXAQdhqkYjJpBr3AYFqaopWM7SLgG2DkpX9HS/bLNG2QdmyBcGTQ1G4s4t9i63sdGPVk8sjZ",
+	"rl87awfwGyjiaZfqwr2xT0RDf6LkNJm3afIOnU/vUfG/o0e3mGaO/7g2yYjbJefSHV4Qr4e5AdSGuQ5U",
+	"nY1ttirvZ3+diBU2CFXnkkLjnrECBjxrzsuv0h6fGf/NtdXAV7jLx385dm5FfpLhTCah9ThkFHxAU22Q",
+	"8NjF+SH+WDMcHrsUYQJfvaF4TY94jHkN3Fun9tsvAJdaLXGCwYb+VPaNQNOTBl/wh83KSqFm1NZlWzQH",
+	"+WjVmhpSPLZOLX5c4mglp4wItHmdaf3kU0GTkOF+UDRDFxkMSpty6Y4WlXVeCR2CKI8jhyxt6It8X9hj",
+	"UKP9+AEucYToAS7cseyG/rvtWGrNlbd8kWfMrpkXCbbOXST5qhDCenbra5jCZMl6KX4TlnyMctzvrnt8",
+	"7pyrPMNp7ICTV5Pg8OfrLK92CwcD3Qdf/I9rxf0bS8g/k8LZg7AeDQTxu6wOf4EsA3VoApRQkwbwB96y",
+	"QWjLx25UtvqXl5vUqdZpC4StalNhRHvfluRrRr3QuHSCALLJRGSZSUR968GTokr7t7/TsMle5K01Dja5",
+	"nXX6/rFTuX3bwL/xEayDznkL8KXKwX97yZFIdfy94EVz5dq7CbUulKJ/pQrf4YbVoslwJoxVejXslzCw",
+	"mEuAbv44FH0O6YOoBg6WT/sJoX8kTKYfJQypwfTCTC0TNbE8jEBbMsf7Gcy9SHFkVd2cSqfg/xNe7R7z",
+	"1wW54jxyAxu/fF47S7ruaTQ/dN/H0LHWJVJHSmWcyac5zhro0rEFpnBsVd9DB8HQcTBsC10J4DVfmXt1",
+	"n4D/vjbPgUXSC24Mm0IVtOWf7Xky/PKxZ8V4zu3H3nny///7f1+Hfaj2d5dYL4RkWcIyo5LhGIFjh/1k",
+	"aO1qiMX9SyFTtRwm/zIcq8y432m1NMN/xQoPDM4kwnyUbh2YxfeR5N3QCQz3KVV7heVPk0u3gSV1Q0iA",
+	"/OAmGQnJ9Mq/AQB4+ZJVpiFb6Df8zE9i5slohUPjP0pij/NkmA4TIfPC9pMhH0Lancu0nwyXw4Ql+ELP",
+	"TGLE//A+jqmFMrShGiaqsPg9PcQmFQxADj8PcW7tZ2GhcP30o7yMQXy5TA1KF7dazrVRMvQ/e4SyhMlV",
+	"slCah6kzkoCwRZpxoMmMZZOEyWSmCl0nWd7lXF4BJ9y5ImdYmHEnU7EUdjxrxYB0C3t0Hv/ShBGHzOVe",
+	"Y6I0FT584KNr5T7eldmnwgkovk3/uUe2Qd7AhDI0vyg4UmTVer/xqlzvyTef07usOs/3lkRqBbKlfNxR",
+	"O8/98T3R1nMdc/I+zecfZhyiglRyG+EyCbSB+lWAYbhvtf5eByfa/m05RLP5FrQ5LGxLOxRq36Py+zqC",
+	"R+WXPmKn+fZXeZ00HVhu1lT9/4AV/z6Ag8rSRLDc0DWOyLwRujo5YUwSUJqwIIE98iLPlRHOjXhmEvcG",
+	"3vAR49lH6edhOdFiLdeSig8zHgKY45lSxiO7RmeyQt4WAUPc3YSLwPw4qVbztM6EuuHmCAwflQ3DSSGm",
+	"cu7IBZuAA+id9yac2cGfNofz82/i3qq9OxLv1vIFHo1lU9rgyZhpe/Lns/Q5/7cRHMaC2TEUxJ9/d/ai",
+	"31NzH5SxSs1/dw/460v3D8uy3vnZi+cvd3rB+pv4ocKzrVi7l2aesJLZlqUupIuxf/mkLrKtrFtKUOON",
+	"VHMudzFzYc2nb+EWWbcePJwTijAYFZcXYO7CfXcix6o4KFUBJqVJF1Co86CMdstsYOy+sQZ6rPnSJFPl",
+	"Mx8XCKkXBcfWpULcKz0lkxYT0NsdbYMle0mHB/AEFVpSqjsvoCfFsmk0IXbEx87Ewqa1WrO23RNt93r8",
+	"JviyU5MWygMCSiqMZjp7/tyz6bZ0a8g8OOu10GOeOJvFQ28nViXDwUypuRkMg9/n9vPMEISrEVPpnUNE",
+	"u3Gy088Ogq3TMBH8TQSDU8616PuR9gRbAhOG3TN8g+3l+zcJS1Pt/gZHFpto8kbdl2tt773ZaFd0AYTe",
+	"QY1eaD74U69f19JEwXsyWCDu5K06R8Lxgg/oF0is3nlvKuysGCETQPj/JEwV3FzvF9kxMilu2UPb/LvI",
+	"ukiNUPNYGxjH7l9wPSZKg8HeVCxHKz55U4LepPNYmadRK5Ey/7CjxsmuA+bUUwyTmZKDW8Q39g5D5ObC",
+	"LaJCHOfOGl5fFNH+cbZ+SQ4RItuYLocNkLVCnS6qEWFbRylHhJWPGB3b9gY3y8/BWgDGn0RmucZunWhd",
+	"gCyHoI0zCXMhncHpR4rMWEMnT6Q890VTrO7yPQUAwP5k06Z2GsOZhtxhbXXA2Yu/1pYH3C2mLysqHG1G",
+	"q7ibv25VSH9XFg2M0cP6DLA8iwXYPv4D33bxqXZPT83QuGHTTo0Mx04JA1UO2gYjp1HrmS5DnlubG2Z9",
+	"P++rijWZckQW9a4RdAE5/7Aw/CK0fWHu2MzNQ9ij1371TqWZ6bxDFhrilpJ80xMhk5FWS2d59cvpxmCr",
+	"3W2brRl0ErRfbSz/2nuifprNWKm54KfJB63kFFwANFDgnyGD53zUckSar+yQ5UdW1NVdE2IHLtXrStHB",
+	"03GpQ+NUvK21fK4xxgBB3gih4prbkx/guJsG1Brsa31tbf5OZquuoCqaZuyIKeA0wnUFaRHYIS8HF203",
+	"Y8cLiAG16axzSGDWUsybYeiTOzNso8040yb6tMkF+QGXi1nvIYeCqKYKuznZXn3OheaVXXcPIejIhLt8",
+	"UAzUUeKLSDcIKVNAm2ke5oN6fSETggLEqfuaswVUUQHjCJkYPlYyNc74iSjpvEewuXlmeEgivnz+stmL",
+	"NDt2bG48A68lH/IVDCtHER42vRVtxFSeCPkAVIGz4yBWA7oResKxQzphcgVHKwwM0WtwI8VUvpG9fZN+",
+	"5bgxzOLlWt2K1NOGzLof1CJncpWw8VgVULpa6Kx33hsokY4H8Co9hCzaTMbD1t9yO1Np6+AoDdLwtVqG",
+	"VDND3eyE44xrvr0UNLOTmTL2BICdmvLs7i3DSHshsYpyIuSU61wLaXF0KaSYhnDqjtN+USkfIgIe88WF",
+	"YyUnQi8AF6WuMZql19evXytj/8ZXXWllXODgvmf5Xp2F7CD/S0PRIRjqxOD19evEUTiZ81U/sQoGWDnh",
+	"KezWwwmtE6g7RWwXfDHypRlTDYC2yYeZImR1HFRoOOoroUFgwWJNHXNuH08+juteo/MgLhzj+gguycIH",
+	"C1zhUUeN37oTe6LBW0s8+8ChPxy6ja+SO0i8Ts7yCZOV3K+ipJhp6Ghr9SzbvRaHCNtuSJHDBm33p0oX",
+	"PWJscZT+MLY4Yqx2uwsbi0kodGrG9WALbvqJGavc/T/XfCI+u5+4c9lWd0JPklBAMD8vrOPGBqWIy3ZJ",
+	"ELfCQeJNl+/fUL3YPiGlG6gBrY8XXERVD5UKiqZYEbx8RzYpPPs4caJo6dp79hambrfswUBjJovIjKl7",
+	"nK66QAQmub0zgxzzYBjhyocQfDd+UygBmrdge7tECTzDPPYYwRW/VUiOys3bMlAA5tyDrkFAwvCVRkOj",
+	"tB2iegwjV/bqivrVYKXrnWOvAXrTKdcXzmMSsjDY5ei4QatCpo25KKVtU1LI/UWUEsJ/nsD//xjpIHe0",
+	"nfsr6Bfs4q/c18TwrKM6LO7InqjDUphqyfhODou7aFplNM8PfVFqI4XidL8QlLmOrbitn+DS8jG2eyUO",
+	"4atsS4zDOCv7k6V9W8rt6QjOilv2iM7KdvzRICLdFvgDQ1YyIefJUum5oXb8lKHLUjGiL5yW5kxngmvY",
+	"Joe0C+GrRtlbhR3zhbQio7ZyJ4mbjPArt8GfhZwfashCR1a3e4XOjO47ZjaSDOHysX7c0RxKgYgKgFm5",
+	"Ie9EGJdA7mZm2sYNrji9fTL4oKNB5dA0JBH1v9nkC97vI4xnde42X3qS1vvND+mKxssO0Ip33OPkvYdp",
+	"m3OK1lNnl53xheHZbR0GOTJ7IFR7NWRBp835KgwNowkRoOAo9QuCyu0rJAx7Qt4Ky09Yyk7OvLmP2fXS",
+	"3n+T8kWuLJfj1QnmpPaa8btj1wNtJpq/B9emd96bFFm2eXvCu6X8w4Ya7kq9Mq7AQoljgfbKfkpywyjD",
+	"Gy+7PDuGojaY7ki8kCh5sa5SYY1bsfdFerSRiHvSbBeahRGkayoXNM84M1TX53hcqyzJMyYxVsimiNwI",
+	"uN8zput9k98ipO2ONMhBZkPGr/8MZ7WnWwaBlnwELW5bdAhfYsElmQBGTKW7K3O+2iH088Ev/+Qzw/Qm",
+	"nRoN750PYRJVWCNSX9uqOULFqQk1Lu7c4OV5YcNW4ZRnAka9ZWqKbkHoGF7iDD1o+sJxcfXTulE00tE9",
+	"rbbhZdj0/p3DH3B0vU0yzlLjgW/CMKUlNohDaw+1mNZJtfaPsfXb0WncZUeK1MZd3gZsOHTW50KmiXtl",
+	"uG9YW32eDP/r5Jciy1RuTq7FVEJ7K0ynH96e/XvZMzzjn5PXby9/OLl+fXny4s9/cQ+NvnojFtxYtsiH",
+	"fWfzKhu+OFLpyncT+zJ3aih2H0F50OYdxeDKQwhvDpPZ3JsEDDxGAdwZ89DYzGLY35LXsKiNJ7XCdLvO",
+	"RURxV4F8A+xPZ/RHH02YyHjq6O9evHfeg2fVdBxjXeHM2tycDwZjcUqLnSo9pU5wiUTb3ICnAzpCfItW",
+	"PnyX8U4XsVkPDUjRbILSRxA+gK0KFaw8t+BRfPfceZMNxWk/lgt8Q3Pb6K1X3cPEw1QtLmH8VGCPxvFt",
+	"bTEL+HsDzemT5iDpZWnKlNMz0ZhBQWu8cE/ULWVAQlD+AtuM9KquONYvfXiXr3026XAchMdCCXxCpehQ",
+	"ibxQmrfGHevByd4hJbHQhBqTILMyU0uYPlVrxN5w86htr8MQkCXubAMssFTLLYlWLT750vPdD+f//cnd",
+	"A4wquH98wjnG/oSpGQDOkNarK4ZPBPaZYLOLH/vmPOT7EUoQWrAv5+VMMH5HX/HNjPe/BWUMaLtRHZpf",
+	"xQdA7n/nLZZ+exy7Qt4BfIqwtk3tRlWSCrw9fmgpjM/VauH+qXn8rqnTKPeecVVIcODHKhdo8Pqi1PK7",
+	"8aZqdkGXrA/mI2xgwUQWbz8m/9dPX/8RAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -837,6 +837,24 @@ func (e WebhookKind) Valid() bool {
 	}
 }
 
+// Defines values for ListAuditParamsSort.
+const (
+	ListAuditParamsSortAt      ListAuditParamsSort = "at"
+	ListAuditParamsSortMinusAt ListAuditParamsSort = "-at"
+)
+
+// Valid indicates whether the value is a known member of the ListAuditParamsSort enum.
+func (e ListAuditParamsSort) Valid() bool {
+	switch e {
+	case ListAuditParamsSortAt:
+		return true
+	case ListAuditParamsSortMinusAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ExportAuditParamsFormat.
 const (
 	ExportAuditParamsFormatCsv   ExportAuditParamsFormat = "csv"
@@ -855,6 +873,48 @@ func (e ExportAuditParamsFormat) Valid() bool {
 	}
 }
 
+// Defines values for ListDeploymentsParamsSort.
+const (
+	ListDeploymentsParamsSortCreatedAt      ListDeploymentsParamsSort = "created_at"
+	ListDeploymentsParamsSortMinusCreatedAt ListDeploymentsParamsSort = "-created_at"
+	ListDeploymentsParamsSortMinusName      ListDeploymentsParamsSort = "-name"
+	ListDeploymentsParamsSortName           ListDeploymentsParamsSort = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListDeploymentsParamsSort enum.
+func (e ListDeploymentsParamsSort) Valid() bool {
+	switch e {
+	case ListDeploymentsParamsSortCreatedAt:
+		return true
+	case ListDeploymentsParamsSortMinusCreatedAt:
+		return true
+	case ListDeploymentsParamsSortMinusName:
+		return true
+	case ListDeploymentsParamsSortName:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListNodesParamsSort.
+const (
+	ListNodesParamsSortMinusName ListNodesParamsSort = "-name"
+	ListNodesParamsSortName      ListNodesParamsSort = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListNodesParamsSort enum.
+func (e ListNodesParamsSort) Valid() bool {
+	switch e {
+	case ListNodesParamsSortMinusName:
+		return true
+	case ListNodesParamsSortName:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListServiceTagsParamsOrder.
 const (
 	ListServiceTagsParamsOrderNewest  ListServiceTagsParamsOrder = "newest"
@@ -867,6 +927,24 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 	case ListServiceTagsParamsOrderNewest:
 		return true
 	case ListServiceTagsParamsOrderVersion:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListUsersParamsSort.
+const (
+	ListUsersParamsSortMinusName ListUsersParamsSort = "-name"
+	ListUsersParamsSortName      ListUsersParamsSort = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListUsersParamsSort enum.
+func (e ListUsersParamsSort) Valid() bool {
+	switch e {
+	case ListUsersParamsSortMinusName:
+		return true
+	case ListUsersParamsSortName:
 		return true
 	default:
 		return false
@@ -1100,6 +1178,8 @@ type CertificateOrders struct {
 	DnsSecretSet bool   `json:"dns_secret_set"`
 	DnsServer    string `json:"dns_server"`
 	DnsUser      string `json:"dns_user"`
+	EabKeyId     string `json:"eab_key_id"`
+	EabKeySet    bool   `json:"eab_key_set"`
 	Email        string `json:"email"`
 	Roots        string `json:"roots"`
 }
@@ -1123,6 +1203,12 @@ type CertificateOrdersPut struct {
 
 	// DnsUser The name of the TSIG key (hmac-sha256), or the webhook user.
 	DnsUser *string `json:"dns_user,omitempty"`
+
+	// EabKey The MAC key of the id in base64. Never shown; kept when it is left out and directory and id stay.
+	EabKey *string `json:"eab_key,omitempty"`
+
+	// EabKeyId For an authority that makes accounts for its customers only (external account binding): the id of the key.
+	EabKeyId *string `json:"eab_key_id,omitempty"`
 
 	// Email Where the authority may write to.
 	Email *string `json:"email,omitempty"`
@@ -1296,6 +1382,9 @@ type Deployment struct {
 	// RemovedBy Who had it removed.
 	RemovedBy *string `json:"removed_by,omitempty"`
 
+	// RequestId The request that last said what should become of it, as in `X-Request-Id` and the audit; missing if that was no request.
+	RequestId *string `json:"request_id,omitempty"`
+
 	// Revision Grows with each change; a lower one is older.
 	Revision int64 `json:"revision"`
 
@@ -1326,7 +1415,7 @@ type DeploymentChecks struct {
 type DeploymentCreate struct {
 	ClonedFrom *Id `json:"cloned_from,omitempty"`
 
-	// DeadlineSeconds How long it may wait before it fails; without it, for ever.
+	// DeadlineSeconds How long it may take until it is ready, waiting included. Then it fails, and a run under way is undone. Without it, for ever.
 	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
 
 	// Environment A DNS label of at most 40 characters.
@@ -1809,7 +1898,7 @@ type MetricsResolution string
 
 // Move defines model for Move.
 type Move struct {
-	// DropVolumes Begin with empty volumes; what is in them is not copied.
+	// DropVolumes Begin with empty volumes, and a new id; what is in them is not copied.
 	DropVolumes *bool `json:"drop_volumes,omitempty"`
 
 	// Node For admins; without it the best of the others.
@@ -1908,7 +1997,7 @@ type NodeDrainStart struct {
 	// Deadline Left out to wait for as long as it takes.
 	Deadline *time.Time `json:"deadline,omitempty"`
 
-	// Move Take what is ready and has no volumes to other nodes, at once.
+	// Move Take what is ready to other nodes, at once.
 	Move *bool `json:"move,omitempty"`
 }
 
@@ -2516,7 +2605,9 @@ type Question struct {
 // QueueEntry The way of a run through the queue: queued, started, ended.
 type QueueEntry struct {
 	// Attempts How often a node was told to do it. It is more than once after a link was lost.
-	Attempts int        `json:"attempts"`
+	Attempts int `json:"attempts"`
+
+	// Deadline By when it has to be ready. Absent for what has all the time there is.
 	Deadline *time.Time `json:"deadline,omitempty"`
 	EndedAt  *time.Time `json:"ended_at,omitempty"`
 
@@ -2540,7 +2631,9 @@ type QueueEntry struct {
 // QueueItem defines model for QueueItem.
 type QueueItem struct {
 	// Attempts How often a node was told to do it. It is more than once after a link was lost.
-	Attempts     int        `json:"attempts"`
+	Attempts int `json:"attempts"`
+
+	// Deadline By when it has to be ready. Absent for what has all the time there is.
 	Deadline     *time.Time `json:"deadline,omitempty"`
 	Deployment   string     `json:"deployment"`
 	DeploymentId Id         `json:"deployment_id"`
@@ -2685,6 +2778,9 @@ type Resources = pipeline.Resources
 
 // Retry defines model for Retry.
 type Retry struct {
+	// DeadlineSeconds How long it may take until it is ready, as when creating; 0 is for ever. Without it, as long as the last run.
+	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
+
 	// SameVersion Run the pipeline version of the last run instead of the latest.
 	SameVersion *bool `json:"same_version,omitempty"`
 }
@@ -2807,7 +2903,10 @@ type Run struct {
 	PipelineVersion int        `json:"pipeline_version"`
 
 	// Queue The way of a run through the queue: queued, started, ended.
-	Queue     *QueueEntry      `json:"queue,omitempty"`
+	Queue *QueueEntry `json:"queue,omitempty"`
+
+	// RequestId The request it began with, as in `X-Request-Id` and the audit; missing if it began by itself.
+	RequestId *string          `json:"request_id,omitempty"`
 	StartedBy string           `json:"started_by"`
 	Status    DeploymentStatus `json:"status"`
 	Steps     []Step           `json:"steps"`
@@ -3432,10 +3531,16 @@ type ListAuditParams struct {
 	Since  *time.Time   `form:"since,omitempty" json:"since,omitempty"`
 	Until  *time.Time   `form:"until,omitempty" json:"until,omitempty"`
 
+	// Sort The order; a minus turns it round.
+	Sort *ListAuditParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListAuditParamsSort defines parameters for ListAudit.
+type ListAuditParamsSort string
 
 // ExportAuditParams defines parameters for ExportAudit.
 type ExportAuditParams struct {
@@ -3478,10 +3583,16 @@ type ListDeploymentsParams struct {
 	// Removed Include removed ones.
 	Removed *bool `form:"removed,omitempty" json:"removed,omitempty"`
 
+	// Sort The order; a minus turns it round.
+	Sort *ListDeploymentsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListDeploymentsParamsSort defines parameters for ListDeployments.
+type ListDeploymentsParamsSort string
 
 // CreateDeploymentParams defines parameters for CreateDeployment.
 type CreateDeploymentParams struct {
@@ -3652,10 +3763,16 @@ type CreateOwnTokenParams struct {
 
 // ListNodesParams defines parameters for ListNodes.
 type ListNodesParams struct {
+	// Sort The order; a minus turns it round.
+	Sort *ListNodesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListNodesParamsSort defines parameters for ListNodes.
+type ListNodesParamsSort string
 
 // CreateNodeParams defines parameters for CreateNode.
 type CreateNodeParams struct {
@@ -3814,10 +3931,16 @@ type ListTeamsParams struct {
 
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
+	// Sort The order; a minus turns it round.
+	Sort *ListUsersParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
 }
+
+// ListUsersParamsSort defines parameters for ListUsers.
+type ListUsersParamsSort string
 
 // CreateResetLinkParams defines parameters for CreateResetLink.
 type CreateResetLinkParams struct {
@@ -4063,9 +4186,9 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// ListAudit Who did what, newest first
+	// ListAudit Who did what
 	//
-	// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+	// Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
 	// themselves and what was done to the projects, environments and deployments they may see.
 	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
@@ -4138,9 +4261,9 @@ type ClientInterface interface {
 	// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
 	PutCertificate(ctx context.Context, name InName, body PutCertificateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListDeployments Deployments the caller may see, newest first
+	// ListDeployments Deployments the caller may see
 	//
-	// One page, filtered; removed ones only when asked for.
+	// One page, newest first unless `sort` says otherwise, filtered; removed ones only when asked for.
 	//
 	// Corresponds with GET /api/v1/deployments (the `ListDeployments` operationId).
 	ListDeployments(ctx context.Context, params *ListDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4330,7 +4453,7 @@ type ClientInterface interface {
 
 	// MoveDeploymentWithBody Take a deployment to another node
 	//
-	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4339,7 +4462,7 @@ type ClientInterface interface {
 
 	// MoveDeployment Take a deployment to another node
 	//
-	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4804,7 +4927,7 @@ type ClientInterface interface {
 
 	// ListNodes All nodes
 	//
-	// One page by name, each with its state and what it has and has promised.
+	// One page, by name unless `sort` says otherwise, each with its state and what it has and has promised.
 	//
 	// Corresponds with GET /api/v1/nodes (the `ListNodes` operationId).
 	ListNodes(ctx context.Context, params *ListNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5671,7 +5794,7 @@ type ClientInterface interface {
 
 	// ListUsers All users the caller may see
 	//
-	// One page by name. Passwords are never part of an answer.
+	// One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
 	//
 	// Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 	ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5815,9 +5938,9 @@ type ClientInterface interface {
 	TestWebhook(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// ListAudit Who did what, newest first
+// ListAudit Who did what
 //
-// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+// Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
 // themselves and what was done to the projects, environments and deployments they may see.
 //
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
@@ -5990,9 +6113,9 @@ func (c *Client) PutCertificate(ctx context.Context, name InName, body PutCertif
 	return c.Client.Do(req)
 }
 
-// ListDeployments Deployments the caller may see, newest first
+// ListDeployments Deployments the caller may see
 //
-// One page, filtered; removed ones only when asked for.
+// One page, newest first unless `sort` says otherwise, filtered; removed ones only when asked for.
 //
 // Corresponds with GET /api/v1/deployments (the `ListDeployments` operationId).
 func (c *Client) ListDeployments(ctx context.Context, params *ListDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6422,7 +6545,7 @@ func (c *Client) GetDeploymentMetrics(ctx context.Context, id InId, params *GetD
 
 // MoveDeploymentWithBody Take a deployment to another node
 //
-// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6441,7 +6564,7 @@ func (c *Client) MoveDeploymentWithBody(ctx context.Context, id InId, contentTyp
 
 // MoveDeployment Take a deployment to another node
 //
-// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7476,7 +7599,7 @@ func (c *Client) CreateOwnToken(ctx context.Context, params *CreateOwnTokenParam
 
 // ListNodes All nodes
 //
-// One page by name, each with its state and what it has and has promised.
+// One page, by name unless `sort` says otherwise, each with its state and what it has and has promised.
 //
 // Corresponds with GET /api/v1/nodes (the `ListNodes` operationId).
 func (c *Client) ListNodes(ctx context.Context, params *ListNodesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9433,7 +9556,7 @@ func (c *Client) DeleteToken(ctx context.Context, id InId, reqEditors ...Request
 
 // ListUsers All users the caller may see
 //
-// One page by name. Passwords are never part of an answer.
+// One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
 //
 // Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9857,6 +9980,18 @@ func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request,
 		if params.Until != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -10352,6 +10487,18 @@ func NewListDeploymentsRequest(server string, params *ListDeploymentsParams) (*h
 		if params.Removed != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "removed", *params.Removed, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -13419,6 +13566,18 @@ func NewListNodesRequest(server string, params *ListNodesParams) (*http.Request,
 		// styled parameters, preserving literal commas as delimiters
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
 
 		if params.Cursor != nil {
 
@@ -17314,6 +17473,18 @@ func NewListUsersRequest(server string, params *ListUsersParams) (*http.Request,
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Cursor != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -18053,9 +18224,9 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// ListAuditWithResponse Who did what, newest first
+	// ListAuditWithResponse Who did what
 	//
-	// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+	// Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
 	// themselves and what was done to the projects, environments and deployments they may see.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -18144,9 +18315,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/certificates/{name} (the `PutCertificate` operationId).
 	PutCertificateWithResponse(ctx context.Context, name InName, body PutCertificateJSONRequestBody, reqEditors ...RequestEditorFn) (*PutCertificateResponse, error)
 
-	// ListDeploymentsWithResponse Deployments the caller may see, newest first
+	// ListDeploymentsWithResponse Deployments the caller may see
 	//
-	// One page, filtered; removed ones only when asked for.
+	// One page, newest first unless `sort` says otherwise, filtered; removed ones only when asked for.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18368,7 +18539,7 @@ type ClientWithResponsesInterface interface {
 
 	// MoveDeploymentWithBodyWithResponse Take a deployment to another node
 	//
-	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18377,7 +18548,7 @@ type ClientWithResponsesInterface interface {
 
 	// MoveDeploymentWithResponse Take a deployment to another node
 	//
-	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+	// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18892,7 +19063,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListNodesWithResponse All nodes
 	//
-	// One page by name, each with its state and what it has and has promised.
+	// One page, by name unless `sort` says otherwise, each with its state and what it has and has promised.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -19881,7 +20052,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListUsersWithResponse All users the caller may see
 	//
-	// One page by name. Passwords are never part of an answer.
+	// One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -29466,9 +29637,9 @@ func (r TestWebhookResponse) ContentType() string {
 	return ""
 }
 
-// ListAuditWithResponse Who did what, newest first
+// ListAuditWithResponse Who did what
 //
-// Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+// Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
 // themselves and what was done to the projects, environments and deployments they may see.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -29617,9 +29788,9 @@ func (c *ClientWithResponses) PutCertificateWithResponse(ctx context.Context, na
 	return ParsePutCertificateResponse(rsp)
 }
 
-// ListDeploymentsWithResponse Deployments the caller may see, newest first
+// ListDeploymentsWithResponse Deployments the caller may see
 //
-// One page, filtered; removed ones only when asked for.
+// One page, newest first unless `sort` says otherwise, filtered; removed ones only when asked for.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -29985,7 +30156,7 @@ func (c *ClientWithResponses) GetDeploymentMetricsWithResponse(ctx context.Conte
 
 // MoveDeploymentWithBodyWithResponse Take a deployment to another node
 //
-// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -30000,7 +30171,7 @@ func (c *ClientWithResponses) MoveDeploymentWithBodyWithResponse(ctx context.Con
 
 // MoveDeploymentWithResponse Take a deployment to another node
 //
-// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+// It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -30857,7 +31028,7 @@ func (c *ClientWithResponses) CreateOwnTokenWithResponse(ctx context.Context, pa
 
 // ListNodesWithResponse All nodes
 //
-// One page by name, each with its state and what it has and has promised.
+// One page, by name unless `sort` says otherwise, each with its state and what it has and has promised.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -32500,7 +32671,7 @@ func (c *ClientWithResponses) DeleteTokenWithResponse(ctx context.Context, id In
 
 // ListUsersWithResponse All users the caller may see
 //
-// One page by name. Passwords are never part of an answer.
+// One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -3,9 +3,11 @@ package catalog
 import (
 	"context"
 	"crypto/x509"
+	"encoding/base64"
 	"net"
 	"net/mail"
 	"net/url"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -14,10 +16,11 @@ import (
 )
 
 // ACMEPut is how an admin says certificates are to be ordered. A nil Secret
-// keeps the one there is.
+// keeps the one there is, and so does a nil Binding, which is the key of EABKeyID.
 type ACMEPut struct {
 	controlplane.ACME
-	Secret *controlplane.Plain
+	Secret  *controlplane.Plain
+	Binding *controlplane.Plain
 }
 
 // ACME gives how an environment orders certificates, and how that goes; ok is
@@ -59,6 +62,12 @@ func (c *Catalog) PutACME(
 			if p.DNSSecret = old.DNSSecret; p.moves(old) {
 				p.DNSSecret = nil // a key is only ever sent to where it was given for
 			}
+			if p.EABKey = old.EABKey; p.Directory != old.Directory || p.EABKeyID != old.EABKeyID {
+				p.EABKey = nil
+			}
+			if err := p.checkBinding(); err != nil {
+				return err
+			}
 			if err := p.seal(c.keys, e.ID); err != nil {
 				return err
 			}
@@ -86,7 +95,34 @@ func (p *ACMEPut) seal(keys *seal.Keyring, id controlplane.EnvironmentID) (err e
 	case p.Secret != nil:
 		p.DNSSecret, err = keys.Seal(acmeSecretPlace(id), []byte(p.Secret.Reveal()))
 	}
+	if err == nil && p.EABKeyID != "" && p.Binding != nil {
+		p.EABKey, err = keys.Seal(acmeBindingPlace(id), []byte(p.Binding.Reveal()))
+	}
 	return err
+}
+
+// checkBinding wants both halves of what an authority gave, and the key in a form
+// that can be used: authorities write it in either alphabet of base64.
+func (p *ACMEPut) checkBinding() error {
+	if p.EABKeyID == "" && p.Binding != nil {
+		return invalid("eab_key_id", "acme_eab_key_id", "the key has no id",
+			"Give the key's id as the authority shows it, or leave out the key.")
+	}
+	if p.EABKeyID != "" && p.Binding == nil && len(p.EABKey) == 0 {
+		return invalid("eab_key", "acme_eab_key", "the account's key is missing",
+			"Give the MAC key that belongs to the id; again whenever id or directory change.")
+	}
+	if p.Binding == nil {
+		return nil
+	}
+	key := strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(p.Binding.Reveal()), "=")
+	if raw, err := base64.RawURLEncoding.DecodeString(key); err != nil || len(raw) < 16 {
+		return invalid("eab_key", "acme_eab_key", "this is no MAC key",
+			"Give it in base64, as the authority shows it.")
+	}
+	usable := controlplane.NewPlain(key)
+	p.Binding = &usable
+	return nil
 }
 
 func (p *ACMEPut) check() error {
@@ -189,6 +225,10 @@ func (c *Catalog) RetryACME(ctx context.Context, actor access.Actor, environment
 
 func acmeSecretPlace(id controlplane.EnvironmentID) seal.Place {
 	return seal.Place{Table: "acme_settings", Row: string(id), Column: "dns_secret"}
+}
+
+func acmeBindingPlace(id controlplane.EnvironmentID) seal.Place {
+	return seal.Place{Table: "acme_settings", Row: string(id), Column: "eab_key"}
 }
 
 func acmeAccountPlace(id string) seal.Place {

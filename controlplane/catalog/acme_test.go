@@ -21,9 +21,11 @@ func TestRotateKeys_Orders(t *testing.T) {
 	ctx, task := t.Context(), access.System("certificates")
 	w.shop(t)
 	secret := controlplane.NewPlain(canary)
-	put := catalog.ACMEPut{Secret: &secret, ACME: controlplane.ACME{
+	binding := controlplane.NewPlain("Y3VzdG9tZXIta2V5LWN1c3RvbWVyLWtleQ")
+	put := catalog.ACMEPut{Secret: &secret, Binding: &binding, ACME: controlplane.ACME{
 		Challenge: controlplane.ChallengeDNS, Directory: "https://acme.invalid/directory",
-		DNS: controlplane.NameServerWebhook, DNSServer: "https://hook.invalid", DNSUser: "u"}}
+		DNS: controlplane.NameServerWebhook, DNSServer: "https://hook.invalid", DNSUser: "u",
+		EABKeyID: "customer"}}
 	if err := w.PutACME(ctx, w.admin, "qa", put); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,8 @@ func TestRotateKeys_Orders(t *testing.T) {
 	}
 	w.use(second)
 	opened, ok, err := w.OpenACME(ctx, task, id)
-	if err != nil || !ok || opened.Secret.Reveal() != canary || opened.Account == nil {
+	if err != nil || !ok || opened.Secret.Reveal() != canary ||
+		opened.Binding.Reveal() != binding.Reveal() || opened.Account == nil {
 		t.Errorf("the order after the rotation: %v %v", ok, err)
 	}
 	served := must(w.OpenCertificates(ctx, task))(t)

@@ -20,8 +20,10 @@ import (
 // ACMEOrder is all that it takes to order one certificate, opened.
 type ACMEOrder struct {
 	controlplane.ACME
-	// Secret is the name server's.
-	Secret controlplane.Plain
+	// Secret is the name server's, Binding the key that binds the account, if the
+	// authority gave one.
+	Secret  controlplane.Plain
+	Binding controlplane.Plain
 	// Account is nil until there is one at the directory.
 	Account *ACMEAccount
 }
@@ -50,7 +52,14 @@ func (c *Catalog) OpenACME(
 			}
 			o.Secret = controlplane.NewPlain(string(secret))
 		}
-		a, has, err := tx.ACMEAccount(ctx, o.Directory, o.Email)
+		if len(o.EABKey) > 0 {
+			key, err := c.keys.Open(acmeBindingPlace(id), o.EABKey)
+			if err != nil {
+				return fmt.Errorf("open account binding of %s: %w", object, err)
+			}
+			o.Binding = controlplane.NewPlain(string(key))
+		}
+		a, has, err := tx.ACMEAccount(ctx, o.Directory, o.Email, o.EABKeyID)
 		if err != nil || !has {
 			return err
 		}
@@ -75,7 +84,7 @@ func (c *Catalog) KeepACMEAccount(
 			return err
 		}
 		return tx.InsertACMEAccount(ctx, controlplane.ACMEAccount{ID: id, Directory: o.Directory,
-			Email: o.Email, Location: o.Account.Location, Key: key})
+			Email: o.Email, EABKeyID: o.EABKeyID, Location: o.Account.Location, Key: key})
 	})
 }
 

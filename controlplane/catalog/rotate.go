@@ -136,6 +136,9 @@ func placeOf(v postgres.SealedValue) (seal.Place, error) {
 	case "outward_secrets":
 		return outwardPlace(v.ID), nil
 	case "acme_settings":
+		if v.Part == "eab_key" {
+			return acmeBindingPlace(controlplane.EnvironmentID(v.ID)), nil
+		}
 		return acmeSecretPlace(controlplane.EnvironmentID(v.ID)), nil
 	case "acme_accounts":
 		return acmeAccountPlace(v.ID), nil

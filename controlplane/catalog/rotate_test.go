@@ -109,8 +109,8 @@ func TestRotateKeys_KnowsEveryColumn(t *testing.T) {
 	rotated := []string{"secrets.value", "registries.password", "node_tokens.verifier",
 		"identity.key", "runs.key_sealed", "deployment_secrets.sealed", "audit_head.sealed_key",
 		"node_ssh.credential", "certificates.key", "certificate_authority.key",
-		"outward_secrets.value", "acme_settings.dns_secret", "acme_accounts.key",
-		"acme_certificates.key"}
+		"outward_secrets.value", "acme_settings.dns_secret", "acme_settings.eab_key",
+		"acme_accounts.key", "acme_certificates.key"}
 	for _, column := range all {
 		if !slices.Contains(rotated, column) && !slices.Contains(notSealed, column) {
 			t.Errorf("%s is neither rotated by RotateKeys nor listed as not sealed", column)

@@ -26,7 +26,7 @@ func (t *Tx) ACME(
 	return controlplane.ACME{Challenge: controlplane.Challenge(r.Challenge),
 		Directory: r.Directory, Email: r.Email, Roots: r.Roots,
 		DNS: controlplane.NameServer(r.Dns), DNSServer: r.DnsServer, DNSUser: r.DnsUser,
-		DNSSecret: r.DnsSecret}, true, nil
+		DNSSecret: r.DnsSecret, EABKeyID: r.EabKeyID, EABKey: r.EabKey}, true, nil
 }
 
 // LockACMEAuthority says whom an environment orders from, which stays so until
@@ -50,7 +50,8 @@ func (t *Tx) PutACME(
 ) error {
 	err := t.q.PutACMESettings(ctx, dbsqlc.PutACMESettingsParams{EnvironmentID: string(id),
 		Challenge: string(a.Challenge), Directory: a.Directory, Email: a.Email, Roots: a.Roots,
-		Dns: string(a.DNS), DnsServer: a.DNSServer, DnsUser: a.DNSUser, DnsSecret: a.DNSSecret})
+		Dns: string(a.DNS), DnsServer: a.DNSServer, DnsUser: a.DNSUser, DnsSecret: a.DNSSecret,
+		EabKeyID: a.EABKeyID, EabKey: a.EABKey})
 	if err != nil {
 		return fmt.Errorf("store ACME settings: %w", translate(err))
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
 )
 
-// ACMEAccount loads our account at a directory; ok is false without one.
+// ACMEAccount loads our account at a directory, bound by the key if there is an
+// id of one; ok is false without an account.
 func (t *Tx) ACMEAccount(
-	ctx context.Context, directory, email string,
+	ctx context.Context, directory, email, eabKeyID string,
 ) (a controlplane.ACMEAccount, ok bool, err error) {
-	r, err := t.q.GetACMEAccount(ctx, directory, email)
+	r, err := t.q.GetACMEAccount(ctx, directory, email, eabKeyID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return a, false, nil
 	}
@@ -24,13 +25,14 @@ func (t *Tx) ACMEAccount(
 		return a, false, fmt.Errorf("load ACME account: %w", err)
 	}
 	return controlplane.ACMEAccount{ID: r.ID, Directory: r.Directory, Email: r.Email,
-		Location: r.Location, Key: r.Key}, true, nil
+		EABKeyID: r.EabKeyID, Location: r.Location, Key: r.Key}, true, nil
 }
 
 // InsertACMEAccount stores one, unless another replica was faster.
 func (t *Tx) InsertACMEAccount(ctx context.Context, a controlplane.ACMEAccount) error {
 	if err := t.q.InsertACMEAccount(ctx, dbsqlc.InsertACMEAccountParams{ID: a.ID,
-		Directory: a.Directory, Email: a.Email, Location: a.Location, Key: a.Key}); err != nil {
+		Directory: a.Directory, Email: a.Email, Location: a.Location, Key: a.Key,
+		EabKeyID: a.EABKeyID}); err != nil {
 		return fmt.Errorf("store ACME account: %w", translate(err))
 	}
 	return nil

@@ -73,7 +73,11 @@ func (t *Tx) Reseal(ctx context.Context, v SealedValue, sealed controlplane.Seal
 	case "outward_secrets":
 		_, err = t.q.ResealOutwardSecret(ctx, sealed, v.ID, v.Value)
 	case "acme_settings":
-		_, err = t.q.ResealACMESettings(ctx, sealed, v.ID, v.Value)
+		if v.Part == "eab_key" {
+			_, err = t.q.ResealACMEBinding(ctx, sealed, v.ID, v.Value)
+		} else {
+			_, err = t.q.ResealACMESettings(ctx, sealed, v.ID, v.Value)
+		}
 	case "acme_accounts":
 		_, err = t.q.ResealACMEAccount(ctx, sealed, v.ID, v.Value)
 	case "acme_certificates":

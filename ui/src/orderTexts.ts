@@ -21,6 +21,9 @@ export const orderTexts = {
   email: "E-mail it may write to",
   roots: "Root of the directory, PEM",
   rootsHint: "For an authority of your own that systems do not trust.",
+  bindingId: "Id of the account key (EAB)",
+  bindingHint: "For an authority that makes accounts for its customers only, such as ZeroSSL.",
+  bindingKey: "Account key (EAB, HMAC), base64",
   dns: "How the name server is told",
   servers: [
     { value: "rfc2136", label: "Dynamic updates with a TSIG key (RFC 2136)" },

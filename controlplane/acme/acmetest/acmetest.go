@@ -151,8 +151,26 @@ type Authority struct {
 	Busy atomic.Bool
 }
 
+// Customer is whom an authority for customers only makes accounts for, CustomerKey
+// what proves it.
+const Customer, CustomerKey = "customer-1", "Y3VzdG9tZXIta2V5LWN1c3RvbWVyLWtleS0_Pz8-Pj4"
+
 // NewAuthority starts one for the length of a test. It asks hosts at httpPort.
 func NewAuthority(t *testing.T, names *NameServer, httpPort int) *Authority {
+	t.Helper()
+	return newAuthority(t, names, httpPort, false)
+}
+
+// NewCustomersAuthority is NewAuthority with one that makes accounts for
+// customers only.
+func NewCustomersAuthority(t *testing.T, names *NameServer, httpPort int) *Authority {
+	t.Helper()
+	return newAuthority(t, names, httpPort, true)
+}
+
+func newAuthority(
+	t *testing.T, names *NameServer, httpPort int, customersOnly bool,
+) *Authority {
 	t.Helper()
 	// Pebble would wait up to five seconds ahead of each check.
 	if err := os.Setenv("PEBBLE_VA_NOSLEEP", "1"); err != nil {
@@ -160,10 +178,14 @@ func NewAuthority(t *testing.T, names *NameServer, httpPort int) *Authority {
 	}
 	quiet := log.New(io.Discard, "", 0)
 	store := db.NewMemoryStore()
+	if err := store.AddExternalAccountKeyByID(Customer, CustomerKey); err != nil {
+		t.Fatal(err)
+	}
 	signer := ca.New(quiet, store, "", "ecdsa", 0, 1, map[string]ca.Profile{
 		"default": {Description: "three months", ValidityPeriod: 90 * 24 * 3600}})
 	checker := va.New(quiet, httpPort, 0, false, names.Addr, store)
-	front := wfe.New(quiet, store, checker, signer, []string{"pebble.test"}, false, false, 0, 0)
+	front := wfe.New(quiet, store, checker, signer, []string{"pebble.test"}, false,
+		customersOnly, 0, 0)
 	a := &Authority{Root: string(signer.GetRootCert(0).PEM())}
 	pebble := front.Handler()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,13 +9,14 @@ SELECT directory, roots FROM acme_settings WHERE environment_id = @id FOR SHARE;
 -- name: PutACMESettings :exec
 -- What an admin says about it, as a whole.
 INSERT INTO acme_settings (environment_id, challenge, directory, email, roots, dns, dns_server,
-    dns_user, dns_secret)
+    dns_user, dns_secret, eab_key_id, eab_key)
 VALUES (@environment_id, @challenge, @directory, @email, @roots, @dns, @dns_server, @dns_user,
-    @dns_secret)
+    @dns_secret, @eab_key_id, @eab_key)
 ON CONFLICT (environment_id) DO UPDATE SET challenge = excluded.challenge,
     directory = excluded.directory, email = excluded.email, roots = excluded.roots,
     dns = excluded.dns, dns_server = excluded.dns_server, dns_user = excluded.dns_user,
-    dns_secret = excluded.dns_secret;
+    dns_secret = excluded.dns_secret, eab_key_id = excluded.eab_key_id,
+    eab_key = excluded.eab_key;
 
 -- name: DeleteACMESettings :execrows
 -- Nothing is ordered any more; what there is serves until it ends.
@@ -97,12 +98,13 @@ DELETE FROM acme_certificates WHERE id = @id AND NOT wanted;
 
 -- name: GetACMEAccount :one
 -- Our account at a directory.
-SELECT * FROM acme_accounts WHERE directory = @directory AND email = @email;
+SELECT * FROM acme_accounts
+WHERE directory = @directory AND email = @email AND eab_key_id = @eab_key_id;
 
 -- name: InsertACMEAccount :exec
 -- The first of two replicas wins; the other one's is forgotten.
-INSERT INTO acme_accounts (id, directory, email, location, key)
-VALUES (@id, @directory, @email, @location, @key) ON CONFLICT DO NOTHING;
+INSERT INTO acme_accounts (id, directory, email, location, key, eab_key_id)
+VALUES (@id, @directory, @email, @location, @key, @eab_key_id) ON CONFLICT DO NOTHING;
 
 -- name: DeleteACMEAccount :exec
 -- The authority does not know it any more.

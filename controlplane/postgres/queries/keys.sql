@@ -18,6 +18,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(value), 'outward_secrets' FROM outward_secrets
     UNION ALL SELECT sealed_kid(dns_secret), 'acme_settings' FROM acme_settings
         WHERE dns_secret IS NOT NULL
+    UNION ALL SELECT sealed_kid(eab_key), 'acme_settings' FROM acme_settings
+        WHERE eab_key IS NOT NULL
     UNION ALL SELECT sealed_kid(key), 'acme_accounts' FROM acme_accounts
     UNION ALL SELECT sealed_kid(key), 'acme_certificates' FROM acme_certificates
         WHERE key IS NOT NULL
@@ -51,6 +53,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM outward_secrets WHERE sealed_kid(value) <> @kid::text
     UNION ALL SELECT 'acme_settings', environment_id::text, '', 0, dns_secret
         FROM acme_settings WHERE dns_secret IS NOT NULL AND sealed_kid(dns_secret) <> @kid::text
+    UNION ALL SELECT 'acme_settings', environment_id::text, 'eab_key', 0, eab_key
+        FROM acme_settings WHERE eab_key IS NOT NULL AND sealed_kid(eab_key) <> @kid::text
     UNION ALL SELECT 'acme_accounts', id::text, '', 0, key
         FROM acme_accounts WHERE sealed_kid(key) <> @kid::text
     UNION ALL SELECT 'acme_certificates', id::text, '', 0, key
@@ -107,6 +111,10 @@ UPDATE outward_secrets SET value = @new WHERE id = @id AND value = @old;
 -- name: ResealACMESettings :execrows
 -- See above.
 UPDATE acme_settings SET dns_secret = @new WHERE environment_id = @id AND dns_secret = @old;
+
+-- name: ResealACMEBinding :execrows
+-- See above.
+UPDATE acme_settings SET eab_key = @new WHERE environment_id = @id AND eab_key = @old;
 
 -- name: ResealACMEAccount :execrows
 -- See above.

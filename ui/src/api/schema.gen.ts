@@ -890,7 +890,7 @@ export interface paths {
         };
         /**
          * All users the caller may see
-         * @description One page by name. Passwords are never part of an answer.
+         * @description One page, by name unless `sort` says otherwise. Passwords are never part of an answer.
          */
         get: operations["listUsers"];
         put?: never;
@@ -1002,7 +1002,7 @@ export interface paths {
         };
         /**
          * All nodes
-         * @description One page by name, each with its state and what it has and has promised.
+         * @description One page, by name unless `sort` says otherwise, each with its state and what it has and has promised.
          */
         get: operations["listNodes"];
         put?: never;
@@ -1510,8 +1510,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who did what, newest first
-         * @description Every change, every refusal and every time a run was given its secrets. Admins see all; others see what they did
+         * Who did what
+         * @description Every change, every refusal and every time a run was given its secrets, newest first unless `sort` says otherwise. Admins see all; others see what they did
          *     themselves and what was done to the projects, environments and deployments they may see.
          */
         get: operations["listAudit"];
@@ -1571,8 +1571,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Deployments the caller may see, newest first
-         * @description One page, filtered; removed ones only when asked for.
+         * Deployments the caller may see
+         * @description One page, newest first unless `sort` says otherwise, filtered; removed ones only when asked for.
          */
         get: operations["listDeployments"];
         put?: never;
@@ -1916,7 +1916,7 @@ export interface paths {
         put?: never;
         /**
          * Take a deployment to another node
-         * @description It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. Refused when no other node would take it, and when it has volumes, unless those may begin empty.
+         * @description It is removed where it is, then made on another node with the same name, URLs, digests and pipeline version, and a new id. One with volumes keeps its id: its services stop, its volumes are copied, and once it is ready there, its old node is cleared; when anything fails, it goes on where it is. Refused when no other node would take it, and when the pipeline says that a volume stays, unless volumes may begin empty.
          */
         post: operations["moveDeployment"];
         delete?: never;
@@ -3322,6 +3322,10 @@ export interface components {
             dns_user?: string;
             /** @description The TSIG key in base64, or the password of the webhook. Never shown. */
             dns_secret?: string;
+            /** @description For an authority that makes accounts for its customers only (external account binding): the id of the key. */
+            eab_key_id?: string;
+            /** @description The MAC key of the id in base64. Never shown; kept when it is left out and directory and id stay. */
+            eab_key?: string;
         };
         CertificateOrders: {
             /** @description Empty when nothing is ordered any more. */
@@ -3333,6 +3337,8 @@ export interface components {
             dns_server: string;
             dns_user: string;
             dns_secret_set: boolean;
+            eab_key_id: string;
+            eab_key_set: boolean;
             certificates: components["schemas"]["OrderedCertificate"][];
         };
         OrderedCertificate: {
@@ -3790,7 +3796,7 @@ export interface components {
              * @description Left out to wait for as long as it takes.
              */
             deadline?: string;
-            /** @description Take what is ready and has no volumes to other nodes, at once. */
+            /** @description Take what is ready to other nodes, at once. */
             move?: boolean;
         };
         NodeUpgrade: {
@@ -4058,7 +4064,7 @@ export interface components {
             wait?: boolean;
             /** @description In the queue, lower ones come first; none waits for ever. 128 without. */
             priority?: number;
-            /** @description How long it may wait before it fails; without it, for ever. */
+            /** @description How long it may take until it is ready, waiting included. Then it fails, and a run under way is undone. Without it, for ever. */
             deadline_seconds?: number;
             cloned_from?: components["schemas"]["Id"];
         };
@@ -4069,12 +4075,14 @@ export interface components {
         Move: {
             /** @description For admins; without it the best of the others. */
             node?: string;
-            /** @description Begin with empty volumes; what is in them is not copied. */
+            /** @description Begin with empty volumes, and a new id; what is in them is not copied. */
             drop_volumes?: boolean;
         };
         Retry: {
             /** @description Run the pipeline version of the last run instead of the latest. */
             same_version?: boolean;
+            /** @description How long it may take until it is ready, as when creating; 0 is for ever. Without it, as long as the last run. */
+            deadline_seconds?: number;
         };
         Hold: {
             owner: string;
@@ -4323,7 +4331,10 @@ export interface components {
             reason?: string;
             /** Format: date-time */
             queued_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description By when it has to be ready. Absent for what has all the time there is.
+             */
             deadline?: string;
             /**
              * Format: date-time
@@ -4412,6 +4423,8 @@ export interface components {
             /** @description The id of the deployment that it became on another node. */
             moved_to?: string;
             left?: string[];
+            /** @description The request that last said what should become of it, as in `X-Request-Id` and the audit; missing if that was no request. */
+            request_id?: string;
             queue?: components["schemas"]["QueueEntry"];
             level: components["schemas"]["Level"];
             question?: components["schemas"]["Question"];
@@ -4568,6 +4581,8 @@ export interface components {
             pipeline_version: number;
             status: components["schemas"]["DeploymentStatus"];
             started_by: string;
+            /** @description The request it began with, as in `X-Request-Id` and the audit; missing if it began by itself. */
+            request_id?: string;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -4737,6 +4752,8 @@ export interface components {
             volumes?: {
                 name: components["schemas"]["Name"];
                 path: string;
+                /** @description What is in it cannot be copied to another node. */
+                stays?: boolean;
             }[];
             files?: {
                 path: string;
@@ -6500,6 +6517,8 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
+                /** @description The order; a minus turns it round. */
+                sort?: "name" | "-name";
                 /** @description `next_cursor` of the page before. */
                 cursor?: components["parameters"]["InCursor"];
                 limit?: components["parameters"]["InLimit"];
@@ -6709,6 +6728,8 @@ export interface operations {
     listNodes: {
         parameters: {
             query?: {
+                /** @description The order; a minus turns it round. */
+                sort?: "name" | "-name";
                 /** @description `next_cursor` of the page before. */
                 cursor?: components["parameters"]["InCursor"];
                 limit?: components["parameters"]["InLimit"];
@@ -7486,6 +7507,8 @@ export interface operations {
                 result?: components["schemas"]["AuditResult"];
                 since?: string;
                 until?: string;
+                /** @description The order; a minus turns it round. */
+                sort?: "at" | "-at";
                 /** @description `next_cursor` of the page before. */
                 cursor?: components["parameters"]["InCursor"];
                 limit?: components["parameters"]["InLimit"];
@@ -7576,6 +7599,8 @@ export interface operations {
                 status?: components["schemas"]["DeploymentStatus"][];
                 /** @description Include removed ones. */
                 removed?: boolean;
+                /** @description The order; a minus turns it round. */
+                sort?: "name" | "-name" | "created_at" | "-created_at";
                 /** @description `next_cursor` of the page before. */
                 cursor?: components["parameters"]["InCursor"];
                 limit?: components["parameters"]["InLimit"];
@@ -9044,6 +9069,8 @@ export interface operations {
                      *       "dns_server": "ns1.example.org:53",
                      *       "dns_user": "nullops",
                      *       "dns_secret_set": true,
+                     *       "eab_key_id": "",
+                     *       "eab_key_set": false,
                      *       "certificates": [
                      *         {
                      *           "subject": "*.qa.example.org",
@@ -9104,6 +9131,8 @@ export interface operations {
                      *       "dns_server": "ns1.example.org:53",
                      *       "dns_user": "nullops",
                      *       "dns_secret_set": true,
+                     *       "eab_key_id": "",
+                     *       "eab_key_set": false,
                      *       "certificates": [
                      *         {
                      *           "subject": "*.qa.example.org",

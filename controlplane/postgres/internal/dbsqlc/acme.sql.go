@@ -115,12 +115,13 @@ func (q *Queries) DeleteACMESettings(ctx context.Context, id string) (int64, err
 }
 
 const getACMEAccount = `-- name: GetACMEAccount :one
-SELECT id, directory, email, location, key FROM acme_accounts WHERE directory = $1 AND email = $2
+SELECT id, directory, email, location, key, eab_key_id FROM acme_accounts
+WHERE directory = $1 AND email = $2 AND eab_key_id = $3
 `
 
 // Our account at a directory.
-func (q *Queries) GetACMEAccount(ctx context.Context, directory string, email string) (AcmeAccount, error) {
-	row := q.db.QueryRow(ctx, getACMEAccount, directory, email)
+func (q *Queries) GetACMEAccount(ctx context.Context, directory string, email string, eabKeyID string) (AcmeAccount, error) {
+	row := q.db.QueryRow(ctx, getACMEAccount, directory, email, eabKeyID)
 	var i AcmeAccount
 	err := row.Scan(
 		&i.ID,
@@ -128,6 +129,7 @@ func (q *Queries) GetACMEAccount(ctx context.Context, directory string, email st
 		&i.Email,
 		&i.Location,
 		&i.Key,
+		&i.EabKeyID,
 	)
 	return i, err
 }
@@ -145,7 +147,7 @@ func (q *Queries) GetACMEChallenge(ctx context.Context, host string, token strin
 }
 
 const getACMESettings = `-- name: GetACMESettings :one
-SELECT environment_id, challenge, directory, email, roots, dns, dns_server, dns_user, dns_secret FROM acme_settings WHERE environment_id = $1
+SELECT environment_id, challenge, directory, email, roots, dns, dns_server, dns_user, dns_secret, eab_key_id, eab_key FROM acme_settings WHERE environment_id = $1
 `
 
 // How an environment orders certificates; no row is not at all.
@@ -162,6 +164,8 @@ func (q *Queries) GetACMESettings(ctx context.Context, id string) (AcmeSetting, 
 		&i.DnsServer,
 		&i.DnsUser,
 		&i.DnsSecret,
+		&i.EabKeyID,
+		&i.EabKey,
 	)
 	return i, err
 }
@@ -190,8 +194,8 @@ func (q *Queries) HoldACMECertificate(ctx context.Context, arg HoldACMECertifica
 }
 
 const insertACMEAccount = `-- name: InsertACMEAccount :exec
-INSERT INTO acme_accounts (id, directory, email, location, key)
-VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+INSERT INTO acme_accounts (id, directory, email, location, key, eab_key_id)
+VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
 `
 
 type InsertACMEAccountParams struct {
@@ -200,6 +204,7 @@ type InsertACMEAccountParams struct {
 	Email     string
 	Location  string
 	Key       []byte
+	EabKeyID  string
 }
 
 // The first of two replicas wins; the other one's is forgotten.
@@ -210,6 +215,7 @@ func (q *Queries) InsertACMEAccount(ctx context.Context, arg InsertACMEAccountPa
 		arg.Email,
 		arg.Location,
 		arg.Key,
+		arg.EabKeyID,
 	)
 	return err
 }
@@ -407,13 +413,14 @@ func (q *Queries) PutACMEChallenge(ctx context.Context, arg PutACMEChallengePara
 
 const putACMESettings = `-- name: PutACMESettings :exec
 INSERT INTO acme_settings (environment_id, challenge, directory, email, roots, dns, dns_server,
-    dns_user, dns_secret)
+    dns_user, dns_secret, eab_key_id, eab_key)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9)
+    $9, $10, $11)
 ON CONFLICT (environment_id) DO UPDATE SET challenge = excluded.challenge,
     directory = excluded.directory, email = excluded.email, roots = excluded.roots,
     dns = excluded.dns, dns_server = excluded.dns_server, dns_user = excluded.dns_user,
-    dns_secret = excluded.dns_secret
+    dns_secret = excluded.dns_secret, eab_key_id = excluded.eab_key_id,
+    eab_key = excluded.eab_key
 `
 
 type PutACMESettingsParams struct {
@@ -426,6 +433,8 @@ type PutACMESettingsParams struct {
 	DnsServer     string
 	DnsUser       string
 	DnsSecret     []byte
+	EabKeyID      string
+	EabKey        []byte
 }
 
 // What an admin says about it, as a whole.
@@ -440,6 +449,8 @@ func (q *Queries) PutACMESettings(ctx context.Context, arg PutACMESettingsParams
 		arg.DnsServer,
 		arg.DnsUser,
 		arg.DnsSecret,
+		arg.EabKeyID,
+		arg.EabKey,
 	)
 	return err
 }

@@ -36,6 +36,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM outward_secrets WHERE sealed_kid(value) <> $1::text
     UNION ALL SELECT 'acme_settings', environment_id::text, '', 0, dns_secret
         FROM acme_settings WHERE dns_secret IS NOT NULL AND sealed_kid(dns_secret) <> $1::text
+    UNION ALL SELECT 'acme_settings', environment_id::text, 'eab_key', 0, eab_key
+        FROM acme_settings WHERE eab_key IS NOT NULL AND sealed_kid(eab_key) <> $1::text
     UNION ALL SELECT 'acme_accounts', id::text, '', 0, key
         FROM acme_accounts WHERE sealed_kid(key) <> $1::text
     UNION ALL SELECT 'acme_certificates', id::text, '', 0, key
@@ -96,6 +98,8 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
     UNION ALL SELECT sealed_kid(value), 'outward_secrets' FROM outward_secrets
     UNION ALL SELECT sealed_kid(dns_secret), 'acme_settings' FROM acme_settings
         WHERE dns_secret IS NOT NULL
+    UNION ALL SELECT sealed_kid(eab_key), 'acme_settings' FROM acme_settings
+        WHERE eab_key IS NOT NULL
     UNION ALL SELECT sealed_kid(key), 'acme_accounts' FROM acme_accounts
     UNION ALL SELECT sealed_kid(key), 'acme_certificates' FROM acme_certificates
         WHERE key IS NOT NULL
@@ -137,6 +141,19 @@ UPDATE acme_accounts SET key = $1 WHERE id = $2 AND key = $3
 // See above.
 func (q *Queries) ResealACMEAccount(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, resealACMEAccount, new, iD, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealACMEBinding = `-- name: ResealACMEBinding :execrows
+UPDATE acme_settings SET eab_key = $1 WHERE environment_id = $2 AND eab_key = $3
+`
+
+// See above.
+func (q *Queries) ResealACMEBinding(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealACMEBinding, new, iD, old)
 	if err != nil {
 		return 0, err
 	}

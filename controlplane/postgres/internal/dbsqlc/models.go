@@ -16,6 +16,7 @@ type AcmeAccount struct {
 	Email     string
 	Location  string
 	Key       []byte
+	EabKeyID  string
 }
 
 type AcmeCertificate struct {
@@ -50,6 +51,8 @@ type AcmeSetting struct {
 	DnsServer     string
 	DnsUser       string
 	DnsSecret     []byte
+	EabKeyID      string
+	EabKey        []byte
 }
 
 type ApiToken struct {
@@ -169,6 +172,7 @@ type Deployment struct {
 	LastLine      int64
 	Gpus          []string
 	ActiveAt      time.Time
+	RequestID     string
 }
 
 type DeploymentActivity struct {
@@ -186,6 +190,7 @@ type DeploymentEvent struct {
 	Kind         string
 	Data         []byte
 	Xact         int64
+	RequestID    string
 }
 
 type DeploymentExpiry struct {
@@ -250,6 +255,7 @@ type DeploymentRow struct {
 	Versions        []byte
 	LastEvent       int64
 	LastLine        int64
+	RequestID       string
 	Project         string
 	Environment     string
 	Domain          string
@@ -439,6 +445,14 @@ type NodeEvent struct {
 	Xact   int64
 }
 
+type NodeGoal struct {
+	NodeID       *string
+	DeploymentID string
+	Want         string
+	Elsewhere    bool
+	Still        bool
+}
+
 type NodeLease struct {
 	NodeID    string
 	Holder    string
@@ -478,6 +492,7 @@ type Notice struct {
 	DeploymentID *string
 	NodeID       *string
 	Data         []byte
+	RequestID    string
 }
 
 type NotificationChoice struct {
@@ -605,6 +620,17 @@ type Registry struct {
 	Builtin     bool
 }
 
+type Relocation struct {
+	DeploymentID string
+	NodeID       string
+	Phase        string
+	ByName       string
+	Since        time.Time
+	Holder       string
+	SeenAt       time.Time
+	Bytes        int64
+}
+
 type Review struct {
 	ID           string
 	RuleID       string
@@ -667,6 +693,7 @@ type Run struct {
 	FailureStep     string
 	FailureCode     string
 	FailureMessage  string
+	RequestID       string
 }
 
 type RunStep struct {

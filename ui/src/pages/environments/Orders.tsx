@@ -85,6 +85,8 @@ const start = (o: Orders | null) => ({
   dns_server: o?.dns_server ?? "",
   dns_user: o?.dns_user ?? "",
   dns_secret: "",
+  eab_key_id: o?.eab_key_id ?? "",
+  eab_key: "",
 });
 type Values = ReturnType<typeof start>;
 
@@ -104,6 +106,8 @@ function save(name: string, v: Values) {
         dns_server: dns ? v.dns_server.trim() : "",
         dns_user: dns ? v.dns_user.trim() : "",
         dns_secret: dns && v.dns_secret ? v.dns_secret : undefined,
+        eab_key_id: v.eab_key_id.trim(),
+        eab_key: v.eab_key.trim() || undefined,
       },
     }),
   );
@@ -115,7 +119,7 @@ function Settings({ name, stored }: { name: string; stored: Orders | null }) {
   const form = useForm(start(stored), {
     save: (values) => save(name, values),
     saved: (_, values) => {
-      form.restart({ ...values, dns_secret: "" });
+      form.restart({ ...values, dns_secret: "", eab_key: "" });
       void cache.invalidateQueries({ queryKey: queryKey(name) });
       say("done", t.saved(name));
     },
@@ -127,7 +131,7 @@ function Settings({ name, stored }: { name: string; stored: Orders | null }) {
   const failing = stored?.certificates.some((one) => one.wanted && one.error);
   return (
     <>
-      <Fields form={form} set={stored?.dns_secret_set ?? false} />
+      <Fields form={form} stored={stored} />
       {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}
       {retry.error ? <Refusal>{describe(retry.error).message}</Refusal> : null}
       <div className="row">
@@ -144,8 +148,8 @@ function Settings({ name, stored }: { name: string; stored: Orders | null }) {
   );
 }
 
-function Fields({ form, set }: { form: Form<Values>; set: boolean }) {
-  const { challenge, dns } = form.values;
+function Fields({ form, stored }: { form: Form<Values>; stored: Orders | null }) {
+  const { challenge, dns, eab_key_id } = form.values;
   return (
     <>
       <SelectField form={form} name="challenge" label={t.challenge} options={t.challenges} />
@@ -154,6 +158,23 @@ function Fields({ form, set }: { form: Form<Values>; set: boolean }) {
           <TextField form={form} name="directory" label={t.directory} mono hint={t.directoryHint} />
           <TextField form={form} name="email" label={t.email} optional />
           <TextArea form={form} name="roots" label={t.roots} hint={t.rootsHint} mono optional />
+          <TextField
+            form={form}
+            name="eab_key_id"
+            label={t.bindingId}
+            hint={t.bindingHint}
+            mono
+            optional
+          />
+          {eab_key_id ? (
+            <TextField
+              form={form}
+              name="eab_key"
+              type="password"
+              label={t.bindingKey}
+              hint={stored?.eab_key_set ? t.secretSet : undefined}
+            />
+          ) : null}
         </>
       ) : null}
       {challenge === "dns-01" ? (
@@ -172,7 +193,7 @@ function Fields({ form, set }: { form: Form<Values>; set: boolean }) {
             name="dns_secret"
             type="password"
             label={dns === "webhook" ? t.password : t.secret}
-            hint={set ? t.secretSet : undefined}
+            hint={stored?.dns_secret_set ? t.secretSet : undefined}
           />
         </>
       ) : null}
