@@ -107,3 +107,36 @@ func TestAnnounces(t *testing.T) {
 		t.Error("a version that is none was accepted")
 	}
 }
+
+// What `make verify` runs is this comparison, of the last release with the
+// description that everything is generated from; and taking any operation out of
+// that one fails it.
+func TestRun_OnOurContract(t *testing.T) {
+	const path = "../../controlplane/api/openapi.yaml"
+	for name, line := range map[string]string{
+		"../../Makefile":          "tools/generate.sh --verify",
+		"../../tools/generate.sh": "tools/run contract docs/api/released.yaml controlplane/api/openapi.yaml",
+	} {
+		text, err := os.ReadFile(name)
+		// promise: G-01
+		if err != nil || !strings.Contains(string(text), line) {
+			t.Errorf("%s does not run %q: %v", name, line, err)
+		}
+	}
+	// promise: G-01
+	if err := run([]string{"../../docs/api/released.yaml", path}); err != nil {
+		t.Errorf("as it is: %v", err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{"/api/v1/deployments:", "/api/v1/events:", "/api/v1/users:"} {
+		gone := strings.Replace(string(text), "\n  "+place, "\n  "+strings.Replace(place, "v1", "v9", 1), 1)
+		err := run([]string{path, write(t, "gone.yaml", gone)})
+		// promise: G-01
+		if err == nil || !strings.Contains(err.Error(), strings.TrimSuffix(place, ":")+" is gone") {
+			t.Errorf("without %s: %v", place, err)
+		}
+	}
+}
