@@ -67,7 +67,7 @@ func (o *ordering) refused(t *testing.T) {
 		{"--challenge", "http-01", "--end"}, {"--directory", o.Directory}, {"--roots", "root.pem"},
 		{"--email", "ops@acme.test"}, {"--email", "ops@acme.test", "--retry"},
 		{"--dns", "rfc2136"}, {"--dns-server", "ns:53"}, {"--dns-user", "key"},
-		{"--dns-secret", "key", "--end"},
+		{"--dns-secret", "key", "--end"}, {"--eab-key-id", "me"}, {"--eab-key", "key"},
 	} {
 		_, errs, code := o.admin.cli(t, append([]string{"certificate", "orders", "acme"}, bad...)...)
 		if code != exitUsage || !strings.Contains(errs, bad[0]) && !strings.Contains(errs, "retry") {

@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
 )
@@ -64,6 +66,7 @@ func commandLine(t *testing.T, w *world) {
 		!strings.Contains(out, "as admin") {
 		t.Errorf("login with a token: %d %s%s", code, out, errs)
 	}
+	c.browses(t)
 	if out, _, code := run(t, w.binary, c.env, "nonsense\n", "login", p.url, "--token",
 		"--password-stdin", "--context", "by-token"); code == 0 {
 		t.Errorf("login with a token that is none: %s", out)
@@ -95,6 +98,32 @@ func commandLine(t *testing.T, w *world) {
 		t.Errorf("retry says:\n%s", out)
 	}
 	c.run(t, 0, "remove", "cli-fails")
+}
+
+// browses signs in by the browser: it is opened where tokens are made, when there
+// is one and a display, and with its address alone.
+func (c *terminal) browses(t *testing.T) {
+	t.Helper()
+	bin := t.TempDir()
+	note := filepath.Join(bin, "opened")
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"),
+		[]byte("#!/bin/sh\nprintf '%s|%s' \"$#\" \"$1\" > '"+note+"'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := append(slices.Clone(c.env), "PATH="+bin+":/usr/bin:/bin", "WAYLAND_DISPLAY=")
+	for _, display := range []string{"", ":0"} {
+		out, errs, code := run(t, c.p.w.binary, append(env, "DISPLAY="+display), c.p.admin.token+"\n",
+			"login", c.p.url+"/", "--browser", "--password-stdin", "--context", "by-browser")
+		if code != 0 || !strings.Contains(out, "as admin") ||
+			!strings.Contains(errs, c.p.url+"/account,") {
+			t.Errorf("login by browser: %d %s%s", code, out, errs)
+		}
+		opened, _ := os.ReadFile(note) // without a display there is none
+		if want := "1|" + c.p.url + "/account"; display == "" && len(opened) > 0 ||
+			display != "" && string(opened) != want {
+			t.Errorf("with display %q it opened %q", display, opened)
+		}
+	}
 }
 
 // wrong holds refusals to their exit codes and words.
@@ -166,6 +195,7 @@ func (c *terminal) daily(t *testing.T) {
 	if out, _ = c.run(t, 0, "logs", "daily", "web"); !strings.Contains(out, "listening") {
 		t.Errorf("logs of a service: %q", out)
 	}
+	c.reads(t)
 	c.followed(t, serviceURL(t, d, "web"))
 	c.reached(t)
 	if _, errs := c.run(t, exitRefused, "deploy", "cli", "--env", "qa", "--name", "daily"); !strings.
@@ -186,6 +216,47 @@ func (c *terminal) daily(t *testing.T) {
 		return ""
 	})
 	c.audit(t)
+}
+
+// reads narrows logs, and writes them to a file.
+func (c *terminal) reads(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "all.txt")
+	for _, one := range []struct {
+		args       string
+		with, lack []string
+	}{
+		{"", []string{"say  mode succeed", "web  ", "listening"}, nil},
+		{"web say", []string{"mode succeed", "listening"}, nil},
+		{"--search LISTEN", []string{"listening"}, []string{"mode succeed"}},
+		{"--since 2h", []string{"mode succeed", "listening"}, nil},
+		{"--until 2h", nil, []string{"mode succeed", "listening"}},
+		{"--since " + time.Now().Add(time.Hour).Format(time.RFC3339), nil,
+			[]string{"mode succeed", "listening"}},
+		{"web -t", []string{time.Now().Format("2006-01-02 "), "listening"}, nil},
+		{"--run 1", []string{"mode succeed"}, nil},
+		{"--json web", []string{`"source":"web"`, "listening"}, nil},
+		{"-o -", []string{" say | mode succeed", " web | ", "listening"}, nil},
+		{"-o " + file, nil, []string{"listening"}},
+	} {
+		out, _ := c.run(t, 0, append([]string{"logs", "daily"}, strings.Fields(one.args)...)...)
+		for _, part := range one.with {
+			if !strings.Contains(out, part) {
+				t.Errorf("logs %s lacks %q:\n%s", one.args, part, out)
+			}
+		}
+		for _, part := range one.lack {
+			if strings.Contains(out, part) {
+				t.Errorf("logs %s has %q:\n%s", one.args, part, out)
+			}
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "listening") {
+		t.Errorf("the file: %v\n%s", err, text)
+	}
+	for _, bad := range []string{"--since yesterday", "--until x", "-o x -f", "-o x --tail 3"} {
+		c.run(t, exitUsage, append([]string{"logs", "daily"}, strings.Fields(bad)...)...)
+	}
 }
 
 // reached gets into a service: a command with its exit code, and a file in and out.

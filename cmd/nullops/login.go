@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 
 func loginCommand() *cobra.Command {
 	var user, print, name string
-	var fromStdin, byToken bool
+	var fromStdin, byToken, byBrowser bool
 	var want apiclient.TokenCreate
 	var readOnly bool
 	var days int
@@ -35,7 +36,12 @@ func loginCommand() *cobra.Command {
 				return err
 			}
 			l := login{URL: args[0], Fingerprint: print}
-			if byToken {
+			if byBrowser {
+				if err := openAccount(c, l); err != nil {
+					return err
+				}
+			}
+			if byToken || byBrowser {
 				return keepToken(c, name, l, fromStdin)
 			}
 			password, err := readPassword(c, fromStdin)
@@ -57,16 +63,34 @@ func loginCommand() *cobra.Command {
 		"read the password, or the token, from standard input")
 	c.Flags().BoolVar(&byToken, "token", false, "with a token that the browser gave you, such as "+
 		"after single sign-on")
+	c.Flags().BoolVar(&byBrowser, "browser", false, "sign in there, as by single sign-on: it is "+
+		"opened where tokens are made, and the token is pasted here")
+	c.MarkFlagsMutuallyExclusive("token", "browser")
 	c.Flags().BoolVar(&readOnly, "read-only", false, "a token that changes nothing")
 	c.Flags().IntVar(&days, "days", 0, "a token that ends after so many days")
 	return c
 }
 
+// openAccount shows where tokens are made. Without a browser here, the line that
+// says where is enough: it can be opened anywhere.
+func openAccount(c *cobra.Command, l login) error {
+	if u, err := url.Parse(l.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return usageError{fmt.Errorf("%q is not an address: write https://…", l.URL)}
+	}
+	if err := browse(c.Context(), l.account()); err != nil {
+		fmt.Fprintf(c.ErrOrStderr(), "%v; open it yourself.\n", err)
+	}
+	return nil
+}
+
+// account is the page on which people make tokens.
+func (l login) account() string { return strings.TrimRight(l.URL, "/") + "/account" }
+
 // keepToken remembers a token that somebody made in the browser, once it is known
 // to be good.
 func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
-	fmt.Fprintf(c.ErrOrStderr(), "Make a token at %s/account, and paste it here as the password.\n",
-		strings.TrimRight(l.URL, "/"))
+	fmt.Fprintf(c.ErrOrStderr(), "Make a token at %s, and paste it here as the password.\n",
+		l.account())
 	token, err := readPassword(c, fromStdin)
 	if err != nil {
 		return err

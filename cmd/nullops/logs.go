@@ -50,6 +50,9 @@ func logsCommand() *cobra.Command {
 	flags.BoolVarP(&f.stamps, "timestamps", "t", false, "print when each line was written")
 	flags.StringVarP(&f.download, "output", "o", "", "write everything to a file instead")
 	f.asJSON = jsonFlag(c)
+	for _, other := range []string{"follow", "tail", "timestamps", "json"} {
+		c.MarkFlagsMutuallyExclusive("output", other) // a file has all lines, with times
+	}
 	c.RunE = func(c *cobra.Command, args []string) error { return f.print(c, args[0], args[1:]) }
 	return c
 }

@@ -98,6 +98,7 @@ func (e codedError) Unwrap() error { return e.error }
 func misspelled(err error) bool {
 	return strings.HasPrefix(err.Error(), "unknown command ") ||
 		strings.HasPrefix(err.Error(), "required flag(s) ") ||
+		strings.HasPrefix(err.Error(), "if any flags in the group [") ||
 		strings.HasPrefix(err.Error(), "accepts between ")
 }
 

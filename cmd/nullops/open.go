@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,11 +24,24 @@ func openCommand() *cobra.Command {
 			return err
 		}
 		fmt.Fprintln(c.OutOrStdout(), url)
-		if browser, err := exec.LookPath("xdg-open"); err == nil && onTerminal(os.Stdout) {
-			return exec.CommandContext(c.Context(), browser, url).Run()
+		if onTerminal(os.Stdout) {
+			return browse(c.Context(), url)
 		}
 		return nil
 	})
+}
+
+// browse opens an address in the person's browser, where there is one. No shell
+// reads it.
+func browse(ctx context.Context, url string) error {
+	browser, err := exec.LookPath("xdg-open")
+	if err != nil || os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		return nil
+	}
+	if err := exec.CommandContext(ctx, browser, url).Run(); err != nil {
+		return fmt.Errorf("open the browser: %w", err)
+	}
+	return nil
 }
 
 // serviceURL takes the named service, or the last one with a URL: pipelines
