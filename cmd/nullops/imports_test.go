@@ -18,11 +18,48 @@ func TestImports_FollowTheArrows(t *testing.T) {
 	for _, file := range goFiles(t) {
 		for _, spec := range file.syntax.Imports {
 			imported := strings.Trim(spec.Path.Value, `"`)
+			// promise: G-26
 			if err := arrows.check(file, imported); err != nil {
 				t.Errorf("%s: %v", file.name, err)
 			}
 		}
 	}
+}
+
+// What tells the outside only reads what happened: neither it nor anything it
+// imports knows what makes things happen, and nothing of that knows it. They meet
+// in the outbox.
+func TestArrows_NotificationsOnlyReact(t *testing.T) {
+	arrows := readArrows(t)
+	const notify = "controlplane/notify"
+	acting := []string{"accounts", "catalog", "lifecycle", "fleet", "gate", "reach", "jobs",
+		"provision", "acme", "review"}
+	told := arrows.reach(notify)
+	for _, name := range acting {
+		// promise: G-16
+		if name = "controlplane/" + name; told[name] || arrows.reach(name)[notify] {
+			t.Errorf("%s and %s know each other", notify, name)
+		}
+	}
+	if !told["controlplane/postgres"] || !arrows.reach("controlplane/api")[notify] {
+		t.Error("the search finds nothing")
+	}
+}
+
+// reach is everything of ours that a package imports, through others too.
+func (a arrows) reach(pkg string) map[string]bool {
+	all, todo := map[string]bool{}, []string{pkg}
+	for len(todo) > 0 {
+		next := a.packages[todo[0]]
+		todo = todo[1:]
+		for _, name := range next {
+			if !all[name] {
+				all[name] = true
+				todo = append(todo, name)
+			}
+		}
+	}
+	return all
 }
 
 // A row about a package that is gone would allow its return unnoticed.
@@ -62,6 +99,8 @@ func TestArrows_RefuseWhatIsNotListed(t *testing.T) {
 		{goFile{dir: "pipeline"}, ownModule + "/controlplane"},
 		{goFile{dir: "agent/engine"}, ownModule + "/agent"},
 		{goFile{dir: "agent"}, "github.com/jackc/pgx/v5"},
+		{goFile{dir: "controlplane/notify"}, ownModule + "/controlplane/lifecycle"},
+		{goFile{dir: "controlplane/lifecycle"}, ownModule + "/controlplane/notify"},
 		{goFile{dir: "agent/sidecar"}, "github.com/coder/websocket"},
 		{goFile{dir: "agent", test: true}, ownModule + "/controlplane"},
 		{goFile{dir: "controlplane/api"}, ownModule + "/controlplane/postgres/pgtest"},
