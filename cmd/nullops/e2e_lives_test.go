@@ -353,6 +353,7 @@ func (b *biography) exported(t *testing.T) {
 	read, err := compose.Read(t.Context(), []byte(out))
 	want := compose.Service{Name: "web", Registry: b.p.w.registry, Repository: "lives/web",
 		Tag: "next"}
+	// promise: Y-13
 	if err != nil || len(read.Services) != 1 || read.Services[0] != want ||
 		read.Pipeline.Steps[0].Service.Env["EDITED"] != "yes" ||
 		read.Pipeline.Steps[0].Service.Ports[0].Port != 8080 {

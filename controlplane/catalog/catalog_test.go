@@ -495,6 +495,7 @@ func TestListServiceTags_ManyTags(t *testing.T) {
 		begun := time.Now()
 		p := page("", order)
 		t.Logf("%s: %s", order, time.Since(begun))
+		// promise: I-05
 		if p.Total != 20_000 || p.Matching != 20_000 || len(p.Items) != 20 || p.Next == "" ||
 			p.Items[0].Tag != "v1.19999.0-main" || !p.ReadAt.Equal(first.ReadAt) {
 			t.Errorf("%s: %+v", order, p)

@@ -46,6 +46,7 @@ async function service(page, like) {
   await sheet.getByLabel("Name").fill(name);
   await sheet.getByLabel("Registry").selectOption(like.registry);
   await sheet.getByRole("textbox", { name: "Image" }).fill(like.image);
+  // promise: I-05
   await sheet.getByText(/\d+ of \d+ tags? match/).waitFor();
   await sheet.getByLabel("Pattern of tags").fill("zzz-*");
   await sheet.getByText("No tag matches").waitFor();
@@ -80,6 +81,21 @@ async function refused(page, like) {
   await said.waitFor();
   check((await said.locator("li").count()) > 0, "nobody is named as its user");
   await faultless(page, "a deletion refused");
+}
+
+/** What the name server has to be told, for an environment that is being made. */
+async function wildcard(page) {
+  await page.goto("/environments?add=true");
+  const sheet = page.getByRole("dialog", { name: "New environment" });
+  await sheet.getByLabel("Name").fill("staging");
+  await sheet.getByLabel("Domain").fill("lab.example.com");
+  // promise: N-182
+  await sheet.getByText("*.staging.lab.example.com. 300 IN A", { exact: false }).waitFor();
+  await sheet.getByRole("button", { name: /the line/ }).waitFor();
+  await faultless(page, "an environment with its line for the name server");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Leave", exact: true }).click();
+  await sheet.waitFor({ state: "detached" });
 }
 
 async function secret(page) {
@@ -155,6 +171,7 @@ export const stories = [
       const like = await registry(page);
       await service(page, like);
       await refused(page, like);
+      await wildcard(page);
       await secret(page);
       await token(page);
       await audit(page);

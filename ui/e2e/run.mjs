@@ -6,6 +6,8 @@ import { stories as access } from "./access.mjs";
 import { stories as accessibility } from "./accessibility.mjs";
 import { stories as admin } from "./admin.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
+import { stories as choosing } from "./choosing.mjs";
+import { stories as cookies } from "./cookies.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
 import { stories as life } from "./life.mjs";
@@ -34,6 +36,8 @@ const all = [
   life,
   live,
   reach,
+  choosing,
+  cookies,
   editor,
   screens,
   nodes,
