@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -50,9 +49,7 @@ func controlplaneCommand() *cobra.Command {
 			}
 			defer b.close()
 			if os.Getenv("GOGC") == "" {
-				// Sessions that idle are most of what is held: room for as much garbage
-				// again would cost more than collecting it.
-				debug.SetGCPercent(30)
+				go paceCollector(ctx)
 			}
 			return b.run(ctx, b.controlPlane)
 		})

@@ -34,8 +34,9 @@ type Config struct {
 	Log   *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// MemoryKiB, Iterations and Parallelism are argon2id's; all zero means
-	// the second recommendation of RFC 9106: 64 MiB, 3, 4.
+	// MemoryKiB, Iterations and Parallelism are argon2id's; all zero means the
+	// memory and passes of RFC 9106's second recommendation, 64 MiB and 3, in one
+	// lane: four would hold all processors of a small machine for each guess.
 	MemoryKiB   uint32
 	Iterations  uint32
 	Parallelism uint8
@@ -64,7 +65,7 @@ func New(c Config) (*Accounts, error) {
 		SaltLength: 16, KeyLength: 32,
 	}
 	if c.MemoryKiB == 0 {
-		params.Memory, params.Iterations, params.Parallelism = 64<<10, 3, 4
+		params.Memory, params.Iterations, params.Parallelism = 64<<10, 3, 1
 	}
 	h, err := newHasher(params)
 	if err != nil {

@@ -27,10 +27,10 @@ const (
 	waiting    = 16
 )
 
-// atOnce leaves most of the processors to everybody else: each hash keeps as
-// many of them busy as it has lanes.
+// atOnce leaves a processor to everybody else, where there is more than one: each
+// hash keeps as many of them busy as it has lanes.
 func atOnce(p *argon2id.Params) int {
-	return min(mostAtOnce, max(1, runtime.NumCPU()/max(1, int(p.Parallelism))))
+	return min(mostAtOnce, max(1, (runtime.NumCPU()-1)/max(1, int(p.Parallelism))))
 }
 
 type hasher struct {
@@ -95,7 +95,8 @@ func (h *hasher) hash(ctx context.Context, password controlplane.Plain) (string,
 }
 
 // verify compares a password with a hash, or with a dummy when there is none.
-// weak says that the hash was made with less work than we ask for now.
+// weak says that the hash was made with less work than we ask for now, or with
+// other lanes.
 func (h *hasher) verify(
 	ctx context.Context, password controlplane.Plain, hash string,
 ) (ok, weak bool, err error) {
@@ -112,7 +113,8 @@ func (h *hasher) verify(
 	if err != nil {
 		return false, false, fmt.Errorf("compare password: %w", err)
 	}
-	weak = p.Memory < h.params.Memory || p.Iterations < h.params.Iterations
+	weak = p.Memory < h.params.Memory || p.Iterations < h.params.Iterations ||
+		p.Parallelism != h.params.Parallelism
 	return match && known, weak, nil
 }
 

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"runtime/debug"
+	runtimemetrics "runtime/metrics"
+	"time"
+)
+
+const (
+	// mostGarbage is in percent of what lives. Sessions that idle are most of what
+	// a large control plane holds: room for as much garbage again would cost more
+	// memory than collecting it costs time.
+	mostGarbage = 30
+	// leastGarbage is in bytes. A small one would otherwise collect a few megabytes
+	// at a time, which took a third of its time when people were busy.
+	leastGarbage = 24 << 20
+	paceEvery    = 10 * time.Second
+)
+
+// paceCollector lets garbage grow to a share of what lives, and at least to a
+// fixed amount, until the context ends.
+func paceCollector(ctx context.Context) {
+	tick := time.NewTicker(paceEvery)
+	defer tick.Stop()
+	for {
+		debug.SetGCPercent(garbagePercent(liveHeap()))
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// garbagePercent is what GOGC is for so many bytes that live. Before the first
+// collection nothing is known to live, and the runtime counts from 4 MiB.
+func garbagePercent(live uint64) int {
+	return max(mostGarbage, int(leastGarbage*100/max(live, 4<<20)))
+}
+
+// liveHeap is what the last collection left, in bytes.
+func liveHeap() uint64 {
+	live := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	runtimemetrics.Read(live)
+	return live[0].Value.Uint64()
+}
