@@ -8,7 +8,8 @@ export const fleetTexts = {
   emptyTitle: "No node yet",
   empty: "Here stands how all machines are, what they have left, and what needs you.",
   toNodes: "Nodes",
-  needs: (count: number) => (count === 0 ? "Nothing needs you" : `${count} need you`),
+  needs: (count: number) =>
+    count === 0 ? "Nothing needs you" : plural(count, "thing needs you", "things need you"),
   calm: "Every node is heard, every check is well, nothing failed and nothing waits too long.",
   partly: (what: string) => `${what} could not be read, so it is not judged here.`,
   parts: {

@@ -19,7 +19,7 @@ export type Side = "theirs" | "mine";
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-/** What changed meanwhile, field by field. A field that both set to the same is no news to anybody. */
+/** What changed meanwhile, field by field, what needs a choice first. What both set to the same is no news. */
 export function changesSince<V extends Values>(opened: V, theirs: V, mine: V): Change[] {
   return Object.keys(opened)
     .filter((name) => !same(opened[name], theirs[name]) && !same(theirs[name], mine[name]))
@@ -29,7 +29,8 @@ export function changesSince<V extends Values>(opened: V, theirs: V, mine: V): C
       theirs: theirs[name],
       mine: mine[name],
       both: !same(opened[name], mine[name]),
-    }));
+    }))
+    .sort((a, b) => Number(b.both) - Number(a.both));
 }
 
 /** The values of some fields, as one side has them. */

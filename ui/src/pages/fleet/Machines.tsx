@@ -86,9 +86,7 @@ function Meter({ what, all, used, promised, say }: MeterProps) {
     <div className="meter">
       <div className="row gap-2">
         <span className="s">{what}</span>
-        <span className="s t2 end tr" title={more}>
-          {words}
-        </span>
+        <span className="s t2 end tr">{words}</span>
       </div>
       <svg
         viewBox="0 0 100 6"
@@ -105,6 +103,11 @@ function Meter({ what, all, used, promised, say }: MeterProps) {
           <rect className="promised" x={Math.max(0, share(promised) - 1)} width="1" height="6" />
         ) : null}
       </svg>
+      {more ? (
+        <span className="s t2" aria-hidden="true">
+          {more}
+        </span>
+      ) : null}
     </div>
   );
 }

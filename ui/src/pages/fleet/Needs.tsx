@@ -4,6 +4,9 @@ import { Time } from "@/components/Time";
 import { fleetTexts as t } from "@/fleetTexts";
 import type { Trouble, Where } from "./troubles";
 
+/** More than these are folded away: a hundred agents of another version hide nothing else. */
+const MOST = 10;
+
 type Props = {
   troubles: Trouble[];
   /** What could not be read, in words. */
@@ -18,30 +21,42 @@ export function Needs({ troubles, unread }: Props) {
         {t.needs(troubles.length)}
       </h2>
       {troubles.length === 0 ? <p className="t2">{t.calm}</p> : null}
-      <ul className="needs">
-        {troubles.map((one) => (
-          <li key={one.id}>
-            <StatusMark state={one.state}>
-              <At where={one.where}>{one.what}</At>
-            </StatusMark>
-            <span className="t2">
-              {one.since ? (
-                <>
-                  {t.lasting} <Time at={one.since} short className="nw" />
-                  {". "}
-                </>
-              ) : null}
-              {one.remedy}
-            </span>
-          </li>
-        ))}
-      </ul>
+      <List troubles={troubles.slice(0, MOST)} />
+      {troubles.length > MOST ? (
+        <details className="fold pt-2">
+          <summary>{t.more(troubles.length - MOST)}</summary>
+          <List troubles={troubles.slice(MOST)} />
+        </details>
+      ) : null}
       {unread.map((what) => (
         <p key={what} className="t2 s">
           {t.partly(what)}
         </p>
       ))}
     </section>
+  );
+}
+
+function List({ troubles }: { troubles: Trouble[] }) {
+  return (
+    <ul className="needs">
+      {troubles.map((one) => (
+        <li key={one.id}>
+          <StatusMark state={one.state}>
+            <At where={one.where}>{one.what}</At>
+          </StatusMark>
+          <span className="t2">
+            {one.since ? (
+              <>
+                {t.lasting} <Time at={one.since} short className="nw" />
+                {". "}
+              </>
+            ) : null}
+            {one.remedy}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -76,11 +76,11 @@ describe("what needs a person in the fleet", () => {
     expect(said({ backup: undefined, build: undefined, queue: undefined })).toEqual([]);
   });
 
-  it("puts what failed before what is only worth a look", () => {
+  it("puts nodes out of reach first, and what is only worth a look last", () => {
     const nodes = [node({ build: "0.9" }), node({ name: "b", status: "offline" })];
     expect(said({ nodes, deployments: [deployment("failed")] })).toEqual([
-      "1 deployment failed",
       "b is offline",
+      "1 deployment failed",
       "fra-01 runs 0.9; this is 1.0",
     ]);
   });

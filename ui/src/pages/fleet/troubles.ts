@@ -35,7 +35,8 @@ const OLD_BACKUP = 48 * 60 * MINUTE;
 /** What the server takes for a disk floor of 0. */
 const FLOOR_MIB = 1024;
 
-const order = ["failed", "stuck", "untrusted", "incompatible", "offline", "warn"];
+// A node that is out of reach concerns everybody on it; a deployment that failed concerns its maker.
+const order = ["untrusted", "incompatible", "offline", "failed", "stuck", "warn"];
 
 const rank = ({ state }: Trouble) => {
   const at = order.indexOf(state);
