@@ -137,11 +137,26 @@ export async function send(page, method, path, body) {
   return unchanged(() => page.evaluate(ask, [`/api/v1${path}`, method, body]));
 }
 
+/** Until fades are over and colours final, however long a busy machine takes for that. */
+async function settled(page) {
+  await page.evaluate(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    for (let i = 0; i < 20; i++) {
+      await frame();
+      await frame();
+      const fades = document.getAnimations().filter((one) => one instanceof CSSTransition);
+      if (fades.length === 0) return;
+      await Promise.allSettled(fades.map((one) => one.finished));
+    }
+  });
+}
+
 let axe;
 /** Fails on any accessibility fault of the page as it is now. */
 export async function accessible(page, where) {
   axe ??= await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
   await page.evaluate(axe);
+  await settled(page);
   const faults = await page.evaluate(async () => {
     const { violations } = await window.axe.run(document, {
       preload: false,

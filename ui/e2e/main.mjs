@@ -7,7 +7,9 @@ export async function create(page, name, project = "shop") {
   const sheet = page.getByRole("dialog", { name: "New deployment" });
   await sheet.getByLabel("Name").fill(name);
   await sheet.getByRole("button", { name: /^Create deployment/ }).click();
-  await page.waitForURL(new RegExp(`/deployments/[^/]+/${name}`));
+  await page.waitForURL(new RegExp(`/deployments/[^/]+/${name}`)).catch(async () => {
+    throw new Error(`${name} was not created: ${await sheet.innerText()}`);
+  });
   const environment = new URL(page.url()).pathname.split("/")[2];
   const found = await api(page, `/deployments?environment=${environment}&name=${name}&limit=1`);
   return found.items[0];

@@ -344,14 +344,14 @@ function Foot({ refusal, stops, template, busy, reason, submit }: FootProps) {
   return (
     <>
       {count > 0 ? (
-        <span className="row" role="status">
+        <span className="row min-w-0" role="status">
           <StatusMark state="failed">{t.mend(count)}</StatusMark>
           <span className="t2 tr">
             {refusal.rest[0] ?? refusal.name ?? Object.values(refusal.versions)[0] ?? stops[0]}
           </span>
         </span>
       ) : null}
-      <div className="row end">
+      <div className="row end shrink-0">
         {template}
         <Button look="ink" reason={reason} busy={busy && t.busy} onClick={submit}>
           {t.submit} <kbd>Ctrl Enter</kbd>
