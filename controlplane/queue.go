@@ -37,7 +37,8 @@ type QueueEntry struct {
 	// Reason is what it waits for.
 	Reason   string
 	QueuedAt time.Time
-	// Patience is how long it may wait; zero is for ever. Deadline follows.
+	// Patience is how long it may take until it is ready, waiting included; zero
+	// is for ever. Deadline follows.
 	Patience  time.Duration
 	Deadline  *time.Time
 	StartedAt *time.Time

@@ -276,7 +276,7 @@ func isSettled(s apiclient.DeploymentStatus) bool {
 func printOutcome(out io.Writer, d apiclient.Deployment) {
 	fmt.Fprintf(out, "%s: %s\n", d.Name, d.Status)
 	if d.Failure != nil {
-		fmt.Fprintf(out, "  %s: %s\n", deref(d.Failure.Step), visible(d.Failure.Message))
+		fmt.Fprintf(out, "  %s\n", cause(*d.Failure))
 	}
 	for _, left := range deref(d.Left) {
 		fmt.Fprintf(out, "  left behind: %s\n", visible(left))

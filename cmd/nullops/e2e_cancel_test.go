@@ -71,6 +71,36 @@ func cancelAnywhere(t *testing.T, w *world) {
 	}
 	cancelAtOnce(t, p, n)
 	cancelPull(t, p, n)
+	endsAtDeadline(t, p, n, book)
+}
+
+// endsAtDeadline has a run take far longer than its maker gave it: the plugin is
+// stopped, all is undone, and it can be retried with the time it takes.
+func endsAtDeadline(t *testing.T, p *product, n *node, book *ledger) {
+	t.Helper()
+	p.define(t, "slow", book.marked("first", "ledger", nil, nil),
+		book.marked("busy", "ledger-sleep", []string{"first"}, object{"seconds": 300}))
+	var d apiclient.Deployment
+	p.admin.want(t, http.StatusCreated, http.MethodPost, "/deployments", object{"name": "slow",
+		"project": "slow", "environment": "qa", "deadline_seconds": 8}, &d)
+	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusFailed)
+	// promise: B-15
+	if d.Failure == nil || d.Failure.Code != "deadline" || d.Failure.Step != nil ||
+		!strings.HasPrefix(d.Failure.Message, "it was not ready by its deadline") {
+		t.Errorf("at its deadline: %+v", d.Failure)
+	}
+	for _, line := range book.of(d.Name) {
+		action, step, _ := strings.Cut(line, " ")
+		if action == "create" && !slices.Contains(book.of(d.Name), "delete "+step) {
+			t.Errorf("%s was not undone: %v", step, book.of(d.Name))
+		}
+	}
+	n.nothingLeft(t, d.Id)
+	p.define(t, "slow", webStep("web"))
+	p.admin.want(t, http.StatusAccepted, http.MethodPost, "/deployments/"+d.Id+"/retry",
+		object{"deadline_seconds": 600}, nil)
+	p.admin.await(t, d.Id, apiclient.DeploymentStatusReady)
+	p.admin.remove(t, d.Id)
 }
 
 // cancelPull deletes while an image is pulled that never arrives, and pulls one

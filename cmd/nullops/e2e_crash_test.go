@@ -46,8 +46,10 @@ func agentDies(t *testing.T, w *world) {
 	dies := p.admin.deploy(t, "dies", "dies", nil)
 	book.await(t, "dies", "create slow")
 	n.mustBeThere(t, dies.Id, "container", "network")
+	bell := p.alarmed(t, "node.offline")
 	n.agent.kill()
 	n.await(t, apiclient.NodeStatusOffline) // promise: N-214, N-216
+	bell.rings(t, "node.offline", n.name)
 	eventually(t, "the page says that the node is offline", func() string {
 		a := p.visit(t, url+"/healthz")
 		// promise: N-186

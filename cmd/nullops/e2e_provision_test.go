@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -193,6 +194,7 @@ func provisioning(t *testing.T, w *world) {
 	// other scenarios, and end under them.
 	p.admin.put(t, "/environments/workshop", object{"domain": "localhost"}, nil)
 	s.refused(t, p)
+	s.described(t, p)
 	s.inTheWay(t, p)
 	s.toTheEnd(t, p)
 	s.lineBreaks(t, p)
@@ -312,6 +314,28 @@ func (s *sshServer) refused(t *testing.T, p *product) {
 	}
 }
 
+// described tells all that is known of a machine before there is an agent: its
+// name, address and graphics processor, and how to sign in. It is kept: the next
+// attempt is told nothing, and is turned away as the first was.
+func (s *sshServer) described(t *testing.T, p *product) {
+	n, good := s.machine(t, p, "ssh-described")
+	p.admin.want(t, http.StatusOK, http.MethodPut, "/nodes/"+n.name, object{
+		"environment": "workshop", "address": n.address,
+		"settings": object{"labels": object{"gpu": "l40s"}}}, nil)
+	shown := n.show(t)
+	// promise: Y-04
+	if shown.Name != n.name || shown.Address != n.address || shown.Settings.Labels == nil ||
+		(*shown.Settings.Labels)["gpu"] != "l40s" {
+		t.Errorf("the node is shown as %+v", shown)
+	}
+	failsWith(t, n.attempt(t, with(good, "private_key", nil, "password", "wrong-password")),
+		"connect", "auth_failed")
+	failsWith(t, n.attempt(t, nil), "connect", "auth_failed") // promise: Y-04
+	if all := attempts(t, p, n.name); len(all) != 2 || all[0].Number != 2 {
+		t.Errorf("%d attempts are remembered: %+v", len(all), all)
+	}
+}
+
 func attempts(t *testing.T, p *product, name string) []apiclient.Provision {
 	t.Helper()
 	var list apiclient.ProvisionList
@@ -415,6 +439,14 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 		if !strings.Contains(out, step+"\n    ") {
 			t.Errorf("the command line shows nothing of the step %s:\n%s", step, out)
 		}
+	}
+	// What sets a machine up is in the program: it brings itself, and needs nothing else.
+	installed, err := os.ReadFile(filepath.Join(filepath.Dir(n.data), "bin", "nullops"))
+	own, ownErr := os.ReadFile(n.binary)
+	// promise: Y-19
+	if err != nil || ownErr != nil || !bytes.Equal(installed, own) {
+		t.Errorf("the machine has %d bytes (%v), the program has %d (%v)", len(installed), err,
+			len(own), ownErr)
 	}
 	shown := n.await(t, apiclient.NodeStatusOnline)
 	identity, _, _ := run(t, n.binary, nil, "", "agent", "identity", "--agent.data="+n.data)

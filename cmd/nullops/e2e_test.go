@@ -83,6 +83,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Registries", registries},
 		{"RefusedStarts", refusedStarts},
 		{"Encrypted", encrypted},
+		{"ShippedCompose", shippedCompose},
 		{"CertificateOrders", certificateOrders},
 		{"Access", accessLevels},
 		{"Approvals", approvals},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -22,19 +21,31 @@ func (o *queueOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.wait, "queue", false, "wait for room instead of being refused without it")
 	f.IntVar(&o.priority, "priority", 128, "in the queue: 0 to 255, lower ones come first")
-	f.DurationVar(&o.deadline, "deadline", 0, "with --queue: fail after waiting so long, as in 30m")
+	deadlineFlag(c, &o.deadline)
+}
+
+// deadlineFlag is by when a run has to be ready.
+func deadlineFlag(c *cobra.Command, d *time.Duration) {
+	c.Flags().DurationVar(d, "deadline", 0,
+		"fail, and undo what was done, unless ready after so long, as in 30m")
+}
+
+// deadlineSeconds reads it for a request.
+func deadlineSeconds(d time.Duration) (int, error) {
+	if d < 0 || d > 0 && d < time.Second {
+		return 0, usageError{fmt.Errorf("--deadline %s: give a second or more", d)}
+	}
+	return int(math.Ceil(d.Seconds())), nil
 }
 
 // fill writes them into a request.
 func (o queueOptions) fill(body *apiclient.DeploymentCreate) error {
-	if o.deadline != 0 && !o.wait {
-		return usageError{errors.New("--deadline: only who waits has one; add --queue")}
-	}
-	if o.deadline < 0 || o.deadline > 0 && o.deadline < time.Second {
-		return usageError{fmt.Errorf("--deadline %s: give a second or more", o.deadline)}
+	seconds, err := deadlineSeconds(o.deadline)
+	if err != nil {
+		return err
 	}
 	body.Wait, body.Priority = given(o.wait), &o.priority
-	body.DeadlineSeconds = given(int(math.Ceil(o.deadline.Seconds())))
+	body.DeadlineSeconds = given(seconds)
 	return nil
 }
 
@@ -117,8 +128,11 @@ func runLine(q *apiclient.QueueEntry) string {
 	}
 	line := fmt.Sprintf("queued %s ago, started after %s", since(q.QueuedAt),
 		span(q.StartedAt.Sub(q.QueuedAt)))
-	if q.EndedAt != nil {
+	switch {
+	case q.EndedAt != nil:
 		line += ", ended after " + span(q.EndedAt.Sub(*q.StartedAt))
+	case q.Deadline != nil:
+		line += ", fails " + q.Deadline.Local().Format(time.DateTime) + " unless it is ready"
 	}
 	if q.Attempts > 1 {
 		line += fmt.Sprintf(", %d attempts", q.Attempts)

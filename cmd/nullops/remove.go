@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,15 +24,27 @@ func removeCommand() *cobra.Command {
 
 func retryCommand() *cobra.Command {
 	var same bool
-	c := settleCommand("retry", "Run a failed deployment again with the latest pipeline version",
+	var deadline time.Duration
+	var c *cobra.Command
+	c = settleCommand("retry", "Run a failed deployment again with the latest pipeline version",
 		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
-			r, err := api.RetryDeploymentWithResponse(ctx, id, apiclient.Retry{SameVersion: &same})
+			body := apiclient.Retry{SameVersion: &same}
+			if c.Flags().Changed("deadline") {
+				seconds, err := deadlineSeconds(deadline)
+				if err != nil {
+					return nil, err
+				}
+				body.DeadlineSeconds = &seconds
+			}
+			r, err := api.RetryDeploymentWithResponse(ctx, id, body)
 			if err := answered(r, err); err != nil {
 				return nil, err
 			}
 			return r.JSON202, nil
 		}, apiclient.DeploymentStatusReady)
 	c.Flags().BoolVar(&same, "same-version", false, "with the pipeline version of the last run")
+	deadlineFlag(c, &deadline)
+	c.Flags().Lookup("deadline").Usage += "; 0 for none, as long as before if left out"
 	return c
 }
 

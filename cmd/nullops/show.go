@@ -68,7 +68,7 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 		fmt.Fprintln(w, visible(line))
 	}
 	if d.Failure != nil {
-		fmt.Fprintf(w, "failed at %s: %s\n", deref(d.Failure.Step), visible(d.Failure.Message))
+		fmt.Fprintf(w, "failed: %s\n", cause(*d.Failure))
 	}
 	for _, left := range deref(d.Left) {
 		fmt.Fprintf(w, "left behind: %s\n", visible(left))
@@ -88,6 +88,14 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 			deref(s.Message)})
 	}
 	return table(w, rows)
+}
+
+// cause is why a run failed, after the step that did; a deadline has none.
+func cause(f apiclient.Failure) string {
+	if f.Step == nil || *f.Step == "" {
+		return visible(f.Message)
+	}
+	return *f.Step + ": " + visible(f.Message)
 }
 
 func printServices(w io.Writer, d apiclient.Deployment) error {

@@ -130,15 +130,23 @@ func (s *server) DeleteDeployment(
 func (s *server) RetryDeployment(
 	ctx context.Context, r RetryDeploymentRequestObject,
 ) (RetryDeploymentResponseObject, error) {
-	same := r.Body != nil && or(r.Body.SameVersion, false)
 	d, err := s.change(ctx, r.Id, func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
-		return s.Lifecycle.Retry(ctx, actor, id, same)
+		return s.Lifecycle.Retry(ctx, actor, id, retrying(or(r.Body, Retry{})))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return RetryDeployment202JSONResponse(d), nil
+}
+
+func retrying(body Retry) lifecycle.Retrying {
+	how := lifecycle.Retrying{SameVersion: or(body.SameVersion, false)}
+	if s := body.DeadlineSeconds; s != nil {
+		patience := time.Duration(*s) * time.Second
+		how.Patience = &patience
+	}
+	return how
 }
 
 func (s *server) AnswerStep(

@@ -71,23 +71,31 @@ type admission struct {
 }
 
 func (q *admission) one(now time.Time, w Waiting) {
-	s := Standing{Waiting: w}
-	if w.Node != "" {
-		s.Reason = q.turnOn(w)
-	} else {
-		s.Refused = q.place(w)
-		s.Reason = waitsForRoom(s.Refused)
-	}
-	switch {
-	case s.Reason == "":
-	case !now.IsZero() && !w.Deadline.IsZero() && w.Deadline.Before(now):
+	if !now.IsZero() && !w.Deadline.IsZero() && w.Deadline.Before(now) {
+		// It starts no more; only why it did not is still of interest.
+		other := admission{nodes: slices.Clone(q.nodes)}
+		s := other.try(w)
+		s.Reason = cmp.Or(s.Reason, "Its turn came too late.")
 		q.out.Late = append(q.out.Late, s)
-	default:
-		q.hold(w)
-		q.position[w.Node]++
-		s.Position = q.position[w.Node]
-		q.out.Stand = append(q.out.Stand, s)
+		return
 	}
+	s := q.try(w)
+	if s.Reason == "" {
+		return
+	}
+	q.hold(w)
+	q.position[w.Node]++
+	s.Position = q.position[w.Node]
+	q.out.Stand = append(q.out.Stand, s)
+}
+
+// try starts a run, or says what it waits for.
+func (q *admission) try(w Waiting) Standing {
+	if w.Node != "" {
+		return Standing{Waiting: w, Reason: q.turnOn(w)}
+	}
+	refused := q.place(w)
+	return Standing{Waiting: w, Reason: waitsForRoom(refused), Refused: refused}
 }
 
 // turnOn starts a run on its own node, or says what it waits for there.

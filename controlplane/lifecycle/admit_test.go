@@ -174,6 +174,11 @@ func TestAdmit_NeverOverbooks(t *testing.T) {
 		for _, n := range nodes {
 			fits(t, n, got.Start)
 		}
+		for _, s := range got.Start {
+			if !s.Deadline.IsZero() && s.Deadline.Before(noon) {
+				t.Fatalf("started after its deadline: %+v", s)
+			}
+		}
 		for _, s := range got.Late {
 			if s.Deadline.IsZero() || !s.Deadline.Before(noon) || s.Reason == "" {
 				t.Fatalf("late: %+v", s)

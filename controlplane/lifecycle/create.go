@@ -37,7 +37,8 @@ type Request struct {
 	// the node; otherwise it is refused then. Lower priorities come first.
 	Wait     bool
 	Priority int
-	// Patience is how long it may wait; zero is for ever.
+	// Patience is how long it may take until it is ready, waiting included; zero
+	// is for ever.
 	Patience time.Duration
 	// Draft is a pipeline to run in place of a published one, with everything it
 	// uses in it; see Scratch.

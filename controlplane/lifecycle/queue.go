@@ -13,8 +13,9 @@ import (
 )
 
 // Admit starts whose turn has come, in every environment in which somebody
-// waits, and ends the waiting of those whose deadline has passed, if deadlines
-// count. Doing it twice, or on two control planes at once, is doing it once.
+// waits. If deadlines count, it also ends those whose deadline has passed,
+// waiting or under way. Doing it twice, or on two control planes at once, is
+// doing it once.
 func (l *Lifecycle) Admit(ctx context.Context, actor access.Actor, deadlines bool) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
@@ -28,6 +29,9 @@ func (l *Lifecycle) Admit(ctx context.Context, actor access.Actor, deadlines boo
 		err = errors.Join(err, l.store.InTx(ctx, func(tx *postgres.Tx) error {
 			return admitIn(ctx, tx, env, deadlines)
 		}))
+	}
+	if deadlines {
+		err = errors.Join(err, l.endOverdue(ctx))
 	}
 	return err
 }

@@ -187,8 +187,8 @@ func stepDetail(s controlplane.StepRow) string {
 func applyStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	r Report) error {
 	to := r.Status
-	if d.Canceled && d.Goal == controlplane.GoalGone && d.Status == controlplane.Undoing {
-		to = whileCanceling(to)
+	if d.Goal == controlplane.GoalGone && d.Status == controlplane.Undoing {
+		to = whileUndoing(d, to)
 	}
 	if r.Generation != d.Generation || !d.Status.CanMove(to) || to == d.Status {
 		return nil
@@ -202,20 +202,28 @@ func applyStatus(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment
 			return err
 		}
 	}
+	if to == controlplane.Failed && d.Goal == controlplane.GoalGone {
+		// Nothing of it is left, and people want it as much as any that failed.
+		return tx.SetGoal(ctx, d.ID, controlplane.GoalPresent, false)
+	}
 	if to.Gone() {
 		return tx.ForgetHosts(ctx, d.ID)
 	}
 	return nil
 }
 
-// whileCanceling reads an agent's word for removing as the word people know:
-// what was being created is undone, and ends canceled.
-func whileCanceling(to controlplane.DeploymentStatus) controlplane.DeploymentStatus {
+// whileUndoing reads an agent's word for removing as the word people know: what
+// was being created is undone, and ends canceled, or failed at its deadline.
+func whileUndoing(d controlplane.Deployment,
+	to controlplane.DeploymentStatus) controlplane.DeploymentStatus {
 	switch to {
 	case controlplane.Removing:
 		return controlplane.Undoing
 	case controlplane.Removed, controlplane.Failed:
-		return controlplane.Canceled
+		if d.Canceled {
+			return controlplane.Canceled
+		}
+		return controlplane.Failed
 	}
 	return to
 }

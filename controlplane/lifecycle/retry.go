@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -9,10 +10,19 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
+// Retrying is what people may choose when they try again.
+type Retrying struct {
+	// SameVersion runs the pipeline version of the last run, not the latest.
+	SameVersion bool
+	// Patience is how long it may take until it is ready, zero for ever; nil is
+	// as long as the last run had.
+	Patience *time.Duration
+}
+
 // Retry makes a new run of a failed deployment, with the tags chosen before and
 // the latest pipeline version, or the same one. Name and URLs stay.
 func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
-	sameVersion bool) (controlplane.Deployment, error) {
+	how Retrying) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)
 	if err != nil {
 		return d, err
@@ -22,7 +32,7 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 	}
 	r := Request{Name: d.Name, Project: d.Project, Environment: d.Environment,
 		Versions: selected(d.Versions)}
-	if sameVersion {
+	if how.SameVersion {
 		r.Version = d.Version
 	}
 	p, err := l.plan(ctx, actor, r)
@@ -31,18 +41,21 @@ func (l *Lifecycle) Retry(ctx context.Context, actor access.Actor, id controlpla
 	}
 	return l.change(ctx, actor, "retry deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-			return l.again(ctx, tx, actor, d, p)
+			return l.again(ctx, tx, actor, d, p, how.Patience)
 		})
 }
 
 func (l *Lifecycle) again(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	d controlplane.Deployment, p plan) error {
+	d controlplane.Deployment, p plan, patience *time.Duration) error {
 	if d.Status != controlplane.Failed {
 		return wrongState(d, "retried", "Only a failed deployment is retried.")
 	}
 	before, err := asBefore(ctx, tx, d)
 	if err != nil {
 		return err
+	}
+	if patience != nil {
+		before.Patience = *patience
 	}
 	spot, err := choose(ctx, tx, d.EnvironmentID, p.ask, before.Wait)
 	if err != nil {

@@ -48,7 +48,7 @@ func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	case controlplane.Queued, controlplane.Applying:
 		to, detail = controlplane.Undoing, "canceled"
 	case controlplane.Undoing:
-		if d.Goal == controlplane.GoalGone {
+		if d.Goal == controlplane.GoalGone && d.Canceled {
 			return nil
 		}
 		to, detail = controlplane.Undoing, "canceled"

@@ -101,6 +101,19 @@ func (t *Tx) LeaveQueue(ctx context.Context, run controlplane.RunID) (bool, erro
 	return n > 0, nil
 }
 
+// Overdue gives runs under way that are past their deadline, the longest first.
+func (t *Tx) Overdue(ctx context.Context, most int) ([]controlplane.QueueEntry, error) {
+	rows, err := t.q.ListOverdue(ctx, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("list overdue runs: %w", err)
+	}
+	all := make([]controlplane.QueueEntry, len(rows))
+	for i, r := range rows {
+		all[i] = queueEntry(r.Queue)
+	}
+	return all, nil
+}
+
 // SetPosition writes where a run stands. It reports whether that is news.
 func (t *Tx) SetPosition(
 	ctx context.Context, run controlplane.RunID, position int, reason string,

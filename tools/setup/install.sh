@@ -27,6 +27,7 @@ wanted=(
   "postgresql-15 /usr/lib/postgresql/*/bin/postgres"
   "chromium chromium"
   "docker-registry docker-registry"
+  "docker-compose docker-compose" # deploy/compose.yaml is tested with it
   "debootstrap debootstrap"
   "mariadb-server mariadbd" # plugins are tested against the servers they are for
   "redis-server redis-server"

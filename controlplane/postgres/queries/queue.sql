@@ -47,6 +47,15 @@ ON CONFLICT (scope) DO UPDATE SET turn = greatest(queue_clock.turn, excluded.tur
 -- It waits no more and never started. No row means that it did not wait.
 UPDATE queue SET left_at = now(), position = 0 WHERE run_id = @run_id AND left_at IS NULL;
 
+-- name: ListOverdue :many
+-- Runs under way that are not ready and past their deadline, the longest first.
+SELECT sqlc.embed(q) FROM runs r
+JOIN queue q ON q.run_id = r.id
+JOIN deployments d ON d.id = r.deployment_id
+WHERE r.ended_at IS NULL AND q.left_at IS NOT NULL AND q.deadline < now()
+    AND d.status IN ('queued', 'applying') AND d.want = 'present'
+ORDER BY q.deadline, q.run_id LIMIT @most;
+
 -- name: SetQueuePosition :execrows
 -- Where a run stands and what it waits for. No row means that nothing changed.
 UPDATE queue SET position = @position, reason = @reason

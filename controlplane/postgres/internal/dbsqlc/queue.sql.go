@@ -100,6 +100,55 @@ func (q *Queries) LeaveQueue(ctx context.Context, runID string) (int64, error) {
 	return result.RowsAffected(), nil
 }
 
+const listOverdue = `-- name: ListOverdue :many
+SELECT q.run_id, q.deployment_id, q.scope, q.priority, q.wait, q.ask, q.turn, q.position, q.reason, q.queued_at, q.deadline, q.started_at, q.left_at, q.attempts FROM runs r
+JOIN queue q ON q.run_id = r.id
+JOIN deployments d ON d.id = r.deployment_id
+WHERE r.ended_at IS NULL AND q.left_at IS NOT NULL AND q.deadline < now()
+    AND d.status IN ('queued', 'applying') AND d.want = 'present'
+ORDER BY q.deadline, q.run_id LIMIT $1
+`
+
+type ListOverdueRow struct {
+	Queue Queue
+}
+
+// Runs under way that are not ready and past their deadline, the longest first.
+func (q *Queries) ListOverdue(ctx context.Context, most int32) ([]ListOverdueRow, error) {
+	rows, err := q.db.Query(ctx, listOverdue, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListOverdueRow{}
+	for rows.Next() {
+		var i ListOverdueRow
+		if err := rows.Scan(
+			&i.Queue.RunID,
+			&i.Queue.DeploymentID,
+			&i.Queue.Scope,
+			&i.Queue.Priority,
+			&i.Queue.Wait,
+			&i.Queue.Ask,
+			&i.Queue.Turn,
+			&i.Queue.Position,
+			&i.Queue.Reason,
+			&i.Queue.QueuedAt,
+			&i.Queue.Deadline,
+			&i.Queue.StartedAt,
+			&i.Queue.LeftAt,
+			&i.Queue.Attempts,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listQueue = `-- name: ListQueue :many
 SELECT q.run_id, q.deployment_id, q.scope, q.priority, q.wait, q.ask, q.turn, q.position, q.reason, q.queued_at, q.deadline, q.started_at, q.left_at, q.attempts, r.number, r.status, r.ended_at, d.name, d.node_name, p.name AS project,
     e.name AS environment

@@ -1,0 +1,254 @@
+package main_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent/docker/dockertest"
+)
+
+// shipped is an installation from deploy/compose.yaml, in a folder of its own.
+type shipped struct {
+	w *world
+	// dir is where the compose file is; project names what the engine makes of it.
+	dir, project string
+	url          string
+	env          []string
+}
+
+// shippedCompose does what deploy/README.md says, with the compose file as it is:
+// it comes up, keeps everything in its volumes when it is taken down and up
+// again, and leaves nothing when the volumes go as well.
+func shippedCompose(t *testing.T, w *world) {
+	s := newShipped(t, w)
+	s.compose(t, "up", "-d", "--build")
+	print := s.logged(t, `sha256:[0-9a-f]{64}`)
+	password := s.logged(t, `user admin, password (\S+)`)
+	s.ready(t, print)
+	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
+	_, errs, code := run(t, w.binary, env, password+"\n", "login", s.url, "--password-stdin",
+		"--fingerprint", print)
+	if code != 0 {
+		t.Fatalf("login: %s", errs)
+	}
+	s.compose(t, "down")
+	if left := s.left(t); len(left) != 3 || strings.Contains(strings.Join(left, " "), "container") {
+		t.Errorf("taken down, and there is %v", left)
+	}
+	s.compose(t, "up", "-d")
+	s.ready(t, print)
+	// promise: Y-18
+	if _, errs, code := run(t, w.binary, env, "", "list"); code != 0 {
+		t.Errorf("who was signed in before is told: %s", errs)
+	}
+	s.compose(t, "down", "--volumes")
+	if left := s.left(t); len(left) > 0 {
+		t.Errorf("taken down with its volumes, and there is %v", left)
+	}
+}
+
+// newShipped lays out the folder. What differs from an installation is where
+// images come from, as none can be pulled here: the program is copied into the
+// Dockerfile's last stage instead of being compiled in one before, and
+// PostgreSQL's comes from Debian's packages.
+func newShipped(t *testing.T, w *world) *shipped {
+	t.Helper()
+	if _, err := exec.LookPath("docker-compose"); err != nil {
+		if os.Getenv("NULLOPS_TEST_STRICT") == "1" {
+			t.Fatal("docker-compose is not installed: run make setup")
+		}
+		t.Skip("docker-compose is not installed: run make setup")
+	}
+	root := shortDir(t)
+	door := freeAddress(t)
+	s := &shipped{w: w, dir: filepath.Join(root, "deploy"), project: filepath.Base(root),
+		url: "https://localhost:" + port(door)}
+	s.env = []string{"DOCKER_HOST=" + w.docker, "COMPOSE_DOCKER_CLI_BUILD=0",
+		"COMPOSE_PROJECT_NAME=" + s.project, "NULLOPS_VERSION=" + s.project,
+		"NULLOPS_POSTGRES_IMAGE=" + w.registry + "/shop/postgres:15",
+		"NULLOPS_HTTP_URL=" + s.url, "NULLOPS_HTTP_BIND=" + door,
+		"NULLOPS_INGRESS_BIND=" + freeAddress(t)}
+	s.lay(t, root)
+	s.secrets(t)
+	t.Cleanup(func() { s.clear(t) })
+	return s
+}
+
+// lay copies the compose file, and makes the context that images are built from.
+func (s *shipped) lay(t *testing.T, root string) {
+	t.Helper()
+	for _, dir := range []string{s.dir, filepath.Join(root, "go", "out", "state"),
+		filepath.Join(root, "go", "out", "tmp"), filepath.Join(root, "go", "etc", "ssl", "certs")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const authorities = "etc/ssl/certs/ca-certificates.crt"
+	copyFile(t, "../../deploy/compose.yaml", filepath.Join(s.dir, "compose.yaml"), 0o644)
+	copyFile(t, "/"+authorities, filepath.Join(root, "go", authorities), 0o644)
+	copyFile(t, s.w.binary, filepath.Join(root, "go", "out", "nullops"), 0o755)
+	if err := os.Chmod(filepath.Join(root, "go", "out", "tmp"), 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../deploy/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage := regexp.MustCompile(`(?ms)^FROM scratch AS controlplane\n.*?(^FROM|\z)`).Find(text)
+	if stage == nil {
+		t.Fatal("deploy/Dockerfile has no stage called controlplane")
+	}
+	writeFile(t, filepath.Join(s.dir, "Dockerfile"), "FROM scratch AS go\nLABEL nullops.e2e="+s.project+
+		"\nCOPY go/ /\n"+strings.TrimSuffix(string(stage), "FROM"), 0o644)
+}
+
+func copyFile(t *testing.T, from, to string, mode os.FileMode) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, to, string(data), mode)
+}
+
+// secrets makes the three files that the README makes.
+func (s *shipped) secrets(t *testing.T) {
+	t.Helper()
+	key, errs, code := run(t, s.w.binary, nil, "", "keys", "new")
+	if code != 0 {
+		t.Fatalf("keys new: %s", errs)
+	}
+	dir := filepath.Join(s.dir, "secrets")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const password = "CanaryPasswordOfTheDatabase"
+	for name, text := range map[string]string{"master_keys": key, "postgres_password": password,
+		"pgpass": "postgres:5432:nullops:nullops:" + password + "\n"} {
+		writeFile(t, filepath.Join(dir, name), text, 0o644)
+	}
+}
+
+// compose runs one command of Debian's docker-compose.
+func (s *shipped) compose(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "docker-compose", args...)
+	c.Dir, c.Env, c.WaitDelay = s.dir, append(cleanEnv(), s.env...), time.Second
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("docker-compose %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// logged waits until the control plane has said something, and gives the last
+// part of it that the pattern names.
+func (s *shipped) logged(t *testing.T, pattern string) (found string) {
+	t.Helper()
+	eventually(t, "the log has "+pattern, func() string {
+		log := s.compose(t, "logs", "--no-color", "controlplane")
+		match := regexp.MustCompile(pattern).FindStringSubmatch(log)
+		if match == nil {
+			return "it says " + log
+		}
+		found = match[len(match)-1]
+		return ""
+	})
+	return found
+}
+
+// ready asks the published port, which has to show the certificate of the log.
+func (s *shipped) ready(t *testing.T, print string) {
+	t.Helper()
+	pinned := &tls.Config{InsecureSkipVerify: true, //nolint:gosec // the pin is checked instead
+		VerifyConnection: func(c tls.ConnectionState) error {
+			sum := fmt.Sprintf("sha256:%x", sha256.Sum256(c.PeerCertificates[0].Raw))
+			if sum != print {
+				return errors.New("the certificate is " + sum)
+			}
+			return nil
+		}}
+	door := &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: pinned,
+		DisableKeepAlives: true}}
+	eventually(t, "the control plane is ready", func() string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := send(t, door, r); a.status != http.StatusOK {
+			return a.String()
+		}
+		return ""
+	})
+}
+
+// left lists what the engine has of the project.
+func (s *shipped) left(t *testing.T) (all []string) {
+	t.Helper()
+	api := dockertest.Client(t, s.w.docker)
+	own := client.Filters{}.Add("label", "com.docker.compose.project="+s.project)
+	containers, err := api.ContainerList(t.Context(), client.ContainerListOptions{All: true,
+		Filters: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range containers.Items {
+		all = append(all, "container "+c.Names[0])
+	}
+	volumes, err := api.VolumeList(t.Context(), client.VolumeListOptions{Filters: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range volumes.Items {
+		all = append(all, "volume "+v.Name)
+	}
+	networks, err := api.NetworkList(t.Context(), client.NetworkListOptions{Filters: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range networks.Items {
+		all = append(all, "network "+n.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// clear removes what a test that failed left, and the image in any case.
+func (s *shipped) clear(t *testing.T) {
+	t.Helper()
+	c := exec.Command("docker-compose", "down", "--volumes", "--timeout", "5")
+	c.Dir, c.Env, c.WaitDelay = s.dir, append(cleanEnv(), s.env...), time.Second
+	if t.Failed() {
+		logs := exec.Command("docker-compose", "logs", "--no-color", "--tail", "40")
+		logs.Dir, logs.Env, logs.WaitDelay = s.dir, c.Env, time.Second
+		out, err := logs.CombinedOutput()
+		t.Logf("the logs (%v):\n%s", err, out)
+	}
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Logf("docker-compose down: %v\n%s", err, out)
+	}
+	api, ctx := dockertest.Client(t, s.w.docker), context.WithoutCancel(t.Context())
+	_, err := api.ImageRemove(ctx, "nullops/controlplane:"+s.project, client.ImageRemoveOptions{})
+	if err != nil {
+		t.Logf("the image stays: %v", err)
+	}
+	_, err = api.ImagePrune(ctx, client.ImagePruneOptions{Filters: client.Filters{}.
+		Add("dangling", "true").Add("label", "nullops.e2e="+s.project)})
+	if err != nil {
+		t.Logf("what the image was built from stays: %v", err)
+	}
+}

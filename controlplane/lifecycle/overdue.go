@@ -1,0 +1,58 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// overdueAtOnce bounds one look; the next is two seconds away.
+const overdueAtOnce = 50
+
+// endOverdue ends runs that are under way and were not ready by the deadline
+// that somebody gave them. Without one, nothing here ends a run.
+func (l *Lifecycle) endOverdue(ctx context.Context) error {
+	var all []controlplane.QueueEntry
+	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = tx.Overdue(ctx, overdueAtOnce)
+		return err
+	})
+	for _, e := range all {
+		one := l.store.InTx(ctx, func(tx *postgres.Tx) error { return overdue(ctx, tx, e) })
+		if one != nil {
+			err = errors.Join(err, fmt.Errorf("end run %s at its deadline: %w", e.Run, one))
+		}
+	}
+	return err
+}
+
+// overdue has a run undone like one that is canceled, unless it got ready, or
+// ended otherwise, before we had its row. It ends failed, and can be retried.
+func overdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry) error {
+	d, err := tx.LockDeployment(ctx, e.Deployment)
+	if controlplane.KindOf(err) == controlplane.NotFound {
+		return nil
+	}
+	underWay := d.Status == controlplane.Queued || d.Status == controlplane.Applying
+	if err != nil || !underWay || d.RunID != e.Run || d.Goal != controlplane.GoalPresent {
+		return err
+	}
+	why := fmt.Sprintf("it was not ready by its deadline, %s (%s after it was asked for)",
+		e.Deadline.UTC().Format(time.RFC3339), e.Deadline.Sub(e.QueuedAt).Round(time.Second))
+	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
+		return err
+	}
+	detail := why
+	if d.NodeStatus != controlplane.NodeOnline {
+		detail += "; waiting for node " + d.Node
+	}
+	if err := move(ctx, tx, d, controlplane.Undoing, detail, nil); err != nil {
+		return err
+	}
+	return tx.MoveRun(ctx, e.Run, controlplane.Undoing, false,
+		&controlplane.Failure{Code: "deadline", Message: why})
+}
