@@ -150,4 +150,7 @@ type Deployment struct {
 	ReadyAt   *time.Time
 	// Left names what could not be removed.
 	Left []string
+	// RequestID is the request that last said what should become of it; empty for
+	// what the control plane did by itself.
+	RequestID string
 }

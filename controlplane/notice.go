@@ -54,6 +54,8 @@ type Notice struct {
 	Deployment DeploymentID
 	Node       NodeID
 	Data       []byte
+	// RequestID is the request it came of; empty if of none.
+	RequestID string
 }
 
 // NoticeEvents lists every event there is.

@@ -1,9 +1,11 @@
 package controlplane
 
 // Page asks for a part of a list: at most Limit items behind the cursor After.
+// Backwards turns the list's order round, for lists that can.
 type Page struct {
-	After string
-	Limit int
+	After     string
+	Limit     int
+	Backwards bool
 }
 
 // MaxPage is the most items of one page, as the API's contract says.

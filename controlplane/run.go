@@ -29,6 +29,8 @@ type Run struct {
 	Pipeline  pipeline.Pipeline
 	Status    DeploymentStatus
 	StartedBy string
+	// RequestID is the request it began with; empty if it began by itself.
+	RequestID string
 	CreatedAt time.Time
 	EndedAt   *time.Time
 	Failure   *Failure

@@ -32,7 +32,7 @@ func (a *Accounts) ListUsers(
 		return nil, "", err
 	}
 	err = a.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListUsers(ctx, p.After, p.Fetch())
+		all, err = tx.ListUsers(ctx, p)
 		return err
 	})
 	all, next = controlplane.Cut(p, all, func(u controlplane.User) string { return u.Name })

@@ -10,7 +10,9 @@ import (
 func (s *server) ListUsers(
 	ctx context.Context, r ListUsersRequestObject,
 ) (ListUsersResponseObject, error) {
-	all, next, err := s.Accounts.ListUsers(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	p := page(r.Params.Cursor, r.Params.Limit)
+	p.Backwards = or(r.Params.Sort, "") == ListUsersParamsSortMinusName
+	all, next, err := s.Accounts.ListUsers(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
 	}

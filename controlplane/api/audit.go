@@ -29,7 +29,7 @@ func (s *server) ListAudit(
 		Actor: or(p.Actor, ""), Action: or(p.Action, ""), Object: or(p.Object, ""),
 		Result: controlplane.AuditResult(or(p.Result, "")),
 		Since:  or(p.Since, time.Time{}), Until: or(p.Until, time.Time{}),
-		Before: before, Most: size + 1,
+		Before: before, Most: size + 1, Forwards: or(p.Sort, "") == ListAuditParamsSortAt,
 	})
 	if err != nil {
 		return nil, err

@@ -22,16 +22,16 @@ func (s *server) ListDeployments(
 	ctx context.Context, r ListDeploymentsRequestObject,
 ) (ListDeploymentsResponseObject, error) {
 	p := r.Params
-	before := controlplane.DeploymentID(or(p.Cursor, ""))
-	if before != "" && !controlplane.ValidID(string(before)) {
-		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "cursor_invalid",
-			Field: "cursor", Message: "this is no cursor of ours",
-			Remedy: "Send next_cursor of the page before, or none."}
+	order := deploymentOrder(or(p.Sort, ""))
+	after, err := order.Place(or(p.Cursor, ""))
+	if err != nil {
+		return nil, err
 	}
 	size := or(p.Limit, 100)
 	all, err := s.Lifecycle.List(ctx, actorOf(ctx), lifecycle.Filter{
 		Project: or(p.Project, ""), Environment: or(p.Environment, ""), Name: or(p.Name, ""),
-		Search: or(p.Search, ""), Removed: or(p.Removed, false), Before: before, Most: size + 1,
+		Search: or(p.Search, ""), Removed: or(p.Removed, false), After: after, Order: order,
+		Most: size + 1,
 		Statuses: each(or(p.Status, nil), func(s DeploymentStatus) controlplane.DeploymentStatus {
 			return controlplane.DeploymentStatus(s)
 		}),
@@ -40,10 +40,23 @@ func (s *server) ListDeployments(
 		return nil, err
 	}
 	all, next := controlplane.Cut(controlplane.Page{Limit: size}, all,
-		func(v lifecycle.View) string { return string(v.ID) })
+		func(v lifecycle.View) string { return order.PlaceOf(v.Deployment).Cursor() })
 	return ListDeployments200JSONResponse{
 		Items: each(all, deployment), NextCursor: some(next),
 	}, nil
+}
+
+func deploymentOrder(sort ListDeploymentsParamsSort) controlplane.DeploymentOrder {
+	switch sort {
+	case ListDeploymentsParamsSortCreatedAt:
+		return controlplane.OldestFirst
+	case ListDeploymentsParamsSortName:
+		return controlplane.ByName
+	case ListDeploymentsParamsSortMinusName:
+		return controlplane.NameBackwards
+	default:
+		return controlplane.NewestFirst
+	}
 }
 
 func (s *server) CreateDeployment(

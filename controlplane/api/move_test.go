@@ -32,7 +32,8 @@ func TestMove_ToAnotherNode(t *testing.T) {
 	w.keepsData(root)
 	w.expect(http.StatusForbidden, "POST", path+"/move", w.token("full"), object{"node": "node-2"},
 		nil)
-	w.expect(http.StatusAccepted, "POST", path+"/move", root, object{"node": "node-2"}, &now)
+	moving := w.expect(http.StatusAccepted, "POST", path+"/move", root, object{"node": "node-2"},
+		&now)
 	if now.Status != "removing" || now.Moving == nil {
 		t.Errorf("%+v", now)
 	}
@@ -52,7 +53,8 @@ func TestMove_ToAnotherNode(t *testing.T) {
 	w.got("/api/v1/deployments/"+*now.MovedTo, root, &there)
 	if *there.Node != "node-2" || there.Name != "first" || there.CreatedBy != before.CreatedBy ||
 		*there.Services[0].Url != *before.Services[0].Url ||
-		there.Versions[0].Digest != before.Versions[0].Digest {
+		there.Versions[0].Digest != before.Versions[0].Digest ||
+		there.RequestId == nil || *there.RequestId != moving.header.Get("X-Request-Id") {
 		t.Errorf("%+v\nwanted as before: %+v", there, before)
 	}
 }

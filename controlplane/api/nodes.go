@@ -11,7 +11,9 @@ import (
 func (s *server) ListNodes(
 	ctx context.Context, r ListNodesRequestObject,
 ) (ListNodesResponseObject, error) {
-	all, next, err := s.Catalog.ListNodes(ctx, actorOf(ctx), page(r.Params.Cursor, r.Params.Limit))
+	p := page(r.Params.Cursor, r.Params.Limit)
+	p.Backwards = or(r.Params.Sort, "") == ListNodesParamsSortMinusName
+	all, next, err := s.Catalog.ListNodes(ctx, actorOf(ctx), p)
 	if err != nil {
 		return nil, err
 	}

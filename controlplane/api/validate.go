@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -43,7 +44,10 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	params := map[string]string{}
-	query := r.URL.Query()
+	query, err := wholeQuery(r)
+	if err != nil {
+		return r, err
+	}
 	for _, p := range d.route.Operation.Parameters {
 		name := p.Value.Name
 		values := query[name]
@@ -69,6 +73,18 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	return r, nil
+}
+
+// wholeQuery refuses a query of which a part cannot be read: left out, it would
+// be a filter that filters nothing.
+func wholeQuery(r *http.Request) (url.Values, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "query_invalid",
+			Message: "the part of the address behind the ? cannot be read",
+			Remedy:  "Escape ; and % in it, as %3B and %25."}
+	}
+	return query, nil
 }
 
 // fileBody reports whether the operation takes a file, which is read as it comes.

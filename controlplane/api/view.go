@@ -39,7 +39,7 @@ func deployment(v lifecycle.View) Deployment {
 		StepsDone: v.StepsDone, StepsTotal: v.StepsTotal, UsualSeconds: some(v.UsualSeconds),
 		Versions: each(v.Versions, version), Services: each(v.Services, health),
 		CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedAt: v.ChangedAt, ReadyAt: v.ReadyAt,
-		ExpiresAt: some(v.ExpiresAt), Level: Level(v.Level),
+		ExpiresAt: some(v.ExpiresAt), Level: Level(v.Level), RequestId: some(v.RequestID),
 	}
 	lived(&d, v)
 	if len(v.Left) > 0 {
@@ -106,7 +106,7 @@ func run(v lifecycle.RunView) Run {
 		Status: DeploymentStatus(v.Status), StartedBy: v.StartedBy, CreatedAt: v.CreatedAt,
 		EndedAt: v.EndedAt, Failure: failure(v.Failure), Versions: each(v.Versions, version),
 		Steps: each(v.Steps, func(row controlplane.StepRow) Step { return step(v, row) }),
-		Queue: runQueue(v),
+		Queue: runQueue(v), RequestId: some(v.RequestID),
 	}
 }
 

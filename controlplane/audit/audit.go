@@ -37,9 +37,11 @@ type Filter struct {
 	// Before is the ID of the entry that the page comes after; zero for none.
 	Before int64
 	Most   int
+	// Forwards begins with the oldest.
+	Forwards bool
 }
 
-// List gives what the actor may see, newest first: an admin everything,
+// List gives what the actor may see, newest first unless asked otherwise: an admin everything,
 // others what they did themselves and what was done to their projects,
 // environments and the deployments in them.
 func (l *Log) List(
@@ -55,6 +57,7 @@ func (l *Log) List(
 			Projects: scope.Projects, Environments: scope.Environments,
 			Actor: f.Actor, Action: f.Action, Object: f.Object, Result: f.Result,
 			Since: f.Since, Until: f.Until, Before: f.Before, Most: f.Most,
+			Forwards: f.Forwards,
 		})
 		return err
 	})

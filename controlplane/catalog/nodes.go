@@ -35,7 +35,7 @@ func (c *Catalog) ListNodes(
 		return nil, "", err
 	}
 	err = c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		all, err = tx.ListNodes(ctx, p.After, p.Fetch())
+		all, err = tx.ListNodes(ctx, p)
 		return err
 	})
 	all, next = controlplane.Cut(p, all, func(n controlplane.Node) string { return n.Name })

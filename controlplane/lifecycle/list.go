@@ -89,11 +89,12 @@ type Filter struct {
 	Project, Environment, Name, Search string
 	Statuses                           []controlplane.DeploymentStatus
 	Removed                            bool
-	Before                             controlplane.DeploymentID
+	After                              controlplane.DeploymentPlace
+	Order                              controlplane.DeploymentOrder
 	Most                               int
 }
 
-// List gives a page of what the actor may see, newest first.
+// List gives a page of what the actor may see, in the order of the filter.
 func (l *Lifecycle) List(
 	ctx context.Context, actor access.Actor, f Filter,
 ) (all []View, err error) {
@@ -105,7 +106,8 @@ func (l *Lifecycle) List(
 		found, err := tx.ListDeployments(ctx, postgres.DeploymentFilter{
 			Everything: scope.All, Projects: scope.Projects, Environments: scope.Environments,
 			Project: f.Project, Environment: f.Environment, Name: f.Name, Search: f.Search,
-			Statuses: f.Statuses, Removed: f.Removed, Before: f.Before, Most: f.Most})
+			Statuses: f.Statuses, Removed: f.Removed, After: f.After,
+			Order: f.Order, Most: f.Most})
 		if err != nil {
 			return err
 		}

@@ -146,6 +146,9 @@ func (l *Lifecycle) arrive(ctx context.Context, actor access.Actor, m postgres.M
 	p, err := l.plan(ctx, actor, r)
 	if err == nil {
 		err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
+			if err := tx.NoteRequest(ctx, m.RequestID); err != nil {
+				return err
+			}
 			d, err := l.insert(ctx, tx, actor, r, p)
 			if err != nil {
 				return err

@@ -132,7 +132,7 @@ func queue(ctx context.Context, tx *postgres.Tx, w controlplane.Webhook, m messa
 func (n *Notify) read(
 	ctx context.Context, tx *postgres.Tx, notice controlplane.Notice,
 ) (message, error) {
-	m := message{Event: notice.Event, At: notice.At}
+	m := message{Event: notice.Event, At: notice.At, RequestID: notice.RequestID}
 	if err := json.Unmarshal(notice.Data, &m.Data); err != nil {
 		return m, fmt.Errorf("read notice: %w", err)
 	}

@@ -17,6 +17,7 @@ type message struct {
 	Deployment  *deployment    `json:"deployment,omitempty"`
 	Node        *node          `json:"node,omitempty"`
 	Data        map[string]any `json:"data,omitempty"`
+	RequestID   string         `json:"request_id,omitempty"`
 	project     controlplane.ProjectID
 	environment controlplane.EnvironmentID
 	restricted  bool

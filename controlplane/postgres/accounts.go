@@ -47,11 +47,9 @@ func (t *Tx) UserByID(ctx context.Context, id controlplane.UserID) (UserWithHash
 	return UserWithHash{user(r.User, r.Teams), given[string](r.User.PasswordHash)}, nil
 }
 
-// ListUsers gives at most so many people behind the name.
-func (t *Tx) ListUsers(
-	ctx context.Context, after string, most int,
-) ([]controlplane.User, error) {
-	rows, err := t.q.ListUsers(ctx, after, int32(most))
+// ListUsers gives a page of people and one more, by name.
+func (t *Tx) ListUsers(ctx context.Context, p controlplane.Page) ([]controlplane.User, error) {
+	rows, err := t.q.ListUsers(ctx, p.After, p.Backwards, int32(p.Fetch()))
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}

@@ -45,6 +45,18 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 	return nil
 }
 
+// NoteRequest has what this transaction begins say which request it comes from:
+// a deployment's goal, its run, its events, and what webhooks are told.
+func (t *Tx) NoteRequest(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	if err := t.q.NoteRequest(ctx, id); err != nil {
+		return fmt.Errorf("note request %s: %w", id, err)
+	}
+	return nil
+}
+
 // AuditFilter chooses entries; empty fields choose all. Everything, Own,
 // Projects and Environments say what the asker may see.
 type AuditFilter struct {
@@ -60,19 +72,28 @@ type AuditFilter struct {
 	// Before is the ID of the entry that the page comes after; zero for none.
 	Before int64
 	Most   int
+	// Forwards begins with the oldest.
+	Forwards bool
 }
 
-// ListAudit gives entries, newest first.
+// ListAudit gives entries, newest first unless asked otherwise.
 func (t *Tx) ListAudit(
 	ctx context.Context, f AuditFilter,
 ) ([]controlplane.AuditEntry, error) {
-	rows, err := t.q.ListAudit(ctx, dbsqlc.ListAuditParams{
+	p := dbsqlc.ListAuditParams{
 		Everything: f.Everything, Own: optional(f.Own), Projects: strs(f.Projects),
 		Environments: strs(f.Environments), Before: page(f.Before),
 		Actor: optional(f.Actor), Action: optional(f.Action), Object: optional(f.Object),
 		Result: optional(f.Result), Since: moment(f.Since), Until: moment(f.Until),
 		Most: int32(f.Most),
-	})
+	}
+	var rows []dbsqlc.Audit
+	var err error
+	if f.Forwards {
+		rows, err = t.q.ListAuditForwards(ctx, dbsqlc.ListAuditForwardsParams(p))
+	} else {
+		rows, err = t.q.ListAudit(ctx, p)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list audit: %w", err)
 	}

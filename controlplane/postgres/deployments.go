@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
@@ -71,25 +72,49 @@ type DeploymentFilter struct {
 	Search       string
 	Statuses     []controlplane.DeploymentStatus
 	Removed      bool
-	// Before continues behind a page: the id of its last row.
-	Before controlplane.DeploymentID
-	Most   int
+	// After continues behind a page.
+	After controlplane.DeploymentPlace
+	Order controlplane.DeploymentOrder
+	Most  int
 }
 
-// ListDeployments gives a page, newest first.
+// ListDeployments gives a page in the order that was asked for.
 func (t *Tx) ListDeployments(
 	ctx context.Context, f DeploymentFilter,
 ) ([]controlplane.Deployment, error) {
-	ids, err := t.q.ListDeploymentIDs(ctx, dbsqlc.ListDeploymentIDsParams{
-		Everything: f.Everything, Projects: strs(f.Projects), Environments: strs(f.Environments),
-		Project: optional(f.Project), Environment: optional(f.Environment),
-		Name: optional(f.Name), Search: optional(f.Search), Statuses: strs(f.Statuses),
-		Removed: f.Removed, Before: optional(f.Before), Most: int32(f.Most),
-	})
+	ids, err := t.deploymentIDs(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("list deployments: %w", err)
 	}
-	return t.deployments(ctx, ids)
+	all, err := t.deployments(ctx, ids)
+	place := map[string]int{}
+	for i, id := range ids {
+		place[id] = i
+	}
+	slices.SortFunc(all, func(a, b controlplane.Deployment) int {
+		return place[string(a.ID)] - place[string(b.ID)]
+	})
+	return all, err
+}
+
+func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, error) {
+	if f.Order == controlplane.NewestFirst {
+		return t.q.ListDeploymentIDs(ctx, dbsqlc.ListDeploymentIDsParams{
+			Everything: f.Everything, Projects: strs(f.Projects),
+			Environments: strs(f.Environments), Project: optional(f.Project),
+			Environment: optional(f.Environment), Name: optional(f.Name),
+			Search: optional(f.Search), Statuses: strs(f.Statuses), Removed: f.Removed,
+			Before: optional(f.After.ID), Most: int32(f.Most),
+		})
+	}
+	return t.q.ListDeploymentIDsSorted(ctx, dbsqlc.ListDeploymentIDsSortedParams{
+		Everything: f.Everything, Projects: strs(f.Projects), Environments: strs(f.Environments),
+		Project: optional(f.Project), Environment: optional(f.Environment),
+		Name: optional(f.Name), Search: optional(f.Search), Statuses: strs(f.Statuses),
+		Removed: f.Removed, ByName: f.Order.ByName(),
+		Backwards: f.Order == controlplane.NameBackwards,
+		AfterName: f.After.Name, AfterID: optional(f.After.ID), Most: int32(f.Most),
+	})
 }
 
 // deployments are those that are still there, newest first.
@@ -124,7 +149,8 @@ func deployment(r dbsqlc.DeploymentRow) (controlplane.Deployment, error) {
 		StepsDone: int(r.StepsDone), StepsTotal: int(r.StepsTotal),
 		Resources: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)},
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ChangedAt: r.ChangedAt, ReadyAt: r.ReadyAt,
-		Left: r.LeftBehind, Failure: failure(r.FailureStep, r.FailureCode, r.FailureMessage),
+		RequestID: r.RequestID, Left: r.LeftBehind,
+		Failure: failure(r.FailureStep, r.FailureCode, r.FailureMessage),
 	}
 	return d, decode(r.Versions, &d.Versions)
 }

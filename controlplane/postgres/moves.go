@@ -13,6 +13,8 @@ type Move struct {
 	Deployment controlplane.DeploymentID
 	Request    []byte
 	Since      time.Time
+	// RequestID is the request that began the move.
+	RequestID string
 }
 
 // StartMove notes what is made once a deployment is gone where it is.
@@ -34,7 +36,7 @@ func (t *Tx) Moves(ctx context.Context, most int) ([]Move, error) {
 	all := make([]Move, len(rows))
 	for i, r := range rows {
 		all[i] = Move{Deployment: controlplane.DeploymentID(r.DeploymentID), Request: r.Move,
-			Since: r.MovingSince}
+			Since: r.MovingSince, RequestID: r.RequestID}
 	}
 	return all, nil
 }

@@ -54,11 +54,9 @@ func (t *Tx) NodeByID(ctx context.Context, id controlplane.NodeID) (controlplane
 	return node(dbsqlc.ListNodesRow(r))
 }
 
-// ListNodes gives at most so many nodes behind the name.
-func (t *Tx) ListNodes(
-	ctx context.Context, after string, most int,
-) ([]controlplane.Node, error) {
-	rows, err := t.q.ListNodes(ctx, after, int32(most))
+// ListNodes gives a page of nodes and one more, by name.
+func (t *Tx) ListNodes(ctx context.Context, p controlplane.Page) ([]controlplane.Node, error) {
+	rows, err := t.q.ListNodes(ctx, p.After, p.Backwards, int32(p.Fetch()))
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}

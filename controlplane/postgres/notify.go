@@ -177,7 +177,7 @@ func (t *Tx) TakeNotices(ctx context.Context, most int) ([]controlplane.Notice, 
 	for i, r := range rows {
 		all[i] = controlplane.Notice{At: r.At, Event: r.Event,
 			Deployment: given[controlplane.DeploymentID](r.DeploymentID),
-			Node:       given[controlplane.NodeID](r.NodeID), Data: r.Data}
+			Node:       given[controlplane.NodeID](r.NodeID), Data: r.Data, RequestID: r.RequestID}
 	}
 	return all, nil
 }

@@ -83,7 +83,7 @@ func run(r dbsqlc.Run) (controlplane.Run, error) {
 		ID: controlplane.RunID(r.ID), Deployment: controlplane.DeploymentID(r.DeploymentID),
 		Number: int(r.Number), Project: controlplane.ProjectID(r.ProjectID),
 		Version: int(r.PipelineVersion), Status: controlplane.DeploymentStatus(r.Status),
-		StartedBy: r.StartedBy, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+		StartedBy: r.StartedBy, RequestID: r.RequestID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
 		Failure: failure(r.FailureStep, r.FailureCode, r.FailureMessage), Key: r.KeySealed,
 	}
 	return out, decode(r.Pipeline, &out.Pipeline)

@@ -137,13 +137,17 @@ func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (
 	return nil
 }
 
-// Audited runs fn in a transaction with the entry that says so. When fn
-// refuses, the entry is written all the same, in a transaction of its own:
-// attempts count as much as deeds. fn may complete the entry.
+// Audited runs fn in a transaction with the entry that says so, and whose request
+// is noted beside what comes of it. When fn refuses, the entry is written all the
+// same, in a transaction of its own: attempts count as much as deeds. fn may
+// complete the entry.
 func (s *Store) Audited(
 	ctx context.Context, e *controlplane.AuditEntry, fn func(*Tx) error,
 ) error {
 	err := s.InTx(ctx, func(tx *Tx) error {
+		if err := tx.NoteRequest(ctx, e.RequestID); err != nil {
+			return err
+		}
 		if err := fn(tx); err != nil {
 			return err
 		}

@@ -11,10 +11,12 @@ SELECT sqlc.embed(u), ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.i
 FROM users u WHERE u.id = @id;
 
 -- name: ListUsers :many
--- People by name, one page.
+-- People by name, one page, forwards or backwards.
 SELECT sqlc.embed(u), ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
     WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
-FROM users u WHERE u.name > @after ORDER BY u.name LIMIT @most;
+FROM users u WHERE @after::text = '' OR u.name < @after AND @backwards::boolean
+    OR u.name > @after AND NOT @backwards
+ORDER BY CASE WHEN @backwards THEN u.name END DESC, u.name LIMIT @most;
 
 -- name: InsertUser :exec
 -- A new person.

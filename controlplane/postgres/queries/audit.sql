@@ -1,3 +1,7 @@
+-- name: NoteRequest :exec
+-- Says for the rest of the transaction which request it is, see current_request().
+SELECT set_config('nullops.request', @request::text, true);
+
 -- name: MoveAuditHead :one
 -- Takes the chain's end until commit, so that links follow the order of commits.
 UPDATE audit_head SET seq = seq + 1 RETURNING seq, mac, clock_timestamp()::timestamptz AS at;
@@ -46,6 +50,21 @@ WHERE (sqlc.narg(before)::bigint IS NULL OR a.id < sqlc.narg(before))
     AND (sqlc.narg(since)::timestamptz IS NULL OR a.at >= sqlc.narg(since))
     AND (sqlc.narg(until)::timestamptz IS NULL OR a.at < sqlc.narg(until))
 ORDER BY a.id DESC LIMIT @most;
+
+-- name: ListAuditForwards :many
+-- The same, oldest first. One query for both orders would sort the whole journal.
+SELECT a.* FROM audit a LEFT JOIN environments e ON e.id = a.environment_id
+WHERE (sqlc.narg(before)::bigint IS NULL OR a.id > sqlc.narg(before))
+    AND (@everything::bool OR a.actor_id = sqlc.narg(own)::uuid
+        OR a.environment_id = ANY (@environments::uuid[])
+        OR a.project_id = ANY (@projects::uuid[]) AND NOT coalesce(e.restricted, false))
+    AND (sqlc.narg(actor)::text IS NULL OR a.actor = sqlc.narg(actor))
+    AND (sqlc.narg(action)::text IS NULL OR starts_with(a.action, sqlc.narg(action)))
+    AND (sqlc.narg(object)::text IS NULL OR strpos(a.object, sqlc.narg(object)) > 0)
+    AND (sqlc.narg(result)::text IS NULL OR a.result = sqlc.narg(result))
+    AND (sqlc.narg(since)::timestamptz IS NULL OR a.at >= sqlc.narg(since))
+    AND (sqlc.narg(until)::timestamptz IS NULL OR a.at < sqlc.narg(until))
+ORDER BY a.id LIMIT @most;
 
 -- name: ListAuditChain :many
 -- The chain in its order, for verification.

@@ -86,6 +86,37 @@ WHERE (@everything::boolean
             WHERE position(lower(sqlc.narg(search)) IN lower(v ->> 'tag')) > 0))
 ORDER BY d.id DESC LIMIT @most;
 
+-- name: ListDeploymentIDsSorted :many
+-- The same in another order, by name or by age. It reads all that fit and sorts
+-- them, which the usual order above is spared.
+WITH fit AS (
+    SELECT d.id, CASE WHEN @by_name::boolean THEN d.name ELSE '' END AS name
+    FROM deployments d
+    WHERE (@everything::boolean
+            OR (d.project_id = ANY(@projects::uuid[])
+                AND d.environment_id NOT IN (SELECT e.id FROM environments e WHERE e.restricted))
+            OR d.environment_id = ANY(@environments::uuid[]))
+        AND (sqlc.narg(project)::text IS NULL
+            OR d.project_id = (SELECT p.id FROM projects p WHERE p.name = sqlc.narg(project)))
+        AND (sqlc.narg(environment)::text IS NULL
+            OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = sqlc.narg(environment)))
+        AND (sqlc.narg(name)::text IS NULL OR d.name = sqlc.narg(name))
+        AND (cardinality(@statuses::text[]) = 0 OR d.status = ANY(@statuses::text[]))
+        AND (@removed::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
+        AND (sqlc.narg(search)::text IS NULL
+            OR position(lower(sqlc.narg(search)) IN lower(d.name)) > 0
+            OR position(lower(sqlc.narg(search)) IN lower(d.created_by)) > 0
+            OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
+                WHERE position(lower(sqlc.narg(search)) IN lower(v ->> 'tag')) > 0))
+)
+SELECT f.id FROM fit f
+WHERE sqlc.narg(after_id)::uuid IS NULL
+    OR (f.name, f.id) < (@after_name::text, sqlc.narg(after_id)::uuid) AND @backwards::boolean
+    OR (f.name, f.id) > (@after_name, sqlc.narg(after_id)::uuid) AND NOT @backwards
+ORDER BY CASE WHEN @backwards THEN f.name END DESC, CASE WHEN @backwards THEN f.id END DESC,
+    f.name, f.id
+LIMIT @most;
+
 -- name: LockDeployment :one
 -- Whoever moves a deployment holds its row; numbers are given out under it.
 SELECT d.*, r.id AS run_id, r.number AS run FROM deployments d
@@ -103,7 +134,7 @@ WHERE id = @id AND status = ANY(@before::text[]);
 -- name: SetDeploymentGoal :exec
 -- What people want; the generation tells old reports from new ones.
 UPDATE deployments SET want = @want, generation = generation + 1,
-    canceled = canceled OR @canceled
+    canceled = canceled OR @canceled, request_id = current_request()
 WHERE id = @id;
 
 -- name: SetDeploymentNode :exec
@@ -120,10 +151,10 @@ UPDATE deployments SET detail = @detail WHERE id = @id AND detail <> @detail;
 -- Numbers an event of the deployment; the caller holds the row.
 WITH numbered AS (
     UPDATE deployments SET last_event = last_event + 1, changed_at = now()
-    WHERE id = @deployment_id RETURNING id, last_event
+    WHERE id = @deployment_id RETURNING id, last_event, request_id
 )
-INSERT INTO deployment_events (deployment_id, seq, kind, data)
-SELECT id, last_event, @kind, @data FROM numbered RETURNING seq;
+INSERT INTO deployment_events (deployment_id, seq, kind, data, request_id)
+SELECT id, last_event, @kind, @data, request_id FROM numbered RETURNING seq;
 
 -- name: ListHistory :many
 -- What a deployment's stream missed, oldest first.

@@ -7,7 +7,7 @@ SET move = excluded.move, moving_since = excluded.moving_since;
 
 -- name: ListMoves :many
 -- Those that are gone where they were, and not made anew yet.
-SELECT l.deployment_id, l.move, l.moving_since::timestamptz AS moving_since
+SELECT l.deployment_id, l.move, l.moving_since::timestamptz AS moving_since, d.request_id
 FROM deployment_lives l JOIN deployments d ON d.id = l.deployment_id
 WHERE l.moving_since IS NOT NULL AND d.status IN ('removed', 'forgotten')
 ORDER BY l.moving_since LIMIT @most;

@@ -15,7 +15,7 @@ FROM nodes n JOIN environments e ON e.id = n.environment_id
 WHERE n.name = sqlc.narg(name) OR n.id = sqlc.narg(id);
 
 -- name: ListNodes :many
--- Nodes by name, one page, with their tokens and what is placed on them.
+-- Nodes by name, one page, forwards or backwards, with their tokens and what is placed on them.
 SELECT sqlc.embed(n), e.name AS environment,
     coalesce((SELECT t.kid FROM node_tokens t WHERE t.node_id = n.id AND t.revoked_at IS NULL),
         '')::text AS kid,
@@ -28,7 +28,9 @@ SELECT sqlc.embed(n), e.name AS environment,
     (SELECT count(*) FROM deployments d WHERE d.node_id = n.id
         AND d.status NOT IN ('canceled', 'removed', 'forgotten'))::integer AS deployments
 FROM nodes n JOIN environments e ON e.id = n.environment_id
-WHERE n.name > @after ORDER BY n.name LIMIT @most;
+WHERE @after::text = '' OR n.name < @after AND @backwards::boolean
+    OR n.name > @after AND NOT @backwards
+ORDER BY CASE WHEN @backwards THEN n.name END DESC, n.name LIMIT @most;
 
 -- name: InsertNode :exec
 -- A machine nobody has met yet.

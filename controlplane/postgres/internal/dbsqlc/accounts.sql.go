@@ -602,7 +602,9 @@ func (q *Queries) ListTokens(ctx context.Context, userID string) ([]ApiToken, er
 const listUsers = `-- name: ListUsers :many
 SELECT u.id, u.name, u.display_name, u.role, u.active, u.password_hash, u.created_at, u.last_sign_in_at, u.kind, u.address, u.issuer, u.subject, ARRAY(SELECT t.name FROM memberships m JOIN teams t ON t.id = m.team_id
     WHERE m.user_id = u.id ORDER BY t.name)::text[] AS teams
-FROM users u WHERE u.name > $1 ORDER BY u.name LIMIT $2
+FROM users u WHERE $1::text = '' OR u.name < $1 AND $2::boolean
+    OR u.name > $1 AND NOT $2
+ORDER BY CASE WHEN $2 THEN u.name END DESC, u.name LIMIT $3
 `
 
 type ListUsersRow struct {
@@ -610,9 +612,9 @@ type ListUsersRow struct {
 	Teams []string
 }
 
-// People by name, one page.
-func (q *Queries) ListUsers(ctx context.Context, after string, most int32) ([]ListUsersRow, error) {
-	rows, err := q.db.Query(ctx, listUsers, after, most)
+// People by name, one page, forwards or backwards.
+func (q *Queries) ListUsers(ctx context.Context, after string, backwards bool, most int32) ([]ListUsersRow, error) {
+	rows, err := q.db.Query(ctx, listUsers, after, backwards, most)
 	if err != nil {
 		return nil, err
 	}

@@ -301,6 +301,86 @@ func (q *Queries) ListAuditCheckpoints(ctx context.Context) ([]AuditCheckpoint, 
 	return items, nil
 }
 
+const listAuditForwards = `-- name: ListAuditForwards :many
+SELECT a.id, a.at, a.actor, a.actor_id, a.action, a.object, a.project_id, a.environment_id, a.origin, a.request_id, a.result, a.detail, a.seq, a.mac, a.credential FROM audit a LEFT JOIN environments e ON e.id = a.environment_id
+WHERE ($1::bigint IS NULL OR a.id > $1)
+    AND ($2::bool OR a.actor_id = $3::uuid
+        OR a.environment_id = ANY ($4::uuid[])
+        OR a.project_id = ANY ($5::uuid[]) AND NOT coalesce(e.restricted, false))
+    AND ($6::text IS NULL OR a.actor = $6)
+    AND ($7::text IS NULL OR starts_with(a.action, $7))
+    AND ($8::text IS NULL OR strpos(a.object, $8) > 0)
+    AND ($9::text IS NULL OR a.result = $9)
+    AND ($10::timestamptz IS NULL OR a.at >= $10)
+    AND ($11::timestamptz IS NULL OR a.at < $11)
+ORDER BY a.id LIMIT $12
+`
+
+type ListAuditForwardsParams struct {
+	Before       *int64
+	Everything   bool
+	Own          *string
+	Environments []string
+	Projects     []string
+	Actor        *string
+	Action       *string
+	Object       *string
+	Result       *string
+	Since        *time.Time
+	Until        *time.Time
+	Most         int32
+}
+
+// The same, oldest first. One query for both orders would sort the whole journal.
+func (q *Queries) ListAuditForwards(ctx context.Context, arg ListAuditForwardsParams) ([]Audit, error) {
+	rows, err := q.db.Query(ctx, listAuditForwards,
+		arg.Before,
+		arg.Everything,
+		arg.Own,
+		arg.Environments,
+		arg.Projects,
+		arg.Actor,
+		arg.Action,
+		arg.Object,
+		arg.Result,
+		arg.Since,
+		arg.Until,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Audit{}
+	for rows.Next() {
+		var i Audit
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.Actor,
+			&i.ActorID,
+			&i.Action,
+			&i.Object,
+			&i.ProjectID,
+			&i.EnvironmentID,
+			&i.Origin,
+			&i.RequestID,
+			&i.Result,
+			&i.Detail,
+			&i.Seq,
+			&i.Mac,
+			&i.Credential,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listAuditLinks = `-- name: ListAuditLinks :many
 SELECT seq, mac FROM audit WHERE seq = ANY ($1::bigint[])
 `
@@ -347,6 +427,16 @@ func (q *Queries) MoveAuditHead(ctx context.Context) (MoveAuditHeadRow, error) {
 	var i MoveAuditHeadRow
 	err := row.Scan(&i.Seq, &i.Mac, &i.At)
 	return i, err
+}
+
+const noteRequest = `-- name: NoteRequest :exec
+SELECT set_config('nullops.request', $1::text, true)
+`
+
+// Says for the rest of the transaction which request it is, see current_request().
+func (q *Queries) NoteRequest(ctx context.Context, request string) error {
+	_, err := q.db.Exec(ctx, noteRequest, request)
+	return err
 }
 
 const putAuditHead = `-- name: PutAuditHead :exec

@@ -56,7 +56,7 @@ func (q *Queries) DeleteHosts(ctx context.Context, deploymentID string) error {
 }
 
 const getDeploymentRow = `-- name: GetDeploymentRow :one
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = $1
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = $1
 `
 
 // One deployment as people see it.
@@ -85,6 +85,7 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 		&i.Versions,
 		&i.LastEvent,
 		&i.LastLine,
+		&i.RequestID,
 		&i.Project,
 		&i.Environment,
 		&i.Domain,
@@ -104,7 +105,7 @@ func (q *Queries) GetDeploymentRow(ctx context.Context, id string) (DeploymentRo
 }
 
 const getDeploymentRows = `-- name: GetDeploymentRows :many
-SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[]) ORDER BY id DESC
+SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done FROM deployment_rows WHERE id = ANY($1::uuid[]) ORDER BY id DESC
 `
 
 // Some deployments as people see them, newest first; who is gone for good is
@@ -140,6 +141,7 @@ func (q *Queries) GetDeploymentRows(ctx context.Context, ids []string) ([]Deploy
 			&i.Versions,
 			&i.LastEvent,
 			&i.LastLine,
+			&i.RequestID,
 			&i.Project,
 			&i.Environment,
 			&i.Domain,
@@ -233,7 +235,7 @@ func (q *Queries) GetReports(ctx context.Context, nodeID string) (int64, error) 
 }
 
 const getRun = `-- name: GetRun :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message FROM runs WHERE deployment_id = $1 AND number = $2
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs WHERE deployment_id = $1 AND number = $2
 `
 
 // One run by its number.
@@ -255,12 +257,13 @@ func (q *Queries) GetRun(ctx context.Context, deploymentID string, number int32)
 		&i.FailureStep,
 		&i.FailureCode,
 		&i.FailureMessage,
+		&i.RequestID,
 	)
 	return i, err
 }
 
 const getRunByID = `-- name: GetRunByID :one
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message FROM runs WHERE id = $1
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs WHERE id = $1
 `
 
 // One run by the id that reports carry.
@@ -282,6 +285,7 @@ func (q *Queries) GetRunByID(ctx context.Context, id string) (Run, error) {
 		&i.FailureStep,
 		&i.FailureCode,
 		&i.FailureMessage,
+		&i.RequestID,
 	)
 	return i, err
 }
@@ -362,10 +366,10 @@ func (q *Queries) InsertDeployment(ctx context.Context, arg InsertDeploymentPara
 const insertHistory = `-- name: InsertHistory :one
 WITH numbered AS (
     UPDATE deployments SET last_event = last_event + 1, changed_at = now()
-    WHERE id = $3 RETURNING id, last_event
+    WHERE id = $3 RETURNING id, last_event, request_id
 )
-INSERT INTO deployment_events (deployment_id, seq, kind, data)
-SELECT id, last_event, $1, $2 FROM numbered RETURNING seq
+INSERT INTO deployment_events (deployment_id, seq, kind, data, request_id)
+SELECT id, last_event, $1, $2, request_id FROM numbered RETURNING seq
 `
 
 // Numbers an event of the deployment; the caller holds the row.
@@ -614,6 +618,90 @@ func (q *Queries) ListDeploymentIDs(ctx context.Context, arg ListDeploymentIDsPa
 	return items, nil
 }
 
+const listDeploymentIDsSorted = `-- name: ListDeploymentIDsSorted :many
+WITH fit AS (
+    SELECT d.id, CASE WHEN $5::boolean THEN d.name ELSE '' END AS name
+    FROM deployments d
+    WHERE ($6::boolean
+            OR (d.project_id = ANY($7::uuid[])
+                AND d.environment_id NOT IN (SELECT e.id FROM environments e WHERE e.restricted))
+            OR d.environment_id = ANY($8::uuid[]))
+        AND ($9::text IS NULL
+            OR d.project_id = (SELECT p.id FROM projects p WHERE p.name = $9))
+        AND ($10::text IS NULL
+            OR d.environment_id = (SELECT e.id FROM environments e WHERE e.name = $10))
+        AND ($11::text IS NULL OR d.name = $11)
+        AND (cardinality($12::text[]) = 0 OR d.status = ANY($12::text[]))
+        AND ($13::boolean OR d.status NOT IN ('canceled', 'removed', 'forgotten'))
+        AND ($14::text IS NULL
+            OR position(lower($14) IN lower(d.name)) > 0
+            OR position(lower($14) IN lower(d.created_by)) > 0
+            OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
+                WHERE position(lower($14) IN lower(v ->> 'tag')) > 0))
+)
+SELECT f.id FROM fit f
+WHERE $1::uuid IS NULL
+    OR (f.name, f.id) < ($2::text, $1::uuid) AND $3::boolean
+    OR (f.name, f.id) > ($2, $1::uuid) AND NOT $3
+ORDER BY CASE WHEN $3 THEN f.name END DESC, CASE WHEN $3 THEN f.id END DESC,
+    f.name, f.id
+LIMIT $4
+`
+
+type ListDeploymentIDsSortedParams struct {
+	AfterID      *string
+	AfterName    string
+	Backwards    bool
+	Most         int32
+	ByName       bool
+	Everything   bool
+	Projects     []string
+	Environments []string
+	Project      *string
+	Environment  *string
+	Name         *string
+	Statuses     []string
+	Removed      bool
+	Search       *string
+}
+
+// The same in another order, by name or by age. It reads all that fit and sorts
+// them, which the usual order above is spared.
+func (q *Queries) ListDeploymentIDsSorted(ctx context.Context, arg ListDeploymentIDsSortedParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, listDeploymentIDsSorted,
+		arg.AfterID,
+		arg.AfterName,
+		arg.Backwards,
+		arg.Most,
+		arg.ByName,
+		arg.Everything,
+		arg.Projects,
+		arg.Environments,
+		arg.Project,
+		arg.Environment,
+		arg.Name,
+		arg.Statuses,
+		arg.Removed,
+		arg.Search,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listHealthOf = `-- name: ListHealthOf :many
 SELECT deployment_id, step, health, detail, restarts, cpu, memory, at FROM service_health WHERE deployment_id = ANY($1::uuid[]) ORDER BY deployment_id, step
 `
@@ -649,7 +737,7 @@ func (q *Queries) ListHealthOf(ctx context.Context, ids []string) ([]ServiceHeal
 }
 
 const listHistory = `-- name: ListHistory :many
-SELECT deployment_id, seq, at, kind, data, xact FROM deployment_events WHERE deployment_id = $1 AND seq > $2
+SELECT deployment_id, seq, at, kind, data, xact, request_id FROM deployment_events WHERE deployment_id = $1 AND seq > $2
 ORDER BY seq LIMIT $3
 `
 
@@ -670,6 +758,7 @@ func (q *Queries) ListHistory(ctx context.Context, deploymentID string, after in
 			&i.Kind,
 			&i.Data,
 			&i.Xact,
+			&i.RequestID,
 		); err != nil {
 			return nil, err
 		}
@@ -768,7 +857,7 @@ SELECT d.id, d.name, d.generation, d.want, d.status, p.name AS project, e.name A
 FROM deployments d
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
-JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
+JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
 WHERE d.node_id = $1 AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
     AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
@@ -1020,7 +1109,7 @@ func (q *Queries) ListRunSteps(ctx context.Context, runID string) ([]RunStep, er
 }
 
 const listRuns = `-- name: ListRuns :many
-SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message FROM runs WHERE deployment_id = $1 ORDER BY number DESC
+SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs WHERE deployment_id = $1 ORDER BY number DESC
 `
 
 // Every attempt, newest first.
@@ -1048,6 +1137,7 @@ func (q *Queries) ListRuns(ctx context.Context, deploymentID string) ([]Run, err
 			&i.FailureStep,
 			&i.FailureCode,
 			&i.FailureMessage,
+			&i.RequestID,
 		); err != nil {
 			return nil, err
 		}
@@ -1210,7 +1300,7 @@ func (q *Queries) ListUsualTotals(ctx context.Context, projects []string) ([]Lis
 }
 
 const lockDeployment = `-- name: LockDeployment :one
-SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, r.id AS run_id, r.number AS run FROM deployments d
+SELECT d.id, d.name, d.project_id, d.environment_id, d.node_id, d.node_name, d.created_by, d.created_at, d.want, d.generation, d.canceled, d.status, d.detail, d.changed_at, d.ready_at, d.left_behind, d.cpu, d.memory_mib, d.versions, d.last_event, d.last_line, d.gpus, d.active_at, d.request_id, r.id AS run_id, r.number AS run FROM deployments d
 JOIN LATERAL (SELECT r.id, r.number FROM runs r WHERE r.deployment_id = d.id
     ORDER BY r.number DESC LIMIT 1) r ON true
 WHERE d.id = $1 FOR UPDATE OF d
@@ -1240,6 +1330,7 @@ type LockDeploymentRow struct {
 	LastLine      int64
 	Gpus          []string
 	ActiveAt      time.Time
+	RequestID     string
 	RunID         string
 	Run           int32
 }
@@ -1272,6 +1363,7 @@ func (q *Queries) LockDeployment(ctx context.Context, id string) (LockDeployment
 		&i.LastLine,
 		&i.Gpus,
 		&i.ActiveAt,
+		&i.RequestID,
 		&i.RunID,
 		&i.Run,
 	)
@@ -1577,7 +1669,7 @@ func (q *Queries) SetDeploymentDetail(ctx context.Context, detail string, iD str
 
 const setDeploymentGoal = `-- name: SetDeploymentGoal :exec
 UPDATE deployments SET want = $1, generation = generation + 1,
-    canceled = canceled OR $2
+    canceled = canceled OR $2, request_id = current_request()
 WHERE id = $3
 `
 

@@ -25,7 +25,7 @@ func (q *Queries) EndMove(ctx context.Context, movedTo *string, deploymentID str
 }
 
 const listMoves = `-- name: ListMoves :many
-SELECT l.deployment_id, l.move, l.moving_since::timestamptz AS moving_since
+SELECT l.deployment_id, l.move, l.moving_since::timestamptz AS moving_since, d.request_id
 FROM deployment_lives l JOIN deployments d ON d.id = l.deployment_id
 WHERE l.moving_since IS NOT NULL AND d.status IN ('removed', 'forgotten')
 ORDER BY l.moving_since LIMIT $1
@@ -35,6 +35,7 @@ type ListMovesRow struct {
 	DeploymentID string
 	Move         []byte
 	MovingSince  time.Time
+	RequestID    string
 }
 
 // Those that are gone where they were, and not made anew yet.
@@ -47,7 +48,12 @@ func (q *Queries) ListMoves(ctx context.Context, most int32) ([]ListMovesRow, er
 	items := []ListMovesRow{}
 	for rows.Next() {
 		var i ListMovesRow
-		if err := rows.Scan(&i.DeploymentID, &i.Move, &i.MovingSince); err != nil {
+		if err := rows.Scan(
+			&i.DeploymentID,
+			&i.Move,
+			&i.MovingSince,
+			&i.RequestID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -188,7 +188,9 @@ SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n
     (SELECT count(*) FROM deployments d WHERE d.node_id = n.id
         AND d.status NOT IN ('canceled', 'removed', 'forgotten'))::integer AS deployments
 FROM nodes n JOIN environments e ON e.id = n.environment_id
-WHERE n.name > $1 ORDER BY n.name LIMIT $2
+WHERE $1::text = '' OR n.name < $1 AND $2::boolean
+    OR n.name > $1 AND NOT $2
+ORDER BY CASE WHEN $2 THEN n.name END DESC, n.name LIMIT $3
 `
 
 type ListNodesRow struct {
@@ -201,9 +203,9 @@ type ListNodesRow struct {
 	Deployments       int32
 }
 
-// Nodes by name, one page, with their tokens and what is placed on them.
-func (q *Queries) ListNodes(ctx context.Context, after string, most int32) ([]ListNodesRow, error) {
-	rows, err := q.db.Query(ctx, listNodes, after, most)
+// Nodes by name, one page, forwards or backwards, with their tokens and what is placed on them.
+func (q *Queries) ListNodes(ctx context.Context, after string, backwards bool, most int32) ([]ListNodesRow, error) {
+	rows, err := q.db.Query(ctx, listNodes, after, backwards, most)
 	if err != nil {
 		return nil, err
 	}

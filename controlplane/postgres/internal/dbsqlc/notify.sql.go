@@ -514,7 +514,7 @@ func (q *Queries) PutWebhook(ctx context.Context, arg PutWebhookParams) error {
 const takeNotices = `-- name: TakeNotices :many
 DELETE FROM notices WHERE id IN (
     SELECT n.id FROM notices n ORDER BY n.id LIMIT $1 FOR UPDATE SKIP LOCKED
-) RETURNING id, at, event, deployment_id, node_id, data
+) RETURNING id, at, event, deployment_id, node_id, data, request_id
 `
 
 // The oldest notices, for whoever turns them into deliveries in this transaction.
@@ -534,6 +534,7 @@ func (q *Queries) TakeNotices(ctx context.Context, most int32) ([]Notice, error)
 			&i.DeploymentID,
 			&i.NodeID,
 			&i.Data,
+			&i.RequestID,
 		); err != nil {
 			return nil, err
 		}
