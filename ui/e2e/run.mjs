@@ -10,10 +10,12 @@ import { stories as choosing } from "./choosing.mjs";
 import { stories as cookies } from "./cookies.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
+import { stories as keyboard } from "./keyboard.mjs";
 import { stories as life } from "./life.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
 import { stories as nodes } from "./nodes.mjs";
+import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
 import { stories as reach } from "./reach.mjs";
@@ -40,7 +42,9 @@ const all = [
   cookies,
   editor,
   screens,
+  overview,
   nodes,
+  keyboard,
   accessibility,
 ].flat();
 /** Minutes long: told when they are named, or all of them with --slow. */

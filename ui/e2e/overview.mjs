@@ -1,0 +1,104 @@
+// Pages that show much at once: what all machines do together, and what people may begin with.
+import {
+  accessible,
+  api,
+  check,
+  freshName,
+  picture,
+  same,
+  send,
+  signIn,
+  until,
+} from "./browser.mjs";
+
+/** Each node with what is used of it, and the deployments of all of them as the API counts them. */
+async function fleet(page) {
+  await page.goto("/fleet");
+  await page.getByRole("heading", { name: "Fleet", level: 1 }).waitFor();
+  const machines = page.getByRole("region", { name: "Nodes" }).getByRole("listitem");
+  const { items } = await api(page, "/nodes");
+  const named = async () =>
+    (await machines.locator(".who a").allInnerTexts()).sort().join(" ") ===
+    items
+      .map((node) => node.name)
+      .sort()
+      .join(" ");
+  // promise: N-325
+  await until("each node is listed", named);
+  const used = () => machines.getByText(/\d.* of \d.* used/).count();
+  // promise: N-325
+  await until("use of CPU, memory and disk", async () => (await used()) >= 3);
+  const figures = page.getByRole("region", { name: "Deployments and runs" });
+  // promise: N-325
+  await until("the deployments as the API counts them", async () => {
+    const list = await api(page, "/deployments?limit=500");
+    const ready = list.items.filter((one) => one.status === "ready").length;
+    const said = await figures.innerText();
+    return ready === 0 ? !/\d+ ready/.test(said) : said.includes(`${ready} ready`);
+  });
+  const curves = page.getByRole("region", { name: "Use of all nodes" });
+  await curves.getByText("Each point adds up the nodes that were heard then.").waitFor();
+  await accessible(page, "the fleet");
+  await picture(page, "fleet-story");
+}
+
+const chosen = (page, step) => page.locator(`button.in[data-step="${step}"]`);
+
+/** Choices are kept under a name, and who creates next begins with them. */
+async function template(page, name) {
+  await page.goto("/deployments/new?project=shop");
+  const sheet = page.getByRole("dialog", { name: "New deployment" });
+  await chosen(sheet, "api").click();
+  const picker = page.getByRole("dialog", { name: "Version of api" });
+  await picker.getByTitle("v1.0.1", { exact: true }).click();
+  await picker.waitFor({ state: "detached" });
+  await sheet.getByRole("button", { name: "Save as template" }).click();
+  const asks = page.getByRole("dialog", { name: "Save as template" });
+  await asks.getByLabel("Template name").fill(name);
+  await asks.getByRole("button", { name: "Save as template" }).click();
+  await page.locator(".toast", { hasText: `Template ${name} is saved` }).waitFor();
+  const stored = await api(page, `/projects/shop/templates/${name}`);
+  same([stored.versions.api, stored.environment], ["v1.0.1", "qa"], "what was saved");
+}
+
+async function begins(page, name) {
+  await page.goto("/deployments/new?project=shop");
+  const sheet = page.getByRole("dialog", { name: "New deployment" });
+  await chosen(sheet, "api").waitFor();
+  const says = async () => (await chosen(sheet, "api").getAttribute("aria-label")) ?? "";
+  check(!(await says()).endsWith("v1.0.1"), "the version is the default one");
+  await sheet.getByRole("combobox", { name: /^Template/ }).click();
+  await page.getByRole("option", { name }).click();
+  // promise: N-328
+  await until("the template's version is filled in", async () => (await says()).endsWith("v1.0.1"));
+  // A link begins with it as well.
+  await page.reload();
+  // promise: N-328
+  await until("the link's template is filled in", async () => (await says()).endsWith("v1.0.1"));
+  await accessible(page, "a sheet that begins with a template");
+  await page.goto("/templates?project=shop");
+  await page.getByRole("link", { name, exact: true }).waitFor();
+}
+
+export const stories = [
+  [
+    "the fleet page tells how all machines and deployments are",
+    async ({ page }) => {
+      await signIn(page);
+      await fleet(page);
+    },
+  ],
+  [
+    "choices are saved as a template, and a new deployment begins with them",
+    async ({ page }) => {
+      const name = freshName("begin");
+      await signIn(page);
+      try {
+        await template(page, name);
+        await begins(page, name);
+      } finally {
+        await send(page, "DELETE", `/projects/shop/templates/${name}`).catch(() => undefined);
+      }
+    },
+  ],
+];
