@@ -324,8 +324,8 @@ func (s *sshServer) described(t *testing.T, p *product) {
 		"settings": object{"labels": object{"gpu": "l40s"}}}, nil)
 	shown := n.show(t)
 	// promise: Y-04
-	if shown.Name != n.name || shown.Address != n.address || shown.Settings.Labels == nil ||
-		(*shown.Settings.Labels)["gpu"] != "l40s" {
+	if shown.Name != n.name || shown.Address != n.address || shown.Settings == nil ||
+		shown.Settings.Labels == nil || (*shown.Settings.Labels)["gpu"] != "l40s" {
 		t.Errorf("the node is shown as %+v", shown)
 	}
 	failsWith(t, n.attempt(t, with(good, "private_key", nil, "password", "wrong-password")),
