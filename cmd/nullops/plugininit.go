@@ -53,8 +53,12 @@ func initPlugin(out io.Writer, dir, language string) error {
 			return errors.Join(fmt.Errorf("write the plugin: %w", err), os.RemoveAll(dir))
 		}
 	}
+	from := "" // a script needs an image with what it runs in
+	if language != "go" {
+		from = " --from HOST/REPOSITORY:TAG"
+	}
 	_, err := fmt.Fprintf(out, "Made %s. Next:\n  nullops plugin validate %s\n  "+
-		"nullops plugin test %s\n", dir, dir, dir)
+		"nullops plugin test %s%s\n", dir, dir, dir, from)
 	return err
 }
 
