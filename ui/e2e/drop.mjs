@@ -1,6 +1,7 @@
 // A link that is down for a minute in the middle of a run, and a run read after its deployment is gone.
-import { api, check, freshName, picture, RUN, same, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, RUN, send, signIn, until } from "./browser.mjs";
 import { cleanUp, compareLogs, create, pill } from "./main.mjs";
+import { serve } from "./registry.mjs";
 
 /** As long as a link has to be down, in ms. The other stories are told meanwhile. */
 const DOWN = 60_000;
@@ -24,6 +25,106 @@ async function asTheApiHasThem(page, id) {
   return steps;
 }
 
+/** Writes down each state that a node of the graph is seen in, and what it says of its pull. */
+async function witness(page) {
+  await page.evaluate(() => {
+    window.lit = {};
+    window.pulled = [];
+    setInterval(() => {
+      for (const one of document.querySelectorAll(".gp [data-step]")) {
+        const { step, st } = one.dataset;
+        window.lit[step] = { ...window.lit[step], [st]: true };
+        const said = one.querySelector(".du")?.textContent ?? "";
+        if (/^\d[\d.]* \w?Bof \d/.test(said)) window.pulled.push(`${step} ${said}`);
+      }
+    }, 50);
+  });
+}
+
+/** The shop once more, with its page from a registry that can be held up; it goes with the story. */
+async function shop(page) {
+  const [name, own] = [freshName("minutes"), await serve("shop/web", "v1.1.0")];
+  const { pipeline } = await api(page, "/projects/shop/pipeline");
+  const plain = ({ service, plugin, ...step }) => {
+    if (plugin) return { ...step, plugin: without(plugin) };
+    const used = step.key === "web" ? name : service.name;
+    return { ...step, service: { ...without(service), name: used } };
+  };
+  await send(page, "PUT", `/registries/${name}`, { host: own.host, insecure: true });
+  const of = { registry: name, image: "shop/web", tag_mode: "selectable", tag: "small" };
+  await send(page, "PUT", `/services/${name}`, of);
+  await send(page, "PUT", `/projects/${name}`, { resources: { cpu: 2, memory_mib: 1024 } });
+  for (const secret of ["DB_ADMIN_PASSWORD", "API_TOKEN"])
+    await send(page, "PUT", `/projects/${name}/secrets/${secret}`, { generate: { length: 32 } });
+  const steps = pipeline.steps.map(plain);
+  await send(page, "PUT", `/projects/${name}/pipeline`, { pipeline: { steps } });
+  const leave = async () => {
+    own.close();
+    for (const kind of ["projects", "services", "registries"])
+      await send(page, "DELETE", `/${kind}/${name}`).catch(() => undefined);
+  };
+  return { name, release: own.release, leave };
+}
+
+/** As it was drawn: what a saved pipeline knows of its parts is looked up anew. */
+function without({ image, component, ...drawn }) {
+  return drawn;
+}
+
+/** A run before, so that each step has a usual time. */
+async function before(page, project) {
+  const made = await create(page, freshName("usual"), project);
+  const read = () => api(page, `/deployments/${made.id}`);
+  await until("a run before", async () => (await read()).status === "ready", RUN);
+  await cleanUp(page, made.id);
+}
+
+/** Created with a build that the node has yet to pull. */
+async function begun(page, project) {
+  const name = freshName("minute");
+  await page.goto(`/deployments/new?project=${project}`);
+  const sheet = page.getByRole("dialog", { name: "New deployment" });
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.locator('button.in[data-step="web"]').click();
+  const picker = page.getByRole("dialog", { name: "Version of web" });
+  await picker.getByTitle("large", { exact: true }).click();
+  await picker.waitFor({ state: "detached" });
+  await witness(page);
+  await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+  await page.waitForURL(new RegExp(`/${name}/run`));
+  const { items } = await api(page, `/deployments?environment=qa&name=${name}&limit=1`);
+  return items[0];
+}
+
+/** Before the link goes: nodes light up as they work, and the pull tells its bytes. */
+async function lights(page, release) {
+  await until(
+    "the first step done",
+    async () => (await page.locator('.gp [data-st="done"]').count()) > 0,
+    RUN,
+  );
+  await until("bytes of the pull", () => page.evaluate(() => window.pulled.length > 0), RUN);
+  release();
+  const lit = Object.entries(await page.evaluate(() => window.lit));
+  const done = lit.filter(([, states]) => states.done);
+  for (const [step, states] of done)
+    check(states.running || states.pulling, `${step} was never seen at work`);
+  return done.length;
+}
+
+/** Brought back after a minute: nothing is missing and nothing is there twice. */
+async function returns(page, context, made, lostAt) {
+  await context.setOffline(false);
+  await until("live again", async () => (await page.locator(".live").innerText()) === "Live");
+  await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
+  const steps = await asTheApiHasThem(page, made.id);
+  const plugins = steps.filter((step) => step.kind === "plugin");
+  const missed = plugins.filter((step) => Date.parse(step.started_at) > lostAt && step.lines > 0);
+  check(missed.length > 0, "no step wrote while the link was down");
+  await compareLogs(page, made.id, 1);
+  return steps;
+}
+
 export const stories = [
   [
     "a link down for a minute in a live run loses no line; the run stays readable when all is gone",
@@ -31,57 +132,69 @@ export const stories = [
       await signIn(page);
       // A second link that stays up: what really happens is asked there.
       const other = await browser.newContext({ storageState: await context.storageState() });
-      const witness = await other.newPage();
-      await witness.goto(new URL("/deployments", page.url()).href);
-      const made = await create(page, freshName("minute"));
-      const live = page.locator(".live");
-      await until("live", async () => (await live.innerText()) === "Live");
-      await until(
-        "the first step done",
-        async () => (await page.locator('.gp [data-st="done"]').count()) > 0,
-        RUN,
-      );
-      const before = (await shown(page)).filter((step) => step.endsWith(" done")).length;
-      check(before < made.steps_total, "the run was over before the link could break");
-      await context.setOffline(true);
-      const down = Date.now();
-      return async () => {
-        await other.pages()[0].waitForTimeout(Math.max(0, down + DOWN - Date.now()));
-        await until(
-          "the run went on without this page",
-          async () => (await api(witness, `/deployments/${made.id}`)).status === "ready",
-          RUN,
-        );
-        await other.close();
-        const told = await live.innerText();
-        check(/Reconnecting, \d+ (s|min).* behind/.test(told), `not told to be behind: ${told}`);
-        same(
-          (await shown(page)).filter((step) => step.endsWith(" done")).length < made.steps_total,
-          true,
-          "what happened meanwhile is not known yet",
-        );
+      const peer = await other.newPage();
+      await peer.goto(new URL("/deployments", page.url()).href);
+      const project = await shop(peer);
+      let made;
+      const leave = async () => {
         await context.setOffline(false);
-        await until("live again", async () => (await live.innerText()) === "Live", 60_000);
-        await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
-        const steps = await asTheApiHasThem(page, made.id);
-        await compareLogs(page, made.id, 1);
-        await page.goto(`/d/${made.id}/run`);
-        await eachNode(page, (await api(page, `/deployments/${made.id}/runs/1`)).steps);
-        await picture(page, "run-after-a-minute");
-        await cleanUp(page, made.id);
-        await readable(page, made.id, steps);
+        if (made) await cleanUp(peer, made.id);
+        await project.leave();
+        await other.close();
+      };
+      const live = page.locator(".live");
+      let lostAt;
+      try {
+        await before(page, project.name);
+        made = await begun(page, project.name);
+        const done = await lights(page, project.release);
+        check(done < made.steps_total, "the run was over before the link could break");
+        await context.setOffline(true);
+        lostAt = Date.now();
+      } catch (error) {
+        await leave();
+        throw error;
+      }
+      return async () => {
+        try {
+          await peer.waitForTimeout(Math.max(0, lostAt + DOWN - Date.now()));
+          const status = async () => (await api(peer, `/deployments/${made.id}`)).status;
+          await until(
+            "it went on without this page",
+            async () => (await status()) === "ready",
+            RUN,
+          );
+          const told = await live.innerText();
+          check(/Reconnecting, \d+ (s|min).* behind/.test(told), `not told to be behind: ${told}`);
+          check(
+            (await shown(page)).filter((step) => step.endsWith(" done")).length < made.steps_total,
+            "what happened meanwhile is known without a link",
+          );
+          const steps = await returns(page, context, made, lostAt);
+          await page.goto(`/d/${made.id}/run`);
+          await eachNode(page, steps);
+          await picture(page, "run-after-a-minute");
+          await cleanUp(page, made.id);
+          await readable(page, made.id, steps);
+        } finally {
+          await leave();
+        }
       };
     },
   ],
 ];
 
-/** Each node says its time, against the usual one where there is one; a plugin's outputs are there. */
+/** Each node says its time against the usual one; what a plugin gave back and wrote is there. */
 async function eachNode(page, steps) {
   for (const step of steps) {
     const text = await page.locator(`.gp [data-step="${step.key}"]`).innerText();
-    check(/\d( s| min)/.test(text), `no time on ${step.key}: ${text}`);
-    if (step.usual_seconds) check(/usual \d/.test(text), `no usual time on ${step.key}: ${text}`);
+    check(/\d( s| min| ms)/.test(text), `no time on ${step.key}: ${text}`);
+    check(step.usual_seconds && /usual \d/.test(text), `no usual time on ${step.key}: ${text}`);
   }
+  await outputs(page, steps);
+}
+
+async function outputs(page, steps) {
   const gave = steps.find((step) => Object.keys(step.outputs ?? {}).length > 0);
   check(gave, "no step put anything out");
   await page.locator(`.gp [data-step="${gave.key}"]`).click();
@@ -96,7 +209,9 @@ async function readable(page, id, steps) {
   await page.goto(`/d/${id}/run`);
   await page.getByText("This deployment was removed").waitFor();
   await until("the graph", async () => (await nodes(page).count()) === steps.length);
+  // A plugin writes to its standard error; its standard output is its answer.
   await compareLogs(page, id, 1);
   check((await page.locator(".log .ln").count()) > 0, "no log line is readable after the removal");
+  await outputs(page, steps);
   await picture(page, "run-removed");
 }

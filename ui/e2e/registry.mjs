@@ -1,0 +1,112 @@
+// A registry between a node and the real one, which holds back half of a layer until it is told to go on.
+import { createHash, randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { check } from "./browser.mjs";
+
+const KIND = "application/vnd.oci.image.manifest.v1+json";
+const LAYER = "application/vnd.oci.image.layer.v1.tar+gzip";
+/** What the second tag has more than the first, in bytes. */
+const BALLAST = 24e6;
+
+const digestOf = (bytes) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+/** A tar with one file of so many random bytes, which no compression makes smaller. */
+function archive(size) {
+  const header = Buffer.alloc(512);
+  const octal = (value, length) => value.toString(8).padStart(length - 1, "0");
+  header.write("etc/ballast", 0);
+  header.write(octal(0o644, 8), 100);
+  header.write(octal(0, 8), 108);
+  header.write(octal(0, 8), 116);
+  header.write(octal(size, 12), 124);
+  header.write(octal(0, 12), 136);
+  header.write("        0ustar\u000000", 148);
+  const sum = header.reduce((all, byte) => all + byte, 0);
+  header.write(`${octal(sum, 7)}\u0000 `, 148);
+  const padding = Buffer.alloc((512 - (size % 512)) % 512);
+  return Buffer.concat([header, randomBytes(size), padding, Buffer.alloc(1024)]);
+}
+
+/** Manifests by tag and digest, and the blobs that are not the real registry's. */
+async function built(repository, from) {
+  const ask = async (path) => {
+    const response = await fetch(`${repository}/${path}`, { headers: { Accept: KIND } });
+    check(response.ok, `${repository}/${path} answered ${response.status}`);
+    return Buffer.from(await response.arrayBuffer());
+  };
+  const first = await ask(`manifests/${from}`);
+  const manifest = JSON.parse(first);
+  const config = JSON.parse(await ask(`blobs/${manifest.config.digest}`));
+  const tar = archive(BALLAST);
+  const layer = gzipSync(tar, { level: 0 });
+  config.rootfs.diff_ids.push(digestOf(tar));
+  config.history?.push({ created_by: "a browser story" });
+  const written = Buffer.from(JSON.stringify(config));
+  Object.assign(manifest.config, { digest: digestOf(written), size: written.length });
+  manifest.layers.push({ mediaType: LAYER, digest: digestOf(layer), size: layer.length });
+  const second = Buffer.from(JSON.stringify(manifest));
+  const manifests = { small: first, large: second };
+  for (const one of [first, second]) manifests[digestOf(one)] = one;
+  return { manifests, config: written, layer };
+}
+
+/**
+ * Serves `image` as of tag `from` under two tags: small, and large, which has one more layer. Gives
+ * its host, what lets that layer's second half go, and what ends it all.
+ */
+export async function serve(image, from) {
+  const host = process.env.NULLOPS_TEST_REGISTRY;
+  check(host, "NULLOPS_TEST_REGISTRY says where the registry is; `make test` sets it");
+  const { manifests, config, layer } = await built(`http://${host}/v2/${image}`, from);
+  let release = () => undefined;
+  const released = new Promise((done) => {
+    release = done;
+  });
+  const say = (response, type, body) => {
+    const digest = digestOf(body);
+    response.writeHead(200, {
+      "Content-Type": type,
+      "Content-Length": body.length,
+      "Docker-Content-Digest": digest,
+    });
+    return response;
+  };
+  const half = async (response) => {
+    say(response, "application/octet-stream", layer).write(layer.subarray(0, BALLAST / 2));
+    await released;
+    response.end(layer.subarray(BALLAST / 2));
+  };
+  const forward = async ({ url, method }, response) => {
+    const found = await fetch(`http://${host}${url}`, { method, headers: { Accept: KIND } });
+    const kept = ["content-type", "content-length", "docker-content-digest"];
+    response.writeHead(
+      found.status,
+      [...found.headers].filter(([name]) => kept.includes(name)).flat(),
+    );
+    if (found.body && method !== "HEAD") Readable.fromWeb(found.body).pipe(response);
+    else response.end();
+  };
+  const answer = (request, response) => {
+    const [kind, what] = request.url.split("?")[0].split("/").slice(-2);
+    const head = request.method === "HEAD";
+    const full = (type, body) => say(response, type, body).end(head ? undefined : body);
+    if (kind === "manifests" && manifests[what]) return full(KIND, manifests[what]);
+    if (kind === "tags")
+      return full("application/json", Buffer.from('{"name":"x","tags":["small","large"]}'));
+    if (what === digestOf(config)) return full("application/octet-stream", config);
+    if (what === digestOf(layer) && !head) return half(response);
+    return forward(request, response);
+  };
+  const server = createServer((request, response) => {
+    Promise.resolve(answer(request, response)).catch(() => response.destroy());
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const close = () => {
+    release();
+    server.closeAllConnections();
+    server.close();
+  };
+  return { host: `127.0.0.1:${server.address().port}`, release, close };
+}
