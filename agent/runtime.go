@@ -95,6 +95,9 @@ const (
 	KindGate    ObjectKind = "gate"
 	KindVolume  ObjectKind = "volume"
 	KindTmpfs   ObjectKind = "tmpfs"
+	// KindCopy is a container that never runs: through it, a volume is read or
+	// written.
+	KindCopy ObjectKind = "copy"
 )
 
 // PullProgress is how far a pull is, in bytes and in layers. Totals grow as

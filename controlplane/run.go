@@ -137,18 +137,21 @@ type LogLine struct {
 
 // Order is what one deployment on a node should come to: the agent's goal.
 type Order struct {
-	Deployment  DeploymentID
-	Name        string
-	Generation  int64
-	Goal        Goal
-	Status      DeploymentStatus
-	Project     string
-	Environment string
-	Domain      string
-	Run         RunID
-	Version     int
-	Pipeline    pipeline.Pipeline
-	URLs        map[pipeline.StepKey]string
+	Deployment DeploymentID
+	Name       string
+	Generation int64
+	Goal       Goal
+	// Elsewhere says that another node has it too, and looks after what its plugins
+	// made. Still says that nothing of it may run.
+	Elsewhere, Still bool
+	Status           DeploymentStatus
+	Project          string
+	Environment      string
+	Domain           string
+	Run              RunID
+	Version          int
+	Pipeline         pipeline.Pipeline
+	URLs             map[pipeline.StepKey]string
 	// Answers are what people said to the run's questions.
 	Answers map[pipeline.StepKey]Answer
 }

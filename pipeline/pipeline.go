@@ -125,6 +125,8 @@ type Port struct {
 type Volume struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
+	// Stays says that what is in it cannot be copied to another node.
+	Stays bool `json:"stays,omitempty"`
 }
 
 // File is a rendered configuration file, mounted read-only.

@@ -101,7 +101,7 @@ func (d *Docker) remove(ctx context.Context, o agent.Object) error {
 			return nil
 		}
 		return os.RemoveAll(d.gateDir(o.Deployment))
-	case agent.KindPlugin:
+	case agent.KindPlugin, agent.KindCopy:
 		return d.removeContainer(ctx, o.ID)
 	case agent.KindNetwork:
 		return d.removeNetwork(ctx, o.ID)
@@ -158,7 +158,7 @@ func (d *Docker) removeAll(ctx context.Context, all []agent.Object) error {
 	var containers, others []agent.Object
 	for _, o := range all {
 		switch o.Kind {
-		case agent.KindService, agent.KindPlugin, agent.KindGate:
+		case agent.KindService, agent.KindPlugin, agent.KindGate, agent.KindCopy:
 			containers = append(containers, o)
 		case agent.KindNetwork, agent.KindVolume, agent.KindTmpfs:
 			others = append(others, o)

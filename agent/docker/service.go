@@ -105,16 +105,25 @@ func (d *Docker) imageConfig(
 }
 
 func (d *Docker) ensureVolumes(ctx context.Context, s agent.ServiceSpec) error {
+	for _, v := range s.Volumes {
+		err := d.ensureVolume(ctx, agent.VolumeName{Deployment: s.Deployment, Service: s.Step,
+			Name: v.Name})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Docker) ensureVolume(ctx context.Context, v agent.VolumeName) error {
 	ctx, cancel := making(ctx)
 	defer cancel()
-	for _, v := range s.Volumes {
-		_, err := d.api.VolumeCreate(ctx, client.VolumeCreateOptions{
-			Name:   d.names.volume(s.Deployment, s.Step, v.Name),
-			Labels: d.names.labels(agent.KindVolume, s.Deployment, "", s.Step, ""),
-		})
-		if err != nil {
-			return fmt.Errorf("create volume %s: %w", v.Name, acted(err))
-		}
+	_, err := d.api.VolumeCreate(ctx, client.VolumeCreateOptions{
+		Name:   d.names.volume(v.Deployment, v.Service, v.Name),
+		Labels: d.names.labels(agent.KindVolume, v.Deployment, "", v.Service, ""),
+	})
+	if err != nil {
+		return fmt.Errorf("create volume %s: %w", v.Name, acted(err))
 	}
 	return nil
 }

@@ -21,6 +21,10 @@ func (m *Machine) applying() {
 	if m.notApproved() || !m.ready() {
 		return
 	}
+	if m.work.Still {
+		m.pullAhead()
+		return
+	}
 	key, left := m.nextStep()
 	if !left {
 		m.fresh = m.now

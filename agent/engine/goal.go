@@ -114,6 +114,10 @@ func (m *Machine) takeNext() {
 func (m *Machine) begin(g wire.Goal) {
 	m.forgetRun()
 	no := false
+	if g.Elsewhere {
+		m.beginHere(g)
+		return
+	}
 	if !g.Ready {
 		m.record(Record{Work: &g, Fresh: true, Blind: &no, Orphan: &no})
 		m.moveTo(wire.PhaseApplying, wire.Event{})

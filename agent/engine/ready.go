@@ -14,6 +14,8 @@ const steady = time.Minute
 // service is what is known of a service of a ready deployment.
 type service struct {
 	down bool
+	// hushed: its container was taken away, for as long as nothing may run.
+	hushed bool
 	// changed is when it was last started: older listings say nothing of it.
 	changed  time.Time
 	next     time.Time
@@ -101,6 +103,10 @@ func (m *Machine) maintain() {
 	}
 	// Log lines are masked with them, and a restart needs them.
 	m.haveSecrets()
+	if m.work.Still {
+		m.hush()
+		return
+	}
 	if m.probe != nil {
 		m.probeAgain()
 		return
@@ -151,7 +157,7 @@ func (m *Machine) maintained(o operation, r Result) {
 	case o.do.Kind == Pull && r.Outcome == OK:
 		m.pulls[key] = &pull{done: true}
 	case o.do.Kind == Start && r.Outcome == OK:
-		s.down, s.changed = false, m.now
+		s.down, s.hushed, s.changed = false, false, m.now
 		s.restarts++
 		// Those behind it in the order may need it to be ready.
 		if m.anyDown() {
@@ -159,6 +165,8 @@ func (m *Machine) maintained(o operation, r Result) {
 		}
 	case o.do.Kind == Probe:
 		m.probedAgain(key, r)
+	case o.do.Kind == Remove && m.step(key).Service != nil:
+		m.hushed(key, r)
 	case o.do.Kind == Remove:
 		m.leftoverGone(key)
 	default:

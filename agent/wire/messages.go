@@ -33,6 +33,11 @@ type Goal struct {
 	// Ready says that the control plane already knows this run to be ready: an
 	// agent without memory of it starts services again, but no plugin.
 	Ready bool `json:"ready,omitempty"`
+	// Elsewhere says that another node has the deployment too, and that its plugins
+	// are that one's: here, none is run, and none is asked to delete.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Still says that no service runs: its volumes are being copied.
+	Still bool `json:"still,omitempty"`
 	// Version is the pipeline's version number, for logs and labels.
 	Version  int               `json:"version"`
 	Context  pipeline.Context  `json:"context"`

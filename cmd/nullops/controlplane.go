@@ -235,6 +235,9 @@ func (b *base) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
+	moves := jobs.Relocate{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodes.Holder,
+		Log: b.log}
+	group.Go(func() error { return moves.Run(ctx) })
 	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
 	// Whatever the jobs did last: a start says whether the journal still holds.
 	group.Go(func() error { return jobs.VerifyAudit(b.audit, b.log).Do(ctx) })

@@ -69,6 +69,7 @@ func TestEndToEnd(t *testing.T) {
 		{"TwoHosts", twoHosts},
 		{"Revocations", revocations},
 		{"Drained", drained},
+		{"Moved", moved},
 		{"HostilePeers", hostilePeers},
 		{"TwoNodes", twoNodes},
 		{"NodeTells", nodeTells},

@@ -119,7 +119,7 @@ func nodeDrain() *cobra.Command {
 	}
 	asJSON := jsonFlag(c)
 	noWait := c.Flags().Bool("no-wait", false, "return as soon as it is under way")
-	move := c.Flags().Bool("move", false, "take what is ready and has no volumes to other nodes")
+	move := c.Flags().Bool("move", false, "take what is ready to other nodes")
 	c.Flags().DurationVar(&within, "within", 0, "when it should be done, such as 2h; then it is "+
 		"shown as overdue")
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -73,7 +73,7 @@ func (w *world) settled(name string) controlplane.Deployment {
 func (w *world) keepsData(root string) {
 	w.t.Helper()
 	data := service("db", "api")
-	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data", Stays: true}}
 	w.project("data", data)
 	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "data",
 		"project": "data", "environment": "qa", "versions": object{"db": "1.0"}}, nil)

@@ -35,7 +35,7 @@ func markOf(o controlplane.Order) mark {
 }
 
 func isReady(o controlplane.Order) bool {
-	return o.Goal == controlplane.GoalPresent && o.Status == controlplane.Ready
+	return o.Goal == controlplane.GoalPresent && o.Status == controlplane.Ready && !o.Elsewhere
 }
 
 func marks(orders []controlplane.Order) map[string]mark {
@@ -49,7 +49,8 @@ func marks(orders []controlplane.Order) map[string]mark {
 func goal(o controlplane.Order) wire.Goal {
 	g := wire.Goal{
 		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
-		Run: string(o.Run), Ready: isReady(o), Version: o.Version, Pipeline: o.Pipeline,
+		Run: string(o.Run), Ready: isReady(o), Elsewhere: o.Elsewhere, Still: o.Still,
+		Version: o.Version, Pipeline: o.Pipeline,
 		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,
 			Environment: o.Environment, Project: o.Project,
 			Domain: o.Name + "." + o.Environment + "." + o.Domain, URLs: o.URLs},

@@ -345,7 +345,7 @@ func (s *session) send(ctx context.Context, all []wire.Goals) error {
 // begun are the runs that the goals ask the agent to do, or to go on with.
 func begun(goals []wire.Goal) (runs []controlplane.RunID) {
 	for _, g := range goals {
-		if g.Want == wire.WantPresent && !g.Ready {
+		if g.Want == wire.WantPresent && !g.Ready && !g.Elsewhere {
 			runs = append(runs, controlplane.RunID(g.Run))
 		}
 	}

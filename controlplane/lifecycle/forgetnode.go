@@ -28,6 +28,9 @@ func (l *Lifecycle) ForgetNode(
 		if out.Left, err = giveUpAll(ctx, tx, n); err != nil {
 			return err
 		}
+		if err := leaveAlone(ctx, tx, n); err != nil {
+			return err
+		}
 		if out, err = tx.InsertForgottenNode(ctx, out); err != nil {
 			return err
 		}

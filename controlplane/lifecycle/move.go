@@ -5,20 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // Elsewhere says where a deployment goes, and what may be lost on the way.
 type Elsewhere struct {
 	// Node is empty for the best of the others; admins only name one.
 	Node string
-	// DropVolumes begins with empty ones: what is in them is not copied.
+	// DropVolumes begins with empty ones, and a new id: what is in them is not copied.
 	DropVolumes bool
 }
 
@@ -31,7 +30,8 @@ const (
 
 // Move takes a deployment to another node: it is removed where it is, and then
 // made there with the same name, URLs, digests and pipeline version. It is
-// refused while no other node would take it. The new one has an id of its own.
+// refused while no other node would take it. The new one has an id of its own; one
+// with volumes keeps its id, and what is in them, see relocate.
 func (l *Lifecycle) Move(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	to Elsewhere) (controlplane.Deployment, error) {
 	d, err := l.Get(ctx, actor, id)
@@ -85,11 +85,12 @@ func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlpl
 			return err
 		}
 	}
-	if keeps := volumes(p); len(keeps) > 0 && !to.DropVolumes {
-		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_volumes",
-			Message: fmt.Sprintf("deployment %s has volumes (%s), which stay on node %s", d.Name,
-				strings.Join(keeps, ", "), d.Node),
-			Remedy: "Move it without what is in them, or let it end where it is."}
+	if r, err := tx.Relocation(ctx, d.ID); err != nil || r != nil {
+		return errors.Join(err, onItsWay(d, r))
+	}
+	every := func(pipeline.Volume) bool { return true }
+	if len(volumes(p.pipeline, every)) > 0 && !to.DropVolumes {
+		return relocate(ctx, tx, actor, d, p)
 	}
 	if _, err := choose(ctx, tx, d.EnvironmentID, p.ask, false); err != nil {
 		return err
@@ -107,15 +108,17 @@ func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlpl
 	return remove(ctx, tx, d)
 }
 
-// volumes names the steps that keep data on their node.
-func volumes(p plan) (all []string) {
-	for _, s := range p.pipeline.Steps {
-		if s.Service != nil && len(s.Service.Volumes) > 0 {
-			all = append(all, string(s.Key))
-		}
+// onItsWay refuses what would meet the last move half-way.
+func onItsWay(d controlplane.Deployment, r *controlplane.Relocation) error {
+	if r == nil {
+		return nil
 	}
-	slices.Sort(all)
-	return all
+	message := fmt.Sprintf("deployment %s is on its way to node %s", d.Name, r.Node)
+	if r.Phase == controlplane.Clearing {
+		message = fmt.Sprintf("deployment %s is still being cleared away on node %s", d.Name, r.Node)
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "moving", Message: message,
+		Remedy: "Wait until that is done."}
 }
 
 // Arrive makes what has left its node, on another one. It says how many it made.

@@ -70,7 +70,14 @@ func (l *Lifecycle) SealedRun(ctx context.Context, actor access.Actor, node cont
 		if err != nil {
 			return err
 		}
-		if d.NodeID != node || d.Generation != generation || d.Status.Gone() {
+		mine := d.NodeID == node && d.Generation == generation
+		if !mine {
+			mine, err = goesTo(ctx, tx, d, node)
+		}
+		if err != nil {
+			return err
+		}
+		if !mine || d.Status.Gone() {
 			return &controlplane.Error{Kind: controlplane.Forbidden, Code: "not_your_run",
 				Message: "this node has no such run at present"}
 		}

@@ -87,9 +87,7 @@ func (l *Lifecycle) apply(
 		return moved, err
 	}
 	if d.NodeID != r.Node {
-		l.log.WarnContext(ctx, "report about a deployment of another node ignored",
-			"node", r.Node, "deployment", d.ID)
-		return moved, nil
+		return moved, l.applyElsewhere(ctx, tx, d, r)
 	}
 	if r.Step != nil {
 		return l.applyStep(ctx, tx, d, r)

@@ -151,6 +151,15 @@ func move(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 	if err := tx.MoveRun(ctx, d.RunID, to, ended(to), nil); err != nil {
 		return err
 	}
+	if d.Status == controlplane.Ready {
+		r, err := tx.Relocation(ctx, d.ID)
+		if err == nil {
+			err = callOff(ctx, tx, d, r, "")
+		}
+		if err != nil {
+			return err
+		}
+	}
 	tx.Wake(controlplane.TopicNode, string(d.NodeID))
 	_, err = tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
 	return err

@@ -29,6 +29,15 @@ func (t *Tx) Lives(
 		}
 		all[controlplane.DeploymentID(r.DeploymentID)] = l
 	}
+	moving, err := t.q.ListMovingOf(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list moving: %w", err)
+	}
+	for _, id := range moving {
+		l := all[controlplane.DeploymentID(id)]
+		l.Moving = true
+		all[controlplane.DeploymentID(id)] = l
+	}
 	times, err := t.q.ListLifetimes(ctx, strs(ids))
 	if err != nil {
 		return nil, fmt.Errorf("list lifetimes: %w", err)

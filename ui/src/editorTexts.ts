@@ -96,8 +96,10 @@ export const editorTexts = {
     volumes: "Volumes",
     volumeName: "Volume name",
     volumePath: "Path",
+    volumeStays: "Stays on its node",
     addVolume: "Add a volume",
-    volumesHint: "They live and die with the deployment.",
+    volumesHint:
+      "They live and die with the deployment, and are copied when it moves to another node, unless they stay.",
     ready: "Ready when",
     readyKinds: {
       none: "it runs",

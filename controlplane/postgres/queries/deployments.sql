@@ -43,15 +43,18 @@ WHERE environment_id = @environment_id ORDER BY name FOR UPDATE;
 -- name: ListReservations :many
 -- What is promised on each node, deployment by deployment, and what of it is
 -- really used.
-SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
     EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
     EXISTS (SELECT FROM runs r JOIN run_steps s ON s.run_id = r.id
         WHERE r.deployment_id = d.id AND s.status = 'waiting') AS asking,
     coalesce((SELECT sum(h.memory) FROM service_health h
         WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
-FROM deployments d
-WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL
-    AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten');
+FROM (
+    SELECT o.node_id, o.deployment_id FROM node_goals o
+    UNION ALL SELECT m.node_id, m.deployment_id FROM relocations m WHERE m.phase = 'measuring'
+) g
+JOIN deployments d ON d.id = g.deployment_id
+WHERE d.environment_id = @environment_id;
 
 -- name: GetDeploymentRow :one
 -- One deployment as people see it.
@@ -284,20 +287,25 @@ DELETE FROM service_health WHERE deployment_id = @deployment_id;
 -- name: ListNodeGoals :many
 -- What should be true on one node: everything not yet settled as gone, and
 -- whose turn has come.
-SELECT d.id, d.name, d.generation, d.want, d.status, p.name AS project, e.name AS environment,
-    e.domain, r.id AS run_id, r.pipeline_version, r.pipeline
-FROM deployments d
+SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
+    e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline
+FROM node_goals g
+JOIN deployments d ON d.id = g.deployment_id
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT * FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
-WHERE d.node_id = @node_id AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+WHERE g.node_id = @node_id
     AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
 ORDER BY d.id;
 
 -- name: ListRoutes :many
--- What the ingress should answer for, host by host.
-SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment, d.status, d.detail,
+-- What the ingress should answer for, host by host. One whose volumes are copied
+-- will answer in a while, as one that is being made.
+SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment,
+    (CASE WHEN EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id
+            AND r.phase IN ('copying', 'starting')) AND d.status = 'ready' THEN 'applying'
+        ELSE d.status END)::text AS status, d.detail,
     d.changed_at, d.node_id, p.name AS project, e.name AS environment,
     coalesce(n.status, '')::text AS node_status, coalesce(n.since, d.changed_at)::timestamptz AS node_since
 FROM (

@@ -17,6 +17,7 @@ UPDATE nodes n SET drain = CASE WHEN EXISTS (SELECT FROM deployments d WHERE d.n
 WHERE n.drain = 'draining' AND n.drain_deadline < now()
     OR n.drain IN ('draining', 'overdue') AND NOT EXISTS (SELECT FROM deployments d
         WHERE d.node_id = n.id AND d.status NOT IN ('canceled', 'removed', 'forgotten'))
+    AND NOT EXISTS (SELECT FROM relocations r WHERE r.node_id = n.id)
 RETURNING n.id;
 
 -- name: ListStaying :many

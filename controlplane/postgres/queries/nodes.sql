@@ -49,7 +49,10 @@ DELETE FROM nodes n WHERE n.id = @id AND NOT EXISTS (SELECT FROM deployments d
 -- name: ListUsersOfNode :many
 -- What stops a node from being removed.
 SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.node_id = @id
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten') ORDER BY 1;
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION SELECT 'what deployment ' || d.name || ' has there, whose node is ' || d.node_name
+FROM relocations r JOIN deployments d ON d.id = r.deployment_id WHERE r.node_id = @id
+ORDER BY 1;
 
 -- name: MoveNode :execrows
 -- The one way to change a node's status. No row means that somebody was

@@ -191,6 +191,14 @@ function Volumes(props: Props) {
         <>
           <Small label={t.volumeName} value={volume.name} onChange={(name) => change({ name })} />
           <Small label={t.volumePath} value={volume.path} onChange={(path) => change({ path })} />
+          <label className="row s">
+            <input
+              type="checkbox"
+              checked={volume.stays ?? false}
+              onChange={(event) => change({ stays: event.target.checked || undefined })}
+            />
+            {t.volumeStays}
+          </label>
         </>
       )}
     />

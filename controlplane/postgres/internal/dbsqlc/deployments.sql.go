@@ -852,14 +852,15 @@ func (q *Queries) ListLines(ctx context.Context, deploymentID string, after int6
 }
 
 const listNodeGoals = `-- name: ListNodeGoals :many
-SELECT d.id, d.name, d.generation, d.want, d.status, p.name AS project, e.name AS environment,
-    e.domain, r.id AS run_id, r.pipeline_version, r.pipeline
-FROM deployments d
+SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
+    e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline
+FROM node_goals g
+JOIN deployments d ON d.id = g.deployment_id
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
     ON true
-WHERE d.node_id = $1 AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+WHERE g.node_id = $1
     AND NOT EXISTS (SELECT FROM queue q WHERE q.run_id = r.id AND q.left_at IS NULL)
 ORDER BY d.id
 `
@@ -869,6 +870,8 @@ type ListNodeGoalsRow struct {
 	Name            string
 	Generation      int64
 	Want            string
+	Elsewhere       bool
+	Still           bool
 	Status          string
 	Project         string
 	Environment     string
@@ -894,6 +897,8 @@ func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNode
 			&i.Name,
 			&i.Generation,
 			&i.Want,
+			&i.Elsewhere,
+			&i.Still,
 			&i.Status,
 			&i.Project,
 			&i.Environment,
@@ -946,15 +951,18 @@ func (q *Queries) ListProgress(ctx context.Context, deploymentID string) ([]List
 }
 
 const listReservations = `-- name: ListReservations :many
-SELECT d.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
+SELECT g.node_id, d.status, d.cpu, d.memory_mib, d.gpus,
     EXISTS (SELECT FROM queue q WHERE q.deployment_id = d.id AND q.left_at IS NULL) AS waiting,
     EXISTS (SELECT FROM runs r JOIN run_steps s ON s.run_id = r.id
         WHERE r.deployment_id = d.id AND s.status = 'waiting') AS asking,
     coalesce((SELECT sum(h.memory) FROM service_health h
         WHERE h.deployment_id = d.id), 0)::bigint AS memory_used
-FROM deployments d
-WHERE d.environment_id = $1 AND d.node_id IS NOT NULL
-    AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten')
+FROM (
+    SELECT o.node_id, o.deployment_id FROM node_goals o
+    UNION ALL SELECT m.node_id, m.deployment_id FROM relocations m WHERE m.phase = 'measuring'
+) g
+JOIN deployments d ON d.id = g.deployment_id
+WHERE d.environment_id = $1
 `
 
 type ListReservationsRow struct {
@@ -1000,7 +1008,10 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 }
 
 const listRoutes = `-- name: ListRoutes :many
-SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment, d.status, d.detail,
+SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment,
+    (CASE WHEN EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id
+            AND r.phase IN ('copying', 'starting')) AND d.status = 'ready' THEN 'applying'
+        ELSE d.status END)::text AS status, d.detail,
     d.changed_at, d.node_id, p.name AS project, e.name AS environment,
     coalesce(n.status, '')::text AS node_status, coalesce(n.since, d.changed_at)::timestamptz AS node_since
 FROM (
@@ -1031,7 +1042,8 @@ type ListRoutesRow struct {
 	NodeSince    time.Time
 }
 
-// What the ingress should answer for, host by host.
+// What the ingress should answer for, host by host. One whose volumes are copied
+// will answer in a while, as one that is being made.
 func (q *Queries) ListRoutes(ctx context.Context) ([]ListRoutesRow, error) {
 	rows, err := q.db.Query(ctx, listRoutes)
 	if err != nil {

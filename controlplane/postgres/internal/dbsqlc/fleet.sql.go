@@ -56,6 +56,7 @@ SELECT n.id, n.name, n.environment_id, n.address, n.status, n.detail, n.since, n
         ORDER BY p.created_at, p.kid)::text[] AS pending,
     (EXISTS (SELECT FROM deployments d WHERE d.node_id = n.id
             AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten'))
+        OR EXISTS (SELECT FROM relocations o WHERE o.node_id = n.id)
         OR EXISTS (SELECT FROM unknown_deployments u WHERE u.node_id = n.id))::boolean AS busy
 FROM nodes n
 JOIN environments e ON e.id = n.environment_id
@@ -133,10 +134,9 @@ LEFT JOIN (
     FROM node_tokens t WHERE t.revoked_at IS NULL OR t.revocation_pending GROUP BY t.node_id
 ) t ON t.node_id = n.id
 LEFT JOIN (
-    SELECT d.node_id, string_agg(concat_ws('.', d.id, d.generation,
+    SELECT o.node_id, string_agg(concat_ws('.', d.id, d.generation,
         CASE WHEN d.status = 'ready' THEN 0 ELSE d.last_event END), ',' ORDER BY d.id) AS state
-    FROM deployments d WHERE d.node_id IS NOT NULL
-        AND d.status NOT IN ('failed', 'canceled', 'removed', 'forgotten') GROUP BY d.node_id
+    FROM node_goals o JOIN deployments d ON d.id = o.deployment_id GROUP BY o.node_id
 ) g ON g.node_id = n.id
 WHERE l.holder = $1
     AND (cardinality($2::uuid[]) = 0 OR n.id = ANY($2::uuid[]))

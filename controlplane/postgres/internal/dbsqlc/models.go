@@ -445,6 +445,14 @@ type NodeEvent struct {
 	Xact   int64
 }
 
+type NodeGoal struct {
+	NodeID       *string
+	DeploymentID string
+	Want         string
+	Elsewhere    bool
+	Still        bool
+}
+
 type NodeLease struct {
 	NodeID    string
 	Holder    string
@@ -610,6 +618,17 @@ type Registry struct {
 	Password    []byte
 	Description string
 	Builtin     bool
+}
+
+type Relocation struct {
+	DeploymentID string
+	NodeID       string
+	Phase        string
+	ByName       string
+	Since        time.Time
+	Holder       string
+	SeenAt       time.Time
+	Bytes        int64
 }
 
 type Review struct {

@@ -287,7 +287,10 @@ func (q *Queries) ListPendingRevocations(ctx context.Context, nodeID string) ([]
 
 const listUsersOfNode = `-- name: ListUsersOfNode :many
 SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.node_id = $1
-    AND d.status NOT IN ('canceled', 'removed', 'forgotten') ORDER BY 1
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION SELECT 'what deployment ' || d.name || ' has there, whose node is ' || d.node_name
+FROM relocations r JOIN deployments d ON d.id = r.deployment_id WHERE r.node_id = $1
+ORDER BY 1
 `
 
 // What stops a node from being removed.

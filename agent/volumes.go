@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Carrier is a Runtime that can read and write whole volumes, as tar streams that
+// keep owners, modes, links and times. A volume that is written is made anew: what
+// was in it is lost.
+type Carrier interface {
+	// VolumeBytes is what a deployment's volumes take together.
+	VolumeBytes(ctx context.Context, deployment string) (int64, error)
+	// ReadVolume streams one; an error of the stream means that it is not whole.
+	ReadVolume(ctx context.Context, v VolumeName) (io.ReadCloser, error)
+	// WriteVolume returns once everything is written.
+	WriteVolume(ctx context.Context, v VolumeName, from io.Reader) error
+}
+
+// VolumeName is one volume of one service.
+type VolumeName struct {
+	Deployment string
+	Service    pipeline.StepKey
+	Name       string
+}
+
+// copied is what a request for a deployment's volumes may look at.
+type copied struct {
+	carrier Carrier
+	goal    *wire.Goal
+}
+
+// copying answers by itself when there is nothing to copy.
+func (a *Agent) copying(w http.ResponseWriter, r *http.Request) (c copied, ok bool) {
+	c.carrier, ok = a.runtime.(Carrier)
+	if !ok {
+		http.Error(w, "this node's engine cannot copy volumes", http.StatusNotImplemented)
+		return c, false
+	}
+	v, ok := a.view(r.PathValue("id"))
+	if !ok || v.goal == nil || v.goal.Want != wire.WantPresent {
+		http.Error(w, "no such deployment on this node", http.StatusNotFound)
+		return c, false
+	}
+	c.goal = v.goal
+	return c, true
+}
+
+// still reports whether nothing runs, and nothing will as long as this goal counts.
+func (a *Agent) still(ctx context.Context, goal *wire.Goal) (bool, error) {
+	if !goal.Still {
+		return false, nil
+	}
+	objects, err := a.runtime.List(ctx)
+	return !slices.ContainsFunc(objects, func(o Object) bool {
+		return o.Deployment == goal.Deployment && o.Kind == KindService
+	}), err
+}
+
+func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
+	c, ok := a.copying(w, r)
+	if !ok {
+		return
+	}
+	var s wire.VolumesState
+	var err error
+	if s.Still, err = a.still(r.Context(), c.goal); err == nil && r.URL.Query().Has(wire.QueryMeasure) {
+		s.Bytes, err = c.carrier.VolumeBytes(r.Context(), c.goal.Deployment)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	answerJSON(w, s)
+}
+
+// volume finds the one asked for, if the goal lets it be copied: from here, or to
+// here where the deployment is elsewhere still.
+func (a *Agent) volume(w http.ResponseWriter, r *http.Request, into bool) (
+	c copied, v VolumeName, ok bool) {
+	if c, ok = a.copying(w, r); !ok {
+		return c, v, false
+	}
+	v = VolumeName{c.goal.Deployment, pipeline.StepKey(r.PathValue("key")), r.PathValue("name")}
+	step, ok := c.goal.Pipeline.Step(v.Service)
+	if !ok || step.Service == nil || !slices.ContainsFunc(step.Service.Volumes,
+		func(d pipeline.Volume) bool { return d.Name == v.Name && !d.Stays }) {
+		http.Error(w, "the service has no such volume", http.StatusNotFound)
+		return c, v, false
+	}
+	still, err := a.still(r.Context(), c.goal)
+	if err != nil || !still || c.goal.Elsewhere != into {
+		http.Error(w, "the volume may be in use", http.StatusConflict)
+		return c, v, false
+	}
+	return c, v, true
+}
+
+func (a *Agent) serveReadVolume(w http.ResponseWriter, r *http.Request) {
+	c, v, ok := a.volume(w, r, false)
+	if !ok {
+		return
+	}
+	content, err := c.carrier.ReadVolume(r.Context(), v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = content.Close() }()
+	w.Header().Set("Trailer", wire.TrailerSum)
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(w, sum), content); err != nil {
+		a.log.Warn("a volume could not be read to its end", "deployment", v.Deployment,
+			"service", v.Service, "volume", v.Name, "error", err)
+		// The other end must not take what it has for all.
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set(wire.TrailerSum, hex.EncodeToString(sum.Sum(nil)))
+}
+
+func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
+	c, v, ok := a.volume(w, r, true)
+	if !ok {
+		return
+	}
+	sum := sha256.New()
+	content := io.TeeReader(r.Body, sum)
+	err := c.carrier.WriteVolume(r.Context(), v, content)
+	if err == nil {
+		// The engine need not have read what follows the last entry.
+		_, err = io.Copy(io.Discard, content)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	answerJSON(w, wire.VolumeWritten{Sum: hex.EncodeToString(sum.Sum(nil))})
+}
+
+func answerJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}

@@ -1,0 +1,26 @@
+package wire
+
+// Paths around the volumes of a deployment whose goal is Still. GET of
+// PathVolumes answers VolumesState; with QueryMeasure it also counts. GET of
+// PathVolume sends one volume as a tar stream, with TrailerSum behind it, and PUT
+// replaces one and answers VolumeWritten.
+const (
+	PathVolumes  = "/v1/deployments/{id}/volumes"
+	PathVolume   = "/v1/deployments/{id}/services/{key}/volumes/{name}"
+	QueryMeasure = "measure"
+	TrailerSum   = "Nullops-Sum"
+)
+
+// VolumesState says how a deployment's volumes are.
+type VolumesState struct {
+	// Still says that nothing of the deployment runs, and that its volumes may be
+	// read, or written where the goal is Elsewhere.
+	Still bool `json:"still"`
+	// Bytes is what all of them take, if it was asked for.
+	Bytes int64 `json:"bytes,omitempty"`
+}
+
+// VolumeWritten says what was taken in: the SHA-256 of the stream, in hex.
+type VolumeWritten struct {
+	Sum string `json:"sum"`
+}

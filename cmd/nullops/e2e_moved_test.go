@@ -1,0 +1,189 @@
+package main_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/moby/moby/client"
+
+	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/controlplane/apiclient"
+)
+
+// moved takes a deployment with data to another node: not while its pipeline says
+// no, not when that node's agent dies in the middle, and then twice.
+func moved(t *testing.T, w *world) {
+	p := startProduct(t, w)
+	p.applyShop(t)
+	p.define(t, "keeps", keeping(false))
+	p.define(t, "stays", keeping(true))
+	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
+	stays := p.admin.deployed(t, "stays", "stays", nil)
+	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/deployments/"+stays.Id+"/move", object{},
+		"stay on their node", "web/data")
+	p.admin.remove(t, stays.Id)
+
+	d := p.admin.deployed(t, "keeps", "keeps", nil)
+	from, to := left, right
+	if text(d.Node) == right.name {
+		from, to = right, left
+	}
+	url := serviceURL(t, d, "web")
+	p.answers(t, url)
+	from.fill(t, d.Id)
+	before := from.stored(t, d.Id)
+
+	p.admin.move(t, "keeps")
+	eventually(t, "the volume is being copied", func() string {
+		return missing(text(p.admin.deployment(t, d.Id).Detail), " copied")
+	})
+	to.agent.kill()
+	eventually(t, "the move is called off", func() string {
+		now := p.admin.deployment(t, d.Id)
+		return missing(text(now.Detail), "was not moved to node "+to.name) +
+			missing(text(now.Node), from.name)
+	})
+	p.answers(t, url)
+	if now := from.stored(t, d.Id); now != before {
+		t.Errorf("after a move that failed the volume holds\n%s\ninstead of\n%s", now, before)
+	}
+	to.start(t)
+	to.await(t, apiclient.NodeStatusOnline)
+	to.cleared(t, d.Id)
+
+	p.admin.move(t, "keeps")
+	p.admin.arrives(t, d, to)
+	p.answers(t, url)
+	if now := to.stored(t, d.Id); now != before {
+		t.Errorf("the volume holds\n%s\ninstead of\n%s", now, before)
+	}
+	from.cleared(t, d.Id)
+
+	if out, errs, code := p.admin.cli(t, "node", "drain", to.name, "--move"); code != 0 {
+		t.Fatalf("node drain --move: %d %s%s", code, out, errs)
+	}
+	p.admin.arrives(t, d, from)
+	p.answers(t, url)
+	if now := from.stored(t, d.Id); now != before {
+		t.Errorf("drained, the volume holds\n%s\ninstead of\n%s", now, before)
+	}
+	to.awaitDrain(t, apiclient.DrainStatusDrained)
+	p.admin.remove(t, d.Id)
+	from.nothingLeft(t, d.Id)
+	to.nothingLeft(t, d.Id)
+}
+
+// keeping is the shop's page with a volume.
+func keeping(stays bool) object {
+	step := webStep("web")
+	step["service"].(object)["volumes"] = []object{{"name": "data", "path": "/data", "stays": stays}}
+	return step
+}
+
+func (who *person) move(t *testing.T, name string) {
+	t.Helper()
+	if out, errs, code := who.cli(t, "move", name); code != 0 {
+		t.Fatalf("move: %d %s%s", code, out, errs)
+	}
+}
+
+// arrives waits until the deployment is what it was, on another node.
+func (who *person) arrives(t *testing.T, was apiclient.Deployment, at *node) {
+	t.Helper()
+	eventually(t, was.Name+" is on node "+at.name, func() string {
+		now := who.deployment(t, was.Id)
+		if text(now.Node) != at.name || now.Moving != nil ||
+			now.Status != apiclient.DeploymentStatusReady {
+			return fmt.Sprintf("it is %s on %s: %s", now.Status, text(now.Node), text(now.Detail))
+		}
+		if now.Versions[0].Digest != was.Versions[0].Digest {
+			t.Errorf("it runs %s instead of %s", now.Versions[0].Digest, was.Versions[0].Digest)
+		}
+		return ""
+	})
+}
+
+// volume is the folder of a deployment's only volume.
+func (n *node) volume(t *testing.T, id string) string {
+	t.Helper()
+	list, err := dockertest.Client(t, n.docker).VolumeList(t.Context(), client.VolumeListOptions{
+		Filters: client.Filters{}.Add("label", "nullops.deployment="+id, "nullops.install="+n.install(t))})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("node %s has volumes %v of %s: %v", n.name, list.Items, id, err)
+	}
+	return list.Items[0].Mountpoint
+}
+
+// fill makes the volume something that takes its time to copy, and has everything
+// that a copy can get wrong.
+func (n *node) fill(t *testing.T, id string) {
+	t.Helper()
+	dir := n.volume(t, id)
+	for _, err := range []error{
+		os.Mkdir(filepath.Join(dir, "of somebody"), 0o750),
+		os.WriteFile(filepath.Join(dir, "of somebody/secret"), []byte("data"), 0o600),
+		os.Symlink("/no/where", filepath.Join(dir, "link")),
+		os.Link(filepath.Join(dir, "of somebody/secret"), filepath.Join(dir, "the same")),
+		os.WriteFile(filepath.Join(dir, "large"), nil, 0o644),
+		os.Truncate(filepath.Join(dir, "large"), 400<<20),
+		os.Chown(filepath.Join(dir, "of somebody"), 1234, 4321),
+		os.Chown(filepath.Join(dir, "of somebody/secret"), 70, 70),
+		os.Chown(dir, 999, 998), os.Chmod(dir, 0o711|os.ModeSticky),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// stored is what can be told of the volume's files, line by line.
+func (n *node) stored(t *testing.T, id string) string {
+	t.Helper()
+	dir := n.volume(t, id)
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		about, err := e.Info()
+		if err != nil {
+			return err
+		}
+		s := about.Sys().(*syscall.Stat_t)
+		holds := ""
+		if e.Type()&fs.ModeSymlink != 0 {
+			holds, err = os.Readlink(path)
+		} else if e.Type().IsRegular() && about.Size() < 1<<10 {
+			text, failed := os.ReadFile(path)
+			holds, err = string(text), failed
+		}
+		fmt.Fprintf(&all, "%s %s %d:%d size %d links %d %q\n", strings.TrimPrefix(path, dir),
+			about.Mode(), s.Uid, s.Gid, about.Size(), s.Nlink, holds)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// cleared waits until the node has nothing of a deployment of another one.
+func (n *node) cleared(t *testing.T, id string) {
+	t.Helper()
+	eventually(t, "node "+n.name+" is cleared", func() string {
+		return strings.Join(n.leftOf(t, id), ", ")
+	})
+}
+
+func missing(text, part string) string {
+	if strings.Contains(text, part) {
+		return ""
+	}
+	return fmt.Sprintf("it says %q; ", text)
+}

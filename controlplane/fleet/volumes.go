@@ -1,0 +1,102 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/controlplane"
+)
+
+// errSums says that what was written is not what was read.
+var errSums = errors.New("the checksums of what was read and what was written differ")
+
+// Volumes asks a node whether a deployment's volumes can be copied now, and how many
+// bytes all of them take, if measure is set.
+func (d *Dialer) Volumes(ctx context.Context, node controlplane.NodeID,
+	deployment controlplane.DeploymentID, measure bool) (still bool, bytes int64, err error) {
+	path := strings.Replace(wire.PathVolumes, "{id}", url.PathEscape(string(deployment)), 1)
+	if measure {
+		path += "?" + wire.QueryMeasure + "=1"
+	}
+	r, err := d.askVolumes(ctx, node, http.MethodGet, path, nil)
+	if err != nil {
+		return false, 0, err
+	}
+	defer func() { _ = r.Body.Close() }()
+	var said wire.VolumesState
+	if err := json.NewDecoder(io.LimitReader(r.Body, 1<<10)).Decode(&said); err != nil {
+		return false, 0, fmt.Errorf("read what the node knows of the volumes: %w", err)
+	}
+	return said.Still, said.Bytes, nil
+}
+
+// CopyVolume takes one volume from a node to another, as fast as the slower one
+// goes. Both ends' sums of the whole stream must be ours. moved hears of each piece.
+func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.Journey,
+	v controlplane.VolumeName, moved func(bytes int)) error {
+	path := strings.NewReplacer("{id}", url.PathEscape(string(j.Deployment)), "{key}",
+		url.PathEscape(string(v.Step)), "{name}", url.PathEscape(v.Name)).Replace(wire.PathVolume)
+	source, err := d.askVolumes(ctx, j.From, http.MethodGet, path, nil)
+	if err != nil {
+		return fmt.Errorf("read volume %s of service %s: %w", v.Name, v.Step, err)
+	}
+	defer func() { _ = source.Body.Close() }()
+	sum := sha256.New()
+	content := io.TeeReader(io.TeeReader(source.Body, sum), counter(moved))
+	target, err := d.askVolumes(ctx, j.To, http.MethodPut, path, content)
+	if err != nil {
+		return fmt.Errorf("write volume %s of service %s: %w", v.Name, v.Step, err)
+	}
+	defer func() { _ = target.Body.Close() }()
+	var written wire.VolumeWritten
+	if err := json.NewDecoder(io.LimitReader(target.Body, 1<<10)).Decode(&written); err != nil {
+		return fmt.Errorf("read what was written of volume %s: %w", v.Name, err)
+	}
+	ours := fmt.Sprintf("%x", sum.Sum(nil))
+	if source.Trailer.Get(wire.TrailerSum) != ours || written.Sum != ours {
+		return fmt.Errorf("volume %s of service %s: %w", v.Name, v.Step, errSums)
+	}
+	return nil
+}
+
+// counter hears how much is written to it.
+type counter func(bytes int)
+
+func (c counter) Write(p []byte) (int, error) {
+	c(len(p))
+	return len(p), nil
+}
+
+// askVolumes makes one request on a connection of its own.
+func (d *Dialer) askVolumes(ctx context.Context, node controlplane.NodeID, method, path string,
+	body io.Reader) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://agent"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	transport := wire.NewTransport(func(ctx context.Context) (net.Conn, error) {
+		return d.Dial(ctx, node)
+	})
+	transport.DisableKeepAlives = true
+	client := &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if r.StatusCode == http.StatusOK {
+		return r, nil
+	}
+	defer func() { _ = r.Body.Close() }()
+	why, _ := io.ReadAll(io.LimitReader(r.Body, 1<<10))
+	return nil, fmt.Errorf("the node answered %d: %s", r.StatusCode, strings.TrimSpace(string(why)))
+}

@@ -1,0 +1,339 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// A deployment with volumes moves as what it is: the same id, run and digests, on
+// another node. There is no moment at which its data is on no node, or its old one
+// cannot start again; see controlplane.RelocationPhase.
+
+// patience is what LostRelocations goes by. Starting may pull images of gigabytes
+// and wait for databases that look at all they have.
+var patience = postgres.Patience{Away: 30 * time.Second, Silent: 30 * time.Second,
+	Start: 30 * time.Minute}
+
+// errCalledOff ends the work at a relocation that nobody wants any more.
+var errCalledOff = errors.New("the move was called off")
+
+// relocate has a deployment go to another node together with its volumes.
+func relocate(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment, p plan) error {
+	if stay := volumes(p.pipeline, func(v pipeline.Volume) bool { return v.Stays }); len(stay) > 0 {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_volumes",
+			Message: fmt.Sprintf("the pipeline says that volumes of deployment %s stay on their node: %s",
+				d.Name, strings.Join(stay, ", ")),
+			Remedy: "Move it without what is in its volumes, or let it end where it is."}
+	}
+	if len(d.GPUs) > 0 {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_gpus",
+			Message: fmt.Sprintf("deployment %s has volumes and GPUs of node %s", d.Name, d.Node),
+			Remedy:  "Move it without what is in its volumes, or let it end where it is."}
+	}
+	s, err := choose(ctx, tx, d.EnvironmentID, p.ask, false)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.StartRelocation(ctx, d.ID, controlplane.NodeID(s.node.ID),
+		actor.Name()); err != nil {
+		return err
+	}
+	return tellMove(ctx, tx, d, "goes to node "+s.node.Name+" with its volumes")
+}
+
+// volumes names those that are so, as service/volume.
+func volumes(p pipeline.Pipeline, so func(pipeline.Volume) bool) (all []string) {
+	for _, s := range p.Steps {
+		if s.Service == nil {
+			continue
+		}
+		for _, v := range s.Service.Volumes {
+			if so(v) {
+				all = append(all, string(s.Key)+"/"+v.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// tellMove says how far it is, to whoever looks at the deployment.
+func tellMove(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, detail string,
+) error {
+	if err := tx.SetDetail(ctx, d.ID, detail); err != nil {
+		return err
+	}
+	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryDeployment})
+	return err
+}
+
+// relocating runs do with a deployment and its relocation, which may be nil.
+func (l *Lifecycle) relocating(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID,
+	do func(*postgres.Tx, controlplane.Deployment, *controlplane.Relocation) error) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		d, err := tx.LockDeployment(ctx, id)
+		if err != nil {
+			return err
+		}
+		r, err := tx.Relocation(ctx, id)
+		if err != nil {
+			return err
+		}
+		return do(tx, d, r)
+	})
+}
+
+// TakeRelocation claims one that waits for its volumes to be copied. Whoever has it
+// says so with SeeRelocation. No deployment is none.
+func (l *Lifecycle) TakeRelocation(
+	ctx context.Context, actor access.Actor, holder string,
+) (j controlplane.Journey, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return j, err
+	}
+	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
+		id, err := tx.TakeRelocation(ctx, holder)
+		if err != nil || id == "" {
+			return err
+		}
+		d, err := tx.Deployment(ctx, id)
+		if err != nil {
+			return err
+		}
+		r, err := tx.Relocation(ctx, id)
+		if err != nil {
+			return err
+		}
+		run, err := tx.RunByID(ctx, d.RunID)
+		if err != nil {
+			return err
+		}
+		j = controlplane.Journey{Deployment: id, From: d.NodeID, To: r.NodeID}
+		for _, s := range run.Pipeline.Steps {
+			if s.Service == nil {
+				continue
+			}
+			for _, v := range s.Service.Volumes {
+				j.Volumes = append(j.Volumes, controlplane.VolumeName{Step: s.Key, Name: v.Name})
+			}
+		}
+		return nil
+	})
+	return j, err
+}
+
+// RelocationMeasured stops the services where they are, if there is room for what is
+// in their volumes where they go.
+func (l *Lifecycle) RelocationMeasured(
+	ctx context.Context, actor access.Actor, j controlplane.Journey,
+) error {
+	return l.relocating(ctx, actor, j.Deployment,
+		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
+			if r == nil || r.Phase != controlplane.Measuring {
+				return errCalledOff
+			}
+			n, err := tx.NodeByID(ctx, r.NodeID)
+			if err != nil {
+				return err
+			}
+			to := candidate(postgres.PlacementNode{Node: n})
+			if room := to.DiskFree - diskFloor(to); room < j.Bytes {
+				return &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
+					Message: fmt.Sprintf("its volumes hold %s, and node %s has room for %s", size(j.Bytes),
+						n.Name, size(max(0, room)))}
+			}
+			r.Phase, r.Bytes = controlplane.Copying, j.Bytes
+			return advance(ctx, tx, d, controlplane.Measuring, *r,
+				"stops, to take its volumes to node "+r.Node)
+		})
+}
+
+// SeeRelocation says that somebody is at it, and how many bytes are copied. It
+// reports whether that is still wanted.
+func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID, holder string, done int64) (wanted bool, err error) {
+	err = l.relocating(ctx, actor, id,
+		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
+			wanted, err = tx.SeeRelocation(ctx, id, holder)
+			if err != nil || !wanted || done == 0 {
+				return err
+			}
+			return tellMove(ctx, tx, d, fmt.Sprintf("goes to node %s: %s of about %s copied", r.Node,
+				size(done), size(max(done, r.Bytes))))
+		})
+	return wanted, err
+}
+
+// RelocationCopied starts the services where they go.
+func (l *Lifecycle) RelocationCopied(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+) error {
+	return l.relocating(ctx, actor, id,
+		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
+			if r == nil || r.Phase != controlplane.Copying {
+				return errCalledOff
+			}
+			r.Phase = controlplane.Starting
+			return advance(ctx, tx, d, controlplane.Copying, *r,
+				"starts on node "+r.Node+", where its volumes are copied to")
+		})
+}
+
+// CallOff leaves a deployment where it is, whatever was done so far.
+func (l *Lifecycle) CallOff(
+	ctx context.Context, actor access.Actor, id controlplane.DeploymentID, why string,
+) error {
+	return l.relocating(ctx, actor, id,
+		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
+			return callOff(ctx, tx, d, r, why)
+		})
+}
+
+// CallOffLost calls off what will come to nothing by itself.
+func (l *Lifecycle) CallOffLost(ctx context.Context, actor access.Actor) error {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return err
+	}
+	var lost map[controlplane.DeploymentID]string
+	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		lost, err = tx.LostRelocations(ctx, patience)
+		return err
+	})
+	for id, why := range lost {
+		err = errors.Join(err, l.CallOff(ctx, actor, id, why))
+	}
+	return err
+}
+
+// callOff needs the deployment's row locked. Without a reason nobody is told: more
+// was changed than this.
+func callOff(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	r *controlplane.Relocation, why string) (err error) {
+	switch {
+	case r == nil || r.Phase == controlplane.Clearing:
+		return nil
+	case r.Phase == controlplane.Measuring:
+		err = tx.EndRelocation(ctx, d.ID)
+	default:
+		from := r.Phase
+		r.Phase = controlplane.Clearing
+		_, err = tx.MoveRelocation(ctx, d, from, *r)
+	}
+	if err != nil || why == "" {
+		return err
+	}
+	return tellMove(ctx, tx, d, "was not moved to node "+r.Node+": "+why)
+}
+
+func advance(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	from controlplane.RelocationPhase, r controlplane.Relocation, detail string) error {
+	moved, err := tx.MoveRelocation(ctx, d, from, r)
+	if err == nil && !moved {
+		err = errCalledOff
+	}
+	if err != nil {
+		return err
+	}
+	return tellMove(ctx, tx, d, detail)
+}
+
+// applyElsewhere takes the report of a node that the deployment is not on.
+func (l *Lifecycle) applyElsewhere(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, r Report,
+) error {
+	to, err := tx.Relocation(ctx, d.ID)
+	switch {
+	case err != nil:
+		return err
+	case to == nil || to.NodeID != r.Node:
+		l.log.WarnContext(ctx, "report about a deployment of another node ignored",
+			"node", r.Node, "deployment", d.ID)
+		return nil
+	case to.Phase == controlplane.Clearing:
+		// What is stuck, the agent goes on removing once it has no goal any more.
+		if r.Status == controlplane.Removed || r.Status == controlplane.Stuck {
+			return tx.EndRelocation(ctx, d.ID)
+		}
+		return nil
+	case r.Generation != d.Generation:
+		return nil
+	}
+	switch r.Status {
+	case controlplane.Ready:
+		return land(ctx, tx, d, *to)
+	case controlplane.Undoing, controlplane.Failed, controlplane.Stuck:
+		return callOff(ctx, tx, d, to, r.Message)
+	}
+	return nil
+}
+
+// goesTo reports whether a deployment has to do with a node for as long as it is
+// moved. Generations change under way, and the secrets do not.
+func goesTo(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	node controlplane.NodeID) (bool, error) {
+	r, err := tx.Relocation(ctx, d.ID)
+	if err != nil || r == nil {
+		return false, err
+	}
+	return d.NodeID == node || r.NodeID == node && r.Phase != controlplane.Clearing, nil
+}
+
+// land makes the node that a deployment went to its own.
+func land(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	r controlplane.Relocation) error {
+	if r.Phase != controlplane.Starting {
+		return nil
+	}
+	left, leftName := d.NodeID, d.Node
+	d.NodeID, d.Node = r.NodeID, r.Node
+	if err := tx.Replace(ctx, d); err != nil {
+		return err
+	}
+	r.Phase, r.NodeID = controlplane.Clearing, left
+	if err := advance(ctx, tx, d, controlplane.Starting, r,
+		"moved from node "+leftName+" with its volumes"); err != nil {
+		return err
+	}
+	return tx.AddActivity(ctx, d.ID, controlplane.ActivityMoved, r.By)
+}
+
+// leaveAlone ends what deployments of other nodes have to do with one that is given
+// up.
+func leaveAlone(ctx context.Context, tx *postgres.Tx, n controlplane.Node) error {
+	ids, err := tx.RelocationsTo(ctx, n.ID)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		d, err := tx.LockDeployment(ctx, id)
+		if err != nil {
+			return err
+		}
+		r, err := tx.Relocation(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := callOff(ctx, tx, d, r, "it is given up"); err != nil {
+			return err
+		}
+		if err := tx.EndRelocation(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+)
+
+// StartRelocation has a deployment go to another node. It reports false when
+// something of it is elsewhere already.
+func (t *Tx) StartRelocation(ctx context.Context, id controlplane.DeploymentID,
+	to controlplane.NodeID, by string) (bool, error) {
+	n, err := t.q.StartRelocation(ctx, string(id), string(to), by)
+	if err != nil {
+		return false, fmt.Errorf("start to relocate %s: %w", id, translate(err))
+	}
+	return n > 0, nil
+}
+
+// Relocation gives what a deployment has to do with another node; nil is nothing.
+func (t *Tx) Relocation(
+	ctx context.Context, id controlplane.DeploymentID,
+) (*controlplane.Relocation, error) {
+	r, err := t.q.GetRelocation(ctx, string(id))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load relocation of %s: %w", id, err)
+	}
+	return &controlplane.Relocation{Deployment: id, NodeID: controlplane.NodeID(r.NodeID),
+		Node: r.Node, Phase: controlplane.RelocationPhase(r.Phase), By: r.ByName,
+		Since: r.Since, Bytes: r.Bytes}, nil
+}
+
+// RelocationsTo lists deployments that have to do with a node that is not theirs.
+func (t *Tx) RelocationsTo(
+	ctx context.Context, node controlplane.NodeID,
+) ([]controlplane.DeploymentID, error) {
+	ids, err := t.q.ListRelocationsTo(ctx, string(node))
+	if err != nil {
+		return nil, fmt.Errorf("list relocations: %w", err)
+	}
+	all := make([]controlplane.DeploymentID, len(ids))
+	for i, id := range ids {
+		all[i] = controlplane.DeploymentID(id)
+	}
+	return all, nil
+}
+
+// TakeRelocation claims one that nobody works at; none is empty.
+func (t *Tx) TakeRelocation(
+	ctx context.Context, holder string,
+) (controlplane.DeploymentID, error) {
+	id, err := t.q.TakeRelocation(ctx, holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("take relocation: %w", translate(err))
+	}
+	return controlplane.DeploymentID(id), nil
+}
+
+// SeeRelocation notes a sign of life, and reports whether it is wanted still.
+func (t *Tx) SeeRelocation(
+	ctx context.Context, id controlplane.DeploymentID, holder string,
+) (bool, error) {
+	n, err := t.q.SeeRelocation(ctx, string(id), holder)
+	if err != nil {
+		return false, fmt.Errorf("note relocation of %s: %w", id, translate(err))
+	}
+	return n > 0, nil
+}
+
+// MoveRelocation changes a relocation's phase, node and size, and with it what both
+// nodes should have. It reports false when somebody was faster.
+func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
+	from controlplane.RelocationPhase, r controlplane.Relocation) (bool, error) {
+	n, err := t.q.MoveRelocation(ctx, dbsqlc.MoveRelocationParams{DeploymentID: string(d.ID),
+		FromPhase: string(from), ToPhase: string(r.Phase), NodeID: string(r.NodeID),
+		Bytes: r.Bytes})
+	if err == nil && n > 0 {
+		err = t.q.NextGeneration(ctx, string(d.ID))
+	}
+	if err != nil {
+		return false, fmt.Errorf("relocate %s: %w", d.ID, translate(err))
+	}
+	t.Wake(controlplane.TopicNode, string(d.NodeID))
+	t.Wake(controlplane.TopicNode, string(r.NodeID))
+	return n > 0, nil
+}
+
+// EndRelocation notes that nothing of a deployment is elsewhere any more.
+func (t *Tx) EndRelocation(ctx context.Context, id controlplane.DeploymentID) error {
+	if err := t.q.EndRelocation(ctx, string(id)); err != nil {
+		return fmt.Errorf("end relocation of %s: %w", id, translate(err))
+	}
+	return nil
+}
+
+// Patience bounds what nobody hears of, while a deployment is relocated.
+type Patience struct {
+	// Away is how long the node it goes to may be, Silent how long who copies,
+	// Start how long its services.
+	Away, Silent, Start time.Duration
+}
+
+// LostRelocations gives those that will come to nothing by themselves, and why.
+func (t *Tx) LostRelocations(
+	ctx context.Context, p Patience,
+) (map[controlplane.DeploymentID]string, error) {
+	rows, err := t.q.ListLostRelocations(ctx, p.Away.Seconds(), p.Silent.Seconds(),
+		p.Start.Seconds())
+	if err != nil {
+		return nil, fmt.Errorf("list lost relocations: %w", err)
+	}
+	all := map[controlplane.DeploymentID]string{}
+	for _, r := range rows {
+		all[controlplane.DeploymentID(r.DeploymentID)] = r.Why
+	}
+	return all, nil
+}

@@ -1,0 +1,53 @@
+package controlplane
+
+import (
+	"time"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// RelocationPhase is how far a deployment is that goes to another node with what is
+// in its volumes.
+//
+//	measuring ─▶ copying ─▶ starting ─▶ clearing ─▶ (none)
+//	    │           └──────────┴──▶ clearing ─▶ (none)
+//	    └─▶ (none)
+//
+// Until it is ready there it belongs to the node it was on, where nothing runs while
+// it is copied and started. What is cleared is the node it is not on in the end.
+type RelocationPhase string
+
+// The phases.
+const (
+	Measuring RelocationPhase = "measuring"
+	Copying   RelocationPhase = "copying"
+	Starting  RelocationPhase = "starting"
+	Clearing  RelocationPhase = "clearing"
+)
+
+// Relocation is what a deployment has to do with a node that is not its own.
+type Relocation struct {
+	Deployment DeploymentID
+	NodeID     NodeID
+	Node       string
+	Phase      RelocationPhase
+	By         string
+	Since      time.Time
+	// Bytes is what its volumes take, once that is known.
+	Bytes int64
+}
+
+// Journey is one relocation for whoever copies the volumes.
+type Journey struct {
+	Deployment DeploymentID
+	From, To   NodeID
+	Volumes    []VolumeName
+	// Bytes is what all of them take, once they are measured.
+	Bytes int64
+}
+
+// VolumeName is one volume of one service.
+type VolumeName struct {
+	Step pipeline.StepKey
+	Name string
+}
