@@ -5,6 +5,7 @@
 import { stories as access } from "./access.mjs";
 import { stories as accessibility } from "./accessibility.mjs";
 import { stories as admin } from "./admin.mjs";
+import { stories as axe } from "./axe.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
 import { stories as choosing } from "./choosing.mjs";
 import { stories as cookies } from "./cookies.mjs";
@@ -47,7 +48,7 @@ const all = [
   accessibility,
 ].flat();
 /** Minutes long, or not yet seen green to its end (cookies): told when they are named, or all of them with --slow. */
-const slow = [drop, two, cookies].flat();
+const slow = [drop, axe, two, cookies].flat();
 const named = (part) =>
   part === "--slow" ? slow : [...all, ...slow].filter(([name]) => name.includes(part));
 const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];

@@ -1,0 +1,97 @@
+// Zero faults of axe-core on the pages of what is defined, in both themes, and on pages without their data.
+import { accessible, picture, signIn, until, user } from "./browser.mjs";
+
+const THEMES = ["light", "dark"];
+
+/** What is shown now, in both themes; fades are over and colours final when axe looks. */
+async function inBoth(page, name) {
+  await until("it is not busy", async () => (await page.locator("[aria-busy=true]").count()) === 0);
+  for (const theme of THEMES) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.waitForTimeout(300);
+    await accessible(page, `${name}, ${theme}`);
+    await picture(page, `${name.replaceAll(/\W+/g, "-")}-${theme}`);
+  }
+}
+
+/** What is defined, who may what, and what belongs to the installation or to oneself. */
+const defined = [
+  "/environments",
+  "/environments?add=true",
+  "/registries",
+  "/registries?add=true",
+  "/services",
+  "/services?add=true",
+  "/plugins",
+  "/plugins?add=true",
+  "/plugins?open=http-check",
+  "/secrets?project=shop",
+  "/secrets?project=shop&add=true",
+  "/projects?add=true",
+  "/users",
+  "/users?add=true",
+  `/users?open=${user}`,
+  "/teams",
+  "/teams?add=true",
+  "/teams?open=testers",
+  "/teams/access",
+  "/account",
+  "/audit",
+  "/rules",
+  "/webhooks",
+  "/settings/keys",
+  "/settings/certificates",
+  "/settings/cleanup",
+  "/settings/backups",
+  "/settings/about",
+  "/start",
+  "/urls",
+  "/invitation",
+  "/invitation#a-link",
+  "/reset#a-link",
+];
+
+/** A page whose data is slow, and one whose data cannot be had. */
+async function states(page) {
+  for (const [path, asks] of [
+    ["/deployments", "**/api/v1/deployments?**"],
+    ["/nodes", "**/api/v1/nodes"],
+    ["/services", "**/api/v1/services"],
+  ]) {
+    let answer = () => undefined;
+    const held = new Promise((done) => {
+      answer = done;
+    });
+    await page.route(asks, async (route) => {
+      await held;
+      const json = { type: "about:blank", title: "It broke.", status: 500, code: "broken" };
+      await route.fulfill({ status: 500, json: { ...json, request_id: "a-request" } });
+    });
+    await page.goto(path);
+    await page.locator("[aria-busy=true]").first().waitFor();
+    for (const theme of THEMES) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.waitForTimeout(300);
+      await accessible(page, `${path} while it is read, ${theme}`);
+    }
+    answer();
+    await page.getByText("request a-request").first().waitFor();
+    await inBoth(page, `${path} that could not be read`);
+    await page.unroute(asks);
+  }
+}
+
+export const stories = [
+  [
+    "axe finds nothing on the pages of what is defined, nor while they are read or cannot be",
+    async ({ page }) => {
+      await signIn(page);
+      for (const path of defined) {
+        await page.goto(path);
+        await page.locator("h1").first().waitFor();
+        await inBoth(page, path);
+      }
+      await states(page);
+    },
+  ],
+];
