@@ -12,17 +12,29 @@ import (
 )
 
 // keep dials one node for ever, until its context ends or somebody else has the
-// lease.
+// lease; then it calls ended.
 //
-// It waits for days in here, ten thousand times: what needs room on the stack is
-// done elsewhere.
-func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID) {
-	defer f.release(ctx, id)
-	var pause backoff
+// Nobody waits in here while a session stands: there are thousands of them, and
+// each who waits takes a stack. The end of a session has keep go on.
+func (f *Fleet) keep(ctx context.Context, id controlplane.NodeID, pause backoff, ended func()) {
 	for {
 		began := time.Now()
-		err := f.once(ctx, id)
+		s, err := f.reach(ctx, id)
+		if s != nil {
+			s.serve(func(why error) {
+				why = f.note(ctx, id, why)
+				if f.again(ctx, id, why, time.Since(began), &pause) {
+					f.keep(ctx, id, pause, ended)
+					return
+				}
+				f.release(ctx, id)
+				ended()
+			})
+			return
+		}
 		if !f.again(ctx, id, err, time.Since(began), &pause) {
+			f.release(ctx, id)
+			ended()
 			return
 		}
 	}
@@ -69,38 +81,15 @@ func (f *Fleet) release(ctx context.Context, id controlplane.NodeID) {
 	}
 }
 
-// once takes the lease, dials, serves, and notes on the node why it ended.
-func (f *Fleet) once(ctx context.Context, id controlplane.NodeID) error {
-	s, err := f.reach(ctx, id)
-	if s == nil {
-		return err
-	}
-	err = s.serve()
-	return aside(func() error { return f.note(ctx, id, err) })
-}
-
-// aside does something on another goroutine, and waits for it. A handshake and
-// the database need a large stack for a moment; who then waits for days would
-// keep it, and there are thousands of them.
-func aside(do func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	return <-done
-}
-
 // reach opens a session when it is this node's turn to.
-func (f *Fleet) reach(ctx context.Context, id controlplane.NodeID) (s *session, err error) {
+func (f *Fleet) reach(ctx context.Context, id controlplane.NodeID) (*session, error) {
 	select {
 	case f.dials <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	defer func() { <-f.dials }()
-	err = aside(func() (err error) {
-		s, err = f.try(ctx, id)
-		return err
-	})
-	return s, err
+	return f.try(ctx, id)
 }
 
 // try takes the lease, dials and opens a session. Without one, why there is none

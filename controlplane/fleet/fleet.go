@@ -166,6 +166,7 @@ type Fleet struct {
 	// pace bounds how many of them are past the TCP connection.
 	pace         *pace
 	applications chan application
+	posts        *posts
 	// begun counts sessions, for the tidier.
 	begun atomic.Int64
 	// settling bounds how many nodes that come back use the database at once.
@@ -179,6 +180,9 @@ func New(c Config) *Fleet {
 		applications: make(chan application),
 		settling:     make(chan struct{}, settledAtOnce)}
 	f.roster = newRoster(f)
+	f.posts = newPosts(func(ctx context.Context, all ...lifecycle.Report) error {
+		return c.Lifecycle.Apply(ctx, f.actor, all...)
+	})
 	return f
 }
 
@@ -197,6 +201,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer sessions.Wait()
 	helpers.Go(func() { _ = f.roster.run(background) })
 	helpers.Go(func() { _ = f.answerAll(background) })
+	helpers.Go(func() { _ = f.posts.run(background) })
 	helpers.Go(func() { _ = f.pace.run(background) })
 	helpers.Go(func() { _ = f.tidy(background) })
 	running := map[controlplane.NodeID]*keeper{}
@@ -227,7 +232,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	}
 }
 
-// keeper is a goroutine that keeps a session with one node.
+// keeper is what keeps a session with one node, see keep.
 type keeper struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -262,10 +267,11 @@ func (f *Fleet) adjust(ctx context.Context, wanted []controlplane.NodeID,
 		nodeCtx, cancel := context.WithCancel(ctx)
 		k := &keeper{cancel: cancel, ended: make(chan struct{})}
 		running[id] = k
-		sessions.Go(func() {
-			defer cancel()
-			defer close(k.ended)
-			f.keep(nodeCtx, id)
+		sessions.Add(1)
+		go f.keep(nodeCtx, id, backoff{}, func() {
+			close(k.ended)
+			cancel()
+			sessions.Done()
 		})
 	}
 }

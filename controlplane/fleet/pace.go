@@ -12,6 +12,9 @@ const (
 	handshakesAtOnce = 64
 	// handshakesAlways go on however busy the machine is.
 	handshakesAlways = 8
+	// beginEvery is the time between two: ten thousand are back within the minute,
+	// and people have a part of the processor meanwhile.
+	beginEvery = 4 * time.Millisecond
 	// handshakeTurn is how long one that hangs keeps the others waiting.
 	handshakeTurn = 500 * time.Millisecond
 	// turnWithin is how long a node waits for its turn: its agent does not wait
@@ -37,6 +40,8 @@ type pace struct {
 	// limit is how many may be under way; debt is by how much there are too many.
 	limit, debt int
 	underWay    int
+	// next is when one may begin.
+	next time.Time
 }
 
 func newPace() *pace {
@@ -123,6 +128,24 @@ func (p *pace) leave() {
 	p.giveLocked()
 }
 
+// spaced waits until the one before began long enough ago.
+func (p *pace) spaced(ctx context.Context) error {
+	p.mu.Lock()
+	now := time.Now()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	rest := p.next.Sub(now)
+	p.next = p.next.Add(beginEvery)
+	p.mu.Unlock()
+	select {
+	case <-time.After(rest):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // turn is one node's. The zero value has not begun.
 type turn struct {
 	*pace
@@ -135,11 +158,14 @@ func (t *turn) begin(ctx context.Context) error {
 		return nil
 	}
 	placed, err := t.enter(ctx)
+	if err != nil {
+		return err
+	}
 	if placed {
 		t.over = sync.OnceFunc(t.leave)
-		time.AfterFunc(handshakeTurn, t.over)
+		defer func() { time.AfterFunc(handshakeTurn, t.over) }()
 	}
-	return err
+	return t.spaced(ctx)
 }
 
 func (t *turn) end() {

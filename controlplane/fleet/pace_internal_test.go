@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"math/rand/v2"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -65,4 +67,31 @@ func TestPace_GivesWayAndComesBack(t *testing.T) {
 	if p.limit != handshakesAlways || len(p.free) != handshakesAlways {
 		t.Errorf("on a busy machine %d at once, %d of them free", p.limit, len(p.free))
 	}
+}
+
+// However much room there is, ten thousand do not come back in one rush, and are
+// back within the minute.
+func TestPace_SpacesThoseThatBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPace()
+		began := time.Now()
+		var nodes sync.WaitGroup
+		dials := make(chan struct{}, dialsAtOnce)
+		for range 10_000 {
+			nodes.Go(func() {
+				dials <- struct{}{}
+				defer func() { <-dials }()
+				one := turn{pace: p}
+				if err := one.begin(t.Context()); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(10 * time.Millisecond)
+				one.end()
+			})
+		}
+		nodes.Wait()
+		if took := time.Since(began); took < 30*time.Second || took > 50*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

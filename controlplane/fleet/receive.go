@@ -20,23 +20,26 @@ var errUnexpected = errors.New("the agent sent what does not fit")
 // eventsAtOnce bounds one commit: whoever asks for the deployment waits for it.
 const eventsAtOnce = 16
 
-// receive takes reports in order. An event is acknowledged after its commit,
-// so one that could not be stored comes again.
+// receive takes the reports that have arrived, in order. An event is acknowledged
+// after its commit, so one that could not be stored comes again. The end of the
+// link is the last that arrives.
 func (s *session) receive(ctx context.Context) error {
-	for {
-		r, err := s.conn.Receive(ctx)
-		if err == nil {
-			err = aside(func() (err error) {
-				for err == nil && r != nil {
-					r, err = s.take(ctx, r)
-				}
-				return err
-			})
+	for ctx.Err() == nil {
+		// In this order: what arrived before the end counts.
+		end := s.conn.Err()
+		r, ok := s.conn.Waiting()
+		if !ok {
+			return end
+		}
+		var err error
+		for err == nil && r != nil {
+			r, err = s.take(ctx, r)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	return context.Cause(ctx)
 }
 
 // take returns what it has received and does not take.
@@ -103,7 +106,7 @@ func (s *session) events(ctx context.Context, batch []wire.Event) error {
 		}
 	}
 	last := batch[len(batch)-1].Seq
-	if err := s.Lifecycle.Apply(ctx, s.actor, reports...); err != nil {
+	if err := s.posts.store(ctx, reports); err != nil {
 		return fmt.Errorf("store events %d to %d: %w", batch[0].Seq, last, err)
 	}
 	for _, r := range reports {

@@ -19,7 +19,7 @@ import (
 const renewEvery = 3 * time.Second
 
 // session is one stretch of being connected. Between the agent's words and ours
-// it is one goroutine that waits for the former; looking at what changed, storing
+// nobody waits for the former; taking them, looking at what changed, storing
 // measurements and collecting logs begin when there is something to do.
 type session struct {
 	*Fleet
@@ -53,8 +53,8 @@ type session struct {
 	witness bool
 	// looking is set while somebody looks, again when they have to look again.
 	looking, again bool
-	// storing and logging are set while somebody does.
-	storing, logging bool
+	// receiving, storing and logging are set while somebody does.
+	receiving, storing, logging bool
 	// good is when the lease was last renewed; holding mirrors held.
 	good    time.Time
 	holding bool
@@ -93,11 +93,15 @@ func (f *Fleet) open(
 	return s, nil
 }
 
-// serve works until the link, the lease or the context ends.
-func (s *session) serve() error {
-	err := s.receive(s.ctx)
-	s.close(err)
-	return err
+// serve works until the link, the lease or the context ends. It returns at once;
+// ended is told why, when nothing of the session is left.
+func (s *session) serve(ended func(why error)) {
+	context.AfterFunc(s.ctx, func() {
+		why := context.Cause(s.ctx)
+		s.close(why)
+		ended(why)
+	})
+	s.conn.OnArrival(func() { s.start(&s.receiving, s.receive, s.conn.News) })
 }
 
 // close ends everything, and tells the agent why.

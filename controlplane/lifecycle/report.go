@@ -33,7 +33,8 @@ type Report struct {
 // Apply takes reports once, all or none: a number that was seen before changes nothing, and
 // neither does one about a deployment that is not on the node, or an older
 // generation. It is an error only if it could not be stored; then the node
-// sends it again.
+// sends it again. Those of a node come in their order; whoever brings several
+// nodes' does so by deployment, so that nobody waits for each other.
 func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
@@ -41,8 +42,9 @@ func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report
 	var ended []controlplane.StepRow
 	err := l.store.InTx(ctx, func(tx *postgres.Tx) error {
 		ended = nil
+		book := newLedger(tx)
 		for _, r := range all {
-			moved, err := l.apply(ctx, tx, r)
+			moved, err := l.apply(ctx, book, r)
 			if err != nil {
 				return err
 			}
@@ -53,7 +55,7 @@ func (l *Lifecycle) Apply(ctx context.Context, actor access.Actor, all ...Report
 				return err
 			}
 		}
-		return nil
+		return book.close(ctx)
 	})
 	if err == nil && l.stepEnded != nil {
 		for _, s := range ended {
@@ -73,13 +75,13 @@ func (r Report) Failpoint() string {
 
 // apply returns the step that moved, if one did.
 func (l *Lifecycle) apply(
-	ctx context.Context, tx *postgres.Tx, r Report,
+	ctx context.Context, book *ledger, r Report,
 ) (moved controlplane.StepRow, err error) {
-	fresh, err := tx.AdvanceReports(ctx, r.Node, r.Seq)
+	fresh, err := book.fresh(ctx, r.Node, r.Seq)
 	if err != nil || !fresh {
 		return moved, err
 	}
-	d, err := tx.LockDeployment(ctx, r.Deployment)
+	d, err := book.deployment(ctx, r.Deployment)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return moved, nil
 	}
@@ -87,39 +89,48 @@ func (l *Lifecycle) apply(
 		return moved, err
 	}
 	if d.NodeID != r.Node {
-		return moved, l.applyElsewhere(ctx, tx, d, r)
+		if err := book.forget(ctx); err != nil {
+			return moved, err
+		}
+		return moved, l.applyElsewhere(ctx, book.Tx, d, r)
 	}
 	if r.Step != nil {
-		return l.applyStep(ctx, tx, d, r)
+		moved, err = l.applyStep(ctx, book, d, r)
+	} else if err = book.write(ctx); err == nil {
+		err = applyStatus(ctx, book.Tx, d, r)
 	}
-	return moved, applyStatus(ctx, tx, d, r)
+	if err != nil {
+		return moved, err
+	}
+	return moved, book.moved(ctx, r)
 }
 
 // applyStep stores a fact about a run's step, whatever the generation.
-func (l *Lifecycle) applyStep(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+func (l *Lifecycle) applyStep(ctx context.Context, book *ledger, d controlplane.Deployment,
 	r Report) (moved controlplane.StepRow, err error) {
-	run, err := tx.RunByID(ctx, r.Run)
+	run, err := book.runOf(ctx, r.Run)
 	if err != nil || run.Deployment != d.ID {
 		l.log.WarnContext(ctx, "report about a foreign run ignored", "run", r.Run, "error", err)
 		return moved, nil
 	}
 	step := *r.Step
 	step.Run, step.Code, step.Message = r.Run, r.Code, r.Message
-	moved, err = tx.MoveStep(ctx, step, r.At)
+	moved, err = book.MoveStep(ctx, step, r.At)
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return controlplane.StepRow{}, nil
 	}
 	if err != nil {
 		return moved, err
 	}
-	return moved, tellStep(ctx, tx, d, run, moved, r)
+	return moved, tellStep(ctx, book, d, run, moved, r)
 }
 
 // tellStep changes what hangs on a step that moved.
-func tellStep(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+func tellStep(ctx context.Context, book *ledger, d controlplane.Deployment,
 	run controlplane.Run, moved controlplane.StepRow, r Report) error {
 	step := *r.Step
 	step.Run, step.Code, step.Message = r.Run, r.Code, r.Message
+	tx := book.Tx
 	if err := askPeople(ctx, tx, run, step, r); err != nil {
 		return err
 	}
@@ -130,9 +141,8 @@ func tellStep(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
 		}
 	}
 	if r.Generation == d.Generation {
-		if err := tx.SetDetail(ctx, d.ID, stepDetail(moved)); err != nil {
-			return err
-		}
+		detail := stepDetail(moved)
+		book.detail = &detail
 	}
 	_, err := tx.AddHistory(ctx, d, controlplane.History{Kind: controlplane.HistoryStep,
 		Step: &moved, Run: run.Number})

@@ -52,23 +52,25 @@ func (m *measurement) figures() []figure {
 			Unit: "s", Goal: 60, Cause: "every handshake costs both ends two signatures, and both " +
 				"ends share the cores."},
 		{Name: "API meanwhile, 99th percentile", Value: milliseconds(m.slowest), Unit: "ms",
-			Goal: 250, Cause: "agents, PostgreSQL and the control plane share the cores. How many " +
-				"handshakes are under way follows how late a timer fires, down to eight; what is " +
-				"left waits for the other processes, and for PostgreSQL."},
+			Goal: 250, Cause: "agents, PostgreSQL and the control plane share the cores. Two " +
+				"handshakes begin four milliseconds apart or more, and how many are under way " +
+				"follows how late a timer fires, down to eight; what is left waits for the other " +
+				"processes, and for PostgreSQL."},
 		{Name: "API meanwhile, median", Value: milliseconds(m.typical), Unit: "ms"},
 		{Name: "API meanwhile, requests", Value: float64(m.requests), Unit: ""},
 		{Name: "API meanwhile, failed", Value: float64(m.failed), Unit: ""},
 		{Name: "resident memory per idle agent", Value: m.idleKiB, Unit: "KiB", Goal: 40,
-			Cause: "two goroutines with stacks of 8 and 4 KiB (the reader's holds TLS and the " +
-				"WebSocket), the WebSocket's two buffers of 4 KiB, TLS state with the pinned " +
-				"certificate, some 10 KiB, and the 30 % that the collector may leave."},
+			Cause: "one goroutine with a stack of 4 KiB, TLS state with the pinned certificate " +
+				"and what the handshake left in its buffers, some 13 KiB, the session and its " +
+				"timers, and the 30 % that the collector may leave."},
 		{Name: "steady state", Value: 100 * m.steady, Unit: "% of a core", Goal: 10,
 			Cause: "each agent tells its vitals every five seconds and asks for a sign of life; " +
 				"each is a TLS record with its system calls. The collector's marking grows with " +
 				"the number of sessions too."},
 		{Name: "reports stored", Value: m.reportsPerSecond, Unit: "per second", Goal: 1000,
-			AtLeast: true, Cause: "a transaction takes up to sixteen reports of one deployment, and " +
-				"some ten statements for each; it is acknowledged after its commit."},
+			AtLeast: true, Cause: "a transaction takes up to sixteen reports of each of up to eight " +
+				"deployments, and two to four statements for a report; three are under way at once. " +
+				"A report is acknowledged after its commit."},
 		{Name: "the control plane meanwhile", Value: 100 * m.atFlood, Unit: "% of a core"},
 		{Name: "sessions lost", Value: float64(m.lost), Unit: ""},
 	}

@@ -1,0 +1,112 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// ledger is a transaction that stores reports, with what it has read already:
+// they come in bunches about one deployment, which it holds.
+type ledger struct {
+	*postgres.Tx
+	// newest is the last number of each node that was new, told the last that the
+	// database knows of.
+	newest, told map[controlplane.NodeID]int64
+	// held is the deployment that was locked last, run what was read of it last.
+	held *controlplane.Deployment
+	run  *controlplane.Run
+	// detail waits to be written for held.
+	detail *string
+}
+
+func newLedger(tx *postgres.Tx) *ledger {
+	return &ledger{Tx: tx, newest: map[controlplane.NodeID]int64{},
+		told: map[controlplane.NodeID]int64{}}
+}
+
+// fresh reports whether a node's number is newer than all before. Once one was,
+// the node's row is ours, and the others need no question.
+func (l *ledger) fresh(ctx context.Context, node controlplane.NodeID, seq int64) (bool, error) {
+	if newest, known := l.newest[node]; known {
+		l.newest[node] = max(newest, seq)
+		return seq > newest, nil
+	}
+	fresh, err := l.AdvanceReports(ctx, node, seq)
+	if err == nil && fresh {
+		l.newest[node], l.told[node] = seq, seq
+	}
+	return fresh, err
+}
+
+// deployment locks one, unless it is held.
+func (l *ledger) deployment(
+	ctx context.Context, id controlplane.DeploymentID,
+) (controlplane.Deployment, error) {
+	if l.held != nil && l.held.ID == id {
+		return *l.held, nil
+	}
+	if err := l.forget(ctx); err != nil {
+		return controlplane.Deployment{}, err
+	}
+	d, err := l.LockDeployment(ctx, id)
+	if err == nil {
+		l.held = &d
+	}
+	return d, err
+}
+
+func (l *ledger) runOf(ctx context.Context, id controlplane.RunID) (controlplane.Run, error) {
+	if l.run != nil && l.run.ID == id {
+		return *l.run, nil
+	}
+	run, err := l.RunByID(ctx, id)
+	if err == nil {
+		l.run = &run
+	}
+	return run, err
+}
+
+// moved forgets what a report may have changed. A step that goes on changes
+// nothing of its deployment but the detail.
+func (l *ledger) moved(ctx context.Context, r Report) error {
+	if r.Step != nil {
+		switch r.Step.Status {
+		case pipeline.StepPulling, pipeline.StepRunning, pipeline.StepDone:
+			return nil
+		}
+	}
+	return l.forget(ctx)
+}
+
+// forget writes what waits, and has the next who asks read anew.
+func (l *ledger) forget(ctx context.Context) error {
+	err := l.write(ctx)
+	l.held, l.run = nil, nil
+	return err
+}
+
+// write writes the last of the details: nobody sees the ones before.
+func (l *ledger) write(ctx context.Context) error {
+	detail := l.detail
+	l.detail = nil
+	if l.held == nil || detail == nil {
+		return nil
+	}
+	return l.SetDetail(ctx, l.held.ID, *detail)
+}
+
+// close writes what is left to write.
+func (l *ledger) close(ctx context.Context) error {
+	for node, newest := range l.newest {
+		if newest == l.told[node] {
+			continue
+		}
+		if _, err := l.AdvanceReports(ctx, node, newest); err != nil {
+			return err
+		}
+	}
+	return l.forget(ctx)
+}
