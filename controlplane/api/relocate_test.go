@@ -116,8 +116,8 @@ func TestMove_WithVolumes(t *testing.T) {
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.told("present still", "present elsewhere still")
 	wanted, err := r.lifecycle.SeeRelocation(ctx, system, r.d.ID, "me", 40<<20)
-	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MiB of about 100 MiB") {
-		t.Errorf("wanted %v, %v: %v", wanted, err, d.Detail)
+	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MB of about 100 MB") {
+		t.Errorf("wanted %v, %v: %v", wanted, err, *d.Detail)
 	}
 	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, r.d.ID))
 	r.told("present still", "present elsewhere")

@@ -1399,9 +1399,11 @@ type Deployment struct {
 	StepsTotal int              `json:"steps_total"`
 
 	// TombstoneUntil When what is gone is forgotten; until then it can be looked at and recreated.
-	TombstoneUntil *time.Time       `json:"tombstone_until,omitempty"`
-	UsualSeconds   *float64         `json:"usual_seconds,omitempty"`
-	Versions       []ServiceVersion `json:"versions"`
+	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
+
+	// UsualSeconds How long runs of the project usually take; only while it is queued or applying.
+	UsualSeconds *float64         `json:"usual_seconds,omitempty"`
+	Versions     []ServiceVersion `json:"versions"`
 }
 
 // DeploymentChecks defines model for DeploymentChecks.

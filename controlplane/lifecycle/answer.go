@@ -184,19 +184,17 @@ func askPeople(ctx context.Context, tx *postgres.Tx, run controlplane.Run,
 }
 
 // questions gives what the deployments wait for, whoever may answer.
-func questions(ctx context.Context, tx *postgres.Tx, found []controlplane.Deployment,
+func questions(ctx context.Context, tx *postgres.Tx, found []known,
 ) (map[controlplane.DeploymentID]controlplane.Question, error) {
-	var ids []controlplane.DeploymentID
-	for _, d := range found {
-		if d.Status == controlplane.Applying {
-			ids = append(ids, d.ID)
-		}
-	}
+	ids := idsOf(found, func(d controlplane.Deployment) bool {
+		return d.Status == controlplane.Applying
+	})
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	open, err := tx.OpenQuestions(ctx, ids...)
-	for _, d := range found {
+	for _, k := range found {
+		d := k.deployment
 		if q, ok := open[d.ID]; ok && q.RunID != d.RunID {
 			delete(open, d.ID)
 		}

@@ -216,7 +216,7 @@ func digest(r Request) [32]byte {
 
 // nameIsFree says it in words; the unique index holds it against races.
 func nameIsFree(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	same, err := tx.ListDeployments(ctx, postgres.DeploymentFilter{Everything: true,
+	same, err := tx.FindDeployments(ctx, postgres.DeploymentFilter{Everything: true,
 		Name: d.Name, Environment: d.Environment, Most: 1})
 	if err != nil || len(same) == 0 {
 		return err

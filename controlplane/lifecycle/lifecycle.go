@@ -72,6 +72,7 @@ type Lifecycle struct {
 	log     *slog.Logger
 	fail    failpoint.Hook
 	feed    *feed
+	memory  memory
 	// stepEnded may be nil.
 	stepEnded func(controlplane.StepRow)
 }
@@ -80,7 +81,7 @@ type Lifecycle struct {
 func New(c Config) *Lifecycle {
 	return &Lifecycle{store: c.Store, catalog: c.Catalog, ingress: c.IngressURL, log: c.Log,
 		keep: c.KeepRemoved, stepEnded: c.StepEnded,
-		fail: c.Failpoint, feed: newFeed()}
+		fail: c.Failpoint, feed: newFeed(), memory: newMemory()}
 }
 
 // URL is how people open a host.

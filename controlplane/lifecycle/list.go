@@ -2,8 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -103,7 +101,7 @@ func (l *Lifecycle) List(
 	}
 	scope := access.Readable(actor)
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		found, err := tx.ListDeployments(ctx, postgres.DeploymentFilter{
+		ids, err := tx.FindDeployments(ctx, postgres.DeploymentFilter{
 			Everything: scope.All, Projects: scope.Projects, Environments: scope.Environments,
 			Project: f.Project, Environment: f.Environment, Name: f.Name, Search: f.Search,
 			Statuses: f.Statuses, Removed: f.Removed, After: f.After,
@@ -111,213 +109,13 @@ func (l *Lifecycle) List(
 		if err != nil {
 			return err
 		}
-		all, err = l.views(ctx, tx, actor, found)
+		found, err := l.memory.deployments(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
+		shown, err := l.shown(ctx, tx, found)
+		all = lookedAt(shown, actor)
 		return err
 	})
 	return all, err
-}
-
-// views adds services, health, URLs and usual durations, in a few queries.
-func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	found []controlplane.Deployment) ([]View, error) {
-	shown, err := l.shown(ctx, tx, found)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]View, len(shown))
-	for i, s := range shown {
-		all[i] = s.to(actor)
-	}
-	return all, nil
-}
-
-// shown is a view before somebody looks: the same for everybody.
-type shown struct {
-	view View
-	// question is nil when nobody is asked.
-	question *controlplane.Question
-}
-
-// to is what the actor sees, who may see it at all.
-func (s shown) to(actor access.Actor) View {
-	v := s.view
-	v.Level = access.Level(actor, object(v.Deployment))
-	if s.question != nil {
-		v.Question = asked(actor, v.Deployment, *s.question)
-	}
-	return v
-}
-
-func (l *Lifecycle) shown(
-	ctx context.Context, tx *postgres.Tx, found []controlplane.Deployment,
-) ([]shown, error) {
-	ids := make([]controlplane.DeploymentID, len(found))
-	projects := map[controlplane.ProjectID]bool{}
-	for i, d := range found {
-		ids[i] = d.ID
-		projects[d.ProjectID] = true
-	}
-	hosts, err := tx.Hosts(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	health, err := tx.Health(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	expiries, err := tx.Expiries(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	open, err := questions(ctx, tx, found)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := queueOf(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	lives, err := tx.Lives(ctx, ids...)
-	if err != nil {
-		return nil, err
-	}
-	usual, err := tx.UsualTotals(ctx, slices.Collect(maps.Keys(projects))...)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]shown, len(found))
-	for i, d := range found {
-		all[i].view = View{Deployment: d, Queue: waiting[d.ID],
-			Services:     l.services(d, hosts[d.ID], health[d.ID]),
-			UsualSeconds: usual[d.ProjectID], ExpiresAt: expiries[d.ID], Life: lives[d.ID]}
-		if d.Status.Gone() && l.keep > 0 {
-			all[i].view.KeptUntil = d.ChangedAt.Add(l.keep)
-		}
-		if q, ok := open[d.ID]; ok {
-			all[i].question = &q
-		}
-	}
-	return all, nil
-}
-
-// queueOf finds who of the deployments waits.
-func queueOf(ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
-) (map[controlplane.DeploymentID]*controlplane.QueueEntry, error) {
-	all, err := tx.QueueOf(ctx, true, ids...)
-	if err != nil {
-		return nil, err
-	}
-	of := map[controlplane.DeploymentID]*controlplane.QueueEntry{}
-	for i, e := range all {
-		of[e.Deployment] = &all[i]
-	}
-	return of, nil
-}
-
-// services joins what was chosen with hosts and health. What no probe has seen
-// yet follows from the deployment, or is unknown while nobody can ask.
-func (l *Lifecycle) services(d controlplane.Deployment, hosts []controlplane.Host,
-	health []controlplane.ServiceHealth) []ServiceView {
-	urls := l.urls(hosts)
-	all := make([]ServiceView, 0, len(d.Versions))
-	for _, v := range d.Versions {
-		s := ServiceView{Step: v.Step, URL: urls[v.Step],
-			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobed(d.Status)}}
-		for _, h := range health {
-			if h.Step == v.Step && !d.Status.Gone() && d.Status != controlplane.Failed {
-				s.Health = h
-			}
-		}
-		if d.NodeStatus != controlplane.NodeOnline && !d.Status.Gone() {
-			s.Health.Health = "unknown"
-		}
-		s.Ports = append([]pipeline.Port{}, v.Ports...)
-		all = append(all, s)
-	}
-	return all
-}
-
-// unprobed is a service's health before the first probe. A deployment became
-// ready a moment ago, by every service's readiness check.
-func unprobed(s controlplane.DeploymentStatus) string {
-	switch s {
-	case controlplane.Queued, controlplane.Applying:
-		return "starting"
-	case controlplane.Ready:
-		return "healthy"
-	}
-	return "stopped"
-}
-
-// RunView is a run with its steps.
-type RunView struct {
-	controlplane.Run
-	Steps []controlplane.StepRow
-	// Usual holds the steps' usual durations in seconds, where known.
-	Usual map[pipeline.StepKey]float64
-	// Queue is its way through the queue.
-	Queue    *controlplane.QueueEntry
-	Versions []controlplane.ServiceVersion
-}
-
-// Runs gives every run of a deployment, newest first.
-func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
-	id controlplane.DeploymentID) (all []RunView, err error) {
-	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
-		if err != nil {
-			return err
-		}
-		runs, err := tx.Runs(ctx, id)
-		if err != nil {
-			return err
-		}
-		for _, r := range runs {
-			v, err := runView(ctx, tx, d, r)
-			if err != nil {
-				return err
-			}
-			all = append(all, v)
-		}
-		return nil
-	})
-	return all, err
-}
-
-// Run gives one run of a deployment.
-func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
-	id controlplane.DeploymentID, number int) (v RunView, err error) {
-	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		d, err := readable(ctx, tx, actor, id)
-		if err != nil {
-			return err
-		}
-		r, err := tx.Run(ctx, id, number)
-		if err != nil {
-			return err
-		}
-		v, err = runView(ctx, tx, d, r)
-		return err
-	})
-	return v, err
-}
-
-func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
-	r controlplane.Run) (RunView, error) {
-	steps, err := tx.Steps(ctx, r.ID)
-	if err != nil {
-		return RunView{}, err
-	}
-	v := RunView{Run: r, Steps: steps, Versions: chosen(r.Pipeline)}
-	queue, err := tx.QueueOf(ctx, false, d.ID)
-	if err != nil {
-		return RunView{}, err
-	}
-	for i, e := range queue {
-		if e.Run == r.ID {
-			v.Queue = &queue[i]
-		}
-	}
-	v.Usual, err = tx.UsualSeconds(ctx, d.ProjectID)
-	return v, err
 }

@@ -121,7 +121,7 @@ func (l *Lifecycle) readFeed(ctx context.Context, after int64) (n news, err erro
 		for i, c := range changed {
 			found[i] = c.Deployment
 		}
-		views, err := l.shown(ctx, tx, found)
+		views, err := l.read(ctx, tx, found)
 		n = news{next: next}
 		for i, v := range views {
 			n.changed = append(n.changed, change{shown: v, mark: changed[i].Mark})

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
@@ -78,23 +77,19 @@ type DeploymentFilter struct {
 	Most  int
 }
 
-// ListDeployments gives a page in the order that was asked for.
-func (t *Tx) ListDeployments(
+// FindDeployments gives the ids of a page in the order that was asked for.
+func (t *Tx) FindDeployments(
 	ctx context.Context, f DeploymentFilter,
-) ([]controlplane.Deployment, error) {
+) ([]controlplane.DeploymentID, error) {
 	ids, err := t.deploymentIDs(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("list deployments: %w", err)
 	}
-	all, err := t.deployments(ctx, ids)
-	place := map[string]int{}
+	all := make([]controlplane.DeploymentID, len(ids))
 	for i, id := range ids {
-		place[id] = i
+		all[i] = controlplane.DeploymentID(id)
 	}
-	slices.SortFunc(all, func(a, b controlplane.Deployment) int {
-		return place[string(a.ID)] - place[string(b.ID)]
-	})
-	return all, err
+	return all, nil
 }
 
 func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, error) {
@@ -117,12 +112,30 @@ func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, e
 	})
 }
 
-// deployments are those that are still there, newest first.
-func (t *Tx) deployments(ctx context.Context, ids []string) ([]controlplane.Deployment, error) {
+// DeploymentStates tells of which version of its rows each deployment is what it
+// is. While it is the same, so are the deployment, its life and its hosts.
+func (t *Tx) DeploymentStates(
+	ctx context.Context, ids []controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]string, error) {
+	rows, err := t.q.ListDeploymentStates(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read states of deployments: %w", err)
+	}
+	all := make(map[controlplane.DeploymentID]string, len(rows))
+	for _, r := range rows {
+		all[controlplane.DeploymentID(r.ID)] = r.State
+	}
+	return all, nil
+}
+
+// Deployments are those that are still there, newest first.
+func (t *Tx) Deployments(
+	ctx context.Context, ids []controlplane.DeploymentID,
+) ([]controlplane.Deployment, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := t.q.GetDeploymentRows(ctx, ids)
+	rows, err := t.q.GetDeploymentRows(ctx, strs(ids))
 	if err != nil {
 		return nil, fmt.Errorf("read deployments: %w", err)
 	}

@@ -87,11 +87,11 @@ func (t *Tx) ChangedSince(ctx context.Context, mark int64) (all []Changed, now i
 	if err != nil || len(rows) == 0 {
 		return nil, now, translate(err)
 	}
-	marks, ids := map[string]int64{}, make([]string, len(rows))
+	marks, ids := map[string]int64{}, make([]controlplane.DeploymentID, len(rows))
 	for i, r := range rows {
-		ids[i], marks[r.DeploymentID] = r.DeploymentID, r.Xact
+		ids[i], marks[r.DeploymentID] = controlplane.DeploymentID(r.DeploymentID), r.Xact
 	}
-	found, err := t.deployments(ctx, ids)
+	found, err := t.Deployments(ctx, ids)
 	for _, d := range found {
 		all = append(all, Changed{Deployment: d, Mark: marks[string(d.ID)]})
 	}

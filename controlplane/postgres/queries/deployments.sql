@@ -135,7 +135,8 @@ UPDATE deployments SET status = @status, detail = @detail, changed_at = now(),
 WHERE id = @id AND status = ANY(@before::text[]);
 
 -- name: SetDeploymentGoal :exec
--- What people want; the generation tells old reports from new ones.
+-- What people want; the generation tells old reports from new ones, and the
+-- request is kept for all that comes of it.
 UPDATE deployments SET want = @want, generation = generation + 1,
     canceled = canceled OR @canceled, request_id = current_request()
 WHERE id = @id;
@@ -384,3 +385,7 @@ SELECT epoch FROM node_leases WHERE node_id = @node_id;
 -- name: SetBuild :exec
 -- What an incompatible agent runs, for people.
 UPDATE nodes SET build = @build WHERE id = @id;
+
+-- name: ListDeploymentStates :many
+-- Of which version of its rows each of some deployments is what it is.
+SELECT id, state FROM deployment_states WHERE id = ANY(@ids::uuid[]);

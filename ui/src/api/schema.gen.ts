@@ -4387,7 +4387,10 @@ export interface components {
             run: number;
             steps_done: number;
             steps_total: number;
-            /** Format: double */
+            /**
+             * Format: double
+             * @description How long runs of the project usually take; only while it is queued or applying.
+             */
             usual_seconds?: number;
             versions: components["schemas"]["ServiceVersion"][];
             services: components["schemas"]["ServiceHealth"][];

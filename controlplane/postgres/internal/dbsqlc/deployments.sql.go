@@ -702,6 +702,31 @@ func (q *Queries) ListDeploymentIDsSorted(ctx context.Context, arg ListDeploymen
 	return items, nil
 }
 
+const listDeploymentStates = `-- name: ListDeploymentStates :many
+SELECT id, state FROM deployment_states WHERE id = ANY($1::uuid[])
+`
+
+// Of which version of its rows each of some deployments is what it is.
+func (q *Queries) ListDeploymentStates(ctx context.Context, ids []string) ([]DeploymentState, error) {
+	rows, err := q.db.Query(ctx, listDeploymentStates, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []DeploymentState{}
+	for rows.Next() {
+		var i DeploymentState
+		if err := rows.Scan(&i.ID, &i.State); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listHealthOf = `-- name: ListHealthOf :many
 SELECT deployment_id, step, health, detail, restarts, cpu, memory, at FROM service_health WHERE deployment_id = ANY($1::uuid[]) ORDER BY deployment_id, step
 `
@@ -1685,7 +1710,8 @@ UPDATE deployments SET want = $1, generation = generation + 1,
 WHERE id = $3
 `
 
-// What people want; the generation tells old reports from new ones.
+// What people want; the generation tells old reports from new ones, and the
+// request is kept for all that comes of it.
 func (q *Queries) SetDeploymentGoal(ctx context.Context, want string, canceled bool, iD string) error {
 	_, err := q.db.Exec(ctx, setDeploymentGoal, want, canceled, iD)
 	return err

@@ -279,6 +279,11 @@ type DeploymentSecret struct {
 	CreatedAt    time.Time
 }
 
+type DeploymentState struct {
+	ID    string
+	State string
+}
+
 type Draft struct {
 	ProjectID   string
 	UserID      string

@@ -1,0 +1,114 @@
+package lifecycle
+
+import (
+	"context"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// mostRemembered times some three kilobytes is what memory takes.
+const mostRemembered = 4096
+
+// known is what was read of a deployment. Nobody changes it: many share it.
+type known struct {
+	deployment controlplane.Deployment
+	hosts      []controlplane.Host
+	expires    time.Time
+	life       controlplane.Life
+	// state is of which version of its rows it was made.
+	state string
+}
+
+// memory spares lists from reading again what has not changed: people look at
+// the same pages all day. What it gives is never older than its transaction,
+// since the rows' versions are asked for each time.
+type memory struct {
+	all *lru.Cache[controlplane.DeploymentID, known]
+}
+
+func newMemory() memory {
+	// Only a size below one is an error.
+	all, _ := lru.New[controlplane.DeploymentID, known](mostRemembered)
+	return memory{all: all}
+}
+
+// deployments are those of the ids that are still there, in that order.
+func (m memory) deployments(
+	ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
+) ([]known, error) {
+	states, err := tx.DeploymentStates(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[controlplane.DeploymentID]known, len(ids))
+	var missing []controlplane.DeploymentID
+	for _, id := range ids {
+		if k, ok := m.all.Get(id); ok && k.state == states[id] {
+			found[id] = k
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	if err := m.read(ctx, tx, missing, states, found); err != nil {
+		return nil, err
+	}
+	all := make([]known, 0, len(ids))
+	for _, id := range ids {
+		if k, ok := found[id]; ok {
+			all = append(all, k)
+		}
+	}
+	return all, nil
+}
+
+func (m memory) read(ctx context.Context, tx *postgres.Tx, ids []controlplane.DeploymentID,
+	states map[controlplane.DeploymentID]string,
+	into map[controlplane.DeploymentID]known) error {
+	rows, err := tx.Deployments(ctx, ids)
+	if err != nil {
+		return err
+	}
+	fresh, err := readKnown(ctx, tx, rows)
+	for _, k := range fresh {
+		k.state = states[k.deployment.ID]
+		into[k.deployment.ID] = k
+		m.all.Add(k.deployment.ID, k)
+	}
+	return err
+}
+
+// readKnown adds what belongs to the deployments and changes with their states
+// only.
+func readKnown(
+	ctx context.Context, tx *postgres.Tx, rows []controlplane.Deployment,
+) ([]known, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	ids := make([]controlplane.DeploymentID, len(rows))
+	for i, d := range rows {
+		ids[i] = d.ID
+	}
+	hosts, err := tx.Hosts(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	expiries, err := tx.Expiries(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	lives, err := tx.Lives(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]known, len(rows))
+	for i, d := range rows {
+		all[i] = known{deployment: d, hosts: hosts[d.ID], expires: expiries[d.ID],
+			life: lives[d.ID]}
+	}
+	return all, nil
+}

@@ -1,0 +1,83 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// RunView is a run with its steps.
+type RunView struct {
+	controlplane.Run
+	Steps []controlplane.StepRow
+	// Usual holds the steps' usual durations in seconds, where known.
+	Usual map[pipeline.StepKey]float64
+	// Queue is its way through the queue.
+	Queue    *controlplane.QueueEntry
+	Versions []controlplane.ServiceVersion
+}
+
+// Runs gives every run of a deployment, newest first.
+func (l *Lifecycle) Runs(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID) (all []RunView, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := readable(ctx, tx, actor, id)
+		if err != nil {
+			return err
+		}
+		runs, err := tx.Runs(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			v, err := runView(ctx, tx, d, r)
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Run gives one run of a deployment.
+func (l *Lifecycle) Run(ctx context.Context, actor access.Actor,
+	id controlplane.DeploymentID, number int) (v RunView, err error) {
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		d, err := readable(ctx, tx, actor, id)
+		if err != nil {
+			return err
+		}
+		r, err := tx.Run(ctx, id, number)
+		if err != nil {
+			return err
+		}
+		v, err = runView(ctx, tx, d, r)
+		return err
+	})
+	return v, err
+}
+
+func runView(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	r controlplane.Run) (RunView, error) {
+	steps, err := tx.Steps(ctx, r.ID)
+	if err != nil {
+		return RunView{}, err
+	}
+	v := RunView{Run: r, Steps: steps, Versions: chosen(r.Pipeline)}
+	queue, err := tx.QueueOf(ctx, false, d.ID)
+	if err != nil {
+		return RunView{}, err
+	}
+	for i, e := range queue {
+		if e.Run == r.ID {
+			v.Queue = &queue[i]
+		}
+	}
+	v.Usual, err = tx.UsualSeconds(ctx, d.ProjectID)
+	return v, err
+}

@@ -1,0 +1,173 @@
+package lifecycle
+
+import (
+	"context"
+	"slices"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// views adds services, health, URLs and usual durations, in a few queries.
+func (l *Lifecycle) views(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	found []controlplane.Deployment) ([]View, error) {
+	shown, err := l.read(ctx, tx, found)
+	return lookedAt(shown, actor), err
+}
+
+// read shows deployments that were just read.
+func (l *Lifecycle) read(
+	ctx context.Context, tx *postgres.Tx, found []controlplane.Deployment,
+) ([]shown, error) {
+	all, err := readKnown(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
+	return l.shown(ctx, tx, all)
+}
+
+// shown is a view before somebody looks: the same for everybody.
+type shown struct {
+	view View
+	// question is nil when nobody is asked.
+	question *controlplane.Question
+}
+
+// lookedAt is what the actor sees, who may see it at all.
+func lookedAt(all []shown, actor access.Actor) []View {
+	views := make([]View, len(all))
+	for i, s := range all {
+		views[i] = s.to(actor)
+	}
+	return views
+}
+
+func (s shown) to(actor access.Actor) View {
+	v := s.view
+	v.Level = access.Level(actor, object(v.Deployment))
+	if s.question != nil {
+		v.Question = asked(actor, v.Deployment, *s.question)
+	}
+	return v
+}
+
+// shown adds what changes without the deployments themselves.
+func (l *Lifecycle) shown(ctx context.Context, tx *postgres.Tx, found []known) ([]shown, error) {
+	ids := idsOf(found, func(controlplane.Deployment) bool { return true })
+	health, err := tx.Health(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	open, err := questions(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := queueOf(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
+	usual, err := usualTotals(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]shown, len(found))
+	for i, k := range found {
+		d := k.deployment
+		all[i].view = View{Deployment: d, Queue: waiting[d.ID],
+			Services:     l.services(d, k.hosts, health[d.ID]),
+			UsualSeconds: usual[d.ProjectID], ExpiresAt: k.expires, Life: k.life}
+		if d.Status.Gone() && l.keep > 0 {
+			all[i].view.KeptUntil = d.ChangedAt.Add(l.keep)
+		}
+		if q, ok := open[d.ID]; ok {
+			all[i].question = &q
+		}
+	}
+	return all, nil
+}
+
+// queueOf finds who of the deployments waits. What is ready does not.
+func queueOf(ctx context.Context, tx *postgres.Tx, found []known,
+) (map[controlplane.DeploymentID]*controlplane.QueueEntry, error) {
+	ids := idsOf(found, func(d controlplane.Deployment) bool {
+		return d.Status != controlplane.Ready
+	})
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	all, err := tx.QueueOf(ctx, true, ids...)
+	if err != nil {
+		return nil, err
+	}
+	of := map[controlplane.DeploymentID]*controlplane.QueueEntry{}
+	for i, e := range all {
+		of[e.Deployment] = &all[i]
+	}
+	return of, nil
+}
+
+// usualTotals is how long what is under way usually takes, project by project.
+func usualTotals(
+	ctx context.Context, tx *postgres.Tx, found []known,
+) (map[controlplane.ProjectID]float64, error) {
+	var projects []controlplane.ProjectID
+	for _, k := range found {
+		d := k.deployment
+		under := d.Status == controlplane.Queued || d.Status == controlplane.Applying
+		if under && !slices.Contains(projects, d.ProjectID) {
+			projects = append(projects, d.ProjectID)
+		}
+	}
+	if len(projects) == 0 {
+		return nil, nil
+	}
+	return tx.UsualTotals(ctx, projects...)
+}
+
+func idsOf(
+	found []known, which func(controlplane.Deployment) bool,
+) (ids []controlplane.DeploymentID) {
+	for _, k := range found {
+		if which(k.deployment) {
+			ids = append(ids, k.deployment.ID)
+		}
+	}
+	return ids
+}
+
+// services joins what was chosen with hosts and health. What no probe has seen
+// yet follows from the deployment, or is unknown while nobody can ask.
+func (l *Lifecycle) services(d controlplane.Deployment, hosts []controlplane.Host,
+	health []controlplane.ServiceHealth) []ServiceView {
+	urls := l.urls(hosts)
+	all := make([]ServiceView, 0, len(d.Versions))
+	for _, v := range d.Versions {
+		s := ServiceView{Step: v.Step, URL: urls[v.Step],
+			Health: controlplane.ServiceHealth{Step: v.Step, Health: unprobed(d.Status)}}
+		for _, h := range health {
+			if h.Step == v.Step && !d.Status.Gone() && d.Status != controlplane.Failed {
+				s.Health = h
+			}
+		}
+		if d.NodeStatus != controlplane.NodeOnline && !d.Status.Gone() {
+			s.Health.Health = "unknown"
+		}
+		s.Ports = append([]pipeline.Port{}, v.Ports...)
+		all = append(all, s)
+	}
+	return all
+}
+
+// unprobed is a service's health before the first probe. A deployment became
+// ready a moment ago, by every service's readiness check.
+func unprobed(s controlplane.DeploymentStatus) string {
+	switch s {
+	case controlplane.Queued, controlplane.Applying:
+		return "starting"
+	case controlplane.Ready:
+		return "healthy"
+	}
+	return "stopped"
+}
