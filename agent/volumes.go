@@ -72,7 +72,8 @@ func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
 	}
 	var s wire.VolumesState
 	var err error
-	if s.Still, err = a.still(r.Context(), c.goal); err == nil && r.URL.Query().Has(wire.QueryMeasure) {
+	s.Still, err = a.still(r.Context(), c.goal)
+	if err == nil && r.URL.Query().Has(wire.QueryMeasure) {
 		s.Bytes, err = c.carrier.VolumeBytes(r.Context(), c.goal.Deployment)
 	}
 	if err != nil {

@@ -51,7 +51,8 @@ func (m *Machine) anyDelete() bool {
 // deletes reports whether a step has something to undo outside of the engine.
 func (m *Machine) deletes(key pipeline.StepKey) bool {
 	s := m.step(key)
-	return !m.work.Elsewhere && s.Plugin != nil && s.Plugin.Component != nil && s.Plugin.Component.CanUndo()
+	return !m.work.Elsewhere && s.Plugin != nil && s.Plugin.Component != nil &&
+		s.Plugin.Component.CanUndo()
 }
 
 // undoStep removes the container first: what may still run must not run beside

@@ -258,8 +258,8 @@ func (b *biography) cloned(t *testing.T) {
 		t.Errorf("the clone has pipeline version %d", same.PipelineVersion)
 	}
 	b.cli(t, &other, "clone", "original", "--name", "other", "--set", "web=next")
-	b.runs(t, other, b.second) // promise: N-257
-	b.runs(t, b.original, b.first)
+	b.runs(t, other, b.second)     // promise: N-001, N-257
+	b.runs(t, b.original, b.first) // promise: N-001
 	b.p.answers(t, serviceURL(t, other, "web"))
 	b.p.admin.remove(t, other.Id)
 }

@@ -25,8 +25,8 @@ func moved(t *testing.T, w *world) {
 	p.define(t, "stays", keeping(true))
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
 	stays := p.admin.deployed(t, "stays", "stays", nil)
-	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/deployments/"+stays.Id+"/move", object{},
-		"stay on their node", "web/data")
+	p.admin.refused(t, http.StatusConflict, http.MethodPost, "/deployments/"+stays.Id+"/move",
+		object{}, "stay on their node", "web/data")
 	p.admin.remove(t, stays.Id)
 
 	d := p.admin.deployed(t, "keeps", "keeps", nil)
@@ -113,7 +113,8 @@ func (who *person) arrives(t *testing.T, was apiclient.Deployment, at *node) {
 func (n *node) volume(t *testing.T, id string) string {
 	t.Helper()
 	list, err := dockertest.Client(t, n.docker).VolumeList(t.Context(), client.VolumeListOptions{
-		Filters: client.Filters{}.Add("label", "nullops.deployment="+id, "nullops.install="+n.install(t))})
+		Filters: client.Filters{}.Add("label", "nullops.deployment="+id,
+			"nullops.install="+n.install(t))})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("node %s has volumes %v of %s: %v", n.name, list.Items, id, err)
 	}

@@ -443,7 +443,6 @@ func (s *sshServer) toTheEnd(t *testing.T, p *product) {
 	// What sets a machine up is in the program: it brings itself, and needs nothing else.
 	installed, err := os.ReadFile(filepath.Join(filepath.Dir(n.data), "bin", "nullops"))
 	own, ownErr := os.ReadFile(n.binary)
-	// promise: Y-19
 	if err != nil || ownErr != nil || !bytes.Equal(installed, own) {
 		t.Errorf("the machine has %d bytes (%v), the program has %d (%v)", len(installed), err,
 			len(own), ownErr)

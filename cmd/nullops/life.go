@@ -192,7 +192,7 @@ func moveCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(out, r.JSON202)
 			}
-			fmt.Fprintf(out, "%s leaves node %s, and is made on another one then\n",
+			fmt.Fprintf(out, "%s goes from node %s to another one\n",
 				r.JSON202.Name, deref(r.JSON202.Node))
 			return nil
 		})

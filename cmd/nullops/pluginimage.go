@@ -70,7 +70,9 @@ func openImage(ctx context.Context, ref, component string, c packaging.Credentia
 }
 
 // pullAuth are the credentials the engine pulls with.
-func pullAuth(ctx context.Context, ref string, c packaging.Credentials) (*wire.RegistryAuth, error) {
+func pullAuth(
+	ctx context.Context, ref string, c packaging.Credentials,
+) (*wire.RegistryAuth, error) {
 	known, err := c.For(ctx, ref)
 	if err != nil || known == (packaging.Credentials{}) {
 		return nil, err

@@ -78,7 +78,8 @@ func (t *trial) compare(ran conformance.Ran, s sample) error {
 		return nil
 	}
 	var is, should any
-	if err := errors.Join(json.Unmarshal(ran.Stdout, &is), json.Unmarshal(s.out, &should)); err != nil {
+	err := errors.Join(json.Unmarshal(ran.Stdout, &is), json.Unmarshal(s.out, &should))
+	if err != nil {
 		return fmt.Errorf("the recorded answer: %w", err)
 	}
 	return differs("answer", is, should)

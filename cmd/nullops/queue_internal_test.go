@@ -59,7 +59,9 @@ func TestQueue_IsTold(t *testing.T) {
 		"queued 1 h ago, started after 10 min, ended after 5 min, 2 attempts" {
 		t.Error(got)
 	}
-	for _, o := range []queueOptions{{deadline: -time.Hour}, {wait: true, deadline: time.Millisecond}} {
+	for _, o := range []queueOptions{
+		{deadline: -time.Hour}, {wait: true, deadline: time.Millisecond},
+	} {
 		if err := o.fill(&apiclient.DeploymentCreate{}); err == nil ||
 			!strings.Contains(err.Error(), "--deadline") {
 			t.Errorf("%+v: %v", o, err)

@@ -219,6 +219,7 @@ func (c *teller) act(in apiclient.DeploymentStatus, what string) bool {
 func (c *teller) check(s *plot) {
 	t := c.t
 	t.Helper()
+	// promise: G-06
 	if now, _ := c.status(); now != s.end {
 		t.Errorf("it ended as %s, wanted %s", now, s.end)
 	}

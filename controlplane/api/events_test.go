@@ -165,6 +165,7 @@ func TestStreamDeployment_ResumesWithoutGapOrDouble(t *testing.T) {
 			t.Fatalf("line %d came as number %d: %v", n, i+1, numbers)
 		}
 	}
+	// promise: B-11
 	if got := strings.Join(statuses, " "); got != "pulling running done" {
 		t.Errorf("the step went: %s", got)
 	}

@@ -245,7 +245,7 @@ func TestQueue_SurvivesARestart(t *testing.T) {
 		_, _ = <-done, <-done
 	})
 	w.becomes(root, first.Id, controlplane.Applying, controlplane.Ready)
-	// promise: V-20, V-23
+	// promise: B-09, V-20, V-23
 	w.until("the third starts", func() bool { return w.ordered() == "first third" })
 	if got := w.shown(root, second.Id); got.Queue == nil || *got.Queue.Position != 1 {
 		t.Errorf("second stands at %+v", got.Queue)

@@ -46,9 +46,9 @@ async function service(page, like) {
   await sheet.getByLabel("Name").fill(name);
   await sheet.getByLabel("Registry").selectOption(like.registry);
   await sheet.getByRole("textbox", { name: "Image" }).fill(like.image);
-  // promise: I-05
   await sheet.getByText(/\d+ of \d+ tags? match/).waitFor();
   await sheet.getByLabel("Pattern of tags").fill("zzz-*");
+  // promise: I-05
   await sheet.getByText("No tag matches").waitFor();
   await faultless(page, "a service with live matches");
   await sheet.getByLabel("Pattern of tags").fill("");

@@ -32,6 +32,7 @@ export const stories = [
       await build
         .getByText(/feat\/cart-redesign @ 51d0e7b · [^·]*\d[^·]* · [^·]*\d[^·]*B/)
         .waitFor();
+      // promise: I-05
       same(await shown(picker, newest), newest, "the newest first");
       await picker.getByRole("button", { name: "Version", exact: true }).click();
       await picker.getByRole("listbox", { name: /highest version/i }).waitFor();

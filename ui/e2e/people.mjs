@@ -170,14 +170,14 @@ export const stories = [
 
 async function opensAndDeletes({ page, context }, made) {
   await page.goto(`/d/${made.id}/services`);
-  const link = page.locator(".sr .u a").first();
+  const link = page.locator('.sr .u a[href*="//web."]');
   await link.waitFor({ timeout: 60_000 });
   const [tab] = await Promise.all([context.waitForEvent("page"), link.click()]);
   // promise: N-002
   await until(
     "what was opened answers",
     async () =>
-      /\S/.test(
+      /Corner Shop/.test(
         await tab
           .locator("body")
           .innerText()
