@@ -150,6 +150,14 @@ describe("a form that meets somebody else's save", () => {
     expect(server.thing).toMatchObject({ domain: "mine", note: "" });
   });
 
+  it("saves what was typed last when mine is saved over theirs", async () => {
+    const { server, close } = await meet();
+    await type("Domain", "retyped");
+    await userEvent.click(screen.getByRole("button", { name: "Save mine over it" }));
+    await waitFor(() => expect(close).toHaveBeenCalled());
+    expect(server.thing).toMatchObject({ domain: "retyped", note: "" });
+  });
+
   it("takes a field that was typed anew for chosen", async () => {
     const { server, close } = await meet();
     await type("Domain", "agreed");

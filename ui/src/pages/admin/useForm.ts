@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { ApiError, isNotFound } from "@/api/client";
 import { describe } from "@/components/States";
-import { type Change, changesSince, type Opened, type Side, sideOf } from "./meanwhile";
+import { type Change, changesSince, type Opened, type Side, sideOf, standsOn } from "./meanwhile";
 import type { Tagged } from "./tagged";
 
 export type Values = Record<string, unknown>;
@@ -36,7 +36,7 @@ export type Form<V extends Values = Values> = {
   busy: boolean;
   set: (change: Partial<V>) => void;
   submit: () => void;
-  /** Puts all fields that changed meanwhile on one side; "mine" saves them too. */
+  /** Puts fields that changed meanwhile on one side: "theirs" all; "mine" all that nothing else was typed in, and saves. */
   side: (side: Side) => void;
   /** Begins anew with other values. */
   restart: (values: V) => void;
@@ -90,7 +90,11 @@ export function useForm<V extends Values, A, T = never>(
       if (!save.isPending && !base.meanwhile?.undecided.length) begin(values);
     },
     side: (side) => {
-      const next = { ...values, ...sideOf(base.meanwhile?.changes ?? [], side) };
+      const changes = base.meanwhile?.changes ?? [];
+      const next = {
+        ...values,
+        ...sideOf(side === "mine" ? unlessTyped(changes, values) : changes, side),
+      };
       setValues(next);
       base.settle();
       if (side === "mine") begin(next);
@@ -107,6 +111,10 @@ export function useForm<V extends Values, A, T = never>(
 
 /** What only they changed: it is taken over unless somebody wants it back. */
 const untouched = (changes: Change[]) => changes.filter((one) => !one.both);
+
+/** What was typed since the box appeared is mine too, and newer than what the box says. */
+const unlessTyped = (changes: Change[], values: Values) =>
+  changes.filter((one) => standsOn(one, values[one.name]) !== undefined);
 
 /** A save met somebody else's, in fields that the form shows. */
 class Met extends Error {
