@@ -39,6 +39,7 @@ export const orderTexts = {
   password: "Password",
   secretSet: "One is stored. Type another one to replace it.",
   save: "Save orders",
+  saveFirst: "Save the orders of certificates first, or leave without them: Close.",
   same: "Nothing is changed yet.",
   saved: (name: string) => `How ${name} gets certificates is saved.`,
   retry: "Try again now",

@@ -16,6 +16,8 @@ type Props<V extends Values> = {
   busy?: string;
   /** Why nothing can be saved here; all fields stay readable. */
   reason?: string;
+  /** Something in the sheet that is saved apart from its form is not saved yet. */
+  alsoDirty?: boolean;
   /** At the left of the foot: Delete, Test. */
   extra?: ReactNode;
   /** A column at the right: previews, live matches. Makes the sheet wide. */
@@ -31,7 +33,8 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   const id = useId();
   const [leaving, setLeaving] = useState(false);
   const first = useRef<HTMLElement>(null);
-  const close = () => (form.dirty && !form.busy ? setLeaving(true) : onClose());
+  const dirty = form.dirty || props.alsoDirty;
+  const close = () => (dirty && !form.busy ? setLeaving(true) : onClose());
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!reason) form.submit();
@@ -62,7 +65,9 @@ export function FormSheet<V extends Values>(props: Props<V>) {
       className="form grow"
       onSubmit={submit}
       onKeyDown={(event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+        // Keys of a question that lies above the sheet bubble here too, though it is not in the form.
+        const within = event.currentTarget.contains(event.target as Node);
+        if (within && event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
       }}
       noValidate
     >

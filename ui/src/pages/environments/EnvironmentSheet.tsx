@@ -1,7 +1,9 @@
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { environmentTexts as t } from "@/environmentTexts";
+import { orderTexts } from "@/orderTexts";
 import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
@@ -53,6 +55,7 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
   const reason = useMayAdmin();
   const saved = useSaved(["environments"], close);
+  const [ordersDirty, setOrdersDirty] = useState(false);
   const form = useForm(start(stored), {
     check: (values) =>
       wrongs({
@@ -75,7 +78,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason}
+      reason={reason ?? (ordersDirty ? orderTexts.saveFirst : undefined)}
+      alsoDirty={ordersDirty}
       extra={stored && !reason ? <Delete stored={stored} close={close} /> : null}
     >
       {stored ? <Uses stored={stored} /> : <NameField form={form} taken={taken} />}
@@ -105,7 +109,7 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
       />
       <PlacementFields form={form} />
       {stored ? <Gate name={stored.name} reason={reason} /> : null}
-      {stored && !reason ? <Orders name={stored.name} /> : null}
+      {stored && !reason ? <Orders name={stored.name} dirty={setOrdersDirty} /> : null}
     </FormSheet>
   );
 }

@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { adminTexts } from "@/adminTexts";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
@@ -7,6 +8,7 @@ import { describe, ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { orderTexts as t } from "@/orderTexts";
+import { Apart } from "../admin/Apart";
 import { SelectField, TextArea, TextField } from "../admin/Fields";
 import { type Form, useForm } from "../admin/useForm";
 
@@ -27,14 +29,15 @@ async function read(name: string): Promise<Orders | null> {
 }
 
 /** How an environment gets certificates from an authority, and how that goes. Saved apart from the form above it. */
-export function Orders({ name }: { name: string }) {
+export function Orders({ name, dirty }: { name: string; dirty: (yes: boolean) => void }) {
   const query = useQuery({
     queryKey: queryKey(name),
     queryFn: () => read(name),
     refetchInterval: 5000,
   });
   if (query.isPending) return <Skeletons count={2} />;
-  if (query.isError)
+  // Once it is read, a later failure must not take away the fields that somebody types in.
+  if (query.data === undefined)
     return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
   return (
     <details className="fold">
@@ -44,7 +47,7 @@ export function Orders({ name }: { name: string }) {
         {query.data?.certificates.map((one) => (
           <State key={one.subject} one={one} />
         ))}
-        <Settings name={name} stored={query.data} />
+        <Settings name={name} stored={query.data} dirty={dirty} />
       </div>
     </details>
   );
@@ -113,7 +116,14 @@ function save(name: string, v: Values) {
   );
 }
 
-function Settings({ name, stored }: { name: string; stored: Orders | null }) {
+type SettingsProps = {
+  name: string;
+  stored: Orders | null;
+  /** Told whether something here is not saved: the sheet asks before it closes. */
+  dirty: (yes: boolean) => void;
+};
+
+function Settings({ name, stored, dirty }: SettingsProps) {
   const cache = useQueryClient();
   const say = useToast();
   const form = useForm(start(stored), {
@@ -124,13 +134,17 @@ function Settings({ name, stored }: { name: string; stored: Orders | null }) {
       say("done", t.saved(name));
     },
   });
+  useEffect(() => {
+    dirty(form.dirty);
+    return () => dirty(false);
+  }, [dirty, form.dirty]);
   const retry = useMutation({
     mutationFn: () => ask(client.POST(`${PATH}/retry`, { params: { path: { name } } })),
     onSuccess: () => void cache.invalidateQueries({ queryKey: queryKey(name) }),
   });
   const failing = stored?.certificates.some((one) => one.wanted && one.error);
   return (
-    <>
+    <Apart className="col gap-4" act={() => form.dirty && form.submit()}>
       <Fields form={form} stored={stored} />
       {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}
       {retry.error ? <Refusal>{describe(retry.error).message}</Refusal> : null}
@@ -144,7 +158,7 @@ function Settings({ name, stored }: { name: string; stored: Orders | null }) {
         </Button>
         {failing ? <Button onClick={() => retry.mutate()}>{t.retry}</Button> : null}
       </div>
-    </>
+    </Apart>
   );
 }
 

@@ -8,6 +8,7 @@ import { describe } from "@/components/States";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { peopleTexts } from "@/peopleTexts";
+import { Apart } from "../admin/Apart";
 import { ConfirmDelete } from "../admin/Confirm";
 import { useRefresh } from "../admin/useSaved";
 import { Secret } from "./Secret";
@@ -81,8 +82,11 @@ function Make({ user, done }: { user: string; done: () => void }) {
       done();
     },
   });
+  const act = () => {
+    if (name.trim() && !make.isPending) make.mutate();
+  };
   return (
-    <div className="col gap-2">
+    <Apart className="col gap-2" act={act}>
       {make.data ? (
         <Secret text={make.data.token} what={t.tokens}>
           {t.tokenMade}
@@ -118,7 +122,7 @@ function Make({ user, done }: { user: string; done: () => void }) {
           {t.makeToken}
         </Button>
       </span>
-    </div>
+    </Apart>
   );
 }
 
