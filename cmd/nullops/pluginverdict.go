@@ -78,7 +78,7 @@ func (t *trial) compare(ran conformance.Ran, s sample) error {
 		return nil
 	}
 	var is, should any
-	err := errors.Join(json.Unmarshal(ran.Stdout, &is), json.Unmarshal(s.out, &should))
+	err = errors.Join(json.Unmarshal(ran.Stdout, &is), json.Unmarshal(s.out, &should))
 	if err != nil {
 		return fmt.Errorf("the recorded answer: %w", err)
 	}
