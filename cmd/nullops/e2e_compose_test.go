@@ -113,7 +113,8 @@ func (s *shipped) lay(t *testing.T, root string) {
 		t.Fatal("deploy/Dockerfile has no stage called controlplane")
 	}
 	writeFile(t, filepath.Join(s.dir, "Dockerfile"),
-		"FROM scratch AS go\nLABEL nullops.e2e="+s.project+"\nCOPY go/ /\n"+strings.TrimSuffix(string(stage), "FROM"), 0o644)
+		"FROM scratch AS go\nLABEL nullops.e2e="+s.project+"\nCOPY go/ /\n"+
+			strings.TrimSuffix(string(stage), "FROM"), 0o644)
 }
 
 func copyFile(t *testing.T, from, to string, mode os.FileMode) {
