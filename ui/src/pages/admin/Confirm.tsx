@@ -34,9 +34,12 @@ export function ConfirmDelete({ name, children, remove, done, close, label, titl
     },
   });
   const users = usersOf(act.error);
+  const keep = () => {
+    if (!act.isPending) close();
+  };
   const acts = (
     <>
-      <Button onClick={close}>{users ? texts.close : texts.keep}</Button>
+      <Button onClick={keep}>{users ? texts.close : texts.keep}</Button>
       {users ? null : (
         <Button look="danger" busy={act.isPending && t.removing} onClick={() => act.mutate()}>
           {label ?? t.remove}
@@ -47,7 +50,7 @@ export function ConfirmDelete({ name, children, remove, done, close, label, titl
   return (
     <Confirm
       open
-      onClose={close}
+      onClose={keep}
       title={users ? t.inUseTitle(name) : (title ?? t.deleteTitle(name))}
       acts={acts}
     >

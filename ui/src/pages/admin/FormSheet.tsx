@@ -34,7 +34,12 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   const [leaving, setLeaving] = useState(false);
   const first = useRef<HTMLElement>(null);
   const dirty = form.dirty || props.alsoDirty;
-  const close = () => (dirty && !form.busy ? setLeaving(true) : onClose());
+  const close = () => {
+    // Whether it was saved is not known yet, and a refusal has to be seen.
+    if (form.busy) return;
+    if (dirty) setLeaving(true);
+    else onClose();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (!reason) form.submit();

@@ -1,6 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
+import { useEffect, useState } from "react";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
 import { Toasts } from "@/components/Toast";
@@ -10,6 +11,7 @@ import { FormSheet } from "./FormSheet";
 import { nameProblem } from "./NewName";
 import { readListSearch } from "./search";
 import { refusals, useForm } from "./useForm";
+import { useSaved } from "./useSaved";
 
 afterEach(cleanup);
 
@@ -40,6 +42,42 @@ function Sheet({ save, close }: { save: (values: Values) => Promise<unknown>; cl
       <TextField form={form} name="domain" label="Domain" />
     </FormSheet>
   );
+}
+
+/** A sheet whose save says so and closes, as those of the pages do. */
+function Saved({ save, close }: { save: () => Promise<unknown>; close: () => void }) {
+  const saved = useSaved([], close);
+  const form = useForm(
+    { domain: "" },
+    { save, saved: () => saved("qa", { changed: true, created: false }) },
+  );
+  return (
+    <FormSheet title="Change" form={form} onClose={close}>
+      <TextField form={form} name="domain" label="Domain" />
+    </FormSheet>
+  );
+}
+
+/** A sheet that can be taken away, as the Back of a browser does. */
+function Left({ save, close }: { save: () => Promise<unknown>; close: () => void }) {
+  const [gone, setGone] = useState(false);
+  useEffect(() => {
+    const go = () => setGone(true);
+    addEventListener("popstate", go);
+    return () => removeEventListener("popstate", go);
+  }, []);
+  return gone ? <p>another page</p> : <Saved save={save} close={close} />;
+}
+
+/** An answer that comes when the test says so. */
+function later() {
+  let answer: (value: unknown) => void = () => {};
+  let refuse: (error: unknown) => void = () => {};
+  const promise = new Promise<unknown>((resolve, reject) => {
+    answer = resolve;
+    refuse = reject;
+  });
+  return { promise, answer, refuse };
 }
 
 describe("refusals of a form", () => {
@@ -87,6 +125,33 @@ describe("a form sheet", () => {
     expect(close).not.toHaveBeenCalled();
     await userEvent.click(await screen.findByRole("button", { name: "Leave" }));
     expect(close).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("a form sheet that saves", () => {
+  it("stays until it is answered, so that a refusal is seen", async () => {
+    const close = vi.fn();
+    const { promise, refuse } = later();
+    within(<Sheet save={() => promise} close={close} />);
+    const keys = "lab{Control>}{Enter}{/Control}{Escape}";
+    await userEvent.type(screen.getByLabelText("Domain"), keys);
+    await userEvent.click(screen.getAllByRole("button", { name: "Close" }).at(-1) as HTMLElement);
+    refuse(problem(400, { field: "domain", detail: "No domain." }));
+    await screen.findByText("No domain.");
+    expect(screen.queryByRole("button", { name: "Leave" })).toBeNull();
+    expect(close).not.toHaveBeenCalled();
+  });
+
+  it("says what came of it and closes nothing else when it is gone by then", async () => {
+    const close = vi.fn();
+    const { promise, answer } = later();
+    within(<Left save={() => promise} close={close} />);
+    await userEvent.type(screen.getByLabelText("Domain"), "lab{Control>}{Enter}{/Control}");
+    act(() => void dispatchEvent(new PopStateEvent("popstate")));
+    await screen.findByText("another page");
+    answer({});
+    await screen.findByText(/qa/);
+    expect(close).not.toHaveBeenCalled();
   });
 });
 

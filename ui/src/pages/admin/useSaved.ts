@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { adminTexts as t } from "@/adminTexts";
 import { useToast } from "@/components/Toast";
+import { useWhileShown } from "./useWhileShown";
 
 type Answer = { changed: boolean; created?: boolean };
 
@@ -8,10 +9,11 @@ type Answer = { changed: boolean; created?: boolean };
 export function useSaved(keys: string[], close: () => void) {
   const cache = useQueryClient();
   const say = useToast();
+  const leave = useWhileShown(close);
   return (name: string, { changed, created }: Answer) => {
     for (const key of keys) void cache.invalidateQueries({ queryKey: [key] });
     say("done", created ? t.created(name) : changed ? t.saved(name) : t.unchanged(name));
-    close();
+    leave();
   };
 }
 

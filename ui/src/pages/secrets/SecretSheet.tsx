@@ -8,6 +8,7 @@ import { DeleteAct } from "../admin/DeleteAct";
 import { SelectField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { type Form, useForm } from "../admin/useForm";
+import { useWhileShown } from "../admin/useWhileShown";
 import { toNumber, wrongs } from "../admin/values";
 
 type Secret = Schemas["Secret"];
@@ -56,6 +57,7 @@ function bodyOf(values: Values): Schemas["SecretPut"] {
 export function SecretSheet({ project, stored, taken, close }: Props) {
   const cache = useQueryClient();
   const say = useToast();
+  const leave = useWhileShown(close);
   const refresh = () => void cache.invalidateQueries({ queryKey: ["project", project, "secrets"] });
   const form = useForm(start(stored), {
     check: (values) => problems(values, stored ? undefined : taken),
@@ -69,7 +71,7 @@ export function SecretSheet({ project, stored, taken, close }: Props) {
     saved: ({ changed, secret }) => {
       refresh();
       say("done", changed ? t.saved(secret.name, secret.version) : t.unchanged(secret.name));
-      close();
+      leave();
     },
   });
   const remove = () =>
@@ -80,7 +82,7 @@ export function SecretSheet({ project, stored, taken, close }: Props) {
     );
   const done = () => {
     refresh();
-    close();
+    leave();
   };
   return (
     <FormSheet

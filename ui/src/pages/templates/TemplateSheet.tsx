@@ -11,6 +11,7 @@ import type { Opened } from "../admin/meanwhile";
 import { NameField } from "../admin/NewName";
 import { onlyOver } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
+import { useWhileShown } from "../admin/useWhileShown";
 import { templates } from "../create/queries";
 import { choices } from "../webhooks/Narrowed";
 import { Chosen } from "./Chosen";
@@ -101,9 +102,10 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
 function useDone(project: string, close: () => void) {
   const cache = useQueryClient();
   const say = useToast();
+  const leave = useWhileShown(close);
   return (result?: string) => {
     void cache.invalidateQueries({ queryKey: templates(project).queryKey });
     if (result) say("done", result);
-    close();
+    leave();
   };
 }
