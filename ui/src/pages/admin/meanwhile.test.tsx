@@ -30,7 +30,10 @@ class Server {
     if (this.gone) throw refusal(404);
     return this.read();
   };
+  /** What a save waits for before it is answered. */
+  slow = Promise.resolve();
   save = async (change: Partial<Thing>, over?: Tagged<Thing>) => {
+    await this.slow;
     if (this.gone || over?.tag !== `"${this.tag}"`) throw refusal(412);
     this.change(change);
     this.saved.push(this.thing);
@@ -156,6 +159,25 @@ describe("a form that meets somebody else's save", () => {
     await userEvent.click(screen.getByRole("button", { name: "Save mine over it" }));
     await waitFor(() => expect(close).toHaveBeenCalled());
     expect(server.thing).toMatchObject({ domain: "retyped", note: "" });
+  });
+
+  it("keeps what was typed while the save was under way, and lets a person choose", async () => {
+    const { server } = show();
+    let answer = () => {};
+    server.slow = new Promise((resolve) => {
+      answer = resolve;
+    });
+    await type("Domain", "mine");
+    server.change({ note: "by them" });
+    await userEvent.click(save());
+    await type("Note", "by me");
+    answer();
+    await screen.findByText("Somebody else saved this since you opened it");
+    expect(theField("Note").value).toBe("by me");
+    within(screen.getByRole("group", { name: "Note" })).getByText("by me");
+    expect(save().title).toMatch(/Choose first/);
+    await userEvent.click(screen.getByRole("button", { name: "Save mine over it" }));
+    await waitFor(() => expect(server.thing).toMatchObject({ domain: "mine", note: "by me" }));
   });
 
   it("takes a field that was typed anew for chosen", async () => {

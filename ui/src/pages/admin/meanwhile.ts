@@ -17,6 +17,8 @@ export type Change = {
 
 export type Side = "theirs" | "mine";
 
+const choicesFirst = (a: Change, b: Change) => Number(b.both) - Number(a.both);
+
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** What changed meanwhile, field by field, what needs a choice first. What both set to the same is no news. */
@@ -30,8 +32,14 @@ export function changesSince<V extends Values>(opened: V, theirs: V, mine: V): C
       mine: mine[name],
       both: !same(opened[name], mine[name]),
     }))
-    .sort((a, b) => Number(b.both) - Number(a.both));
+    .sort(choicesFirst);
 }
+
+/** What was typed while the save was under way is mine, not what was sent. */
+export const withTyped = (changes: Change[], values: Values): Change[] =>
+  changes
+    .map((one) => ({ ...one, mine: values[one.name], both: !same(values[one.name], one.opened) }))
+    .sort(choicesFirst);
 
 /** The values of some fields, as one side has them. */
 export const sideOf = (changes: Change[], side: Side): Values =>

@@ -1,8 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { ApiError, isNotFound } from "@/api/client";
 import { describe } from "@/components/States";
-import { type Change, changesSince, type Opened, type Side, sideOf, standsOn } from "./meanwhile";
+import {
+  type Change,
+  changesSince,
+  type Opened,
+  type Side,
+  sideOf,
+  standsOn,
+  withTyped,
+} from "./meanwhile";
 import type { Tagged } from "./tagged";
 
 export type Values = Record<string, unknown>;
@@ -53,7 +61,7 @@ export function useForm<V extends Values, A, T = never>(
   const [values, setValues] = useState(initial);
   const [own, setOwn] = useState<Errors<V>>({});
   const [known] = useState(() => new Map<string, Known>());
-  const base = useBase(options);
+  const base = useBase(options, values);
   const save = useMutation({
     mutationFn: (wanted: V) => base.save(start, wanted),
     onSuccess: (answer, wanted) => options.saved(answer, wanted),
@@ -130,7 +138,11 @@ class Met extends Error {
 const TRIES = 3;
 
 /** What a form saves over. After a refusal because of somebody else's save, that is theirs. */
-function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, A, T>) {
+function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, A, T>, typed: V) {
+  const now = useRef(typed);
+  useLayoutEffect(() => {
+    now.current = typed;
+  });
   const over = useRef<Tagged<T> | undefined>(opened);
   const [changes, setChanges] = useState<Change[]>([]);
   const [decided, setDecided] = useState<string[]>([]);
@@ -147,9 +159,10 @@ function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, 
           const met = changesSince(start, theirs, wanted);
           if (met.length === 0 && tries < TRIES) continue;
           if (met.length === 0) throw error;
-          setChanges(met);
+          const mine = withTyped(met, now.current);
+          setChanges(mine);
           setDecided([]);
-          throw new Met(theirs, met);
+          throw new Met(theirs, mine);
         }
       }
     },
