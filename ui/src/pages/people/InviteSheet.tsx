@@ -64,6 +64,7 @@ export function InviteSheet({ close }: { close: () => void }) {
         label={t.teams}
         hint={t.teamsHint}
         all={all.map((one) => one.name)}
+        error={form.errors.teams}
         chosen={form.values.teams}
         set={(chosen) => form.set({ teams: chosen })}
       />

@@ -1,21 +1,23 @@
 import { useId } from "react";
+import { Refusal } from "@/components/Field";
 
 type Props = {
   label: string;
   hint?: string;
+  error?: string;
   all: string[];
   chosen: string[];
   set: (chosen: string[]) => void;
 };
 
 /** Some of a list, by check boxes. */
-export function Picks({ label, hint, all, chosen, set }: Props) {
+export function Picks({ label, hint, error, all, chosen, set }: Props) {
   const id = useId();
-  if (all.length === 0) return null;
+  if (all.length === 0 && !error) return null;
   const toggle = (name: string, on: boolean) =>
     set(on ? [...chosen, name].sort() : chosen.filter((one) => one !== name));
   return (
-    <fieldset className="field">
+    <fieldset className="field" aria-describedby={error ? `${id}-wrong` : undefined}>
       <legend className="lbl">{label}</legend>
       {all.map((name) => (
         <div className="ck" key={name}>
@@ -28,6 +30,11 @@ export function Picks({ label, hint, all, chosen, set }: Props) {
           <label htmlFor={`${id}-${name}`}>{name}</label>
         </div>
       ))}
+      {error ? (
+        <div id={`${id}-wrong`}>
+          <Refusal>{error}</Refusal>
+        </div>
+      ) : null}
       {hint ? <div className="hint">{hint}</div> : null}
     </fieldset>
   );

@@ -63,6 +63,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
       <Picks
         label={t.members}
         all={people ?? form.values.members}
+        error={form.errors.members}
         chosen={form.values.members}
         set={(members) => form.set({ members })}
       />

@@ -1,5 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
 import { TagPicker } from "@/components/TagPicker";
 import { templateTexts as t } from "@/templateTexts";
 import { useKnown } from "../admin/Fields";
@@ -51,6 +52,7 @@ export function Chosen({ form, services }: Props) {
           </div>
         ))}
       </div>
+      {form.errors.versions ? <Refusal>{form.errors.versions}</Refusal> : null}
       <p className="hint">{services.length > 0 ? t.versionsHint : t.noVersions}</p>
       {gone.length > 0 ? <p className="hint">{t.gone(gone)}</p> : null}
     </fieldset>
