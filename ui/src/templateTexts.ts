@@ -41,7 +41,7 @@ export const templateTexts = {
   asDefault: "Default",
   asDefaultOf: (step: string) => `Let ${step} have its default tag`,
   gone: (steps: string[]) =>
-    `It also has versions for ${steps.join(", ")}, which the pipeline does not have any more. Saving drops them.`,
+    `It also has versions for ${steps.join(", ")}, which can't be chosen any more: the project pins them, or its pipeline does not have them. Saving drops them.`,
   wait: "Wait when there is no room",
   waitHint: "The deployment is queued until a node has room, instead of being refused.",
   priority: "Priority in the queue",
