@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,8 +19,13 @@ const (
 	// togetherWithin is how long a commit for several may take.
 	togetherWithin = 2 * time.Second
 	// clerks is how many commits are under way at once; what arrives meanwhile
-	// waits for the next. It leaves connections to the database for others.
+	// waits for the next. With loners it leaves connections to the database for others.
 	clerks = 3
+	// loners is how many commits for one are under way at once, beside the clerks.
+	loners = 3
+	// aloneFor is how long nobody tries to share a commit after one took too long:
+	// while the database is slow, all that do would only take longer.
+	aloneFor = 5 * time.Second
 )
 
 // posts stores what nodes report. Nodes whose reports arrive at the same time
@@ -28,6 +34,12 @@ const (
 type posts struct {
 	apply   func(context.Context, ...lifecycle.Report) error
 	waiting chan post
+	// alone has a place for each commit for one.
+	alone chan struct{}
+
+	mu sync.Mutex
+	// apart is until when nobody shares a commit.
+	apart time.Time
 }
 
 // post is what a node reported of one deployment.
@@ -38,7 +50,7 @@ type post struct {
 }
 
 func newPosts(apply func(context.Context, ...lifecycle.Report) error) *posts {
-	return &posts{apply: apply, waiting: make(chan post)}
+	return &posts{apply: apply, waiting: make(chan post), alone: make(chan struct{}, loners)}
 }
 
 // store returns once the reports are committed, or why they are not.
@@ -93,18 +105,50 @@ func (p *posts) together(ctx context.Context, all []post) {
 	slices.SortFunc(all, func(a, b post) int {
 		return strings.Compare(string(a.reports[0].Deployment), string(b.reports[0].Deployment))
 	})
+	stored, err := p.share(ctx, all)
+	for _, one := range all {
+		if stored || len(all) == 1 && err != nil {
+			one.stored <- err
+			continue
+		}
+		// Not in the clerk's time: it may wait for whoever holds the deployment.
+		go func() { one.stored <- p.single(one) }()
+	}
+}
+
+// share reports whether all are stored. No error then is nobody's fault: it took too
+// long, or did so a moment ago.
+func (p *posts) share(ctx context.Context, all []post) (stored bool, err error) {
+	p.mu.Lock()
+	apart := time.Now().Before(p.apart)
+	p.mu.Unlock()
+	if apart {
+		return false, nil
+	}
 	var reports []lifecycle.Report
 	for _, one := range all {
 		reports = append(reports, one.reports...)
 	}
 	within, cancel := context.WithTimeout(ctx, togetherWithin)
 	defer cancel()
-	err := p.apply(within, reports...)
-	for _, one := range all {
-		if err == nil || len(all) == 1 && within.Err() == nil {
-			one.stored <- err
-			continue
-		}
-		go func() { one.stored <- p.apply(one.ctx, one.reports...) }()
+	if err = p.apply(within, reports...); err == nil || within.Err() == nil {
+		return err == nil, err
+	}
+	if ctx.Err() == nil {
+		p.mu.Lock()
+		p.apart = time.Now().Add(aloneFor)
+		p.mu.Unlock()
+	}
+	return false, nil
+}
+
+// single stores one by itself, when it is its turn.
+func (p *posts) single(one post) error {
+	select {
+	case p.alone <- struct{}{}:
+		defer func() { <-p.alone }()
+		return p.apply(one.ctx, one.reports...)
+	case <-one.ctx.Done():
+		return context.Cause(one.ctx)
 	}
 }

@@ -23,9 +23,12 @@ type desk struct {
 	commits [][]string
 	// open lets commits through.
 	open chan struct{}
+	// under counts those under way, most what it came to.
+	under, most int
 }
 
 func (d *desk) apply(ctx context.Context, all ...lifecycle.Report) error {
+	defer d.count()()
 	var names []string
 	bad, held := false, false
 	for _, r := range all {
@@ -49,6 +52,18 @@ func (d *desk) apply(ctx context.Context, all ...lifecycle.Report) error {
 	defer d.mu.Unlock()
 	d.commits = append(d.commits, names)
 	return nil
+}
+
+func (d *desk) count() (done func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.under++
+	d.most = max(d.most, d.under)
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.under--
+	}
 }
 
 // posted has so many nodes report at once, while all clerks are busy.
@@ -131,4 +146,28 @@ func TestPosts_OneThatCannotBeStoredFailsAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While the database takes its time, reports leave most connections to others; and
+// nobody tries again at once to share a commit.
+func TestPosts_SlowDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{open: make(chan struct{})}
+		answers := posted(t, d, make([]string, 10*postsAtOnce)...)
+		time.Sleep(2 * togetherWithin)
+		synctest.Wait()
+		if d.most > clerks+loners {
+			t.Errorf("%d commits at once", d.most)
+		}
+		close(d.open)
+		for i, a := range answers {
+			if err := <-a; err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		if len(d.commits) != len(answers) {
+			t.Errorf("%d reports came in %d commits just after one took too long",
+				len(answers), len(d.commits))
+		}
+	})
 }
