@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
@@ -17,6 +18,14 @@ import (
 // subnetTries bounds how often a subnet that somebody else took in between is
 // replaced by the next one.
 const subnetTries = 8
+
+// Whoever loads the machine's firewall anew, or starts another engine on it, takes
+// away for a moment what the engine puts its rules into. firewallTries bounds how
+// often a creation that met that is tried, firewallPause times the try apart.
+const (
+	firewallTries = 4
+	firewallPause = 500 * time.Millisecond
+)
 
 // ensureNetwork makes the deployment's network, or finds it.
 func (d *Docker) ensureNetwork(ctx context.Context, deployment string) error {
@@ -67,6 +76,20 @@ func (d *Docker) makeNetwork(ctx context.Context, name string, labels map[string
 }
 
 func (d *Docker) createNetwork(
+	ctx context.Context, name string, labels map[string]string, s netip.Prefix,
+) error {
+	for try := time.Duration(1); ; try++ {
+		err := d.tryNetwork(ctx, name, labels, s)
+		if err == nil || try == firewallTries || !strings.Contains(err.Error(), "iptables failed") {
+			return err
+		}
+		if err := pause(ctx, try*firewallPause); err != nil {
+			return err
+		}
+	}
+}
+
+func (d *Docker) tryNetwork(
 	ctx context.Context, name string, labels map[string]string, s netip.Prefix,
 ) error {
 	ctx, cancel := making(ctx)
