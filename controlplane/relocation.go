@@ -37,11 +37,18 @@ type Relocation struct {
 	Bytes int64
 }
 
+// Attempt is one relocation of a deployment. Whoever was busy with an earlier one for
+// too long must not decide about a later one: Since tells them apart.
+type Attempt struct {
+	Deployment DeploymentID
+	Since      time.Time
+}
+
 // Journey is one relocation for whoever copies the volumes.
 type Journey struct {
-	Deployment DeploymentID
-	From, To   NodeID
-	Volumes    []VolumeName
+	Attempt
+	From, To NodeID
+	Volumes  []VolumeName
 	// Bytes is what all of them take, once they are measured.
 	Bytes int64
 }

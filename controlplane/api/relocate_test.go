@@ -8,6 +8,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -28,12 +30,31 @@ func newRelocation(t *testing.T) *relocation {
 	data := service("db", "api")
 	data.Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
 	r.project("data", data)
-	r.expect(http.StatusCreated, "POST", "/deployments", r.root, object{"name": "data",
-		"project": "data", "environment": "qa", "versions": object{"db": "1.0"}}, nil)
-	r.d = r.settled("data")
+	r.d = r.another("data")
 	r.path = "/deployments/" + string(r.d.ID)
 	r.to = r.machine("node-2", controlplane.Inventory{CPU: 8, Memory: 8 << 30, Disk: 1 << 40})
 	return r
+}
+
+// another is a deployment with data beside it.
+func (r *relocation) another(name string) controlplane.Deployment {
+	r.t.Helper()
+	r.expect(http.StatusCreated, "POST", "/deployments", r.root, object{"name": name,
+		"project": "data", "environment": "qa", "versions": object{"db": "1.0"}}, nil)
+	return r.settled(name)
+}
+
+// take moves one, and claims its volumes.
+func (r *relocation) take(d controlplane.Deployment) controlplane.Journey {
+	r.t.Helper()
+	r.expect(http.StatusAccepted, "POST", "/deployments/"+string(d.ID)+"/move", r.root,
+		object{"node": "node-2"}, nil)
+	j, err := r.lifecycle.TakeRelocation(r.t.Context(), system, "me")
+	r.saved(nil, err)
+	if j.Deployment != d.ID {
+		r.t.Errorf("the journey is %+v", j)
+	}
+	return j
 }
 
 // begin moves it, and claims its volumes.
@@ -115,11 +136,11 @@ func TestMove_WithVolumes(t *testing.T) {
 	j.Bytes = 100 << 20
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.told("present still", "present elsewhere still")
-	wanted, err := r.lifecycle.SeeRelocation(ctx, system, r.d.ID, "me", 40<<20)
+	wanted, err := r.lifecycle.SeeRelocation(ctx, system, j.Attempt, "me", 40<<20)
 	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MB of about 100 MB") {
 		t.Errorf("wanted %v, %v: %v", wanted, err, *d.Detail)
 	}
-	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, r.d.ID))
+	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
 	r.told("present still", "present elsewhere")
 	r.says(r.to, controlplane.Ready, "")
 	r.told("gone elsewhere", "present")
@@ -141,12 +162,12 @@ func TestMove_CalledOff(t *testing.T) {
 	r := newRelocation(t)
 	ctx := t.Context()
 	j := r.begin()
-	r.saved(nil, r.lifecycle.CallOff(ctx, system, r.d.ID, "nobody measured"))
+	r.saved(nil, r.lifecycle.CallOff(ctx, system, j.Attempt, "nobody measured"))
 	r.told("present", "none")
 	for _, how := range []func(){
-		func() { r.saved(nil, r.lifecycle.CallOff(ctx, system, r.d.ID, "because")) },
+		func() { r.saved(nil, r.lifecycle.CallOff(ctx, system, j.Attempt, "because")) },
 		func() {
-			r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, r.d.ID))
+			r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
 			r.says(r.to, controlplane.Failed, "because")
 		},
 	} {
@@ -158,7 +179,7 @@ func TestMove_CalledOff(t *testing.T) {
 			!strings.Contains(*d.Detail, "was not moved to node node-2: because") {
 			t.Errorf("it goes on as %+v: %s", d, *d.Detail)
 		}
-		wanted, err := r.lifecycle.SeeRelocation(ctx, system, r.d.ID, "me", 0)
+		wanted, err := r.lifecycle.SeeRelocation(ctx, system, j.Attempt, "me", 0)
 		if wanted || err != nil {
 			t.Errorf("the copy goes on: %v", err)
 		}
@@ -169,4 +190,150 @@ func TestMove_CalledOff(t *testing.T) {
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
 	r.expect(http.StatusAccepted, "DELETE", r.path, r.root, nil, nil)
 	r.told("gone", "gone elsewhere")
+}
+
+// Who was away for too long says nothing about a later attempt.
+func TestMove_OfEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	r := newRelocation(t)
+	ctx := t.Context()
+	old := r.begin()
+	r.saved(nil, r.lifecycle.CallOff(ctx, system, old.Attempt, "nobody was at it"))
+	j := r.begin()
+	if err := r.lifecycle.RelocationMeasured(ctx, system, old); err == nil {
+		t.Error("the earlier attempt's size counts")
+	}
+	r.told("present", "none")
+	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	if err := r.lifecycle.RelocationCopied(ctx, system, old.Attempt); err == nil {
+		t.Error("the earlier attempt's copy counts")
+	}
+	if _, err := r.lifecycle.RelocationGrew(ctx, system, old.Attempt, 1); err == nil {
+		t.Error("the earlier attempt gets room")
+	}
+	if wanted, err := r.lifecycle.SeeRelocation(ctx, system, old.Attempt, "me", 1); wanted ||
+		err != nil {
+		t.Errorf("the earlier attempt is wanted: %v, %v", wanted, err)
+	}
+	r.saved(nil, r.lifecycle.CallOff(ctx, system, old.Attempt, "too late"))
+	r.told("present still", "present elsewhere still")
+	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
+	r.told("present still", "present elsewhere")
+}
+
+// What is promised to one is not promised to another, and neither is what a copy
+// takes that was not measured.
+func TestMove_RoomIsPromisedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRelocation(t)
+	ctx := t.Context()
+	// The other node has half of 1 TiB free, and keeps 1 GiB of it.
+	const much = 300 << 30
+	r.node = r.from
+	second := r.another("more")
+	first := r.take(r.d)
+	first.Bytes = much
+	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, first))
+	j := r.take(second)
+	j.Bytes = much
+	if err := r.lifecycle.RelocationMeasured(ctx, system, j); err == nil ||
+		!strings.Contains(err.Error(), "room for") {
+		t.Errorf("two copies get the same room: %v", err)
+	}
+	j.Bytes = 100 << 20
+	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	bytes, err := r.lifecycle.RelocationGrew(ctx, system, j.Attempt, 200<<20)
+	if bytes != 400<<20 || err != nil {
+		t.Errorf("a copy of 200 MB may take %d bytes: %v", bytes, err)
+	}
+	if _, err := r.lifecycle.RelocationGrew(ctx, system, j.Attempt, much/2); err == nil ||
+		!strings.Contains(err.Error(), "more than the 400 MB that were measured") {
+		t.Errorf("it grows into the room of the other: %v", err)
+	}
+	r.saved(nil, r.lifecycle.CallOff(ctx, system, first.Attempt, "because"))
+	if _, err := r.lifecycle.RelocationGrew(ctx, system, j.Attempt, much/2); err != nil {
+		t.Errorf("the other's room is not free again: %v", err)
+	}
+}
+
+// A source that is away cannot be read.
+func TestMove_SourceGoesAway(t *testing.T) {
+	t.Parallel()
+	r := newRelocation(t)
+	j := r.begin()
+	r.saved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
+	r.saved(nil, r.lifecycle.CallOffLost(t.Context(), system))
+	r.told("present still", "present elsewhere still")
+	pgtest.Exec(t, r.database, `UPDATE nodes SET status = 'offline',
+		since = now() - interval '10 minutes' WHERE id = $1`, string(r.from))
+	r.saved(nil, r.lifecycle.CallOffLost(t.Context(), system))
+	r.told("present", "gone elsewhere")
+	if d := r.now(); !strings.Contains(*d.Detail, "node node-1 went away") {
+		t.Errorf("it says %s", *d.Detail)
+	}
+}
+
+// What cannot be read is called off, and keeps nobody waiting.
+func TestMove_Unreadable(t *testing.T) {
+	t.Parallel()
+	r := newRelocation(t)
+	ctx := t.Context()
+	r.node = r.from
+	second := r.another("more")
+	for _, d := range []controlplane.Deployment{r.d, second} {
+		r.expect(http.StatusAccepted, "POST", "/deployments/"+string(d.ID)+"/move", r.root,
+			object{}, nil)
+	}
+	pgtest.Exec(t, r.database, `UPDATE runs SET pipeline = '[]' WHERE deployment_id = $1`,
+		string(r.d.ID))
+	if j, err := r.lifecycle.TakeRelocation(ctx, system, "me"); err == nil ||
+		j.Deployment != "" {
+		t.Errorf("what cannot be read is taken: %+v, %v", j, err)
+	}
+	j, err := r.lifecycle.TakeRelocation(ctx, system, "me")
+	if err != nil || j.Deployment != second.ID {
+		t.Errorf("the next one waits: %+v, %v", j, err)
+	}
+	if n := pgtest.Value[int](t, r.database, "SELECT count(*) FROM relocations"); n != 1 {
+		t.Errorf("%d are on their way", n)
+	}
+}
+
+// As long as something of it is to be cleared, a deployment is not forgotten, and the
+// node is not drained.
+func TestMove_ClearedBeforeForgotten(t *testing.T) {
+	t.Parallel()
+	r := newRelocation(t)
+	ctx := t.Context()
+	j := r.begin()
+	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
+	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
+	r.says(r.to, controlplane.Ready, "")
+	r.expect(http.StatusAccepted, "DELETE", r.path, r.root, nil, nil)
+	r.says(r.to, controlplane.Removed, "")
+	pgtest.Exec(t, r.database, `UPDATE deployments SET changed_at = now() - interval '1 year'`)
+	r.expect(http.StatusOK, "POST", "/nodes/node-1/drain", r.root, object{}, nil)
+	pgtest.Exec(t, r.database, `UPDATE nodes SET drain_deadline = now() - interval '1 hour'
+		WHERE drain = 'draining'`)
+	forgets := func(want int, drained string) {
+		t.Helper()
+		gone, err := r.lifecycle.ForgetRemoved(ctx, system)
+		if err != nil || gone != want {
+			t.Errorf("%d are forgotten, wanted %d: %v", gone, want, err)
+		}
+		r.saved(nil, r.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.FinishDrains(ctx) }))
+		if now := pgtest.Value[string](t, r.database,
+			"SELECT drain FROM nodes WHERE name = 'node-1'"); now != drained {
+			t.Errorf("the drain is %s, wanted %s", now, drained)
+		}
+	}
+	forgets(0, "overdue")
+	kept := r.expect(http.StatusConflict, "DELETE", "/projects/data", r.root, nil, nil)
+	if !strings.Contains(string(kept.body), "what deployment data left on node node-1") {
+		t.Errorf("its project is deleted: %s", kept.body)
+	}
+	r.told("gone elsewhere", "none")
+	r.says(r.from, controlplane.Removed, "")
+	forgets(1, "drained")
+	r.expect(http.StatusNoContent, "DELETE", "/projects/data", r.root, nil, nil)
 }

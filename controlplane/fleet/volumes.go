@@ -40,9 +40,10 @@ func (d *Dialer) Volumes(ctx context.Context, node controlplane.NodeID,
 }
 
 // CopyVolume takes one volume from a node to another, as fast as the slower one
-// goes. Both ends' sums of the whole stream must be ours. moved hears of each piece.
+// goes. Both ends' sums of the whole stream must be ours. moved hears of each piece
+// before it is written, and ends the copy with an error.
 func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.Journey,
-	v controlplane.VolumeName, moved func(bytes int)) error {
+	v controlplane.VolumeName, moved func(bytes int) error) error {
 	path := strings.NewReplacer("{id}", url.PathEscape(string(j.Deployment)), "{key}",
 		url.PathEscape(string(v.Step)), "{name}", url.PathEscape(v.Name)).Replace(wire.PathVolume)
 	source, err := d.askVolumes(ctx, j.From, http.MethodGet, path, nil)
@@ -69,10 +70,12 @@ func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.Journey,
 }
 
 // counter hears how much is written to it.
-type counter func(bytes int)
+type counter func(bytes int) error
 
 func (c counter) Write(p []byte) (int, error) {
-	c(len(p))
+	if err := c(len(p)); err != nil {
+		return 0, err
+	}
 	return len(p), nil
 }
 

@@ -78,98 +78,93 @@ func tellMove(
 	return err
 }
 
-// relocating runs do with a deployment and its relocation, which may be nil.
+// relocating runs do with a deployment and its relocation, which is nil when that
+// attempt has ended.
 func (l *Lifecycle) relocating(ctx context.Context, actor access.Actor,
-	id controlplane.DeploymentID,
+	a controlplane.Attempt,
 	do func(*postgres.Tx, controlplane.Deployment, *controlplane.Relocation) error) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
 	return l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		d, err := tx.LockDeployment(ctx, id)
+		d, err := tx.LockDeployment(ctx, a.Deployment)
 		if err != nil {
 			return err
 		}
-		r, err := tx.Relocation(ctx, id)
+		r, err := tx.Relocation(ctx, a.Deployment)
 		if err != nil {
 			return err
+		}
+		if r != nil && !r.Since.Equal(a.Since) {
+			r = nil
 		}
 		return do(tx, d, r)
 	})
 }
 
 // TakeRelocation claims one that waits for its volumes to be copied. Whoever has it
-// says so with SeeRelocation. No deployment is none.
+// says so with SeeRelocation. No deployment is none. What cannot be read is called
+// off: nobody else could do more with it.
 func (l *Lifecycle) TakeRelocation(
 	ctx context.Context, actor access.Actor, holder string,
 ) (j controlplane.Journey, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return j, err
 	}
+	var a controlplane.Attempt
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		id, err := tx.TakeRelocation(ctx, holder)
-		if err != nil || id == "" {
-			return err
-		}
-		d, err := tx.Deployment(ctx, id)
-		if err != nil {
-			return err
-		}
-		r, err := tx.Relocation(ctx, id)
-		if err != nil {
-			return err
-		}
-		run, err := tx.RunByID(ctx, d.RunID)
-		if err != nil {
-			return err
-		}
-		j = controlplane.Journey{Deployment: id, From: d.NodeID, To: r.NodeID}
-		for _, s := range run.Pipeline.Steps {
-			if s.Service == nil {
-				continue
-			}
-			for _, v := range s.Service.Volumes {
-				j.Volumes = append(j.Volumes, controlplane.VolumeName{Step: s.Key, Name: v.Name})
-			}
-		}
-		return nil
+		a, err = tx.TakeRelocation(ctx, holder)
+		return err
 	})
-	return j, err
+	if err != nil || a.Deployment == "" {
+		return j, err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		j, err = journey(ctx, tx, a)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("read the move of deployment %s: %w", a.Deployment, err)
+		return controlplane.Journey{}, errors.Join(err,
+			l.CallOff(ctx, actor, a, "what it runs could not be read"))
+	}
+	return j, nil
 }
 
-// RelocationMeasured stops the services where they are, if there is room for what is
-// in their volumes where they go.
-func (l *Lifecycle) RelocationMeasured(
-	ctx context.Context, actor access.Actor, j controlplane.Journey,
-) error {
-	return l.relocating(ctx, actor, j.Deployment,
-		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
-			if r == nil || r.Phase != controlplane.Measuring {
-				return errCalledOff
-			}
-			n, err := tx.NodeByID(ctx, r.NodeID)
-			if err != nil {
-				return err
-			}
-			to := candidate(postgres.PlacementNode{Node: n})
-			if room := to.DiskFree - diskFloor(to); room < j.Bytes {
-				return &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
-					Message: fmt.Sprintf("its volumes hold %s, and node %s has room for %s", size(j.Bytes),
-						n.Name, size(max(0, room)))}
-			}
-			r.Phase, r.Bytes = controlplane.Copying, j.Bytes
-			return advance(ctx, tx, d, controlplane.Measuring, *r,
-				"stops, to take its volumes to node "+r.Node)
-		})
+// journey is empty when the attempt has ended.
+func journey(ctx context.Context, tx *postgres.Tx, a controlplane.Attempt) (
+	j controlplane.Journey, err error) {
+	d, err := tx.Deployment(ctx, a.Deployment)
+	if err != nil {
+		return j, err
+	}
+	r, err := tx.Relocation(ctx, a.Deployment)
+	if err != nil || r == nil || !r.Since.Equal(a.Since) {
+		return j, err
+	}
+	run, err := tx.RunByID(ctx, d.RunID)
+	if err != nil {
+		return j, err
+	}
+	j = controlplane.Journey{Attempt: a, From: d.NodeID, To: r.NodeID}
+	for _, s := range run.Pipeline.Steps {
+		if s.Service == nil {
+			continue
+		}
+		for _, v := range s.Service.Volumes {
+			j.Volumes = append(j.Volumes, controlplane.VolumeName{Step: s.Key, Name: v.Name})
+		}
+	}
+	return j, nil
 }
 
 // SeeRelocation says that somebody is at it, and how many bytes are copied. It
 // reports whether that is still wanted.
 func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
-	id controlplane.DeploymentID, holder string, done int64) (wanted bool, err error) {
-	err = l.relocating(ctx, actor, id,
+	a controlplane.Attempt, holder string, done int64) (wanted bool, err error) {
+	err = l.relocating(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
-			wanted, err = tx.SeeRelocation(ctx, id, holder)
+			wanted, err = tx.SeeRelocation(ctx, a, holder)
 			if err != nil || !wanted || done == 0 {
 				return err
 			}
@@ -181,9 +176,9 @@ func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
 
 // RelocationCopied starts the services where they go.
 func (l *Lifecycle) RelocationCopied(
-	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+	ctx context.Context, actor access.Actor, a controlplane.Attempt,
 ) error {
-	return l.relocating(ctx, actor, id,
+	return l.relocating(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			if r == nil || r.Phase != controlplane.Copying {
 				return errCalledOff
@@ -196,9 +191,9 @@ func (l *Lifecycle) RelocationCopied(
 
 // CallOff leaves a deployment where it is, whatever was done so far.
 func (l *Lifecycle) CallOff(
-	ctx context.Context, actor access.Actor, id controlplane.DeploymentID, why string,
+	ctx context.Context, actor access.Actor, a controlplane.Attempt, why string,
 ) error {
-	return l.relocating(ctx, actor, id,
+	return l.relocating(ctx, actor, a,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			return callOff(ctx, tx, d, r, why)
 		})
@@ -209,13 +204,13 @@ func (l *Lifecycle) CallOffLost(ctx context.Context, actor access.Actor) error {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return err
 	}
-	var lost map[controlplane.DeploymentID]string
+	var lost map[controlplane.Attempt]string
 	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
 		lost, err = tx.LostRelocations(ctx, patience)
 		return err
 	})
-	for id, why := range lost {
-		err = errors.Join(err, l.CallOff(ctx, actor, id, why))
+	for a, why := range lost {
+		err = errors.Join(err, l.CallOff(ctx, actor, a, why))
 	}
 	return err
 }

@@ -57,24 +57,48 @@ func (t *Tx) RelocationsTo(
 // TakeRelocation claims one that nobody works at; none is empty.
 func (t *Tx) TakeRelocation(
 	ctx context.Context, holder string,
-) (controlplane.DeploymentID, error) {
-	id, err := t.q.TakeRelocation(ctx, holder)
+) (a controlplane.Attempt, err error) {
+	r, err := t.q.TakeRelocation(ctx, holder)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return "", nil
+		return a, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("take relocation: %w", translate(err))
+		return a, fmt.Errorf("take relocation: %w", translate(err))
 	}
-	return controlplane.DeploymentID(id), nil
+	return controlplane.Attempt{Deployment: controlplane.DeploymentID(r.DeploymentID),
+		Since: r.Since}, nil
 }
 
 // SeeRelocation notes a sign of life, and reports whether it is wanted still.
 func (t *Tx) SeeRelocation(
-	ctx context.Context, id controlplane.DeploymentID, holder string,
+	ctx context.Context, a controlplane.Attempt, holder string,
 ) (bool, error) {
-	n, err := t.q.SeeRelocation(ctx, string(id), holder)
+	n, err := t.q.SeeRelocation(ctx, string(a.Deployment), a.Since, holder)
 	if err != nil {
-		return false, fmt.Errorf("note relocation of %s: %w", id, translate(err))
+		return false, fmt.Errorf("note relocation of %s: %w", a.Deployment, translate(err))
+	}
+	return n > 0, nil
+}
+
+// HoldRoom has others who promise the node's disk wait until the transaction ends. It
+// gives how many bytes are promised to other deployments.
+func (t *Tx) HoldRoom(ctx context.Context, r controlplane.Relocation) (int64, error) {
+	if err := t.q.HoldRoom(ctx, string(r.NodeID)); err != nil {
+		return 0, fmt.Errorf("hold the room of node %s: %w", r.Node, translate(err))
+	}
+	promised, err := t.q.GetPromised(ctx, string(r.NodeID), string(r.Deployment))
+	if err != nil {
+		return 0, fmt.Errorf("count what is promised of node %s: %w", r.Node, err)
+	}
+	return promised, nil
+}
+
+// PromiseRoom notes that a copy may take so many bytes. It reports whether the copy is
+// wanted still.
+func (t *Tx) PromiseRoom(ctx context.Context, r controlplane.Relocation) (bool, error) {
+	n, err := t.q.PromiseRoom(ctx, r.Bytes, string(r.Deployment), r.Since)
+	if err != nil {
+		return false, fmt.Errorf("promise room to %s: %w", r.Deployment, translate(err))
 	}
 	return n > 0, nil
 }
@@ -84,8 +108,8 @@ func (t *Tx) SeeRelocation(
 func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 	from controlplane.RelocationPhase, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.MoveRelocation(ctx, dbsqlc.MoveRelocationParams{DeploymentID: string(d.ID),
-		FromPhase: string(from), ToPhase: string(r.Phase), NodeID: string(r.NodeID),
-		Bytes: r.Bytes})
+		Since: r.Since, FromPhase: string(from), ToPhase: string(r.Phase),
+		NodeID: string(r.NodeID), Bytes: r.Bytes})
 	if err == nil && n > 0 {
 		err = t.q.NextGeneration(ctx, string(d.ID))
 	}
@@ -107,23 +131,24 @@ func (t *Tx) EndRelocation(ctx context.Context, id controlplane.DeploymentID) er
 
 // Patience bounds what nobody hears of, while a deployment is relocated.
 type Patience struct {
-	// Away is how long the node it goes to may be, Silent how long who copies,
-	// Start how long its services.
+	// Away is how long one of its nodes may be, Silent how long who copies, Start how
+	// long its services.
 	Away, Silent, Start time.Duration
 }
 
 // LostRelocations gives those that will come to nothing by themselves, and why.
 func (t *Tx) LostRelocations(
 	ctx context.Context, p Patience,
-) (map[controlplane.DeploymentID]string, error) {
+) (map[controlplane.Attempt]string, error) {
 	rows, err := t.q.ListLostRelocations(ctx, p.Away.Seconds(), p.Silent.Seconds(),
 		p.Start.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("list lost relocations: %w", err)
 	}
-	all := map[controlplane.DeploymentID]string{}
+	all := map[controlplane.Attempt]string{}
 	for _, r := range rows {
-		all[controlplane.DeploymentID(r.DeploymentID)] = r.Why
+		all[controlplane.Attempt{Deployment: controlplane.DeploymentID(r.DeploymentID),
+			Since: r.Since}] = r.Why
 	}
 	return all, nil
 }

@@ -123,6 +123,9 @@ DELETE FROM environments WHERE id = @id;
 SELECT ('node ' || n.name)::text FROM nodes n WHERE n.environment_id = @id
 UNION ALL SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.environment_id = @id
     AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('what deployment ' || d.name || ' left on node ' || n.name)::text
+    FROM relocations r JOIN deployments d ON d.id = r.deployment_id JOIN nodes n ON n.id = r.node_id
+    WHERE d.environment_id = @id AND d.status IN ('canceled', 'removed', 'forgotten')
 UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
     JOIN environments e ON e.name = r.environment WHERE e.id = @id
 UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
@@ -130,8 +133,9 @@ UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
 
 -- name: ForgetGoneOfEnvironment :exec
 -- Deployments that are gone do not keep their environment; the journal does.
-DELETE FROM deployments WHERE environment_id = @id
-    AND status IN ('canceled', 'removed', 'forgotten');
+DELETE FROM deployments d WHERE d.environment_id = @id
+    AND d.status IN ('canceled', 'removed', 'forgotten')
+    AND NOT EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id);
 
 -- name: GetProject :one
 -- A project by name, with its version and deployments counted.
@@ -172,6 +176,9 @@ DELETE FROM projects WHERE id = @id;
 -- What stops a project from being deleted.
 SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.project_id = @id
     AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('what deployment ' || d.name || ' left on node ' || n.name)::text
+    FROM relocations r JOIN deployments d ON d.id = r.deployment_id JOIN nodes n ON n.id = r.node_id
+    WHERE d.project_id = @id AND d.status IN ('canceled', 'removed', 'forgotten')
 UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
     JOIN projects p ON p.name = r.project WHERE p.id = @id
 UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
@@ -197,8 +204,9 @@ WHERE u.id = @id AND jsonb_exists(s.step -> 'approval' -> 'users', u.name) ORDER
 
 -- name: ForgetGoneOfProject :exec
 -- Deployments that are gone do not keep their project; the journal does.
-DELETE FROM deployments WHERE project_id = @id
-    AND status IN ('canceled', 'removed', 'forgotten');
+DELETE FROM deployments d WHERE d.project_id = @id
+    AND d.status IN ('canceled', 'removed', 'forgotten')
+    AND NOT EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id);
 
 -- name: InsertVersion :exec
 -- A saved pipeline, for ever.

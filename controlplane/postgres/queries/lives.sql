@@ -84,9 +84,12 @@ WHERE deployment_lives.noticed_for IS DISTINCT FROM excluded.noticed_for
     OR deployment_lives.noticed_hours > excluded.noticed_hours;
 
 -- name: DeleteTombstones :execrows
--- What has been gone for so long is forgotten, with its runs and logs.
+-- What has been gone for so long is forgotten, with its runs and logs. What another
+-- node still has to clear is not: that node's data would be of a deployment that
+-- nobody knows.
 DELETE FROM deployments WHERE id IN (SELECT d.id FROM deployments d
     WHERE d.status IN ('canceled', 'removed', 'forgotten') AND d.changed_at < @before
+        AND NOT EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id)
     ORDER BY d.changed_at LIMIT @most);
 
 -- name: PutScratch :exec

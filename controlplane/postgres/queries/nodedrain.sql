@@ -10,9 +10,11 @@ UPDATE nodes SET drain = '', drain_since = NULL, drain_deadline = NULL, drain_by
 WHERE id = @id AND drain <> '';
 
 -- name: FinishDrains :many
--- Those with nothing left are drained; those past their deadline are overdue.
+-- Those with nothing left are drained; those past their deadline are overdue. What is
+-- brought there, or not cleared yet, is something too.
 UPDATE nodes n SET drain = CASE WHEN EXISTS (SELECT FROM deployments d WHERE d.node_id = n.id
-        AND d.status NOT IN ('canceled', 'removed', 'forgotten')) THEN 'overdue'
+        AND d.status NOT IN ('canceled', 'removed', 'forgotten'))
+    OR EXISTS (SELECT FROM relocations r WHERE r.node_id = n.id) THEN 'overdue'
     ELSE 'drained' END
 WHERE n.drain = 'draining' AND n.drain_deadline < now()
     OR n.drain IN ('draining', 'overdue') AND NOT EXISTS (SELECT FROM deployments d

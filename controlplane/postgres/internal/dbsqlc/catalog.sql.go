@@ -102,8 +102,9 @@ func (q *Queries) DeleteService(ctx context.Context, id string) error {
 }
 
 const forgetGoneOfEnvironment = `-- name: ForgetGoneOfEnvironment :exec
-DELETE FROM deployments WHERE environment_id = $1
-    AND status IN ('canceled', 'removed', 'forgotten')
+DELETE FROM deployments d WHERE d.environment_id = $1
+    AND d.status IN ('canceled', 'removed', 'forgotten')
+    AND NOT EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id)
 `
 
 // Deployments that are gone do not keep their environment; the journal does.
@@ -113,8 +114,9 @@ func (q *Queries) ForgetGoneOfEnvironment(ctx context.Context, id string) error 
 }
 
 const forgetGoneOfProject = `-- name: ForgetGoneOfProject :exec
-DELETE FROM deployments WHERE project_id = $1
-    AND status IN ('canceled', 'removed', 'forgotten')
+DELETE FROM deployments d WHERE d.project_id = $1
+    AND d.status IN ('canceled', 'removed', 'forgotten')
+    AND NOT EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id)
 `
 
 // Deployments that are gone do not keep their project; the journal does.
@@ -652,6 +654,9 @@ const listUsersOfEnvironment = `-- name: ListUsersOfEnvironment :many
 SELECT ('node ' || n.name)::text FROM nodes n WHERE n.environment_id = $1
 UNION ALL SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.environment_id = $1
     AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('what deployment ' || d.name || ' left on node ' || n.name)::text
+    FROM relocations r JOIN deployments d ON d.id = r.deployment_id JOIN nodes n ON n.id = r.node_id
+    WHERE d.environment_id = $1 AND d.status IN ('canceled', 'removed', 'forgotten')
 UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
     JOIN environments e ON e.name = r.environment WHERE e.id = $1
 UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w
@@ -738,6 +743,9 @@ func (q *Queries) ListUsersOfPlugin(ctx context.Context, id string) ([]string, e
 const listUsersOfProject = `-- name: ListUsersOfProject :many
 SELECT ('deployment ' || d.name)::text FROM deployments d WHERE d.project_id = $1
     AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+UNION ALL SELECT ('what deployment ' || d.name || ' left on node ' || n.name)::text
+    FROM relocations r JOIN deployments d ON d.id = r.deployment_id JOIN nodes n ON n.id = r.node_id
+    WHERE d.project_id = $1 AND d.status IN ('canceled', 'removed', 'forgotten')
 UNION ALL SELECT ('rule ' || r.name)::text FROM review_rules r
     JOIN projects p ON p.name = r.project WHERE p.id = $1
 UNION ALL SELECT ('webhook ' || w.name)::text FROM webhooks w

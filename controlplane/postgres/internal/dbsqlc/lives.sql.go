@@ -13,10 +13,13 @@ import (
 const deleteTombstones = `-- name: DeleteTombstones :execrows
 DELETE FROM deployments WHERE id IN (SELECT d.id FROM deployments d
     WHERE d.status IN ('canceled', 'removed', 'forgotten') AND d.changed_at < $1
+        AND NOT EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id)
     ORDER BY d.changed_at LIMIT $2)
 `
 
-// What has been gone for so long is forgotten, with its runs and logs.
+// What has been gone for so long is forgotten, with its runs and logs. What another
+// node still has to clear is not: that node's data would be of a deployment that
+// nobody knows.
 func (q *Queries) DeleteTombstones(ctx context.Context, before time.Time, most int32) (int64, error) {
 	result, err := q.db.Exec(ctx, deleteTombstones, before, most)
 	if err != nil {

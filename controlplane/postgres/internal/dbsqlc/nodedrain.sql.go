@@ -26,7 +26,8 @@ func (q *Queries) EndDrain(ctx context.Context, id string) (int64, error) {
 
 const finishDrains = `-- name: FinishDrains :many
 UPDATE nodes n SET drain = CASE WHEN EXISTS (SELECT FROM deployments d WHERE d.node_id = n.id
-        AND d.status NOT IN ('canceled', 'removed', 'forgotten')) THEN 'overdue'
+        AND d.status NOT IN ('canceled', 'removed', 'forgotten'))
+    OR EXISTS (SELECT FROM relocations r WHERE r.node_id = n.id) THEN 'overdue'
     ELSE 'drained' END
 WHERE n.drain = 'draining' AND n.drain_deadline < now()
     OR n.drain IN ('draining', 'overdue') AND NOT EXISTS (SELECT FROM deployments d
@@ -35,7 +36,8 @@ WHERE n.drain = 'draining' AND n.drain_deadline < now()
 RETURNING n.id
 `
 
-// Those with nothing left are drained; those past their deadline are overdue.
+// Those with nothing left are drained; those past their deadline are overdue. What is
+// brought there, or not cleared yet, is something too.
 func (q *Queries) FinishDrains(ctx context.Context) ([]string, error) {
 	rows, err := q.db.Query(ctx, finishDrains)
 	if err != nil {

@@ -20,6 +20,21 @@ func (q *Queries) EndRelocation(ctx context.Context, deploymentID string) error 
 	return err
 }
 
+const getPromised = `-- name: GetPromised :one
+SELECT coalesce(sum(bytes), 0)::bigint FROM relocations
+WHERE node_id = $1 AND deployment_id <> $2 AND (phase = 'copying'
+    OR phase = 'starting' AND seen_at > now() - interval '1 minute')
+`
+
+// What others may yet write to a node's disk, in bytes. The node has not told yet what
+// was written a moment ago.
+func (q *Queries) GetPromised(ctx context.Context, nodeID string, deploymentID string) (int64, error) {
+	row := q.db.QueryRow(ctx, getPromised, nodeID, deploymentID)
+	var column_1 int64
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const getRelocation = `-- name: GetRelocation :one
 SELECT r.deployment_id, r.node_id, r.phase, r.by_name, r.since, r.holder, r.seen_at, r.bytes, n.name AS node FROM relocations r JOIN nodes n ON n.id = r.node_id
 WHERE r.deployment_id = $1
@@ -55,14 +70,29 @@ func (q *Queries) GetRelocation(ctx context.Context, deploymentID string) (GetRe
 	return i, err
 }
 
+const holdRoom = `-- name: HoldRoom :exec
+SELECT id FROM nodes WHERE id = $1 FOR NO KEY UPDATE
+`
+
+// Whoever promises a node's disk does so one after the other.
+func (q *Queries) HoldRoom(ctx context.Context, nodeID string) error {
+	_, err := q.db.Exec(ctx, holdRoom, nodeID)
+	return err
+}
+
 const listLostRelocations = `-- name: ListLostRelocations :many
-SELECT r.deployment_id, (CASE
-    WHEN n.status <> 'online' THEN 'node ' || n.name || ' went away'
+SELECT r.deployment_id, r.since, (CASE
+    WHEN away.name IS NOT NULL THEN 'node ' || away.name || ' went away'
     WHEN r.phase = 'starting' THEN 'its services did not become ready there in time'
     ELSE 'the control plane that copied the volumes is gone' END)::text AS why
-FROM relocations r JOIN nodes n ON n.id = r.node_id
-WHERE r.phase IN ('copying', 'starting') AND n.status <> 'online'
+FROM relocations r JOIN deployments d ON d.id = r.deployment_id
+LEFT JOIN LATERAL (SELECT n.name FROM nodes n
+    WHERE (r.phase IN ('copying', 'starting') AND n.id = r.node_id
+            OR r.phase = 'copying' AND n.id = d.node_id)
+        AND n.status <> 'online'
         AND n.since < now() - make_interval(secs => $1::double precision)
+    ORDER BY n.name LIMIT 1) away ON true
+WHERE away.name IS NOT NULL
     OR r.phase IN ('measuring', 'copying') AND r.holder <> ''
         AND r.seen_at < now() - make_interval(secs => $2::double precision)
     OR r.phase = 'starting'
@@ -72,11 +102,12 @@ ORDER BY r.deployment_id
 
 type ListLostRelocationsRow struct {
 	DeploymentID string
+	Since        time.Time
 	Why          string
 }
 
-// Those that nobody works at any more, that take too long to start, and those to a
-// node that is away.
+// Those that nobody works at any more, that take too long to start, and those whose
+// node is away: the one they go to, and, while they are copied, the one they come from.
 func (q *Queries) ListLostRelocations(ctx context.Context, awaySeconds float64, silentSeconds float64, startSeconds float64) ([]ListLostRelocationsRow, error) {
 	rows, err := q.db.Query(ctx, listLostRelocations, awaySeconds, silentSeconds, startSeconds)
 	if err != nil {
@@ -86,7 +117,7 @@ func (q *Queries) ListLostRelocations(ctx context.Context, awaySeconds float64, 
 	items := []ListLostRelocationsRow{}
 	for rows.Next() {
 		var i ListLostRelocationsRow
-		if err := rows.Scan(&i.DeploymentID, &i.Why); err != nil {
+		if err := rows.Scan(&i.DeploymentID, &i.Since, &i.Why); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -150,7 +181,7 @@ func (q *Queries) ListRelocationsTo(ctx context.Context, nodeID string) ([]strin
 
 const moveRelocation = `-- name: MoveRelocation :execrows
 UPDATE relocations SET phase = $1, node_id = $2, bytes = $3, seen_at = now()
-WHERE deployment_id = $4 AND phase = $5
+WHERE deployment_id = $4 AND since = $5 AND phase = $6
 `
 
 type MoveRelocationParams struct {
@@ -158,6 +189,7 @@ type MoveRelocationParams struct {
 	NodeID       string
 	Bytes        int64
 	DeploymentID string
+	Since        time.Time
 	FromPhase    string
 }
 
@@ -168,6 +200,7 @@ func (q *Queries) MoveRelocation(ctx context.Context, arg MoveRelocationParams) 
 		arg.NodeID,
 		arg.Bytes,
 		arg.DeploymentID,
+		arg.Since,
 		arg.FromPhase,
 	)
 	if err != nil {
@@ -186,14 +219,29 @@ func (q *Queries) NextGeneration(ctx context.Context, id string) error {
 	return err
 }
 
+const promiseRoom = `-- name: PromiseRoom :execrows
+UPDATE relocations SET bytes = $1
+WHERE deployment_id = $2 AND since = $3 AND phase = 'copying'
+`
+
+// The copy turned out to take more. No row means that it was called off.
+func (q *Queries) PromiseRoom(ctx context.Context, bytes int64, deploymentID string, since time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, promiseRoom, bytes, deploymentID, since)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const seeRelocation = `-- name: SeeRelocation :execrows
 UPDATE relocations SET seen_at = now()
-WHERE deployment_id = $1 AND holder = $2 AND phase IN ('measuring', 'copying')
+WHERE deployment_id = $1 AND since = $2 AND holder = $3
+    AND phase IN ('measuring', 'copying')
 `
 
 // A sign of life of who works at it. No row means that it was called off.
-func (q *Queries) SeeRelocation(ctx context.Context, deploymentID string, holder string) (int64, error) {
-	result, err := q.db.Exec(ctx, seeRelocation, deploymentID, holder)
+func (q *Queries) SeeRelocation(ctx context.Context, deploymentID string, since time.Time, holder string) (int64, error) {
+	result, err := q.db.Exec(ctx, seeRelocation, deploymentID, since, holder)
 	if err != nil {
 		return 0, err
 	}
@@ -219,13 +267,18 @@ UPDATE relocations SET holder = $1, seen_at = now()
 WHERE deployment_id = (SELECT r.deployment_id FROM relocations r
     WHERE r.phase = 'measuring' AND r.holder = '' ORDER BY r.since LIMIT 1
     FOR UPDATE SKIP LOCKED)
-RETURNING deployment_id
+RETURNING deployment_id, since
 `
 
-// The oldest that nobody works at.
-func (q *Queries) TakeRelocation(ctx context.Context, holder string) (string, error) {
+type TakeRelocationRow struct {
+	DeploymentID string
+	Since        time.Time
+}
+
+// The oldest that nobody works at. since tells an attempt from a later one.
+func (q *Queries) TakeRelocation(ctx context.Context, holder string) (TakeRelocationRow, error) {
 	row := q.db.QueryRow(ctx, takeRelocation, holder)
-	var deployment_id string
-	err := row.Scan(&deployment_id)
-	return deployment_id, err
+	var i TakeRelocationRow
+	err := row.Scan(&i.DeploymentID, &i.Since)
+	return i, err
 }

@@ -1,0 +1,166 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nullops/nullops/controlplane"
+)
+
+const (
+	// measuredWithin bounds the look at all files, while the services run: a disk that
+	// turns does some ten thousand a second at best, and a deployment has millions at
+	// most.
+	measuredWithin = 15 * time.Minute
+	// stillWithin bounds the wait until the services have stopped, each of which may
+	// take its time, and until the other node is prepared.
+	stillWithin = 5 * time.Minute
+	// askedWithin bounds one question whether they have.
+	askedWithin = 30 * time.Second
+	// noBytesFor is how long a copy may get nowhere, also before its first byte; the
+	// engine at its end may still be writing.
+	noBytesFor = 5 * time.Minute
+	// marginBytes, and an eighth, is what a stream takes beside the files, before
+	// more room is asked for.
+	marginBytes = 64 << 20
+)
+
+// copy is watched until all is copied.
+func (r *Relocate) copy(ctx context.Context, j controlplane.Journey) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var done atomic.Int64
+	var watch sync.WaitGroup
+	watch.Go(func() { r.watch(ctx, cancel, j.Attempt, &done) })
+	defer watch.Wait()
+	defer cancel(nil)
+	err := r.prepare(ctx, &j)
+	if err == nil {
+		err = copyAll(ctx, r.Volumes, j, &done, func(bytes int64) (int64, error) {
+			return r.Deployments.RelocationGrew(ctx, mover(), j.Attempt, bytes)
+		})
+	}
+	return orCause(ctx, err)
+}
+
+// prepare measures, has the services stopped, and waits until both nodes are ready
+// for the copy.
+func (r *Relocate) prepare(ctx context.Context, j *controlplane.Journey) (err error) {
+	if j.Bytes, err = measure(ctx, r.Volumes, *j); err != nil {
+		return err
+	}
+	if err := r.Deployments.RelocationMeasured(ctx, mover(), *j); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, stillWithin,
+		errors.New("the nodes were not ready for the copy in time"))
+	defer cancel()
+	for _, node := range []controlplane.NodeID{j.From, j.To} {
+		if err := awaitStill(ctx, r.Volumes, node, j.Deployment); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measure(ctx context.Context, of Volumes, j controlplane.Journey) (bytes int64, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, measuredWithin,
+		errors.New("the node did not say in time what its volumes hold"))
+	defer cancel()
+	if _, bytes, err = of.Volumes(ctx, j.From, j.Deployment, true); err != nil {
+		return 0, orCause(ctx, err)
+	}
+	return bytes, nil
+}
+
+// awaitStill asks again and again: the goal is on its way to the node, and a node
+// that has not got it yet says that it knows of no such deployment.
+func awaitStill(ctx context.Context, of Volumes, node controlplane.NodeID,
+	deployment controlplane.DeploymentID) error {
+	for {
+		asking, cancel := context.WithTimeout(ctx, askedWithin)
+		still, _, err := of.Volumes(asking, node, deployment, false)
+		cancel()
+		if still && err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			if err != nil {
+				return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
+			return context.Cause(ctx)
+		case <-time.After(relocateEvery / 4):
+		}
+	}
+}
+
+// copyAll ends when nothing moves for too long, or more does than there is room for.
+// grew is asked for more once the copy has come to bytes.
+func copyAll(ctx context.Context, from Volumes, j controlplane.Journey, done *atomic.Int64,
+	grew func(bytes int64) (int64, error)) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	stalled := time.AfterFunc(noBytesFor, func() {
+		end(errors.New("the copy got nowhere for too long"))
+	})
+	defer stalled.Stop()
+	most := withMargin(j.Bytes)
+	moved := func(n int) error {
+		stalled.Reset(noBytesFor)
+		now := done.Add(int64(n))
+		if now <= most {
+			return nil
+		}
+		bytes, err := grew(now)
+		if most = withMargin(bytes); err != nil {
+			end(err)
+		}
+		return err
+	}
+	for _, v := range j.Volumes {
+		if err := from.CopyVolume(ctx, j, v, moved); err != nil {
+			return orCause(ctx, err)
+		}
+	}
+	return nil
+}
+
+// orCause is why the context ended, if it has: the error only says that it did.
+func orCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+func withMargin(bytes int64) int64 { return bytes + bytes/8 + marginBytes }
+
+// watch says that somebody is at it, and ends the copy when it is not wanted any
+// more.
+func (r *Relocate) watch(ctx context.Context, end context.CancelCauseFunc,
+	a controlplane.Attempt, done *atomic.Int64) {
+	ticker := time.NewTicker(relocateEvery)
+	defer ticker.Stop()
+	for last := int64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		news := done.Load()
+		if news == last {
+			news = 0
+		} else {
+			last = news
+		}
+		wanted, err := r.Deployments.SeeRelocation(ctx, mover(), a, r.Holder, news)
+		if err == nil && !wanted {
+			end(errors.New("it was called off"))
+			return
+		}
+	}
+}
