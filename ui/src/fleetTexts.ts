@@ -10,7 +10,9 @@ export const fleetTexts = {
   toNodes: "Nodes",
   needs: (count: number) =>
     count === 0 ? "Nothing needs you" : plural(count, "thing needs you", "things need you"),
-  calm: "Every node is heard, every check is well, nothing failed and nothing waits too long.",
+  needsUnknown: "What needs you is not fully known",
+  calm: (disabled: number) =>
+    `${disabled === 0 ? "Every node" : "Every node that is not disabled"} is heard, every check is well, nothing failed and nothing waits too long.${disabled === 0 ? "" : ` ${plural(disabled, "node is", "nodes are")} disabled and not judged.`}`,
   partly: (what: string) => `${what} could not be read, so it is not judged here.`,
   parts: {
     deployments: "Deployments",

@@ -59,13 +59,19 @@ function Page() {
             {t.empty}
           </EmptyState>
         ) : null}
-        {query.data && query.data.length > 0 ? <Whole nodes={query.data} /> : null}
+        {query.data && query.data.length > 0 ? (
+          <Whole nodes={query.data} stale={query.isError} />
+        ) : null}
       </div>
     </>
   );
 }
 
-function Whole({ nodes: all }: { nodes: NodeInfo[] }) {
+/** What was read earlier is not judged once it can't be read. */
+const fresh = <T,>({ isError, data }: { isError: boolean; data?: T }) =>
+  isError ? undefined : data;
+
+function Whole({ nodes: all, stale }: { nodes: NodeInfo[]; stale: boolean }) {
   const now = useNow(30);
   const parts = {
     deployments: useQuery({ ...deployments, refetchInterval: AGAIN }),
@@ -75,17 +81,22 @@ function Whole({ nodes: all }: { nodes: NodeInfo[] }) {
   };
   const known = {
     nodes: all,
-    deployments: parts.deployments.data,
-    queue: parts.queue.data,
-    backup: parts.backups.data,
-    build: parts.version.data?.build,
+    deployments: fresh(parts.deployments),
+    queue: fresh(parts.queue),
+    backup: fresh(parts.backups),
+    build: fresh(parts.version)?.build,
   };
   const names = Object.keys(parts) as (keyof typeof parts)[];
   const unread = names.filter((name) => parts[name].isError).map((name) => t.parts[name]);
   if (names.some((name) => parts[name].isPending)) return <Skeletons count={10} />;
   return (
     <>
-      <Needs troubles={troubles(known, now)} unread={unread} />
+      <Needs
+        troubles={troubles(known, now)}
+        unread={unread}
+        stale={stale}
+        disabled={all.filter((one) => one.status === "disabled").length}
+      />
       <Figures
         deployments={known.deployments}
         waiting={known.queue?.length}

@@ -11,16 +11,22 @@ type Props = {
   troubles: Trouble[];
   /** What could not be read, in words. */
   unread: string[];
+  /** The nodes are those of an earlier reading; the page says so above. */
+  stale: boolean;
+  /** How many nodes are not judged, because somebody disabled them. */
+  disabled: number;
 };
 
 /** What needs a person, before everything else. */
-export function Needs({ troubles, unread }: Props) {
+export function Needs({ troubles, unread, stale, disabled }: Props) {
+  const none = troubles.length === 0;
+  const sure = unread.length === 0 && !stale;
   return (
     <section className="px-4 py-3" aria-labelledby="needs">
       <h2 id="needs" className="mb-1">
-        {t.needs(troubles.length)}
+        {none && !sure ? t.needsUnknown : t.needs(troubles.length)}
       </h2>
-      {troubles.length === 0 ? <p className="t2">{t.calm}</p> : null}
+      {none && sure ? <p className="t2">{t.calm(disabled)}</p> : null}
       <List troubles={troubles.slice(0, MOST)} />
       {troubles.length > MOST ? (
         <details className="fold pt-2">
