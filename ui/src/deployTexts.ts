@@ -24,6 +24,12 @@ export const deployTexts = {
   template: {
     label: "Template",
     none: "No template",
+    unread: "The templates could not be read.",
+    unreadReason: (name: string) =>
+      `The template ${name} could not be read. Try again, or go on without it.`,
+    reading: (name: string) => `The template ${name} is being read.`,
+    gone: (name: string) => `There is no template ${name} here; it may have been deleted.`,
+    without: "Go on without it",
     save: "Save as template",
     saveTitle: "Save as template",
     saveHint: "Versions and environment are what the next person begins with.",

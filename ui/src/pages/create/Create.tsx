@@ -26,6 +26,7 @@ import { cloneSheet, templates as templatesQuery } from "./queries";
 import { countRefusals, nothingRefused, type Refusal, sortRefusal } from "./refusal";
 import { SaveTemplate } from "./SaveTemplate";
 import { Summary } from "./Summary";
+import { TemplateNotice, whyNoTemplate } from "./TemplateNotice";
 import { useVersions, Versions } from "./Versions";
 
 const t = texts.create;
@@ -129,8 +130,10 @@ function Form({ projects, environments, close, clone }: FormProps) {
     ...(clone ? { cloned_from: clone.source.id } : {}),
   };
   const checks = usePreflight(body);
+  const asked = { wanted: search.template, query: templates };
+  const reason = whyNot(project, environment) ?? whyNoTemplate(asked);
   const submit = () => {
-    if (create.isPending || !project || !environment) return;
+    if (create.isPending || reason) return;
     const found = check(name, versions.chosen);
     setLocal(found);
     if (found) return;
@@ -155,7 +158,7 @@ function Form({ projects, environments, close, clone }: FormProps) {
           label: one.name,
           detail: one.pipeline_version ? t.version(one.pipeline_version) : undefined,
         }))}
-        onChange={(next) => set({ project: next })}
+        onChange={(next) => set({ project: next, template: undefined })}
       />
       <span className="t3">{t.on}</span>
       <Select
@@ -196,7 +199,7 @@ function Form({ projects, environments, close, clone }: FormProps) {
         ) : null
       }
       busy={create.isPending}
-      reason={whyNot(project, environment)}
+      reason={reason}
       submit={submit}
     />
   );
@@ -215,6 +218,7 @@ function Form({ projects, environments, close, clone }: FormProps) {
         // biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter anywhere in the sheet creates
         <div className="sg" onKeyDown={keys}>
           <div className="form">
+            <TemplateNotice {...asked} without={() => set({ template: undefined })} />
             <Field
               ref={first}
               label={t.name}
