@@ -5,7 +5,7 @@ import { client, type Schemas } from "@/api/client";
 import { buttonClass } from "@/components/Button";
 import { Time } from "@/components/Time";
 import { templateTexts as t } from "@/templateTexts";
-import { ByProject } from "../admin/ByProject";
+import { ByProject, type Lack } from "../admin/ByProject";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
@@ -87,20 +87,20 @@ const key = (one: Template) => one.name;
 export function Templates() {
   return (
     <ByProject texts={t}>
-      {(project, pick, known) => (
-        <OfProject key={project} name={project} pick={pick} project={known} />
+      {(project, pick, known, lack) => (
+        <OfProject key={project} name={project} pick={pick} project={known} lack={lack} />
       )}
     </ByProject>
   );
 }
 
-type Props = { name: string; pick: ReactNode; project?: Project };
+type Props = { name: string; pick: ReactNode; project?: Project; lack?: Lack };
 
-function OfProject({ name, pick, project }: Props) {
+function OfProject({ name, pick, project, lack }: Props) {
   const query = useQuery(templates(name));
   const { opened, adding, add, close } = useOpened();
   const may = project?.can_create ?? false;
-  const reason = project && !may ? t.full(name) : undefined;
+  const reason = project && !may ? t.full(name) : lack?.reason;
   const sheet = { project: name, services: project?.services ?? [], reason, close };
   const shown = useMemo(() => (may ? [...columns, use(name)] : columns), [may, name]);
   return (
@@ -115,6 +115,7 @@ function OfProject({ name, pick, project }: Props) {
       emptyTitle={t.emptyTitle(name)}
       empty={reason ? t.emptyRead : t.empty}
       bar={pick}
+      above={lack?.said}
       add={{ label: t.add, run: add, reason }}
     >
       {adding && may ? <TemplateSheet taken={query.data?.map(key) ?? []} {...sheet} /> : null}
