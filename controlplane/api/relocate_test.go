@@ -1,12 +1,17 @@
 package api_test
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/jobs"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
@@ -336,4 +341,52 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 	r.says(r.from, controlplane.Removed, "")
 	forgets(1, "drained")
 	r.expect(http.StatusNoContent, "DELETE", "/projects/data", r.root, nil, nil)
+}
+
+// steady is nodes whose volumes hold little, and are copied at once.
+type steady struct {
+	copied chan controlplane.DeploymentID
+}
+
+func (steady) Volumes(context.Context, controlplane.NodeID, controlplane.DeploymentID,
+	bool) (bool, int64, error) {
+	return true, 10, nil
+}
+
+func (s steady) CopyVolume(_ context.Context, j controlplane.Journey, _ controlplane.VolumeName,
+	moved func(int) error) error {
+	s.copied <- j.Deployment
+	return moved(10)
+}
+
+// One that cannot be called off keeps the others from nothing.
+func TestMove_OneCannotBeCalledOff(t *testing.T) {
+	t.Parallel()
+	r := newRelocation(t)
+	r.node = r.from
+	second := r.another("more")
+	j := r.begin()
+	r.saved(nil, r.lifecycle.RelocationMeasured(t.Context(), system, j))
+	pgtest.Exec(t, r.database, `UPDATE relocations SET seen_at = now() - interval '1 hour';
+		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+			AS $$ BEGIN RAISE EXCEPTION 'cannot be called off'; END $$;
+		CREATE TRIGGER refuse BEFORE UPDATE ON relocations FOR EACH ROW
+			WHEN (NEW.phase = 'clearing') EXECUTE FUNCTION refuse()`)
+	r.expect(http.StatusAccepted, "POST", "/deployments/"+string(second.ID)+"/move", r.root,
+		object{}, nil)
+	nodes := steady{copied: make(chan controlplane.DeploymentID, 1)}
+	moves := jobs.Relocate{Deployments: r.lifecycle, Volumes: nodes, Holder: "me",
+		Log: slog.New(slog.DiscardHandler)}
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { _ = moves.Run(ctx) })
+	defer func() { stop(); all.Wait() }()
+	select {
+	case id := <-nodes.copied:
+		if id != second.ID {
+			t.Errorf("copied is %s", id)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the other one waits")
+	}
 }
