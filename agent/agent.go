@@ -88,6 +88,8 @@ type Agent struct {
 	witnessed chan wire.AuditHead
 	ahead     *ahead
 	checks    checks
+	// swept is closed when copies may begin.
+	swept chan struct{}
 
 	mu        sync.Mutex
 	inventory inventory
@@ -132,7 +134,9 @@ type view struct {
 	bundle   *bundle
 	restarts map[string]int
 	steps    map[pipeline.StepKey]pipeline.StepStatus
-	sealed   map[pipeline.StepKey][]byte
+	// still: see engine.Machine.
+	still  int64
+	sealed map[pipeline.StepKey][]byte
 }
 
 // New opens the data folder, which makes the certificate on the first start.
@@ -167,7 +171,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 		checks:    checks{ended: map[string]time.Time{}},
 		views:     map[string]view{}, wanted: map[string]wish{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
-		pulls: newPulls(), hangs: make(chan struct{})}
+		pulls: newPulls(), hangs: make(chan struct{}), swept: make(chan struct{})}
 	if err := a.open(); err != nil {
 		return nil, err
 	}

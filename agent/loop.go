@@ -208,7 +208,7 @@ func (a *Agent) publish() {
 	for id, d := range a.machines {
 		v := a.views[id]
 		v.goal, v.state = d.m.Work(), d.m.State()
-		v.steps, v.sealed = stepsOf(d), d.m.Sealed()
+		v.steps, v.sealed, v.still = stepsOf(d), d.m.Sealed(), d.m.Still()
 		v.restarts = map[string]int{}
 		if v.goal != nil {
 			for _, s := range v.goal.Pipeline.Steps {

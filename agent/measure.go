@@ -65,6 +65,11 @@ func (a *Agent) list(ctx context.Context) {
 		}
 		return
 	}
+	select {
+	case <-a.swept:
+	default:
+		a.sweepCopies(within, objects)
+	}
 	a.inbox.post(func(now time.Time) { a.takeListing(now, began, objects) })
 }
 

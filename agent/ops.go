@@ -99,6 +99,8 @@ func (o operation) call(ctx context.Context) finished {
 		return o.simple(ctx, r.CreatePlugin(ctx, spec), "create")
 	case engine.Run:
 		return o.runPlugin(ctx)
+	case engine.Stop:
+		return o.stop(ctx)
 	case engine.Remove:
 		return o.remove(ctx)
 	case engine.RemoveAll:
@@ -236,6 +238,13 @@ func (o operation) runPlugin(ctx context.Context) finished {
 	}
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
 	return asDeclared(judge(spec, result), o.do.Action, step.Plugin.Component)
+}
+
+func (o operation) stop(ctx context.Context) finished {
+	ran, err := o.agent.runtime.StopService(ctx, o.goal.Deployment, o.do.Step)
+	f := o.simple(ctx, err, "stop")
+	f.result.Exited = !ran
+	return f
 }
 
 // remove takes away the containers of one step, found by their labels.

@@ -36,6 +36,10 @@ type Runtime interface {
 	// StartService creates and starts the container; it does not wait for it
 	// to be ready.
 	StartService(ctx context.Context, s ServiceSpec) error
+	// StopService tells a service to end, and kills it when it takes longer than
+	// the engine waits by itself. It returns once the service has ended, and
+	// whether it ran before; the container stays for StartService.
+	StopService(ctx context.Context, deployment string, service pipeline.StepKey) (bool, error)
 	// Probe asks once whether a started service is ready.
 	Probe(ctx context.Context, s ServiceSpec) (Probed, error)
 	// CreatePlugin makes the container of a plugin ahead of RunPlugin, which

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -36,6 +38,7 @@ type VolumeName struct {
 type copied struct {
 	carrier Carrier
 	goal    *wire.Goal
+	still   int64
 }
 
 // copying answers by itself when there is nothing to copy.
@@ -54,15 +57,35 @@ func (a *Agent) copying(w http.ResponseWriter, r *http.Request) (c copied, ok bo
 	return c, true
 }
 
-// still reports whether nothing runs, and nothing will as long as this goal counts.
-func (a *Agent) still(ctx context.Context, goal *wire.Goal) (bool, error) {
-	if !goal.Still {
-		return false, nil
+// still is not zero while nothing runs, and nothing will as long as the goal is what
+// it is; see engine.Machine. The engine is asked too: it may have done late what it
+// was asked before.
+func (a *Agent) still(ctx context.Context, deployment string) (int64, error) {
+	v, _ := a.view(deployment)
+	if v.still == 0 {
+		return 0, nil
 	}
 	objects, err := a.runtime.List(ctx)
-	return !slices.ContainsFunc(objects, func(o Object) bool {
-		return o.Deployment == goal.Deployment && o.Kind == KindService
-	}), err
+	if err != nil || slices.ContainsFunc(objects, func(o Object) bool {
+		return o.Deployment == deployment && o.Kind == KindService && o.Running
+	}) {
+		return 0, err
+	}
+	return v.still, nil
+}
+
+// sweepCopies takes away what an agent that was killed left of its copies, before
+// there are new ones.
+func (a *Agent) sweepCopies(ctx context.Context, objects []Object) {
+	for _, o := range objects {
+		if o.Kind != KindCopy {
+			continue
+		}
+		if err := a.runtime.Remove(ctx, o); err != nil {
+			a.log.Warn("what is left of a copy cannot be removed", "error", err)
+		}
+	}
+	close(a.swept)
 }
 
 func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
@@ -71,8 +94,8 @@ func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var s wire.VolumesState
-	var err error
-	s.Still, err = a.still(r.Context(), c.goal)
+	still, err := a.still(r.Context(), c.goal.Deployment)
+	s.Still = still != 0
 	if err == nil && r.URL.Query().Has(wire.QueryMeasure) {
 		s.Bytes, err = c.carrier.VolumeBytes(r.Context(), c.goal.Deployment)
 	}
@@ -97,8 +120,13 @@ func (a *Agent) volume(w http.ResponseWriter, r *http.Request, into bool) (
 		http.Error(w, "the service has no such volume", http.StatusNotFound)
 		return c, v, false
 	}
-	still, err := a.still(r.Context(), c.goal)
-	if err != nil || !still || c.goal.Elsewhere != into {
+	select {
+	case <-a.swept:
+	case <-r.Context().Done():
+		return c, v, false
+	}
+	still, err := a.still(r.Context(), c.goal.Deployment)
+	if c.still = still; err != nil || still == 0 || c.goal.Elsewhere != into {
 		http.Error(w, "the volume may be in use", http.StatusConflict)
 		return c, v, false
 	}
@@ -118,7 +146,11 @@ func (a *Agent) serveReadVolume(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = content.Close() }()
 	w.Header().Set("Trailer", wire.TrailerSum)
 	sum := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(w, sum), content); err != nil {
+	_, err = io.Copy(io.MultiWriter(w, sum), content)
+	if still, asked := a.still(r.Context(), v.Deployment); err == nil && still != c.still {
+		err = cmp.Or(asked, errors.New("the deployment did not stay still"))
+	}
+	if err != nil {
 		a.log.Warn("a volume could not be read to its end", "deployment", v.Deployment,
 			"service", v.Service, "volume", v.Name, "error", err)
 		// The other end must not take what it has for all.

@@ -235,6 +235,35 @@ func TestService_VolumeLivesWithTheDeployment(t *testing.T) {
 	r.expectKinds(agent.KindGate, agent.KindNetwork, agent.KindVolume)
 }
 
+// A service that is stopped is told so, and what it writes then is there when it
+// goes on; one that does not listen is ended.
+func TestService_StopsGracefully(t *testing.T) {
+	r := newRig(t)
+	id := r.deployment()
+	s := r.service(id, "db")
+	s.Command = []string{"serve", "80", "/last"}
+	r.start(s)
+	for _, said := range []string{"told to end\n", "told to end\ntold to end\n"} {
+		if ran, err := r.StopService(t.Context(), id, "db"); !ran || err != nil {
+			t.Fatalf("stopped, it ran %t: %v", ran, err)
+		}
+		if p, err := r.Probe(t.Context(), s); err != nil || !p.Ended || p.ExitCode != 0 {
+			t.Errorf("stopped, it is %+v: %v", p, err)
+		}
+		r.start(s)
+		if got := r.get(id, "db", "/file?path=/last"); got != said {
+			t.Errorf("its container holds %q instead of %q", got, said)
+		}
+	}
+	deaf := r.service(id, "deaf")
+	deaf.Command, deaf.Ready = []string{"stubborn"}, nil
+	r.start(deaf)
+	ran, err := r.StopService(t.Context(), id, "deaf")
+	if p, _ := r.Probe(t.Context(), deaf); !ran || err != nil || !p.Ended {
+		t.Errorf("one that does not listen ran %t, and is %+v: %v", ran, p, err)
+	}
+}
+
 // What a probe says, case by case.
 func TestProbe(t *testing.T) {
 	r := newRig(t)

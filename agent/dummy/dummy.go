@@ -278,6 +278,23 @@ func (r *Runtime) network(deployment string) *object {
 	return r.objects[nameOf(agent.Object{Kind: agent.KindNetwork, Deployment: deployment})]
 }
 
+// StopService implements agent.Runtime.
+func (r *Runtime) StopService(
+	ctx context.Context, deployment string, service pipeline.StepKey,
+) (ran bool, err error) {
+	err = r.call(ctx, "stop", string(service), func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if o := r.objects[serviceName(deployment, service)]; o != nil && o.Running {
+			o.Running, ran = false, true
+			r.ledger = append(r.ledger, "stop "+string(service))
+		}
+		return nil
+	})
+	r.changed()
+	return ran, err
+}
+
 // Probe implements agent.Runtime.
 func (r *Runtime) Probe(ctx context.Context, s agent.ServiceSpec) (p agent.Probed, err error) {
 	err = r.call(ctx, "probe", string(s.Step), func() error {

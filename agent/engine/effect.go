@@ -38,6 +38,8 @@ const (
 	Probe       Kind = "probe"
 	CreateAhead Kind = "create_ahead"
 	Run         Kind = "run"
+	// Stop has a service end, and leaves its container.
+	Stop Kind = "stop"
 	// Remove takes one step's container away, running or not.
 	Remove Kind = "remove"
 	// RemoveAll takes away everything with the deployment's label.
@@ -100,6 +102,9 @@ type StepState struct {
 	Started bool `json:"started,omitempty"`
 	// Done: its effect is known to be complete.
 	Done bool `json:"done,omitempty"`
+	// Hushed: the service ran when it was stopped for its volumes to be copied, and
+	// is started again if it stays.
+	Hushed bool `json:"hushed,omitempty"`
 	// Attempt counts creates, Deletes deletes.
 	Attempt int `json:"attempt,omitempty"`
 	Deletes int `json:"deletes,omitempty"`

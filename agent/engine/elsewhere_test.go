@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/pipeline"
@@ -16,6 +18,8 @@ type carried struct {
 	now   time.Time
 	did   []string
 	phase wire.Phase
+	// ended are services that do not run when they are stopped or asked.
+	ended []pipeline.StepKey
 }
 
 func (c *carried) step(ev engine.Event) {
@@ -35,7 +39,8 @@ func (c *carried) step(ev engine.Event) {
 			case engine.Do:
 				c.did = append(c.did, string(e.Kind)+" "+string(e.Step)+e.Action)
 				events = append(events, engine.Ended{Op: e.Op,
-					Result: engine.Result{Outcome: engine.OK, Health: wire.HealthHealthy}})
+					Result: engine.Result{Outcome: engine.OK, Health: wire.HealthHealthy,
+						Exited: slices.Contains(c.ended, e.Step)}})
 			}
 		}
 	}
@@ -61,37 +66,94 @@ func movable() (wire.Goal, *carried) {
 	}, &carried{Machine: engine.New("d"), now: time.Unix(1_700_000_000, 0)}
 }
 
-// The node that a deployment comes from takes its services away and, when it goes
+// seen is a listing of now.
+func (c *carried) seen(running ...pipeline.StepKey) {
+	c.step(engine.Listed{Network: true, Gate: true, Running: running,
+		Began: c.now.Add(time.Second)})
+}
+
+// The node that a deployment comes from stops its services and, when it goes
 // nowhere, starts them again; when it has gone, no plugin is asked to delete.
 func TestElsewhere_LeavesItsNode(t *testing.T) {
 	t.Parallel()
 	g, m := movable()
 	g.Ready = true
 	m.step(engine.GoalSet{Goal: g})
-	m.step(engine.Listed{Network: true, Gate: true, Began: m.now.Add(time.Second),
-		Running: []pipeline.StepKey{"db", "web"}})
+	m.seen("db", "web")
 	m.has(t)
 	g.Generation, g.Still = 2, true
 	m.step(engine.GoalSet{Goal: g})
-	m.has(t, "remove web", "remove db")
-	gone := engine.Listed{Network: true, Gate: true, Missing: []pipeline.StepKey{"db", "web"}}
-	gone.Began = m.now.Add(time.Second)
-	m.step(gone)
+	m.has(t, "stop web", "stop db")
+	m.seen()
 	m.step(engine.Tick{})
 	m.has(t)
+	m.still(t, true)
+	m.seen("db")
+	m.has(t, "stop db")
 	g.Generation, g.Still = 3, false
 	m.step(engine.GoalSet{Goal: g})
-	m.step(engine.Tick{})
 	m.has(t, "prepare ", "pull db", "start db", "probe db", "pull web", "start web")
+	m.still(t, false)
+	if n := m.Restarts("db") + m.Restarts("web"); n != 0 {
+		t.Errorf("our own stops count as %d restarts", n)
+	}
 	g.Generation, g.Still = 4, true
 	m.step(engine.GoalSet{Goal: g})
-	m.has(t, "remove web", "remove db")
+	m.has(t, "stop web", "stop db")
 	m.step(engine.GoalSet{Goal: wire.Goal{Deployment: "d", Generation: 5, Run: "r",
 		Want: wire.WantGone, Elsewhere: true}})
 	m.has(t, "remove webcreate", "remove seedcreate", "remove dbcreate", "remove_all ")
 	if m.phase != wire.PhaseRemoved {
 		t.Errorf("in the end it is %s", m.phase)
 	}
+}
+
+func (c *carried) still(t *testing.T, want bool) {
+	t.Helper()
+	if (c.Still() != 0) != want {
+		t.Errorf("it says %t that it is still", !want)
+	}
+}
+
+// Of services that are never restarted, those come back that the stop ended, also
+// when the agent died meanwhile. Jobs that had ended do not run again.
+func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
+	t.Parallel()
+	g, m := movable()
+	g.Ready = true
+	for _, key := range []pipeline.StepKey{"job", "late", "done"} {
+		g.Pipeline.Order = append([]pipeline.StepKey{key}, g.Pipeline.Order...)
+		g.Pipeline.Steps = append(g.Pipeline.Steps, pipeline.Step{Key: key,
+			Service: &pipeline.ServiceStep{Name: "job", Image: &pipeline.Image{},
+				Restart: pipeline.RestartNever}})
+	}
+	m.ended = []pipeline.StepKey{"done", "late"}
+	m.step(engine.GoalSet{Goal: g})
+	g.Generation, g.Still = 2, true
+	m.step(engine.GoalSet{Goal: g})
+	m.has(t, "stop web", "stop db")
+	m.still(t, false)
+	m.seen("job", "late")
+	m.has(t, "stop job", "stop late", "stop done")
+	m.seen()
+	m.still(t, true)
+
+	m.Machine = engine.Replay("d", m.Snapshot())
+	m.ended = []pipeline.StepKey{"done", "late", "job", "web", "db"}
+	m.step(engine.Restarted{})
+	m.has(t, "stop web", "stop db", "stop job")
+	m.still(t, false)
+	m.seen()
+	m.has(t, "stop late", "stop done")
+	m.still(t, true)
+	g.Generation, g.Still = 3, false
+	m.ended = []pipeline.StepKey{"done", "late", "job"}
+	m.step(engine.GoalSet{Goal: g})
+	m.has(t, "prepare ", "pull job", "start job", "probe job", "pull db", "start db", "probe db",
+		"pull web", "start web")
+	m.seen("db", "web")
+	m.step(engine.Tick{})
+	m.has(t)
 }
 
 // The node that a deployment goes to pulls and waits, then starts services and runs
@@ -102,6 +164,7 @@ func TestElsewhere_ArrivesOnItsNode(t *testing.T) {
 	g.Elsewhere, g.Still = true, true
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "prepare ", "pull db", "pull web")
+	m.still(t, true)
 	g.Generation, g.Still = 2, false
 	m.step(engine.GoalSet{Goal: g})
 	m.has(t, "start db", "probe db", "start web", "probe web")
@@ -127,4 +190,56 @@ func TestElsewhere_ForgotTheCopy(t *testing.T) {
 	if m.phase != wire.PhaseFailed {
 		t.Errorf("it is %s after %q", m.phase, m.did)
 	}
+}
+
+// However often a deployment is stopped for its volumes and goes on again, and
+// whatever fails or dies on the way: what says that it is still has nothing running,
+// and in the end that runs which ran, and no job ran twice.
+func TestElsewhere_ComesBackWhateverHappens(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		var p pipeline.Pipeline
+		done := map[pipeline.StepKey]bool{}
+		w.network = true
+		for _, key := range []pipeline.StepKey{"a", "b", "c"} {
+			s := &pipeline.ServiceStep{Name: "s"}
+			w.containers[string(key)+"/"] = true
+			if rapid.Bool().Draw(t, "job") {
+				s.Restart = pipeline.RestartNever
+				done[key] = rapid.Bool().Draw(t, "done")
+				w.stopped[string(key)+"/"] = done[key]
+			}
+			p.Steps = append(p.Steps, pipeline.Step{Key: key, Service: s})
+			p.Order = append(p.Order, key)
+		}
+		g := present(p)
+		g.Ready = true
+		w.goal(g)
+		for range rapid.IntRange(0, 60).Draw(t, "events") {
+			if rapid.IntRange(0, 9).Draw(t, "turn") == 0 {
+				g.Generation++
+				g.Still = !g.Still
+				w.goal(g)
+			}
+			w.chaos()
+			for _, key := range p.Order {
+				if w.m.Still() != 0 && w.runs(key) {
+					t.Fatalf("it is still, and %s runs", key)
+				}
+			}
+			if w.m.Still() != 0 && len(w.running) > 0 {
+				t.Fatalf("it is still, and does %v", w.running)
+			}
+		}
+		g.Generation++
+		g.Still = false
+		w.goal(g)
+		w.heal()
+		for _, key := range p.Order {
+			if w.runs(key) == done[key] {
+				t.Fatalf("in the end it is %t that %s runs: %v", !done[key], key, w.ledger)
+			}
+		}
+	})
 }

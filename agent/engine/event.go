@@ -94,7 +94,8 @@ type Result struct {
 	Outputs  map[string]any
 	Sealed   []byte
 	Metadata []wire.Metadatum
-	// Health, Exited and Message are a probe's: Outcome OK means it was asked.
+	// Health, Exited and Message are a probe's: Outcome OK means it was asked. Exited
+	// is a stop's too: the service did not run.
 	Health wire.Health
 	Exited bool
 	// Left is what RemoveAll could not remove.

@@ -14,8 +14,10 @@ const steady = time.Minute
 // service is what is known of a service of a ready deployment.
 type service struct {
 	down bool
-	// hushed: its container was taken away, for as long as nothing may run.
+	// hushed: it was stopped, for as long as nothing may run.
 	hushed bool
+	// seen: it is known whether it runs.
+	seen, runs bool
 	// changed is when it was last started: older listings say nothing of it.
 	changed  time.Time
 	next     time.Time
@@ -58,7 +60,7 @@ func (m *Machine) listed(l Listed) {
 	}
 	for _, key := range m.order {
 		step := m.step(key).Service
-		if step == nil || step.Restart == pipeline.RestartNever {
+		if step == nil {
 			continue
 		}
 		s := m.service(key)
@@ -66,8 +68,14 @@ func (m *Machine) listed(l Listed) {
 		if busy || !l.Began.After(s.changed) && !s.changed.IsZero() {
 			continue
 		}
-		taken := !l.Network || slices.Contains(l.Missing, key)
-		m.observe(s, slices.Contains(l.Running, key), taken)
+		s.seen, s.runs = true, slices.Contains(l.Running, key)
+		switch {
+		case m.work.Still:
+			// Whoever started it, it is stopped again. That it does not run is no news.
+			s.hushed = s.hushed && !s.runs
+		case step.Restart != pipeline.RestartNever:
+			m.observe(s, s.runs, !l.Network || slices.Contains(l.Missing, key))
+		}
 	}
 }
 
@@ -107,6 +115,7 @@ func (m *Machine) maintain() {
 		m.hush()
 		return
 	}
+	m.unhush()
 	if m.probe != nil {
 		m.probeAgain()
 		return
@@ -157,16 +166,15 @@ func (m *Machine) maintained(o operation, r Result) {
 	case o.do.Kind == Pull && r.Outcome == OK:
 		m.pulls[key] = &pull{done: true}
 	case o.do.Kind == Start && r.Outcome == OK:
-		s.down, s.hushed, s.changed = false, false, m.now
-		s.restarts++
+		m.startedAgain(key)
 		// Those behind it in the order may need it to be ready.
 		if m.anyDown() {
 			m.startProbing(key)
 		}
 	case o.do.Kind == Probe:
 		m.probedAgain(key, r)
-	case o.do.Kind == Remove && m.step(key).Service != nil:
-		m.hushed(key, r)
+	case o.do.Kind == Stop:
+		m.hushed(o, r)
 	case o.do.Kind == Remove:
 		m.leftoverGone(key)
 	default:
@@ -175,6 +183,18 @@ func (m *Machine) maintained(o operation, r Result) {
 		s.next = m.now.Add(backoff(s.tries))
 		s.tries++
 	}
+}
+
+// startedAgain does not count what we stopped ourselves.
+func (m *Machine) startedAgain(key pipeline.StepKey) {
+	s := m.service(key)
+	s.down, s.hushed, s.changed = false, false, m.now
+	s.seen, s.runs = true, true
+	if m.steps[key].Hushed {
+		m.change(key, wire.Event{}, func(s *StepState) { s.Hushed = false })
+		return
+	}
+	s.restarts++
 }
 
 func (m *Machine) anyDown() bool {
@@ -190,7 +210,9 @@ func (m *Machine) probedAgain(key pipeline.StepKey, r Result) {
 	switch {
 	case r.Outcome == OK && r.Exited:
 		m.probe = nil
-		m.observe(m.service(key), false, false)
+		if m.step(key).Service.Restart != pipeline.RestartNever {
+			m.observe(m.service(key), false, false)
+		}
 	case r.Outcome == OK && r.Health == wire.HealthHealthy, !m.notYet(t):
 		m.probe = nil
 	default:

@@ -26,6 +26,8 @@ type world struct {
 	// What exists: containers by step and action, and the network.
 	containers map[string]bool
 	network    bool
+	// stopped are containers without a process.
+	stopped map[string]bool
 	// outside are effects of plugins beyond the engine.
 	outside map[pipeline.StepKey]bool
 	// ledger lists every execution: "create a", "delete a", "start s".
@@ -43,7 +45,7 @@ type world struct {
 
 func newWorld(t *rapid.T) *world {
 	return &world{t: t, m: engine.New("d"), now: time.Unix(1e9, 0), running: map[int64]engine.Do{},
-		containers: map[string]bool{}, outside: map[pipeline.StepKey]bool{},
+		containers: map[string]bool{}, stopped: map[string]bool{}, outside: map[pipeline.StepKey]bool{},
 		stubborn: map[pipeline.StepKey]bool{}, alive: map[pipeline.StepKey]bool{}}
 }
 
@@ -161,10 +163,13 @@ func (w *world) effect(d engine.Do, happened bool) {
 		w.network = true
 	case engine.Start:
 		w.containers[string(d.Step)+"/"] = true
+		delete(w.stopped, string(d.Step)+"/")
 	case engine.CreateAhead:
 		w.containers[name] = true
 	case engine.Run:
 		w.outside[d.Step] = d.Action == "create"
+	case engine.Stop:
+		w.stopped[string(d.Step)+"/"] = true
 	case engine.Remove:
 		delete(w.containers, name)
 		delete(w.containers, string(d.Step)+"/")
@@ -180,11 +185,13 @@ func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
 	if d.Kind == engine.Run && d.Action == "delete" && w.stubborn[d.Step] {
 		outcome, happened = engine.No, false
 	}
+	ran := w.runs(d.Step)
 	w.effect(d, happened)
 	if d.Kind == engine.Run && outcome != engine.Unknown {
 		w.alive[d.Step] = false
 	}
-	r := engine.Result{Outcome: outcome, Message: "m"}
+	r := engine.Result{Outcome: outcome, Message: "m",
+		Exited: outcome == engine.OK && d.Kind == engine.Stop && !ran}
 	if outcome == engine.OK && d.Kind == engine.Probe {
 		r.Health = wire.HealthHealthy
 	}
@@ -228,11 +235,15 @@ func (w *world) answerSecrets() {
 	w.feed(engine.SecretsArrived{Run: run})
 }
 
+func (w *world) runs(key pipeline.StepKey) bool {
+	return w.containers[string(key)+"/"] && !w.stopped[string(key)+"/"]
+}
+
 // list tells what truly runs.
 func (w *world) list() {
 	l := engine.Listed{Began: w.now, Network: w.network, Gate: w.network}
 	for _, key := range []pipeline.StepKey{"a", "b", "c", "d", "e"} {
-		if w.containers[string(key)+"/"] {
+		if w.runs(key) {
 			l.Running = append(l.Running, key)
 		}
 	}

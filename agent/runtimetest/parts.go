@@ -25,6 +25,29 @@ func serviceLivesAndGoes(b *bench) {
 	}
 }
 
+// A service that is stopped keeps its container, and goes on in it.
+func serviceStopsAndGoesOn(b *bench) {
+	b.must(b.Runtime.Prepare(b.ctx, b.deployment))
+	web := b.service("web")
+	b.start(web)
+	before := b.object(agent.KindService)
+	for _, want := range []bool{true, false} {
+		ran, err := b.Runtime.StopService(b.ctx, b.deployment, "web")
+		b.must(err)
+		if o := b.object(agent.KindService); ran != want || o.Running || o.ID != before.ID {
+			b.Errorf("stopped, it ran %t, and is %+v", ran, o)
+		}
+	}
+	b.start(web)
+	if o := b.object(agent.KindService); o.ID != before.ID || !o.Running {
+		b.Errorf("started again, it is %+v", o)
+	}
+	b.echoes("web")
+	if ran, err := b.Runtime.StopService(b.ctx, b.deployment, "nobody"); ran || err != nil {
+		b.Errorf("a service that is not there ran %t: %v", ran, err)
+	}
+}
+
 // What is there from before a lost answer is adopted, not doubled.
 func repeatsAreHarmless(b *bench) {
 	web := b.service("web")

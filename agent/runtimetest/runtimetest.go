@@ -53,6 +53,7 @@ const patience = 90 * time.Second
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	for name, part := range map[string]func(*bench){
 		"ServiceLivesAndGoes":        serviceLivesAndGoes,
+		"ServiceStopsAndGoesOn":      serviceStopsAndGoesOn,
 		"RepeatsAreHarmless":         repeatsAreHarmless,
 		"ListShowsEveryState":        listShowsEveryState,
 		"RemovingTwiceIsFine":        removingTwiceIsFine,
@@ -169,6 +170,20 @@ func (b *bench) list() []string {
 	}
 	slices.Sort(mine)
 	return mine
+}
+
+// object is the only one of its kind.
+func (b *bench) object(kind agent.ObjectKind) agent.Object {
+	b.Helper()
+	all, err := b.Runtime.List(b.ctx)
+	b.must(err)
+	for _, o := range all {
+		if o.Deployment == b.deployment && o.Kind == kind {
+			return o
+		}
+	}
+	b.Fatalf("there is no %s", kind)
+	return agent.Object{}
 }
 
 func (b *bench) count(what string) int {

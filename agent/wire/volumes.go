@@ -13,8 +13,8 @@ const (
 
 // VolumesState says how a deployment's volumes are.
 type VolumesState struct {
-	// Still says that nothing of the deployment runs, and that its volumes may be
-	// read, or written where the goal is Elsewhere.
+	// Still says that nothing of the deployment runs or is about to, and that its
+	// volumes may be read, or written where the goal is Elsewhere.
 	Still bool `json:"still"`
 	// Bytes is what all of them take, if it was asked for.
 	Bytes int64 `json:"bytes,omitempty"`

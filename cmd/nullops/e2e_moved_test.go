@@ -21,6 +21,9 @@ import (
 func moved(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
+	image := dockertest.Publish(t, w.docker, "nullops-test/keeping", `ENTRYPOINT ["/actor"]`)
+	p.admin.put(t, "/services/keeping", object{"registry": "local", "image": image.Repository,
+		"tag_mode": "pinned", "tag": image.Tag}, nil)
 	p.define(t, "keeps", keeping(false))
 	p.define(t, "stays", keeping(true))
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
@@ -37,7 +40,7 @@ func moved(t *testing.T, w *world) {
 	url := serviceURL(t, d, "web")
 	p.answers(t, url)
 	from.fill(t, d.Id)
-	before := from.stored(t, d.Id)
+	before, container := from.stored(t, d.Id), from.container(t, d.Id)
 
 	p.admin.move(t, "keeps")
 	eventually(t, "the volume is being copied", func() string {
@@ -53,6 +56,10 @@ func moved(t *testing.T, w *world) {
 	if now := from.stored(t, d.Id); now != before {
 		t.Errorf("after a move that failed the volume holds\n%s\ninstead of\n%s", now, before)
 	}
+	from.said(t, d.Id, 1)
+	if now := from.container(t, d.Id); now != container {
+		t.Errorf("after a move that failed it runs in container %s instead of %s", now, container)
+	}
 	to.start(t)
 	to.await(t, apiclient.NodeStatusOnline)
 	to.cleared(t, d.Id)
@@ -63,6 +70,7 @@ func moved(t *testing.T, w *world) {
 	if now := to.stored(t, d.Id); now != before {
 		t.Errorf("the volume holds\n%s\ninstead of\n%s", now, before)
 	}
+	to.said(t, d.Id, 2)
 	from.cleared(t, d.Id)
 
 	if out, errs, code := p.admin.cli(t, "node", "drain", to.name, "--move"); code != 0 {
@@ -73,16 +81,19 @@ func moved(t *testing.T, w *world) {
 	if now := from.stored(t, d.Id); now != before {
 		t.Errorf("drained, the volume holds\n%s\ninstead of\n%s", now, before)
 	}
+	from.said(t, d.Id, 3)
 	to.awaitDrain(t, apiclient.DrainStatusDrained)
 	p.admin.remove(t, d.Id)
 	from.nothingLeft(t, d.Id)
 	to.nothingLeft(t, d.Id)
 }
 
-// keeping is the shop's page with a volume.
+// keeping is a service with a volume, which writes to it when it is told to end.
 func keeping(stays bool) object {
 	step := webStep("web")
-	step["service"].(object)["volumes"] = []object{{"name": "data", "path": "/data", "stays": stays}}
+	service := step["service"].(object)
+	service["name"], service["command"] = "keeping", []string{"serve", "8080", "/data/said"}
+	service["volumes"] = []object{{"name": "data", "path": "/data", "stays": stays}}
 	return step
 }
 
@@ -121,6 +132,27 @@ func (n *node) volume(t *testing.T, id string) string {
 	return list.Items[0].Mountpoint
 }
 
+// container is the id of a deployment's only service's.
+func (n *node) container(t *testing.T, id string) string {
+	t.Helper()
+	list, err := dockertest.Client(t, n.docker).ContainerList(t.Context(),
+		client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label",
+			"nullops.deployment="+id, "nullops.install="+n.install(t), "nullops.kind=service")})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("node %s has containers %v of %s: %v", n.name, list.Items, id, err)
+	}
+	return list.Items[0].ID
+}
+
+// said holds the volume to what the service wrote each time it was told to end.
+func (n *node) said(t *testing.T, id string, times int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(n.volume(t, id), "said"))
+	if want := strings.Repeat("told to end\n", times); err != nil || string(text) != want {
+		t.Errorf("told to end %d times, the service wrote %q: %v", times, text, err)
+	}
+}
+
 // fill makes the volume something that takes its time to copy, and has everything
 // that a copy can get wrong.
 func (n *node) fill(t *testing.T, id string) {
@@ -131,6 +163,7 @@ func (n *node) fill(t *testing.T, id string) {
 		os.WriteFile(filepath.Join(dir, "of somebody/secret"), []byte("data"), 0o600),
 		os.Symlink("/no/where", filepath.Join(dir, "link")),
 		os.Link(filepath.Join(dir, "of somebody/secret"), filepath.Join(dir, "the same")),
+		os.WriteFile(filepath.Join(dir, "said"), nil, 0o644),
 		os.WriteFile(filepath.Join(dir, "large"), nil, 0o644),
 		os.Truncate(filepath.Join(dir, "large"), 400<<20),
 		os.Chown(filepath.Join(dir, "of somebody"), 1234, 4321),
@@ -143,7 +176,8 @@ func (n *node) fill(t *testing.T, id string) {
 	}
 }
 
-// stored is what can be told of the volume's files, line by line.
+// stored is what can be told of the volume's files, line by line, other than what
+// the service writes.
 func (n *node) stored(t *testing.T, id string) string {
 	t.Helper()
 	dir := n.volume(t, id)
@@ -155,6 +189,9 @@ func (n *node) stored(t *testing.T, id string) string {
 		about, err := e.Info()
 		if err != nil {
 			return err
+		}
+		if e.Name() == "said" {
+			return nil
 		}
 		s := about.Sys().(*syscall.Stat_t)
 		holds := ""

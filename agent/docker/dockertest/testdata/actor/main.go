@@ -19,11 +19,11 @@ import (
 )
 
 func main() {
-	args := append(os.Args[1:], "", "")
+	args := append(os.Args[1:], "", "", "")
 	n, _ := strconv.Atoi(args[1])
 	switch args[0] {
 	case "serve":
-		serve(args[1])
+		serve(args[1], args[2])
 	case "echo":
 		sendBack(args[1])
 	case "record":
@@ -287,7 +287,25 @@ func names(dir string) []string {
 	return list
 }
 
-func serve(port string) {
+// lastWords adds a line to a file when it is told to end, and lets the file be.
+func lastWords(file string) {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	<-told
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintln(f, "told to end")
+	}
+	if err != nil {
+		panic(err)
+	}
+	os.Exit(0)
+}
+
+func serve(port, last string) {
+	if last != "" {
+		go lastWords(last)
+	}
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "hello from %s", os.Getenv("WHO"))
 	})

@@ -1,0 +1,171 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// carrier is an engine with volumes that hold one word each.
+type carrier struct {
+	*dummy.Runtime
+	mu sync.Mutex
+	// left are containers of copies; reading is called while a volume is read.
+	left    []agent.Object
+	reading func()
+}
+
+func (c *carrier) List(ctx context.Context) ([]agent.Object, error) {
+	all, err := c.Runtime.List(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append(all, c.left...), err
+}
+
+func (c *carrier) Remove(ctx context.Context, o agent.Object) error {
+	c.mu.Lock()
+	c.left = slices.DeleteFunc(c.left, func(l agent.Object) bool { return l.ID == o.ID })
+	c.mu.Unlock()
+	return c.Runtime.Remove(ctx, o)
+}
+
+func (c *carrier) VolumeBytes(context.Context, string) (int64, error) { return 4, nil }
+
+func (c *carrier) ReadVolume(context.Context, agent.VolumeName) (io.ReadCloser, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reading != nil {
+		c.reading()
+	}
+	return io.NopCloser(strings.NewReader("data")), nil
+}
+
+func (c *carrier) WriteVolume(_ context.Context, _ agent.VolumeName, from io.Reader) error {
+	_, err := io.Copy(io.Discard, from)
+	return err
+}
+
+// get asks the agent over a proven connection of its own.
+func (n *node) get(path string) (status int, body string, err error) {
+	n.t.Helper()
+	transport := wire.NewTransport(
+		func(ctx context.Context) (net.Conn, error) { return n.dial(ctx) })
+	defer transport.CloseIdleConnections()
+	r, err := (&http.Client{Transport: transport}).Get("http://agent/v1/deployments/" + path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	return r.StatusCode, string(text), err
+}
+
+func (n *node) untilStill(want bool) {
+	n.t.Helper()
+	var s wire.VolumesState
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		_, body, err := n.get("d1/volumes")
+		if err == nil && json.Unmarshal([]byte(body), &s) == nil && s.Still == want {
+			return
+		}
+	}
+	n.t.Fatalf("it says %t that it is still", !want)
+}
+
+// Volumes are given away only while nothing runs and nothing is being done: not as
+// long as a stop goes on, and not when something was started meanwhile. What a dead
+// agent left of a copy is gone by then. Called off, the same containers go on.
+func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
+	p, stopping := newPlane(t), make(chan struct{})
+	c := &carrier{left: []agent.Object{{Kind: agent.KindCopy, ID: "old", Deployment: "d1"}},
+		Runtime: dummy.New(dummy.Knobs{Plugin: maker, Lose: func(op, subject string) error {
+			if op == "stop" && subject == "db" {
+				<-stopping
+			}
+			return nil
+		}})}
+	g := shop("d1")
+	g.Pipeline.Steps[0].Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	n := p.boot(t.TempDir(), c, nil)
+	s := n.connect()
+	p.want(s, g)
+	p.untilPhase("d1", wire.PhaseReady)
+	before := c.services(t)
+	const volume = "d1/services/db/volumes/data"
+	refused := func(when string) {
+		t.Helper()
+		if status, body, _ := n.get(volume); status != http.StatusConflict {
+			t.Errorf("%s it was read: %d %s", when, status, body)
+		}
+	}
+	refused("while services ran")
+	g.Generation, g.Still = 2, true
+	p.want(s, g)
+	c.untilRan("stop db", 1)
+	n.untilStill(false)
+	refused("while a service was stopped")
+	close(stopping)
+	n.untilStill(true)
+	if status, body, err := n.get(volume); status != http.StatusOK || body != "data" || err != nil {
+		t.Errorf("read: %d %q %v", status, body, err)
+	}
+	db, _ := c.Service("d1", "db")
+	c.mu.Lock()
+	if len(c.left) > 0 {
+		t.Errorf("of an older copy there is %v", c.left)
+	}
+	c.reading = func() { _ = c.StartService(context.Background(), db) }
+	c.mu.Unlock()
+	if _, body, err := n.get(volume); err == nil {
+		t.Errorf("with a service started meanwhile, %q was read", body)
+	}
+	c.untilRan("stop db", 2)
+	n.untilStill(true)
+	g.Generation, g.Still = 3, false
+	p.want(s, g)
+	c.untilRan("start db", 3)
+	c.untilRan("start web", 2)
+	if now := c.services(t); !slices.Equal(now, before) {
+		t.Errorf("the services are %v instead of %v", now, before)
+	}
+}
+
+func (c *carrier) services(t *testing.T) (ids []string) {
+	all, err := c.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		if o.Kind == agent.KindService {
+			ids = append(ids, o.ID)
+		}
+	}
+	return ids
+}
+
+// untilRan waits until the ledger has a line so often.
+func (c *carrier) untilRan(line string, times int) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		n := 0
+		for _, ran := range c.Ledger() {
+			if ran == line {
+				n++
+			}
+		}
+		if n >= times {
+			return
+		}
+	}
+}
