@@ -2,7 +2,7 @@ package wire_test
 
 import (
 	"bufio"
-	"crypto/sha1" //nolint:gosec // RFC 6455 asks for it
+	"crypto/sha1"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -28,7 +28,7 @@ func rawAgent(t *testing.T, c wiretest.AgentConfig) (*wire.Session, *bufio.ReadW
 			return
 		}
 		t.Cleanup(func() { _ = conn.Close() })
-		key := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + //nolint:gosec // as above
+		key := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") +
 			"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 		fmt.Fprintf(both, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"+
 			"Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",

@@ -5,8 +5,7 @@ package acmetest
 import (
 	"encoding/json"
 	"encoding/pem"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -23,8 +22,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Key is what the name server takes updates with, KeyName its name.
-const KeyName, Key = "nullops.", "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0IQ=="
+// Key is what the name server takes updates with.
+const Key = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0IQ=="
+
+// KeyName is the key's name.
+const KeyName = "nullops."
 
 // HookPassword is what the webhook asks for.
 const HookPassword = "hook-password"
@@ -151,9 +153,11 @@ type Authority struct {
 	Busy atomic.Bool
 }
 
-// Customer is whom an authority for customers only makes accounts for, CustomerKey
-// what proves it.
-const Customer, CustomerKey = "customer-1", "Y3VzdG9tZXIta2V5LWN1c3RvbWVyLWtleS0_Pz8-Pj4"
+// Customer is whom an authority for customers only makes accounts for.
+const Customer = "customer-1"
+
+// CustomerKey is what proves that somebody is the customer.
+const CustomerKey = "Y3VzdG9tZXIta2V5LWN1c3RvbWVyLWtleS0_Pz8-Pj4"
 
 // NewAuthority starts one for the length of a test. It asks hosts at httpPort.
 func NewAuthority(t *testing.T, names *NameServer, httpPort int) *Authority {
@@ -176,7 +180,7 @@ func newAuthority(
 	if err := os.Setenv("PEBBLE_VA_NOSLEEP", "1"); err != nil {
 		t.Fatal(err)
 	}
-	quiet := log.New(io.Discard, "", 0)
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	store := db.NewMemoryStore()
 	if err := store.AddExternalAccountKeyByID(Customer, CustomerKey); err != nil {
 		t.Fatal(err)
