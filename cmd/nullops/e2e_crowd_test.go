@@ -43,6 +43,7 @@ func crowd(t *testing.T, w *world) {
 		t.Fatalf("%d of %d deployments are on the engine: %v", len(tenants), size, err)
 	}
 	pairs, err := dockertest.Apart(t.Context(), tenants)
+	// promise: I-10
 	if err != nil || pairs != size*(size-1) {
 		t.Errorf("%d pairs of %d deployments are apart: %v", pairs, size, err)
 	}
@@ -50,6 +51,7 @@ func crowd(t *testing.T, w *world) {
 		t.Errorf("the scan sees %d networks of %d", len(networks), size)
 	}
 	each(t, "removed", size, func(t *testing.T, i int) { p.admin.remove(t, ids[i]) })
+	// promise: I-10
 	if left := n.objects(t, "network ", "container ", "volume "); len(left) > 0 {
 		t.Errorf("left of %d deployments: %q", size, left)
 	}
