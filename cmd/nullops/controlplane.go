@@ -49,7 +49,7 @@ func controlplaneCommand() *cobra.Command {
 			}
 			defer b.close()
 			if os.Getenv("GOGC") == "" {
-				go paceCollector(ctx)
+				paceCollector(ctx)
 			}
 			return b.run(ctx, b.controlPlane)
 		})

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
-	"time"
 )
 
 const (
@@ -15,23 +15,26 @@ const (
 	// leastGarbage is in bytes. A small one would otherwise collect a few megabytes
 	// at a time, which took a third of its time when people were busy.
 	leastGarbage = 24 << 20
-	paceEvery    = 10 * time.Second
 )
 
 // paceCollector lets garbage grow to a share of what lives, and at least to a
-// fixed amount, until the context ends.
+// fixed amount, until the context ends. It follows every collection: a sign-in's
+// hash takes more than all else that lives, and for a moment only.
 func paceCollector(ctx context.Context) {
-	tick := time.NewTicker(paceEvery)
-	defer tick.Stop()
-	for {
-		debug.SetGCPercent(garbagePercent(liveHeap()))
-		select {
-		case <-ctx.Done():
+	var pace func(*collection)
+	pace = func(c *collection) {
+		if ctx.Err() != nil {
 			return
-		case <-tick.C:
 		}
+		debug.SetGCPercent(garbagePercent(liveHeap()))
+		runtime.SetFinalizer(c, pace)
 	}
+	pace(&collection{})
 }
+
+// collection is found dead by the next one. It holds a pointer, since small things
+// without any share a place with others.
+type collection struct{ _ *collection }
 
 // garbagePercent is what GOGC is for so many bytes that live. Before the first
 // collection nothing is known to live, and the runtime counts from 4 MiB.
