@@ -23,12 +23,9 @@ func (d *Dialer) Check(ctx context.Context, id controlplane.NodeID,
 	if err != nil {
 		return nil, fmt.Errorf("ask for checks: %w", err)
 	}
-	transport := wire.NewTransport(func(ctx context.Context) (net.Conn, error) {
+	client := once(func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, id)
 	})
-	transport.DisableKeepAlives = true
-	client := &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask for checks: %w", err)

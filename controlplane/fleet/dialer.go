@@ -192,12 +192,9 @@ func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
 	if err != nil {
 		return nil, fmt.Errorf("ask for logs: %w", err)
 	}
-	transport := wire.NewTransport(func(ctx context.Context) (net.Conn, error) {
+	client := once(func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, id)
 	})
-	transport.DisableKeepAlives = true
-	client := &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask for logs: %w", err)
@@ -214,4 +211,13 @@ func (d *Dialer) Logs(ctx context.Context, id controlplane.NodeID,
 			Message: "the node has no logs of this service: " + said}
 	}
 	return response.Body, nil
+}
+
+// once is a client for one request to an agent, on a connection of its own. An
+// agent sends nobody elsewhere.
+func once(dial func(context.Context) (net.Conn, error)) *http.Client {
+	transport := wire.NewTransport(dial)
+	transport.DisableKeepAlives = true
+	return &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

@@ -86,12 +86,9 @@ func (d Dialing) maintain(ctx context.Context, link Link, epoch int64, method, p
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)
 	}
-	transport := wire.NewTransport(func(ctx context.Context) (net.Conn, error) {
+	client := once(func(ctx context.Context) (net.Conn, error) {
 		return wire.Dial(ctx, config)
 	})
-	transport.DisableKeepAlives = true
-	client := &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("ask the agent: %w", err)

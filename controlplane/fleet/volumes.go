@@ -86,12 +86,9 @@ func (d *Dialer) askVolumes(ctx context.Context, node controlplane.NodeID, metho
 	if err != nil {
 		return nil, err
 	}
-	transport := wire.NewTransport(func(ctx context.Context) (net.Conn, error) {
+	client := once(func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, node)
 	})
-	transport.DisableKeepAlives = true
-	client := &http.Client{Transport: transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	r, err := client.Do(request)
 	if err != nil {
 		return nil, err
