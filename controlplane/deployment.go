@@ -58,7 +58,7 @@ func (s DeploymentStatus) next() []DeploymentStatus {
 	case Undoing:
 		return []DeploymentStatus{Failed, Canceled, Stuck, Forgotten}
 	case Failed:
-		return []DeploymentStatus{Queued, Removing}
+		return []DeploymentStatus{Queued, Removing, Removed}
 	case Ready:
 		return []DeploymentStatus{Removing}
 	case Removing:

@@ -195,8 +195,8 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 		!q.Deadline.Equal(q.QueuedAt.Add(time.Second)) {
 		t.Errorf("the run with a deadline: %s, ended %v, %+v", late.Status, late.EndedAt, q)
 	}
-	if a := w.call("POST", "/api/v1/deployments/"+hasty.Id+"/retry", root, nil); a.status != 202 ||
-		a.field("status") != "queued" {
+	if a := w.call("POST", "/api/v1/deployments/"+hasty.Id+"/retry", root,
+		map[string]any{"deadline_seconds": 3600}); a.status != 202 || a.field("status") != "queued" {
 		t.Errorf("it waits again: %d %s", a.status, a.body)
 	}
 	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
@@ -223,6 +223,23 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 		a.field("status") != "canceled" {
 		t.Errorf("canceled without a node: %d %s", a.status, a.body)
 	}
+}
+
+// What failed before it got a node is on none: it is removed at once, and its
+// name is free again.
+func TestQueue_RemovesWhatNeverGotANode(t *testing.T) {
+	t.Parallel()
+	w, root := queueWorld(t)
+	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
+	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1})
+	for w.shown(root, hasty.Id).Status == "queued" {
+		w.admit()
+	}
+	if a := w.call("DELETE", "/api/v1/deployments/"+hasty.Id, root, nil); a.status != 202 ||
+		a.field("status") != "removed" {
+		t.Errorf("removed without a node: %d %s", a.status, a.body)
+	}
+	w.waits(root, "hasty", nil)
 }
 
 // The queue is rows: a control plane that was away finds it as it was. Its loop

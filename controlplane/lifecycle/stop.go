@@ -43,6 +43,9 @@ func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 	if gone, err := dismiss(ctx, tx, d); err != nil || gone {
 		return err
 	}
+	if d.Status == controlplane.Failed && d.NodeID == "" {
+		return neverPlaced(ctx, tx, d)
+	}
 	to, detail := controlplane.Removing, ""
 	switch d.Status {
 	case controlplane.Queued, controlplane.Applying:
@@ -63,6 +66,18 @@ func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) err
 		detail = "waiting for node " + d.Node
 	}
 	return move(ctx, tx, d, to, detail, nil)
+}
+
+// neverPlaced removes what failed before it got a node: there is nobody to wait
+// for, and nothing of it is anywhere.
+func neverPlaced(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
+		return err
+	}
+	if err := move(ctx, tx, d, controlplane.Removed, "", nil); err != nil {
+		return err
+	}
+	return tx.ForgetHosts(ctx, d.ID)
 }
 
 // Forget gives up on a deployment whose node will not finish: what was left is
