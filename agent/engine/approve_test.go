@@ -122,6 +122,25 @@ func TestApproval_FirstAnswerCounts(t *testing.T) {
 	}
 }
 
+// What comes between an answer and its use is tried again by itself: nobody has to
+// answer twice.
+func TestApproval_AnswerOutlivesAFailedPrepare(t *testing.T) {
+	a := waiting(t)
+	a.restart()
+	a.feed(engine.GoalSet{Goal: asks("r", reply(true, "ada"))})
+	a.feed(engine.SecretsArrived{Run: "r"})
+	a.feed(engine.Ended{Op: a.last.Op, Result: engine.Result{Outcome: engine.Unknown}})
+	for _, e := range a.out {
+		if w, ok := e.(engine.Wake); ok {
+			a.now = w.At
+		}
+	}
+	a.feed(engine.Tick{})
+	a.done(engine.Prepare)
+	a.done(engine.Answer)
+	a.status(pipeline.StepDone)
+}
+
 // An agent that lost its memory runs the steps before once more, and asks; the
 // answer is there already.
 func TestApproval_AnswerFromBefore(t *testing.T) {

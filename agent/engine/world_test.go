@@ -198,8 +198,10 @@ func (w *world) finish(op int64, outcome engine.Outcome, happened bool) {
 	w.feed(engine.Ended{Op: op, Result: r})
 }
 
-// answer is a person's, to the approval that waits; the goal that brings it may
-// come again later. It reports whether anything waited for it.
+// answer is a person's, to the approval that waits. It reports whether anything
+// waited for it: a step that still waits behind its answer waits for something
+// else, so that whoever heals must let time pass. A machine that died on the way
+// finds the answer in the goal that comes again.
 func (w *world) answer(approved bool) bool {
 	if len(w.goals) == 0 {
 		return false
@@ -209,16 +211,12 @@ func (w *world) answer(approved bool) bool {
 		if w.m.Status(key) != pipeline.StepWaiting || g.Want != wire.WantPresent {
 			continue
 		}
-		g.Answers = maps.Clone(g.Answers)
-		if g.Answers == nil {
-			g.Answers = map[pipeline.StepKey]wire.Answer{}
-		}
-		if _, said := g.Answers[key]; said && !w.healed {
+		if _, said := g.Answers[key]; said {
 			return false
 		}
-		if _, said := g.Answers[key]; !said {
-			g.Answers[key] = wire.Answer{Approved: approved, By: "ada"}
-		}
+		answers := map[pipeline.StepKey]wire.Answer{key: {Approved: approved, By: "ada"}}
+		maps.Copy(answers, g.Answers)
+		g.Answers = answers
 		w.goals[len(w.goals)-1] = g
 		w.feed(engine.GoalSet{Goal: g})
 		return true
