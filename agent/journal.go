@@ -44,7 +44,9 @@ type journal struct {
 	file *os.File
 	path string
 	size int64
-	fail failpoint.Hook
+	// renamed: the file took the old one's place, and that is not yet on disk.
+	renamed bool
+	fail    failpoint.Hook
 }
 
 // openJournal reads what is there. A damaged journal is put aside under the
@@ -168,6 +170,9 @@ func (j *journal) append(payloads [][]byte) error {
 	for _, p := range payloads {
 		b = append(b, frame(p)...)
 	}
+	if err := j.settle(); err != nil {
+		return err
+	}
 	err := j.fail.Hit("journal.append")
 	if err == nil {
 		_, err = j.file.WriteAt(b, j.size)
@@ -187,7 +192,9 @@ func (j *journal) append(payloads [][]byte) error {
 	return nil
 }
 
-// rewrite replaces everything by the payloads, or changes nothing.
+// rewrite replaces everything by the payloads, or changes nothing. From the rename
+// on, the new file is the journal, whatever else fails: what is appended to the old
+// one then is gone with it.
 func (j *journal) rewrite(payloads [][]byte) error {
 	b := []byte(headerLine())
 	for _, p := range payloads {
@@ -196,36 +203,74 @@ func (j *journal) rewrite(payloads [][]byte) error {
 	if err := j.fail.Hit("journal.compact"); err != nil {
 		return err
 	}
-	if err := writeFile(j.path, b); err != nil {
+	f, err := replaceFile(j.path, b)
+	if err != nil {
 		return fmt.Errorf("compact the journal: %w", err)
 	}
-	j.fail.Pass("journal.compacted")
 	old := j.file
-	f, err := os.OpenFile(j.path, os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the compacted journal: %w", err)
+	j.file, j.size, j.renamed = f, int64(len(b)), true
+	return errors.Join(j.settle(), old.Close())
+}
+
+// settle makes a rename durable. Before that, a crash of the machine may bring the
+// old file back, so that nothing new in this one may count.
+func (j *journal) settle() error {
+	if !j.renamed {
+		return nil
 	}
-	j.file, j.size = f, int64(len(b))
-	return old.Close()
+	err := j.fail.Hit("journal.compacted")
+	if err == nil {
+		err = syncDir(filepath.Dir(j.path))
+	}
+	if err != nil {
+		return fmt.Errorf("settle the compacted journal: %w", err)
+	}
+	j.renamed = false
+	return nil
 }
 
 func (j *journal) close() error { return j.file.Close() }
 
 // writeFile leaves the old or the whole new, synced file under path.
 func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*") // mode 0600
+	f, err := replaceFile(path, data)
 	if err != nil {
 		return err
 	}
+	return errors.Join(f.Close(), syncDir(filepath.Dir(path)))
+}
+
+// replaceFile puts a synced file in the place of the one under path, or changes
+// nothing. The folder is not synced: a crash may bring the old file back.
+func replaceFile(path string, data []byte) (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+tempMark+"*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = f.Sync()
+	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+		return nil, errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	return syncDir(filepath.Dir(path))
+	return f, nil
+}
+
+// tempMark is in the names of files that are being written.
+const tempMark = ".tmp-"
+
+// dropTemps removes what a process left that died while it wrote a file. The
+// caller holds the folder's lock, so nobody is writing one.
+func dropTemps(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, "*"+tempMark+"*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 func syncDir(dir string) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -108,6 +109,58 @@ func TestJournal_AnAppendThatFailsLeavesNoTrace(t *testing.T) {
 		if err != nil || len(read) != 1 || string(read[0]) != "kept" {
 			t.Errorf("%s: read %q, %v", place, read, err)
 		}
+	}
+}
+
+// A compaction that fails once the new file has the journal's name must not leave
+// the old one, which has none any more, to be written to; and what is written next
+// counts only when a crash can no longer bring the old one back.
+func TestJournal_GoesOnInTheFileThatHasItsName(t *testing.T) {
+	refuse := false
+	dir := t.TempDir()
+	j, _, _, err := openJournal(dir, func(name string) error {
+		if refuse && name == "journal.compacted" {
+			return fmt.Errorf("the folder cannot be synced")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuse = true
+	if err := j.rewrite([][]byte{[]byte("short")}); err == nil {
+		t.Error("the refusal was swallowed")
+	}
+	if err := j.append([][]byte{[]byte("lost")}); err == nil {
+		t.Error("something counts that a crash can take back")
+	}
+	refuse = false
+	if err := j.append([][]byte{[]byte("kept")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	_, read, _, err := openJournal(dir, nil)
+	if err != nil || len(read) != 2 || string(read[0]) != "short" || string(read[1]) != "kept" {
+		t.Errorf("read %q, %v", read, err)
+	}
+}
+
+// What a process left that died while it compacted is removed by the next one.
+func TestStore_TidiesWhatACrashLeft(t *testing.T) {
+	dir := t.TempDir()
+	left := filepath.Join(dir, journalName+tempMark+"1")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _, _, err := openStore(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.close() }()
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", left, err)
 	}
 }
 

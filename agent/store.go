@@ -64,6 +64,9 @@ func openStore(
 	if err != nil {
 		return nil, nil, "", err
 	}
+	if err := dropTemps(dir); err != nil {
+		return nil, nil, "", errors.Join(fmt.Errorf("tidy the data folder: %w", err), lock.Close())
+	}
 	j, payloads, aside, err := openJournal(dir, fail)
 	if err != nil {
 		return nil, nil, "", errors.Join(err, lock.Close())
