@@ -5,4 +5,7 @@
 // removed on a real Docker Engine. The agent is started again, and has to
 // settle: nothing is left, no plugin ran twice, undoing went backwards, and the
 // reports came once each. A failpoint that is never visited is a failure too.
+//
+// How long that takes depends on the machine, so no test bounds it: BenchmarkSettle
+// measures it, and `make bench` holds it to its goal.
 package sweep

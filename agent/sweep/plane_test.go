@@ -17,7 +17,7 @@ import (
 // plane is a control plane with one node and one deployment: it dials for ever,
 // keeps what is reported, and answers for secrets.
 type plane struct {
-	t        *testing.T
+	t        testing.TB
 	address  string
 	identity *wire.Identity
 	token    wire.Token
@@ -31,7 +31,7 @@ type plane struct {
 	base, last int64
 }
 
-func newPlane(t *testing.T, address string) *plane {
+func newPlane(t testing.TB, address string) *plane {
 	id := wiretest.NewIdentity(t)
 	return &plane{t: t, address: address, identity: id, token: wire.NewToken(id.SPKI()),
 		changed: make(chan struct{})}
@@ -152,6 +152,16 @@ func (p *plane) want(g wire.Goal) {
 		// A session that is over is followed by one that tells everything.
 		_ = s.Send(p.t.Context(), wire.Goals{Goals: []wire.Goal{g}})
 	}
+}
+
+// ends are the phases in which a deployment that is wanted like that rests.
+func (p *plane) ends() []wire.Phase {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.goal.Want == wire.WantGone {
+		return []wire.Phase{wire.PhaseRemoved}
+	}
+	return []wire.Phase{wire.PhaseReady, wire.PhaseFailed}
 }
 
 func (p *plane) update(change func()) {

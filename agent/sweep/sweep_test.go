@@ -72,7 +72,7 @@ func (e *end) beyond(place string) bool {
 }
 
 // lived notes that an agent did not die. Only a decision may come too late.
-func (e *end) lived(t *testing.T, place, story string) {
+func (e *end) lived(t testing.TB, place, story string) {
 	t.Helper()
 	k, ok := decisionOf(place)
 	if !ok || k <= fewestDecisions {
@@ -99,11 +99,7 @@ type site struct {
 // kill -9 at every place: the agent that starts on what is left settles, and
 // nothing is left, nothing ran twice, and nothing was reported twice or never.
 func TestAgent_SurvivesKillAtEveryFailpoint(t *testing.T) {
-	s := &site{docker: dockertest.Host(t)}
-	s.service = dockertest.Publish(t, s.docker, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
-	s.plugin = dockertest.Publish(t, s.docker, "nullops-test/record",
-		`ENTRYPOINT ["/actor", "record"]`)
-	s.binary = build(t)
+	s := newSite(t)
 	var mu sync.Mutex
 	var settled []time.Duration
 	t.Run("at", func(t *testing.T) {
@@ -132,7 +128,17 @@ func TestAgent_SurvivesKillAtEveryFailpoint(t *testing.T) {
 	}
 }
 
-func build(t *testing.T) string {
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{docker: dockertest.Host(t)}
+	s.service = dockertest.Publish(t, s.docker, "nullops-test/actor", `ENTRYPOINT ["/actor"]`)
+	s.plugin = dockertest.Publish(t, s.docker, "nullops-test/record",
+		`ENTRYPOINT ["/actor", "record"]`)
+	s.binary = build(t)
+	return s
+}
+
+func build(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nullops-failpoints")
 	c := exec.CommandContext(t.Context(), "go", "build", "-tags", "failpoints", "-trimpath",
@@ -146,7 +152,7 @@ func build(t *testing.T) string {
 // node is a machine on which agents live and die.
 type node struct {
 	*site
-	t    *testing.T
+	t    testing.TB
 	p    *plane
 	dir  string
 	run  string
@@ -160,7 +166,7 @@ type node struct {
 
 // dieAt lets an agent die at a place, and starts it again. It reports how long it
 // took then to settle, and whether the agent came to that place at all.
-func (s *site) dieAt(t *testing.T, place string, number int) (settled time.Duration, died bool) {
+func (s *site) dieAt(t testing.TB, place string, number int) (settled time.Duration, died bool) {
 	n := &node{site: s, t: t, dir: filepath.Join(shortDir(t), "data"), run: dockertest.RunDir(t),
 		n: number, p: newPlane(t, dockertest.FreeAddress(t))}
 	n.openLedger()
@@ -188,7 +194,7 @@ func (s *site) dieAt(t *testing.T, place string, number int) (settled time.Durat
 
 	began := time.Now()
 	a = n.start("")
-	n.p.await(nil, wire.PhaseReady, wire.PhaseFailed, wire.PhaseRemoved)
+	n.p.await(nil, n.p.ends()...)
 	took := time.Since(began).Round(10 * time.Millisecond)
 	n.p.want(n.goal(2, wire.WantGone))
 	n.p.await(nil, wire.PhaseRemoved)
@@ -349,7 +355,7 @@ func (n *node) start(env string) *process {
 	return a
 }
 
-func (a *process) stop(t *testing.T) {
+func (a *process) stop(t testing.TB) {
 	_ = a.cmd.Process.Signal(syscall.SIGTERM)
 	timer := time.AfterFunc(patience, func() {
 		t.Errorf("the agent did not end within %s of SIGTERM", patience)
@@ -360,7 +366,7 @@ func (a *process) stop(t *testing.T) {
 }
 
 // log is the end of what the agent said.
-func (a *process) log(t *testing.T) string {
+func (a *process) log(t testing.TB) string {
 	text, err := os.ReadFile(a.path)
 	if err != nil {
 		t.Error(err)
@@ -370,7 +376,7 @@ func (a *process) log(t *testing.T) string {
 }
 
 // shortDir is a folder with a short name: it holds unix sockets.
-func shortDir(t *testing.T) string {
+func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "nsweep-")
 	if err != nil {

@@ -60,6 +60,46 @@ func prepareJournal(
 	return do, func(context.Context) error { return nil }, nil
 }
 
+// settleParts is how many parts BenchmarkSettle deals the places out to.
+const settleParts = 5
+
+// settleGroup kills the real agent at every place that it may die at, and looks how
+// long the next one takes. Its tests look at everything but the time.
+func settleGroup() group {
+	return group{
+		figures: []figure{{name: "settle_after_kill", unit: "s", peer: goalPeer,
+			better: "lower", goal: 10}},
+		prepare: prepareSettle,
+		alone:   true,
+	}
+}
+
+func prepareSettle(
+	ctx context.Context, l *lab,
+) (round, func(context.Context) error, error) {
+	binary := filepath.Join(l.dir, "sweep.test")
+	if _, err := command(ctx, nil, "go", "test", "-c", "-o", binary, "./agent/sweep"); err != nil {
+		return nil, nil, err
+	}
+	part := 0
+	do := func(ctx context.Context, s *samples) error {
+		out, err := command(ctx, nil, "env", "-C", "agent/sweep", binary, "-test.run", "^$",
+			"-test.benchtime", "1x", "-test.timeout", "20m",
+			"-test.bench", fmt.Sprintf("^BenchmarkSettle$/^%d$", part%settleParts))
+		if err != nil {
+			return err
+		}
+		part++
+		longest, err := strconv.ParseFloat(firstMatch(out, `\s(\S+) longest-s`), 64)
+		if err != nil {
+			return fmt.Errorf("the benchmark said nothing of the longest: %w:\n%s", err, out)
+		}
+		s.addOurs("settle_after_kill", longest)
+		return nil
+	}
+	return do, func(context.Context) error { return nil }, nil
+}
+
 // simulated is how many worlds one run plays: some seconds' worth.
 const simulated = 4000
 

@@ -100,7 +100,7 @@ type round func(ctx context.Context, s *samples) error
 func groups() []group {
 	return []group{stepGroup(), pipelineGroup(), deployGroup(), trafficGroup(), heldGroup(),
 		memoryGroup(),
-		crowdGroup(), journalGroup(), simulatorGroup(),
+		crowdGroup(), journalGroup(), simulatorGroup(), settleGroup(),
 		choicesGroup(), visibleGroup(), followGroup(),
 		// These fill the database, which the groups before are not to notice.
 		peopleGroup(), listenersGroup(), floodGroup()}
