@@ -90,6 +90,8 @@ type Agent struct {
 	checks    checks
 	// swept is closed when copies may begin.
 	swept chan struct{}
+	// published wakes whoever waits for another view.
+	published broadcast
 
 	mu        sync.Mutex
 	inventory inventory
@@ -100,6 +102,9 @@ type Agent struct {
 	health    map[progressKey]Probed
 	vitals    *wire.Vitals
 	session   *wire.AgentSession
+	// writing has a channel for each deployment whose volumes are written; it is closed
+	// at the end.
+	writing map[string]chan struct{}
 }
 
 // deployment is one machine and what runs for it.
@@ -135,8 +140,9 @@ type view struct {
 	restarts map[string]int
 	steps    map[pipeline.StepKey]pipeline.StepStatus
 	// still: see engine.Machine.
-	still  int64
-	sealed map[pipeline.StepKey][]byte
+	still   int64
+	stopped []pipeline.StepKey
+	sealed  map[pipeline.StepKey][]byte
 }
 
 // New opens the data folder, which makes the certificate on the first start.
@@ -170,6 +176,7 @@ func New(c Config, r Runtime) (*Agent, error) {
 		witnessed: make(chan wire.AuditHead, 1),
 		checks:    checks{ended: map[string]time.Time{}},
 		views:     map[string]view{}, wanted: map[string]wish{},
+		writing:  map[string]chan struct{}{},
 		progress: map[progressKey]*sign{}, health: map[progressKey]Probed{},
 		pulls: newPulls(), hangs: make(chan struct{}), swept: make(chan struct{})}
 	if err := a.open(); err != nil {

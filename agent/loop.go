@@ -198,6 +198,7 @@ func (a *Agent) setBundle(id string, b *bundle) {
 
 // publish shows the loop's state to the other goroutines.
 func (a *Agent) publish() {
+	defer a.published.shout()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for id := range a.views {
@@ -209,6 +210,7 @@ func (a *Agent) publish() {
 		v := a.views[id]
 		v.goal, v.state = d.m.Work(), d.m.State()
 		v.steps, v.sealed, v.still = stepsOf(d), d.m.Sealed(), d.m.Still()
+		v.stopped = d.m.Stopped()
 		v.restarts = map[string]int{}
 		if v.goal != nil {
 			for _, s := range v.goal.Pipeline.Steps {

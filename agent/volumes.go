@@ -95,7 +95,10 @@ func (a *Agent) serveVolumes(w http.ResponseWriter, r *http.Request) {
 	}
 	var s wire.VolumesState
 	still, err := a.still(r.Context(), c.goal.Deployment)
-	s.Still = still != 0
+	if s.Still = still != 0; s.Still {
+		v, _ := a.view(c.goal.Deployment)
+		s.Stopped = v.stopped
+	}
 	if err == nil && r.URL.Query().Has(wire.QueryMeasure) {
 		s.Bytes, err = c.carrier.VolumeBytes(r.Context(), c.goal.Deployment)
 	}
@@ -157,25 +160,6 @@ func (a *Agent) serveReadVolume(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	w.Header().Set(wire.TrailerSum, hex.EncodeToString(sum.Sum(nil)))
-}
-
-func (a *Agent) serveWriteVolume(w http.ResponseWriter, r *http.Request) {
-	c, v, ok := a.volume(w, r, true)
-	if !ok {
-		return
-	}
-	sum := sha256.New()
-	content := io.TeeReader(r.Body, sum)
-	err := c.carrier.WriteVolume(r.Context(), v, content)
-	if err == nil {
-		// The engine need not have read what follows the last entry.
-		_, err = io.Copy(io.Discard, content)
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	answerJSON(w, wire.VolumeWritten{Sum: hex.EncodeToString(sum.Sum(nil))})
 }
 
 func answerJSON(w http.ResponseWriter, v any) {

@@ -1,8 +1,10 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -25,6 +27,8 @@ type carrier struct {
 	// left are containers of copies; reading is called while a volume is read.
 	left    []agent.Object
 	reading func()
+	// written are the pieces of all writes.
+	written []string
 }
 
 func (c *carrier) List(ctx context.Context) ([]agent.Object, error) {
@@ -52,18 +56,52 @@ func (c *carrier) ReadVolume(context.Context, agent.VolumeName) (io.ReadCloser, 
 	return io.NopCloser(strings.NewReader("data")), nil
 }
 
-func (c *carrier) WriteVolume(_ context.Context, _ agent.VolumeName, from io.Reader) error {
-	_, err := io.Copy(io.Discard, from)
-	return err
+func (c *carrier) WriteVolume(ctx context.Context, _ agent.VolumeName, from io.Reader) error {
+	piece := make([]byte, 4)
+	for {
+		n, err := from.Read(piece)
+		c.mu.Lock()
+		c.written = append(c.written, string(piece[:n]))
+		c.mu.Unlock()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+}
+
+// held reports how often a piece was written.
+func (c *carrier) held(piece string) (times int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.written {
+		if p == piece {
+			times++
+		}
+	}
+	return times
 }
 
 // get asks the agent over a proven connection of its own.
 func (n *node) get(path string) (status int, body string, err error) {
 	n.t.Helper()
+	return n.ask(http.MethodGet, path, "", nil)
+}
+
+func (n *node) ask(method, path, attempt string, content io.Reader) (
+	status int, body string, err error) {
 	transport := wire.NewTransport(
 		func(ctx context.Context) (net.Conn, error) { return n.dial(ctx) })
 	defer transport.CloseIdleConnections()
-	r, err := (&http.Client{Transport: transport}).Get("http://agent/v1/deployments/" + path)
+	request, err := http.NewRequestWithContext(context.Background(), method,
+		"http://agent/v1/deployments/"+path, content)
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set(wire.HeaderAttempt, attempt)
+	r, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
 		return 0, "", err
 	}
@@ -139,6 +177,65 @@ func TestAgent_GivesVolumesAwayWhenAllIsStill(t *testing.T) {
 	c.untilRan("start web", 2)
 	if now := c.services(t); !slices.Equal(now, before) {
 		t.Errorf("the services are %v instead of %v", now, before)
+	}
+}
+
+// Who was paused while it copied, and is not wanted any more, writes nothing into what a
+// later attempt copies: neither with the request it made before, nor with another.
+func TestAgent_VolumesAreOneAttemptsToWrite(t *testing.T) {
+	p := newPlane(t)
+	c := &carrier{Runtime: dummy.New(dummy.Knobs{Plugin: maker})}
+	g := shop("d1")
+	g.Pipeline.Steps[0].Service.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
+	g.Elsewhere, g.Still, g.Attempt = true, true, "first"
+	n := p.boot(t.TempDir(), c, nil)
+	s := n.connect()
+	p.want(s, g)
+	n.untilStill(true)
+	const volume = "d1/services/db/volumes/data"
+	put := func(attempt, content string) (int, string) {
+		t.Helper()
+		status, body, err := n.ask(http.MethodPut, volume, attempt, strings.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, body
+	}
+	if status, body := put("other", "data"); status != http.StatusConflict {
+		t.Errorf("who is of no attempt wrote: %d %s", status, body)
+	}
+	content, paused := io.Pipe()
+	ended := make(chan int)
+	go func() {
+		status, _, _ := n.ask(http.MethodPut, volume, "first", content)
+		ended <- status
+	}()
+	_, _ = paused.Write([]byte("old1"))
+	for end := time.Now().Add(patience); c.held("old1") == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the first attempt does not begin")
+		}
+	}
+	g.Generation, g.Attempt = 2, "second"
+	p.want(s, g)
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		status, body := put("second", "new1")
+		if status == http.StatusOK {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the second attempt cannot write: %d %s", status, body)
+		}
+	}
+	go func() { _, _ = paused.Write([]byte("old2")); _ = paused.Close() }()
+	if status := <-ended; status == http.StatusOK {
+		t.Error("the paused attempt has written its volume")
+	}
+	if status, body := put("first", "old3"); status != http.StatusConflict {
+		t.Errorf("the earlier attempt wrote: %d %s", status, body)
+	}
+	if c.held("old2")+c.held("old3") > 0 || c.held("new1") != 1 {
+		t.Errorf("written is %q", c.written)
 	}
 }
 

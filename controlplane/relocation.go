@@ -35,6 +35,9 @@ type Relocation struct {
 	Since      time.Time
 	// Bytes is what its volumes take, once that is known.
 	Bytes int64
+	// Resume are services that are never restarted, and that were ended for the copy:
+	// they go on where it goes.
+	Resume []pipeline.StepKey
 }
 
 // Attempt is one relocation of a deployment. Whoever was busy with an earlier one for
@@ -49,7 +52,19 @@ type Journey struct {
 	Attempt
 	From, To NodeID
 	Volumes  []VolumeName
-	// Bytes is what all of them take, once they are measured.
+	// Bytes is what all of them take, once they are measured; Resume is what was ended
+	// for the copy, and is never restarted otherwise.
+	Bytes  int64
+	Resume []pipeline.StepKey
+}
+
+// VolumesState is how a deployment's volumes are on one node.
+type VolumesState struct {
+	// Still says that nothing of it runs there, Stopped which services ran until then
+	// that are never restarted.
+	Still   bool
+	Stopped []pipeline.StepKey
+	// Bytes is what they take, if that was asked.
 	Bytes int64
 }
 

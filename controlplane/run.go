@@ -144,14 +144,20 @@ type Order struct {
 	// Elsewhere says that another node has it too, and looks after what its plugins
 	// made. Still says that nothing of it may run.
 	Elsewhere, Still bool
-	Status           DeploymentStatus
-	Project          string
-	Environment      string
-	Domain           string
-	Run              RunID
-	Version          int
-	Pipeline         pipeline.Pipeline
-	URLs             map[pipeline.StepKey]string
+	// Attempt is the relocation that may write its volumes, Resume what goes on running
+	// of them; see Relocation.
+	Attempt time.Time
+	Resume  []pipeline.StepKey
+	// RequestID is the request that last said what should become of it.
+	RequestID   string
+	Status      DeploymentStatus
+	Project     string
+	Environment string
+	Domain      string
+	Run         RunID
+	Version     int
+	Pipeline    pipeline.Pipeline
+	URLs        map[pipeline.StepKey]string
 	// Answers are what people said to the run's questions.
 	Answers map[pipeline.StepKey]Answer
 }

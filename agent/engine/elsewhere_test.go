@@ -146,6 +146,9 @@ func TestElsewhere_CalledOffBringsJobsBack(t *testing.T) {
 	m.seen()
 	m.has(t, "stop late", "stop done")
 	m.still(t, true)
+	if jobs := m.Stopped(); !slices.Equal(jobs, []pipeline.StepKey{"job"}) {
+		t.Errorf("of the jobs the stop ended %q", jobs)
+	}
 	g.Generation, g.Still = 3, false
 	m.ended = []pipeline.StepKey{"done", "late", "job"}
 	m.step(engine.GoalSet{Goal: g})
@@ -178,6 +181,35 @@ func TestElsewhere_ArrivesOnItsNode(t *testing.T) {
 		Want: wire.WantGone}})
 	m.has(t, "remove webcreate", "remove seedcreate", "pull seed", "run seeddelete",
 		"remove dbcreate", "remove_all ")
+}
+
+// Of services that are never restarted, those go on where the deployment goes that were
+// ended where it comes from, also when the agent dies as it is told. Others do not.
+func TestElsewhere_JobsGoOnThere(t *testing.T) {
+	t.Parallel()
+	g, m := movable()
+	for _, key := range []pipeline.StepKey{"job", "done"} {
+		g.Pipeline.Order = append([]pipeline.StepKey{key}, g.Pipeline.Order...)
+		g.Pipeline.Steps = append(g.Pipeline.Steps, pipeline.Step{Key: key,
+			Service: &pipeline.ServiceStep{Name: "job", Image: &pipeline.Image{},
+				Restart: pipeline.RestartNever}})
+	}
+	g.Elsewhere, g.Still = true, true
+	m.step(engine.GoalSet{Goal: g})
+	m.has(t, "prepare ", "pull db", "pull web")
+	g.Generation, g.Still, g.Resume = 2, false, []pipeline.StepKey{"job", "seed", "unknown"}
+	m.step(engine.GoalSet{Goal: g})
+	m.has(t, "pull job", "start job", "probe job", "start db", "probe db", "start web",
+		"probe web")
+	m.Machine = engine.Replay("d", m.Snapshot())
+	m.step(engine.Restarted{})
+	g.Generation, g.Elsewhere, g.Ready = 3, false, true
+	m.step(engine.GoalSet{Goal: g})
+	m.seen("db", "web")
+	m.step(engine.Tick{})
+	if m.phase != wire.PhaseReady || slices.Contains(m.did, "start job") {
+		t.Errorf("it is %s after %q", m.phase, m.did)
+	}
 }
 
 // An agent that lost its memory does not take volumes that may be empty for copied

@@ -38,6 +38,13 @@ type Goal struct {
 	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Still says that no service runs: its volumes are being copied.
 	Still bool `json:"still,omitempty"`
+	// Attempt names the copy that may write the volumes while it is Elsewhere and Still.
+	Attempt string `json:"attempt,omitempty"`
+	// Resume are services that are never restarted, and that the node it comes from had
+	// to end: they go on here.
+	Resume []pipeline.StepKey `json:"resume,omitempty"`
+	// Request is what wanted it so, for logs; empty for what nobody asked for.
+	Request string `json:"request,omitempty"`
 	// Version is the pipeline's version number, for logs and labels.
 	Version  int               `json:"version"`
 	Context  pipeline.Context  `json:"context"`

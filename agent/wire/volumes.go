@@ -1,14 +1,18 @@
 package wire
 
+import "github.com/nullops/nullops/pipeline"
+
 // Paths around the volumes of a deployment whose goal is Still. GET of
 // PathVolumes answers VolumesState; with QueryMeasure it also counts. GET of
 // PathVolume sends one volume as a tar stream, with TrailerSum behind it, and PUT
-// replaces one and answers VolumeWritten.
+// replaces one and answers VolumeWritten; HeaderAttempt must name the goal's Attempt.
 const (
 	PathVolumes  = "/v1/deployments/{id}/volumes"
 	PathVolume   = "/v1/deployments/{id}/services/{key}/volumes/{name}"
 	QueryMeasure = "measure"
 	TrailerSum   = "Nullops-Sum"
+
+	HeaderAttempt = "Nullops-Attempt"
 )
 
 // VolumesState says how a deployment's volumes are.
@@ -18,6 +22,9 @@ type VolumesState struct {
 	Still bool `json:"still"`
 	// Bytes is what all of them take, if it was asked for.
 	Bytes int64 `json:"bytes,omitempty"`
+	// Stopped are services that are never restarted, and ran until they were stopped
+	// for this.
+	Stopped []pipeline.StepKey `json:"stopped,omitempty"`
 }
 
 // VolumeWritten says what was taken in: the SHA-256 of the stream, in hex.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,22 +86,31 @@ func (r *relocation) begin() controlplane.Journey {
 // ordered is what a node is told about it: "none", or the goal and its marks.
 func (r *relocation) ordered(node controlplane.NodeID) string {
 	r.t.Helper()
+	o := r.order(node)
+	if o.Deployment == "" {
+		return "none"
+	}
+	words := []string{string(o.Goal)}
+	if o.Elsewhere {
+		words = append(words, "elsewhere")
+	}
+	if o.Still {
+		words = append(words, "still")
+	}
+	return strings.Join(words, " ")
+}
+
+// order is empty when the node is told nothing of it.
+func (r *relocation) order(node controlplane.NodeID) (o controlplane.Order) {
+	r.t.Helper()
 	orders, _, err := r.lifecycle.Orders(r.t.Context(), system, node)
 	r.saved(nil, err)
-	for _, o := range orders {
-		if o.Deployment != r.d.ID {
-			continue
+	for _, other := range orders {
+		if other.Deployment == r.d.ID {
+			o = other
 		}
-		words := []string{string(o.Goal)}
-		if o.Elsewhere {
-			words = append(words, "elsewhere")
-		}
-		if o.Still {
-			words = append(words, "still")
-		}
-		return strings.Join(words, " ")
 	}
-	return "none"
+	return o
 }
 
 func (r *relocation) told(from, to string) {
@@ -145,8 +155,12 @@ func TestMove_WithVolumes(t *testing.T) {
 	if d := r.now(); !wanted || err != nil || !strings.Contains(*d.Detail, "40 MB of about 100 MB") {
 		t.Errorf("wanted %v, %v: %v", wanted, err, *d.Detail)
 	}
-	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
+	j.Resume = []pipeline.StepKey{"job"}
+	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
 	r.told("present still", "present elsewhere")
+	if o := r.order(r.to); !slices.Equal(o.Resume, j.Resume) || !o.Attempt.Equal(j.Since) {
+		t.Errorf("where it goes, %v resume, of the attempt of %s", o.Resume, o.Attempt)
+	}
 	r.says(r.to, controlplane.Ready, "")
 	r.told("gone elsewhere", "present")
 	if d := r.now(); *d.Node != "node-2" || d.Moving != nil || d.Status != "ready" ||
@@ -172,7 +186,7 @@ func TestMove_CalledOff(t *testing.T) {
 	for _, how := range []func(){
 		func() { r.saved(nil, r.lifecycle.CallOff(ctx, system, j.Attempt, "because")) },
 		func() {
-			r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
+			r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
 			r.says(r.to, controlplane.Failed, "because")
 		},
 	} {
@@ -210,7 +224,7 @@ func TestMove_OfEarlierAttempt(t *testing.T) {
 	}
 	r.told("present", "none")
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
-	if err := r.lifecycle.RelocationCopied(ctx, system, old.Attempt); err == nil {
+	if err := r.lifecycle.RelocationCopied(ctx, system, old); err == nil {
 		t.Error("the earlier attempt's copy counts")
 	}
 	if _, err := r.lifecycle.RelocationGrew(ctx, system, old.Attempt, 1); err == nil {
@@ -222,7 +236,7 @@ func TestMove_OfEarlierAttempt(t *testing.T) {
 	}
 	r.saved(nil, r.lifecycle.CallOff(ctx, system, old.Attempt, "too late"))
 	r.told("present still", "present elsewhere still")
-	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
+	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
 	r.told("present still", "present elsewhere")
 }
 
@@ -312,7 +326,7 @@ func TestMove_ClearedBeforeForgotten(t *testing.T) {
 	ctx := t.Context()
 	j := r.begin()
 	r.saved(nil, r.lifecycle.RelocationMeasured(ctx, system, j))
-	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j.Attempt))
+	r.saved(nil, r.lifecycle.RelocationCopied(ctx, system, j))
 	r.says(r.to, controlplane.Ready, "")
 	r.expect(http.StatusAccepted, "DELETE", r.path, r.root, nil, nil)
 	r.says(r.to, controlplane.Removed, "")
@@ -349,8 +363,8 @@ type steady struct {
 }
 
 func (steady) Volumes(context.Context, controlplane.NodeID, controlplane.DeploymentID,
-	bool) (bool, int64, error) {
-	return true, 10, nil
+	bool) (controlplane.VolumesState, error) {
+	return controlplane.VolumesState{Still: true, Bytes: 10}, nil
 }
 
 func (s steady) CopyVolume(_ context.Context, j controlplane.Journey, _ controlplane.VolumeName,

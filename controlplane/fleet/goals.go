@@ -50,6 +50,7 @@ func goal(o controlplane.Order) wire.Goal {
 	g := wire.Goal{
 		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
 		Run: string(o.Run), Ready: isReady(o), Elsewhere: o.Elsewhere, Still: o.Still,
+		Attempt: attempt(o.Attempt), Resume: o.Resume, Request: o.RequestID,
 		Version: o.Version, Pipeline: o.Pipeline,
 		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,
 			Environment: o.Environment, Project: o.Project,

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
@@ -22,21 +23,22 @@ var errSums = errors.New("the checksums of what was read and what was written di
 // Volumes asks a node whether a deployment's volumes can be copied now, and how many
 // bytes all of them take, if measure is set.
 func (d *Dialer) Volumes(ctx context.Context, node controlplane.NodeID,
-	deployment controlplane.DeploymentID, measure bool) (still bool, bytes int64, err error) {
+	deployment controlplane.DeploymentID, measure bool) (s controlplane.VolumesState, err error) {
 	path := strings.Replace(wire.PathVolumes, "{id}", url.PathEscape(string(deployment)), 1)
 	if measure {
 		path += "?" + wire.QueryMeasure + "=1"
 	}
-	r, err := d.askVolumes(ctx, node, http.MethodGet, path, nil)
+	r, err := d.askVolumes(ctx, node, http.MethodGet, path, "", nil)
 	if err != nil {
-		return false, 0, err
+		return s, err
 	}
 	defer func() { _ = r.Body.Close() }()
 	var said wire.VolumesState
-	if err := json.NewDecoder(io.LimitReader(r.Body, 1<<10)).Decode(&said); err != nil {
-		return false, 0, fmt.Errorf("read what the node knows of the volumes: %w", err)
+	if err := json.NewDecoder(io.LimitReader(r.Body, 1<<16)).Decode(&said); err != nil {
+		return s, fmt.Errorf("read what the node knows of the volumes: %w", err)
 	}
-	return said.Still, said.Bytes, nil
+	return controlplane.VolumesState{Still: said.Still, Stopped: said.Stopped,
+		Bytes: said.Bytes}, nil
 }
 
 // CopyVolume takes one volume from a node to another, as fast as the slower one
@@ -46,14 +48,14 @@ func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.Journey,
 	v controlplane.VolumeName, moved func(bytes int) error) error {
 	path := strings.NewReplacer("{id}", url.PathEscape(string(j.Deployment)), "{key}",
 		url.PathEscape(string(v.Step)), "{name}", url.PathEscape(v.Name)).Replace(wire.PathVolume)
-	source, err := d.askVolumes(ctx, j.From, http.MethodGet, path, nil)
+	source, err := d.askVolumes(ctx, j.From, http.MethodGet, path, "", nil)
 	if err != nil {
 		return fmt.Errorf("read volume %s of service %s: %w", v.Name, v.Step, err)
 	}
 	defer func() { _ = source.Body.Close() }()
 	sum := sha256.New()
 	content := io.TeeReader(io.TeeReader(source.Body, sum), counter(moved))
-	target, err := d.askVolumes(ctx, j.To, http.MethodPut, path, content)
+	target, err := d.askVolumes(ctx, j.To, http.MethodPut, path, attempt(j.Since), content)
 	if err != nil {
 		return fmt.Errorf("write volume %s of service %s: %w", v.Name, v.Step, err)
 	}
@@ -79,13 +81,22 @@ func (c counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// attempt is how the agents know one from the next.
+func attempt(since time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return since.UTC().Format(time.RFC3339Nano)
+}
+
 // askVolumes makes one request on a connection of its own.
-func (d *Dialer) askVolumes(ctx context.Context, node controlplane.NodeID, method, path string,
-	body io.Reader) (*http.Response, error) {
+func (d *Dialer) askVolumes(ctx context.Context, node controlplane.NodeID, method, path,
+	attempt string, body io.Reader) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://agent"+path, body)
 	if err != nil {
 		return nil, err
 	}
+	request.Header.Set(wire.HeaderAttempt, attempt)
 	client := once(func(ctx context.Context) (net.Conn, error) {
 		return d.Dial(ctx, node)
 	})

@@ -27,7 +27,7 @@ const (
 type Volumes interface {
 	// Volumes tells whether they can be copied now, and what they take together.
 	Volumes(ctx context.Context, node controlplane.NodeID, deployment controlplane.DeploymentID,
-		measure bool) (still bool, bytes int64, err error)
+		measure bool) (controlplane.VolumesState, error)
 	// CopyVolume copies one, whole or with an error. moved hears of each piece before it
 	// is written, and ends the copy with an error.
 	CopyVolume(ctx context.Context, j controlplane.Journey, v controlplane.VolumeName,
@@ -89,9 +89,9 @@ func mover() access.Actor { return access.System("move") }
 
 // one copies a deployment's volumes, or calls the move off.
 func (r *Relocate) one(ctx context.Context, j controlplane.Journey) {
-	err := r.copy(ctx, j)
+	err := r.copy(ctx, &j)
 	if err == nil {
-		err = r.Deployments.RelocationCopied(ctx, mover(), j.Attempt)
+		err = r.Deployments.RelocationCopied(ctx, mover(), j)
 	}
 	if err == nil {
 		return

@@ -16,9 +16,9 @@ import (
 type deaf struct{ pieces int }
 
 func (deaf) Volumes(ctx context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
-	_ bool) (bool, int64, error) {
+	_ bool) (s controlplane.VolumesState, err error) {
 	<-ctx.Done()
-	return false, 0, ctx.Err()
+	return s, ctx.Err()
 }
 
 func (d deaf) CopyVolume(ctx context.Context, _ controlplane.Journey, _ controlplane.VolumeName,
@@ -52,7 +52,8 @@ func TestRelocate_NodeNeverAnswers(t *testing.T) {
 		"await": func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, stillWithin)
 			defer cancel()
-			return awaitStill(ctx, deaf{}, "node", "deployment")
+			_, err := awaitStill(ctx, deaf{}, "node", "deployment")
+			return err
 		},
 		"first byte": func(ctx context.Context) error {
 			return copyAll(ctx, deaf{}, journey(), &atomic.Int64{}, nil)

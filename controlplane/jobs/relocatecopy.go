@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/pipeline"
 )
 
 const (
@@ -30,16 +31,16 @@ const (
 )
 
 // copy is watched until all is copied.
-func (r *Relocate) copy(ctx context.Context, j controlplane.Journey) error {
+func (r *Relocate) copy(ctx context.Context, j *controlplane.Journey) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var done atomic.Int64
 	var watch sync.WaitGroup
 	watch.Go(func() { r.watch(ctx, cancel, j.Attempt, &done) })
 	defer watch.Wait()
 	defer cancel(nil)
-	err := r.prepare(ctx, &j)
+	err := r.prepare(ctx, j)
 	if err == nil {
-		err = copyAll(ctx, r.Volumes, j, &done, func(bytes int64) (int64, error) {
+		err = copyAll(ctx, r.Volumes, *j, &done, func(bytes int64) (int64, error) {
 			return r.Deployments.RelocationGrew(ctx, mover(), j.Attempt, bytes)
 		})
 	}
@@ -58,41 +59,42 @@ func (r *Relocate) prepare(ctx context.Context, j *controlplane.Journey) (err er
 	ctx, cancel := context.WithTimeoutCause(ctx, stillWithin,
 		errors.New("the nodes were not ready for the copy in time"))
 	defer cancel()
-	for _, node := range []controlplane.NodeID{j.From, j.To} {
-		if err := awaitStill(ctx, r.Volumes, node, j.Deployment); err != nil {
-			return err
-		}
+	if j.Resume, err = awaitStill(ctx, r.Volumes, j.From, j.Deployment); err != nil {
+		return err
 	}
-	return nil
+	_, err = awaitStill(ctx, r.Volumes, j.To, j.Deployment)
+	return err
 }
 
-func measure(ctx context.Context, of Volumes, j controlplane.Journey) (bytes int64, err error) {
+func measure(ctx context.Context, of Volumes, j controlplane.Journey) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, measuredWithin,
 		errors.New("the node did not say in time what its volumes hold"))
 	defer cancel()
-	if _, bytes, err = of.Volumes(ctx, j.From, j.Deployment, true); err != nil {
+	s, err := of.Volumes(ctx, j.From, j.Deployment, true)
+	if err != nil {
 		return 0, orCause(ctx, err)
 	}
-	return bytes, nil
+	return s.Bytes, nil
 }
 
 // awaitStill asks again and again: the goal is on its way to the node, and a node
-// that has not got it yet says that it knows of no such deployment.
+// that has not got it yet says that it knows of no such deployment. It gives what was
+// stopped for good.
 func awaitStill(ctx context.Context, of Volumes, node controlplane.NodeID,
-	deployment controlplane.DeploymentID) error {
+	deployment controlplane.DeploymentID) ([]pipeline.StepKey, error) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, askedWithin)
-		still, _, err := of.Volumes(asking, node, deployment, false)
+		s, err := of.Volumes(asking, node, deployment, false)
 		cancel()
-		if still && err == nil {
-			return nil
+		if s.Still && err == nil {
+			return s.Stopped, nil
 		}
 		select {
 		case <-ctx.Done():
 			if err != nil {
-				return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+				return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
 			}
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case <-time.After(relocateEvery / 4):
 		}
 	}

@@ -176,14 +176,14 @@ func (l *Lifecycle) SeeRelocation(ctx context.Context, actor access.Actor,
 
 // RelocationCopied starts the services where they go.
 func (l *Lifecycle) RelocationCopied(
-	ctx context.Context, actor access.Actor, a controlplane.Attempt,
+	ctx context.Context, actor access.Actor, j controlplane.Journey,
 ) error {
-	return l.relocating(ctx, actor, a,
+	return l.relocating(ctx, actor, j.Attempt,
 		func(tx *postgres.Tx, d controlplane.Deployment, r *controlplane.Relocation) error {
 			if r == nil || r.Phase != controlplane.Copying {
 				return errCalledOff
 			}
-			r.Phase = controlplane.Starting
+			r.Phase, r.Resume = controlplane.Starting, j.Resume
 			return advance(ctx, tx, d, controlplane.Copying, *r,
 				"starts on node "+r.Node+", where its volumes are copied to")
 		})

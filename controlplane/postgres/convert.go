@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/nullops/nullops/pipeline"
 )
 
 // optional turns an id into a nullable column: the empty one is NULL.
@@ -29,6 +31,22 @@ func moment(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+// since gives a nullable column's time: NULL is the zero one.
+func since(t *time.Time) (at time.Time) {
+	if t != nil {
+		at = *t
+	}
+	return at
+}
+
+// stepKeys turns what a query gives into steps.
+func stepKeys(all []string) (keys []pipeline.StepKey) {
+	for _, key := range all {
+		keys = append(keys, pipeline.StepKey(key))
+	}
+	return keys
 }
 
 // strs turns typed strings into those a query takes.

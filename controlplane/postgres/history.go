@@ -233,7 +233,8 @@ func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlpla
 	for i, r := range rows {
 		all[i] = controlplane.Order{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
 			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
-			Elsewhere: r.Elsewhere, Still: r.Still,
+			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: since(r.Attempt),
+			Resume: stepKeys(r.Resume), RequestID: r.RequestID,
 			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
 			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),
 			Version: int(r.PipelineVersion)}

@@ -36,7 +36,7 @@ func (t *Tx) Relocation(
 	}
 	return &controlplane.Relocation{Deployment: id, NodeID: controlplane.NodeID(r.NodeID),
 		Node: r.Node, Phase: controlplane.RelocationPhase(r.Phase), By: r.ByName,
-		Since: r.Since, Bytes: r.Bytes}, nil
+		Since: r.Since, Bytes: r.Bytes, Resume: stepKeys(r.Resume)}, nil
 }
 
 // RelocationsTo lists deployments that have to do with a node that is not theirs.
@@ -109,7 +109,7 @@ func (t *Tx) MoveRelocation(ctx context.Context, d controlplane.Deployment,
 	from controlplane.RelocationPhase, r controlplane.Relocation) (bool, error) {
 	n, err := t.q.MoveRelocation(ctx, dbsqlc.MoveRelocationParams{DeploymentID: string(d.ID),
 		Since: r.Since, FromPhase: string(from), ToPhase: string(r.Phase),
-		NodeID: string(r.NodeID), Bytes: r.Bytes})
+		NodeID: string(r.NodeID), Bytes: r.Bytes, Resume: strs(r.Resume)})
 	if err == nil && n > 0 {
 		err = t.q.NextGeneration(ctx, string(d.ID))
 	}

@@ -49,7 +49,8 @@ WHERE deployment_id = @deployment_id AND since = @since AND phase = 'copying';
 
 -- name: MoveRelocation :execrows
 -- The only way a phase changes. No row means that somebody was faster.
-UPDATE relocations SET phase = @to_phase, node_id = @node_id, bytes = @bytes, seen_at = now()
+UPDATE relocations SET phase = @to_phase, node_id = @node_id, bytes = @bytes, seen_at = now(),
+    resume = @resume::text[]
 WHERE deployment_id = @deployment_id AND since = @since AND phase = @from_phase;
 
 -- name: EndRelocation :exec

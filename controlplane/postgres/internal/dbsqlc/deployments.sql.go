@@ -878,9 +878,11 @@ func (q *Queries) ListLines(ctx context.Context, deploymentID string, after int6
 
 const listNodeGoals = `-- name: ListNodeGoals :many
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
-    e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline
+    e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
+    d.request_id, coalesce(m.resume, '{}')::text[] AS resume, m.since AS attempt
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
+LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r
@@ -904,6 +906,9 @@ type ListNodeGoalsRow struct {
 	RunID           string
 	PipelineVersion int32
 	Pipeline        []byte
+	RequestID       string
+	Resume          []string
+	Attempt         *time.Time
 }
 
 // What should be true on one node: everything not yet settled as gone, and
@@ -931,6 +936,9 @@ func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNode
 			&i.RunID,
 			&i.PipelineVersion,
 			&i.Pipeline,
+			&i.RequestID,
+			&i.Resume,
+			&i.Attempt,
 		); err != nil {
 			return nil, err
 		}

@@ -634,6 +634,7 @@ type Relocation struct {
 	Holder       string
 	SeenAt       time.Time
 	Bytes        int64
+	Resume       []string
 }
 
 type Review struct {

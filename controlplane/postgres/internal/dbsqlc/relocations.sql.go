@@ -36,7 +36,7 @@ func (q *Queries) GetPromised(ctx context.Context, nodeID string, deploymentID s
 }
 
 const getRelocation = `-- name: GetRelocation :one
-SELECT r.deployment_id, r.node_id, r.phase, r.by_name, r.since, r.holder, r.seen_at, r.bytes, n.name AS node FROM relocations r JOIN nodes n ON n.id = r.node_id
+SELECT r.deployment_id, r.node_id, r.phase, r.by_name, r.since, r.holder, r.seen_at, r.bytes, r.resume, n.name AS node FROM relocations r JOIN nodes n ON n.id = r.node_id
 WHERE r.deployment_id = $1
 `
 
@@ -49,6 +49,7 @@ type GetRelocationRow struct {
 	Holder       string
 	SeenAt       time.Time
 	Bytes        int64
+	Resume       []string
 	Node         string
 }
 
@@ -65,6 +66,7 @@ func (q *Queries) GetRelocation(ctx context.Context, deploymentID string) (GetRe
 		&i.Holder,
 		&i.SeenAt,
 		&i.Bytes,
+		&i.Resume,
 		&i.Node,
 	)
 	return i, err
@@ -180,14 +182,16 @@ func (q *Queries) ListRelocationsTo(ctx context.Context, nodeID string) ([]strin
 }
 
 const moveRelocation = `-- name: MoveRelocation :execrows
-UPDATE relocations SET phase = $1, node_id = $2, bytes = $3, seen_at = now()
-WHERE deployment_id = $4 AND since = $5 AND phase = $6
+UPDATE relocations SET phase = $1, node_id = $2, bytes = $3, seen_at = now(),
+    resume = $4::text[]
+WHERE deployment_id = $5 AND since = $6 AND phase = $7
 `
 
 type MoveRelocationParams struct {
 	ToPhase      string
 	NodeID       string
 	Bytes        int64
+	Resume       []string
 	DeploymentID string
 	Since        time.Time
 	FromPhase    string
@@ -199,6 +203,7 @@ func (q *Queries) MoveRelocation(ctx context.Context, arg MoveRelocationParams) 
 		arg.ToPhase,
 		arg.NodeID,
 		arg.Bytes,
+		arg.Resume,
 		arg.DeploymentID,
 		arg.Since,
 		arg.FromPhase,
