@@ -102,6 +102,30 @@ func (m *Machine) hushed(o operation, r Result) {
 	s.hushed, s.changed = true, m.now
 }
 
+// Stopped are the services that are never restarted, and that hush ended: whichever
+// node the deployment is on in the end, they come back there.
+func (m *Machine) Stopped() (keys []pipeline.StepKey) {
+	for _, key := range m.order {
+		if m.steps[key].Hushed && m.step(key).Service.Restart == pipeline.RestartNever {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// resume has services run here that another node had to end.
+func (m *Machine) resume(g wire.Goal) {
+	if m.phase != wire.PhaseApplying || !m.work.Still || g.Still || !g.Elsewhere {
+		return
+	}
+	for _, key := range g.Resume {
+		s, ok := m.work.Pipeline.Step(key)
+		if ok && s.Service != nil && s.Service.Restart == pipeline.RestartNever {
+			m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepPending}})
+		}
+	}
+}
+
 // unhush has those come back that hush stopped.
 func (m *Machine) unhush() {
 	for _, key := range m.order {

@@ -95,6 +95,8 @@ func (m *Machine) takeNext() {
 	case m.sameRun(g):
 		// The same run under a new number: use it, and try again if stuck.
 		g.Pipeline, g.Context, g.Answers = m.work.Pipeline, m.work.Context, m.work.Answers
+		// Before the goal: what dies in between is told it again.
+		m.resume(g)
 		m.record(Record{Work: &g})
 		if m.phase == wire.PhaseStuck {
 			m.windDown(wire.PhaseUndoing)
