@@ -327,7 +327,8 @@ func TestScripts_Parse(t *testing.T) {
 		t.Fatal(err)
 	}
 	scripts = append(scripts, more...)
-	for _, script := range append(scripts, "../../tools/run", "../../.ci/run") {
+	for _, script := range append(scripts, "../../tools/run", "../../.ci/run",
+		"../../deploy/setup.sh") {
 		text, err := os.ReadFile(script)
 		if err != nil {
 			t.Fatal(err)

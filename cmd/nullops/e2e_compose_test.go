@@ -30,12 +30,17 @@ type shipped struct {
 	env          []string
 }
 
-// shippedCompose does what deploy/README.md says, with the compose file as it is:
+// shippedCompose does what deploy/README.md says, with the script and the compose file as they are:
 // it comes up, keeps everything in its volumes when it is taken down and up
 // again, and leaves nothing when the volumes go as well.
 func shippedCompose(t *testing.T, w *world) {
 	s := newShipped(t, w)
-	s.compose(t, "up", "-d", "--build")
+	said, made := s.setup(t), s.secrets(t)
+	for _, secret := range made {
+		if strings.Contains(said, secret) {
+			t.Error("the set-up script shows a secret")
+		}
+	}
 	print := s.logged(t, `sha256:[0-9a-f]{64}`)
 	password := s.logged(t, `user admin, password (\S+)`)
 	s.ready(t, print)
@@ -49,7 +54,11 @@ func shippedCompose(t *testing.T, w *world) {
 	if left := s.left(t); len(left) != 3 || strings.Contains(strings.Join(left, " "), "container") {
 		t.Errorf("taken down, and there is %v", left)
 	}
-	s.compose(t, "up", "-d")
+	// promise: Y-19
+	if said := s.setup(t); !strings.Contains(said, "NullOps runs: "+s.url) ||
+		!slices.Equal(made, s.secrets(t)) {
+		t.Errorf("set up again, and secrets are other ones, or it says %s", said)
+	}
 	s.ready(t, print)
 	// promise: Y-18
 	if _, errs, code := run(t, w.binary, env, "", "list"); code != 0 {
@@ -83,7 +92,6 @@ func newShipped(t *testing.T, w *world) *shipped {
 		"NULLOPS_HTTP_URL=" + s.url, "NULLOPS_HTTP_BIND=" + door,
 		"NULLOPS_INGRESS_BIND=" + freeAddress(t)}
 	s.lay(t, root)
-	s.secrets(t)
 	t.Cleanup(func() { s.clear(t) })
 	return s
 }
@@ -99,6 +107,7 @@ func (s *shipped) lay(t *testing.T, root string) {
 	}
 	const authorities = "etc/ssl/certs/ca-certificates.crt"
 	copyFile(t, "../../deploy/compose.yaml", filepath.Join(s.dir, "compose.yaml"), 0o644)
+	copyFile(t, "../../deploy/setup.sh", filepath.Join(s.dir, "setup.sh"), 0o755)
 	copyFile(t, "/"+authorities, filepath.Join(root, "go", authorities), 0o644)
 	copyFile(t, s.w.binary, filepath.Join(root, "go", "out", "nullops"), 0o755)
 	if err := os.Chmod(filepath.Join(root, "go", "out", "tmp"), 0o777|os.ModeSticky); err != nil {
@@ -126,22 +135,29 @@ func copyFile(t *testing.T, from, to string, mode os.FileMode) {
 	writeFile(t, to, string(data), mode)
 }
 
-// secrets makes the three files that the README makes.
-func (s *shipped) secrets(t *testing.T) {
+// setup runs the script that is shipped beside the compose file.
+func (s *shipped) setup(t *testing.T) string {
 	t.Helper()
-	key, errs, code := run(t, s.w.binary, nil, "", "keys", "new")
-	if code != 0 {
-		t.Fatalf("keys new: %s", errs)
+	c := exec.CommandContext(t.Context(), "./setup.sh")
+	c.Dir, c.Env, c.WaitDelay = s.dir, append(cleanEnv(), s.env...), time.Second
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("setup.sh: %v\n%s", err, out)
 	}
-	dir := filepath.Join(s.dir, "secrets")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
+	return string(out)
+}
+
+// secrets reads what the script made.
+func (s *shipped) secrets(t *testing.T) (all []string) {
+	t.Helper()
+	for _, name := range []string{"master_keys", "pgpass", "postgres_password"} {
+		text, err := os.ReadFile(filepath.Join(s.dir, "secrets", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, strings.TrimSpace(string(text)))
 	}
-	const password = "CanaryPasswordOfTheDatabase"
-	for name, text := range map[string]string{"master_keys": key, "postgres_password": password,
-		"pgpass": "postgres:5432:nullops:nullops:" + password + "\n"} {
-		writeFile(t, filepath.Join(dir, name), text, 0o644)
-	}
+	return all
 }
 
 // compose runs one command of Debian's docker-compose.

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
@@ -251,10 +253,54 @@ func everyReplicaServes(t *testing.T, first, second replica) {
 	d := first.admin.deploy(t, "stays", "watched", nil)
 	live := second.admin.follow(t, "/deployments/"+d.Id+"/events", "")
 	live.awaitData(t, "deployment", `"status":"ready"`)
+	ticketsHoldEverywhere(t, first.admin, second.admin, d.Id)
 	list := first.admin.follow(t, "/events", "")
 	second.admin.remove(t, d.Id)
 	list.awaitData(t, "deployment", `"status":"removed"`)
 	first.admin.await(t, d.Id, apiclient.DeploymentStatusRemoved)
+}
+
+// ticketsHoldEverywhere asks one control plane for a ticket to a terminal, and
+// has the terminal through another: the API says who may, and keeps no socket.
+func ticketsHoldEverywhere(t *testing.T, asks, holds *person, deployment string) {
+	t.Helper()
+	var ticket apiclient.ReachTicket
+	asks.want(t, http.StatusCreated, http.MethodPost,
+		"/deployments/"+deployment+"/services/web/tickets", object{"kind": "terminal"}, &ticket)
+	// promise: G-19
+	if said := holds.greet(t, ticket.Ticket); said != `{"ready":true}` {
+		t.Errorf("the other control plane says %s", said)
+	}
+	for _, who := range []*person{asks, holds} {
+		if said := who.greet(t, ticket.Ticket); !strings.Contains(said, "ticket_invalid") {
+			t.Errorf("a ticket that was used: %s", said)
+		}
+	}
+}
+
+// greet opens a connection into a service, and gives what is said first.
+func (p *person) greet(t *testing.T, ticket string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ws, _, err := websocket.Dial(ctx, p.p.url+"/api/v1/reach", &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + p.token}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ws.CloseNow() }()
+	hello, err := json.Marshal(object{"ticket": ticket, "command": []string{"/.nullops/init"}})
+	if err == nil {
+		err = ws.Write(ctx, websocket.MessageText, hello)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first, err := ws.Read(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(first)
 }
 
 // logged says what is missing in a process's log.
