@@ -20,7 +20,8 @@ func (s *server) CheckDeployment(
 	}
 	if s.Check == nil {
 		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
-			Message: "this process does not speak with nodes"}
+			Message: "this process does not speak with nodes",
+			Remedy:  "Ask one that does: the control plane that holds the node."}
 	}
 	steps, err := s.Check(ctx, d.NodeID, d.ID)
 	if err != nil {

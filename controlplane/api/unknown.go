@@ -31,7 +31,8 @@ func (s *server) AdoptDeployment(
 	}
 	if s.Describe == nil {
 		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
-			Message: "this process does not speak with nodes"}
+			Message: "this process does not speak with nodes",
+			Remedy:  "Ask one that does: the control plane that holds the node."}
 	}
 	found, err := s.Describe(ctx, n.ID, controlplane.DeploymentID(r.Id))
 	if err != nil {
@@ -75,7 +76,8 @@ func (s *server) UpgradeNode(
 		func(id controlplane.NodeID) error {
 			if s.Upgrade == nil {
 				return &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
-					Message: "this process does not speak with nodes"}
+					Message: "this process does not speak with nodes",
+					Remedy:  "Ask one that does: the control plane that holds the node."}
 			}
 			return s.Upgrade(ctx, id, image)
 		})

@@ -25,7 +25,7 @@ func (l *Lifecycle) ForgetNode(
 		}
 		out = controlplane.ForgottenNode{Name: n.Name, Environment: n.Environment,
 			Address: n.Address, Thumbprint: n.Thumbprint, By: actor.Name()}
-		if out.Left, err = giveUpAll(ctx, tx, n); err != nil {
+		if out.Left, err = giveUpAll(ctx, tx, n, actor.Name()); err != nil {
 			return err
 		}
 		if err := leaveAlone(ctx, tx, n); err != nil {
@@ -39,8 +39,10 @@ func (l *Lifecycle) ForgetNode(
 	return out, err
 }
 
+// giveUpAll gives up what is on the node. Those that only waited for their turn
+// there are canceled, or they would wait for ever: they left nothing.
 func giveUpAll(
-	ctx context.Context, tx *postgres.Tx, n controlplane.Node,
+	ctx context.Context, tx *postgres.Tx, n controlplane.Node, by string,
 ) ([]controlplane.LeftBehind, error) {
 	staying, err := tx.Staying(ctx, n.ID)
 	if err != nil {
@@ -52,6 +54,14 @@ func giveUpAll(
 		if err != nil {
 			return nil, err
 		}
+		if err := farewell(ctx, tx, d, by); err != nil {
+			return nil, err
+		}
+		if waited, err := dismiss(ctx, tx, d, nodeGivenUp); err != nil {
+			return nil, err
+		} else if waited {
+			continue
+		}
 		what, err := giveUp(ctx, tx, d)
 		if err != nil {
 			return nil, err
@@ -61,6 +71,9 @@ func giveUpAll(
 	}
 	return all, nil
 }
+
+// nodeGivenUp is the one line people read of each.
+const nodeGivenUp = "its node is given up"
 
 // giveUp forgets a deployment in whatever state it is. Those that nobody asked
 // to remove take the step between first: history tells what happened.
@@ -75,7 +88,7 @@ func giveUp(
 		if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 			return nil, err
 		}
-		if err := move(ctx, tx, d, between, "its node is given up", nil); err != nil {
+		if err := move(ctx, tx, d, between, nodeGivenUp, nil); err != nil {
 			return nil, err
 		}
 		d.Status = between

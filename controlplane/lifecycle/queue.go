@@ -167,7 +167,9 @@ func stand(ctx context.Context, tx *postgres.Tx, entries map[string]controlplane
 
 // dismiss ends a deployment whose run never began: nothing of it is anywhere.
 // It reports whether it was one.
-func dismiss(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) (bool, error) {
+func dismiss(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, why string,
+) (bool, error) {
 	if d.Status != controlplane.Queued {
 		return false, nil
 	}
@@ -178,7 +180,7 @@ func dismiss(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) (b
 	if err := tx.SetGoal(ctx, d.ID, controlplane.GoalGone, true); err != nil {
 		return false, err
 	}
-	if err := move(ctx, tx, d, controlplane.Canceled, "canceled while it waited", nil); err != nil {
+	if err := move(ctx, tx, d, controlplane.Canceled, why, nil); err != nil {
 		return false, err
 	}
 	return true, tx.ForgetHosts(ctx, d.ID)

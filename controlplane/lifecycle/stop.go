@@ -20,6 +20,9 @@ func (l *Lifecycle) Remove(
 			if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
 				return err
 			}
+			if err := staysAway(ctx, tx, d); err != nil {
+				return err
+			}
 			if !d.Status.Gone() {
 				if err := farewell(ctx, tx, d, actor.Name()); err != nil {
 					return err
@@ -27,6 +30,16 @@ func (l *Lifecycle) Remove(
 			}
 			return remove(ctx, tx, d)
 		})
+}
+
+// staysAway ends a move that waits for its deployment to be gone: who removes it
+// does not want it made anew on another node.
+func staysAway(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
+	moving, err := tx.EndMove(ctx, d.ID, "")
+	if err != nil || !moving {
+		return err
+	}
+	return tellMove(ctx, tx, d, "removed while it moved: it is not made on another node")
 }
 
 // farewell notes who removes a deployment, and how its services were.
@@ -40,7 +53,7 @@ func farewell(
 }
 
 func remove(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
-	if gone, err := dismiss(ctx, tx, d); err != nil || gone {
+	if gone, err := dismiss(ctx, tx, d, "canceled while it waited"); err != nil || gone {
 		return err
 	}
 	if d.Status == controlplane.Failed && d.NodeID == "" {
