@@ -1,5 +1,6 @@
-// Zero faults of axe-core on the pages of what is defined, in both themes, and on pages without their data.
-import { accessible, picture, signIn, until, user } from "./browser.mjs";
+// Zero faults of axe-core on the pages of what is defined, on pages without their data, and on a deployment's own.
+import { accessible, api, freshName, picture, RUN, signIn, until, user } from "./browser.mjs";
+import { cleanUp, create } from "./main.mjs";
 
 const THEMES = ["light", "dark"];
 
@@ -35,6 +36,8 @@ const defined = [
   "/teams?add=true",
   "/teams?open=testers",
   "/teams/access",
+  "/templates",
+  "/fleet",
   "/account",
   "/audit",
   "/rules",
@@ -55,8 +58,8 @@ const defined = [
 async function states(page) {
   for (const [path, asks] of [
     ["/deployments", "**/api/v1/deployments?**"],
-    ["/nodes", "**/api/v1/nodes"],
-    ["/services", "**/api/v1/services"],
+    ["/nodes", "**/api/v1/nodes?**"],
+    ["/services", "**/api/v1/services?**"],
   ]) {
     let answer = () => undefined;
     const held = new Promise((done) => {
@@ -81,9 +84,26 @@ async function states(page) {
   }
 }
 
+/** The tabs of a deployment that show what it does, each with what shows that it is there. */
+const tabs = [
+  ["logs", (page) => page.locator("[role=log] .ln").first()],
+  ["metrics", (page) => page.locator(".chart canvas, .empty").first()],
+  ["terminal", (page) => page.locator(".xterm-helper-textarea")],
+  ["capsule", (page) => page.getByRole("heading", { name: /^Bug capsule of/ })],
+];
+
+async function live(page, { id }) {
+  for (const [tab, sign] of tabs) {
+    await page.goto(`/d/${id}/${tab}`);
+    if (tab === "terminal") await page.getByRole("button", { name: "Open terminal" }).click();
+    await sign(page).waitFor({ state: "attached", timeout: RUN });
+    await inBoth(page, `${tab} of a deployment`);
+  }
+}
+
 export const stories = [
   [
-    "axe finds nothing on the pages of what is defined, nor while they are read or cannot be",
+    "axe finds nothing on the pages of what is defined",
     async ({ page }) => {
       await signIn(page);
       for (const path of defined) {
@@ -91,7 +111,27 @@ export const stories = [
         await page.locator("h1").first().waitFor();
         await inBoth(page, path);
       }
+    },
+  ],
+  [
+    "axe finds nothing on pages while they are read, nor when they cannot be",
+    async ({ page }) => {
+      await signIn(page);
       await states(page);
+    },
+  ],
+  [
+    "axe finds nothing on a deployment's logs, metrics, terminal and capsule",
+    async ({ page }) => {
+      await signIn(page);
+      const made = await create(page, freshName("seen"));
+      try {
+        const read = () => api(page, `/deployments/${made.id}`);
+        await until("ready", async () => (await read()).status === "ready", RUN);
+        await live(page, made);
+      } finally {
+        await cleanUp(page, made.id);
+      }
     },
   ],
 ];

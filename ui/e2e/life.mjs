@@ -22,7 +22,7 @@ const toast = (page, text) => page.locator(".toast", { hasText: text }).waitFor(
 const question = (page, title) => page.getByRole("dialog", { name: title });
 
 /** A project whose runs wait for an answer: its deployments stay under way until somebody acts. */
-async function waiting(page) {
+export async function waiting(page) {
   const name = freshName("waits");
   await send(page, "PUT", `/projects/${name}`, { resources: { memory_mib: 64 } });
   const steps = [{ key: "go", needs: [], approval: { prompt: "Shall it go on?" } }];

@@ -12,6 +12,7 @@ import { stories as cookies } from "./cookies.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
 import { stories as keyboard } from "./keyboard.mjs";
+import { stories as lacks } from "./lacks.mjs";
 import { stories as life } from "./life.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
@@ -37,6 +38,7 @@ const all = [
   main,
   people,
   life,
+  lacks,
   live,
   reach,
   choosing,

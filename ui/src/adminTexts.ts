@@ -13,11 +13,6 @@ export const adminTexts = {
   noMatchTitle: "Nothing matches",
   noMatch: (filters: string) => `Filters: ${filters}.`,
   clear: "Clear the filters",
-  adminOnly: "Only admins can change this.",
-  adminsAre: (names: string[]) =>
-    names.length === 0
-      ? "Only admins can change this."
-      : `Only admins can change this: ${names.join(", ")}.`,
   save: "Save",
   saving: "Saving…",
   create: "Create",

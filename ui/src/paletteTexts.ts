@@ -15,7 +15,6 @@ export const paletteTexts = {
   foot: { move: "move", go: "go", close: "close" },
   acts: {
     create: "New deployment",
-    noCreate: "Needs Full on a project or an environment; an admin can give it.",
     environment: "New environment",
     registry: "Add registry",
     service: "Add service",
@@ -32,7 +31,6 @@ export const paletteTexts = {
     dark: "Switch to dark",
     shortcuts: "Show the keys",
     leave: "Sign out",
-    admin: "Only admins can.",
   },
   kinds: {
     project: "project",

@@ -18,8 +18,6 @@ export const reachTexts = {
     service: "Service",
     open: "Open terminal",
     again: "Open again",
-    needsFull: (project: string) =>
-      `A terminal takes full access to ${project}. An admin can grant it to one of your teams.`,
     nothing: "Nothing of this deployment runs: there is no service to get into.",
     noted: "The audit notes that a terminal was opened and closed, not what happens in it.",
     label: (service: string) => `Terminal in ${service}`,

@@ -28,7 +28,6 @@ export const templateTexts = {
   by: (name: string) => `by ${name}`,
   use: "Deploy",
   useOf: (name: string) => `New deployment from ${name}`,
-  full: (project: string) => `It takes Full on ${project}; an admin can give it.`,
   description: "Description",
   environment: "Environment",
   noEnvironment: "Whoever creates chooses",

@@ -6,6 +6,12 @@ import { plural } from "@/plural";
  * Sentences name the thing, the cause and the remedy, in that order.
  */
 
+/** Of many admins three are named: nobody reads all of them on a button. */
+const canGive = (who: string[]) => {
+  const named = who.length > 3 ? [...who.slice(0, 3), "another admin"] : who;
+  return `${named.join(", ").replace(/, (?=[^,]*$)/, " or ") || "An admin"} can give it.`;
+};
+
 export const texts = {
   product: "NullOps",
   close: "Close",
@@ -79,10 +85,16 @@ export const texts = {
     userMissing: "Type your user name.",
     passwordMissing: "Type your password.",
   },
+  lack: {
+    full: (on: string, found?: { missing?: string; ask: string[] }) => `This needs Full on ${on}${found?.missing ? `: ${found.missing}` : ""}. ${canGive(found?.ask ?? [])}`,
+    create: (who: string[]) => `Creating needs Full on a project or an environment. ${canGive(who)}`,
+    createIn: (project: string, environment: string, who: string[]) => `This needs Full on project ${project} or on environment ${environment}. ${canGive(who)}`,
+    admin: (who: string[]) => `Only admins can change this: it needs the role Admin. ${canGive(who)}`,
+    looking: (name: string) => `You look through the eyes of ${name}, and that only reads.`,
+  },
   list: {
     title: "Deployments",
     create: "New deployment",
-    noCreate: (who: string[]) => `Creating needs Full on a project or an environment; ${who.join(" or ") || "an admin"} can give it.`,
     find: "Name, tag, owner, URL",
     filter: "Filter",
     views: "Views",
@@ -213,7 +225,6 @@ export const texts = {
     again: "Try removing again",
     forget: "Forget",
     forgetBusy: "Forgetting…",
-    needsFull: (project: string) => `You have Read on ${project}. This needs Full; an admin can give it.`,
     cancelTitle: (name: string) => `Stop and undo ${name}?`,
     cancelBody: (at: number, all: number, done: number) => `Stops at step ${at} of ${all} and undoes the ${plural(done, "finished step")} in reverse order. Afterwards nothing of it is left, and its name is free again.`,
     cancelYes: "Stop and undo",
@@ -325,6 +336,7 @@ export const texts = {
     columns: { name: "Name", pipeline: "Pipeline", services: "Services", room: "Limits", deployments: "Deployments" },
     noPipeline: "none yet",
     pipelineOf: "Pipeline",
+    draw: "Edit the pipeline",
     readOnly: "Read only here; change it with nullops apply -f.",
     saved: "saved",
     by: "by",

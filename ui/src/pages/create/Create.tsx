@@ -19,6 +19,7 @@ import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { useLackToCreateIn } from "../shell/useLack";
 import { Branch } from "./Branch";
 import { CloneDiffers } from "./CloneDiffers";
 import { Preflight, usePreflight } from "./Preflight";
@@ -131,7 +132,8 @@ function Form({ projects, environments, close, clone }: FormProps) {
   };
   const checks = usePreflight(body);
   const asked = { wanted: search.template, query: templates };
-  const reason = whyNot(project, environment) ?? whyNoTemplate(asked);
+  const lack = useLackToCreateIn(project, environment);
+  const reason = whyNot(project, environment) ?? lack ?? whyNoTemplate(asked);
   const submit = () => {
     if (create.isPending || reason) return;
     const found = check(name, versions.chosen);
@@ -289,7 +291,6 @@ function only<T>(all: T[]): T | undefined {
 function whyNot(project?: Project, environment?: Environment): string | undefined {
   if (!project) return t.chooseProject;
   if (!environment) return t.chooseEnvironment;
-  if (!project.can_create && !environment.can_create) return texts.page.needsFull(project.name);
   return undefined;
 }
 

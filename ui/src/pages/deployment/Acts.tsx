@@ -10,6 +10,7 @@ import { useKeys } from "@/components/Shell";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
+import { useLackOn } from "../shell/useLack";
 import { LifeActs } from "./Life";
 
 const t = texts.page;
@@ -21,8 +22,8 @@ export function Acts({ deployment, steps }: { deployment: Deployment; steps: Ste
   const { data: person } = useSuspenseQuery(me);
   const [asking, setAsking] = useState<"cancel" | "remove" | "forget">();
   const act = useAct(deployment, () => setAsking(undefined));
-  const { status, project } = deployment;
-  const reason = deployment.level === "full" ? undefined : t.needsFull(project);
+  const { status } = deployment;
+  const reason = useLackOn(deployment);
   const failed = status === "failed";
   const cancelable = status === "queued" || status === "applying";
   const removable = status === "ready" || failed;

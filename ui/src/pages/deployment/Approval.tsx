@@ -10,6 +10,7 @@ import { describe } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { clock } from "@/components/time";
 import { texts } from "@/texts";
+import { useLackOn } from "../shell/useLack";
 
 const t = texts.approval;
 
@@ -74,7 +75,11 @@ function Answer({ deployment, question }: { deployment: Deployment; question: Qu
   const [values, setValues] = useState<Values>(() => defaults(question.fields));
   const [rejecting, setRejecting] = useState(false);
   const reply = useReply(deployment, question);
-  const reason = question.may_answer ? undefined : question.refusal;
+  const lack = useLackOn(deployment);
+  // Without teams and people of its own it is for who has Full: then it is a grant that is missing.
+  const named = question.teams.length + question.users.length > 0;
+  const refusal = (named ? undefined : lack) ?? question.refusal;
+  const reason = question.may_answer ? undefined : refusal;
   const refused = refusals(reply.error);
   const approve = (event: FormEvent) => {
     event.preventDefault();

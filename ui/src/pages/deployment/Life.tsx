@@ -3,7 +3,6 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Bug, Copy, Hourglass, Pin, TimerReset } from "lucide-react";
 import { useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
-import { grantors } from "@/api/queries/access";
 import { environments } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { Button, buttonClass } from "@/components/Button";
@@ -17,6 +16,7 @@ import { useToast } from "@/components/Toast";
 import { duration, exact } from "@/components/time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { useLackOn, useLackToCreate } from "../shell/useLack";
 
 const t = deployTexts.life;
 const GONE = ["removed", "canceled", "forgotten"];
@@ -61,7 +61,7 @@ export function LifeActs({ deployment }: { deployment: Deployment }) {
   const say = useToast();
   const { hold, status } = deployment;
   const gone = GONE.includes(status);
-  const reason = deployment.level === "full" ? undefined : texts.page.needsFull(deployment.project);
+  const reason = useLackOn(deployment);
   const capsule = async () => {
     if (await copyText(`${window.location.origin}/d/${deployment.id}/capsule`))
       say("done", t.capsuleCopied);
@@ -83,7 +83,7 @@ export function LifeActs({ deployment }: { deployment: Deployment }) {
           {t.recreateSame}
         </Button>
       ) : null}
-      <Clone of={deployment.id} allowed={person.can_create} />
+      <Clone of={deployment.id} />
       {gone || !deployment.expires_at ? null : (
         <Button
           reason={reason}
@@ -120,15 +120,15 @@ export function LifeActs({ deployment }: { deployment: Deployment }) {
 }
 
 /** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
-function Clone({ of, allowed }: { of: string; allowed: boolean }) {
+function Clone({ of }: { of: string }) {
   const inside = (
     <>
       <Copy className="i sm" aria-hidden="true" />
       {t.clone}
     </>
   );
-  const { data: who = [] } = useQuery({ ...grantors, enabled: !allowed });
-  if (!allowed) return <Button reason={texts.list.noCreate(who)}>{inside}</Button>;
+  const reason = useLackToCreate();
+  if (reason) return <Button reason={reason}>{inside}</Button>;
   return (
     <Link className={buttonClass()} to="/deployments/new" search={{ from: of }}>
       {inside}

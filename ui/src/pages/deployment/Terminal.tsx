@@ -6,6 +6,7 @@ import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { describe, EmptyState } from "@/components/States";
 import { reachTexts } from "@/reachTexts";
+import { useLackOn } from "../shell/useLack";
 import { inertStyles, withInertStyles } from "./terminalStyles";
 
 const t = reachTexts.terminal;
@@ -15,9 +16,9 @@ const gone = ["removed", "canceled", "failed", "forgotten", "queued"];
 export default function Terminal({ deployment }: { deployment: Deployment }) {
   const [service, setService] = useState(deployment.services[0]?.step ?? "");
   const [opened, setOpened] = useState<{ service: string; time: number }>();
+  const reason = useLackOn(deployment);
   if (deployment.services.length === 0 || gone.includes(deployment.status))
     return <EmptyState title={reachTexts.tabs.terminal}>{t.nothing}</EmptyState>;
-  const reason = deployment.level === "full" ? undefined : t.needsFull(deployment.project);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="row wrap px-4 py-2">

@@ -1,9 +1,8 @@
-import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { type ReactNode, useDeferredValue, useMemo } from "react";
+import { useDeferredValue, useMemo } from "react";
 import type { Deployment } from "@/api/client";
-import { grantors } from "@/api/queries/access";
 import { me } from "@/api/queries/common";
 import { Button, buttonClass } from "@/components/Button";
 import { Live, Top, useKeys, useTitle } from "@/components/Shell";
@@ -11,6 +10,7 @@ import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { Notice, stateWord } from "@/components/Status";
 import { ago, clock } from "@/components/time";
 import { texts } from "@/texts";
+import { useLackToCreate } from "../shell/useLack";
 import { FilterBar } from "./FilterBar";
 import { byChange, type Filters, matching } from "./filters";
 import { List } from "./List";
@@ -46,7 +46,7 @@ export function Deployments() {
         <h1>{texts.list.title}</h1>
         <Live state={live} />
         <div className="end row">
-          <CreateLink allowed={person.can_create} />
+          <CreateLink />
         </div>
       </Top>
       <OfflineNotice all={all ?? []} />
@@ -78,14 +78,16 @@ export function Deployments() {
   );
 }
 
-function CreateLink({ allowed }: { allowed: boolean }) {
+/** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
+function CreateLink() {
   const inside = (
     <>
       <Plus className="i sm" aria-hidden="true" />
       {texts.list.create} <kbd>N</kbd>
     </>
   );
-  if (!allowed) return <NoCreate>{inside}</NoCreate>;
+  const reason = useLackToCreate();
+  if (reason) return <Button reason={reason}>{inside}</Button>;
   return (
     <Link className={buttonClass("ink")} to="/deployments/new" search={{}}>
       {inside}
@@ -93,15 +95,9 @@ function CreateLink({ allowed }: { allowed: boolean }) {
   );
 }
 
-/** Dashed, with the reason and the people who can change it. */
-function NoCreate({ children }: { children: ReactNode }) {
-  const names = useQuery(grantors).data ?? [];
-  return <Button reason={texts.list.noCreate(names)}>{children}</Button>;
-}
-
 function Nothing({ allowed }: { allowed: boolean }) {
   return (
-    <EmptyState title={texts.list.emptyTitle} act={allowed ? <CreateLink allowed /> : undefined}>
+    <EmptyState title={texts.list.emptyTitle} act={allowed ? <CreateLink /> : undefined}>
       {allowed ? texts.list.empty : texts.list.emptyRead}
     </EmptyState>
   );

@@ -8,6 +8,7 @@ import { middle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { texts } from "@/texts";
+import { useLackOn } from "../shell/useLack";
 import { mainUrl } from "./filters";
 
 type Props = {
@@ -135,19 +136,18 @@ type ActProps = {
   onCopy: () => void;
 };
 
+function Retry({ deployment, retry }: { deployment: Deployment; retry: () => void }) {
+  return (
+    <Button small onClick={retry} reason={useLackOn(deployment)}>
+      {texts.list.retry}
+    </Button>
+  );
+}
+
 /** The one act a row offers: what its state calls for, and nothing else. */
 function MainAct({ deployment, url, onRetry, onCopy }: ActProps) {
-  const { name, environment, status, level, project } = deployment;
-  if (status === "failed")
-    return (
-      <Button
-        small
-        onClick={onRetry}
-        reason={level === "full" ? undefined : texts.page.needsFull(project)}
-      >
-        {texts.list.retry}
-      </Button>
-    );
+  const { name, environment, status } = deployment;
+  if (status === "failed") return <Retry deployment={deployment} retry={onRetry} />;
   if (status === "stuck")
     return (
       <Link

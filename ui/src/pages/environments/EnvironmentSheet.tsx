@@ -7,7 +7,6 @@ import { orderTexts } from "@/orderTexts";
 import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
-import { useMayAdmin } from "../admin/may";
 import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
 import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
@@ -15,6 +14,7 @@ import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, toNumber, wrongs } from "../admin/values";
+import { useMayAdmin } from "../shell/useLack";
 
 import { Dns } from "./Dns";
 import { Gate } from "./Gate";

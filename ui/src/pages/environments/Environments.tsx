@@ -4,9 +4,9 @@ import { client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { environmentTexts as t } from "@/environmentTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
+import { useMayAdmin } from "../shell/useLack";
 import { EnvironmentSheet } from "./EnvironmentSheet";
 
 type Environment = Schemas["Environment"];

@@ -6,8 +6,8 @@ import { Top, useTitle } from "@/components/Shell";
 import { describe, EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { peopleTexts } from "@/peopleTexts";
-import { useMayAdmin } from "../admin/may";
 import { NotFound } from "../shell/Problems";
+import { useMayAdmin } from "../shell/useLack";
 import { levelOf, type Target, withLevel } from "./grants";
 
 const t = peopleTexts.teams;

@@ -5,13 +5,13 @@ import { peopleTexts } from "@/peopleTexts";
 import { DeleteAct } from "../admin/DeleteAct";
 import { TextField, useKnown } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
-import { useMayAdmin } from "../admin/may";
 import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
 import { onlyOver } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
+import { useMayAdmin } from "../shell/useLack";
 import { Picks } from "./Picks";
 
 const t = peopleTexts.teams;

@@ -4,9 +4,9 @@ import { client, type Schemas } from "@/api/client";
 import { teams } from "@/api/queries/people";
 import { peopleTexts } from "@/peopleTexts";
 import { type Column, Listing, OpenLink } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
+import { useMayAdmin } from "../shell/useLack";
 import { TeamSheet } from "./TeamSheet";
 
 const t = peopleTexts.teams;

@@ -5,6 +5,7 @@ import { lazy, type ReactNode, Suspense, useCallback, useMemo } from "react";
 import { isNotFound, type Schemas, type Step } from "@/api/client";
 import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
+import { Button } from "@/components/Button";
 import { load } from "@/components/load";
 import { Safe } from "@/components/Safe";
 import { Top, useNarrow, useTitle } from "@/components/Shell";
@@ -13,6 +14,7 @@ import { Time } from "@/components/Time";
 import { texts } from "@/texts";
 import { StepNode } from "../deployment/StepNode";
 import { NotFound } from "../shell/Problems";
+import { useMayAdmin } from "../shell/useLack";
 
 const Graph = lazy(() =>
   load(() => import("../deployment/Graph")).then((module) => ({ default: module.Graph })),
@@ -78,6 +80,7 @@ function ReadPipeline() {
             </span>
           ) : null}
         </div>
+        <Draw />
       </Top>
       {query.isError ? (
         <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
@@ -114,6 +117,17 @@ function ReadPipeline() {
         </div>
       ) : null}
     </>
+  );
+}
+
+/** The page's one act for who may not do it: dashed, with what is missing and who can give it. */
+function Draw() {
+  const reason = useMayAdmin();
+  if (!reason) return null;
+  return (
+    <div className="end row">
+      <Button reason={reason}>{t.draw}</Button>
+    </div>
   );
 }
 

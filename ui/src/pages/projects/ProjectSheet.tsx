@@ -5,7 +5,6 @@ import { projectTexts as t } from "@/projectTexts";
 import { DeleteAct } from "../admin/DeleteAct";
 import { TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
-import { useMayAdmin } from "../admin/may";
 import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
 import { PlacementFields, placementOf, placementValues } from "../admin/Placement";
@@ -13,6 +12,7 @@ import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, toNumber, wrongs } from "../admin/values";
+import { useMayAdmin } from "../shell/useLack";
 
 type Project = Schemas["Project"];
 type Props = { opened?: Opened<Project>; taken: string[]; close: () => void };

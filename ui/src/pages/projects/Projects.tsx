@@ -6,9 +6,9 @@ import { projects } from "@/api/queries/catalog";
 import { bytes } from "@/components/time";
 import { projectTexts as t } from "@/projectTexts";
 import { type Column, type ListFilter, Listing } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
+import { useMayAdmin } from "../shell/useLack";
 import { ProjectSheet } from "./ProjectSheet";
 
 type Project = Schemas["Project"];

@@ -4,9 +4,9 @@ import { client, type Schemas } from "@/api/client";
 import { plugins, registries, services } from "@/api/queries/admin";
 import { registryTexts as t } from "@/catalogTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
+import { useMayAdmin } from "../shell/useLack";
 import { RegistrySheet } from "./RegistrySheet";
 
 type Registry = Schemas["Registry"];

@@ -6,7 +6,6 @@ import { StatusMark } from "@/components/Status";
 import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
-import { useMayAdmin } from "../admin/may";
 import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem } from "../admin/NewName";
 import { Trial } from "../admin/Trial";
@@ -14,6 +13,7 @@ import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
+import { useMayAdmin } from "../shell/useLack";
 
 type Registry = Schemas["Registry"];
 type Props = { opened?: Opened<Registry>; taken: string[]; used: string; close: () => void };

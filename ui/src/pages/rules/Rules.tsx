@@ -4,13 +4,13 @@ import { client, type Schemas } from "@/api/client";
 import { rules } from "@/api/queries/notices";
 import { ruleTexts as t } from "@/ruleTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { partOf } from "../admin/meanwhile";
 import { Once } from "../admin/Once";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { Secret } from "../people/Secret";
 import { NotFound } from "../shell/Problems";
+import { useMayAdmin } from "../shell/useLack";
 import { Address } from "./Address";
 import { RuleSheet } from "./RuleSheet";
 

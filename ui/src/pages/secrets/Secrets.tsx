@@ -7,9 +7,9 @@ import { Time } from "@/components/Time";
 import { ByProject } from "../admin/ByProject";
 import { Gone } from "../admin/Gone";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { useOpened } from "../admin/useOpened";
 import { NotFound } from "../shell/Problems";
+import { useMayAdmin } from "../shell/useLack";
 import { SecretSheet } from "./SecretSheet";
 
 type Secret = Schemas["Secret"];

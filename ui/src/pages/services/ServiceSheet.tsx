@@ -4,13 +4,13 @@ import { serviceTexts as t } from "@/catalogTexts";
 import { DeleteAct } from "../admin/DeleteAct";
 import { SelectField, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
-import { useMayAdmin } from "../admin/may";
 import type { Opened } from "../admin/meanwhile";
 import { NameField, nameProblem, RegistryField } from "../admin/NewName";
 import { onlyOver, type Tagged } from "../admin/tagged";
 import { useForm } from "../admin/useForm";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { orNothing, wrongs } from "../admin/values";
+import { useMayAdmin } from "../shell/useLack";
 import { Matches } from "./Matches";
 
 type Service = Schemas["Service"];

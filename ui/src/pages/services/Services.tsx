@@ -3,9 +3,9 @@ import { client, type Schemas } from "@/api/client";
 import { services } from "@/api/queries/admin";
 import { serviceTexts as t } from "@/catalogTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
+import { useMayAdmin } from "../shell/useLack";
 import { ServiceSheet } from "./ServiceSheet";
 
 type Service = Schemas["Service"];

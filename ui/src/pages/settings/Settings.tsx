@@ -1,8 +1,8 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Top, useTitle } from "@/components/Shell";
 import { settingsTexts as t } from "@/settingsTexts";
-import { useMayAdmin } from "../admin/may";
 import { NotFound } from "../shell/Problems";
+import { useMayAdmin } from "../shell/useLack";
 import { About } from "./About";
 import { Backups } from "./Backups";
 import { Certificates } from "./Certificates";

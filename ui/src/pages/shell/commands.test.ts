@@ -15,9 +15,14 @@ it("reaches every page, and shows a person only what could be theirs", () => {
 });
 
 it("says why an act can't be done, and who can", () => {
-  const create = acts(viewer, "light").find((one) => one.id === "create");
-  expect(create?.reason).toMatch(/admin/);
-  expect(acts(admin, "light").every((one) => !one.reason)).toBe(true);
+  const lacks = {
+    create: "Needs Full; root can give it.",
+    admin: "Needs Admin; root can give it.",
+  };
+  const theirs = acts(lacks, "light");
+  expect(theirs.find((one) => one.id === "create")?.reason).toBe(lacks.create);
+  expect(theirs.find((one) => one.id === "new-project")?.reason).toBe(lacks.admin);
+  expect(acts({}, "light").every((one) => !one.reason)).toBe(true);
 });
 
 it("finds a deployment by name, tag and URL, names first", () => {

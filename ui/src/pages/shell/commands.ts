@@ -19,18 +19,19 @@ export type Command = {
   run?: "theme" | "shortcuts" | "leave";
 };
 
-type Person = { role: string; can_create: boolean };
+type Person = { role: string };
+/** Why a person may not create, and may not define; nothing when they may. */
+type Lacks = { create?: string; admin?: string };
 
 /** What can be done from anywhere. What a person may not do says who can, instead of doing nothing. */
-export function acts(person: Person, theme: "light" | "dark"): Command[] {
-  const admin = person.role === "admin" ? undefined : t.acts.admin;
+export function acts(lacks: Lacks, theme: "light" | "dark"): Command[] {
   const make = (id: string, label: string, to: string): Command => ({
     id,
     group: "acts",
     label,
     to,
     search: { add: true },
-    reason: admin,
+    reason: lacks.admin,
   });
   const all: Command[] = [
     {
@@ -39,7 +40,7 @@ export function acts(person: Person, theme: "light" | "dark"): Command[] {
       label: t.acts.create,
       to: "/deployments/new",
       keys: "N",
-      reason: person.can_create ? undefined : t.acts.noCreate,
+      reason: lacks.create,
     },
     show("mine", t.acts.mine),
     show("attention", t.acts.attention),

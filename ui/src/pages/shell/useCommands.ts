@@ -7,6 +7,7 @@ import { deployments } from "@/api/queries/deployments";
 import type { Theme } from "@/components/theme";
 import { acts, type Command, deploymentCommands, pages, things } from "./commands";
 import { recent } from "./recent";
+import { useLackToCreate, useMayAdmin } from "./useLack";
 
 const names = (list?: { name: string }[]) => list?.map((one) => one.name);
 /** What is known is good enough to jump with; it is read once when the palette opens. */
@@ -15,6 +16,7 @@ const calm = { staleTime: 30_000 };
 /** Everything the palette knows, in its order. */
 export function useCommands(theme: Theme): Command[] {
   const { data: person } = useSuspenseQuery(me);
+  const [create, admin] = [useLackToCreate(), useMayAdmin()];
   const running = useQuery({ ...deployments, ...calm }).data;
   const drawn = useQuery({ ...projects, ...calm }).data;
   const where = useQuery({ ...environments, ...calm }).data;
@@ -25,7 +27,7 @@ export function useCommands(theme: Theme): Command[] {
   return useMemo(
     () => [
       ...pages(person),
-      ...acts(person, theme),
+      ...acts({ create, admin }, theme),
       ...deploymentCommands(running ?? []),
       ...things("project", names(drawn)),
       ...things("environment", names(where)),
@@ -34,7 +36,7 @@ export function useCommands(theme: Theme): Command[] {
       ...things("registry", names(sources)),
       ...things("node", names(machines)),
     ],
-    [person, theme, running, drawn, where, made, helpers, sources, machines],
+    [person, create, admin, theme, running, drawn, where, made, helpers, sources, machines],
   );
 }
 

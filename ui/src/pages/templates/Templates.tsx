@@ -10,6 +10,7 @@ import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listin
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { templates } from "../create/queries";
+import { useLack } from "../shell/useLack";
 import { TemplateSheet } from "./TemplateSheet";
 
 type Template = Schemas["Template"];
@@ -100,7 +101,12 @@ function OfProject({ name, pick, project, lack }: Props) {
   const query = useQuery(templates(name));
   const { opened, adding, add, close } = useOpened();
   const may = project?.can_create ?? false;
-  const reason = project && !may ? t.full(name) : lack?.reason;
+  const lacking = useLack({
+    may: may || !project,
+    object: `project/${name}`,
+    on: `project ${name}`,
+  });
+  const reason = lacking ?? lack?.reason;
   const sheet = { project: name, services: project?.services ?? [], reason, close };
   const shown = useMemo(() => (may ? [...columns, use(name)] : columns), [may, name]);
   return (

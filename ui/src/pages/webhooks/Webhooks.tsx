@@ -4,12 +4,12 @@ import { client, type Schemas } from "@/api/client";
 import { webhooks } from "@/api/queries/notices";
 import { noticeTexts, webhookTexts as t } from "@/noticeTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
-import { useMayAdmin } from "../admin/may";
 import { Once } from "../admin/Once";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { Secret } from "../people/Secret";
 import { NotFound } from "../shell/Problems";
+import { useMayAdmin } from "../shell/useLack";
 import { WebhookSheet } from "./WebhookSheet";
 
 type Webhook = Schemas["Webhook"];
