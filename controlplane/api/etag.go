@@ -45,8 +45,8 @@ func (k *kept) WriteHeader(status int) {
 }
 
 // restless are fields that change without anybody editing the object.
-var restless = []string{"last_sign_in_at", "last_used_at", "nodes", "usage", "deployments",
-	"last_saved_at", "reviews"}
+var restless = []string{"last_sign_in_at", "last_used_at", "nodes", "nodes_online", "usage",
+	"deployments", "last_saved_at", "reviews", "certificates"}
 
 // tag names one content of an object.
 func tag(body []byte) string {

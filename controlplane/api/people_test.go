@@ -345,6 +345,26 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 	}
 }
 
+// A machine that joins while somebody writes is no reason to refuse their save.
+func TestIfMatch_NodesComeAndGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root, path := w.token("root"), "/api/v1/environments/qa"
+	opened := w.call("GET", path, root, nil)
+	w.machine("late", controlplane.Inventory{})
+	joined := w.call("GET", path, root, nil)
+	if opened.field("nodes_online") == joined.field("nodes_online") {
+		t.Fatalf("the machine is not counted: %s", joined.body)
+	}
+	a := w.send("PUT", path, http.Header{"Authorization": {"Bearer " + root},
+		"Content-Type": {"application/json"}, "If-Match": {opened.header.Get("ETag")}},
+		strings.NewReader(`{"domain":"qa.example.org"}`))
+	if a.status != http.StatusOK {
+		t.Errorf("saved over what was opened: %d %s", a.status, a.body)
+	}
+}
+
 // Of many at once with the same tag, one comes through.
 func TestIfMatch_OneOfMany(t *testing.T) {
 	t.Parallel()

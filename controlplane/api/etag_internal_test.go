@@ -1,0 +1,15 @@
+package api
+
+import "testing"
+
+// How orders for certificates go is news every few seconds, and no change that
+// somebody made: a tag is of what people write.
+func TestTag_OfWhatPeopleWrite(t *testing.T) {
+	t.Parallel()
+	opened := tag([]byte(`{"challenge":"dns-01","certificates":[]}`))
+	ordered := tag([]byte(`{"certificates":[{"state":"valid"}],"challenge":"dns-01"}`))
+	changed := tag([]byte(`{"challenge":"http-01","certificates":[]}`))
+	if opened != ordered || opened == changed {
+		t.Errorf("opened %s, ordered %s, changed %s", opened, ordered, changed)
+	}
+}
