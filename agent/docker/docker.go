@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -198,14 +199,16 @@ func writeFile(path string, data []byte, mode os.FileMode) error {
 		return os.Chmod(path, mode)
 	}
 	temp := fmt.Sprintf("%s.%d.new", path, time.Now().UnixNano())
-	if err := os.WriteFile(temp, data, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	err := os.WriteFile(temp, data, 0o600)
+	if err == nil {
+		err = os.Chmod(temp, mode)
 	}
-	if err := os.Chmod(temp, mode); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err == nil {
+		err = os.Rename(temp, path)
 	}
-	if err := os.Rename(temp, path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err != nil {
+		// On a full disk each try would leave its half.
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.RemoveAll(temp)))
 	}
 	return nil
 }

@@ -79,10 +79,14 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 		// Why it ends is told by the wait for the exit.
 		_, _ = stdcopy.StdCopy(r.out.stdout(), r.out.stderr(), r.conn.Reader)
 	}()
-	exit := r.docker.api.ContainerWait(watch, r.id, client.ContainerWaitOptions{
-		Condition: container.WaitConditionNextExit,
-	})
-	if err := r.docker.start(ctx, r.id); err != nil {
+	exit := r.watch(ctx, watch, stop)
+	err := watch.Err()
+	if err != nil {
+		err = fmt.Errorf("wait for its end: %w", unavailable(err))
+	} else {
+		err = r.docker.start(ctx, r.id)
+	}
+	if err != nil {
 		close(fed)
 		return agent.PluginResult{}, errors.Join(err, r.abandon(ctx, exit))
 	}
@@ -93,6 +97,19 @@ func (r *pluginRun) run(ctx context.Context, stdin []byte) (agent.PluginResult, 
 		_ = r.conn.CloseWrite()
 	}()
 	return r.await(ctx, exit)
+}
+
+// watch asks to be told of the plugin's end, before it begins. The engine takes that
+// at once; one that is frozen just then must hold neither us nor who cancels.
+func (r *pluginRun) watch(
+	ctx, watch context.Context, stop context.CancelFunc,
+) client.ContainerWaitResult {
+	late := time.AfterFunc(askTime, stop)
+	defer late.Stop()
+	defer context.AfterFunc(ctx, stop)()
+	return r.docker.api.ContainerWait(watch, r.id, client.ContainerWaitOptions{
+		Condition: container.WaitConditionNextExit,
+	})
 }
 
 // hangUp closes the streams. Done twice is done once.
@@ -151,7 +168,21 @@ func (r *pluginRun) await(
 		}
 	}
 	r.drain()
+	if reason == nil {
+		reason = r.tooMuch()
+	}
 	return r.result(ctx, int(code), reason), nil
+}
+
+// tooMuch is set for a plugin that ended by itself right behind what was too much:
+// what was kept of its output is a beginning, and no answer.
+func (r *pluginRun) tooMuch() error {
+	select {
+	case err := <-r.out.overflow:
+		return err
+	default:
+		return nil
+	}
 }
 
 // end stops the plugin: politely unless it floods us, then for good.
