@@ -29,7 +29,7 @@ func isolation(t *testing.T, w *world) {
 		t.Fatalf("the victim's addresses are %v", theirs)
 	}
 	p.define(t, "curious", webStep("web"), hostile("look", []string{"web"}, object{
-		"mode": "connect", "seconds": 1, "addresses": append([]string{"web:8080", away}, theirs...)}))
+		"mode": "connect", "seconds": 5, "addresses": append([]string{"web:8080", away}, theirs...)}))
 	curious := p.admin.deployed(t, "curious", "curious", nil)
 	outputs := step(t, p.admin.run(t, curious), "look").Outputs
 	if outputs == nil {

@@ -459,7 +459,7 @@ func (s *tale) remove(t *testing.T) {
 		t.Errorf("left behind: %q", left)
 	}
 	// promise: N-184
-	within(t, 10*time.Second, "the host is gone", func() string {
+	within(t, time.Minute, "the host is gone", func() string {
 		if a := s.p.visit(t, web+"/"); a.status != http.StatusGone {
 			return a.String()
 		}

@@ -179,10 +179,9 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 		!strings.Contains(*patient.Queue.Reason, "node-1: It is disabled") {
 		t.Fatalf("waits on %v for %+v", patient.Node, patient.Queue)
 	}
-	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1})
-	for w.shown(root, hasty.Id).Status == "queued" {
-		w.admit()
-	}
+	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1800})
+	w.overdue(hasty.Id)
+	w.admit()
 	got := w.shown(root, hasty.Id)
 	if got.Status != "failed" || got.Failure == nil || got.Failure.Code != "queue_deadline" ||
 		!strings.Contains(got.Failure.Message, "It is disabled") {
@@ -192,7 +191,7 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 	w.got("/api/v1/deployments/"+hasty.Id+"/runs/1", root, &late)
 	if q := late.Queue; late.Status != "failed" || late.EndedAt == nil || q == nil ||
 		q.Deadline == nil || q.StartedAt != nil ||
-		!q.Deadline.Equal(q.QueuedAt.Add(time.Second)) {
+		!q.Deadline.Equal(q.QueuedAt.Add(1800*time.Second)) {
 		t.Errorf("the run with a deadline: %s, ended %v, %+v", late.Status, late.EndedAt, q)
 	}
 	if a := w.call("POST", "/api/v1/deployments/"+hasty.Id+"/retry", root,
@@ -231,10 +230,9 @@ func TestQueue_RemovesWhatNeverGotANode(t *testing.T) {
 	t.Parallel()
 	w, root := queueWorld(t)
 	w.saved(w.catalog.DisableNode(t.Context(), system, "node-1"))
-	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1})
-	for w.shown(root, hasty.Id).Status == "queued" {
-		w.admit()
-	}
+	hasty := w.waits(root, "hasty", map[string]any{"deadline_seconds": 1800})
+	w.overdue(hasty.Id)
+	w.admit()
 	if a := w.call("DELETE", "/api/v1/deployments/"+hasty.Id, root, nil); a.status != 202 ||
 		a.field("status") != "removed" {
 		t.Errorf("removed without a node: %d %s", a.status, a.body)

@@ -412,7 +412,7 @@ func (w *world) call(method, path, token string, body any) answer {
 
 func (w *world) send(method, path string, header http.Header, body io.Reader) answer {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, w.server.URL+path, body)
 	if err != nil {
