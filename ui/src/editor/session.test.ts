@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
 import { addNeed, addStep, setField } from "./edit";
 import { conflictId, threeWay } from "./merge";
@@ -144,6 +144,21 @@ describe("a session", () => {
     await after.flush();
     expect(server.draft.doc?.steps).toHaveLength(2);
     expect(keep.kept).toBeUndefined();
+  });
+
+  it("saves what is typed without a pause while it is typed", async () => {
+    vi.useFakeTimers();
+    try {
+      const server = new Server();
+      const session = await Session.open(server.door(), new Memory(), 800);
+      for (let i = 0; i < 20; i++) {
+        session.change(addStep(session.doc, service(`s${i}`)));
+        await vi.advanceTimersByTimeAsync(400);
+      }
+      expect(server.draft.doc?.steps.length).toBeGreaterThan(10);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("throws a draft away, and brings it back by undo", async () => {

@@ -44,6 +44,9 @@ export type State = {
   clash?: Clash;
 };
 
+/** So many waits after the first edit it is saved even while more edits come. */
+const PATIENCE = 5;
+
 /**
  * One window that draws. It saves by itself, one save at a time, each over the revision it knows;
  * when that is not the newest, it puts both together or asks. It never saves over what it has not seen.
@@ -54,6 +57,8 @@ export class Session {
   private revision: number;
   private saved: Doc;
   private timer?: ReturnType<typeof setTimeout>;
+  /** When the first edit that is not saved yet has to be, whoever still types. */
+  private due?: number;
   private running?: Promise<void>;
 
   private constructor(
@@ -128,7 +133,8 @@ export class Session {
   private turn(history: History<Doc>) {
     if (history === this.state.history) return;
     this.set({ history, saving: "waiting", why: undefined });
-    this.later(this.wait);
+    this.due ??= Date.now() + PATIENCE * this.wait;
+    this.later(Math.min(this.wait, Math.max(0, this.due - Date.now())));
   }
 
   private later(ms: number) {
@@ -145,6 +151,7 @@ export class Session {
   /** Saves now what is not saved, and waits until it is, or cannot be. */
   async flush(): Promise<void> {
     clearTimeout(this.timer);
+    this.due = undefined;
     while (this.running) await this.running;
     if (this.state.clash || sameDoc(this.doc, this.saved)) {
       if (!this.state.clash) this.settled();
