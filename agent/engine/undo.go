@@ -18,9 +18,12 @@ func (m *Machine) undoing() {
 	if m.current != nil || m.ahead != nil || m.waiting() {
 		return
 	}
-	if m.blind && !m.orphan && m.anyDelete() && m.secrets != secretsRefused && !m.haveSecrets() {
+	if m.blind && !m.orphan && m.anyDelete() && !m.haveSecrets() {
 		// Only the bundle tells which plugins were done.
-		return
+		if m.secrets != secretsRefused {
+			return
+		}
+		m.suspectAll()
 	}
 	for _, key := range m.undoOrder() {
 		s := m.steps[key]
@@ -33,6 +36,16 @@ func (m *Machine) undoing() {
 		}
 	}
 	m.current = m.do(Do{Kind: RemoveAll})
+}
+
+// suspectAll takes every plugin for one that was done: there is no memory of them, and
+// who has one does not tell. What cannot be undone then is listed, for people to see.
+func (m *Machine) suspectAll() {
+	for _, key := range m.order {
+		if m.deletes(key) && !m.steps[key].Started {
+			m.change(key, wire.Event{}, func(s *StepState) { s.Started = true })
+		}
+	}
 }
 
 // undoOrder is last to first.
