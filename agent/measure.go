@@ -108,9 +108,12 @@ func (a *Agent) check(ctx context.Context) {
 		}
 		v := a.views[s.Deployment]
 		s.Restarts = max(s.Restarts, v.restarts[string(s.Step)])
-		if v.bundle != nil {
-			s.Detail = v.bundle.masker.Mask(s.Detail)
+		if v.bundle == nil {
+			// Nobody knows which secrets it may hold.
+			s.Detail = ""
+			continue
 		}
+		s.Detail = shownProbe(v.bundle.masker, s.Detail)
 	}
 	vitals.Images = a.images.shown()
 	a.vitals = &vitals

@@ -306,6 +306,9 @@ func (a *Agent) conceal(d *deployment, o operation, f finished) engine.Result {
 		}
 		r.Outputs, r.Sealed = b.shown(out), sealed
 	}
+	if o.do.Kind == engine.Probe {
+		r.Message = shownProbe(b.masker, r.Message)
+	}
 	r.Message = b.masker.Mask(r.Message)
 	r.Metadata = b.shownMetadata(r.Metadata)
 	for i := range r.Left {

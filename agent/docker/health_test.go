@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func TestProbe_ImageHealth(t *testing.T) {
 			if err != nil || p.Ended {
 				t.Fatalf("probed %+v, error %v", p, err)
 			}
-			return string(p.Health) == health
+			return string(p.Health) == health && strings.Contains(p.Detail, "exiting with")
 		})
 	}
 }

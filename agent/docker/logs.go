@@ -68,12 +68,12 @@ func (l *logReader) Close() error {
 	return err
 }
 
-// readOutput reads the beginning of a command's output, whole.
+// readOutput reads a command's output to its end, and gives the beginning.
 func readOutput(r io.Reader) string {
 	var b strings.Builder
-	limited := &clipped{to: &b, left: probeOutput}
+	limited := &clipped{to: &b, left: agent.ProbeOutput}
 	_, _ = stdcopy.StdCopy(limited, limited, r)
-	return clip(b.String())
+	return strings.TrimSpace(b.String())
 }
 
 // clipped keeps the first bytes and swallows the rest.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -23,7 +25,7 @@ import (
 const (
 	// probeTimeout is Readiness's default for TimeoutSeconds.
 	probeTimeout = 5 * time.Second
-	// probeOutput is how much of a failing command's output is shown.
+	// probeOutput is how much of a tool's output is shown.
 	probeOutput = 512
 	execPoll    = 20 * time.Millisecond
 )
@@ -83,30 +85,33 @@ func (d *Docker) probe(
 ) (agent.Probed, error) {
 	switch {
 	case s.Ready.HTTP != nil:
-		return verdict(d.probeHTTP(ctx, s, *s.Ready.HTTP))
+		detail, err := d.probeHTTP(ctx, s, *s.Ready.HTTP)
+		return verdict(detail, err)
 	case s.Ready.TCP != nil:
 		conn, err := d.Dial(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
 		if err == nil {
 			err = conn.Close()
 		}
-		return verdict(err)
+		return verdict(fmt.Sprintf("port %d takes connections", s.Ready.TCP.Port), err)
 	case len(s.Ready.Command) > 0:
-		return verdict(d.probeCommand(ctx, c.ID, s.Ready.Command))
+		detail, err := d.probeCommand(ctx, c.ID, s.Ready.Command)
+		return verdict(detail, err)
 	case s.Ready.Image:
 		return imageHealth(c.State), nil
 	}
 	return agent.Probed{Health: wire.HealthHealthy}, nil
 }
 
-// verdict tells "the service said no" from "nobody could be asked".
-func verdict(err error) (agent.Probed, error) {
+// verdict tells "the service said no" from "nobody could be asked". detail is what it
+// said with a yes.
+func verdict(detail string, err error) (agent.Probed, error) {
 	if errors.Is(err, agent.ErrUnavailable) {
 		return agent.Probed{Health: wire.HealthUnknown}, err
 	}
 	if err == nil {
-		return agent.Probed{Health: wire.HealthHealthy}, nil
+		return agent.Probed{Health: wire.HealthHealthy, Detail: detail}, nil
 	}
-	detail := err.Error()
+	detail = err.Error()
 	var dial *sidecar.DialError
 	switch {
 	case errors.As(err, &dial):
@@ -121,7 +126,7 @@ func verdict(err error) (agent.Probed, error) {
 // the redirect itself shows that the service answers.
 func (d *Docker) probeHTTP(
 	ctx context.Context, s agent.ServiceSpec, p pipeline.HTTPProbe,
-) error {
+) (detail string, err error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -136,51 +141,66 @@ func (d *Docker) probeHTTP(
 	url := "http://" + net.JoinHostPort(string(s.Step), strconv.Itoa(p.Port)) + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return "", err
 	}
 	request.Header.Set("User-Agent", "nullops-probe")
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, response.Body, probeOutput)
+	detail = fmt.Sprintf("GET %s on port %d answered %d", path, p.Port, response.StatusCode)
+	if said := readAnswer(response); said != "" {
+		detail += ": " + said
+	}
 	if ok := response.StatusCode == p.Status; ok ||
 		p.Status == 0 && response.StatusCode < http.StatusBadRequest {
-		return nil
+		return detail, nil
 	}
-	return fmt.Errorf("GET %s on port %d answered %d", path, p.Port, response.StatusCode)
+	return "", errors.New(detail)
+}
+
+// readAnswer gives the beginning of what people can read as it is: no pages.
+func readAnswer(r *http.Response) string {
+	text, _ := io.ReadAll(io.LimitReader(r.Body, agent.ProbeOutput))
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind == "text/plain" || strings.HasSuffix(kind, "json") {
+		return string(text)
+	}
+	return ""
 }
 
 // probeCommand runs a command in the container. The engine cannot end one that
 // hangs, so it is left behind and the probe fails; the pids limit bounds them.
-func (d *Docker) probeCommand(ctx context.Context, id string, command []string) error {
+func (d *Docker) probeCommand(
+	ctx context.Context, id string, command []string,
+) (output string, err error) {
 	e, err := d.api.ExecCreate(ctx, id, client.ExecCreateOptions{
 		Cmd: command, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
-		return execError(err)
+		return "", execError(err)
 	}
 	a, err := d.api.ExecAttach(ctx, e.ID, client.ExecAttachOptions{})
 	if err != nil {
-		return execError(err)
+		return "", execError(err)
 	}
 	defer a.Close()
 	stop := context.AfterFunc(ctx, a.Close)
 	defer stop()
-	output := readOutput(a.Reader)
+	output = readOutput(a.Reader)
 	for {
 		r, err := d.api.ExecInspect(ctx, e.ID, client.ExecInspectOptions{})
 		switch {
 		case err != nil:
-			return execError(err)
+			return "", execError(err)
 		case !r.Running && r.ExitCode == 0:
-			return nil
+			return output, nil
 		case !r.Running:
-			return fmt.Errorf("%s exited with code %d: %s", command[0], r.ExitCode, output)
+			return "", fmt.Errorf("%s exited with code %d: %s", command[0], r.ExitCode, output)
 		}
 		if err := pause(ctx, execPoll); err != nil {
-			return err
+			return "", err
 		}
 	}
 }
@@ -208,8 +228,8 @@ func imageHealth(s *container.State) agent.Probed {
 	default:
 		p.Health = wire.HealthStarting
 	}
-	if n := len(s.Health.Log); n > 0 && p.Health != wire.HealthHealthy {
-		p.Detail = clip(s.Health.Log[n-1].Output)
+	if n := len(s.Health.Log); n > 0 {
+		p.Detail = s.Health.Log[n-1].Output
 	}
 	return p
 }

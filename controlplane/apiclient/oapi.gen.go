@@ -3016,6 +3016,7 @@ type ServiceFilePath struct {
 
 // ServiceHealth defines model for ServiceHealth.
 type ServiceHealth struct {
+	// Detail What the last check of it said, in one line without secrets; also when it is well.
 	Detail   *string       `json:"detail,omitempty"`
 	Health   Health        `json:"health"`
 	Ports    []ServicePort `json:"ports"`

@@ -151,6 +151,10 @@ func (t *told) news(all []wire.ServiceVitals, now time.Time) []controlplane.Serv
 	for _, h := range all {
 		key := h.Deployment + "/" + string(h.Step)
 		is := seen{h.Health, h.Detail, h.Restarts}
+		if h.Health == wire.HealthHealthy {
+			// A time, or a count: what is well may say another thing each time.
+			is.detail = ""
+		}
 		t.all[key] = is
 		if was, known := before[key]; known && was == is && !whole {
 			continue

@@ -63,7 +63,7 @@ func TestTold_LeavesOutWhatDidNotChange(t *testing.T) {
 	if got := s.news(services, now); len(got) != 2 {
 		t.Errorf("at first: %+v", got)
 	}
-	services[0].CPU = 3
+	services[0].CPU, services[0].Detail = 3, "up for one second"
 	if got := s.news(services, now.Add(time.Second)); len(got) != 0 {
 		t.Errorf("another measurement: %+v", got)
 	}

@@ -201,7 +201,7 @@ func (t *Tx) PutHealth(ctx context.Context, h controlplane.ServiceHealth) (bool,
 		return true, nil
 	}
 	err = t.q.PutUse(ctx, dbsqlc.PutUseParams{DeploymentID: string(h.Deployment),
-		Step: string(h.Step), Cpu: h.CPU, Memory: h.Memory})
+		Step: string(h.Step), Detail: h.Detail, Cpu: h.CPU, Memory: h.Memory})
 	return false, err
 }
 

@@ -258,18 +258,20 @@ SELECT * FROM log_lines WHERE run_id = @run_id AND step = @step AND number > @af
 ORDER BY number LIMIT @most;
 
 -- name: PutHealth :execrows
--- A row is written only when people would see a difference.
+-- A row is written only when people would see a difference: what a service says that is
+-- well is no news.
 INSERT INTO service_health (deployment_id, step, health, detail, restarts, cpu, memory)
 VALUES (@deployment_id, @step, @health, @detail, @restarts, @cpu, @memory)
 ON CONFLICT (deployment_id, step) DO UPDATE
 SET health = excluded.health, detail = excluded.detail, restarts = excluded.restarts,
     cpu = excluded.cpu, memory = excluded.memory, at = now()
-WHERE (service_health.health, service_health.detail, service_health.restarts)
-    IS DISTINCT FROM (excluded.health, excluded.detail, excluded.restarts);
+WHERE (service_health.health, service_health.restarts)
+        IS DISTINCT FROM (excluded.health, excluded.restarts)
+    OR excluded.health <> 'healthy' AND service_health.detail <> excluded.detail;
 
 -- name: PutUse :exec
 -- Use changes all the time and wakes nobody.
-UPDATE service_health SET cpu = @cpu, memory = @memory, at = now()
+UPDATE service_health SET cpu = @cpu, memory = @memory, detail = @detail, at = now()
 WHERE deployment_id = @deployment_id AND step = @step;
 
 -- name: ListHealthOf :many

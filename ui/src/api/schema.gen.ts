@@ -4481,6 +4481,7 @@ export interface components {
         ServiceHealth: {
             step: string;
             health: components["schemas"]["Health"];
+            /** @description What the last check of it said, in one line without secrets; also when it is well. */
             detail?: string;
             /** @description Only for a service with an exposed port. */
             url?: string;

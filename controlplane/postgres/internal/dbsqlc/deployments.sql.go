@@ -1604,8 +1604,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (deployment_id, step) DO UPDATE
 SET health = excluded.health, detail = excluded.detail, restarts = excluded.restarts,
     cpu = excluded.cpu, memory = excluded.memory, at = now()
-WHERE (service_health.health, service_health.detail, service_health.restarts)
-    IS DISTINCT FROM (excluded.health, excluded.detail, excluded.restarts)
+WHERE (service_health.health, service_health.restarts)
+        IS DISTINCT FROM (excluded.health, excluded.restarts)
+    OR excluded.health <> 'healthy' AND service_health.detail <> excluded.detail
 `
 
 type PutHealthParams struct {
@@ -1618,7 +1619,8 @@ type PutHealthParams struct {
 	Memory       int64
 }
 
-// A row is written only when people would see a difference.
+// A row is written only when people would see a difference: what a service says that is
+// well is no news.
 func (q *Queries) PutHealth(ctx context.Context, arg PutHealthParams) (int64, error) {
 	result, err := q.db.Exec(ctx, putHealth,
 		arg.DeploymentID,
@@ -1647,13 +1649,14 @@ func (q *Queries) PutProgress(ctx context.Context, progress []byte, runID string
 }
 
 const putUse = `-- name: PutUse :exec
-UPDATE service_health SET cpu = $1, memory = $2, at = now()
-WHERE deployment_id = $3 AND step = $4
+UPDATE service_health SET cpu = $1, memory = $2, detail = $3, at = now()
+WHERE deployment_id = $4 AND step = $5
 `
 
 type PutUseParams struct {
 	Cpu          float64
 	Memory       int64
+	Detail       string
 	DeploymentID string
 	Step         string
 }
@@ -1663,6 +1666,7 @@ func (q *Queries) PutUse(ctx context.Context, arg PutUseParams) error {
 	_, err := q.db.Exec(ctx, putUse,
 		arg.Cpu,
 		arg.Memory,
+		arg.Detail,
 		arg.DeploymentID,
 		arg.Step,
 	)

@@ -1,0 +1,45 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/wire"
+)
+
+// What the last check said is told of a service that is well too: one line, not too
+// long, and without secrets, also where it is cut.
+func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
+	p := newPlane(t)
+	const shown = 512
+	cut := strings.Repeat("x", shown-3) + password
+	n := p.boot(t.TempDir(), dummy.New(dummy.Knobs{Plugin: maker,
+		Health: func(s agent.ServiceSpec) agent.Probed {
+			said := " 2 of 2 \n\tanswered with " + password + "\n"
+			if s.Step == "web" {
+				said = cut
+			}
+			return agent.Probed{Health: wire.HealthHealthy, Detail: said}
+		}}), nil)
+	p.want(n.connect(), shop("d1"))
+	p.untilPhase("d1", wire.PhaseReady)
+	var db, web string
+	p.until("what the checks said", func() bool {
+		for _, s := range p.vitals.Services {
+			if s.Step == "web" {
+				web = s.Detail
+			} else {
+				db = s.Detail
+			}
+		}
+		return db != "" && web != ""
+	})
+	if db != "2 of 2 answered with [secret]" {
+		t.Errorf("one check said %q", db)
+	}
+	if web != strings.Repeat("x", shown-3)+"[se…" {
+		t.Errorf("one that was cut said %q", web)
+	}
+}
