@@ -31,7 +31,7 @@ async function visit(page, deployment, theme) {
   )) {
     await page.goto(path);
     await page.locator(sign).first().waitFor();
-    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
     // Fades are over, colours are final.
     await page.waitForTimeout(300);
     await accessible(page, `${name}, ${theme}`);
@@ -175,7 +175,7 @@ async function phone(browser, deployment) {
   ]) {
     await page.goto(path);
     await page.locator("h1").first().waitFor({ state: "attached" });
-    await page.locator("[aria-busy=true]").waitFor({ state: "detached" });
+    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
     await page.waitForTimeout(300);
     const wide = await page.evaluate(
       () => document.documentElement.scrollWidth - window.innerWidth,

@@ -2,15 +2,15 @@
 import { send } from "../e2e/browser.mjs";
 
 const people = [
-  ["priya.raman", "Priya Raman"],
-  ["jonas.lindqvist", "Jonas Lindqvist"],
-  ["aiko.tanaka", "Aiko Tanaka"],
+  ["priya-raman", "Priya Raman"],
+  ["jonas-lindqvist", "Jonas Lindqvist"],
+  ["aiko-tanaka", "Aiko Tanaka"],
 ];
 
 const teams = {
   storefront: {
     description: "Shop, basket and checkout",
-    members: ["priya.raman", "jonas.lindqvist"],
+    members: ["priya-raman", "jonas-lindqvist"],
     grants: [
       { project: "shop", level: "full" },
       { environment: "qa", level: "full" },
@@ -18,7 +18,7 @@ const teams = {
   },
   "quality-assurance": {
     description: "Tests what is about to be released",
-    members: ["aiko.tanaka"],
+    members: ["aiko-tanaka"],
     grants: [{ project: "shop", level: "read" }],
   },
 };

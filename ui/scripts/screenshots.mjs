@@ -70,13 +70,23 @@ async function tour(page, run, theme) {
   await shot(page, `deployments-390-${theme}`);
 }
 
+/** What everybody sees first; the window is left wide and light. */
+async function door(page) {
+  for (const colorScheme of ["dark", "light"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    for (const size of [PHONE, WIDE]) {
+      await page.setViewportSize(size);
+      await page.goto("/");
+      await page.getByLabel("User name").waitFor();
+      await shot(page, `sign-in${size === PHONE ? "-390" : ""}-${colorScheme}`);
+    }
+  }
+}
+
 const browser = await launch();
 try {
   const { page } = await open(browser);
-  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-  await page.goto("/");
-  await page.getByLabel("User name").waitFor();
-  await shot(page, "sign-in-light");
+  await door(page);
   await signIn(page);
   const ready = await create(page, "gift-cards-refund", { web: "main-3f2a1bc" });
   await settled(page, ready.id, "ready");

@@ -45,6 +45,7 @@ export const peopleTexts = {
     viewAsHint: "You see what they see and change nothing. The audit has an entry of it.",
     tokens: "Tokens",
     tokenName: "What for",
+    tokenFirst: "Make the token first, or empty its name.",
     makeToken: "Make a token",
     tokenMade: "The token is shown only now:",
     noTokens: "No tokens.",

@@ -42,9 +42,12 @@ export default function Chart({ lines, from, to, most, format, label }: Props) {
     // Colours are read when the picture is made: another theme is another picture.
     const themed = new MutationObserver(draw);
     themed.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", draw);
     return () => {
       sized.disconnect();
       themed.disconnect();
+      system.removeEventListener("change", draw);
       plot?.destroy();
     };
   }, [lines, from, to, most, format, label]);

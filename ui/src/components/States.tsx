@@ -68,12 +68,20 @@ export function describe(error: unknown): { message: string; request?: string } 
   return { message: texts.noAnswer };
 }
 
-/** Lines of the height that the content will have, shown after 150 ms. */
+/**
+ * Lines of the height that the content will have, shown after 150 ms. Who cannot see them is told
+ * that the region is busy.
+ */
 export function Skeletons({ count, height = 36 }: { count: number; height?: number }) {
   return (
-    <div aria-hidden="true">
+    <div aria-busy="true">
       {Array.from({ length: count }, (_, i) => (
-        <div key={i} className="row gap-6 border-line-faint border-b px-4" style={{ height }}>
+        <div
+          key={i}
+          aria-hidden="true"
+          className="row gap-6 border-line-faint border-b px-4"
+          style={{ height }}
+        >
           <span className="skeleton" style={{ width: `${18 + ((i * 7) % 11)}%` }} />
           <span className="skeleton" style={{ width: `${9 + ((i * 5) % 8)}%` }} />
           <span className="skeleton" style={{ width: `${12 + ((i * 3) % 9)}%` }} />

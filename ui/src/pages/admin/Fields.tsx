@@ -36,7 +36,7 @@ export function TextField({ form, name, label, hint, type, optional, locked, ...
       inputMode={type === "number" ? "numeric" : undefined}
       autoComplete={type === "password" ? "new-password" : "off"}
       spellCheck={false}
-      readOnly={locked}
+      readOnly={locked || form.busy}
       value={String(form.values[name] ?? "")}
       error={form.errors[name]}
       hint={hint}
@@ -68,6 +68,7 @@ export function TextArea({
         className={`area ${mono ? "mono" : ""} ${error ? "err" : ""}`}
         rows={rows}
         spellCheck={false}
+        readOnly={form.busy}
         value={String(form.values[name] ?? "")}
         aria-invalid={error ? true : undefined}
         aria-describedby={error || hint ? `${id}-more` : undefined}

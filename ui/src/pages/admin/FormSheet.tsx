@@ -6,6 +6,7 @@ import { Confirm, Sheet } from "@/components/Overlay";
 import { texts } from "@/texts";
 import { MeanwhileBox } from "./MeanwhileBox";
 import type { Form, Values } from "./useForm";
+import { useStay } from "./useStay";
 
 type Props<V extends Values> = {
   title: string;
@@ -25,7 +26,7 @@ type Props<V extends Values> = {
   children: ReactNode;
 };
 
-/** A sheet with one form. Ctrl Enter saves; leaving with changes asks first. */
+/** A sheet with one form. Ctrl Enter saves; leaving with changes asks first, by Back too. */
 export function FormSheet<V extends Values>(props: Props<V>) {
   const { title, form, onClose, extra, side, children } = props;
   const waits = form.meanwhile?.undecided.length ?? 0;
@@ -34,11 +35,15 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   const [leaving, setLeaving] = useState(false);
   const first = useRef<HTMLElement>(null);
   const dirty = form.dirty || props.alsoDirty;
-  const close = () => {
+  const stay = () => {
     // Whether it was saved is not known yet, and a refusal has to be seen.
-    if (form.busy) return;
+    if (form.busy) return true;
     if (dirty) setLeaving(true);
-    else onClose();
+    return Boolean(dirty);
+  };
+  useStay(stay);
+  const close = () => {
+    if (!stay()) onClose();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -98,7 +103,8 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   );
 }
 
-function Refused<V extends Values>({ form }: { form: Form<V> }) {
+/** Why a save came to nothing: somebody else's save, or a refusal that belongs to no field. */
+export function Refused<V extends Values>({ form }: { form: Form<V> }) {
   if (form.meanwhile) return <MeanwhileBox form={form} meanwhile={form.meanwhile} />;
   if (form.conflict)
     return (

@@ -161,22 +161,31 @@ describe("a form that meets somebody else's save", () => {
     expect(server.thing).toMatchObject({ domain: "retyped", note: "" });
   });
 
-  it("keeps what was typed while the save was under way, and lets a person choose", async () => {
-    const { server } = show();
+  it("takes nothing while a save is under way, so that none of it is lost", async () => {
+    const { server, close } = show();
     let answer = () => {};
     server.slow = new Promise((resolve) => {
       answer = resolve;
     });
     await type("Domain", "mine");
+    await userEvent.click(save());
+    await userEvent.type(theField("Note"), "too late");
+    await userEvent.click(screen.getByLabelText("Open"));
+    expect([theField("Note").value, theField("Note").readOnly]).toEqual(["", true]);
+    expect(theField("Open").checked).toBe(false);
+    answer();
+    await waitFor(() => expect(close).toHaveBeenCalled());
+    expect(server.thing).toMatchObject({ domain: "mine", note: "", open: false });
+  });
+
+  it("takes what is typed again once a save was refused", async () => {
+    const { server } = show();
+    await type("Domain", "mine");
     server.change({ note: "by them" });
     await userEvent.click(save());
-    await type("Note", "by me");
-    answer();
     await screen.findByText("Somebody else saved this since you opened it");
-    expect(theField("Note").value).toBe("by me");
-    within(screen.getByRole("group", { name: "Note" })).getByText("by me");
-    expect(save().title).toMatch(/Choose first/);
-    await userEvent.click(screen.getByRole("button", { name: "Save mine over it" }));
+    await type("Note", "by me");
+    await userEvent.click(save());
     await waitFor(() => expect(server.thing).toMatchObject({ domain: "mine", note: "by me" }));
   });
 

@@ -35,12 +35,6 @@ export function changesSince<V extends Values>(opened: V, theirs: V, mine: V): C
     .sort(choicesFirst);
 }
 
-/** What was typed while the save was under way is mine, not what was sent. */
-export const withTyped = (changes: Change[], values: Values): Change[] =>
-  changes
-    .map((one) => ({ ...one, mine: values[one.name], both: !same(values[one.name], one.opened) }))
-    .sort(choicesFirst);
-
 /** The values of some fields, as one side has them. */
 export const sideOf = (changes: Change[], side: Side): Values =>
   Object.fromEntries(changes.map((one) => [one.name, one[side]]));

@@ -1,16 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
-import { useLayoutEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { ApiError, isNotFound } from "@/api/client";
 import { describe } from "@/components/States";
-import {
-  type Change,
-  changesSince,
-  type Opened,
-  type Side,
-  sideOf,
-  standsOn,
-  withTyped,
-} from "./meanwhile";
+import { type Change, changesSince, type Opened, type Side, sideOf, standsOn } from "./meanwhile";
 import type { Tagged } from "./tagged";
 
 export type Values = Record<string, unknown>;
@@ -41,6 +33,7 @@ export type Form<V extends Values = Values> = {
   meanwhile?: { changes: Change[]; undecided: string[] };
   known: Map<string, Known>;
   dirty: boolean;
+  /** A save is under way: the fields are read only until it is answered. */
   busy: boolean;
   set: (change: Partial<V>) => void;
   submit: () => void;
@@ -61,7 +54,7 @@ export function useForm<V extends Values, A, T = never>(
   const [values, setValues] = useState(initial);
   const [own, setOwn] = useState<Errors<V>>({});
   const [known] = useState(() => new Map<string, Known>());
-  const base = useBase(options, values);
+  const base = useBase(options);
   const save = useMutation({
     mutationFn: (wanted: V) => base.save(start, wanted),
     onSuccess: (answer, wanted) => options.saved(answer, wanted),
@@ -89,6 +82,8 @@ export function useForm<V extends Values, A, T = never>(
     dirty: JSON.stringify(start) !== JSON.stringify(values),
     busy: save.isPending,
     set: (change) => {
+      // What is typed now would be neither in what is saved nor in the sheet that closes over it.
+      if (save.isPending) return;
       setValues((before) => ({ ...before, ...change }));
       setOwn({});
       base.decide(Object.keys(change));
@@ -138,11 +133,7 @@ class Met extends Error {
 const TRIES = 3;
 
 /** What a form saves over. After a refusal because of somebody else's save, that is theirs. */
-function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, A, T>, typed: V) {
-  const now = useRef(typed);
-  useLayoutEffect(() => {
-    now.current = typed;
-  });
+function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, A, T>) {
   const over = useRef<Tagged<T> | undefined>(opened);
   const [changes, setChanges] = useState<Change[]>([]);
   const [decided, setDecided] = useState<string[]>([]);
@@ -159,10 +150,9 @@ function useBase<V extends Values, A, T>({ save, opened, valuesOf }: Options<V, 
           const met = changesSince(start, theirs, wanted);
           if (met.length === 0 && tries < TRIES) continue;
           if (met.length === 0) throw error;
-          const mine = withTyped(met, now.current);
-          setChanges(mine);
+          setChanges(met);
           setDecided([]);
-          throw new Met(theirs, mine);
+          throw new Met(theirs, met);
         }
       }
     },

@@ -63,7 +63,7 @@ function Screen({ id, service }: ScreenProps) {
   }, [id, service, say]);
   return (
     <>
-      <div ref={box} className="min-h-64 flex-1 overflow-hidden" data-terminal={service} />
+      <div ref={box} className="terminal" data-terminal={service} />
       <p className="t2 s px-4 py-1" role="status">
         {said}
       </p>

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { adminTexts } from "@/adminTexts";
-import { ApiError, ask, client, type Schemas } from "@/api/client";
+import { ask, client, isNotFound, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { describe, ErrorState, Skeletons } from "@/components/States";
@@ -10,6 +10,8 @@ import { useToast } from "@/components/Toast";
 import { orderTexts as t } from "@/orderTexts";
 import { Apart } from "../admin/Apart";
 import { SelectField, TextArea, TextField } from "../admin/Fields";
+import { Refused } from "../admin/FormSheet";
+import { onlyOver, type Tagged, tagged } from "../admin/tagged";
 import { type Form, useForm } from "../admin/useForm";
 
 type Orders = Schemas["CertificateOrders"];
@@ -18,12 +20,14 @@ const PATH = "/api/v1/environments/{name}/certificate-orders" as const;
 
 const queryKey = (name: string) => ["environment", name, "certificate-orders"];
 
-/** None is an answer, not a fault. */
-async function read(name: string): Promise<Orders | null> {
+/** Orders as they were read, with their tag; none is an answer, not a fault, and has no tag. */
+type Read = Tagged<Orders | null>;
+
+async function read(name: string): Promise<Read> {
   try {
-    return await ask(client.GET(PATH, { params: { path: { name } } }));
+    return await tagged<Orders>(client.GET(PATH, { params: { path: { name } } }));
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return null;
+    if (isNotFound(error)) return { value: null, tag: "" };
     throw error;
   }
 }
@@ -44,10 +48,10 @@ export function Orders({ name, dirty }: { name: string; dirty: (yes: boolean) =>
       <summary>{t.title}</summary>
       <div className="col gap-4 pt-3">
         <p className="hint">{t.what}</p>
-        {query.data?.certificates.map((one) => (
+        {query.data.value?.certificates.map((one) => (
           <State key={one.subject} one={one} />
         ))}
-        <Settings name={name} stored={query.data} dirty={dirty} />
+        <Settings name={name} read={query.data} dirty={dirty} />
       </div>
     </details>
   );
@@ -93,13 +97,15 @@ const start = (o: Orders | null) => ({
 });
 type Values = ReturnType<typeof start>;
 
-function save(name: string, v: Values) {
+function save(name: string, v: Values, over: string): Promise<unknown> {
   const params = { path: { name } };
-  if (v.challenge === "") return ask(client.DELETE(PATH, { params })).then(() => null);
+  const headers = onlyOver(over || undefined);
+  if (v.challenge === "") return ask(client.DELETE(PATH, { params, headers }));
   const dns = v.challenge === "dns-01";
   return ask(
     client.PUT(PATH, {
       params,
+      headers,
       body: {
         challenge: v.challenge as "http-01" | "dns-01",
         directory: v.directory.trim(),
@@ -118,18 +124,48 @@ function save(name: string, v: Values) {
 
 type SettingsProps = {
   name: string;
-  stored: Orders | null;
+  read: Read;
   /** Told whether something here is not saved: the sheet asks before it closes. */
   dirty: (yes: boolean) => void;
 };
 
-function Settings({ name, stored, dirty }: SettingsProps) {
+/** A form on what was read when it was shown or saved last; the certificates above go on being read. */
+function Settings({ name, read: now, dirty }: SettingsProps) {
+  const [opened, open] = useState({ first: now, turn: 0 });
+  return (
+    <OrdersForm
+      key={opened.turn}
+      name={name}
+      opened={opened.first}
+      now={now.value}
+      dirty={dirty}
+      reopen={(first) => open(({ turn }) => ({ first, turn: turn + 1 }))}
+    />
+  );
+}
+
+type FormProps = {
+  name: string;
+  opened: Read;
+  now: Orders | null;
+  dirty: (yes: boolean) => void;
+  reopen: (read: Read) => void;
+};
+
+function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
   const cache = useQueryClient();
   const say = useToast();
-  const form = useForm(start(stored), {
-    save: (values) => save(name, values),
-    saved: (_, values) => {
-      form.restart({ ...values, dns_secret: "", eab_key: "" });
+  const form = useForm(start(opened.value), {
+    opened: { ...opened, again: () => read(name) },
+    valuesOf: start,
+    save: async (values, over) => {
+      await save(name, values, over?.tag ?? "");
+      // The save is done: that it can't be read again now is no refusal of it.
+      return read(name).catch(() => undefined);
+    },
+    saved: (stored, values) => {
+      if (stored) reopen(stored);
+      else form.restart({ ...values, dns_secret: "", eab_key: "" });
       void cache.invalidateQueries({ queryKey: queryKey(name) });
       say("done", t.saved(name));
     },
@@ -142,16 +178,19 @@ function Settings({ name, stored, dirty }: SettingsProps) {
     mutationFn: () => ask(client.POST(`${PATH}/retry`, { params: { path: { name } } })),
     onSuccess: () => void cache.invalidateQueries({ queryKey: queryKey(name) }),
   });
-  const failing = stored?.certificates.some((one) => one.wanted && one.error);
+  const failing = now?.certificates.some((one) => one.wanted && one.error);
+  const waits = form.meanwhile?.undecided.length ?? 0;
   return (
     <Apart className="col gap-4" act={() => form.dirty && form.submit()}>
-      <Fields form={form} stored={stored} />
-      {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}
+      <Fields form={form} stored={now} />
+      <Refused form={form} />
       {retry.error ? <Refusal>{describe(retry.error).message}</Refusal> : null}
       <div className="row">
         <Button
           onClick={form.submit}
-          reason={form.dirty ? undefined : t.same}
+          reason={
+            waits > 0 ? adminTexts.meanwhile.undecided(waits) : form.dirty ? undefined : t.same
+          }
           busy={form.busy && adminTexts.saving}
         >
           {t.save}

@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useEffect, useId, useState } from "react";
 import { ask, client, idempotencyKey, type Schemas } from "@/api/client";
 import { tokens } from "@/api/queries/people";
 import { Button } from "@/components/Button";
@@ -16,8 +16,15 @@ import { Secret } from "./Secret";
 const t = peopleTexts.users;
 type Token = Schemas["Token"];
 
+type Props = {
+  user: string;
+  make: boolean;
+  /** Told whether a token is begun and not made: a sheet asks before it closes. */
+  dirty?: (yes: boolean) => void;
+};
+
 /** Tokens of a user, "" for oneself: what they are for and when they were used, never what they are. */
-export function Tokens({ user, make }: { user: string; make: boolean }) {
+export function Tokens({ user, make, dirty }: Props) {
   const query = useQuery(tokens(user));
   const refresh = useRefresh(["tokens"]);
   const [asked, setAsked] = useState<Token>();
@@ -29,7 +36,7 @@ export function Tokens({ user, make }: { user: string; make: boolean }) {
       {query.data?.map((one) => (
         <Row key={one.id} one={one} revoke={() => setAsked(one)} />
       ))}
-      {make ? <Make user={user} done={refresh} /> : null}
+      {make ? <Make user={user} done={refresh} dirty={dirty} /> : null}
       {asked ? (
         <ConfirmDelete
           name={asked.name}
@@ -69,8 +76,10 @@ function Row({ one, revoke }: { one: Token; revoke: () => void }) {
   );
 }
 
+type MakeProps = { user: string; done: () => void; dirty?: (yes: boolean) => void };
+
 /** Makes a token and shows it once. */
-function Make({ user, done }: { user: string; done: () => void }) {
+function Make({ user, done, dirty }: MakeProps) {
   const id = useId();
   const [name, setName] = useState("");
   const [scope, setScope] = useState<Token["scope"]>("read");
@@ -82,6 +91,11 @@ function Make({ user, done }: { user: string; done: () => void }) {
       done();
     },
   });
+  const begun = name.trim() !== "" || make.isPending;
+  useEffect(() => {
+    dirty?.(begun);
+    return () => dirty?.(false);
+  }, [dirty, begun]);
   const act = () => {
     if (name.trim() && !make.isPending) make.mutate();
   };

@@ -1,4 +1,5 @@
 import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { viewAs } from "@/api/viewing";
@@ -34,6 +35,7 @@ const start = (stored: User) => ({
 export function UserSheet({ opened, close }: UserProps) {
   const stored = opened.value;
   const saved = useSaved(["users", "teams"], close);
+  const [tokenDirty, setTokenDirty] = useState(false);
   const form = useForm(start(stored), {
     opened,
     valuesOf: start,
@@ -57,6 +59,8 @@ export function UserSheet({ opened, close }: UserProps) {
       title={stored.name}
       form={form}
       onClose={close}
+      reason={tokenDirty ? t.tokenFirst : undefined}
+      alsoDirty={tokenDirty}
       extra={<Delete name={stored.name} close={close} />}
     >
       <TextField form={form} name="display_name" label={t.displayName} optional />
@@ -67,7 +71,7 @@ export function UserSheet({ opened, close }: UserProps) {
       <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
       {stored.kind === "person" ? <Reset name={stored.name} /> : null}
       <View stored={stored} />
-      <Tokens user={stored.name} make={stored.kind === "service"} />
+      <Tokens user={stored.name} make={stored.kind === "service"} dirty={setTokenDirty} />
     </FormSheet>
   );
 }
