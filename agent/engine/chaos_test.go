@@ -85,6 +85,35 @@ func TestMachine_EndsReadyOrLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+// Dying costs no time of the machine's own: if all goes well afterwards, it comes to
+// its end without waiting for anything. What is left of the ten seconds that an agent
+// may take belongs to the container engine and the link.
+func TestMachine_WaitsForNothingAfterARestart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.healed = true
+		w.goal(present(drawPipeline(t)))
+		cancel := rapid.IntRange(0, 60).Draw(t, "cancel after")
+		dies := rapid.IntRange(0, 40).Draw(t, "dies after")
+		for i := range 200 {
+			if i == cancel {
+				w.goal(gone(2))
+			}
+			if i == dies {
+				w.crash()
+			}
+			if !w.proceed() && i > dies {
+				break
+			}
+		}
+		switch phase := w.m.State().Phase; phase {
+		case wire.PhaseReady, wire.PhaseFailed, wire.PhaseRemoved:
+		default:
+			t.Fatalf("it waits while %s: %v", phase, w.ledger)
+		}
+	})
+}
+
 func checkEnd(t *rapid.T, w *world, p pipeline.Pipeline, canceled bool) {
 	phase := w.m.State().Phase
 	switch phase {

@@ -273,19 +273,25 @@ func (w *world) chaos() {
 	}
 }
 
+// proceed lets one thing go well that needs no time, and reports whether there was
+// any.
+func (w *world) proceed() bool {
+	if ops := sortedOps(w.running); len(ops) > 0 {
+		w.finish(ops[0], engine.OK, true)
+		return true
+	}
+	if w.wanted != "" {
+		w.answerSecrets()
+		return true
+	}
+	return w.answer(true)
+}
+
 // heal lets everything go well until nothing happens any more.
 func (w *world) heal() {
 	w.healed = true
 	for range 2000 {
-		if ops := sortedOps(w.running); len(ops) > 0 {
-			w.finish(ops[0], engine.OK, true)
-			continue
-		}
-		if w.wanted != "" {
-			w.answerSecrets()
-			continue
-		}
-		if w.answer(true) {
+		if w.proceed() {
 			continue
 		}
 		switch w.m.State().Phase {
