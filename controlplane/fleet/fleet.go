@@ -201,7 +201,8 @@ func (f *Fleet) Run(ctx context.Context) error {
 	defer sessions.Wait()
 	helpers.Go(func() { _ = f.roster.run(background) })
 	helpers.Go(func() { _ = f.answerAll(background) })
-	helpers.Go(func() { _ = f.posts.run(background) })
+	// Leases cannot wait for what agents tell, and people do not.
+	helpers.Go(func() { _ = f.posts.run(postgres.Patient(background)) })
 	helpers.Go(func() { _ = f.pace.run(background) })
 	helpers.Go(func() { _ = f.tidy(background) })
 	running := map[controlplane.NodeID]*keeper{}
@@ -210,7 +211,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 		if wanted, err := f.Nodes.Enabled(ctx, f.Holder); err != nil {
 			f.Log.WarnContext(ctx, "nodes could not be read", "error", err)
 		} else {
-			f.adjust(ctx, wanted, running, &sessions)
+			f.adjust(postgres.Patient(ctx), wanted, running, &sessions)
 		}
 		if err := f.Nodes.FinishDrains(ctx); err != nil {
 			f.Log.WarnContext(ctx, "drains could not be looked after", "error", err)

@@ -34,6 +34,8 @@ type Config struct {
 type Store struct {
 	pool     *pgxpool.Pool
 	auditKey *controlplane.AuditKey
+	// patient holds who uses a connection for what nobody waits for, see Patient.
+	patient chan struct{}
 }
 
 // Open makes the pool and proves that the database answers.
@@ -61,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("reach database: %w", err)
 	}
-	return &Store{pool: pool}, nil
+	return &Store{pool: pool, patient: make(chan struct{}, max(1, conf.MaxConns-kept))}, nil
 }
 
 // Close waits for connections in use and closes them all.
@@ -113,6 +115,11 @@ func (s *Store) Read(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (s *Store) once(ctx context.Context, o pgx.TxOptions, fn func(*Tx) error) (err error) {
+	leave, err := s.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	tx, err := s.pool.BeginTx(ctx, o)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
