@@ -200,7 +200,7 @@ func (s *site) dieAt(t testing.TB, place string, number int) (settled time.Durat
 	n.p.await(nil, wire.PhaseRemoved)
 	n.check()
 	a.stop(t)
-	t.Logf("settled %s after the restart", took)
+	t.Logf("%s: settled %s after the restart", place, took)
 	return took, true
 }
 
