@@ -65,7 +65,8 @@ export function describe(error: unknown): { message: string; request?: string } 
     const sentence = [problem.detail ?? problem.title, problem.remedy].filter(Boolean).join(" ");
     return { message: sentence || texts.noAnswer, request: problem.request_id };
   }
-  return { message: texts.noAnswer };
+  const late = error instanceof DOMException && error.name === "TimeoutError";
+  return { message: late ? texts.lateAnswer : texts.noAnswer };
 }
 
 /**
