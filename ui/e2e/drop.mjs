@@ -103,11 +103,13 @@ async function lights(page, release) {
     async () => (await page.locator('.gp [data-st="done"]').count()) > 0,
     RUN,
   );
+  // promise: I-02
   await until("bytes of the pull", () => page.evaluate(() => window.pulled.length > 0), RUN);
   release();
   const lit = Object.entries(await page.evaluate(() => window.lit));
   const done = lit.filter(([, states]) => states.done);
   for (const [step, states] of done)
+    // promise: I-02
     check(states.running || states.pulling, `${step} was never seen at work`);
   return done.length;
 }
@@ -121,6 +123,7 @@ async function returns(page, context, made, lostAt) {
   const plugins = steps.filter((step) => step.kind === "plugin");
   const missed = plugins.filter((step) => Date.parse(step.started_at) > lostAt && step.lines > 0);
   check(missed.length > 0, "no step wrote while the link was down");
+  // promise: I-02
   await compareLogs(page, made.id, 1);
   return steps;
 }
@@ -189,6 +192,7 @@ async function eachNode(page, steps) {
   for (const step of steps) {
     const text = await page.locator(`.gp [data-step="${step.key}"]`).innerText();
     check(/\d( s| min| ms)/.test(text), `no time on ${step.key}: ${text}`);
+    // promise: I-02
     check(step.usual_seconds && /usual \d/.test(text), `no usual time on ${step.key}: ${text}`);
   }
   await outputs(page, steps);
@@ -196,6 +200,7 @@ async function eachNode(page, steps) {
 
 async function outputs(page, steps) {
   const gave = steps.find((step) => Object.keys(step.outputs ?? {}).length > 0);
+  // promise: I-02
   check(gave, "no step put anything out");
   await page.locator(`.gp [data-step="${gave.key}"]`).click();
   await page.getByRole("link", { name: "Output", exact: true }).click();
@@ -211,6 +216,7 @@ async function readable(page, id, steps) {
   await until("the graph", async () => (await nodes(page).count()) === steps.length);
   // A plugin writes to its standard error; its standard output is its answer.
   await compareLogs(page, id, 1);
+  // promise: I-02
   check((await page.locator(".log .ln").count()) > 0, "no log line is readable after the removal");
   await outputs(page, steps);
   await picture(page, "run-removed");
