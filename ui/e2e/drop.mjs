@@ -108,8 +108,8 @@ async function lights(page, release) {
   release();
   const lit = Object.entries(await page.evaluate(() => window.lit));
   const done = lit.filter(([, states]) => states.done);
+  // promise: I-02
   for (const [step, states] of done)
-    // promise: I-02
     check(states.running || states.pulling, `${step} was never seen at work`);
   return done.length;
 }
