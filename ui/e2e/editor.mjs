@@ -28,7 +28,7 @@ export async function dropProject(page, name) {
 }
 
 export const node = (page, key) => page.locator(`.en[data-key="${key}"]`);
-export const saved = (page) => page.locator("[data-saving=saved]").waitFor({ timeout: 60_000 });
+export const saved = (page) => page.locator("[data-saving=saved]").waitFor({ timeout: RUN });
 
 async function drag(page, from, to) {
   const [a, b] = [await from.boundingBox(), await to.boundingBox()];
@@ -128,7 +128,7 @@ async function together(left, right, project) {
   await until(
     "30 edits of two windows are in one draft",
     async () => (await approvals()) === 30,
-    90_000,
+    RUN,
   );
   await Promise.all([saved(left), saved(right)]);
   await left.reload();

@@ -21,6 +21,11 @@ export const deployTexts = {
     carried: "Carried over",
     notCarried: "Not carried over",
   },
+  deadline: {
+    label: "Ready within, minutes (optional)",
+    hint: "Waiting for room included. Later than that it fails, and what it began is undone. Empty is for ever.",
+    wrong: "Type whole minutes, from 1 to 43200 (30 days), or nothing.",
+  },
   template: {
     label: "Template",
     none: "No template",

@@ -21,6 +21,7 @@ export const texts = {
   skip: "Skip to content",
   menu: "Menu",
   mainNav: "Main",
+  lateAnswer: "The server did not answer in time. Whether it was done is not known: look before you repeat it.",
   noAnswer: "The server did not answer. Check that it runs, and the connection to it.",
   request: (id: string) => `request ${id}`,
   copy: (what: string) => `Copy ${what}`,

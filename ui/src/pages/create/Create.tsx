@@ -22,6 +22,7 @@ import { texts } from "@/texts";
 import { useLackToCreateIn } from "../shell/useLack";
 import { Branch } from "./Branch";
 import { CloneDiffers } from "./CloneDiffers";
+import { Deadline, deadlineProblem, deadlineSeconds } from "./Deadline";
 import { Preflight, usePreflight } from "./Preflight";
 import { cloneSheet, templates as templatesQuery } from "./queries";
 import { countRefusals, nothingRefused, type Refusal, sortRefusal } from "./refusal";
@@ -105,6 +106,7 @@ function Form({ projects, environments, close, clone }: FormProps) {
   const [wait, setWait] = useState<boolean>();
   const waits = wait ?? template?.wait ?? false;
   const [typed, setTyped] = useState<string>();
+  const [minutes, setMinutes] = useState("");
   const [local, setLocal] = useState<Refusal>();
   const name =
     typed ?? clone?.name ?? template?.deployment_name ?? nameFromTag(versions.byHand ?? "");
@@ -127,6 +129,8 @@ function Form({ projects, environments, close, clone }: FormProps) {
       versions.chosen.filter((one) => one.value).map((one) => [one.step, one.value]),
     ),
     ...(waits ? { wait: true } : {}),
+    // What is no time is said at its field; the other checks are made without it.
+    ...(deadlineProblem(minutes) ? {} : { deadline_seconds: deadlineSeconds(minutes) }),
     ...(template?.priority === undefined ? {} : { priority: template.priority }),
     ...(clone ? { cloned_from: clone.source.id } : {}),
   };
@@ -136,7 +140,7 @@ function Form({ projects, environments, close, clone }: FormProps) {
   const reason = whyNot(project, environment) ?? lack ?? whyNoTemplate(asked);
   const submit = () => {
     if (create.isPending || reason) return;
-    const found = check(name, versions.chosen);
+    const found = check(name, versions.chosen, minutes);
     setLocal(found);
     if (found) return;
     create.mutate(body);
@@ -256,6 +260,14 @@ function Form({ projects, environments, close, clone }: FormProps) {
                 }
               />
             ) : null}
+            <Deadline
+              value={minutes}
+              error={refusal.deadline}
+              set={(next) => {
+                setMinutes(next);
+                change();
+              }}
+            />
             {clone ? <CloneDiffers clone={clone} /> : null}
           </div>
           <Summary
@@ -295,10 +307,15 @@ function whyNot(project?: Project, environment?: Environment): string | undefine
 }
 
 /** What can be seen to be wrong without asking. */
-function check(name: string, chosen: { step: string; value: string }[]): Refusal | undefined {
+function check(
+  name: string,
+  chosen: { step: string; value: string }[],
+  minutes: string,
+): Refusal | undefined {
   const found: Refusal = { ...nothingRefused, versions: {} };
   if (!name) found.name = t.nameMissing;
   else if (!isName(name)) found.name = t.nameWrong;
+  found.deadline = deadlineProblem(minutes);
   for (const one of chosen) if (!one.value) found.versions[one.step] = t.tagMissing(one.step);
   return countRefusals(found) > 0 ? found : undefined;
 }
@@ -352,7 +369,11 @@ function Foot({ refusal, stops, template, busy, reason, submit }: FootProps) {
         <span className="row min-w-0" role="status">
           <StatusMark state="failed">{t.mend(count)}</StatusMark>
           <span className="t2 tr">
-            {refusal.rest[0] ?? refusal.name ?? Object.values(refusal.versions)[0] ?? stops[0]}
+            {refusal.rest[0] ??
+              refusal.name ??
+              refusal.deadline ??
+              Object.values(refusal.versions)[0] ??
+              stops[0]}
           </span>
         </span>
       ) : null}
