@@ -14,6 +14,7 @@ it("gives up on a server that says nothing, and says that what was asked may be 
   const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(time.signal);
   const answers = (_: Request, { signal }: RequestInit) =>
     new Promise((_, reject) => {
+      if (signal?.aborted) reject(signal.reason);
       signal?.addEventListener("abort", () => reject(signal.reason));
     });
   vi.stubGlobal("fetch", vi.fn(answers));
