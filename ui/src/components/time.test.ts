@@ -42,5 +42,7 @@ describe("time", () => {
     expect(bytes(148_200_000)).toBe("148 MB");
     expect(bytes(1_400_000_000)).toBe("1.4 GB");
     expect(bytes(12)).toBe("12 B");
+    expect(bytes(281.5472834352551)).toBe("282 B");
+    expect(bytes(0.5)).toBe("0.5 B");
   });
 });

@@ -59,7 +59,8 @@ export function offset(then: string, start: string): string {
 
 /** Bytes as people say them: "148 MB". Decimal units, as registries use. */
 export function bytes(count: number): string {
-  if (count < 1000) return `${count} B`;
+  // What is measured by the second has a long tail of digits.
+  if (count < 1000) return `${Number(count.toFixed(count < 10 ? 1 : 0))} B`;
   const units = ["kB", "MB", "GB", "TB"];
   let value = count;
   let unit = "B";
