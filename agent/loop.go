@@ -260,7 +260,9 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 	}
 	for _, g := range goals.Goals {
 		named[g.Deployment] = true
-		a.feed(now, a.machine(g.Deployment), engine.GoalSet{Goal: g})
+		d := a.machine(g.Deployment)
+		a.logGoal(d.m.State(), g)
+		a.feed(now, d, engine.GoalSet{Goal: g})
 	}
 	if goals.Full && goals.More {
 		a.named = named
@@ -273,6 +275,15 @@ func (a *Agent) takeGoals(now time.Time, goals wire.Goals) {
 		if !named[id] && !a.held.ids[id] {
 			a.feed(now, a.machines[id], engine.GoalMissing{})
 		}
+	}
+}
+
+// logGoal says what is new, and which request wanted it: with its id, whoever has an
+// answer or a line of the control plane's log finds what came of it here.
+func (a *Agent) logGoal(is wire.DeploymentState, g wire.Goal) {
+	if g.Generation > is.Generation {
+		a.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
+			"want", g.Want, "run", g.Run, "request", g.Request)
 	}
 }
 

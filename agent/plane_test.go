@@ -77,7 +77,8 @@ func (p *plane) boot(dir string, r agent.Runtime, fail failpoint.Hook) *node {
 func (p *plane) bootWith(c agent.Config, r agent.Runtime) *node {
 	p.t.Helper()
 	pipes := wiretest.NewPipes()
-	c.Token, c.Build, c.Listener, c.Log = &p.token, "dev", pipes, slog.New(slog.DiscardHandler)
+	c.Token, c.Build, c.Listener = &p.token, "dev", pipes
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.ListEvery = cmp.Or(c.ListEvery, 50*time.Millisecond)
 	c.VitalsEvery = cmp.Or(c.VitalsEvery, 50*time.Millisecond)
 	a, err := agent.New(c, r)

@@ -276,7 +276,7 @@ func TestProbe(t *testing.T) {
 		detail string
 	}{
 		"running": {nil, "healthy", ""},
-		"tcp":     {&pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 80}}, "healthy",
+		"tcp": {&pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 80}}, "healthy",
 			"port 80 takes connections"},
 		"tcp shut": {&pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 81}}, "unhealthy",
 			"nothing listens on web:81"},
