@@ -17,7 +17,8 @@ func (l *Lifecycle) Extend(
 	return l.change(ctx, actor, "extend deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
-				return wrongState(d, "extended", "Recreate it instead.")
+				return wrongState(d, "extended",
+					"Recreate it once it is gone, or retry it once it has failed.")
 			}
 			err := tx.AddActivity(ctx, d.ID, controlplane.ActivityExtended, actor.Name())
 			if err != nil {
@@ -104,7 +105,8 @@ func (l *Lifecycle) Hold(ctx context.Context, actor access.Actor, id controlplan
 	return l.change(ctx, actor, "hold deployment", access.WriteDeployment, id,
 		func(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) error {
 			if d.Goal == controlplane.GoalGone || d.Status.Gone() {
-				return wrongState(d, "held", "Recreate it first.")
+				return wrongState(d, "held",
+					"Recreate it once it is gone, or retry it once it has failed.")
 			}
 			if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
 				return err
