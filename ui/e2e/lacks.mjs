@@ -17,9 +17,7 @@ async function lacks(page, role, name, grant) {
     },
     60_000,
   );
-  // promise: I-01
   same(await control.getAttribute("aria-disabled"), "true", `${name} for a viewer`);
-  // promise: I-01
   check(grant.test((await said()) ?? ""), `${name} says “${await said()}”`);
 }
 
