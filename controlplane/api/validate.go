@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,6 +26,9 @@ import (
 // maxBody is the most a request may bring: the largest pipelines we know, with
 // their files, are a fifth of it.
 const maxBody = 1 << 20
+
+// maxName is how much of an unknown name is said again.
+const maxName = 64
 
 // maxProblems keeps an answer to a hopeless body readable.
 const maxProblems = 50
@@ -59,6 +64,9 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 			return r, err
 		}
 	}
+	if err := d.knownQuery(query); err != nil {
+		return r, err
+	}
 	err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: params, Route: d.route,
 		Options: &openapi3filter.Options{
@@ -85,6 +93,30 @@ func wholeQuery(r *http.Request) (url.Values, error) {
 			Remedy:  "Escape ; and % in it, as %3B and %25."}
 	}
 	return query, nil
+}
+
+// knownQuery refuses a parameter that the operation does not have. Ignored, a filter
+// whose name is misspelt would give everything.
+func (d *door) knownQuery(query url.Values) error {
+	var known []string
+	for _, p := range d.route.Operation.Parameters {
+		if p.Value.In == openapi3.ParameterInQuery {
+			known = append(known, p.Value.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		remedy := "Leave it out: there are none here."
+		if len(known) > 0 {
+			remedy = "Leave it out, or use one of " + strings.Join(known, ", ") + "."
+		}
+		return &controlplane.Error{Kind: controlplane.Invalid, Code: "unknown_parameter",
+			Field:   strings.ToValidUTF8(name[:min(len(name), maxName)], ""),
+			Message: "there is no such parameter", Remedy: remedy}
+	}
+	return nil
 }
 
 // fileBody reports whether the operation takes a file, which is read as it comes.
