@@ -458,7 +458,7 @@ func TestAccess_Reader(t *testing.T) {
 			want = http.StatusOK
 		}
 		a := w.call(o.method, at(o.visit.path, d), token, o.visit.body)
-		// promise: N-013, N-014
+		// promise: N-013, N-014, I-01
 		if a.status != want {
 			t.Errorf("%s as a reader: %d, want %d: %s", id, a.status, want, a.body)
 		}
