@@ -48,7 +48,10 @@ export function switchKeys(off: boolean) {
   }
 }
 
-/** Whether a single key is not for the page: in fields, under sheets, with a modifier, switched off. */
+/**
+ * Whether a single key is not for the page: in fields, under sheets, with a modifier, switched off.
+ * Beside a terminal none is: who goes on typing when its link is lost means the terminal.
+ */
 export function quiet(event: KeyboardEvent): boolean {
   const target = event.target as HTMLElement;
   return (
@@ -57,7 +60,7 @@ export function quiet(event: KeyboardEvent): boolean {
     event.altKey ||
     event.defaultPrevented ||
     target.closest?.(FIELDS) !== null ||
-    document.querySelector("[role=dialog], [role=menu]") !== null ||
+    document.querySelector("[role=dialog], [role=menu], [data-terminal]") !== null ||
     keysOff()
   );
 }
