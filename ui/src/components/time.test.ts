@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, duration, offset, shortAgo } from "./time";
+import { ago, bytes, cores, duration, offset, shortAgo } from "./time";
 
 const now = new Date("2026-11-21T12:00:00Z").getTime();
 const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -36,6 +36,11 @@ describe("time", () => {
     expect(offset("2026-11-21T12:00:00.412Z", "2026-11-21T12:00:00Z")).toBe("0.412");
     expect(offset("2026-11-21T12:00:24.77Z", "2026-11-21T12:00:00Z")).toBe("24.77");
     expect(offset("2026-11-21T11:59:59Z", "2026-11-21T12:00:00Z")).toBe("0.000");
+  });
+
+  it("says little use of a core apart from none", () => {
+    const said = [0, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(cores);
+    expect(said).toEqual(["0", "0.001", "0.0025", "0.05", "0.25", "1.5", "12"]);
   });
 
   it("says bytes as people do", () => {

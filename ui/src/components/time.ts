@@ -72,6 +72,11 @@ export function bytes(count: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
+/** Processor cores in use: "1.5", "0.25", and "0.003" where two places would say nothing. */
+export function cores(count: number): string {
+  return count.toLocaleString("en", { maximumSignificantDigits: 3 });
+}
+
 /** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */
 export function clock(then: string | number | Date, now = Date.now()): string {
   const date = new Date(then);

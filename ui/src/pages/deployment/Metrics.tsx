@@ -6,7 +6,7 @@ import Chart from "@/components/Chart";
 import { curve } from "@/components/curve";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { bytes } from "@/components/time";
+import { bytes, cores } from "@/components/time";
 import { reachTexts } from "@/reachTexts";
 
 const t = reachTexts.metrics;
@@ -23,7 +23,7 @@ const kinds: Kind[] = [
   {
     title: t.cpu,
     lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-    format: (value) => value.toFixed(2),
+    format: cores,
   },
   {
     title: t.memory,

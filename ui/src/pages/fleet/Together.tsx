@@ -3,10 +3,10 @@ import { Suspense, useMemo, useState } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
-import { bytes } from "@/components/time";
+import { bytes, cores } from "@/components/time";
 import { fleetTexts as t } from "@/fleetTexts";
 import { texts } from "@/texts";
-import { Curves, cores, type Figure, rate, SPANS, type Span, Spans } from "../nodes/Curves";
+import { Curves, type Figure, rate, SPANS, type Span, Spans } from "../nodes/Curves";
 import { AGAIN } from "./queries";
 import { sumOf } from "./sum";
 

@@ -15,7 +15,6 @@ const HOUR = 3_600_000;
 export const SPANS = { hour: HOUR, half: 12 * HOUR, week: 7 * 24 * HOUR, quarter: 90 * 24 * HOUR };
 export type Span = keyof typeof SPANS;
 
-export const cores = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
 export const rate = (value: number) => t.perSecond(bytes(value));
 
 /** One picture: its lines by name, colour token and value, and the top of its scale. */

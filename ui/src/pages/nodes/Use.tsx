@@ -3,9 +3,9 @@ import { Suspense, useMemo, useState } from "react";
 import type { NodeInfo } from "@/api/client";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
-import { bytes } from "@/components/time";
+import { bytes, cores } from "@/components/time";
 import { texts } from "@/texts";
-import { Curves, cores, type Figure, rate, SPANS, type Span, Spans } from "./Curves";
+import { Curves, type Figure, rate, SPANS, type Span, Spans } from "./Curves";
 
 const t = texts.nodes.use;
 
