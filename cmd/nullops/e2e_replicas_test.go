@@ -279,12 +279,12 @@ func ticketsHoldEverywhere(t *testing.T, asks, holds *person, deployment string)
 }
 
 // greet opens a connection into a service, and gives what is said first.
-func (p *person) greet(t *testing.T, ticket string) string {
+func (who *person) greet(t *testing.T, ticket string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ws, _, err := websocket.Dial(ctx, p.p.url+"/api/v1/reach", &websocket.DialOptions{
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + p.token}}})
+	ws, _, err := websocket.Dial(ctx, who.p.url+"/api/v1/reach", &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + who.token}}})
 	if err != nil {
 		t.Fatal(err)
 	}
