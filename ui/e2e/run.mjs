@@ -56,7 +56,7 @@ const named = (part) =>
 const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
-const AGAIN = 2;
+const AGAIN = 4;
 
 /** What stories do after all others: [the story, its window, the rest of it]. */
 const later = [];
@@ -83,7 +83,11 @@ async function tell(told, opened, rest) {
     console.log(`ok    ${name} (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
     return true;
   } catch (error) {
-    console.log(`FAIL  ${name}\n    ${error.message}\n    at ${page.url()}`);
+    // As Go's tests say it: whoever reads a long log for what failed finds both.
+    const seconds = ((Date.now() - begun) / 1000).toFixed(2);
+    console.log(
+      `--- FAIL: browser/${name.replaceAll(" ", "_")} (${seconds}s)\n    ${error.message}\n    at ${page.url()}`,
+    );
     await picture(page, `failed-${name.replace(/[^a-z0-9]+/gi, "-")}`).catch(() => undefined);
     return false;
   } finally {
