@@ -235,7 +235,14 @@ func malformed(t *testing.T, n *node) {
 func twoNodes(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
-	p.define(t, "small", webStep("web"))
+	// Both are this machine, whose memory others use meanwhile: what one asks for
+	// has to weigh more than that.
+	large := func() object {
+		step := webStep("web")
+		step["service"].(object)["resources"] = object{"cpu": 0.2, "memory_mib": 1024}
+		return step
+	}
+	p.define(t, "small", large())
 	nobody := p.admin.ask(t, http.MethodPost, "/deployments", object{"name": "early",
 		"project": "small", "environment": "qa"})
 	if nobody.status < 400 || !strings.Contains(nobody.body, "no nodes") {
@@ -243,7 +250,7 @@ func twoNodes(t *testing.T, w *world) {
 	}
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
 	one := p.admin.deployed(t, "small", "one", nil)
-	again := webStep("web")
+	again := large()
 	again["service"].(object)["env"] = object{"API_URL": "http://nobody:2"}
 	p.define(t, "small", again)
 	two := p.admin.deployed(t, "small", "two", nil)
