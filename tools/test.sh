@@ -14,10 +14,10 @@ part_go() {
   local packages
   read -ra packages <<<"${PKG:-./...}"
   go vet ./... || return 1
-  # Twenty minutes are for two slow cores; the longest package takes ten of them.
+  # Thirty minutes are for two slow cores; the longest package takes ten on fast ones.
   # Up to eight tests that fail are run again alone, twice at most, and listed as FLAKY when
   # they pass: real servers on two busy cores are not always on time.
-  NULLOPS_TEST_RERUN=8 tools/run gotest -race -p 2 -timeout 20m "${packages[@]}" || return 1
+  NULLOPS_TEST_RERUN=8 tools/run gotest -race -p 2 -timeout 30m "${packages[@]}" || return 1
   [[ ${packages[*]} == ./... ]] || return 0
   # The race detector makes each simulated world ten times as slow, so most of
   # them are played here; and each bug that can be planted has to be found.
