@@ -236,10 +236,10 @@ func twoNodes(t *testing.T, w *world) {
 	p := startProduct(t, w)
 	p.applyShop(t)
 	// Both are this machine, whose memory others use meanwhile: what one asks for
-	// has to weigh more than that.
+	// has to weigh more than that. It is all that the project may have.
 	large := func() object {
 		step := webStep("web")
-		step["service"].(object)["resources"] = object{"cpu": 0.2, "memory_mib": 1024}
+		step["service"].(object)["resources"] = object{"cpu": 0.2, "memory_mib": 512}
 		return step
 	}
 	p.define(t, "small", large())
