@@ -53,8 +53,9 @@ mkdir -p -m 700 secrets
 # shellcheck disable=SC2329 # Called by its name.
 password() { head -c 24 /dev/urandom | base64 | tr '+/' '-_'; }
 passfile() { printf 'postgres:5432:nullops:nullops:%s\n' "$(<secrets/postgres_password)"; }
-secret master_keys docker run --rm --network none \
-  "nullops/controlplane:${NULLOPS_VERSION:-dev}" keys new
+# .env may say the version, so compose is asked.
+image=$("${compose[@]}" config | sed -n 's|^ *image: *"\{0,1\}\(nullops/controlplane:[^"]*\).*|\1|p' | head -1)
+secret master_keys docker run --rm --network none "$image" keys new
 secret postgres_password password
 secret pgpass passfile
 

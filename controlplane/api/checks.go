@@ -19,9 +19,7 @@ func (s *server) CheckDeployment(
 		return nil, err
 	}
 	if s.Check == nil {
-		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
-			Message: "this process does not speak with nodes",
-			Remedy:  "Ask one that does: the control plane that holds the node."}
+		return nil, noNodes()
 	}
 	steps, err := s.Check(ctx, d.NodeID, d.ID)
 	if err != nil {
@@ -41,4 +39,11 @@ func stepCheck(c controlplane.StepCheck) StepCheck {
 		out.Log = &c.Log
 	}
 	return out
+}
+
+// noNodes refuses what takes a node, in a process that speaks with none.
+func noNodes() error {
+	return &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
+		Message: "this process does not speak with nodes",
+		Remedy:  "Ask one that does: the control plane that holds the node."}
 }

@@ -30,9 +30,7 @@ func (s *server) AdoptDeployment(
 		return nil, err
 	}
 	if s.Describe == nil {
-		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
-			Message: "this process does not speak with nodes",
-			Remedy:  "Ask one that does: the control plane that holds the node."}
+		return nil, noNodes()
 	}
 	found, err := s.Describe(ctx, n.ID, controlplane.DeploymentID(r.Id))
 	if err != nil {
@@ -75,9 +73,7 @@ func (s *server) UpgradeNode(
 	err := s.Catalog.UpgradeNode(ctx, actorOf(ctx), r.Name, image,
 		func(id controlplane.NodeID) error {
 			if s.Upgrade == nil {
-				return &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_offline",
-					Message: "this process does not speak with nodes",
-					Remedy:  "Ask one that does: the control plane that holds the node."}
+				return noNodes()
 			}
 			return s.Upgrade(ctx, id, image)
 		})
