@@ -17,7 +17,7 @@ import (
 // and what was there before is all that is there afterwards.
 func loginsLeaveNothing(t *testing.T, w *world) {
 	const many = 20
-	const long = 5 * time.Minute
+	const long = 12 * time.Minute
 	p := w.product()
 	p.node("alpha")
 	k := keycloaktest.NewOn(t, machineAddress(t))

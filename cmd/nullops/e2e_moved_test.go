@@ -24,7 +24,7 @@ func moved(t *testing.T, w *world) {
 	image := dockertest.Publish(t, w.docker, "nullops-test/keeping", `ENTRYPOINT ["/actor"]`)
 	p.admin.put(t, "/services/keeping", object{"registry": "local", "image": image.Repository,
 		"tag_mode": "pinned", "tag": image.Tag}, nil)
-	p.define(t, "keeps", keeping(false))
+	p.define(t, "keeps", keeping(false), neverRestarted())
 	p.define(t, "stays", keeping(true))
 	left, right := p.enrol(t, "left", "qa"), p.enrol(t, "right", "qa")
 	stays := p.admin.deployed(t, "stays", "stays", nil)
@@ -37,8 +37,9 @@ func moved(t *testing.T, w *world) {
 	if text(d.Node) == right.name {
 		from, to = right, left
 	}
-	url := serviceURL(t, d, "web")
+	url, once := serviceURL(t, d, "web"), serviceURL(t, d, "once")
 	p.answers(t, url)
+	p.answers(t, once)
 	from.fill(t, d.Id)
 	before, container := from.stored(t, d.Id), from.container(t, d.Id)
 
@@ -53,6 +54,7 @@ func moved(t *testing.T, w *world) {
 			missing(text(now.Node), from.name)
 	})
 	p.answers(t, url)
+	p.answers(t, once)
 	if now := from.stored(t, d.Id); now != before {
 		t.Errorf("after a move that failed the volume holds\n%s\ninstead of\n%s", now, before)
 	}
@@ -67,6 +69,7 @@ func moved(t *testing.T, w *world) {
 	p.admin.move(t, "keeps")
 	p.admin.arrives(t, d, to)
 	p.answers(t, url)
+	p.answers(t, once)
 	if now := to.stored(t, d.Id); now != before {
 		t.Errorf("the volume holds\n%s\ninstead of\n%s", now, before)
 	}
@@ -78,6 +81,7 @@ func moved(t *testing.T, w *world) {
 	}
 	p.admin.arrives(t, d, from)
 	p.answers(t, url)
+	p.answers(t, once)
 	if now := from.stored(t, d.Id); now != before {
 		t.Errorf("drained, the volume holds\n%s\ninstead of\n%s", now, before)
 	}
@@ -94,6 +98,16 @@ func keeping(stays bool) object {
 	service := step["service"].(object)
 	service["name"], service["command"] = "keeping", []string{"serve", "8080", "/data/said"}
 	service["volumes"] = []object{{"name": "data", "path": "/data", "stays": stays}}
+	return step
+}
+
+// neverRestarted is a service that nobody starts again once it ended, other than the
+// platform, which ended it for the move.
+func neverRestarted() object {
+	step := webStep("once")
+	service := step["service"].(object)
+	service["name"], service["command"] = "keeping", []string{"serve", "8080"}
+	service["restart"] = "never"
 	return step
 }
 
@@ -132,12 +146,13 @@ func (n *node) volume(t *testing.T, id string) string {
 	return list.Items[0].Mountpoint
 }
 
-// container is the id of a deployment's only service's.
+// container is the id of that of a deployment's service that keeps data.
 func (n *node) container(t *testing.T, id string) string {
 	t.Helper()
 	list, err := dockertest.Client(t, n.docker).ContainerList(t.Context(),
 		client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label",
-			"nullops.deployment="+id, "nullops.install="+n.install(t), "nullops.kind=service")})
+			"nullops.deployment="+id, "nullops.install="+n.install(t), "nullops.kind=service",
+			"nullops.step=web")})
 	if err != nil || len(list.Items) != 1 {
 		t.Fatalf("node %s has containers %v of %s: %v", n.name, list.Items, id, err)
 	}

@@ -27,7 +27,7 @@ import (
 )
 
 // provisionPatience is for all steps on a machine that has much else to do.
-const provisionPatience = 5 * time.Minute
+const provisionPatience = 10 * time.Minute
 
 const sshPassword = "canary-password-of-the-machine"
 

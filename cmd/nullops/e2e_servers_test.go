@@ -70,7 +70,7 @@ func pluginsLeaveNothing(t *testing.T, w *world) {
 	before := s.look(t)
 	d := p.admin.deploy(t, "all", "all", nil)
 	// Eleven containers, and as many to undo them, take their time under load.
-	const long = 5 * time.Minute
+	const long = 12 * time.Minute
 	within(t, long, "every plugin but the last ran", func() string {
 		now := p.admin.deployment(t, d.Id)
 		switch {
