@@ -12,7 +12,9 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/dummy"
+	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // guillotine ends an agent at the k-th visit of a failpoint: nothing that
@@ -173,6 +175,53 @@ func TestAgent_ComesBackWithoutItsJournal(t *testing.T) {
 			if !slices.Contains(r.Ledger(), "delete make") || len(objects(t, r)) > 0 {
 				t.Errorf("ran %v, left %v", r.Ledger(), objects(t, r))
 			}
+		})
+	}
+}
+
+// The journal is lost while a plugin runs that may not run twice. Whether the run goes on
+// to be wanted or not, it does not run again, and what it did is undone.
+func TestAgent_UndoesWhatItForgot(t *testing.T) {
+	begun := shop("d1")
+	begun.Begun = true
+	for name, c := range map[string]struct {
+		goal wire.Goal
+		end  wire.Phase
+	}{"wanted": {begun, wire.PhaseFailed}, "canceled": {goneGoal("d1"), wire.PhaseRemoved}} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlane(t)
+			dir := t.TempDir()
+			r := dummy.New(dummy.Knobs{Plugin: func(ctx context.Context, s agent.PluginSpec,
+				stdin []byte, line func(string)) agent.PluginResult {
+				if s.Action == "create" {
+					line("half done")
+					<-ctx.Done()
+				}
+				return maker(ctx, s, stdin, line)
+			}})
+			n := p.boot(dir, r, nil)
+			p.want(n.connect(), shop("d1"))
+			p.until("half of the plugin's work", func() bool {
+				return len(p.lines) > 0 && slices.ContainsFunc(p.events, func(e wire.Event) bool {
+					return e.Step == "make" && e.Status == pipeline.StepRunning
+				})
+			})
+			n.stop()
+			remove(t, dir)
+			p.want(nil, c.goal)
+			n = p.boot(dir, r, nil)
+			s := n.connect()
+			p.untilPhase("d1", c.end)
+			// promise: N-160
+			checkOnce(t, r)
+			if !slices.Contains(r.Ledger(), "delete make") || len(objects(t, r)) > 0 {
+				t.Errorf("ran %v, left %v", r.Ledger(), objects(t, r))
+			}
+			if c.end == wire.PhaseFailed && !strings.Contains(p.story(), engine.CodeMemoryLost) {
+				t.Errorf("the run's end has no reason: %s", p.story())
+			}
+			p.want(s, goneGoal("d1"))
+			p.untilPhase("d1", wire.PhaseRemoved)
 		})
 	}
 }

@@ -300,7 +300,8 @@ func (a *Agent) takeSecrets(now time.Time, s wire.Secrets) {
 	}
 	b := newBundle(id, s, d.m.Sealed())
 	a.setBundle(id, b)
-	a.feed(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs)})
+	a.feed(now, d, engine.SecretsArrived{Run: s.Run, Outputs: sortedKeys(b.outputs),
+		Begun: s.Begun})
 }
 
 // answered finds the deployment whose wish this answers, and ends the wish. A

@@ -201,6 +201,9 @@ func (p *plane) answer(ctx context.Context, s *wire.Session, w wire.SecretsWante
 		if e.Deployment == w.Deployment && len(e.Sealed) > 0 {
 			answer.Outputs[e.Step] = e.Sealed
 		}
+		if e.Deployment == w.Deployment && e.Status == pipeline.StepRunning {
+			answer.Begun = append(answer.Begun, e.Step)
+		}
 	}
 	p.mu.Unlock()
 	if !silent {

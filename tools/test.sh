@@ -29,7 +29,8 @@ part_go() {
     go_tests ./cmd/nullops || failed=1
     mapfile -t packages < <(go list ./... | grep -v '/cmd/nullops$')
   fi
-  go_tests "${packages[@]}" && ((failed == 0)) || return 1
+  # More at a time than there are cores: the engine's tests wait for containers.
+  go_tests -parallel 4 "${packages[@]}" && ((failed == 0)) || return 1
   [[ ${PKG:-./...} == ./... ]] || return 0
   # The race detector makes each simulated world ten times as slow, so most of
   # them are played here; and each bug that can be planted has to be found.

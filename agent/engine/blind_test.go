@@ -11,10 +11,12 @@ import (
 )
 
 // forgetful is a machine that has lost its memory, and is to remove a plugin's work.
-func forgetful(t *testing.T) *asker {
+func forgetful(t *testing.T) *asker { return forgotten(t, wire.WantGone) }
+
+func forgotten(t *testing.T, want wire.Want) *asker {
 	t.Helper()
 	a := &asker{t: t, m: engine.New("d"), now: time.Unix(1e9, 0)}
-	g := wire.Goal{Deployment: "d", Generation: 2, Want: wire.WantGone, Run: "r",
+	g := wire.Goal{Deployment: "d", Generation: 2, Want: want, Run: "r", Begun: true,
 		Pipeline: pipeline.Pipeline{Order: []pipeline.StepKey{"db"}, Steps: []pipeline.Step{
 			{Key: "db", Plugin: &pipeline.PluginStep{Name: "p", Component: &pipeline.Component{
 				Actions: []string{"create", "delete"}}}}}}}
@@ -41,6 +43,49 @@ func TestMachine_BlindAndRefusedIsNotClean(t *testing.T) {
 	if len(left) != 1 || !strings.Contains(left[0], `"db"`) ||
 		!strings.Contains(left[0], "a secret has no value") {
 		t.Errorf("left %q", left)
+	}
+}
+
+// What the control plane heard begin is undone, whether or not it heard the end; and what
+// only a container tells of.
+func TestMachine_BlindUndoesWhatBegan(t *testing.T) {
+	for name, tell := range map[string]func(a *asker){
+		"heard": func(a *asker) {
+			a.feed(engine.SecretsArrived{Run: "r", Begun: []pipeline.StepKey{"db"}})
+		},
+		"seen": func(a *asker) {
+			a.feed(engine.Listed{Began: a.now, Plugins: []pipeline.StepKey{"db"}, Objects: 1})
+			a.feed(engine.SecretsArrived{Run: "r"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := forgetful(t)
+			tell(a)
+			a.done(engine.Remove)
+			a.done(engine.Pull)
+			if d := a.done(engine.Run); d.Action != "delete" {
+				t.Errorf("ran %q", d.Action)
+			}
+			a.done(engine.RemoveAll)
+			if phase := a.m.State().Phase; phase != wire.PhaseRemoved {
+				t.Errorf("the deployment is %s", phase)
+			}
+		})
+	}
+}
+
+// A run that began before the memory is not begun again.
+func TestMachine_EndsARunThatItForgot(t *testing.T) {
+	a := forgotten(t, wire.WantPresent)
+	a.feed(engine.SecretsArrived{Run: "r", Begun: []pipeline.StepKey{"db"}})
+	a.done(engine.Remove)
+	a.done(engine.Pull)
+	if d := a.done(engine.Run); d.Action != "delete" {
+		t.Errorf("ran %q", d.Action)
+	}
+	a.done(engine.RemoveAll)
+	if phase := a.m.State().Phase; phase != wire.PhaseFailed {
+		t.Errorf("the deployment is %s", phase)
 	}
 }
 

@@ -20,8 +20,10 @@ type GoalMissing struct{}
 // SecretsArrived says that the bundle asked for is in the shell's memory.
 type SecretsArrived struct {
 	Run string
-	// Outputs are the steps whose outputs the control plane has.
+	// Outputs are the steps whose outputs the control plane has, Begun those that it has
+	// heard begin.
 	Outputs []pipeline.StepKey
+	Begun   []pipeline.StepKey
 }
 
 // SecretsRefused says that this node may not have them.

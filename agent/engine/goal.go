@@ -17,6 +17,7 @@ const (
 	CodeServiceExited  = "service_exited"
 	CodeUndoFailed     = "undo_failed"
 	CodeLeftOver       = "left_over"
+	CodeMemoryLost     = "memory_lost"
 )
 
 // accept takes a newer goal in. It waits in next until its turn comes, which
@@ -120,6 +121,12 @@ func (m *Machine) begin(g wire.Goal) {
 		m.beginHere(g)
 		return
 	}
+	if g.Begun {
+		m.record(Record{Orphan: &no})
+		m.undoBlind(g, wire.PhaseUndoing, &Cause{CodeMemoryLost,
+			"the agent lost its memory of this run, and what ran may not run twice"})
+		return
+	}
 	if !g.Ready {
 		m.record(Record{Work: &g, Fresh: true, Blind: &no, Orphan: &no})
 		m.moveTo(wire.PhaseApplying, wire.Event{})
@@ -169,15 +176,23 @@ func (m *Machine) takeGone(g wire.Goal) {
 // which plugins were done, only the control plane can say.
 func (m *Machine) goneBlind(g wire.Goal) {
 	m.forgetRun()
+	m.undoBlind(g, wire.PhaseRemoving, nil)
+}
+
+func (m *Machine) undoBlind(g wire.Goal, phase wire.Phase, cause *Cause) {
 	yes := true
-	m.record(Record{Work: &g, Fresh: true, Blind: &yes})
+	m.record(Record{Work: &g, Fresh: true, Blind: &yes, Cause: cause})
 	for _, key := range m.order {
 		if m.step(key).Service != nil {
 			m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
 				Started: true, Done: true}})
 		}
 	}
-	m.moveTo(wire.PhaseRemoving, wire.Event{})
+	var e wire.Event
+	if cause != nil {
+		e.Code, e.Message = cause.Code, cause.Message
+	}
+	m.moveTo(phase, e)
 }
 
 // arrived notes the bundle, and learns from it what was done before.
@@ -190,13 +205,25 @@ func (m *Machine) arrived(e SecretsArrived) {
 		return
 	}
 	for _, key := range e.Outputs {
-		s := m.steps[key]
-		if s == nil || s.Started || m.step(key).Plugin == nil {
-			continue
-		}
-		m.record(Record{Step: &StepState{Key: key, Status: pipeline.StepDone,
-			Started: true, Done: true}})
+		m.ranBefore(StepState{Key: key, Status: pipeline.StepDone, Started: true, Done: true})
 	}
+	m.foundPlugins(e.Begun)
+}
+
+// foundPlugins notes plugins that began, and of whose end nothing is known.
+func (m *Machine) foundPlugins(keys []pipeline.StepKey) {
+	for _, key := range keys {
+		m.ranBefore(StepState{Key: key, Status: pipeline.StepRunning, Started: true, Attempt: 1})
+	}
+}
+
+// ranBefore notes a plugin's step from before our memory began.
+func (m *Machine) ranBefore(is StepState) {
+	s := m.steps[is.Key]
+	if s == nil || s.Started || m.step(is.Key).Plugin == nil {
+		return
+	}
+	m.record(Record{Step: &is})
 }
 
 // refused ends a run; a ready deployment asks again after a while, since its

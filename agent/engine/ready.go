@@ -51,6 +51,9 @@ func (m *Machine) listed(l Listed) {
 	if !m.has("leave strays") {
 		m.strays(l)
 	}
+	if m.blind && (m.phase == wire.PhaseUndoing || m.phase == wire.PhaseRemoving) {
+		m.foundPlugins(l.Plugins)
+	}
 	if m.phase != wire.PhaseReady {
 		return
 	}

@@ -33,6 +33,9 @@ type Goal struct {
 	// Ready says that the control plane already knows this run to be ready: an
 	// agent without memory of it starts services again, but no plugin.
 	Ready bool `json:"ready,omitempty"`
+	// Begun says that the control plane has heard of this run: an agent without memory
+	// of it undoes it, since what ran already may not run twice.
+	Begun bool `json:"begun,omitempty"`
 	// Elsewhere says that another node has the deployment too, and that its plugins
 	// are that one's: here, none is run, and none is asked to delete.
 	Elsewhere bool `json:"elsewhere,omitempty"`
@@ -94,6 +97,9 @@ type Secrets struct {
 	Values map[string]string `json:"values,omitempty"`
 	// Outputs are the sealed outputs that the control plane has of steps done.
 	Outputs map[pipeline.StepKey][]byte `json:"outputs,omitempty"`
+	// Begun are the steps that the control plane has heard begin, and not undone: what
+	// an agent without memory of the run undoes.
+	Begun []pipeline.StepKey `json:"begun,omitempty"`
 	// Registries holds pull credentials by registry host.
 	Registries map[string]RegistryAuth `json:"registries,omitempty"`
 }

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"slices"
+
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/pipeline"
@@ -38,6 +40,13 @@ func isReady(o controlplane.Order) bool {
 	return o.Goal == controlplane.GoalPresent && o.Status == controlplane.Ready && !o.Elsewhere
 }
 
+// isBegun is about a run that is not ready: an agent has reported that it took it up.
+func isBegun(o controlplane.Order) bool {
+	return o.Goal == controlplane.GoalPresent && !o.Elsewhere && slices.Contains(
+		[]controlplane.DeploymentStatus{controlplane.Applying, controlplane.Undoing,
+			controlplane.Stuck}, o.Status)
+}
+
 func marks(orders []controlplane.Order) map[string]mark {
 	all := make(map[string]mark, len(orders))
 	for _, o := range orders {
@@ -49,7 +58,7 @@ func marks(orders []controlplane.Order) map[string]mark {
 func goal(o controlplane.Order) wire.Goal {
 	g := wire.Goal{
 		Deployment: string(o.Deployment), Generation: o.Generation, Want: wire.Want(o.Goal),
-		Run: string(o.Run), Ready: isReady(o), Elsewhere: o.Elsewhere, Still: o.Still,
+		Run: string(o.Run), Ready: isReady(o), Begun: isBegun(o), Elsewhere: o.Elsewhere, Still: o.Still,
 		Attempt: attempt(o.Attempt), Resume: o.Resume, Request: o.RequestID,
 		Version: o.Version, Pipeline: o.Pipeline,
 		Context: pipeline.Context{ID: string(o.Deployment), Name: o.Name,

@@ -188,7 +188,19 @@ func (s *session) bundle(ctx context.Context, w wire.SecretsWanted) (wire.Secret
 		return wire.Secrets{}, err
 	}
 	return wire.Secrets{Run: w.Run, Key: key, Values: values, Outputs: sealedOutputs(steps),
-		Registries: auth}, nil
+		Begun: begunSteps(steps), Registries: auth}, nil
+}
+
+// begunSteps are those that may have done something, and did not take it back.
+func begunSteps(steps []controlplane.StepRow) (all []pipeline.StepKey) {
+	for _, s := range steps {
+		switch s.Status {
+		case pipeline.StepRunning, pipeline.StepDone, pipeline.StepFailed, pipeline.StepUndoing:
+			all = append(all, s.Key)
+		default:
+		}
+	}
+	return all
 }
 
 func sealedOutputs(steps []controlplane.StepRow) map[pipeline.StepKey][]byte {
