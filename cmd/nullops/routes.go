@@ -28,9 +28,11 @@ import (
 const (
 	// routeTick is how soon a lost wake-up is made up for.
 	routeTick = 2 * time.Second
-	// routeRest is that while wake-ups arrive: reading fifty thousand routes
-	// every other second would be most of what an ingress does.
-	routeRest = 10 * time.Second
+	// routeRest is that while wake-ups arrive, and routeShare the least number of times
+	// that a reading took: reading fifty thousand routes every other second would be most
+	// of what an ingress does, and what people wait for.
+	routeRest  = 10 * time.Second
+	routeShare = 100
 )
 
 // routeSource follows the database for the ingress: the table is read again at
@@ -60,6 +62,7 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	defer ticker.Stop()
 	var last told
 	for version := uint64(1); ; version++ {
+		began := time.Now()
 		routes, err := s.lifecycle.Routes(ctx, access.System("ingress"))
 		if err != nil {
 			return fmt.Errorf("read routes: %w", err)
@@ -75,7 +78,8 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 		if s.read != nil {
 			s.read.Store(true)
 		}
-		if err := s.rest(ctx, wake.Wake, ticker.C, time.Now()); err != nil {
+		again := time.Now().Add(max(routeRest, routeShare*time.Since(began)))
+		if err := s.rest(ctx, wake.Wake, ticker.C, again); err != nil {
 			return err
 		}
 	}
@@ -83,7 +87,7 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 
 // rest waits until the table has to be read again.
 func (s *routeSource) rest(
-	ctx context.Context, wake <-chan struct{}, tick <-chan time.Time, looked time.Time,
+	ctx context.Context, wake <-chan struct{}, tick <-chan time.Time, again time.Time,
 ) error {
 	for {
 		select {
@@ -92,7 +96,7 @@ func (s *routeSource) rest(
 		case <-wake:
 			return nil
 		case <-tick:
-			if !s.listener.Hears() || time.Since(looked) >= routeRest {
+			if !s.listener.Hears() || !time.Now().Before(again) {
 				return nil
 			}
 		}

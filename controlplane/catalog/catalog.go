@@ -14,6 +14,8 @@ import (
 	"net/netip"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -83,6 +85,9 @@ type Catalog struct {
 	deny          func(netip.AddrPort) bool
 	log           *slog.Logger
 	now           func() time.Time
+	// choices spare lists from reading again what has not changed. They are never older
+	// than the transaction that asks, which knows of which row they are.
+	choices *lru.Cache[controlplane.ProjectID, choices]
 }
 
 // New makes the catalogue.
@@ -93,8 +98,11 @@ func New(c Config) *Catalog {
 	if c.Deny == nil {
 		c.Deny = func(netip.AddrPort) bool { return false }
 	}
+	// Only a size below one is an error.
+	remembered, _ := lru.New[controlplane.ProjectID, choices](mostChoices)
 	return &Catalog{
-		store: c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
+		choices: remembered,
+		store:   c.Store, keys: c.Keys, images: c.Images, issueToken: c.IssueToken,
 		uiHost: c.UIHost, shared: c.Shared,
 		allowLoopback: c.AllowLoopback, deny: c.Deny, log: c.Log, now: c.Now,
 	}

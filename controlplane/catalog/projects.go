@@ -60,14 +60,45 @@ func (c *Catalog) ListProjects(
 		}
 		all, next = controlplane.Cut(p, all, func(x controlplane.Project) string { return x.Name })
 		views = make([]ProjectView, len(all))
-		for i, x := range all {
-			if views[i], err = view(ctx, tx, x); err != nil {
-				return err
-			}
-		}
-		return nil
+		views, err = c.views(ctx, tx, all)
+		return err
 	})
 	return views, next, err
+}
+
+// mostChoices times about a kilobyte is what memory takes.
+const mostChoices = 1024
+
+// choices are what the version of a pipeline in one row lets people choose.
+type choices struct {
+	state    string
+	services []ProjectService
+}
+
+// views reads pipelines that are others than when they were last looked at.
+func (c *Catalog) views(
+	ctx context.Context, tx *postgres.Tx, all []controlplane.Project,
+) ([]ProjectView, error) {
+	ids := make([]controlplane.ProjectID, len(all))
+	for i, p := range all {
+		ids[i] = p.ID
+	}
+	states, err := tx.LatestStates(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]ProjectView, len(all))
+	for i, p := range all {
+		if known, ok := c.choices.Get(p.ID); ok && known.state == states[p.ID] {
+			views[i] = ProjectView{Project: p, Services: known.services}
+			continue
+		}
+		if views[i], err = view(ctx, tx, p); err != nil {
+			return nil, err
+		}
+		c.choices.Add(p.ID, choices{states[p.ID], views[i].Services})
+	}
+	return views, nil
 }
 
 func view(ctx context.Context, tx *postgres.Tx, p controlplane.Project) (ProjectView, error) {

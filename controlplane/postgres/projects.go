@@ -245,6 +245,22 @@ func (t *Tx) LatestVersion(
 	return v, err == nil, err
 }
 
+// LatestStates tells which row the latest version of each project is: while the word is
+// the same, so is the version. Projects without a version are left out.
+func (t *Tx) LatestStates(
+	ctx context.Context, ids ...controlplane.ProjectID,
+) (map[controlplane.ProjectID]string, error) {
+	rows, err := t.q.ListLatestStates(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read states of pipelines: %w", err)
+	}
+	all := make(map[controlplane.ProjectID]string, len(rows))
+	for _, r := range rows {
+		all[controlplane.ProjectID(r.ProjectID)] = r.State
+	}
+	return all, nil
+}
+
 // ListVersions gives at most so many versions below the number, newest first.
 func (t *Tx) ListVersions(
 	ctx context.Context, id controlplane.ProjectID, before, most int,

@@ -55,6 +55,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	conf.ConnConfig.RuntimeParams["application_name"] = "nullops"
 	// A lost client must not hold locks for ever.
 	conf.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "60000"
+	// A large read takes one core, and leaves the others to people.
+	conf.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)

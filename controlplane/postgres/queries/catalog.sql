@@ -221,6 +221,13 @@ SELECT * FROM pipeline_versions WHERE project_id = @project_id AND version = @ve
 -- The version that new runs use.
 SELECT * FROM pipeline_versions WHERE project_id = @project_id ORDER BY version DESC LIMIT 1;
 
+-- name: ListLatestStates :many
+-- Which row the latest version of each of some projects is: while the word is the
+-- same, so is the version.
+SELECT DISTINCT ON (v.project_id) v.project_id, concat_ws(' ', v.version, v.xmin)::text AS state
+FROM pipeline_versions v WHERE v.project_id = ANY(@projects::uuid[])
+ORDER BY v.project_id, v.version DESC;
+
 -- name: ListVersions :many
 -- Versions, newest first, one page.
 SELECT * FROM pipeline_versions WHERE project_id = @project_id AND version < @before

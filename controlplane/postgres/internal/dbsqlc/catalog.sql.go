@@ -462,6 +462,39 @@ func (q *Queries) ListEnvironments(ctx context.Context, arg ListEnvironmentsPara
 	return items, nil
 }
 
+const listLatestStates = `-- name: ListLatestStates :many
+SELECT DISTINCT ON (v.project_id) v.project_id, concat_ws(' ', v.version, v.xmin)::text AS state
+FROM pipeline_versions v WHERE v.project_id = ANY($1::uuid[])
+ORDER BY v.project_id, v.version DESC
+`
+
+type ListLatestStatesRow struct {
+	ProjectID string
+	State     string
+}
+
+// Which row the latest version of each of some projects is: while the word is the
+// same, so is the version.
+func (q *Queries) ListLatestStates(ctx context.Context, projects []string) ([]ListLatestStatesRow, error) {
+	rows, err := q.db.Query(ctx, listLatestStates, projects)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListLatestStatesRow{}
+	for rows.Next() {
+		var i ListLatestStatesRow
+		if err := rows.Scan(&i.ProjectID, &i.State); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listPlugins = `-- name: ListPlugins :many
 SELECT p.id, p.name, p.registry_id, p.image, p.tag, p.digest, p.component, r.id, r.name, r.host, r.insecure, r.username, r.password, r.description, r.builtin FROM plugins p JOIN registries r ON r.id = p.registry_id
 WHERE p.name > $1 ORDER BY p.name LIMIT $2
