@@ -35,8 +35,8 @@ const (
 	routeShare = 100
 )
 
-// routeSource follows the database for the ingress: the table is read again at
-// every wake-up and on a tick.
+// routeSource follows the database for the ingress: at every wake-up what it is about is
+// read again, and everything now and then.
 type routeSource struct {
 	lifecycle *lifecycle.Lifecycle
 	gate      *gate.Gate
@@ -60,32 +60,52 @@ func (s *routeSource) Watch(ctx context.Context, apply func(*ingress.Table)) err
 	defer wake.Close()
 	ticker := time.NewTicker(routeTick)
 	defer ticker.Stop()
-	var last told
+	book := &routeBook{lifecycle: s.lifecycle,
+		deployments: s.listener.Collect(controlplane.TopicDeployment),
+		nodes:       s.listener.Collect(controlplane.TopicNode)}
+	defer book.deployments.Close()
+	defer book.nodes.Close()
+	var (
+		last  told
+		again time.Time
+	)
 	for version := uint64(1); ; version++ {
 		began := time.Now()
-		routes, err := s.lifecycle.Routes(ctx, access.System("ingress"))
-		if err != nil {
-			return fmt.Errorf("read routes: %w", err)
-		}
-		front, err := s.gate.Front(ctx, access.System("ingress"))
-		if err != nil {
-			return fmt.Errorf("read gates: %w", err)
-		}
-		next := told{s.routes(routes, front), former(zones(front.Zones), routes)}
-		if err := s.tell(version, next, &last, apply); err != nil {
+		everything := !s.listener.Hears() || !began.Before(again)
+		if err := s.look(ctx, version, book, everything, &last, apply); err != nil {
 			return err
 		}
 		if s.read != nil {
 			s.read.Store(true)
 		}
-		again := time.Now().Add(max(routeRest, routeShare*time.Since(began)))
+		if everything {
+			again = time.Now().Add(max(routeRest, routeShare*time.Since(began)))
+		}
 		if err := s.rest(ctx, wake.Wake, ticker.C, again); err != nil {
 			return err
 		}
 	}
 }
 
-// rest waits until the table has to be read again.
+// look reads what may have changed, and hands a table over if something has.
+func (s *routeSource) look(ctx context.Context, version uint64, book *routeBook, everything bool,
+	last *told, apply func(*ingress.Table)) error {
+	changed, err := book.refresh(ctx, everything)
+	if err != nil {
+		return fmt.Errorf("read routes: %w", err)
+	}
+	front, err := s.gate.Front(ctx, access.System("ingress"))
+	if err != nil {
+		return fmt.Errorf("read gates: %w", err)
+	}
+	if !changed && version > 1 && reflect.DeepEqual(front, last.front) {
+		return nil
+	}
+	next := told{s.routes(book.all, front), former(zones(front.Zones), book.all), front}
+	return s.tell(version, next, last, apply)
+}
+
+// rest waits until something has changed, or everything has to be read again.
 func (s *routeSource) rest(
 	ctx context.Context, wake <-chan struct{}, tick <-chan time.Time, again time.Time,
 ) error {
@@ -107,6 +127,7 @@ func (s *routeSource) rest(
 type told struct {
 	routes []ingress.Route
 	zones  []ingress.Zone
+	front  controlplane.Front
 }
 
 // tell hands the table over. The failpoints are places of tables that differ.

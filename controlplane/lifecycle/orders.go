@@ -103,3 +103,31 @@ func (l *Lifecycle) Routes(
 	})
 	return all, err
 }
+
+// RoutesOf gives the hosts of some deployments and of those on some nodes, and which
+// deployments these are. What is no id is nobody's.
+func (l *Lifecycle) RoutesOf(ctx context.Context, actor access.Actor, deployments, nodes []string,
+) (of []controlplane.DeploymentID, all []controlplane.Route, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, nil, err
+	}
+	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
+		of, err = tx.LivingOn(ctx, validIDs[controlplane.NodeID](nodes)...)
+		if err != nil {
+			return err
+		}
+		of = append(of, validIDs[controlplane.DeploymentID](deployments)...)
+		all, err = tx.RoutesOf(ctx, of...)
+		return err
+	})
+	return of, all, err
+}
+
+func validIDs[ID ~string](all []string) (valid []ID) {
+	for _, id := range all {
+		if controlplane.ValidID(id) {
+			valid = append(valid, ID(id))
+		}
+	}
+	return valid
+}

@@ -263,6 +263,36 @@ func (t *Tx) Routes(ctx context.Context) ([]controlplane.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
+	return routes(rows), nil
+}
+
+// RoutesOf gives the hosts of some deployments.
+func (t *Tx) RoutesOf(
+	ctx context.Context, ids ...controlplane.DeploymentID,
+) ([]controlplane.Route, error) {
+	rows, err := t.q.ListRoutesOf(ctx, strs(ids))
+	if err != nil {
+		return nil, fmt.Errorf("list routes of deployments: %w", err)
+	}
+	return routes(rows), nil
+}
+
+// LivingOn gives the deployments whose pages depend on these nodes.
+func (t *Tx) LivingOn(
+	ctx context.Context, nodes ...controlplane.NodeID,
+) ([]controlplane.DeploymentID, error) {
+	ids, err := t.q.ListLivingOn(ctx, strs(nodes))
+	if err != nil {
+		return nil, fmt.Errorf("list deployments of nodes: %w", err)
+	}
+	all := make([]controlplane.DeploymentID, len(ids))
+	for i, id := range ids {
+		all[i] = controlplane.DeploymentID(id)
+	}
+	return all, nil
+}
+
+func routes(rows []dbsqlc.RouteRow) []controlplane.Route {
 	all := make([]controlplane.Route, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.Route{Host: r.Host,
@@ -272,7 +302,7 @@ func (t *Tx) Routes(ctx context.Context) ([]controlplane.Route, error) {
 			ChangedAt: r.ChangedAt, Node: given[controlplane.NodeID](r.NodeID),
 			NodeStatus: controlplane.NodeStatus(r.NodeStatus), NodeSince: r.NodeSince}
 	}
-	return all, nil
+	return all
 }
 
 // AdvanceReports notes the last report applied, and reports whether it is new.

@@ -876,6 +876,32 @@ func (q *Queries) ListLines(ctx context.Context, deploymentID string, after int6
 	return items, nil
 }
 
+const listLivingOn = `-- name: ListLivingOn :many
+SELECT id FROM deployments
+WHERE node_id = ANY($1::uuid[]) AND status IN ('queued', 'applying', 'ready')
+`
+
+// Whose pages depend on these nodes.
+func (q *Queries) ListLivingOn(ctx context.Context, nodes []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listLivingOn, nodes)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listNodeGoals = `-- name: ListNodeGoals :many
 SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
     e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version, r.pipeline,
@@ -1041,51 +1067,58 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 }
 
 const listRoutes = `-- name: ListRoutes :many
-SELECT h.host, h.step, h.port, d.id AS deployment_id, d.name AS deployment,
-    (CASE WHEN EXISTS (SELECT FROM relocations r WHERE r.deployment_id = d.id
-            AND r.phase IN ('copying', 'starting')) AND d.status = 'ready' THEN 'applying'
-        ELSE d.status END)::text AS status, d.detail,
-    d.changed_at, d.node_id, p.name AS project, e.name AS environment,
-    coalesce(n.status, '')::text AS node_status, coalesce(n.since, d.changed_at)::timestamptz AS node_since
-FROM (
-    SELECT o.host, o.step, o.port, o.deployment_id FROM deployment_hosts o
-    UNION ALL SELECT f.host, f.step, f.port, f.deployment_id FROM former_hosts f
-        WHERE NOT EXISTS (SELECT FROM deployment_hosts o WHERE o.host = f.host)
-) h
-JOIN deployments d ON d.id = h.deployment_id
-JOIN projects p ON p.id = d.project_id
-JOIN environments e ON e.id = d.environment_id
-LEFT JOIN nodes n ON n.id = d.node_id
-ORDER BY h.host
+SELECT host, step, port, deployment_id, deployment, status, detail, changed_at, node_id, project, environment, node_status, node_since FROM route_rows ORDER BY host COLLATE "C"
 `
 
-type ListRoutesRow struct {
-	Host         string
-	Step         string
-	Port         int32
-	DeploymentID string
-	Deployment   string
-	Status       string
-	Detail       string
-	ChangedAt    time.Time
-	NodeID       *string
-	Project      string
-	Environment  string
-	NodeStatus   string
-	NodeSince    time.Time
-}
-
-// What the ingress should answer for, host by host. One whose volumes are copied
-// will answer in a while, as one that is being made.
-func (q *Queries) ListRoutes(ctx context.Context) ([]ListRoutesRow, error) {
+// What the ingress should answer for, host by host, in the order of bytes.
+func (q *Queries) ListRoutes(ctx context.Context) ([]RouteRow, error) {
 	rows, err := q.db.Query(ctx, listRoutes)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []ListRoutesRow{}
+	items := []RouteRow{}
 	for rows.Next() {
-		var i ListRoutesRow
+		var i RouteRow
+		if err := rows.Scan(
+			&i.Host,
+			&i.Step,
+			&i.Port,
+			&i.DeploymentID,
+			&i.Deployment,
+			&i.Status,
+			&i.Detail,
+			&i.ChangedAt,
+			&i.NodeID,
+			&i.Project,
+			&i.Environment,
+			&i.NodeStatus,
+			&i.NodeSince,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRoutesOf = `-- name: ListRoutesOf :many
+SELECT host, step, port, deployment_id, deployment, status, detail, changed_at, node_id, project, environment, node_status, node_since FROM route_rows WHERE deployment_id = ANY($1::uuid[]) ORDER BY host COLLATE "C"
+`
+
+// The same for some deployments.
+func (q *Queries) ListRoutesOf(ctx context.Context, ids []string) ([]RouteRow, error) {
+	rows, err := q.db.Query(ctx, listRoutesOf, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RouteRow{}
+	for rows.Next() {
+		var i RouteRow
 		if err := rows.Scan(
 			&i.Host,
 			&i.Step,

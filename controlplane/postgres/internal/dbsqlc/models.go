@@ -684,6 +684,22 @@ type ReviewRule struct {
 	CreatedAt   time.Time
 }
 
+type RouteRow struct {
+	Host         string
+	Step         string
+	Port         int32
+	DeploymentID string
+	Deployment   string
+	Status       string
+	Detail       string
+	ChangedAt    time.Time
+	NodeID       *string
+	Project      string
+	Environment  string
+	NodeStatus   string
+	NodeSince    time.Time
+}
+
 type Run struct {
 	ID              string
 	DeploymentID    string

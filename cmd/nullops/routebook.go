@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
+)
+
+// mostChanged is how many deployments are read one by one: beyond that, reading all is
+// no more.
+const mostChanged = 1000
+
+// routeBook is what was last read of the routes. A wake-up costs what it is about, and not
+// ten thousand deployments.
+type routeBook struct {
+	lifecycle *lifecycle.Lifecycle
+	// deployments and nodes tell whose routes may have changed.
+	deployments, nodes *postgres.Subscription
+	all                []controlplane.Route
+	known              bool
+}
+
+// refresh reads what may have changed, or everything, and reports whether anything is
+// other than before. A change that wakes nobody shows once everything is read.
+func (b *routeBook) refresh(ctx context.Context, everything bool) (changed bool, err error) {
+	ids, allDeployments := b.deployments.Heard()
+	nodes, allNodes := b.nodes.Heard()
+	everything = everything || allDeployments || allNodes || !b.known
+	// Until it has been read, it is not known.
+	b.known = false
+	if everything || len(ids)+len(nodes) > mostChanged {
+		return b.readAll(ctx)
+	}
+	changed, err = b.readSome(ctx, ids, nodes)
+	b.known = err == nil
+	return changed, err
+}
+
+func (b *routeBook) readAll(ctx context.Context) (changed bool, err error) {
+	all, err := b.lifecycle.Routes(ctx, access.System("ingress"))
+	if err != nil {
+		return false, err
+	}
+	changed = !slices.Equal(all, b.all)
+	b.all, b.known = all, true
+	return changed, nil
+}
+
+func (b *routeBook) readSome(ctx context.Context, ids, nodes []string) (bool, error) {
+	if len(ids)+len(nodes) == 0 {
+		return false, nil
+	}
+	of, read, err := b.lifecycle.RoutesOf(ctx, access.System("ingress"), ids, nodes)
+	if err != nil {
+		return false, err
+	}
+	return b.replace(of, read), nil
+}
+
+// replace puts what was read of some deployments in the place of what was known of them.
+// A host that one of them took belongs to nobody else any more.
+func (b *routeBook) replace(of []controlplane.DeploymentID, read []controlplane.Route) bool {
+	theirs, hosts := map[controlplane.DeploymentID]bool{}, map[string]bool{}
+	for _, id := range of {
+		theirs[id] = true
+	}
+	for _, r := range read {
+		hosts[r.Host] = true
+	}
+	var before []controlplane.Route
+	var others int
+	for _, r := range b.all {
+		switch {
+		case theirs[r.Deployment]:
+			before = append(before, r)
+		case !hosts[r.Host]:
+			others++
+		}
+	}
+	if others+len(before) == len(b.all) && slices.Equal(before, read) {
+		return false
+	}
+	rest := make([]controlplane.Route, 0, others+len(read))
+	for _, r := range b.all {
+		if !theirs[r.Deployment] && !hosts[r.Host] {
+			rest = append(rest, r)
+		}
+	}
+	b.all = append(rest, read...)
+	slices.SortFunc(b.all, func(x, y controlplane.Route) int {
+		return strings.Compare(x.Host, y.Host)
+	})
+	return true
+}
