@@ -33,6 +33,26 @@ async function parts(page) {
   await form(page, "/plugins", "Add a plugin", [/^Image/, /^Tag/, /^Parameters, as JSON Schema/]);
 }
 
+/** What each list of the demo holds; deployments are in those of other stories. */
+const LISTED = [
+  ["/projects", "shop"],
+  ["/environments", "qa"],
+  ["/services", "shop-web"],
+  ["/plugins", "wait-for"],
+  ["/registries", "local"],
+  ["/teams", "testers"],
+  ["/nodes", "demo"],
+];
+
+/** Every term has its list, and what there is of it is in there. */
+async function lists(page) {
+  for (const [path, name] of LISTED) {
+    await page.goto(path);
+    // promise: N-008
+    await page.getByRole("main").getByText(name, { exact: true }).first().waitFor();
+  }
+}
+
 /** The editor: what can be drawn, and where. */
 async function editor(page) {
   await page.goto("/projects/shop/pipeline");
@@ -100,13 +120,14 @@ async function tokens(page) {
 
 export const stories = [
   [
-    "each of the admin's things has its screen: parts, editor, environment with DNS, teams, access, tokens",
+    "each of the admin's things has its screen: lists, parts, editor, environment with DNS, teams, access, tokens",
     async ({ page, browser }) => {
       await signIn(page);
       const { viewer, leave } = await invite(page);
       const other = await open(browser);
       try {
         await signIn(other.page, "/deployments", viewer);
+        await lists(page);
         await parts(page);
         await editor(page);
         await environment(page);

@@ -75,7 +75,7 @@ async function typed(page) {
   await page.getByRole("button", { name: "Open terminal" }).click();
   await page.locator(".xterm-helper-textarea").waitFor({ state: "attached" });
   await page.waitForTimeout(1500);
-  await page.keyboard.type("uname -a; id\n");
+  await page.keyboard.type("ls /; id\n");
   await page.waitForTimeout(1000);
 }
 
