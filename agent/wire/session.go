@@ -95,7 +95,9 @@ func NewTransport(dial func(context.Context) (net.Conn, error)) *http.Transport 
 
 // LimitHandshakes lets eight calls of dial run at once and makes the others
 // wait. Whoever opens many connections to one agent shares one of these: an
-// agent gives each source only so many places before the proof.
+// agent gives each source only so many places before the proof. What began is
+// brought to its end, also when who asked has left: an agent takes a handshake
+// that is cut off for a stranger's, and a source with many of these for suspect.
 func LimitHandshakes(
 	dial func(context.Context) (net.Conn, error),
 ) func(context.Context) (net.Conn, error) {
@@ -106,8 +108,38 @@ func LimitHandshakes(
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		defer func() { <-slots }()
-		return dial(ctx)
+		made := make(chan dialed, 1)
+		go func() {
+			defer func() { <-slots }()
+			made <- toItsEnd(ctx, dial)
+		}()
+		select {
+		case d := <-made:
+			return d.conn, d.err
+		case <-ctx.Done():
+			go closeLate(made)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// dialed is what came of a handshake.
+type dialed struct {
+	conn net.Conn
+	err  error
+}
+
+// toItsEnd gives a handshake twice the time that the agent gives it.
+func toItsEnd(ctx context.Context, dial func(context.Context) (net.Conn, error)) (d dialed) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*proofWithin)
+	defer cancel()
+	d.conn, d.err = dial(ctx)
+	return d
+}
+
+func closeLate(made <-chan dialed) {
+	if d := <-made; d.err == nil {
+		_ = d.conn.Close()
 	}
 }
 

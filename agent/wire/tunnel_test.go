@@ -181,3 +181,34 @@ func TestLimitHandshakes(t *testing.T) {
 		}
 	})
 }
+
+// Whoever leaves does not cut a handshake off: it keeps its place, ends, and is closed.
+func TestLimitHandshakes_EndsWhatBegan(t *testing.T) {
+	begun, release, closed := make(chan context.Context), make(chan struct{}), make(chan struct{})
+	dial := wire.LimitHandshakes(func(ctx context.Context) (net.Conn, error) {
+		begun <- ctx
+		<-release
+		near, far := net.Pipe()
+		go func() {
+			_, _ = far.Read(make([]byte, 1))
+			close(closed)
+		}()
+		return near, nil
+	})
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := dial(ctx)
+		left <- err
+	}()
+	handshake := <-begun
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("who left got %v", err)
+	}
+	if handshake.Err() != nil {
+		t.Error("the handshake was cut off")
+	}
+	close(release)
+	<-closed
+}
