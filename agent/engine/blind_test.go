@@ -61,15 +61,7 @@ func TestMachine_BlindUndoesWhatBegan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := forgetful(t)
 			tell(a)
-			a.done(engine.Remove)
-			a.done(engine.Pull)
-			if d := a.done(engine.Run); d.Action != "delete" {
-				t.Errorf("ran %q", d.Action)
-			}
-			a.done(engine.RemoveAll)
-			if phase := a.m.State().Phase; phase != wire.PhaseRemoved {
-				t.Errorf("the deployment is %s", phase)
-			}
+			a.undoes(wire.PhaseRemoved)
 		})
 	}
 }
@@ -78,14 +70,20 @@ func TestMachine_BlindUndoesWhatBegan(t *testing.T) {
 func TestMachine_EndsARunThatItForgot(t *testing.T) {
 	a := forgotten(t, wire.WantPresent)
 	a.feed(engine.SecretsArrived{Run: "r", Begun: []pipeline.StepKey{"db"}})
+	a.undoes(wire.PhaseFailed)
+}
+
+// undoes has the plugin's work taken back, and the deployment end so.
+func (a *asker) undoes(end wire.Phase) {
+	a.t.Helper()
 	a.done(engine.Remove)
 	a.done(engine.Pull)
 	if d := a.done(engine.Run); d.Action != "delete" {
-		t.Errorf("ran %q", d.Action)
+		a.t.Errorf("ran %q", d.Action)
 	}
 	a.done(engine.RemoveAll)
-	if phase := a.m.State().Phase; phase != wire.PhaseFailed {
-		t.Errorf("the deployment is %s", phase)
+	if phase := a.m.State().Phase; phase != end {
+		a.t.Errorf("the deployment is %s", phase)
 	}
 }
 

@@ -122,7 +122,6 @@ func (m *Machine) begin(g wire.Goal) {
 		return
 	}
 	if g.Begun {
-		m.record(Record{Orphan: &no})
 		m.undoBlind(g, wire.PhaseUndoing, &Cause{CodeMemoryLost,
 			"the agent lost its memory of this run, and what ran may not run twice"})
 		return

@@ -98,6 +98,7 @@ func NewTransport(dial func(context.Context) (net.Conn, error)) *http.Transport 
 // agent gives each source only so many places before the proof. What began is
 // brought to its end, also when who asked has left: an agent takes a handshake
 // that is cut off for a stranger's, and a source with many of these for suspect.
+// So dial has to have a limit of its own, as Dial has.
 func LimitHandshakes(
 	dial func(context.Context) (net.Conn, error),
 ) func(context.Context) (net.Conn, error) {
@@ -111,7 +112,8 @@ func LimitHandshakes(
 		made := make(chan dialed, 1)
 		go func() {
 			defer func() { <-slots }()
-			made <- toItsEnd(ctx, dial)
+			conn, err := dial(context.WithoutCancel(ctx))
+			made <- dialed{conn, err}
 		}()
 		select {
 		case d := <-made:
@@ -127,14 +129,6 @@ func LimitHandshakes(
 type dialed struct {
 	conn net.Conn
 	err  error
-}
-
-// toItsEnd gives a handshake twice the time that the agent gives it.
-func toItsEnd(ctx context.Context, dial func(context.Context) (net.Conn, error)) (d dialed) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*proofWithin)
-	defer cancel()
-	d.conn, d.err = dial(ctx)
-	return d
 }
 
 func closeLate(made <-chan dialed) {

@@ -72,26 +72,17 @@ func (b *routeBook) replace(of []controlplane.DeploymentID, read []controlplane.
 	for _, r := range read {
 		hosts[r.Host] = true
 	}
+	stale := func(r controlplane.Route) bool { return theirs[r.Deployment] || hosts[r.Host] }
 	var before []controlplane.Route
-	var others int
 	for _, r := range b.all {
-		switch {
-		case theirs[r.Deployment]:
+		if stale(r) {
 			before = append(before, r)
-		case !hosts[r.Host]:
-			others++
 		}
 	}
-	if others+len(before) == len(b.all) && slices.Equal(before, read) {
+	if slices.Equal(before, read) {
 		return false
 	}
-	rest := make([]controlplane.Route, 0, others+len(read))
-	for _, r := range b.all {
-		if !theirs[r.Deployment] && !hosts[r.Host] {
-			rest = append(rest, r)
-		}
-	}
-	b.all = append(rest, read...)
+	b.all = append(slices.DeleteFunc(b.all, stale), read...)
 	slices.SortFunc(b.all, func(x, y controlplane.Route) int {
 		return strings.Compare(x.Host, y.Host)
 	})

@@ -56,6 +56,32 @@ func TestListDeployments_IsNeverOld(t *testing.T) {
 	}
 }
 
+// A list of projects remembers pipelines, and shows the one that was saved last.
+func TestListProjects_IsNeverOld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	steps := func() (n int) {
+		var page struct {
+			Items []struct{ Services []json.RawMessage }
+		}
+		w.expect(200, "GET", "/projects", w.token("full"), nil, &page)
+		return len(page.Items[0].Services)
+	}
+	before := steps()
+	if again := steps(); before == 0 || again != before {
+		t.Errorf("%d services to choose, then %d", before, again)
+	}
+	p := shopPipeline()
+	more := p.Steps[0]
+	more.Key = "more"
+	p.Steps = append(p.Steps, more)
+	w.saved(w.catalog.SavePipeline(t.Context(), system, "shop", p, "more"))
+	if after := steps(); after != before+1 {
+		t.Errorf("%d services to choose after a step more than %d", after, before)
+	}
+}
+
 // page is the first page of deployments, by id.
 func (w *world) page(token string) map[string]json.RawMessage {
 	w.t.Helper()

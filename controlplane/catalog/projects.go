@@ -59,7 +59,6 @@ func (c *Catalog) ListProjects(
 			return err
 		}
 		all, next = controlplane.Cut(p, all, func(x controlplane.Project) string { return x.Name })
-		views = make([]ProjectView, len(all))
 		views, err = c.views(ctx, tx, all)
 		return err
 	})

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"github.com/nullops/nullops/pipeline"
 )
 
 // optional turns an id into a nullable column: the empty one is NULL.
@@ -41,12 +39,12 @@ func since(t *time.Time) (at time.Time) {
 	return at
 }
 
-// stepKeys turns what a query gives into steps.
-func stepKeys(all []string) (keys []pipeline.StepKey) {
-	for _, key := range all {
-		keys = append(keys, pipeline.StepKey(key))
+// typed turns what a query gives into ids or keys.
+func typed[T ~string](all []string) (these []T) {
+	for _, s := range all {
+		these = append(these, T(s))
 	}
-	return keys
+	return these
 }
 
 // strs turns typed strings into those a query takes.

@@ -85,11 +85,7 @@ func (t *Tx) FindDeployments(
 	if err != nil {
 		return nil, fmt.Errorf("list deployments: %w", err)
 	}
-	all := make([]controlplane.DeploymentID, len(ids))
-	for i, id := range ids {
-		all[i] = controlplane.DeploymentID(id)
-	}
-	return all, nil
+	return typed[controlplane.DeploymentID](ids), nil
 }
 
 func (t *Tx) deploymentIDs(ctx context.Context, f DeploymentFilter) ([]string, error) {

@@ -234,7 +234,7 @@ func (t *Tx) Orders(ctx context.Context, node controlplane.NodeID) ([]controlpla
 		all[i] = controlplane.Order{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
 			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
 			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: since(r.Attempt),
-			Resume: stepKeys(r.Resume), RequestID: r.RequestID,
+			Resume: typed[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
 			Status: controlplane.DeploymentStatus(r.Status), Project: r.Project,
 			Environment: r.Environment, Domain: r.Domain, Run: controlplane.RunID(r.RunID),
 			Version: int(r.PipelineVersion)}
@@ -285,11 +285,7 @@ func (t *Tx) LivingOn(
 	if err != nil {
 		return nil, fmt.Errorf("list deployments of nodes: %w", err)
 	}
-	all := make([]controlplane.DeploymentID, len(ids))
-	for i, id := range ids {
-		all[i] = controlplane.DeploymentID(id)
-	}
-	return all, nil
+	return typed[controlplane.DeploymentID](ids), nil
 }
 
 func routes(rows []dbsqlc.RouteRow) []controlplane.Route {

@@ -31,11 +31,7 @@ func (t *Tx) Expired(ctx context.Context, most int) ([]controlplane.DeploymentID
 	if err != nil {
 		return nil, fmt.Errorf("list expired deployments: %w", err)
 	}
-	ids := make([]controlplane.DeploymentID, len(rows))
-	for i, id := range rows {
-		ids[i] = controlplane.DeploymentID(id)
-	}
-	return ids, nil
+	return typed[controlplane.DeploymentID](rows), nil
 }
 
 // Expiries says when deployments will be removed for lack of interest. Those

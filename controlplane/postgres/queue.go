@@ -39,11 +39,7 @@ func (t *Tx) WaitingEnvironments(ctx context.Context) ([]controlplane.Environmen
 	if err != nil {
 		return nil, fmt.Errorf("list queues: %w", err)
 	}
-	all := make([]controlplane.EnvironmentID, len(ids))
-	for i, id := range ids {
-		all[i] = controlplane.EnvironmentID(id)
-	}
-	return all, nil
+	return typed[controlplane.EnvironmentID](ids), nil
 }
 
 // Waiting gives who waits in an environment, whose turn is first first.

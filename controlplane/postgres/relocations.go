@@ -10,6 +10,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // StartRelocation has a deployment go to another node. It reports false when
@@ -36,7 +37,7 @@ func (t *Tx) Relocation(
 	}
 	return &controlplane.Relocation{Deployment: id, NodeID: controlplane.NodeID(r.NodeID),
 		Node: r.Node, Phase: controlplane.RelocationPhase(r.Phase), By: r.ByName,
-		Since: r.Since, Bytes: r.Bytes, Resume: stepKeys(r.Resume)}, nil
+		Since: r.Since, Bytes: r.Bytes, Resume: typed[pipeline.StepKey](r.Resume)}, nil
 }
 
 // RelocationsTo lists deployments that have to do with a node that is not theirs.
@@ -47,11 +48,7 @@ func (t *Tx) RelocationsTo(
 	if err != nil {
 		return nil, fmt.Errorf("list relocations: %w", err)
 	}
-	all := make([]controlplane.DeploymentID, len(ids))
-	for i, id := range ids {
-		all[i] = controlplane.DeploymentID(id)
-	}
-	return all, nil
+	return typed[controlplane.DeploymentID](ids), nil
 }
 
 // TakeRelocation claims one that nobody works at; none is empty.
