@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/lull"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -85,7 +86,7 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	impatient(service)
-	join(client, service)
+	join(client, lull.Over(service))
 }
 
 // join copies both ways until both ends are done. A half-close is passed on,
@@ -100,7 +101,7 @@ func join(a, b net.Conn) {
 }
 
 func pipe(to, from net.Conn) {
-	_, err := io.Copy(to, from)
+	err := lull.Copy(to, from)
 	half, ok := to.(interface{ CloseWrite() error })
 	if err == nil && ok && half.CloseWrite() == nil {
 		return

@@ -2,8 +2,8 @@ package ingress
 
 import "sync"
 
-// copySize is what io.Copy would allocate for each response.
-const copySize = 32 << 10
+// copySize is what bodies are copied in: four records of the TLS that they come by.
+const copySize = 64 << 10
 
 // buffers lends the memory that bodies are copied through. It keeps pointers
 // to arrays, since a slice put into a sync.Pool is an allocation by itself.

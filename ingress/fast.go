@@ -38,22 +38,31 @@ func isPlain(r *http.Request) bool {
 	default:
 		return false
 	}
-	return r.ContentLength == 0 && len(r.TransferEncoding) == 0 &&
-		len(r.Header["Upgrade"]) == 0 && len(r.Header["Expect"]) == 0
+	return r.ContentLength == 0 && len(r.TransferEncoding) == 0 && len(r.Header["Expect"]) == 0
 }
 
 // servePlain asks the service and passes its answer on.
 func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
+	if c, res := u.hear(w, r); c != nil {
+		u.finish(w, c, res)
+	}
+}
+
+// hear gives the head of the service's answer, or answers in its place.
+func (u *upstream) hear(w http.ResponseWriter, r *http.Request) (*conn, *http.Response) {
 	c, res, err := u.ask(r)
 	if err == nil {
-		if err = u.check(res); err != nil {
-			c.close()
+		if err = u.check(res); err == nil {
+			return c, res
 		}
+		c.close()
 	}
-	if err != nil {
-		u.fail(w, r, err)
-		return
-	}
+	u.fail(w, r, err)
+	return nil, nil
+}
+
+// finish passes the answer on.
+func (u *upstream) finish(w http.ResponseWriter, c *conn, res *http.Response) {
 	if err := u.pass(w, c, res); err != nil {
 		c.close()
 		// The head is gone already: an answer cut short must not look whole.
@@ -62,25 +71,20 @@ func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
 	u.settle(c, res)
 }
 
-// ask sends the request and reads the head of the answer. A connection from
-// the pool may be dead; then the next one is tried, at last a new one.
+// ask sends the request and reads the head of the answer. A connection that was
+// kept may be dead; then it is another one's turn, at last a new one's.
 func (u *upstream) ask(r *http.Request) (*conn, *http.Response, error) {
 	for {
-		c := u.idle.take(time.Now())
-		fresh := c == nil
-		if fresh {
-			raw, err := u.dial(r.Context(), "", "")
-			if err != nil {
-				return nil, nil, err
-			}
-			c = newConn(raw)
+		c, err := u.idle.get(r.Context())
+		if err != nil {
+			return nil, nil, err
 		}
 		res, err := c.ask(r)
 		if err == nil {
 			return c, res, nil
 		}
 		c.close()
-		if fresh || c.heard || r.Context().Err() != nil {
+		if !c.kept || c.heard || r.Context().Err() != nil {
 			return nil, nil, fmt.Errorf("ask %s: %w", u.route.Target, err)
 		}
 	}
@@ -190,6 +194,9 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 		for _, v := range values {
 			write(name, ": ", v, "\r\n")
 		}
+	}
+	if upgrades(r) {
+		write("Connection: Upgrade\r\nUpgrade: websocket\r\n")
 	}
 	ip, proto := origin(r)
 	write("X-Forwarded-For: ", ip, "\r\nX-Forwarded-Host: ", r.Host,

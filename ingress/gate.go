@@ -148,7 +148,7 @@ func (p *Proxy) toUI(w http.ResponseWriter, host, to string) {
 
 // navigates tells a person's page load from what a script or a program asks.
 func navigates(r *http.Request) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || len(r.Header["Upgrade"]) > 0 {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || upgrades(r) {
 		return false
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {
@@ -224,7 +224,7 @@ func ownTarget(to string) string {
 // accompany ends a request when its pass does, or when one comes to be asked
 // for. Requests without a pass are watched if they may last.
 func (p *Proxy) accompany(r *http.Request, at *place) (*http.Request, func()) {
-	if at.pass == nil && len(r.Header["Upgrade"]) == 0 {
+	if at.pass == nil && !upgrades(r) {
 		return r, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())

@@ -1,11 +1,14 @@
 package ingress
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/nullops/nullops/lull"
 )
 
 // tellEvery bounds how often a full house is said so.
@@ -51,23 +54,32 @@ func (l *limited) Accept() (net.Conn, error) {
 		}
 		from := clientOf(tcp)
 		if l.limits.enter(from) {
-			return &counted{TCPConn: tcp,
-				leave: sync.OnceFunc(func() { l.limits.leave(from) })}, nil
+			return l.count(tcp, from)
 		}
 		_ = tcp.Close()
 	}
 }
 
-// counted embeds the concrete type, so that bodies are still spliced.
+func (l *limited) count(tcp *net.TCPConn, from netip.Prefix) (net.Conn, error) {
+	c, err := lull.Wrap(tcp)
+	if err != nil {
+		l.limits.leave(from)
+		return nil, errors.Join(err, tcp.Close())
+	}
+	return &counted{Conn: c, leave: sync.OnceFunc(func() { l.limits.leave(from) })}, nil
+}
+
+// counted embeds the concrete type, so that bodies are still spliced, and silent
+// connections waited for without a buffer.
 type counted struct {
-	*net.TCPConn
+	*lull.Conn
 	leave func()
 }
 
 // Close implements net.Conn.
 func (c *counted) Close() error {
 	c.leave()
-	return c.TCPConn.Close()
+	return c.Conn.Close()
 }
 
 // clientOf is what counts as one client: an IPv4 address, or an IPv6 network of 64

@@ -2,9 +2,13 @@ package ingress
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/nullops/nullops/lull"
 )
 
 // conn is a connection to a service. One request at a time uses it.
@@ -16,10 +20,13 @@ type conn struct {
 	heard   bool  // a byte has come since the request was sent
 	unwatch func() bool
 	since   time.Time // when it became idle
+	kept    bool      // it has been idle, and may have died of that
+	closed  func()    // called once
+	once    sync.Once
 }
 
 func newConn(raw net.Conn) *conn {
-	c := &conn{raw: raw, out: bufio.NewWriter(raw)}
+	c := &conn{raw: raw, out: bufio.NewWriter(raw), closed: func() {}}
 	c.in = bufio.NewReader(c)
 	return c
 }
@@ -29,30 +36,46 @@ func (c *conn) Read(p []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, errHead
 	}
-	n, err := c.raw.Read(p[:min(int64(len(p)), c.left)])
+	p = p[:min(int64(len(p)), c.left)]
+	n, err := c.read(p)
 	c.left -= int64(n)
 	c.heard = c.heard || n > 0
 	return n, err
 }
 
+// read reads heads as they come, and of bodies as much at once as there is.
+func (c *conn) read(p []byte) (int, error) {
+	if len(p) < copySize {
+		return c.raw.Read(p)
+	}
+	return lull.Read(c.raw, p)
+}
+
 // close may be called more than once, and while a request uses c. The error
 // of a close says nothing about what was read before.
-func (c *conn) close() { _ = c.raw.Close() }
+func (c *conn) close() {
+	c.once.Do(c.closed)
+	_ = c.raw.Close()
+}
 
 // pool keeps idle connections, the latest used on top: the others get old and
 // are closed when the visitors become fewer.
 type pool struct {
-	mu     sync.Mutex
-	idle   []*conn
-	shut   bool
-	sweep  *time.Timer
-	ticked bool // sweep is running
+	dial func(context.Context) (net.Conn, error)
+
+	mu      sync.Mutex
+	idle    []*conn
+	waiting []turn // who found none, in the order they came
+	dialing int
+	grace   *time.Timer
+	open    atomic.Int32
+	shut    bool
+	sweep   *time.Timer
+	ticked  bool // sweep is running
 }
 
-// take gives the connection used last, or nil.
-func (p *pool) take(now time.Time) *conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// takeLocked gives the connection used last, or nil.
+func (p *pool) takeLocked(now time.Time) *conn {
 	n := len(p.idle)
 	if n == 0 {
 		return nil
@@ -66,15 +89,24 @@ func (p *pool) take(now time.Time) *conn {
 	return c
 }
 
-// put keeps a connection, unless there are enough or the pool is shut.
+// put hands a connection to whoever waits for one, or keeps it, unless there are
+// enough or the pool is shut.
 func (p *pool) put(c *conn, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	c.kept = true
+	p.storeLocked(c, now)
+}
+
+func (p *pool) storeLocked(c *conn, now time.Time) {
+	if p.serveLocked(lent{conn: c}) {
+		return
+	}
 	if p.shut || len(p.idle) >= idlePerTarget {
 		c.close()
 		return
 	}
-	c.since = now
+	c.kept, c.since = true, now
 	p.idle = append(p.idle, c)
 	p.armLocked()
 }

@@ -18,6 +18,12 @@ func piped() (*conn, func() bool) {
 	}
 }
 
+func (p *pool) take(now time.Time) *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.takeLocked(now)
+}
+
 func TestPool_ClosesWhatIsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pool

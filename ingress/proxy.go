@@ -170,6 +170,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) forward(u *upstream, w http.ResponseWriter, r *http.Request, at *place) {
 	p.visits.note(u.route.DeploymentID, u.visit, p.config.Now())
 	prepare(w, r)
+	if upgrades(r) {
+		p.serveSocket(u, w, r, at)
+		return
+	}
 	r, leave := p.accompany(r, at)
 	defer leave()
 	u.serve(w, r)

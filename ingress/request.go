@@ -47,7 +47,7 @@ func headerSize(r *http.Request) int {
 
 // prepare settles, before anything is copied, what kind of request this is.
 func prepare(w http.ResponseWriter, r *http.Request) {
-	if len(r.Header["Upgrade"]) > 0 && !mayUpgrade(r) {
+	if upgrades(r) && !mayUpgrade(r) {
 		// With "h2c" the connection would become a raw pipe to the service,
 		// past every rule about hosts and headers (golang/go#80416).
 		delete(r.Header, "Upgrade")
@@ -76,6 +76,10 @@ func mayUpgrade(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.ProtoMajor == 1 && r.ContentLength == 0 &&
 		isWebSocket(r.Header)
 }
+
+// upgrades says whether a request wants other than HTTP; behind prepare that is
+// a WebSocket and nothing else.
+func upgrades(r *http.Request) bool { return len(r.Header["Upgrade"]) > 0 }
 
 func isWebSocket(h http.Header) bool {
 	v := h["Upgrade"]

@@ -1,55 +1,107 @@
 package ingress
 
 import (
-	"bufio"
-	"io"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"sync/atomic"
+
+	"github.com/nullops/nullops/lull"
 )
 
-// socketBuffer is what each direction of an open WebSocket holds. io.Copy would
-// hold 32 KiB for as long as the socket is open, and most of them are silent.
-const socketBuffer = 4 << 10
+// A WebSocket is silent most of the time, and there may be many thousands. So
+// none keeps its handler waiting, nor a buffer: all that stays of one are its two
+// connections and a small stack for each.
 
-// frugal is a ResponseWriter whose connection, once it is taken over, copies
-// through small buffers.
-type frugal struct{ http.ResponseWriter }
+// serveSocket asks the service for a WebSocket. If it agrees, its connection and
+// the client's are joined, and outlive the request.
+func (p *Proxy) serveSocket(u *upstream, w http.ResponseWriter, r *http.Request, at *place) {
+	asking := r.Context()
+	r, leave := p.accompany(r.WithContext(context.WithoutCancel(asking)), at)
+	stop := context.AfterFunc(asking, leave)
+	joined := false
+	defer func() {
+		if stop(); !joined {
+			leave()
+		}
+	}()
+	c, res := u.hear(w, r)
+	switch {
+	case c == nil:
+	case res.StatusCode != http.StatusSwitchingProtocols:
+		u.finish(w, c, res)
+	default:
+		s, err := u.join(w, c, res)
+		if err != nil {
+			c.close()
+			panic(http.ErrAbortHandler)
+		}
+		s.left = leave
+		s.run()
+		joined = true
+	}
+}
 
-// Unwrap lets http.ResponseController flush.
-func (f frugal) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+// socket is a WebSocket's two connections.
+type socket struct {
+	client, service net.Conn
+	ended           atomic.Int32 // directions that have
+	left            func()       // called when both have
+}
 
-// Hijack implements http.Hijacker.
-func (f frugal) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	c, rw, err := http.NewResponseController(f.ResponseWriter).Hijack()
+// join takes the client's connection over, and tells it what the service said.
+func (u *upstream) join(w http.ResponseWriter, c *conn, res *http.Response) (*socket, error) {
+	client, ours, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("take over the client's connection: %w", err)
 	}
-	return socket{c}, rw, nil
-}
-
-// socket makes io.Copy, in both directions, use its methods.
-type socket struct{ net.Conn }
-
-// ReadFrom implements io.ReaderFrom.
-func (s socket) ReadFrom(from io.Reader) (int64, error) {
-	return io.CopyBuffer(onlyWriter{s.Conn}, onlyReader{from}, make([]byte, socketBuffer))
-}
-
-// WriteTo implements io.WriterTo.
-func (s socket) WriteTo(to io.Writer) (int64, error) {
-	return io.CopyBuffer(onlyWriter{to}, onlyReader{s.Conn}, make([]byte, socketBuffer))
-}
-
-// CloseWrite passes on that one side has said all it had to say.
-func (s socket) CloseWrite() error {
-	if c, ok := s.Conn.(interface{ CloseWrite() error }); ok {
-		return c.CloseWrite()
+	early, err := ours.Peek(ours.Reader.Buffered())
+	if err == nil {
+		_, err = client.Write(agreement(w.Header(), c, res))
 	}
-	return s.Close()
+	if err == nil && len(early) > 0 {
+		_, err = c.raw.Write(early)
+	}
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	c.in, c.out = nil, nil // the buffers; c itself stays to be closed
+	return &socket{client: client, service: c.raw}, nil
 }
 
-// These hide what else a connection can do, so that the buffer is used.
-type (
-	onlyReader struct{ io.Reader }
-	onlyWriter struct{ io.Writer }
-)
+// agreement is the service's answer, and what it may have sent right behind it.
+func agreement(h http.Header, c *conn, res *http.Response) []byte {
+	dropHops(res.Header)
+	maps.Copy(h, res.Header)
+	h.Set("Connection", "Upgrade")
+	h.Set("Upgrade", "websocket")
+	var out bytes.Buffer
+	out.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
+	_ = h.Write(&out) // memory takes all of it
+	out.WriteString("\r\n")
+	said, _ := c.in.Peek(c.in.Buffered())
+	out.Write(said)
+	return out.Bytes()
+}
+
+func (s *socket) run() {
+	go s.pump(s.client, s.service)
+	go s.pump(s.service, s.client)
+}
+
+// pump copies one way. That one side has said all it had to say is passed on; if
+// it cannot be, or the connection broke, the other way cannot go on either.
+func (s *socket) pump(to, from net.Conn) {
+	err := lull.Copy(to, from)
+	half, ok := to.(interface{ CloseWrite() error })
+	whole := err == nil && ok && half.CloseWrite() == nil
+	if s.ended.Add(1) == 2 || !whole {
+		_ = s.client.Close()
+		_ = s.service.Close()
+		s.left()
+	}
+}

@@ -32,7 +32,7 @@ const (
 	logEvery = time.Second
 )
 
-var errUpgrade = errors.New("switched protocols without being asked for a websocket")
+var errUpgrade = errors.New("switched protocols, but not to a websocket that was asked for")
 
 // upstreamKey tells pools of connections apart. Two routes (a dotted and a
 // flat host) may share one; a deployment made anew has a new id and so never
@@ -63,6 +63,7 @@ type upstream struct {
 
 func (p *Proxy) newUpstream(route Route, visit *stamp) *upstream {
 	u := &upstream{route: route, visit: visit, owner: p}
+	u.idle.dial = u.open
 	// An upstream speaks HTTP/1.1, whatever the client spoke: one framing,
 	// written by us. Only gRPC cannot.
 	var one, two http.Protocols
@@ -123,9 +124,6 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 		u.servePlain(w, r)
 		return
 	}
-	if len(r.Header["Upgrade"]) > 0 {
-		w = frugal{w}
-	}
 	if isCall(r) {
 		u.calls.ServeHTTP(w, r)
 	} else {
@@ -137,6 +135,10 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	return u.open(ctx)
+}
+
+func (u *upstream) open(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := u.owner.config.Dial(ctx, u.route)
@@ -148,9 +150,10 @@ func (u *upstream) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // check looks at what the application answered before any of it is passed on.
 func (u *upstream) check(res *http.Response) error {
-	if res.StatusCode == http.StatusSwitchingProtocols && !isWebSocket(res.Request.Header) {
-		// httputil would turn the connection into a raw pipe even if nobody
-		// asked, and later requests of the client would end up in it.
+	if res.StatusCode == http.StatusSwitchingProtocols &&
+		!(isWebSocket(res.Request.Header) && isWebSocket(res.Header)) {
+		// The connection would become a raw pipe even if nobody asked, and later
+		// requests of the client would end up in it.
 		return errUpgrade
 	}
 	if len(res.Header["Set-Cookie"]) > 0 {

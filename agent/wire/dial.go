@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nullops/nullops/lull"
 )
 
 // proofWithin bounds TCP, TLS and proof together, on both ends: threats.md, T24.
@@ -101,7 +103,7 @@ func (c DialConfig) attempt(
 			_ = raw.Close()
 		}
 	}()
-	conn := tls.Client(lulled(raw), clientTLS(c.Identity, pin))
+	conn := tls.Client(lull.Over(raw), clientTLS(c.Identity, pin))
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, c.handshakeError(ctx, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/nullops/nullops/lull"
 )
 
 // ListenConfig is what an agent's listener needs.
@@ -142,7 +144,7 @@ func (l *Listener) prove(c net.Conn) (*ProvenConn, error) {
 	if err := c.SetDeadline(time.Now().Add(proofWithin)); err != nil {
 		return nil, fmt.Errorf("limit the handshake: %w", err)
 	}
-	conn := tls.Server(c, l.tls)
+	conn := tls.Server(lull.Over(c), l.tls)
 	if err := conn.HandshakeContext(l.ctx); err != nil {
 		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}

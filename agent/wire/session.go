@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/nullops/nullops/lull"
 )
 
 // ErrNoSession is wrapped when an agent answers a session's request with
@@ -72,7 +74,7 @@ func upgrade(ctx context.Context, conn net.Conn, path string) (*slim, error) {
 		return nil, err
 	}
 	_ = ws.CloseNow()
-	return newSlim(&switched{Conn: conn, early: asked.early}, lullOf(conn)), nil
+	return newSlim(&switched{Conn: conn, early: asked.early}, lull.Under(conn)), nil
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

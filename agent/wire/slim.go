@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/nullops/nullops/lull"
 )
 
 // socket carries whole messages. *websocket.Conn is one.
@@ -41,7 +43,7 @@ const (
 type slim struct {
 	conn net.Conn
 	// lull waits without a read under way; nil where that is not possible.
-	lull *lullConn
+	lull *lull.Conn
 	// reading is held by the one who reads, who has head; over is set once the
 	// far end has said goodbye.
 	reading chan struct{}
@@ -66,8 +68,8 @@ var (
 	_ socket = (*websocket.Conn)(nil)
 )
 
-func newSlim(conn net.Conn, lull *lullConn) *slim {
-	return &slim{conn: conn, lull: lull, reading: make(chan struct{}, 1),
+func newSlim(conn net.Conn, under *lull.Conn) *slim {
+	return &slim{conn: conn, lull: under, reading: make(chan struct{}, 1),
 		writing: make(chan struct{}, 1), hangUp: sync.OnceFunc(func() { _ = conn.Close() })}
 }
 
@@ -82,10 +84,10 @@ func (s *slim) Read(ctx context.Context) (websocket.MessageType, []byte, error) 
 	defer func() { <-s.reading }()
 	for {
 		m := s.aside()
-		if !errors.Is(m.err, errNotYet) {
+		if !errors.Is(m.err, lull.ErrNotYet) {
 			return m.kind, m.data, m.err
 		}
-		if err := s.lull.wait(); err != nil {
+		if err := s.lull.Wait(); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -104,7 +106,7 @@ func (s *slim) aside() message {
 	return <-done
 }
 
-// message puts frames together. It gives errNotYet only between messages.
+// message puts frames together. It gives lull.ErrNotYet only between messages.
 func (s *slim) message() (m message) {
 	for {
 		f, err := s.header(m.kind == 0)

@@ -42,7 +42,7 @@ func (f frame) check(first, second byte) error {
 	return nil
 }
 
-// header reads the head of the next frame. Between messages it may give errNotYet
+// header reads the head of the next frame. Between messages it may give lull.ErrNotYet
 // instead of waiting.
 func (s *slim) header(between bool) (f frame, err error) {
 	head := s.head[:2]
@@ -72,9 +72,7 @@ func (s *slim) header(between bool) (f frame, err error) {
 func (s *slim) first(head []byte, between bool) (err error) {
 	n := 0
 	if between && s.lull != nil {
-		s.lull.brief = true
-		n, err = s.conn.Read(head)
-		s.lull.brief = false
+		n, err = s.lull.Brief(s.conn.Read, head)
 		if n == 0 && err != nil {
 			return err
 		}

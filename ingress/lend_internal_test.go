@@ -1,0 +1,91 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// dialing gives a pool whose connections take a while to make, and their count.
+func dialing(t *testing.T, takes time.Duration) (*pool, *atomic.Int32) {
+	var made atomic.Int32
+	p := &pool{dial: func(ctx context.Context) (net.Conn, error) {
+		made.Add(1)
+		time.Sleep(takes)
+		near, far := net.Pipe()
+		context.AfterFunc(t.Context(), func() { _ = far.Close() })
+		return near, nil
+	}}
+	t.Cleanup(p.close)
+	return p, &made
+}
+
+// crowd has so many use a connection for a while, all at once.
+func crowd(t *testing.T, p *pool, many int, each time.Duration) time.Duration {
+	began := time.Now()
+	var all sync.WaitGroup
+	for range many {
+		all.Go(func() {
+			c, err := p.get(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(each)
+			p.put(c, time.Now())
+		})
+	}
+	all.Wait()
+	return time.Since(began)
+}
+
+func TestPool_ACrowdSharesFewConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := dialing(t, 5*time.Millisecond)
+		if took := crowd(t, p, 300, time.Millisecond); made.Load() > dialsInHaste || took > dialGrace {
+			t.Errorf("%d connections in %v for 300 short requests", made.Load(), took)
+		}
+	})
+}
+
+func TestPool_ASlowServiceGetsMoreConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := dialing(t, 5*time.Millisecond)
+		took := crowd(t, p, 300, 10*time.Second)
+		if took > 11*time.Second {
+			t.Errorf("300 long requests took %v with %d connections", took, made.Load())
+		}
+	})
+}
+
+func TestPool_WhatComesTooLateIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := dialing(t, time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := p.get(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		c, err := p.get(t.Context())
+		if err != nil || made.Load() != 1 || !c.kept {
+			t.Errorf("%d made, error %v", made.Load(), err)
+		}
+	})
+}
+
+func TestPool_FailureIsToldToWhoWaits(t *testing.T) {
+	down := errors.New("down")
+	p := &pool{dial: func(context.Context) (net.Conn, error) { return nil, down }}
+	defer p.close()
+	for range 3 {
+		if _, err := p.get(t.Context()); !errors.Is(err, down) {
+			t.Errorf("error %v", err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package lull
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+)
+
+const (
+	// copySize is what is read before it is written: four records of TLS.
+	copySize = 64 << 10
+	// recordRoom is what TLS adds to that, and some.
+	recordRoom = 1 << 10
+)
+
+// The pools keep pointers to arrays: a slice put into one is an allocation by itself.
+var (
+	copies   = sync.Pool{New: func() any { return new([copySize]byte) }}
+	gathered = sync.Pool{New: func() any {
+		room := make([]byte, 0, copySize+recordRoom)
+		return &room
+	}}
+)
+
+// Copy copies from a connection until it ends, which is no error. Memory for it is
+// held only while bytes flow, if there is a Conn below from; and what has arrived
+// together is written together, if there is one below to.
+func Copy(to, from net.Conn) error {
+	under := Under(from)
+	if under == nil {
+		_, err := io.Copy(to, from)
+		return err
+	}
+	// What TLS has read already nobody can wait for. It is fetched on a stack of its
+	// own: most connections that begin with silence stay silent.
+	first := make(chan error, 1)
+	go func() { first <- pour(to, from, under) }()
+	for err := <-first; ; err = pour(to, from, under) {
+		if errors.Is(err, ErrNotYet) {
+			err = under.Wait()
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pour copies what is there. It gives ErrNotYet when that is all.
+func pour(to, from net.Conn, under *Conn) error {
+	buf := copies.Get().(*[copySize]byte)
+	defer copies.Put(buf)
+	for {
+		n, err := fill(buf[:], from, under)
+		if n > 0 {
+			if failed := write(to, buf[:n]); failed != nil {
+				return failed
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// fill reads until p is full or nothing more has arrived.
+func fill(p []byte, from net.Conn, under *Conn) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = under.Brief(from.Read, p[n:])
+		n += more
+	}
+	return n, err
+}
+
+// Read waits for bytes and reads all that arrived together, which may be several
+// records of TLS.
+func Read(from net.Conn, p []byte) (int, error) {
+	n, err := from.Read(p)
+	if under := Under(from); under != nil && err == nil && n < len(p) {
+		// An error comes again at the next call.
+		more, _ := fill(p[n:], from, under)
+		n += more
+	}
+	return n, err
+}
+
+// write has the records of TLS go out in one piece.
+func write(to net.Conn, p []byte) error {
+	under := Under(to)
+	if under == nil || len(p) <= copySize/4 {
+		_, err := to.Write(p)
+		return err
+	}
+	under.gather()
+	_, err := to.Write(p)
+	return errors.Join(err, under.flush())
+}
+
+func (c *Conn) gather() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gathered = gathered.Get().(*[]byte)
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gathered == nil {
+		return c.TCPConn.Write(p)
+	}
+	*c.gathered = append(*c.gathered, p...)
+	return len(p), nil
+}
+
+func (c *Conn) flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	room := c.gathered
+	c.gathered = nil
+	_, err := c.TCPConn.Write(*room)
+	*room = (*room)[:0]
+	gathered.Put(room)
+	return err
+}
