@@ -79,13 +79,22 @@ func fill(p []byte, from net.Conn, under *Conn) (n int, err error) {
 // Read waits for bytes and reads all that arrived together, which may be several
 // records of TLS.
 func Read(from net.Conn, p []byte) (int, error) {
-	n, err := from.Read(p)
-	if under := Under(from); under != nil && err == nil && n < len(p) {
-		// An error comes again at the next call.
-		more, _ := fill(p[n:], from, under)
-		n += more
+	under := Under(from)
+	if under == nil {
+		return from.Read(p)
 	}
-	return n, err
+	for {
+		n, err := fill(p, from, under)
+		if n > 0 {
+			return n, nil // an error comes again at the next call
+		}
+		if errors.Is(err, ErrNotYet) {
+			err = under.Wait()
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 }
 
 // write has the records of TLS go out in one piece.

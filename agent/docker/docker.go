@@ -55,12 +55,14 @@ type Config struct {
 
 // Docker is a Runtime on one Docker Engine.
 type Docker struct {
-	api     *client.Client
-	config  Config
-	names   names
-	sidecar sidecarBinary
-	host    hostPaths
-	log     *slog.Logger
+	api *client.Client
+	// following is for logs that are followed, see unhurried.
+	following *client.Client
+	config    Config
+	names     names
+	sidecar   sidecarBinary
+	host      hostPaths
+	log       *slog.Logger
 
 	// networks keeps two calls from picking the same subnet.
 	networks sync.Mutex
@@ -95,14 +97,18 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker host %q: %w", c.Host, err)
 	}
+	following, err := newFollowing(c.Host)
+	if err != nil {
+		return nil, errors.Join(err, api.Close())
+	}
 	d := &Docker{
-		api: api, config: c, names: newNames(c.Install), sidecar: binary, log: c.Log,
+		api: api, following: following, config: c, names: newNames(c.Install),
+		sidecar: binary, log: c.Log,
 		sweeps: sweeps{pending: map[string]chan struct{}{}},
 		ahead:  ahead{ids: map[agent.PluginSpec]string{}},
 	}
 	if err := d.prepareHost(ctx); err != nil {
-		_ = api.Close()
-		return nil, err
+		return nil, errors.Join(err, api.Close(), following.Close())
 	}
 	return d, nil
 }
@@ -110,7 +116,7 @@ func New(ctx context.Context, c Config) (*Docker, error) {
 // Close waits for removals in the background, then drops idle connections.
 func (d *Docker) Close() error {
 	d.sweeps.await(context.Background())
-	return d.api.Close()
+	return errors.Join(d.api.Close(), d.following.Close())
 }
 
 func (c Config) withDefaults() Config {

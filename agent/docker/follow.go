@@ -52,7 +52,7 @@ func (f *follower) run(ctx context.Context, body io.ReadCloser) error {
 		}
 		f.docker.log.Debug("the engine kept log messages back; following anew",
 			"container", f.container)
-		if body, err = f.docker.api.ContainerLogs(ctx, f.container, f.again()); err != nil {
+		if body, err = f.docker.following.ContainerLogs(ctx, f.container, f.again()); err != nil {
 			return asked(err)
 		}
 	}

@@ -35,7 +35,11 @@ func (d *Docker) Logs(
 	}
 	ctx, stop := context.WithCancel(ctx)
 	container := d.names.service(deployment, service)
-	body, err := d.api.ContainerLogs(ctx, container, options)
+	engine := d.api
+	if o.Follow {
+		engine = d.following
+	}
+	body, err := engine.ContainerLogs(ctx, container, options)
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("logs of service %s: %w", service, asked(err))
