@@ -45,7 +45,13 @@ export async function judged({ context, page, front }) {
       for (let i = 0; i < 3; i++) {
         const { lhr } = await lighthouse(
           `${signedIn.url}${path}`,
-          { port, output: "json", logLevel: "error", onlyCategories: Object.keys(wanted) },
+          {
+            port,
+            output: "json",
+            logLevel: "error",
+            onlyCategories: Object.keys(wanted),
+            maxWaitForLoad: 15_000,
+          },
           desktop,
         );
         scores.push(lhr);

@@ -69,7 +69,13 @@ function madeUp(i, more = {}) {
       { step: "web", service: "web", image: "web", tag_mode: "selectable", tag, digest: "" },
     ],
     services: [
-      { step: "web", status: "healthy", url: `http://web--deployment-${i}.example`, main: true },
+      {
+        step: "web",
+        health: "healthy",
+        url: `http://web--deployment-${i}.example`,
+        ports: [],
+        restarts: 0,
+      },
     ],
     created_by: `person-${i % 300}`,
     created_at: at,
