@@ -396,6 +396,27 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// What was compressed when the interface was built is handed out so, to who takes it.
+func TestPages_AreCompressed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct{ accept, body, coding string }{
+		{"gzip, deflate, br", "packed", "gzip"},
+		{"br;q=1.0, GZIP;q=0.5", "packed", "gzip"},
+		{"gzip;q=0", "export {as: it, is}", ""},
+		{"gzip; q=0.000, br", "export {as: it, is}", ""},
+		{"identity", "export {as: it, is}", ""},
+	} {
+		a := w.send("GET", "/assets/app-2b.js", http.Header{"Accept-Encoding": {c.accept}}, nil)
+		h := a.header
+		if a.status != 200 || string(a.body) != c.body || h.Get("Content-Encoding") != c.coding ||
+			h.Get("Vary") != "Accept-Encoding" ||
+			h.Get("Content-Type") != "text/javascript; charset=utf-8" {
+			t.Errorf("%s: %d %v %q", c.accept, a.status, h, a.body)
+		}
+	}
+}
+
 // A probe hears that the process lives, and what it waits for.
 func TestProbes(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,13 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 	}
 	w.Header().Set("Content-Type", contentType(name))
+	if packed, ok := p.read(name + ".gz"); ok {
+		w.Header().Set("Vary", "Accept-Encoding")
+		if takesGzip(r.Header) {
+			w.Header().Set("Content-Encoding", "gzip")
+			body = packed
+		}
+	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
@@ -50,6 +57,18 @@ func (p pages) read(name string) ([]byte, bool) {
 	}
 	body, err := fs.ReadFile(p.files, name)
 	return body, err == nil
+}
+
+// takesGzip says whether a client reads gzip: it names it, and not with a quality
+// of zero (RFC 9110, section 12.5.3).
+func takesGzip(h http.Header) bool {
+	for part := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
+		coding, quality, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";q=")
+		if strings.EqualFold(coding, "gzip") {
+			return quality == "" || strings.Trim(quality, "0.") != ""
+		}
+	}
+	return false
 }
 
 // caching is for ever for what has its content's hash in its name.

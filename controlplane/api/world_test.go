@@ -188,8 +188,10 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
 		},
 		Subscribe: w.listen(log), UI: fstest.MapFS{
-			"index.html":       {Data: []byte("<!doctype html>start")},
-			"assets/app-1a.js": {Data: []byte("export {}")},
+			"index.html":          {Data: []byte("<!doctype html>start")},
+			"assets/app-1a.js":    {Data: []byte("export {}")},
+			"assets/app-2b.js":    {Data: []byte("export {as: it, is}")},
+			"assets/app-2b.js.gz": {Data: []byte("packed")},
 		},
 		URL: must(url.Parse("http://nullops.test"))(t), IngressURL: ingress, Build: "test", Log: log,
 	}

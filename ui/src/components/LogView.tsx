@@ -212,9 +212,11 @@ function Mark({ children }: { children: string }) {
   );
 }
 
+const seconds = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
 function clockOf(at: string): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? "" : date.toLocaleTimeString("en-GB");
+  return Number.isNaN(date.getTime()) ? "" : seconds.format(date);
 }
 
 type Find = {

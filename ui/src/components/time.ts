@@ -42,11 +42,17 @@ export function between(from?: string | null, to?: string | null, now = Date.now
   return Math.max(0, (to ? new Date(to).getTime() : now) - new Date(from).getTime());
 }
 
+/* Making one costs more than all else that a row of a list does. */
+const moment = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const days = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
 /** The exact moment, in the reader's own zone, for tooltips: "21 Nov 2026, 14:02:11". */
 export function exact(then: string | number | Date): string {
   const date = new Date(then);
   if (Number.isNaN(date.getTime())) return "";
-  return date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+  return moment.format(date);
 }
 
 /** Seconds since a step began, as the log's second column shows them: "0.412", "24.77", "104.2". */
@@ -74,14 +80,14 @@ export function bytes(count: number): string {
 
 /** Processor cores in use: "1.5", "0.25", and "0.003" where two places would say nothing. */
 export function cores(count: number): string {
-  return count.toLocaleString("en", { maximumSignificantDigits: 3 });
+  return three.format(count);
 }
 
 /** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */
 export function clock(then: string | number | Date, now = Date.now()): string {
   const date = new Date(then);
   if (Number.isNaN(date.getTime())) return "";
-  const time = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const time = hours.format(date);
   if (date.toDateString() === new Date(now).toDateString()) return time;
-  return `${date.toLocaleDateString("en-GB", { day: "numeric", month: "short" })} ${time}`;
+  return `${days.format(date)} ${time}`;
 }

@@ -9,7 +9,8 @@ const t = texts.page;
 /** The run as a strip: each step as wide as it took, or usually takes. */
 export function TimeStrip({ steps }: { steps: Step[] }) {
   const now = useNow();
-  if (steps.length === 0) return null;
+  // Its place is kept, so that nothing moves when the steps are there.
+  if (steps.length === 0) return <div className="strip" />;
   const spent = (step: Step) => between(step.started_at, step.ended_at, now);
   const label = steps
     .map((step) => `${step.key} ${stateWord(step.status)} ${duration(spent(step))}`.trim())

@@ -1,7 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown } from "lucide-react";
-import { useCallback, useRef, useState } from "react";
+import { type MouseEvent, useCallback, useMemo, useRef, useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
 import { mergeOne } from "@/api/list";
 import { deployments } from "@/api/queries/deployments";
@@ -30,19 +31,19 @@ export function List({ rows }: { rows: Deployment[] }) {
   const say = useToast();
   const retry = useRetry();
 
-  const lines = linesOf(placed, closed);
-  const order = lines.flatMap((line) => ("row" in line ? [line.row] : []));
+  const lines = useMemo(() => linesOf(placed, closed), [placed, closed]);
+  const order = useMemo(() => lines.flatMap((line) => ("row" in line ? [line.row] : [])), [lines]);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => table.current?.closest<HTMLElement>(".body") ?? null,
     estimateSize: () => 36,
     getItemKey: (i) => keyOf(lines[i] as Line),
-    overscan: 12,
+    overscan: 6,
     // jsdom and a hidden page have no size; some rows are drawn all the same.
     initialRect: { width: 1200, height: 900 },
   });
   const seen = virtual.getVirtualItems();
-  const current = order.find((row) => row.id === selected);
+  const current = useMemo(() => order.find((row) => row.id === selected), [order, selected]);
   const focus = (id: string, tries = 5) => {
     const name = table.current?.querySelector<HTMLElement>(`[data-id="${id}"] a.nm`);
     if (name) name.focus();
@@ -64,6 +65,17 @@ export function List({ rows }: { rows: Deployment[] }) {
       if (await copyText(url)) say("done", t.urlCopied(url));
     },
     [say],
+  );
+  const router = useRouter();
+  const follow = useCallback(
+    (event: MouseEvent, { environment, name }: Deployment) => {
+      // Another tab, another window, a download: the browser's to do.
+      if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      const to = "/deployments/$environment/$name/{-$tab}";
+      void router.navigate({ to, params: { environment, name } });
+    },
+    [router],
   );
   const open = (deployment: Deployment) => {
     const url = mainUrl(deployment)?.url;
@@ -116,6 +128,7 @@ export function List({ rows }: { rows: Deployment[] }) {
                 measure={virtual.measureElement}
                 onRetry={retry.mutate}
                 onCopy={copy}
+                onFollow={follow}
               />
             ) : (
               <GroupHead

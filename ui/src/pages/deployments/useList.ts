@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { mergeOne, mergeRead } from "@/api/list";
 import { deployments } from "@/api/queries/deployments";
@@ -37,25 +37,34 @@ export function useList() {
  */
 export function useGroups(rows: Deployment[], held: boolean) {
   const places = useRef(new Map<string, Group>());
-  const [, redraw] = useState(0);
+  const [settled, setSettled] = useState(0);
   const settle = useCallback(() => {
     places.current.clear();
-    redraw((count) => count + 1);
+    setSettled((count) => count + 1);
   }, []);
   useEffect(() => {
     if (!held) settle();
   }, [held, settle]);
+  // Scrolling draws the list anew many times a second, with the same rows.
+  const { placed, moved } = useMemo(
+    () => place(rows, places.current, held),
+    [rows, held, settled],
+  );
+  return { placed, moved, settle };
+}
+
+/** Gives each row its group, and remembers it in `places`. */
+function place(rows: Deployment[], places: Map<string, Group>, held: boolean) {
   let moved = 0;
-  const place = (row: Deployment): Group => {
+  const placed = rows.map((row) => {
     const now = groupOf(row);
-    const before = places.current.get(row.id);
+    const before = places.get(row.id);
     if (!held || before === undefined) {
-      places.current.set(row.id, now);
-      return now;
+      places.set(row.id, now);
+      return { row, group: now };
     }
     if (before !== now) moved++;
-    return before;
-  };
-  const placed = rows.map((row) => ({ row, group: place(row) }));
-  return { placed, moved, settle };
+    return { row, group: before };
+  });
+  return { placed, moved };
 }
