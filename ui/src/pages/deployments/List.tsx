@@ -8,7 +8,7 @@ import { mergeOne } from "@/api/list";
 import { deployments } from "@/api/queries/deployments";
 import { Button } from "@/components/Button";
 import { copyText } from "@/components/Copy";
-import { useKeys } from "@/components/Shell";
+import { useKeys, useNarrow } from "@/components/Shell";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
@@ -36,13 +36,15 @@ export function List({ rows }: { rows: Deployment[] }) {
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => table.current?.closest<HTMLElement>(".body") ?? null,
-    estimateSize: () => 36,
+    estimateSize: (i) => ("row" in (lines[i] as Line) ? 36 : 30),
     getItemKey: (i) => keyOf(lines[i] as Line),
-    overscan: 6,
+    overscan: 3,
     // jsdom and a hidden page have no size; some rows are drawn all the same.
     initialRect: { width: 1200, height: 900 },
   });
   const seen = virtual.getVirtualItems();
+  // Only in a narrow window does a row's height depend on what is in it.
+  const measure = useNarrow(720) ? virtual.measureElement : undefined;
   const current = useMemo(() => order.find((row) => row.id === selected), [order, selected]);
   const focus = (id: string, tries = 5) => {
     const name = table.current?.querySelector<HTMLElement>(`[data-id="${id}"] a.nm`);
@@ -125,7 +127,7 @@ export function List({ rows }: { rows: Deployment[] }) {
                 deployment={line.row}
                 selected={line.row.id === selected}
                 index={item.index}
-                measure={virtual.measureElement}
+                measure={measure}
                 onRetry={retry.mutate}
                 onCopy={copy}
                 onFollow={follow}
@@ -136,7 +138,7 @@ export function List({ rows }: { rows: Deployment[] }) {
                 group={line.head}
                 count={line.count}
                 index={item.index}
-                measure={virtual.measureElement}
+                measure={measure}
                 closed={closed[line.head] ?? false}
                 toggle={() => setClosed({ ...closed, [line.head]: !closed[line.head] })}
               />
@@ -196,7 +198,7 @@ type GroupProps = {
   group: Group;
   count: number;
   index: number;
-  measure: (row: HTMLElement | null) => void;
+  measure?: (row: HTMLElement | null) => void;
   closed: boolean;
   toggle: () => void;
 };

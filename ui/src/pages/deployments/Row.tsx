@@ -15,7 +15,7 @@ type Props = {
   deployment: Deployment;
   selected: boolean;
   index: number;
-  measure: (row: HTMLElement | null) => void;
+  measure?: (row: HTMLElement | null) => void;
   onRetry: (deployment: Deployment) => void;
   onCopy: (deployment: Deployment) => void;
   onFollow: (event: MouseEvent, deployment: Deployment) => void;
