@@ -148,7 +148,9 @@ func (p *pool) close() {
 		c.close()
 	}
 	p.idle = nil
-	if p.sweep != nil {
-		p.sweep.Stop()
+	for _, timer := range []*time.Timer{p.sweep, p.grace} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 }

@@ -21,6 +21,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Conn is a TCP connection that can be asked for what has arrived, and waited on
@@ -31,6 +33,12 @@ type Conn struct {
 	// brief is set while a Read must not wait. drained is set once it is known
 	// that nothing more has arrived. Both are the reader's, as is asked.
 	brief, drained, asked bool
+	// into is where a brief read goes, got and failed what came of it.
+	into   []byte
+	got    int
+	failed error
+	// take and notice are methods; made once, they cost nothing per call.
+	take, notice func(fd uintptr) bool
 
 	// mu keeps writes in order: TLS writes by itself too, to answer or to part.
 	mu sync.Mutex
@@ -44,7 +52,9 @@ func Wrap(tcp *net.TCPConn) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{TCPConn: tcp, raw: raw}, nil
+	c := &Conn{TCPConn: tcp, raw: raw}
+	c.take, c.notice = c.receive, c.arrived
+	return c, nil
 }
 
 // Over wraps what is a TCP connection, and gives back as it is what is not.
@@ -100,21 +110,40 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 	if c.drained {
 		return 0, ErrNotYet
 	}
-	failed := c.raw.Read(func(fd uintptr) bool {
-		n, err = received(int(fd), p, 0)
-		return true
-	})
-	c.drained = n < len(p) && (err == nil || errors.Is(err, ErrNotYet))
-	if failed != nil {
-		return 0, failed
+	c.into = p
+	err = c.raw.Read(c.take)
+	c.into = nil
+	if err != nil {
+		return 0, err
 	}
-	return n, err // as it is: TLS compares it
+	c.drained = c.got < len(p) && (c.failed == nil || errors.Is(c.failed, ErrNotYet))
+	return c.got, c.failed // as it is: TLS compares it
+}
+
+// receive asks the kernel, in the words of a net.Conn.
+func (c *Conn) receive(fd uintptr) bool {
+	c.got = 0
+	n, err := unix.Read(int(fd), c.into)
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Read(int(fd), c.into)
+	}
+	switch {
+	case errors.Is(err, unix.EAGAIN):
+		c.failed = ErrNotYet
+	case err != nil:
+		c.failed = os.NewSyscallError("read", err)
+	case n == 0:
+		c.failed = io.EOF
+	default:
+		c.got, c.failed = n, nil
+	}
+	return true
 }
 
 // Wait returns when something has arrived, or the connection ended.
 func (c *Conn) Wait() error {
 	c.drained, c.asked = false, false
-	return c.raw.Read(c.arrived)
+	return c.raw.Read(c.notice)
 }
 
 // arrived is asked once before the wait, and once after it.
@@ -123,25 +152,10 @@ func (c *Conn) arrived(fd uintptr) bool {
 		return true
 	}
 	c.asked = true
-	var one [1]byte
-	_, err := received(int(fd), one[:], syscall.MSG_PEEK)
-	return !errors.Is(err, ErrNotYet)
-}
-
-// received asks the kernel, in the words of a net.Conn.
-func received(fd int, p []byte, flags int) (int, error) {
-	for {
-		n, _, err := syscall.Recvfrom(fd, p, flags|syscall.MSG_DONTWAIT)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case errors.Is(err, syscall.EAGAIN):
-			return 0, ErrNotYet
-		case err != nil:
-			return 0, os.NewSyscallError("recvfrom", err)
-		case n == 0:
-			return 0, io.EOF
-		}
-		return n, nil
+	look := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // the kernel's own size
+	n, err := unix.Poll(look[:], 0)
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Poll(look[:], 0)
 	}
+	return n > 0 || err != nil
 }

@@ -16,6 +16,8 @@ const (
 	// quietFor is how long nothing may come before we look whether there is
 	// something. Looking costs the engine the end of one file.
 	quietFor = 3 * time.Second
+	// anewAfter keeps a log that ends at once from being followed without pause.
+	anewAfter = 200 * time.Millisecond
 	// remembered is how many messages are known again when they come twice.
 	remembered = 1024
 	// handedOver is how many messages wait to be passed on, of 16 KiB at most.
@@ -47,15 +49,30 @@ type follower struct {
 func (f *follower) run(ctx context.Context, body io.ReadCloser) error {
 	for {
 		err := f.copy(ctx, body)
-		if !errors.Is(err, errMissed) {
+		if !errors.Is(err, errMissed) && (err != nil || !f.goesOn(ctx)) {
 			return err
 		}
-		f.docker.log.Debug("the engine kept log messages back; following anew",
+		f.docker.log.Debug("the engine kept log messages back, or ended them; following anew",
 			"container", f.container)
 		if body, err = f.docker.following.ContainerLogs(ctx, f.container, f.again()); err != nil {
 			return asked(err)
 		}
 	}
+}
+
+// goesOn reports whether a log ended that should not have: when it changes its file
+// the engine ends what follows now and then, though the container runs.
+func (f *follower) goesOn(ctx context.Context) bool {
+	if !f.options.Follow {
+		return false
+	}
+	select {
+	case <-time.After(anewAfter):
+	case <-ctx.Done():
+		return false
+	}
+	found, err := f.docker.inspect(ctx, f.container)
+	return err == nil && found.State != nil && found.State.Running
 }
 
 // again asks for everything that may be missing, and some of what was seen.

@@ -27,6 +27,8 @@ type sleepyEngine struct {
 	// sleeps.
 	naps    atomic.Int32
 	follows atomic.Int32
+	// cuts counts how often everything that follows was ended.
+	cuts atomic.Int32
 }
 
 func newSleepyEngine(t *testing.T, host string) *sleepyEngine {
@@ -59,7 +61,7 @@ func (e *sleepyEngine) lull(r *http.Response) error {
 	q := r.Request.URL.Query()
 	if strings.HasSuffix(r.Request.URL.Path, "/logs") && q.Get("follow") == "1" {
 		e.follows.Add(1)
-		r.Body = &sleeper{ReadCloser: r.Body, engine: e, began: e.naps.Load()}
+		r.Body = &sleeper{ReadCloser: r.Body, engine: e, began: e.naps.Load(), cut: e.cuts.Load()}
 	}
 	return nil
 }
@@ -69,19 +71,23 @@ type sleeper struct {
 	io.ReadCloser
 	engine *sleepyEngine
 	began  int32
+	cut    int32
 }
 
 func (s *sleeper) Read(p []byte) (int, error) {
 	for {
 		n, err := s.ReadCloser.Read(p)
+		if s.engine.cuts.Load() != s.cut {
+			return 0, io.EOF
+		}
 		if err != nil || s.engine.naps.Load() == s.began {
 			return n, err
 		}
 	}
 }
 
-// An engine that forgets to tell of new lines is asked again: each line comes, and
-// comes once.
+// An engine that forgets to tell of new lines, or ends what follows while the
+// container runs, is asked again: each line comes, and comes once.
 func TestLogs_FollowOutlivesASleepingEngine(t *testing.T) {
 	t.Parallel()
 	e := newSleepyEngine(t, dockertest.Host(t))
@@ -129,8 +135,10 @@ func TestLogs_FollowOutlivesASleepingEngine(t *testing.T) {
 	say(2000)
 	e.fall()
 	say(5)
-	if n := e.follows.Load(); n < 3 {
-		t.Errorf("it was followed %d times; the engine did not sleep", n)
+	e.cuts.Add(1)
+	say(4)
+	if n := e.follows.Load(); n < 4 {
+		t.Errorf("it was followed %d times; the engine did not sleep or cut", n)
 	}
 	select {
 	case line := <-lines:

@@ -279,23 +279,19 @@ export async function firstPaint({ browser, open, signIn, front }) {
     await session.send("Network.clearBrowserCache");
     await page.goto(`${front.url}/deployments`);
     await page.locator(".app").waitFor();
-    took.push(
-      await page.evaluate(
-        () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN,
-      ),
-    );
+    const painted = () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime;
+    took.push(await (await page.waitForFunction(painted)).jsonValue());
   }
   await context.close();
-  const good = took.filter(Number.isFinite);
   return [
     {
       id: "first_paint",
-      what: `First contentful paint, empty cache, median of ${good.length}`,
-      value: Math.round(percentile(good, 50)),
+      what: `First contentful paint, empty cache, median of ${took.length}`,
+      value: Math.round(percentile(took, 50)),
       unit: "ms",
       target: "≤ 1,000 ms",
-      met: percentile(good, 50) <= 1000,
-      worst: Math.round(Math.max(...good)),
+      met: percentile(took, 50) <= 1000,
+      worst: Math.round(Math.max(...took)),
     },
   ];
 }

@@ -70,7 +70,7 @@ export function Audit() {
         ) : null}
       </div>
       <footer className="foot">
-        <span>{t.shown(entries.length, !query.hasNextPage)}</span>
+        {query.data ? <span>{t.shown(entries.length, !query.hasNextPage)}</span> : null}
         {person.role === "admin" ? null : <span className="end">{t.onlyYours}</span>}
       </footer>
     </>

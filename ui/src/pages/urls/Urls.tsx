@@ -64,7 +64,7 @@ export function Urls() {
           ))}
         </ul>
       </div>
-      <footer className="foot">{t.shown(shown.length)}</footer>
+      <footer className="foot">{query.data ? t.shown(shown.length) : null}</footer>
     </>
   );
 }
