@@ -12,8 +12,9 @@ const (
 	dialsAtOnce = 32
 	// dialsInHaste is how many connections a target gets as soon as somebody
 	// waits. A crowd beyond that is mostly served sooner by one that becomes free:
-	// making one takes both ends longer than a dozen requests do.
-	dialsInHaste = 16
+	// making one takes both ends longer than a dozen requests do. Fewer would have
+	// requests wait that need not.
+	dialsInHaste = 64
 	// dialGrace is how long somebody waits before he gets one all the same. More
 	// connections are of use where the service takes longer than that to answer.
 	dialGrace = 50 * time.Millisecond
