@@ -152,7 +152,7 @@ func (c *Conn) arrived(fd uintptr) bool {
 		return true
 	}
 	c.asked = true
-	look := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // the kernel's own size
+	look := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(look[:], 0)
 	for errors.Is(err, unix.EINTR) {
 		n, err = unix.Poll(look[:], 0)

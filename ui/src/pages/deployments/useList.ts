@@ -46,10 +46,7 @@ export function useGroups(rows: Deployment[], held: boolean) {
     if (!held) settle();
   }, [held, settle]);
   // Scrolling draws the list anew many times a second, with the same rows.
-  const { placed, moved } = useMemo(
-    () => place(rows, places.current, held),
-    [rows, held, settled],
-  );
+  const { placed, moved } = useMemo(() => place(rows, places.current, held), [rows, held, settled]);
   return { placed, moved, settle };
 }
 
