@@ -75,7 +75,8 @@ async function typed(page) {
   await page.getByRole("button", { name: "Open terminal" }).click();
   await page.locator(".xterm-helper-textarea").waitFor({ state: "attached" });
   await page.waitForTimeout(1500);
-  await page.keyboard.type("ls /; id\n");
+  // A service need not have more than a shell.
+  await page.keyboard.type("echo /*; pwd\n");
   await page.waitForTimeout(1000);
 }
 
