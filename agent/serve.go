@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/nullops/nullops/agent/wire"
@@ -86,29 +84,9 @@ func (a *Agent) serveTunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	impatient(service)
-	join(client, lull.Over(service))
-}
-
-// join copies both ways until both ends are done. A half-close is passed on,
-// since some protocols answer only after it.
-func join(a, b net.Conn) {
-	var both sync.WaitGroup
-	both.Go(func() { pipe(a, b) })
-	both.Go(func() { pipe(b, a) })
-	both.Wait()
-	_ = a.Close()
-	_ = b.Close()
-}
-
-func pipe(to, from net.Conn) {
-	err := lull.Copy(to, from)
-	half, ok := to.(interface{ CloseWrite() error })
-	if err == nil && ok && half.CloseWrite() == nil {
-		return
-	}
-	// Broken, or not able to close one way: the other way cannot go on either.
-	_ = to.Close()
-	_ = from.Close()
+	done := make(chan struct{})
+	lull.Join(client, lull.Over(service), func() { close(done) })
+	<-done
 }
 
 // serveServiceLogs streams masked lines, each "RFC3339Nano text".

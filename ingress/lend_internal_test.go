@@ -1,9 +1,13 @@
 package ingress
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,5 +91,49 @@ func TestPool_FailureIsToldToWhoWaits(t *testing.T) {
 		if _, err := p.get(t.Context()); !errors.Is(err, down) {
 			t.Errorf("error %v", err)
 		}
+	}
+}
+
+// A connection that was made for somebody who has left waits for the next visitor,
+// and may be dead by then: that is no reason to tell him that the service is.
+func TestProxy_ConnectionNobodyUsedMayBeDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials int
+		p, err := New(Config{Dial: func(context.Context, Route) (net.Conn, error) {
+			near, far := net.Pipe()
+			if dials++; dials == 1 {
+				time.Sleep(time.Second)
+				return near, far.Close()
+			}
+			go answerOnce(far)
+			return near, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		p.SetTable(NewTable(1, []Route{{Host: "web.cart.example", DeploymentID: "cart",
+			Service: "web", NodeID: "n", Target: "cart/web/80", Port: 80, State: StateReady}}))
+		ask := func(ctx context.Context) int {
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+			r.Host = "web.cart.example"
+			w := httptest.NewRecorder()
+			defer func() { _ = recover() }() // how an answer to nobody ends
+			p.ServeHTTP(w, r)
+			return w.Code
+		}
+		ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+		defer leave()
+		ask(ctx)
+		time.Sleep(2 * time.Second)
+		if status := ask(t.Context()); status != http.StatusOK || dials != 2 {
+			t.Errorf("answered %d after %d dials", status, dials)
+		}
+	})
+}
+
+func answerOnce(c net.Conn) {
+	if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 	}
 }

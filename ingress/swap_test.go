@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -189,49 +188,4 @@ func TestProxy_NodeGoesAndReturns(t *testing.T) {
 		b.dialed(there.Target) != 2 {
 		t.Errorf("back: %d %q after %d dials", res.StatusCode, body, b.dialed(there.Target))
 	}
-}
-
-// A connection that was made for somebody who has left waits for the next visitor,
-// and may be dead by then: that is no reason to tell him that the service is.
-func TestProxy_ConnectionNobodyUsedMayBeDead(t *testing.T) {
-	service := httptest.NewServer(says("alive"))
-	defer service.Close()
-	dialing, release := make(chan struct{}, 1), make(chan struct{})
-	var dials atomic.Int32
-	p, err := ingress.New(ingress.Config{
-		Dial: func(ctx context.Context, _ ingress.Route) (net.Conn, error) {
-			if dials.Add(1) > 1 {
-				return new(net.Dialer).DialContext(ctx, "tcp", service.Listener.Addr().String())
-			}
-			dialing <- struct{}{}
-			<-release
-			dead, far := net.Pipe()
-			return dead, far.Close()
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	r := route("cart", "web")
-	p.SetTable(ingress.NewTable(1, []ingress.Route{r}))
-	server := httptest.NewServer(p)
-	defer server.Close()
-	ctx, leave := context.WithCancel(t.Context())
-	ask := func(ctx context.Context) (*http.Response, error) {
-		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-		req.Host = r.Host
-		return server.Client().Do(req)
-	}
-	left := make(chan struct{})
-	go func() { defer close(left); _, _ = ask(ctx) }()
-	<-dialing
-	leave()
-	<-left
-	close(release)
-	res, err := ask(t.Context())
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("%v %v", res, err)
-	}
-	_ = res.Body.Close()
 }

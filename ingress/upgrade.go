@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/nullops/nullops/lull"
 )
@@ -35,29 +33,20 @@ func (p *Proxy) serveSocket(u *upstream, w http.ResponseWriter, r *http.Request,
 	case res.StatusCode != http.StatusSwitchingProtocols:
 		u.finish(w, c, res)
 	default:
-		s, err := u.join(w, c, res)
-		if err != nil {
+		if err := join(w, c, res, leave); err != nil {
 			c.close()
 			panic(http.ErrAbortHandler)
 		}
-		s.left = leave
-		s.run()
 		joined = true
 	}
 }
 
-// socket is a WebSocket's two connections.
-type socket struct {
-	client, service net.Conn
-	ended           atomic.Int32 // directions that have
-	left            func()       // called when both have
-}
-
-// join takes the client's connection over, and tells it what the service said.
-func (u *upstream) join(w http.ResponseWriter, c *conn, res *http.Response) (*socket, error) {
+// join takes the client's connection over, tells it what the service said, and
+// copies both ways from then on. It calls leave when both ends are done.
+func join(w http.ResponseWriter, c *conn, res *http.Response, leave func()) error {
 	client, ours, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return nil, fmt.Errorf("take over the client's connection: %w", err)
+		return fmt.Errorf("take over the client's connection: %w", err)
 	}
 	early, err := ours.Peek(ours.Reader.Buffered())
 	if err == nil {
@@ -67,10 +56,11 @@ func (u *upstream) join(w http.ResponseWriter, c *conn, res *http.Response) (*so
 		_, err = c.raw.Write(early)
 	}
 	if err != nil {
-		return nil, errors.Join(err, client.Close())
+		return errors.Join(err, client.Close())
 	}
 	c.in, c.out = nil, nil // the buffers; c itself stays to be closed
-	return &socket{client: client, service: c.raw}, nil
+	lull.Join(client, c.raw, leave)
+	return nil
 }
 
 // agreement is the service's answer, and what it may have sent right behind it.
@@ -86,22 +76,4 @@ func agreement(h http.Header, c *conn, res *http.Response) []byte {
 	said, _ := c.in.Peek(c.in.Buffered())
 	out.Write(said)
 	return out.Bytes()
-}
-
-func (s *socket) run() {
-	go s.pump(s.client, s.service)
-	go s.pump(s.service, s.client)
-}
-
-// pump copies one way. That one side has said all it had to say is passed on; if
-// it cannot be, or the connection broke, the other way cannot go on either.
-func (s *socket) pump(to, from net.Conn) {
-	err := lull.Copy(to, from)
-	half, ok := to.(interface{ CloseWrite() error })
-	whole := err == nil && ok && half.CloseWrite() == nil
-	if s.ended.Add(1) == 2 || !whole {
-		_ = s.client.Close()
-		_ = s.service.Close()
-		s.left()
-	}
 }

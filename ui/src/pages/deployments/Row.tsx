@@ -43,7 +43,7 @@ export const Row = memo(function Row(props: Props) {
         <Rail state={offline ? "offline" : deployment.status} />
       </span>
       <span role="cell" className="c-name">
-        {/* Not the router's Link: it costs as much as the rest of the row together. */}
+        {/* Not the router's Link: to make its place anew is much of what a row costs. */}
         <a
           className="nm tr"
           title={name}

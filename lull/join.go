@@ -1,0 +1,30 @@
+package lull
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// Join copies both ways, and does not wait for it. When both ends are done it
+// closes both and calls ended. A half-close is passed on, since some protocols
+// answer only after it.
+func Join(a, b net.Conn, ended func()) {
+	end := sync.OnceFunc(func() {
+		_ = a.Close()
+		_ = b.Close()
+		ended()
+	})
+	var over atomic.Int32
+	pipe := func(to, from net.Conn) {
+		err := Copy(to, from)
+		half, ok := to.(interface{ CloseWrite() error })
+		whole := err == nil && ok && half.CloseWrite() == nil
+		// Broken, or not able to close one way: the other way cannot go on either.
+		if over.Add(1) == 2 || !whole {
+			end()
+		}
+	}
+	go pipe(a, b)
+	go pipe(b, a)
+}
