@@ -64,9 +64,10 @@ export function Pill({ state, children, share }: Props) {
   );
 }
 
-/** The line at a row's edge: its pattern says movement. */
-export function Rail({ state }: { state: string }) {
-  return <span className="rail" data-st={lookOf(state)} aria-hidden="true" />;
+/** The line at a row's edge: its pattern says movement. In a table it is a cell, an empty one. */
+export function Rail({ state, cell }: { state: string; cell?: boolean }) {
+  const part = cell ? { role: "cell" } : { "aria-hidden": true };
+  return <span className="rail" data-st={lookOf(state)} {...part} />;
 }
 
 /** The strip under the top bar, only when a machine or link needs a person. */

@@ -25,13 +25,13 @@ export function useNow(every = 1): number {
   return useSyncExternalStore(watch, () => Math.floor(now / (every * 1000)) * every * 1000 || now);
 }
 
-type Props = { at: string; short?: boolean; className?: string };
+type Props = { at: string; short?: boolean; className?: string; role?: "cell" };
 
 /** A relative time with the exact one on hover. */
-export function Time({ at, short, className }: Props) {
+export function Time({ at, short, className, role }: Props) {
   const current = Math.max(useNow(1), Date.now() - 1000);
   return (
-    <time dateTime={at} title={exact(at)} className={className}>
+    <time dateTime={at} title={exact(at)} className={className} role={role}>
       {short ? shortAgo(at, current) : ago(at, current)}
     </time>
   );

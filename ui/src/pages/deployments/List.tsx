@@ -10,6 +10,7 @@ import { Button } from "@/components/Button";
 import { copyText } from "@/components/Copy";
 import { useKeys, useNarrow } from "@/components/Shell";
 import { describe } from "@/components/States";
+import { useSlots } from "@/components/slots";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
 import { type Group, groups, mainUrl } from "./filters";
@@ -32,7 +33,7 @@ export function List({ rows }: { rows: Deployment[] }) {
   const retry = useRetry();
 
   const lines = useMemo(() => linesOf(placed, closed), [placed, closed]);
-  const order = useMemo(() => lines.flatMap((line) => ("row" in line ? [line.row] : [])), [lines]);
+  const order = useMemo(() => rowsOf(lines), [lines]);
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => table.current?.closest<HTMLElement>(".body") ?? null,
@@ -43,6 +44,11 @@ export function List({ rows }: { rows: Deployment[] }) {
     initialRect: { width: 1200, height: 900 },
   });
   const seen = virtual.getVirtualItems();
+  const inSight = rowsOf(seen.map((item) => lines[item.index] as Line));
+  const slots = useSlots(
+    inSight.map((row) => row.id),
+    selected,
+  );
   // Only in a narrow window does a row's height depend on what is in it.
   const measure = useNarrow(720) ? virtual.measureElement : undefined;
   const current = useMemo(() => order.find((row) => row.id === selected), [order, selected]);
@@ -110,7 +116,13 @@ export function List({ rows }: { rows: Deployment[] }) {
           </Button>
         </div>
       ) : null}
-      <div ref={table} role="table" aria-label={t.title} aria-rowcount={lines.length + 1}>
+      <div
+        ref={table}
+        role="table"
+        aria-label={t.title}
+        aria-rowcount={lines.length + 1}
+        data-scrolling={virtual.isScrolling || undefined}
+      >
         <Head />
         <div
           role="rowgroup"
@@ -123,7 +135,7 @@ export function List({ rows }: { rows: Deployment[] }) {
             const line = lines[item.index] as Line;
             return "row" in line ? (
               <Row
-                key={item.key}
+                key={slots.get(line.row.id)}
                 deployment={line.row}
                 selected={line.row.id === selected}
                 index={item.index}
@@ -152,6 +164,10 @@ export function List({ rows }: { rows: Deployment[] }) {
 
 function keyOf(line: Line): string {
   return "row" in line ? line.row.id : line.head;
+}
+
+function rowsOf(lines: Line[]): Deployment[] {
+  return lines.flatMap((line) => ("row" in line ? [line.row] : []));
 }
 
 /** The groups one after the other, each under its head; a closed one is its head alone. */

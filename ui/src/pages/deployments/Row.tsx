@@ -1,6 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Copy, ExternalLink } from "lucide-react";
-import { type MouseEvent, memo } from "react";
+import { type MouseEvent, memo, type ReactNode } from "react";
 import type { Deployment } from "@/api/client";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
@@ -10,6 +9,18 @@ import { Time } from "@/components/Time";
 import { texts } from "@/texts";
 import { useLackOn } from "../shell/useLack";
 import { mainUrl } from "./filters";
+
+// One path each, made once: the icons of the collection are half of a row's elements.
+const copyIcon = <Icon d="M9 9h12v12H9zM15 5V3H3v12h2" />;
+const openIcon = <Icon d="M10 5H4v15h15v-6M11 13 20.5 3.5M14 3h7v7" />;
+
+function Icon({ d }: { d: string }) {
+  return (
+    <svg className="i sm" viewBox="0 0 24 24" fill="none" stroke="currentColor" aria-hidden="true">
+      <path d={d} strokeLinecap="round" strokeLinejoin="round" />
+    </svg>
+  );
+}
 
 type Props = {
   deployment: Deployment;
@@ -39,9 +50,7 @@ export const Row = memo(function Row(props: Props) {
       aria-rowindex={index + 2}
       ref={measure}
     >
-      <span role="cell" className="contents">
-        <Rail state={offline ? "offline" : deployment.status} />
-      </span>
+      <Rail state={offline ? "offline" : deployment.status} cell />
       <span role="cell" className="c-name">
         {/* Not the router's Link: to make its place anew is much of what a row costs. */}
         <a
@@ -65,11 +74,9 @@ export const Row = memo(function Row(props: Props) {
         {environment}
       </span>
       <span role="cell" className="c-o tr" title={deployment.created_by}>
-        <span className="tr">{deployment.created_by}</span>
+        {deployment.created_by}
       </span>
-      <span role="cell" className="c-a">
-        <Time at={deployment.changed_at} short />
-      </span>
+      <Time at={deployment.changed_at} short className="c-a" role="cell" />
       <span role="cell" className="c-x">
         <MainAct deployment={deployment} url={url} onRetry={onRetry} onCopy={onCopy} />
       </span>
@@ -139,11 +146,23 @@ type ActProps = {
 };
 
 function Retry({ deployment, retry }: { deployment: Deployment; retry: () => void }) {
-  return (
-    <Button small onClick={retry} reason={useLackOn(deployment)}>
+  const act = (reason?: string) => (
+    <Button small onClick={retry} reason={reason}>
       {texts.list.retry}
     </Button>
   );
+  // Who may do it needs no explanation, and a row of a long list is drawn often.
+  return deployment.level === "full" ? act() : <Lacking deployment={deployment} act={act} />;
+}
+
+function Lacking({
+  deployment,
+  act,
+}: {
+  deployment: Deployment;
+  act: (reason?: string) => ReactNode;
+}) {
+  return act(useLackOn(deployment));
 }
 
 /** The one act a row offers: what its state calls for, and nothing else. */
@@ -174,7 +193,7 @@ function MainAct({ deployment, url, onRetry, onCopy }: ActProps) {
         title={copy}
         onClick={onCopy}
       >
-        <Copy className="i sm" aria-hidden="true" />
+        {copyIcon}
       </Button>
       <a
         className={buttonClass("ghost", true, true)}
@@ -184,7 +203,7 @@ function MainAct({ deployment, url, onRetry, onCopy }: ActProps) {
         aria-label={label}
         title={label}
       >
-        <ExternalLink className="i sm" aria-hidden="true" />
+        {openIcon}
       </a>
     </>
   );
