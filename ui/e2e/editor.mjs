@@ -8,6 +8,7 @@ import {
   picture,
   RUN,
   same,
+  send,
   signIn,
   until,
 } from "./browser.mjs";
@@ -192,7 +193,57 @@ async function dryRun(page, project, names) {
   );
 }
 
+/** Sixty steps in a grid, each after the one before: from far they are names, and can be moved. */
+async function fromFar(page, project, service) {
+  const steps = Array.from({ length: 60 }, (_, i) => ({
+    key: `step-${i}`,
+    ...(i > 0 ? { needs: [`step-${i - 1}`] } : {}),
+    service: { name: service, resources: { memory_mib: 16 } },
+    position: { x: (i % 10) * 260, y: Math.floor(i / 10) * 180 },
+  }));
+  await send(page, "PUT", `/projects/${project}/draft`, { base_version: 0, content: { steps } });
+  await page.goto(`/projects/${project}/pipeline`);
+  const one = node(page, "step-25");
+  await page.locator(".en.far").first().waitFor();
+  await rest(page, one);
+  same(await page.locator(".en.far").count(), 60, "steps seen from far");
+  const lines = await page
+    .locator(".fars path")
+    .evaluateAll((all) => all.map((path) => path.getAttribute("d")));
+  same(lines.join("").split("M").length - 1, 59, "lines between them");
+  const box = await one.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2 + 8, box.y + 120, { steps: 12 });
+  await page.mouse.up();
+  const place = async () =>
+    (await api(page, `/projects/${project}/draft`)).content.steps.find(
+      ({ key }) => key === "step-25",
+    ).position;
+  await until("the step is saved where it was let go", async () => (await place()).y > 400, RUN);
+  await accessible(page, "the editor from far");
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await page.locator(".react-flow__handle").first().waitFor();
+  same(await page.locator(".en.far").count(), 0, "steps without ports, seen from near");
+}
+
 export const stories = [
+  [
+    "a large pipeline is seen from far, and a step of it moved",
+    async ({ page }) => {
+      const project = freshName("far");
+      await signIn(page);
+      await makeProject(page, project);
+      try {
+        const [service] = (await api(page, "/services?limit=1")).items;
+        await fromFar(page, project, service.name);
+      } finally {
+        await dropProject(page, project);
+      }
+    },
+  ],
   [
     "a pipeline is drawn, tried and published with the mouse alone",
     async ({ page }) => {

@@ -8,7 +8,8 @@ export const round = (value) => Math.round(value * 10) / 10;
 
 /**
  * Begins to take frame times: from the event that a frame answers to the moment when the page's
- * thread has laid it out and painted it, in ms. Frames that answer nothing are not counted.
+ * thread has laid it out and painted it, in ms. Frames that answer nothing are not counted. For what
+ * is drawn in the same frame; see `workOf` for what React draws in its own time.
  */
 export async function watchFrames(page, event) {
   await page.evaluate((name) => {
@@ -29,6 +30,30 @@ export async function watchFrames(page, event) {
 }
 
 export const framesOf = (page) => page.evaluate(() => window.frames);
+
+/**
+ * What the page's thread works for each such event while `act` runs, in ms: scripts, layout and
+ * paint, whenever they come. Above 16.7 ms it cannot answer 60 in a second. For what React draws in
+ * its own time, after the frame in which the event came.
+ */
+export async function workFor(browser, page, event, act) {
+  await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline"] });
+  await act();
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  const events = traceEvents.filter(
+    ({ name, args }) => name === "EventDispatch" && args.data?.type === event,
+  );
+  const { pid, tid } = events[0];
+  const tasks = traceEvents.filter(
+    (one) => one.name === "ThreadControllerImpl::RunTask" && one.pid === pid && one.tid === tid,
+  );
+  // The task in which an event comes began before it.
+  const begun = events.map(({ ts }) => tasks.findLast((task) => task.ts <= ts).ts);
+  return begun.slice(1).map((to, i) => {
+    const between = tasks.filter(({ ts }) => ts >= begun[i] && ts < to);
+    return between.reduce((sum, { dur }) => sum + dur / 1000, 0);
+  });
+}
 
 /** The rows of a frame measurement. */
 export function frameRows(id, what, frames, target = 16.7) {

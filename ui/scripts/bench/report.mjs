@@ -16,7 +16,8 @@ ${machine.cores} cores, load ${machine.load_before.toFixed(1)} before it began, 
 ${lines.join("\n")}
 
 How: Debian's Chromium without a graphics card opens the pages that the product serves. A frame's time is
-from the event that it answers (pointer or wheel) to the moment when the page's thread has laid it out and painted it.
+from the wheel that it answers to the moment when the page's thread has laid it out and painted it. Dragging is drawn in
+React's own time, after the frame in which the pointer moved: there it is all that the thread works for one movement.
 Ten thousand deployments and a million lines are made up by a proxy in front of the product; the pages, the rest of
 the API and the streams' format are real. Of a log, a page keeps the last 200,000 lines and says how many came before;
 all million are read. The server's event is stamped as it is written, the change when its frame has been painted, by one clock.

@@ -24,6 +24,8 @@ import {
   COMMENT_WIDTH,
   CommentActs,
   commentHeight,
+  FAR,
+  Far,
   FlowComment,
   FlowStep,
   handlesOf,
@@ -33,6 +35,7 @@ import {
 import { type Catalogue, orderOf } from "./catalogue";
 import { edgesOf } from "./edges";
 import { commentId } from "./edit";
+import { FarEdges } from "./FarEdges";
 import type { Doc, Spot, Step } from "./model";
 import type { Problem } from "./problems";
 import { align, type Guide, type Shape, shapeOf, WIDTH } from "./shape";
@@ -42,6 +45,10 @@ const nodeTypes = { step: FlowStep, comment: FlowComment };
 /** How near, in px on the screen, two edges are level. */
 const REACH = 6;
 const NONE: Problem[] = [];
+// Each property that is a new object makes the library ask all that is drawn what it means.
+const FIT = { padding: 0.15, maxZoom: 1 };
+const NO_EDGES: Edge[] = [];
+const SEVERAL = ["Meta", "Control"];
 
 export type CanvasProps = {
   doc: Doc;
@@ -64,10 +71,11 @@ export type CanvasProps = {
 };
 
 export function Canvas(props: CanvasProps) {
-  const { doc, catalogue, chosen, chosenEdges, onMove, onChoose, judge } = props;
+  const { doc, catalogue, chosen, chosenEdges, onMove, onChoose } = props;
   const flow = useReactFlow();
   const [dragged, setDragged] = useState<Map<string, Spot>>();
   const [guides, setGuides] = useState<Guide[]>([]);
+  const far = useStore((state) => state.transform[2] < FAR);
   const nodes = useNodes(props, dragged);
   const edges = useMemo(
     () => edgesOf(doc, catalogue, props.problems, chosenEdges),
@@ -75,7 +83,7 @@ export function Canvas(props: CanvasProps) {
   );
   const last = useRef(nodes);
   last.current = nodes;
-  const why = useRef<string>(undefined);
+  const connecting = useConnecting(props);
 
   const change = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
@@ -144,72 +152,82 @@ export function Canvas(props: CanvasProps) {
 
   return (
     <CommentActs value={props.onComment}>
-      <ReactFlow<CanvasNode, Edge>
-        aria-label={t.canvas}
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={nodeTypes}
-        onNodesChange={change}
-        onEdgesChange={changeEdges}
-        onConnect={props.onConnect}
-        isValidConnection={(connection) => {
-          why.current = judge(connection as Connection) ?? undefined;
-          return why.current === undefined;
-        }}
-        onConnectStart={(
-          _,
-          start: { nodeId: string | null; handleId: string | null; handleType: HandleType | null },
-        ) => {
-          why.current = undefined;
-          props.onDragPort(
-            start.nodeId && start.handleId && start.handleType === "source"
-              ? { node: start.nodeId, handle: start.handleId }
-              : null,
-          );
-        }}
-        onConnectEnd={(event, state) => {
-          props.onDragPort(null);
-          if (!state.isValid) props.onLoose(state, event, why.current);
-        }}
-        onDragOver={(event) => {
-          event.preventDefault();
-          event.dataTransfer.dropEffect = "copy";
-        }}
-        onDrop={drop}
-        connectionMode={ConnectionMode.Strict}
-        connectionRadius={18}
-        onlyRenderVisibleElements
-        nodeDragThreshold={3}
-        minZoom={0.15}
-        maxZoom={2}
-        fitView
-        fitViewOptions={{ padding: 0.15, maxZoom: 1 }}
-        deleteKeyCode={null}
-        selectionKeyCode="Shift"
-        multiSelectionKeyCode={["Meta", "Control"]}
-        zoomOnDoubleClick={false}
-        proOptions={{ hideAttribution: false }}
-      >
-        <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
-        <Guides guides={guides} />
-        <MiniMap
-          className="mini"
-          ariaLabel={t.minimap}
-          pannable
-          zoomable
-          nodeClassName={(node) =>
-            node.type === "comment"
-              ? "note"
-              : (props.problems.get(node.id) ?? NONE).some((one) => !one.advice)
-                ? "bad"
-                : ""
-          }
-          maskStrokeWidth={2}
-        />
-        <Zoom onTidy={props.onTidy} />
-      </ReactFlow>
+      <Far value={far}>
+        <ReactFlow<CanvasNode, Edge>
+          aria-label={t.canvas}
+          nodes={nodes}
+          edges={far ? NO_EDGES : edges}
+          nodeTypes={nodeTypes}
+          onNodesChange={change}
+          onEdgesChange={changeEdges}
+          onConnect={props.onConnect}
+          isValidConnection={connecting.judge}
+          onConnectStart={connecting.start}
+          onConnectEnd={connecting.end}
+          onDragOver={(event) => {
+            event.preventDefault();
+            event.dataTransfer.dropEffect = "copy";
+          }}
+          onDrop={drop}
+          connectionMode={ConnectionMode.Strict}
+          connectionRadius={18}
+          onlyRenderVisibleElements
+          nodeDragThreshold={3}
+          minZoom={0.15}
+          maxZoom={2}
+          fitView
+          fitViewOptions={FIT}
+          deleteKeyCode={null}
+          selectionKeyCode="Shift"
+          multiSelectionKeyCode={SEVERAL}
+          zoomOnDoubleClick={false}
+        >
+          <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
+          {far ? <FarEdges nodes={nodes} edges={edges} dragged={dragged} /> : null}
+          <Guides guides={guides} />
+          <MiniMap
+            className="mini"
+            ariaLabel={t.minimap}
+            pannable
+            zoomable
+            nodeClassName={(node) =>
+              node.type === "comment"
+                ? "note"
+                : (props.problems.get(node.id) ?? NONE).some((one) => !one.advice)
+                  ? "bad"
+                  : ""
+            }
+            maskStrokeWidth={2}
+          />
+          <Zoom onTidy={props.onTidy} />
+        </ReactFlow>
+      </Far>
     </CommentActs>
   );
+}
+
+type Start = { nodeId: string | null; handleId: string | null; handleType: HandleType | null };
+
+/** What happens while a connection is drawn, always by the same functions. */
+function useConnecting({ judge, onDragPort, onLoose }: CanvasProps) {
+  return useMemo(() => {
+    let why: string | undefined;
+    return {
+      judge: (connection: Connection | Edge) => {
+        why = judge(connection as Connection) ?? undefined;
+        return why === undefined;
+      },
+      start: (_: unknown, { nodeId, handleId, handleType }: Start) => {
+        why = undefined;
+        const source = nodeId && handleId && handleType === "source";
+        onDragPort(source ? { node: nodeId, handle: handleId } : null);
+      },
+      end: (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
+        onDragPort(null);
+        if (!state.isValid) onLoose(state, event, why);
+      },
+    };
+  }, [judge, onDragPort, onLoose]);
 }
 
 /** Nodes as the library wants them. What did not change stays the same object and is not drawn anew. */
@@ -331,7 +349,7 @@ function Zoom({ onTidy }: { onTidy: () => void }) {
         icon
         aria-label={t.fit}
         title={t.fit}
-        onClick={() => void flow.fitView({ padding: 0.15, maxZoom: 1 })}
+        onClick={() => void flow.fitView(FIT)}
       >
         <Maximize className="i sm" aria-hidden="true" />
       </Button>

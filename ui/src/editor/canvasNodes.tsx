@@ -2,6 +2,7 @@ import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { Box, Hand, Puzzle } from "lucide-react";
 import { createContext, memo, useContext } from "react";
 import { Glyph } from "@/components/Glyph";
+import { middle } from "@/components/names";
 import { editorTexts } from "@/editorTexts";
 import type { PortType } from "./catalogue";
 import { nameOf } from "./catalogue";
@@ -28,6 +29,13 @@ export type CanvasNode = StepNodeType | CommentNodeType;
 export const COMMENT_WIDTH = 200;
 
 export const CommentActs = createContext<(index: number, text: string) => void>(() => {});
+
+/**
+ * Whether the canvas is seen from so far that ports and values could not be read. Then a step is a
+ * box with its name, and all edges are a few paths: five hundred steps follow the pointer.
+ */
+export const Far = createContext(false);
+export const FAR = 0.4;
 
 const icons = { service: Box, plugin: Puzzle, approval: Hand };
 
@@ -92,16 +100,34 @@ export function PortShape({ type }: { type: PortType }) {
 }
 
 export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<StepNodeType>) {
-  const { step, shape, at, problems, mark } = data;
-  const Icon = icons[kindOf(step)];
+  const { step, shape, problems, mark } = data;
+  const far = useContext(Far);
   const errors = problems.filter((problem) => !problem.advice);
-  const wrong = new Set(errors.map((problem) => problem.field));
   return (
     <div
-      className={`en ${errors.length > 0 ? "bad" : ""} ${selected ? "on" : ""}`}
+      className={`en ${errors.length > 0 ? "bad" : ""} ${selected ? "on" : ""} ${far ? "far" : ""}`}
+      style={far ? { height: shape.height } : undefined}
       data-mark={mark}
       data-key={step.key}
     >
+      {far ? <FarAway data={data} /> : <Near data={data} errors={errors} />}
+    </div>
+  );
+});
+
+/** The name of a step, as much of it as there is room for. */
+function FarAway({ data: { step, shape } }: { data: StepData }) {
+  const lines = Math.floor((shape.height - 10) / 30);
+  return middle(step.key, lines * 10);
+}
+
+/** All of a step, as it is read at arm's length. */
+function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
+  const { step, shape, at, problems, mark } = data;
+  const Icon = icons[kindOf(step)];
+  const wrong = new Set(errors.map((problem) => problem.field));
+  return (
+    <>
       <div className="eh">
         <Handle id="before" type="target" position={Position.Left} className="sq" />
         <span className="ico">
@@ -145,9 +171,9 @@ export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<Ste
           ))}
         </div>
       ) : null}
-    </div>
+    </>
   );
-});
+}
 
 type CountsProps = { errors: number; advice: number; passes: boolean };
 
