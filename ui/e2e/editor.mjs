@@ -227,6 +227,14 @@ async function fromFar(page, project, service) {
   await page.getByRole("button", { name: "Zoom in" }).click();
   await page.locator(".react-flow__handle").first().waitFor();
   same(await page.locator(".en.far").count(), 0, "steps without ports, seen from near");
+  const map = page.getByRole("img", { name: "Map of the pipeline" });
+  for (const [at, key] of [
+    [{ x: 190, y: 100 }, "step-59"],
+    [{ x: 10, y: 50 }, "step-0"],
+  ]) {
+    await map.click({ position: at });
+    await node(page, key).waitFor();
+  }
 }
 
 export const stories = [

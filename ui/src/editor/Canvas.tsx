@@ -8,7 +8,6 @@ import {
   type EdgeChange,
   type FinalConnectionState,
   type HandleType,
-  MiniMap,
   type NodeChange,
   ReactFlow,
   useReactFlow,
@@ -16,7 +15,7 @@ import {
   ViewportPortal,
 } from "@xyflow/react";
 import { Maximize, Minus, Plus, Wand2 } from "lucide-react";
-import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
+import { type DragEvent, useCallback, useMemo, useRef } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editorTexts";
 import {
@@ -36,14 +35,14 @@ import { type Catalogue, orderOf } from "./catalogue";
 import { edgesOf } from "./edges";
 import { commentId } from "./edit";
 import { FarEdges } from "./FarEdges";
+import { Minimap } from "./Minimap";
 import type { Doc, Spot, Step } from "./model";
 import type { Problem } from "./problems";
-import { align, type Guide, type Shape, shapeOf, WIDTH } from "./shape";
+import { type Guide, type Shape, shapeOf, WIDTH } from "./shape";
+import { useDragging } from "./useDragging";
 
 const t = editorTexts;
 const nodeTypes = { step: FlowStep, comment: FlowComment };
-/** How near, in px on the screen, two edges are level. */
-const REACH = 6;
 const NONE: Problem[] = [];
 // Each property that is a new object makes the library ask all that is drawn what it means.
 const FIT = { padding: 0.15, maxZoom: 1 };
@@ -71,10 +70,9 @@ export type CanvasProps = {
 };
 
 export function Canvas(props: CanvasProps) {
-  const { doc, catalogue, chosen, chosenEdges, onMove, onChoose } = props;
+  const { doc, catalogue, chosen, chosenEdges, onChoose } = props;
   const flow = useReactFlow();
-  const [dragged, setDragged] = useState<Map<string, Spot>>();
-  const [guides, setGuides] = useState<Guide[]>([]);
+  const { dragged, guides, drag } = useDragging(props.onMove);
   const far = useStore((state) => state.transform[2] < FAR);
   const nodes = useNodes(props, dragged);
   const edges = useMemo(
@@ -87,47 +85,15 @@ export function Canvas(props: CanvasProps) {
 
   const change = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
-      const spots = new Map<string, Spot>();
-      let moving = false;
-      let next: Set<string> | undefined;
-      for (const one of changes) {
-        if (one.type === "position" && one.position) {
-          spots.set(one.id, one.position);
-          moving ||= Boolean(one.dragging);
-        }
-        if (one.type === "select") {
-          next ??= new Set(chosen);
-          if (one.selected) next.add(one.id);
-          else next.delete(one.id);
-        }
+      const picked = changes.filter((one) => one.type === "select");
+      if (picked.length > 0) {
+        const next = new Set(chosen);
+        for (const { id, selected } of picked) selected ? next.add(id) : next.delete(id);
+        onChoose(next, next.size > 0 ? new Set() : chosenEdges);
       }
-      if (next) onChoose(next, next.size > 0 ? new Set() : chosenEdges);
-      if (spots.size === 0) {
-        // The end of a drag comes without a place.
-        const ended = changes.some((one) => one.type === "position" && one.dragging === false);
-        if (ended) {
-          setGuides([]);
-          setDragged((now) => {
-            if (now) queueMicrotask(() => onMove(now));
-            return undefined;
-          });
-        }
-        return;
-      }
-      const snapped = moving
-        ? snap(spots, last.current, REACH / flow.getZoom())
-        : { spots, guides: [] };
-      setGuides(snapped.guides);
-      if (moving) setDragged(snapped.spots);
-      else {
-        setDragged((now) => {
-          const final = now ?? snapped.spots;
-          queueMicrotask(() => onMove(final));
-          return undefined;
-        });
-      }
+      drag(changes, last.current);
     },
-    [chosen, chosenEdges, onChoose, onMove, flow],
+    [chosen, chosenEdges, onChoose, drag],
   );
 
   const changeEdges = useCallback(
@@ -185,19 +151,10 @@ export function Canvas(props: CanvasProps) {
           <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
           {far ? <FarEdges nodes={nodes} edges={edges} dragged={dragged} /> : null}
           <Guides guides={guides} />
-          <MiniMap
-            className="mini"
-            ariaLabel={t.minimap}
-            pannable
-            zoomable
-            nodeClassName={(node) =>
-              node.type === "comment"
-                ? "note"
-                : (props.problems.get(node.id) ?? NONE).some((one) => !one.advice)
-                  ? "bad"
-                  : ""
-            }
-            maskStrokeWidth={2}
+          <Minimap
+            nodes={nodes}
+            dragged={dragged}
+            bad={(key) => (props.problems.get(key) ?? NONE).some((one) => !one.advice)}
           />
           <Zoom onTidy={props.onTidy} />
         </ReactFlow>
@@ -291,24 +248,6 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
     known.current = next;
     return [...comments, ...steps];
   }, [doc, catalogue, shapes, order, problems, marks, chosen, dragged]);
-}
-
-function snap(spots: Map<string, Spot>, nodes: CanvasNode[], reach: number) {
-  const [first] = spots;
-  const main = first && nodes.find((node) => node.id === first[0]);
-  if (!first || !main) return { spots, guides: [] };
-  const box = (node: CanvasNode, at: Spot) => ({
-    ...at,
-    width: node.width ?? WIDTH,
-    height: node.height ?? 0,
-  });
-  const others = nodes
-    .filter((node) => !spots.has(node.id))
-    .map((node) => box(node, node.position));
-  const { spot, guides } = align(box(main, first[1]), others, reach);
-  const by = { x: spot.x - first[1].x, y: spot.y - first[1].y };
-  const moved = new Map([...spots].map(([id, at]) => [id, { x: at.x + by.x, y: at.y + by.y }]));
-  return { spots: moved, guides };
 }
 
 function Guides({ guides }: { guides: Guide[] }) {

@@ -13,7 +13,9 @@ export function FarEdges({ nodes, edges, dragged }: Props) {
   for (const { edge, d } of paths) {
     const moves = dragged?.has(edge.source) || dragged?.has(edge.target);
     const look = `${edge.className} ${edge.selected ? "selected" : ""} ${moves ? "moves" : ""}`;
-    looks.set(look, [...(looks.get(look) ?? []), d]);
+    const all = looks.get(look) ?? [];
+    looks.set(look, all);
+    all.push(d);
   }
   return (
     <ViewportPortal>

@@ -60,18 +60,8 @@ export type Box = Spot & { width: number; height: number };
 
 /** Where a dragged box snaps to within `reach`, and the lines that say why. */
 export function align(box: Box, others: Box[], reach: number): { spot: Spot; guides: Guide[] } {
-  const x = closest(
-    box.x,
-    box.width,
-    others.map((one) => [one.x, one.width]),
-    reach,
-  );
-  const y = closest(
-    box.y,
-    box.height,
-    others.map((one) => [one.y, one.height]),
-    reach,
-  );
+  const x = closest(box, others, "x", "width", reach);
+  const y = closest(box, others, "y", "height", reach);
   const spot = { x: box.x + (x?.by ?? 0), y: box.y + (y?.by ?? 0) };
   const guides: Guide[] = [];
   const span = (with_: Box | undefined, axis: "x" | "y"): [number, number] => {
@@ -90,15 +80,23 @@ export function align(box: Box, others: Box[], reach: number): { spot: Spot; gui
   return { spot, guides };
 }
 
-function closest(at: number, size: number, others: [number, number][], reach: number) {
+/** Asked five hundred times for each movement of the pointer, so it makes nothing on its way. */
+function closest(
+  box: Box,
+  others: Box[],
+  start: "x" | "y",
+  length: "width" | "height",
+  reach: number,
+) {
   let best: { by: number; at: number; other: number } | undefined;
-  others.forEach(([start, length], other) => {
-    for (const share of [0, 0.5, 1]) {
-      const line = start + length * share;
-      const by = line - (at + size * share);
+  for (let other = 0; other < others.length; other++) {
+    const one = others[other] as Box;
+    for (let share = 0; share <= 1; share += 0.5) {
+      const at = one[start] + one[length] * share;
+      const by = at - (box[start] + box[length] * share);
       if (Math.abs(by) <= reach && (!best || Math.abs(by) < Math.abs(best.by)))
-        best = { by, at: line, other };
+        best = { by, at, other };
     }
-  });
+  }
   return best;
 }
