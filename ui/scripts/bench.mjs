@@ -13,6 +13,16 @@ import { proxy } from "./bench/proxy.mjs";
 import { report } from "./bench/report.mjs";
 import { drag, firstPaint, live, longLog, scrollList, small } from "./bench/rows.mjs";
 
+/** Until the machine has been idle for three seconds: what was just started comes to rest first. */
+async function quiet() {
+  const idle = () => os.cpus().reduce((sum, { times }) => sum + times.idle, 0) / os.cpus().length;
+  for (let calm = 0, i = 0; calm < 3 && i < 60; i++) {
+    const before = idle();
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    calm = idle() - before > 850 ? calm + 1 : 0;
+  }
+}
+
 const rows = { drag, scrollList, live, longLog, firstPaint, judged };
 const wanted = process.argv.slice(2).filter((one) => one !== "--small");
 const before = os.loadavg()[0];
@@ -26,6 +36,7 @@ const world = { browser, context, page, front, open, signIn, send, user, passwor
 for (const [name, row] of Object.entries(rows)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.log(`== ${name}`);
+  await quiet();
   try {
     for (const result of await row(world)) {
       results.push(result);
