@@ -111,6 +111,14 @@ try {
   await page.goto("/projects/shop/pipeline");
   await page.waitForTimeout(500);
   await shot(page, "project-dark");
+  await until(
+    "something was measured",
+    async () => {
+      const { series } = await api(page, `/deployments/${run.id}/metrics`);
+      return series.some(({ points }) => points.length > 3);
+    },
+    180_000,
+  );
   await photograph(page, `${folder}/pages`);
 } finally {
   await browser.close();

@@ -28,7 +28,12 @@ export const reachTexts = {
   },
   metrics: {
     span: "Time",
-    spans: { "3600": "1 hour", "86400": "1 day", "604800": "1 week" },
+    spans: {
+      "600": "10 minutes",
+      "3600": "1 hour",
+      "86400": "1 day",
+      "604800": "1 week",
+    },
     cpu: "CPU, cores",
     memory: "Memory",
     network: "Network",

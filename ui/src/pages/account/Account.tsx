@@ -35,7 +35,7 @@ export function Account() {
           <Sessions />
           <section aria-label={t.tokens}>
             <h2>{t.tokens}</h2>
-            <p className="hint">{t.tokensHint}</p>
+            <p className="hint pb-2">{t.tokensHint}</p>
             <Tokens user="" make />
           </section>
           <Notifications />

@@ -9,6 +9,7 @@ import { Time } from "@/components/Time";
 import { peopleTexts } from "@/peopleTexts";
 import { ConfirmDelete } from "../admin/Confirm";
 import { useRefresh } from "../admin/useSaved";
+import { deviceOf } from "./device";
 
 const t = peopleTexts.account;
 type Session = Schemas["Session"];
@@ -46,7 +47,7 @@ export function Sessions() {
   );
 }
 
-const short = (one?: Session) => one?.device.slice(0, 60) || t.unknownDevice;
+const short = (one?: Session) => deviceOf(one?.device ?? "") || t.unknownDevice;
 
 function Row({ one, end }: { one: Session; end: () => void }) {
   return (

@@ -50,7 +50,8 @@ const kinds: Kind[] = [
 
 /** What each service uses, now and before, and what its last check said. */
 export default function Metrics({ deployment }: { deployment: Deployment }) {
-  const [span, setSpan] = useState(3600);
+  // What was made a moment ago would be a dot at the edge of an hour.
+  const [span, setSpan] = useState(() => (youngerThan(deployment, 600) ? 600 : 3600));
   const query = useQuery(deploymentMetrics(deployment.id, span * 1000));
   if (query.isError)
     return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
@@ -78,7 +79,7 @@ export default function Metrics({ deployment }: { deployment: Deployment }) {
         const health = deployment.services.find((service) => service.step === series.step);
         return (
           <section key={series.step} aria-label={series.step}>
-            <div className="row">
+            <div className="row wrap pb-2">
               <h2>{series.step}</h2>
               {health ? <StatusMark state={health.health} small /> : null}
               {health?.detail ? (
@@ -104,6 +105,10 @@ export default function Metrics({ deployment }: { deployment: Deployment }) {
       })}
     </div>
   );
+}
+
+function youngerThan({ created_at }: Deployment, seconds: number): boolean {
+  return Date.now() - new Date(created_at).getTime() < seconds * 1000;
 }
 
 type CurvesProps = {

@@ -30,7 +30,7 @@ export function Tokens({ user, make, dirty }: Props) {
   const [asked, setAsked] = useState<Token>();
   return (
     <section className="field col gap-2" aria-label={t.tokens}>
-      <span className="lbl">{t.tokens}</span>
+      {user ? <span className="lbl">{t.tokens}</span> : null}
       {query.error ? <Refusal>{describe(query.error).message}</Refusal> : null}
       {query.data?.length === 0 ? <span className="t2 s">{t.noTokens}</span> : null}
       {query.data?.map((one) => (
