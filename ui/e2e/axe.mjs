@@ -1,5 +1,15 @@
 // Zero faults of axe-core on the pages of what is defined, on pages without their data, and on a deployment's own.
-import { accessible, api, freshName, picture, RUN, signIn, until, user } from "./browser.mjs";
+import {
+  accessible,
+  api,
+  check,
+  freshName,
+  picture,
+  RUN,
+  signIn,
+  until,
+  user,
+} from "./browser.mjs";
 import { cleanUp, create } from "./main.mjs";
 
 const THEMES = ["light", "dark"];
@@ -54,13 +64,41 @@ const defined = [
   "/reset#a-link",
 ];
 
-/** A page whose data is slow, and one whose data cannot be had. */
+/** Pages, and what each asks for; the rest of the API answers them as ever. */
+const asking = [
+  ["/deployments", "**/api/v1/deployments?**"],
+  ["/urls", "**/api/v1/deployments?**"],
+  ["/nodes", "**/api/v1/nodes?**"],
+  ["/services", "**/api/v1/services?**"],
+  ["/plugins", "**/api/v1/plugins?**"],
+  ["/projects", "**/api/v1/projects?**"],
+  ["/environments", "**/api/v1/environments?**"],
+  ["/registries", "**/api/v1/registries?**"],
+  ["/users", "**/api/v1/users?**"],
+  ["/teams", "**/api/v1/teams?**"],
+  ["/rules", "**/api/v1/rules?**"],
+  ["/webhooks", "**/api/v1/webhooks?**"],
+  ["/audit", "**/api/v1/audit?**"],
+];
+
+const PHONE = { width: 390, height: 844 };
+
+/** In both themes, and as a phone shows it: there nothing may be wider than the window. */
+async function anywhere(page, name) {
+  await inBoth(page, name);
+  const wide = page.viewportSize();
+  await page.setViewportSize(PHONE);
+  await page.waitForTimeout(300);
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  check(over <= 0, `${name} is ${over} px too wide on a phone`);
+  await accessible(page, `${name}, on a phone`);
+  await picture(page, `${name.replaceAll(/\W+/g, "-")}-390`);
+  await page.setViewportSize(wide);
+}
+
+/** A page whose data is slow, cannot be had, or is none. */
 async function states(page) {
-  for (const [path, asks] of [
-    ["/deployments", "**/api/v1/deployments?**"],
-    ["/nodes", "**/api/v1/nodes?**"],
-    ["/services", "**/api/v1/services?**"],
-  ]) {
+  for (const [path, asks] of asking) {
     let answer = () => undefined;
     const held = new Promise((done) => {
       answer = done;
@@ -79,7 +117,12 @@ async function states(page) {
     }
     answer();
     await page.getByText("request a-request").first().waitFor();
-    await inBoth(page, `${path} that could not be read`);
+    await anywhere(page, `${path} that could not be read`);
+    await page.unroute(asks);
+    await page.route(asks, (route) => route.fulfill({ json: { items: [] } }));
+    await page.goto(path);
+    await page.locator(".empty").first().waitFor();
+    await anywhere(page, `${path} with nothing in it`);
     await page.unroute(asks);
   }
 }
@@ -114,7 +157,7 @@ export const stories = [
     },
   ],
   [
-    "axe finds nothing on pages while they are read, nor when they cannot be",
+    "axe finds nothing on pages while they are read, when they cannot be, and with nothing in them",
     async ({ page }) => {
       await signIn(page);
       await states(page);
