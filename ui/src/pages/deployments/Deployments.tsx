@@ -50,7 +50,7 @@ export function Deployments() {
         </div>
       </Top>
       <OfflineNotice all={all ?? []} />
-      <FilterBar all={all ?? []} filters={filters} user={person.name} />
+      <FilterBar read={all} filters={filters} user={person.name} />
       <div className="body" aria-busy={query.isPending}>
         {query.isError ? (
           <ErrorState

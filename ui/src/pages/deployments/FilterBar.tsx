@@ -3,22 +3,23 @@ import { Search } from "lucide-react";
 import type { Deployment } from "@/api/client";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
-import { type Filters, matching } from "./filters";
+import { Count } from "./Count";
+import type { Filters } from "./filters";
 import { SavedViews } from "./SavedViews";
 
 const route = getRouteApi("/app/deployments");
 const t = texts.list;
 
-/** Views as links, further filters as selects; all of it is in the URL. */
-export function FilterBar({
-  all,
-  filters,
-  user,
-}: {
-  all: Deployment[];
+type Props = {
+  /** Nothing while it is not known. */
+  read?: Deployment[];
   filters: Filters;
   user: string;
-}) {
+};
+
+/** Views as links, further filters as selects; all of it is in the URL. */
+export function FilterBar({ read, filters, user }: Props) {
+  const all = read ?? [];
   const navigate = route.useNavigate();
   const set = (change: Partial<Filters>) =>
     void navigate({ to: ".", search: (before) => ({ ...before, ...change }), replace: true });
@@ -39,10 +40,10 @@ export function FilterBar({
             aria-current={filters.view === view ? "page" : undefined}
             activeProps={{ "aria-current": filters.view === view ? "page" : undefined }}
           >
-            {label} <span className="n">{matching(all, { view }, user).length}</span>
+            {label} <Count read={read} filters={{ view }} user={user} />
           </Link>
         ))}
-        <SavedViews all={all} filters={filters} user={user} />
+        <SavedViews read={read} filters={filters} user={user} />
       </nav>
       <div className="row end">
         <div className="in sm find">

@@ -3,15 +3,16 @@ import { Plus, X } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { texts } from "@/texts";
-import { type Filters, matching } from "./filters";
+import { Count } from "./Count";
+import type { Filters } from "./filters";
 import { sameFilters, useViews } from "./views";
 
 const t = texts.list;
 
-type Props = { all: Deployment[]; filters: Filters; user: string };
+type Props = { read?: Deployment[]; filters: Filters; user: string };
 
 /** A person's own tabs behind the given ones, and the way to make one of what is shown now. */
-export function SavedViews({ all, filters, user }: Props) {
+export function SavedViews({ read, filters, user }: Props) {
   const { views, full, save, drop } = useViews();
   const [naming, setNaming] = useState(false);
   const here = views.find((one) => sameFilters(one.filters, filters));
@@ -27,7 +28,7 @@ export function SavedViews({ all, filters, user }: Props) {
             search={one.filters}
             activeProps={{ "aria-current": one === here ? "page" : undefined }}
           >
-            {one.name} <span className="n">{matching(all, one.filters, user).length}</span>
+            {one.name} <Count read={read} filters={one.filters} user={user} />
           </Link>
           {one === here ? (
             <button
