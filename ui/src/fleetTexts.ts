@@ -52,8 +52,8 @@ export const fleetTexts = {
     failed: (count: number) => `${plural(count, "deployment")} failed`,
   },
   deploymentRemedies: {
-    stuck: "Something of them could not be removed. Retry, or forget what is left.",
-    failed: "Whoever made them can retry or delete them.",
+    stuck: "Something could not be removed. Retry, or forget what is left.",
+    failed: "Whoever made one can retry or delete it.",
   },
   waits: (count: number, age: string) =>
     `${plural(count, "run")} ${count === 1 ? "waits" : "wait"}, the first for ${age}`,
