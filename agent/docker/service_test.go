@@ -371,8 +371,12 @@ func TestVitals(t *testing.T) {
 	s := r.service(id, "web")
 	r.start(s)
 	missing := r.service(uuid.NewString(), "web")
-	if _, err := r.Vitals(t.Context(), []agent.ServiceSpec{s}); err != nil {
+	first, err := r.Vitals(t.Context(), []agent.ServiceSpec{s})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if first.Services[0].CPU <= 0 {
+		t.Errorf("its start cost nothing: %+v", first.Services[0])
 	}
 	v, err := r.Vitals(t.Context(), []agent.ServiceSpec{s, missing})
 	if err != nil || len(v.Services) != 2 {

@@ -26,8 +26,9 @@ type usage struct {
 	services map[string]counters
 }
 
-// since stores a reading of a service, and returns the one before.
-func (u *usage) since(name string, now counters) (before counters) {
+// since stores a reading of a service, and returns the one before: that of its
+// container's start, all zeros, when it was not read in this life of it.
+func (u *usage) since(name string, started time.Time, now counters) (before counters) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.services == nil {
@@ -35,6 +36,9 @@ func (u *usage) since(name string, now counters) (before counters) {
 	}
 	before = u.services[name]
 	u.services[name] = now
+	if before.at.Before(started) {
+		return counters{at: started}
+	}
 	return before
 }
 
@@ -116,7 +120,8 @@ func (d *Docker) serviceVitals(ctx context.Context, s agent.ServiceSpec) wire.Se
 	if err != nil {
 		return v
 	}
-	before := d.usage.since(name, now)
+	started, _ := time.Parse(time.RFC3339Nano, c.State.StartedAt)
+	before := d.usage.since(name, started, now)
 	v.CPU, v.Flow, v.Memory = now.cores(before), now.flow(before), memory
 	return v
 }
