@@ -7,6 +7,8 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -54,13 +56,31 @@ func (s *server) oidc(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// way is what a browser keeps while somebody is at the provider: what must come
+// back, and the path they wanted before they had to sign in.
+type way struct {
+	accounts.Flow
+	Next string
+}
+
+// ownPath is a path of this site, and its first page in the place of anything
+// else: a link must not send people elsewhere once they are signed in.
+func ownPath(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || strings.Contains(next, `\`) ||
+		!strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") {
+		return "/"
+	}
+	return next
+}
+
 // toProvider keeps what must come back in the browser, and sends it away.
 func (s *server) toProvider(w http.ResponseWriter, r *http.Request) error {
 	to, flow, err := s.OIDC.Begin(r.Context())
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(flow)
+	text, err := json.Marshal(way{Flow: flow, Next: ownPath(r.URL.Query().Get("next"))})
 	if err != nil {
 		return err
 	}
@@ -85,7 +105,7 @@ func (s *server) flowName() string {
 // fromProvider signs in whom the provider vouches for, in the browser that
 // began it, once.
 func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
-	flow := s.flow(r)
+	flow := s.kept(r)
 	s.setFlow(w, "", -1)
 	nobody := access.Nobody().Via(address(r), requestID(r.Context())).On(r.UserAgent())
 	query := r.URL.Query()
@@ -97,26 +117,26 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 			Remedy:  "Begin again, or ask who runs the provider whether you may use NullOps.",
 		}
 	}
-	in, err := s.Accounts.SignInWith(r.Context(), nobody, s.OIDC, flow, query.Get("state"),
-		query.Get("code"))
+	in, err := s.Accounts.SignInWith(r.Context(), nobody, s.OIDC, flow.Flow,
+		query.Get("state"), query.Get("code"))
 	if err != nil {
 		return err
 	}
 	w.Header().Add("Set-Cookie", s.cookie(in.Cookie.Reveal(), in.Expires))
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, ownPath(flow.Next), http.StatusSeeOther)
 	return nil
 }
 
-// flow reads what the browser kept. A broken one is none: its state fits
+// kept reads what the browser kept. A broken one is none: its state fits
 // nothing.
-func (s *server) flow(r *http.Request) (f accounts.Flow) {
+func (s *server) kept(r *http.Request) (f way) {
 	cookies := r.CookiesNamed(s.flowName())
 	if len(cookies) != 1 {
 		return f
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cookies[0].Value)
 	if err != nil || json.Unmarshal(text, &f) != nil {
-		return accounts.Flow{}
+		return way{}
 	}
 	return f
 }

@@ -128,6 +128,28 @@ func TestOIDC_GroupsAreTeams(t *testing.T) {
 	}
 }
 
+// Who had to sign in comes to the page they wanted, and never to another site.
+func TestOIDC_LeadsToWhatWasWanted(t *testing.T) {
+	t.Parallel()
+	s := withProvider(t)
+	for next, leads := range map[string]string{
+		"/gate?host=web.cart.qa.example&to=%2Fx": "/gate?host=web.cart.qa.example&to=%2Fx",
+		"":                                       "/",
+		"//evil.example":                         "/",
+		"https://evil.example/":                  "/",
+		`/\evil.example`:                         "/",
+		"/\t/evil.example":                       "/",
+	} {
+		s.person("sub-1", "ada")
+		c := s.browser(t, "/oidc/callback")
+		_, _, back := s.visit(t, c, s.server.URL+"/oidc/start?"+url.Values{"next": {next}}.Encode())
+		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		if status, body, to := s.visit(t, c, back); status != http.StatusSeeOther || to != leads {
+			t.Errorf("wanted %q: %d to %q, want %q: %s", next, status, to, leads, body)
+		}
+	}
+}
+
 // A known name is another person's, a verified address is not.
 func TestOIDC_NobodyTakesAnotherAccount(t *testing.T) {
 	t.Parallel()
