@@ -16,6 +16,10 @@ type Explanation struct {
 func Explain(
 	a Actor, o Object, project, environment string, grants []controlplane.GrantOfTeam,
 ) Explanation {
+	if a.viewer != "" {
+		// What is explained is what that person may, not what can be done through their eyes.
+		a.readOnly = false
+	}
 	x := Explanation{Level: Level(a, o)}
 	if a.Admin() {
 		x.Because = []string{a.Name() + " is an admin"}

@@ -46,7 +46,7 @@ func (k *kept) WriteHeader(status int) {
 
 // restless are fields that change without anybody editing the object.
 var restless = []string{"last_sign_in_at", "last_used_at", "nodes", "nodes_online", "usage",
-	"deployments", "last_saved_at", "reviews", "certificates"}
+	"deployments", "last_saved_at", "reviews", "certificates", "vitals", "inventory", "allocated"}
 
 // tag names one content of an object.
 func tag(body []byte) string {

@@ -13,3 +13,15 @@ func TestTag_OfWhatPeopleWrite(t *testing.T) {
 		t.Errorf("opened %s, ordered %s, changed %s", opened, ordered, changed)
 	}
 }
+
+// A node measures itself every few seconds, and its form is open for longer.
+func TestTag_NotOfWhatANodeMeasures(t *testing.T) {
+	t.Parallel()
+	opened := tag([]byte(`{"address":"a:1","vitals":{"cpu":1},"allocated":{}}`))
+	measured := tag([]byte(
+		`{"address":"a:1","vitals":{"cpu":2},"allocated":{"cpu":1},"inventory":{}}`))
+	edited := tag([]byte(`{"address":"a:2","vitals":{"cpu":1},"allocated":{}}`))
+	if opened != measured || opened == edited {
+		t.Errorf("opened %s, measured %s, edited %s", opened, measured, edited)
+	}
+}

@@ -1,0 +1,27 @@
+package access_test
+
+import (
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+)
+
+// An admin who looks through somebody's eyes is told what that person may,
+// though nothing can be done through them.
+func TestExplain_ThroughAnothersEyes(t *testing.T) {
+	grant := onProject(shop, controlplane.LevelFull)
+	named := []controlplane.GrantOfTeam{{Team: "storefront", Grant: grant, ProjectName: "shop"}}
+	o := access.Object{Project: shop}
+	viewed := user(grant).ViewedBy(admin())
+	if x := access.Explain(viewed, o, "shop", "", named); x.Level != controlplane.LevelFull ||
+		x.Missing != "" || len(x.Because) != 1 {
+		t.Errorf("viewed: %+v", x)
+	}
+	if access.Level(viewed, o) != controlplane.LevelRead {
+		t.Error("more than reading through another's eyes")
+	}
+	if x := access.Explain(user(grant).Reader(), o, "shop", "", named); x.Missing == "" {
+		t.Errorf("a token that only reads: %+v", x)
+	}
+}
