@@ -142,7 +142,7 @@ func (s *pages) about(r *Route) *page {
 	p.add("Deployment", r.Deployment)
 	p.add("Project", r.Project)
 	p.add("Environment", r.Environment)
-	p.add("State", string(r.State))
+	p.add("State", word(string(r.State)))
 	if !r.Since.IsZero() {
 		p.add("Since", since(r.Since, now))
 	}

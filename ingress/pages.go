@@ -55,6 +55,7 @@ type page struct {
 	Refresh  bool
 	Again    bool // offer to load the page again
 	Time     string
+	Request  string // names this answer; constant pages have none
 	Style    template.CSS
 	set      *pages
 	rendered []byte // of constant pages
@@ -113,6 +114,9 @@ func (s *pages) unknown() *page { return s.nothing }
 // write sends the page, as problem+json to who asks for JSON.
 func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 	body, kind := p.rendered, "text/html; charset=utf-8"
+	if body == nil {
+		p.Request = requestID()
+	}
 	var err error
 	if wantsJSON(r) {
 		body, err = p.problem()
@@ -142,6 +146,9 @@ func (p *page) headers(h http.Header, kind string, length int) {
 	h.Set("Cache-Control", "no-store") // the next answer may be the service's
 	h.Set("Vary", "Accept")
 	h.Set("Nullops-Page", p.Kind) // tells our answer from an application's
+	if p.Request != "" {
+		h.Set("X-Request-Id", p.Request)
+	}
 	if p.Retry > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.Retry))
 	}
@@ -168,7 +175,8 @@ func (p *page) problem() ([]byte, error) {
 		Deployment string `json:"deployment_url,omitempty"`
 		Retry      int    `json:"retry_after,omitempty"`
 		Steps      []Step `json:"steps,omitempty"`
-	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry, p.Steps})
+		Request    string `json:"request_id,omitempty"`
+	}{"about:blank", p.Title, p.Status, p.Lead, p.Kind, p.Link, p.Retry, p.Steps, p.Request})
 }
 
 // wantsJSON is true for clients that name JSON and not HTML: browsers always

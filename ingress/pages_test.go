@@ -33,18 +33,20 @@ func TestPages_EveryState(t *testing.T) {
 		status, retry int
 		kind, title   string
 		refresh       bool
+		word          string
 	}{
-		{ingress.StateQueued, 503, 5, "starting", "web waits for its turn", true},
-		{ingress.StateApplying, 503, 5, "starting", "web is starting", true},
-		{ingress.StateUndoing, 503, 0, "undoing", "being undone", false},
+		{ingress.StateQueued, 503, 5, "starting", "web waits for its turn", true, "Queued"},
+		{ingress.StateApplying, 503, 5, "starting", "web is starting", true, "Applying"},
+		{ingress.StateUndoing, 503, 0, "undoing", "being undone", false, "Undoing"},
 		{ingress.StateFailed, 503, 0, "failed",
-			"This deployment failed, so web is not running", false},
-		{ingress.StateOffline, 503, 15, "offline", "The machine under web is out of reach", true},
-		{ingress.StateRemoving, 410, 0, "removing", "is being removed", false},
-		{ingress.StateStuck, 410, 0, "removing", "its removal is stuck", false},
-		{ingress.StateCanceled, 410, 0, "canceled", "was canceled", false},
-		{ingress.StateRemoved, 410, 0, "removed", "was removed", false},
-		{ingress.StateForgotten, 410, 0, "removed", "was removed", false},
+			"This deployment failed, so web is not running", false, "Failed"},
+		{ingress.StateOffline, 503, 15, "offline",
+			"The machine under web is out of reach", true, "Offline"},
+		{ingress.StateRemoving, 410, 0, "removing", "is being removed", false, "Removing"},
+		{ingress.StateStuck, 410, 0, "removing", "its removal is stuck", false, "Stuck"},
+		{ingress.StateCanceled, 410, 0, "canceled", "was canceled", false, "Canceled"},
+		{ingress.StateRemoved, 410, 0, "removed", "was removed", false, "Removed"},
+		{ingress.StateForgotten, 410, 0, "removed", "was removed", false, "Forgotten"},
 	}
 	for _, c := range cases {
 		r := route("cart", "web")
@@ -64,7 +66,8 @@ func TestPages_EveryState(t *testing.T) {
 		}
 		for _, want := range []string{
 			c.title, r.Detail, r.Host, r.Permalink, "14:02 UTC, 58 min ago",
-			fmt.Sprintf("HTTP %d", c.status),
+			fmt.Sprintf("HTTP %d", c.status), "<dt>State</dt><dd>" + c.word + "</dd>",
+			"request " + res.Header.Get("X-Request-Id"),
 		} {
 			if !strings.Contains(body, want) {
 				t.Errorf("%s: the page does not say %q", c.state, want)
@@ -206,5 +209,20 @@ func TestPages_ServiceThatDoesNotAnswer(t *testing.T) {
 	b.set(b.up("cart", "web", says("back")))
 	if res, body := b.get(r.Host); res.StatusCode != 200 || body != "back" {
 		t.Fatalf("after its start: %d %s", res.StatusCode, body)
+	}
+}
+
+// A state is told as the UI tells it, and who waits sees every step's.
+func TestPages_Words(t *testing.T) {
+	b := pageBed(t)
+	r := route("cart", "web")
+	r.State = ingress.StateApplying
+	r.Steps = []ingress.Step{{Title: "api", Status: "done"}, {Title: "web", Status: "pending"}}
+	b.set(r)
+	_, body := b.get(r.Host)
+	for _, want := range []string{"<span>Done</span>", "<span>Waiting</span>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %s", want)
+		}
 	}
 }

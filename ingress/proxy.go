@@ -193,8 +193,10 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	if u, ok := w.(*upload); ok {
 		u.hurry()
 	}
-	if err := page.write(w, r); err != nil {
-		p.config.Log.Debug("write page", "status", page.Status, "error", err)
+	err := page.write(w, r)
+	if page.Request != "" || err != nil {
+		p.config.Log.Debug("page instead of a service", "page", page.Kind, "host", page.Host,
+			"status", page.Status, "request", page.Request, "error", err)
 	}
 }
 
