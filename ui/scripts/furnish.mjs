@@ -1,5 +1,5 @@
-// What the demo's installation lacks and a real one has: people, teams, a webhook, a rule, a template.
-import { send } from "../e2e/browser.mjs";
+// What the demo's installation lacks and a real one has: people, teams, a webhook, a rule, a template, a question.
+import { api, send, until } from "../e2e/browser.mjs";
 
 const people = [
   ["priya-raman", "Priya Raman"],
@@ -22,6 +22,25 @@ const teams = {
     grants: [{ project: "shop", level: "read" }],
   },
 };
+
+/** A project whose run waits for a person, and whose draft is behind what was published since. */
+async function asking(page) {
+  const ask = (prompt) => ({
+    pipeline: {
+      steps: [{ key: "release", needs: [], approval: { prompt, teams: ["quality-assurance"] } }],
+    },
+  });
+  const { items } = await api(page, "/deployments?project=loyalty&limit=1");
+  if (items.length > 0) return;
+  await send(page, "PUT", "/projects/loyalty", { resources: { memory_mib: 256 } });
+  await send(page, "PUT", "/projects/loyalty/pipeline", ask("Is the test data loaded?"));
+  const body = { name: "points-release", project: "loyalty", environment: "qa", versions: {} };
+  const made = await send(page, "POST", "/deployments", body);
+  const draft = ask("Is the test data loaded, and did finance agree?").pipeline;
+  await send(page, "PUT", "/projects/loyalty/draft", { base_version: 1, content: draft });
+  await send(page, "PUT", "/projects/loyalty/pipeline", ask("Is last night's test data loaded?"));
+  await until("the question", async () => (await api(page, `/deployments/${made.id}`)).question);
+}
 
 /** Defines them by the API; a second time changes nothing. */
 export async function furnish(page) {
@@ -57,4 +76,5 @@ export async function furnish(page) {
     versions: { web: "main-3f2a1bc" },
     wait: true,
   });
+  await asking(page);
 }

@@ -25,17 +25,19 @@ async function shown(page) {
     plugin: plugins[0].name,
     node: nodes[0].name,
     id: ready.id,
-    other: deployments.find((one) => one.id !== ready.id)?.id ?? ready.id,
+    other: deployments.find((one) => one.id !== ready.id && !one.question)?.id ?? ready.id,
+    asks: deployments.find((one) => one.question)?.id ?? ready.id,
   };
 }
 
 /** The name of a picture, its address, and what is done there before it is taken. */
-function pages({ service, plugin, node, id, other }) {
+function pages({ service, plugin, node, id, other, asks }) {
   return [
     ["urls", "/urls"],
     ["start", "/start"],
     ["create", "/deployments/new?project=shop"],
     ["run", `/d/${id}/run`],
+    ["approval", `/d/${asks}/run`],
     ["services-tab", `/d/${id}/services`],
     ["logs", `/d/${id}/logs`, (page) => page.locator("[role=log] .ln").first().waitFor()],
     ["metrics", `/d/${id}/metrics`, charted],
@@ -45,12 +47,15 @@ function pages({ service, plugin, node, id, other }) {
     ["compare", `/deployments/diff?a=${id}&b=${other}`],
     ["projects", "/projects"],
     ["editor", "/projects/shop/pipeline"],
+    ["merge", "/projects/loyalty/pipeline", merging],
+    ["environments", "/environments"],
     ["environment", "/environments?open=qa"],
     ["fleet", "/fleet", charted],
     ["nodes", "/nodes"],
     ["node", `/nodes/${node}`],
     ["services", "/services"],
     ["service", `/services?open=${service}`],
+    ["plugins", "/plugins"],
     ["plugin", `/plugins?open=${plugin}`],
     ["registries", "/registries"],
     ["secrets", "/secrets"],
@@ -61,15 +66,36 @@ function pages({ service, plugin, node, id, other }) {
     ["access", "/teams/access"],
     ["account", "/account"],
     ["audit", "/audit"],
+    ["rules", "/rules"],
     ["rule", "/rules?open=shop-pull-requests"],
     ["webhooks", "/webhooks"],
     ["settings", "/settings/keys"],
     ["backups", "/settings/backups"],
+    ["certificates", "/settings/certificates"],
+    ["cleanup", "/settings/cleanup"],
+    ["about", "/settings/about"],
+    ["clone", `/deployments/new?from=${id}`],
+    ["palette", "/deployments", palette],
+    ["not-found", "/deployments/nowhere/nothing"],
+    ["invitation", "/invitation#a-link"],
+    ["reset", "/reset#a-link"],
   ];
 }
 
 /** Curves are there, or it is said that there is nothing to draw yet. */
 const charted = (page) => page.locator(".chart canvas, .empty").first().waitFor();
+
+/** Below 720 the pipeline is only read, and there is nothing to put together. */
+async function merging(page) {
+  if (page.viewportSize().width < 720) return;
+  await page.getByRole("button", { name: "Look at it" }).click();
+  await page.getByRole("dialog").waitFor();
+}
+
+async function palette(page) {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option").first().waitFor();
+}
 
 async function typed(page) {
   await page.getByRole("button", { name: "Open terminal" }).click();

@@ -48,6 +48,18 @@ async function shot(page, name) {
   await page.screenshot({ path: `${folder}/${name}.png` });
 }
 
+/** A run that goes on meanwhile, wide and on a phone; the window is left wide and light. */
+async function running(page) {
+  await shot(page, "run-light");
+  await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+  await shot(page, "run-dark");
+  await page.setViewportSize(PHONE);
+  await shot(page, "run-390-dark");
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await shot(page, "run-390-light");
+  await page.setViewportSize(WIDE);
+}
+
 async function tour(page, run, theme) {
   await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
   await page.setViewportSize(WIDE);
@@ -68,6 +80,9 @@ async function tour(page, run, theme) {
   await page.goto("/deployments");
   await page.getByText(run.name).first().waitFor();
   await shot(page, `deployments-390-${theme}`);
+  await page.goto("/deployments/qa/checkout-retry");
+  await page.getByRole("heading", { name: "checkout-retry" }).waitFor();
+  await shot(page, `failed-390-${theme}`);
 }
 
 /** What everybody sees first; the window is left wide and light. */
@@ -102,7 +117,7 @@ try {
     },
     120_000,
   );
-  await shot(page, "run-light");
+  await running(page);
   await settled(page, run.id, "ready");
   await tour(page, run, "light");
   await tour(page, run, "dark");

@@ -31,20 +31,31 @@ export const auditTexts = {
   export: "Export",
   verify: "Check the chain",
   verifying: "Checking…",
-  whole: (entries: number) =>
-    `Chain whole, ${plural(entries, "entry", "entries")} checked just now`,
-  link: (link: string) => `newest link ${link.slice(0, 12)}`,
+  unchecked: "The chain was not checked in this tab yet.",
+  whole: (at: string, entries: number) =>
+    `Chain whole, checked ${at} (${plural(entries, "entry", "entries")})`,
   copyLink: "the newest link",
-  broken: (seq: number) => `Entry ${seq.toLocaleString("en")} is not as it was written`,
-  brokenMore: (count: number) => `${plural(count, "finding")} in all.`,
+  broken: (at: string, findings: { seq: number; problem: string }[]) => {
+    const [first] = findings;
+    const said = first ? `Entry ${first.seq.toLocaleString("en")}: ${first.problem}.` : "";
+    const more = findings.length > 1 ? `${plural(findings.length, "finding")} in all,` : "";
+    return [`Chain broken.`, said, more, more ? `checked ${at}.` : `Checked ${at}.`]
+      .filter(Boolean)
+      .join(" ");
+  },
   unverified: "The chain could not be checked.",
   details: {
     detail: "Detail",
     request: "Request",
     seq: "Place in the chain",
     from: "Came from",
+    credential: "Done with",
     exact: "Exact time",
   },
   more2: (what: string) => `Details of ${what}`,
   keys: { move: "move", open: "details", day: "a day back or on" },
+  older: "The entry that the address names is older than these.",
+  seek: "Read back to it",
+  seeking: "Reading…",
+  absent: "The entry that the address names is not among these.",
 };

@@ -43,6 +43,7 @@ export const registryTexts = {
     [services ? plural(services, "service") : "", plugins ? plural(plugins, "plugin") : ""]
       .filter(Boolean)
       .join(", ") || "nothing",
+  uncounted: "not known",
   delete: (used: string) =>
     `Its stored password is erased. What is used here: ${used}. While something uses it, it stays.`,
 };
@@ -134,7 +135,6 @@ export const pluginTexts = {
   } as Record<string, string>,
   actionsMissing: "A plugin creates at least.",
   timeout: "Stops after so many seconds",
-  timeoutHint: "Empty is five minutes.",
   cpu: "CPU, cores",
   memory: "Memory, MiB",
   network: "Joins the deployment's network",
@@ -143,7 +143,6 @@ export const pluginTexts = {
   preview: "The form it will give",
   previewNone: "It takes no parameters.",
   previewBroken: "Mend the schema to see its form.",
-  previewColumns: { name: "Name", type: "Type", more: "" },
   requiredWord: "required",
   defaultIs: (value: string) => `default ${value}`,
   oneOf: (values: string) => `one of ${values}`,
@@ -156,6 +155,26 @@ export const pluginTexts = {
     `${name}: a property is described by an object: { "type": "string" }.`,
   schemaDefault: (name: string) => `${name}: the default is not of its type.`,
   unchecked: "The server checks all of it again when you save.",
+  trial: "Test run",
+  trialOf: (name: string) => `Test run of ${name}`,
+  trialFirst: "Save first: a test run takes what is stored.",
+  trialWhat:
+    "Runs the plugin once, for real, as a deployment of its own. It stays until you remove it.",
+  trialProject: "Project",
+  trialProjectHint: "Its secrets are the ones that are used.",
+  trialEnvironment: "Environment",
+  trialMay: (secret: string) => `${secret} (optional)`,
+  trialNoSecret: "no secret",
+  trialReading: "Where it can run is being read.",
+  trialNowhere: "It takes a project and an environment to run in; make them first.",
+  trialUnread: "Where it can run could not be read.",
+  trialLost: "The test run could not be read.",
+  trialStart: "Run it",
+  trialStarting: "Starting…",
+  trialGave: "What it gave back",
+  trialStop: "Stop it",
+  trialRemove: "Remove it",
+  trialRemoving: "Asking…",
   delete: "No image is touched. While a pipeline uses it, it stays.",
 };
 
@@ -191,6 +210,7 @@ export const secretTexts = {
   typed: "I type it",
   generated: "NullOps makes one for each deployment",
   value: "Value",
+  valueLines: (count: number) => `${plural(count, "line")}, kept as they are.`,
   valueHint: "It is sealed at once and can't be read back here; only replaced.",
   valueMissing: "Type the value.",
   show: "Show what I type",

@@ -60,6 +60,16 @@ export const environmentTexts = {
     guests: "Team members, and people with a guest link",
     members: "Team members, signed in",
   },
+  gateAsk: (name: string) => `Change who may open URLs of ${name}?`,
+  gateThen: {
+    open: "Nobody is asked to sign in.",
+    guests: "Whoever is neither in a team nor has a guest link is sent to sign in.",
+    members: "Whoever is in no team is sent to sign in; guest links open nothing.",
+  },
+  gateReach: (name: string) =>
+    `It holds at once for every deployment in ${name}; what is stricter on its own stays so.`,
+  gateChange: "Change it",
+  gateChanging: "Changing…",
   gateHint: "A deployment can be stricter than its environment, never more open.",
   https: "Send plain HTTP on to HTTPS",
   httpsHint: "Needs a certificate for its hosts, see Settings, Certificates.",

@@ -31,8 +31,9 @@ export const fleetTexts = {
     offline:
       "Its deployments are out of reach and keep running. See that the machine and its agent are up.",
     untrusted: "Compare the thumbprints on its page, then approve or refuse.",
-    incompatible: "Give it the agent of this installation's version.",
-    enrolled: "Start its agent with the line from its page.",
+    incompatible: "Upgrade the agent, on its page. Services keep running.",
+    enrolled:
+      "Start its agent with the line that adding it showed; Rotate token on its page shows a new one.",
   } as Record<string, string>,
   lasting: "For",
   blocked: (name: string) => `${name} takes no new deployment`,
@@ -42,11 +43,11 @@ export const fleetTexts = {
   diskRemedy:
     "Nothing new is placed there. Remove deployments or images, or give it a larger disk.",
   build: (name: string, theirs: string, ours: string) => `${name} runs ${theirs}; this is ${ours}`,
-  buildRemedy: "Replace its agent: Upgrade on its page says how.",
+  buildRemedy: "Upgrade the agent, on its page. Services keep running.",
   revocation: (name: string) => `${name} has not heard yet that its token was revoked`,
   revocationRemedy: "It refuses the old token as soon as it is back.",
   overdue: (name: string) => `${name} should be drained by now`,
-  overdueRemedy: "Deployments are left on it: end or move them.",
+  overdueRemedy: "Deployments are left on it: end them, or have them moved on its page.",
   deployments: {
     stuck: (count: number) => `${plural(count, "deployment")} stuck`,
     failed: (count: number) => `${plural(count, "deployment")} failed`,

@@ -7,7 +7,8 @@ export const nodeTexts = {
   add: "Add node",
   unread: "The nodes could not be read.",
   emptyTitle: "No node yet",
-  empty: "A node is a machine with Docker that runs deployments. Add one, then run one line on it.",
+  empty:
+    "A node is a machine with Docker that runs deployments. Add one, then run one line on it or have it set up over SSH.",
   columns: {
     name: "Name",
     state: "State",
@@ -35,7 +36,6 @@ export const nodeTexts = {
   waiting: "Waiting for the agent to answer. This changes by itself.",
   seen: "The agent answered and proved the token.",
   doneButton: "Done",
-  address2: "Address",
   agent: "Agent",
   since: (age: string) => `since ${age}`,
   enable: "Enable",
@@ -107,6 +107,8 @@ export const nodeTexts = {
     perSecond: (amount: string) => `${amount}/s`,
   },
   fleet: "All nodes together",
+  of: (part: number | string, whole: number | string) => `${part} of ${whole}`,
+  room: (cpu: number | string, memory: string) => `${cpu} CPU, ${memory}`,
   fleetRoom: (cpu: string, memory: string, count: number) =>
     `${cpu} CPU and ${memory} of memory promised to ${plural(count, "deployment")}`,
   plugins: {
@@ -174,8 +176,6 @@ export const nodeTexts = {
     drained: "Nothing is left. The node can be disabled or removed now.",
   },
   drainTitle: (name: string) => `Drain ${name}?`,
-  drainBody:
-    "Nothing new is placed on it. What is there goes on until it ends or somebody removes it; nothing is stopped or moved.",
   stay: (count: number) =>
     `${plural(count, "deployment")} ${count === 1 ? "stays" : "stay"} for now.`,
   emptyBy: (when: string) =>
@@ -203,6 +203,8 @@ export const nodeTexts = {
     token_revoked: "Token revoked",
     token_refused: "Old token refused by the agent",
     drain_ended: "Drain ended",
+    provisioning: "Set-up over SSH",
+    provision_step: "Step of the set-up",
   },
   asked: {
     enable: "The node takes deployments again.",
@@ -213,6 +215,6 @@ export const nodeTexts = {
     remove: "The node is removed.",
     forget: "The node is given up; what was left is recorded.",
     approve: "The certificate is approved.",
-    reject: "The certificate is rejected; the approved one stays.",
+    reject: "The certificate is rejected; nothing is sent to it.",
   },
 };

@@ -2,6 +2,13 @@ import { plural } from "@/plural";
 
 // What the pages about people say: users, teams, the own account, invitations, viewing as.
 
+type Level = "none" | "read" | "full";
+type Pair = { project: string; environment: string };
+
+/** "a", "a or b", "a, b or c". */
+const or = (names: string[]) =>
+  [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" or ");
+
 export const peopleTexts = {
   users: {
     title: "Users",
@@ -26,6 +33,7 @@ export const peopleTexts = {
     anyState: "Any state",
     role: "Role",
     anyRole: "Any role",
+    roles: { admin: "Admin", user: "User" },
     never: "never",
     noTeams: "none",
     displayName: "Display name",
@@ -67,6 +75,7 @@ export const peopleTexts = {
     submit: "Make the link",
     made: "Send this link to the person yourself. It is shown only now, works once, and ends after seven days.",
     open: (count: number) => `${plural(count, "invitation", "invitations")} nobody used yet`,
+    unread: "The invitations could not be read.",
     by: (who: string) => `by ${who}`,
     ends: "ends",
     takeBack: "Take back",
@@ -90,13 +99,89 @@ export const peopleTexts = {
     gridTitle: "What each team may do",
     gridHint:
       "The highest level of all teams counts. A restricted environment needs a level of its own.",
-    levels: { none: "—", read: "Read", full: "Full" },
-    cell: (team: string, object: string) => `${team} on ${object}`,
+    levels: { none: "–", read: "Read", full: "Full" },
     projects: "Projects",
     environments: "Environments",
     restricted: "restricted",
     changed: (team: string, object: string) => `${team}: access to ${object} is changed.`,
-    grants: (count: number) => plural(count, "grant", "grants"),
+    first: "Add your first team",
+  },
+  access: {
+    team: "Team",
+    people: (count: number) => plural(count, "person", "people"),
+    projectsUnread: "The projects could not be read.",
+    environmentsUnread: "The environments could not be read.",
+    nothing: "Nothing to give access to yet",
+    nothingWhy: "Levels are given on projects and environments, and there is neither.",
+    addProject: "Add a project",
+    said: { none: "nothing", read: "Read", full: "Full" },
+    choices: { none: "Nothing", read: "Read", full: "Full" },
+    means: { none: "–", read: "looks", full: "creates and changes" },
+    cell: (team: string, object: string, level: string) => `${team} on ${object}: ${level}`,
+    ask: (team: string, object: string, before: string, after: string) =>
+      `${team} on ${object}: from ${before} to ${after}?`,
+    change: "Change it",
+    changing: "Changing…",
+    counting: "Counting whom this reaches…",
+    uncounted: "Whom this reaches is not known whole:",
+    shift: (count: number, object: string, before: Level, after: Level) => {
+      const who = plural(count, "person", "people");
+      const one = count === 1;
+      if (after === "none")
+        return `${who} ${one ? "loses" : "lose"} ${before === "full" ? "Full" : "Read"} on ${object}.`;
+      if (after === "read" && before === "full")
+        return `${who} ${one ? "loses" : "lose"} Full on ${object} and ${one ? "keeps" : "keep"} Read.`;
+      return `${who} ${one ? "gets" : "get"} ${after === "full" ? "Full" : "Read"} on ${object}.`;
+    },
+    makers: (count: number) =>
+      `${count.toLocaleString("en")} of them ${count === 1 ? "has" : "have"} deployments there; these stay.`,
+    nobody: (object: string) =>
+      `Nobody's access to ${object} changes: the team has no member who has not the same from elsewhere.`,
+    closed: (environment: string) =>
+      `${environment} is restricted: whoever has no other grant on it sees nothing in it any more.`,
+    meanwhile: (team: string, object: string, level: string) =>
+      `Somebody else changed it: ${team} has ${level} on ${object} now.`,
+    can: "Can somebody create it?",
+    person: "Can",
+    choose: "Choose a person",
+    create: "create",
+    on: "on",
+    yes: "Yes",
+    no: "No, not yet",
+    unasked: "It could not be asked.",
+    off: (person: string) => `${person} is switched off and can't sign in.`,
+    admin: (person: string) => `${person} is an admin, who may do everything.`,
+    sentence: (reason: string) => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`,
+    lacks: {
+      own: (person: string, { environment }: Pair) =>
+        `${environment} is restricted, and no team of ${person} has a grant on it.`,
+      full: (person: string, { project, environment }: Pair) =>
+        `It takes Full on ${project} or on ${environment}, and no team of ${person} has it.`,
+      both: (person: string, { environment }: Pair) =>
+        `It takes Full on ${environment}, which is restricted, and no team of ${person} has a grant on it.`,
+    },
+    remedy: (
+      person: { name: string; teams: string[] },
+      { project, environment }: Pair,
+      lack: "own" | "full" | "both",
+      others: string[],
+    ) => {
+      const what = {
+        own: `a level on ${environment}`,
+        full: `Full on ${project} or on ${environment}`,
+        both: `Full on ${environment}`,
+      }[lack];
+      const ways = [
+        person.teams.length > 0 ? `give ${or(person.teams)} ${what}` : "",
+        others.length > 0 ? `add ${person.name} to ${or(others)}` : "",
+      ].filter(Boolean);
+      if (ways.length === 0) return `To allow it, add ${person.name} to a team with ${what}.`;
+      return `To allow it, ${ways.join(", or ")}.`;
+    },
+    who: (names: string[]) => (names.length > 0 ? `${or(names)} can do that.` : ""),
+    hint: "It is asked through their eyes: the audit has an entry of it.",
+    readTitle: "What Read means",
+    read: "Sees state, versions, logs, metrics and history, and opens URLs. Never sees a secret's value, never starts, extends or removes anything.",
   },
   account: {
     title: "Your account",
@@ -116,7 +201,6 @@ export const peopleTexts = {
     endBody: "That browser is signed out at once.",
     endTitle: "End this session?",
     endOthers: "End all others",
-    endedOthers: "All other sessions have ended.",
     from: (address: string) => `from ${address}`,
     lastUse: "last used",
     unknownDevice: "A program",

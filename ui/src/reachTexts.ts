@@ -13,6 +13,15 @@ export const reachTexts = {
     spans: { all: "any time", "600": "10 minutes", "3600": "1 hour", "86400": "1 day" },
     trouble: (source: string, why: string) => `${source}: ${why}`,
     out: "The log cannot be read now.",
+    kept: "What was read before stays below.",
+    behind: "Reconnecting; what you see is from before.",
+    tail: (count: number) =>
+      `Begins with the last ${count.toLocaleString("en")} lines of each source. For earlier ones choose a time, or download all.`,
+    tailOfOne: (count: number) =>
+      `Begins with its last ${count.toLocaleString("en")} lines. Earlier ones are in the tab Logs.`,
+    missed: "The line you were sent to is not in what is shown.",
+    missedWhy: "It may be of another source or run, hidden by the search, or no longer kept.",
+    newest: "Show the newest lines",
   },
   terminal: {
     service: "Service",

@@ -13,8 +13,11 @@ import { load } from "./components/load";
 import { Skeletons } from "./components/States";
 import { readListSearch } from "./pages/admin/search";
 import { type AuditSearch, readAuditSearch } from "./pages/audit/search";
+import { readCreateSearch } from "./pages/create/search";
+import { readPageSearch } from "./pages/deployment/search";
 import { Deployments } from "./pages/deployments/Deployments";
 import { type Filters, readFilters } from "./pages/deployments/filters";
+import { readPipelineSearch } from "./pages/projects/search";
 import { Frame } from "./pages/shell/Frame";
 import { Broken, NotFound } from "./pages/shell/Problems";
 import { SignIn } from "./pages/sign-in/SignIn";
@@ -73,23 +76,12 @@ const deployments = createRoute({
   component: Deployments,
 });
 
-export type CreateSearch = { project?: string; env?: string; from?: string; template?: string };
-
 const create = createRoute({
   getParentRoute: () => deployments,
   path: "/new",
-  validateSearch: (search: Record<string, unknown>): CreateSearch => ({
-    project: text(search.project),
-    env: text(search.env),
-    from: text(search.from),
-    template: text(search.template),
-  }),
+  validateSearch: readCreateSearch,
   component: lazyRouteComponent(() => load(() => import("./pages/create/Create")), "Create"),
 });
-
-/** What of a step is shown beside the graph; its log without. */
-export type StepTab = "input" | "output" | "earlier";
-const stepTabs: unknown[] = ["input", "output", "earlier"];
 
 export type DiffSearch = { a?: string; b?: string };
 
@@ -103,24 +95,10 @@ const diff = createRoute({
   component: lazyRouteComponent(() => load(() => import("./pages/diff/Diff")), "Diff"),
 });
 
-export type PageSearch = {
-  run?: number;
-  step?: string;
-  show?: StepTab;
-  log?: string;
-  at?: string;
-};
-
 const deployment = createRoute({
   getParentRoute: () => app,
   path: "/deployments/$environment/$name/{-$tab}",
-  validateSearch: (search: Record<string, unknown>): PageSearch => ({
-    run: typeof search.run === "number" && search.run > 0 ? Math.floor(search.run) : undefined,
-    step: text(search.step),
-    show: stepTabs.includes(search.show) ? (search.show as StepTab) : undefined,
-    log: text(search.log),
-    at: text(search.at),
-  }),
+  validateSearch: readPageSearch,
   component: lazyRouteComponent(
     () => load(() => import("./pages/deployment/Deployment")),
     "ByName",
@@ -130,13 +108,7 @@ const deployment = createRoute({
 const permalink = createRoute({
   getParentRoute: () => app,
   path: "/d/$id/{-$tab}",
-  validateSearch: (search: Record<string, unknown>): PageSearch => ({
-    run: typeof search.run === "number" && search.run > 0 ? Math.floor(search.run) : undefined,
-    step: text(search.step),
-    show: stepTabs.includes(search.show) ? (search.show as StepTab) : undefined,
-    log: text(search.log),
-    at: text(search.at),
-  }),
+  validateSearch: readPageSearch,
   component: lazyRouteComponent(() => load(() => import("./pages/deployment/Deployment")), "ById"),
 });
 
@@ -227,6 +199,7 @@ const teams = createRoute({
 const teamAccess = createRoute({
   getParentRoute: () => app,
   path: "/teams/access",
+  validateSearch: readListSearch,
   component: lazyRouteComponent(
     () => load(() => import("./pages/people/AccessGrid")),
     "AccessGrid",
@@ -289,17 +262,15 @@ const projects = createRoute({
 const project = createRoute({
   getParentRoute: () => app,
   path: "/projects/$name/pipeline",
-  validateSearch: (search: Record<string, unknown>): { step?: string } => ({
-    step: text(search.step),
-  }),
+  validateSearch: readPipelineSearch,
   component: lazyRouteComponent(() => load(() => import("./pages/projects/Pipeline")), "Pipeline"),
 });
 
-/** Every component in every state; the build drops it with its page. */
+/** Every component in every state, without a server; the build drops it with its page. */
 const gallery = import.meta.env.DEV
   ? [
       createRoute({
-        getParentRoute: () => app,
+        getParentRoute: () => root,
         path: "/components",
         component: lazyRouteComponent(
           () => load(() => import("./pages/components/Components")),
@@ -317,6 +288,7 @@ const tree = root.addChildren([
   signIn,
   invitation,
   reset,
+  ...(gallery as []),
   app.addChildren([
     home,
     deployments.addChildren([create]),
@@ -342,7 +314,6 @@ const tree = root.addChildren([
     settings,
     urls,
     start,
-    ...(gallery as []),
     projects,
     project,
   ]),

@@ -40,8 +40,12 @@ export const settingsTexts = {
     restoreLine: "nullops restore < nullops-backup.bin",
     key: "Keep the master key apart from it: the file can't be opened without, and with both anybody can read everything.",
     after:
-      "After a restore, agents that are ahead of the file tell what they run; nothing is stopped. See Nodes for what nobody here knows of.",
+      "After a restore, agents that are ahead of the file tell what they run; nothing is stopped. What nobody here knows stands on the node's page, to be adopted or purged.",
+    toNodes: "Nodes",
     last: "Backups in the audit",
+    lastAt: "The last backup was written",
+    never: "No backup of this installation is known",
+    unread: "When the last backup was written could not be read.",
   },
   cleanup: {
     title: "Clean-up rules",

@@ -1,8 +1,12 @@
+import { plural } from "@/plural";
+
 // What the guided way from an empty installation to the first deployment says.
 
 export const startTexts = {
   title: "Your first deployment",
   done: (done: number, all: number) => `${done} of ${all} done`,
+  left: (minutes: number) => `about ${minutes} min left`,
+  before: "Before you begin",
   leave: "Leave, keep my place",
   dismiss: "Don't show this again",
   resume:
@@ -10,6 +14,19 @@ export const startTexts = {
   unread: "What exists could not be read.",
   allDone: "Everything is there. From here on the list of deployments is home.",
   steps: {
+    password: {
+      title: "A password of your own",
+      todo: "The first one stands in the log of the control plane, where others may read it.",
+      done: "You chose your password",
+      act: "Change it",
+    },
+    key: {
+      title: "A master key",
+      todo: "Give one in NULLOPS_MASTER_KEYS: secrets are sealed under it.",
+      done: (name: string) =>
+        `Secrets are sealed under the key ${name}; keep a copy of it elsewhere`,
+      act: "Look at the keys",
+    },
     registry: {
       title: "A registry",
       todo: "Where your images are. Everything that is deployed is pulled from one.",
@@ -25,16 +42,32 @@ export const startTexts = {
     node: {
       title: "A node",
       todo: "A machine with Docker. Name it, then run one line on it; the rest happens by itself.",
-      waiting: (name: string) =>
-        `${name} is named; waiting for its agent. Run the line on it, and check that its port is open from here.`,
+      states: {
+        enrolled: (name: string) =>
+          `${name} is named and was never heard. Start its agent with the line that adding it showed; Rotate token on its page shows a new one.`,
+        offline: (name: string) => `${name} is out of reach.`,
+        untrusted: (name: string) =>
+          `${name} shows a certificate that nobody approved. Compare the thumbprints on its page, then decide.`,
+        incompatible: (name: string) =>
+          `${name} runs an agent of another release. Its page upgrades it.`,
+        disabled: (name: string) => `${name} is disabled. Enable it on its page.`,
+      } as Record<string, (name: string) => string>,
+      parts: {
+        heard: (address: string) => `Answers on ${address}`,
+        trusted: "Certificate trusted, token proved",
+        inventory: "Inventory in",
+      },
       done: (name: string) => `${name} is online`,
+      checked: (name: string, good: number, all: number) =>
+        `${name} is online, ${good} of ${plural(all, "check")} passed`,
       act: "Add node",
       look: "Look at it",
+      decide: "Decide on it",
     },
     service: {
       title: "A service",
       todo: "What people deploy: an image, and the tags they may choose.",
-      done: (count: number) => (count === 1 ? "One service" : `${count} services`),
+      done: (count: number) => plural(count, "service"),
       act: "Add service",
     },
     project: {
@@ -49,9 +82,15 @@ export const startTexts = {
     deployment: {
       title: "A deployment",
       todo: "Your own copy of the project, at versions you choose.",
-      running: (name: string) => `${name} is on its way; its steps tell how far.`,
+      queued: (name: string) => `${name} waits for its turn.`,
+      asks: (name: string) => `${name} waits for an answer, on its page.`,
+      running: (name: string, done: number, all: number) =>
+        `${name} is on its way: ${done} of ${plural(all, "step")} done.`,
       failed: (name: string) =>
         `${name} failed, and was undone. Its page says why, and what Retry will run.`,
+      stuck: (name: string) =>
+        `Something of ${name} could not be removed. Its page says what, and what can be done.`,
+      ended: (name: string) => `${name} was ended before it was ready. Create another one.`,
       done: (name: string) => `${name} is ready`,
       act: "New deployment",
       look: "Watch it",
@@ -63,6 +102,27 @@ export const startTexts = {
       act: "Open",
     },
   },
-  states: { done: "Done", now: "Next", later: "Later", wait: "Waiting" },
-  notYou: "An admin does this step.",
+  states: {
+    done: "Done",
+    now: "Next",
+    later: "Later",
+    todo: "To do",
+    wait: "Waiting",
+    stuck: "Needs you",
+    failed: "Failed",
+  },
+  others: {
+    title: "From a compose file, or with the example shop",
+    what: "Both make the registry, the services and the project. On your own machine, with the program nullops:",
+    login: "Sign in, once",
+    compose: "A compose file",
+    composeHint: "What can't be carried over is listed with its line.",
+    composeLine:
+      "nullops import compose.yaml --project shop > shop.yaml && nullops apply -f shop.yaml",
+    shop: "The example shop",
+    shopHint:
+      "In a copy of the repository; deploy/README.md says how its images get into a registry.",
+    shopLine: "nullops apply -f deploy/examples/shop",
+    copy: "the command",
+  },
 };

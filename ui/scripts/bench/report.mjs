@@ -20,7 +20,8 @@ from the wheel that it answers to the moment when the page's thread has laid it 
 React's own time, after the frame in which the pointer moved: there it is all that the thread works for one movement.
 Ten thousand deployments and a million lines are made up by a proxy in front of the product; the pages, the rest of
 the API and the streams' format are real. Of a log, a page keeps the last 200,000 lines and says how many came before;
-all million are read. The server's event is stamped as it is written, the change when its frame has been painted, by one clock.
+all million are read. The tag picker asks the product, which has read the list of a registry of that many tags before; the
+page is loaded anew each time. The server's event is stamped as it is written, the change when its frame has been painted, by one clock.
 Lighthouse 12.8.2 judges as on a desktop, the median of three.
 `;
 }

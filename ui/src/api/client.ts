@@ -61,6 +61,12 @@ export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   throw new ApiError(response.status, asProblem(error, response));
 }
 
+/** The refusal that an answer is, which is not read yet. */
+export async function refusalOf(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => undefined);
+  return new ApiError(response.status, asProblem(body, response));
+}
+
 function asProblem(error: unknown, response: Response): Problem {
   if (error && typeof error === "object" && "title" in error) return error as Problem;
   return {

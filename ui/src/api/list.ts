@@ -10,6 +10,11 @@ export function mergeOne(list: Deployment[], told: Deployment): Deployment[] {
   return merged === list[at] ? list : list.with(at, merged);
 }
 
+/** Puts what was told in order into a list: of each deployment only the last word counts. */
+export function mergeTold(list: Deployment[], told: Deployment[]): Deployment[] {
+  return [...new Map(told.map((one) => [one.id, one])).values()].reduce(mergeOne, list);
+}
+
 /** Puts a list that was read again together with what was told meanwhile. */
 export function mergeRead(known: Deployment[] | undefined, read: Deployment[]): Deployment[] {
   if (!known) return read;

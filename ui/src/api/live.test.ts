@@ -57,4 +57,89 @@ describe("following a stream", () => {
     await vi.waitFor(() => expect(states.at(-1)).toBe("out"));
     expect(states).toEqual(["connecting", "live", "behind", "behind", "out"]);
   });
+
+  it("says why there is no stream, with the sentence of the API", async () => {
+    const states: LiveState[] = [];
+    const problem = { title: "Unavailable", detail: "node alpha is offline", status: 503 };
+    const answers = [
+      () => Response.json(problem, { status: 503 }),
+      () => Promise.reject(new TypeError("no link")),
+      () => Response.json({ ...problem, detail: "gone" }, { status: 404 }),
+    ];
+    const fetch = (async () => answers.shift()?.()) as typeof globalThis.fetch;
+    stop = follow({
+      url: "/x",
+      fetch,
+      backoff: () => 0,
+      onEvent: () => {},
+      onState: (s) => states.push(s),
+    });
+    await vi.waitFor(() => expect(states.at(-1)?.kind).toBe("out"));
+    expect(states.map((s) => [s.kind, (s.error as Error | undefined)?.message])).toEqual([
+      ["connecting", undefined],
+      ["behind", "node alpha is offline"],
+      ["behind", "no link"],
+      ["out", "gone"],
+    ]);
+  });
+
+  it("waits longer and longer for a server that ends each stream at once", async () => {
+    const waits: number[] = [];
+    stop = follow({
+      url: "/x",
+      fetch: (async () => new Response(": open\n\n")) as typeof globalThis.fetch,
+      backoff: (tries) => {
+        waits.push(tries);
+        return 0;
+      },
+      onEvent: () => {},
+      onState: () => {},
+    });
+    await vi.waitFor(() => expect(waits.length).toBeGreaterThanOrEqual(4));
+    expect(waits.slice(0, 4)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("begins anew with short waits after a stream that lived for some seconds", async () => {
+    const waits: number[] = [];
+    const opened = Date.now();
+    let passed = 0;
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => opened + passed);
+    const fetch = async () => new Response("data: 1\n\n");
+    stop = follow({
+      url: "/x",
+      fetch: fetch as typeof globalThis.fetch,
+      backoff: (tries) => {
+        waits.push(tries);
+        return 0;
+      },
+      onEvent: () => {
+        passed += 6_000;
+      },
+      onState: () => {},
+    });
+    await vi.waitFor(() => expect(waits.length).toBeGreaterThanOrEqual(3));
+    clock.mockRestore();
+    expect(waits.slice(0, 3)).toEqual([0, 0, 0]);
+  });
+
+  it("gives up a call that nobody answers, as it does a stream that fell silent", async () => {
+    vi.useFakeTimers();
+    let calls = 0;
+    const silent = (_: unknown, init?: RequestInit) =>
+      new Promise<Response>((_, lost) => {
+        calls++;
+        init?.signal?.addEventListener("abort", () => lost(new DOMException("", "AbortError")));
+      });
+    const states: LiveState["kind"][] = [];
+    stop = follow({
+      url: "/x",
+      fetch: silent as typeof globalThis.fetch,
+      backoff: () => 0,
+      onEvent: () => {},
+      onState: (s) => states.push(s.kind),
+    });
+    await vi.advanceTimersByTimeAsync(46_000);
+    vi.useRealTimers();
+    expect([calls, states]).toEqual([2, ["connecting", "behind"]]);
+  });
 });

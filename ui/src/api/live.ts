@@ -1,8 +1,16 @@
+import { ApiError, refusalOf } from "./client";
 import { type ServerEvent, SseParser } from "./sse";
 import { viewingHeaders } from "./viewing";
 
-/** What the page may say about its stream. `since` is when it was last in step, in ms. */
-export type LiveState = { kind: "connecting" | "live" | "behind" | "out"; since: number };
+/**
+ * What the page may say about its stream. `since` is when it was last in step, in ms. `error` is why it
+ * could not be opened; a stream that was open and broke off has none.
+ */
+export type LiveState = {
+  kind: "connecting" | "live" | "behind" | "out";
+  since: number;
+  error?: unknown;
+};
 
 type Options = {
   url: string;
@@ -17,6 +25,12 @@ type Options = {
 
 /** The server sends a comment at least every 15 s; three missed ones mean that the link is dead. */
 const SILENCE = 45_000;
+
+/** What ended sooner was no link to count on: a server that takes every call and ends it at once is spared. */
+const LASTED = 5_000;
+
+/** Who may not see it, or not any more, is not helped by asking again. */
+const FINAL = [401, 403, 404];
 
 const defaultBackoff = (tries: number) =>
   Math.min(8000, 400 * 2 ** Math.min(tries, 6)) * (0.7 + Math.random() * 0.6);
@@ -36,27 +50,37 @@ export function follow(options: Options): () => void {
   let abort = new AbortController();
   let wake: (() => void) | undefined;
 
-  const state = (kind: LiveState["kind"]) => {
-    if (!ended) options.onState({ kind, since });
+  const state = (kind: LiveState["kind"], error?: unknown) => {
+    if (!ended) options.onState(error === undefined ? { kind, since } : { kind, since, error });
   };
 
-  const read = async (): Promise<"again" | "stop"> => {
+  /** Breaks off what takes longer than a link that is alive may be silent. */
+  const awake = <T>(work: Promise<T>): Promise<T> => {
+    const watchdog = setTimeout(() => abort.abort(), SILENCE);
+    return work.finally(() => clearTimeout(watchdog));
+  };
+
+  /** Reads until the link is lost, or gives why there is none. */
+  const read = async (): Promise<ApiError | undefined> => {
     abort = new AbortController();
     const headers: Record<string, string> = { Accept: "text/event-stream", ...viewingHeaders() };
     if (lastId) headers["Last-Event-ID"] = lastId;
-    const response = await ask(options.url, {
-      headers,
-      signal: abort.signal,
-      credentials: "same-origin",
-      cache: "no-store",
-    });
-    if ([401, 403, 404].includes(response.status)) return "stop";
-    if (!response.ok || !response.body) return "again";
-    tries = 0;
+    const response = await awake(
+      ask(options.url, {
+        headers,
+        signal: abort.signal,
+        credentials: "same-origin",
+        cache: "no-store",
+      }),
+    );
+    if (!response.ok || !response.body) return awake(refusalOf(response));
     options.onOpen?.(lastId !== "");
     state("live");
-    await pump(response.body);
-    return "again";
+    const opened = Date.now();
+    // That it breaks is nothing to tell: the next try says whether it can be mended.
+    await pump(response.body).catch(() => undefined);
+    if (Date.now() - opened >= LASTED) tries = 0;
+    return undefined;
   };
 
   const pump = async (body: ReadableStream<Uint8Array>) => {
@@ -64,8 +88,7 @@ export function follow(options: Options): () => void {
     const decoder = new TextDecoder();
     const parser = new SseParser(lastId);
     for (;;) {
-      const watchdog = setTimeout(() => abort.abort(), SILENCE);
-      const { done, value } = await reader.read().finally(() => clearTimeout(watchdog));
+      const { done, value } = await awake(reader.read());
       if (done || ended) return;
       since = Date.now();
       for (const event of parser.push(decoder.decode(value, { stream: true }))) {
@@ -77,15 +100,11 @@ export function follow(options: Options): () => void {
 
   const run = async () => {
     while (!ended) {
-      let next: "again" | "stop" = "again";
-      try {
-        next = await read();
-      } catch {
-        // The link broke, or was broken on purpose: both mean trying again.
-      }
+      // No answer, or a link that was cut on purpose: both mean trying again.
+      const error: unknown = await read().catch((lost) => lost);
       if (ended) return;
-      if (next === "stop") return state("out");
-      state("behind");
+      if (error instanceof ApiError && FINAL.includes(error.status)) return state("out", error);
+      state("behind", error);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, backoff(tries++));
         wake = () => {

@@ -14,8 +14,11 @@ export function viewedName(): string | undefined {
 /** The header that goes with every request while somebody's eyes are looked through. */
 export function viewingHeaders(): Record<string, string> {
   const name = viewedName();
-  return name ? { "X-Nullops-View-As": name } : {};
+  return name ? viewAsHeader(name) : {};
 }
+
+/** The header that asks through somebody's eyes, for one request too. */
+export const viewAsHeader = (name: string) => ({ "X-Nullops-View-As": name });
 
 /** A fresh page follows: nothing that was read before stays in memory. */
 export function viewAs(name: string | undefined) {

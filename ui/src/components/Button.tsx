@@ -1,4 +1,12 @@
-import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from "react";
+import {
+  type ButtonHTMLAttributes,
+  type FocusEvent,
+  type MouseEvent,
+  type ReactNode,
+  useRef,
+} from "react";
+import { useOffer } from "./offers";
+import { useReason } from "./Reason";
 
 /** Without `disabled`: a button that nobody can reach can't say why. */
 type Props = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> & {
@@ -9,6 +17,8 @@ type Props = Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled"> & {
   busy?: string | false;
   /** Why the act cannot be done now, and who can change that. The button stays focusable. */
   reason?: string;
+  /** What the palette calls the act, for an act of the page as a whole. */
+  act?: string;
 };
 
 const looks = { ink: "pri", plain: "", ghost: "ghost", danger: "danger" };
@@ -19,28 +29,48 @@ export function Button({
   icon,
   busy,
   reason,
+  act,
   className,
   children,
   onClick,
   ...rest
 }: Props) {
   const off = Boolean(reason) || Boolean(busy);
+  const self = useRef<HTMLButtonElement>(null);
+  useOffer(act && !busy ? { label: act, reason, run: () => self.current?.click() } : undefined);
+  const why = useReason(reason, self);
   const press = (event: MouseEvent<HTMLButtonElement>) => {
+    if (reason) why.show();
     if (off) event.preventDefault();
     else onClick?.(event);
   };
+  const focus = (event: FocusEvent<HTMLButtonElement>) => {
+    why.onFocus();
+    rest.onFocus?.(event);
+  };
+  const blur = (event: FocusEvent<HTMLButtonElement>) => {
+    why.onBlur();
+    rest.onBlur?.(event);
+  };
   return (
-    <button
-      type="button"
-      {...rest}
-      className={buttonClass(look, small, icon, className)}
-      aria-disabled={reason ? true : undefined}
-      aria-busy={busy ? true : undefined}
-      title={reason ?? rest.title}
-      onClick={press}
-    >
-      {busy ? <Busy label={children} busy={busy} /> : children}
-    </button>
+    <>
+      <button
+        ref={self}
+        type="button"
+        {...rest}
+        className={buttonClass(look, small, icon, className)}
+        aria-disabled={reason ? true : undefined}
+        aria-busy={busy ? true : undefined}
+        aria-describedby={why.described ?? rest["aria-describedby"]}
+        title={reason ?? rest.title}
+        onClick={press}
+        onFocus={focus}
+        onBlur={blur}
+      >
+        {busy ? <Busy label={children} busy={busy} /> : children}
+      </button>
+      {why.tip}
+    </>
   );
 }
 

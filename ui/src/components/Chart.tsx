@@ -69,7 +69,7 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
-    scales: { x: { min: from, max: to }, y: { range: (_, __, high) => [0, most ?? (high || 1)] } },
+    scales: { x: { min: from, max: to }, y: { range: (_, __, high) => [0, most ?? room(high)] } },
     axes: [
       {
         ...axis,
@@ -90,6 +90,11 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
     ],
     hooks: { drawClear: [(plot) => hatch(plot, gaps(known(lines), from, to), faint)] },
   };
+}
+
+/** A little air above the highest point, so that no curve runs along the edge. */
+function room(high: number): number {
+  return high * 1.15 || 1;
 }
 
 function known(lines: Line[]): number[] {

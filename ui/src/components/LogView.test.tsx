@@ -48,6 +48,15 @@ describe("the log", () => {
     expect(screen.getByText(/1,204 lines left out/)).toBeTruthy();
   });
 
+  it("says before the first line that there are earlier ones, and goes on counting", () => {
+    const lines = [{ at, text: "third" }];
+    const before = "Begins with its last lines.";
+    render(<LogView label="Log" name="web" lines={lines} empty="" cut={2} before={before} />);
+    expect(screen.getByText("Begins with its last lines.")).toBeTruthy();
+    expect(screen.getByText(/2 earlier lines not kept/)).toBeTruthy();
+    expect(screen.getByText("3").className).toBe("k");
+  });
+
   it("shows secrets as masked, and times since the step began", () => {
     draw([row(1, "dsn=postgres://app:[secret]@db")]);
     expect(screen.getByText("[secret]").className).toBe("se");
@@ -63,5 +72,40 @@ describe("the log", () => {
     draw([row(1, "alpha"), row(2, "beta"), row(3, "ALPHA two")]);
     await userEvent.type(screen.getByLabelText("Find in log"), "alpha");
     expect(screen.getByText("1 of 2")).toBeTruthy();
+  });
+
+  it("keeps what somebody reads, counts what came, and shows the newest on F", async () => {
+    const all = Array.from({ length: 8 }, (_, at) => row(at + 1, `line ${at + 1}`));
+    const kept = (from: number) => (
+      <LogView label="Log" name="web" lines={all.slice(from, from + 5)} cut={from} empty="" />
+    );
+    const { rerender } = render(kept(0));
+    await userEvent.keyboard("f");
+    rerender(kept(2));
+    rerender(kept(3));
+    expect(screen.getByText("line 1")).toBeTruthy();
+    expect(screen.getByRole("button", { name: "3 new lines" })).toBeTruthy();
+    await userEvent.keyboard("f");
+    expect(screen.queryByText("line 1")).toBeNull();
+    expect(screen.queryByRole("button", { name: /new line/ })).toBeNull();
+  });
+
+  it("counts as new what came after a linked line was reached", () => {
+    const lines = ["a", "b", "c"].map((id, at) => ({ ...row(at + 1, id), id }));
+    const upTo = (end: number) => (
+      <LogView label="Log" name="web" lines={lines.slice(0, end)} empty="" target="a" />
+    );
+    const { rerender } = render(upTo(2));
+    expect(screen.queryByRole("button", { name: /new line/ })).toBeNull();
+    rerender(upTo(3));
+    expect(screen.getByRole("button", { name: "1 new line" })).toBeTruthy();
+  });
+
+  it("has keys for the kind of times and for wrapping", async () => {
+    draw([row(1, "first")]);
+    await userEvent.keyboard("tw");
+    expect(screen.getByRole("button", { name: "times by the clock" })).toBeTruthy();
+    const wrap = screen.getByRole("button", { name: "Wrap lines" });
+    expect(wrap.getAttribute("aria-pressed")).toBe("false");
   });
 });

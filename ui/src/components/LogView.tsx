@@ -13,6 +13,8 @@ import {
 import { texts } from "@/texts";
 import { parseAnsi, plainText } from "./ansi";
 import { Button } from "./Button";
+import { useHeld } from "./held";
+import { useKeys } from "./Shell";
 import { offset } from "./time";
 
 const t = texts.log;
@@ -34,6 +36,8 @@ type Props = {
   lines: LogRow[];
   /** Lines that this page let go, before the first one. */
   cut?: number;
+  /** Said before the first line, where there may be earlier ones elsewhere. */
+  before?: string;
   /** What times are counted from; without it they are by the clock. */
   start?: string;
   /** Said when there is no line. */
@@ -51,12 +55,13 @@ type Props = {
 
 /** A log of any length: follows its end until somebody scrolls up, and never runs what it shows. */
 export function LogView(props: Props) {
-  const { label, lines, cut = 0, start, empty, end, name, head, target, link } = props;
+  const { label, before, start, empty, end, name, head, target, link } = props;
   const box = useRef<HTMLDivElement>(null);
   const [following, setFollowing] = useState(true);
   const [seen, setSeen] = useState(0);
   const [wrap, setWrap] = useState(true);
   const [clockTimes, setClockTimes] = useState(false);
+  const { lines, cut, more } = useHeld(props.lines, props.cut ?? 0, !following);
   const find = useFind(lines);
   const aimed = useMemo(
     () => (target ? lines.findIndex((line) => line.id === target) : -1),
@@ -71,20 +76,27 @@ export function LogView(props: Props) {
     initialRect: { width: 800, height: 600 },
   });
 
-  useLayoutEffect(() => {
-    if (following && lines.length > 0) virtual.scrollToIndex(lines.length - 1, { align: "end" });
-  }, [following, lines.length, virtual]);
-  useEffect(() => {
-    if (find.line === undefined) return;
+  const pause = () => {
     setFollowing(false);
     setSeen(lines.length);
-    virtual.scrollToIndex(find.line, { align: "center" });
-  }, [find.line]);
+  };
+  const stop = (line: number) => {
+    pause();
+    virtual.scrollToIndex(line, { align: "center" });
+  };
+
+  // By the last line: of a log that lets lines go, the number of lines stays the same.
+  const last = lines.at(-1);
+  useLayoutEffect(() => {
+    if (following && last) virtual.scrollToIndex(lines.length - 1, { align: "end" });
+  }, [following, last, virtual]);
+  const hit = find.line === undefined ? undefined : lines[find.line];
+  useEffect(() => {
+    if (find.line !== undefined) stop(find.line);
+  }, [hit]);
   const found = aimed >= 0;
   useEffect(() => {
-    if (!found) return;
-    setFollowing(false);
-    virtual.scrollToIndex(aimed, { align: "center" });
+    if (found) stop(aimed);
   }, [found]);
 
   const scrolled = (event: UIEvent<HTMLDivElement>) => {
@@ -92,10 +104,13 @@ export function LogView(props: Props) {
     const atEnd = scrollHeight - scrollTop - clientHeight < 24;
     if (atEnd) setFollowing(true);
   };
-  const pause = () => {
-    setFollowing(false);
-    setSeen(lines.length);
-  };
+  const follow = () => (following ? pause() : setFollowing(true));
+  useKeys({
+    f: follow,
+    t: () => start && setClockTimes(!clockTimes),
+    w: () => setWrap(!wrap),
+  });
+  const news = lines.length + more - seen;
 
   return (
     <section className="logbox" aria-label={label}>
@@ -133,9 +148,10 @@ export function LogView(props: Props) {
               >
                 <Line
                   line={line}
-                  number={line.number ?? item.index + 1}
+                  number={line.number ?? cut + item.index + 1}
                   start={clockTimes ? undefined : start}
                   cut={item.index === 0 ? cut : 0}
+                  before={item.index === 0 ? before : undefined}
                   href={link?.(line)}
                 />
               </div>
@@ -144,17 +160,17 @@ export function LogView(props: Props) {
         </div>
         {end && lines.length > 0 ? <p className="t3 px-4 pt-1 font-sans">{end}</p> : null}
       </div>
-      {!following && lines.length > seen ? (
+      {!following && news > 0 ? (
         <Button small className="newlines" onClick={() => setFollowing(true)}>
           <ArrowDownToLine className="i sm" aria-hidden="true" />
-          {t.newLines(lines.length - seen)}
+          {t.newLines(news)}
         </Button>
       ) : null}
       <footer className="lf">
         <button
           type="button"
           className="row gap-1.5"
-          onClick={() => (following ? pause() : setFollowing(true))}
+          onClick={follow}
           aria-pressed={following}
           title={following ? undefined : t.follow}
         >
@@ -176,11 +192,19 @@ export function LogView(props: Props) {
   );
 }
 
-type LineProps = { line: LogRow; number: number; start?: string; cut: number; href?: string };
+type LineProps = {
+  line: LogRow;
+  number: number;
+  start?: string;
+  cut: number;
+  before?: string;
+  href?: string;
+};
 
-const Line = memo(function Line({ line, number, start, cut, href }: LineProps) {
+const Line = memo(function Line({ line, number, start, cut, before, href }: LineProps) {
   return (
     <>
+      {before ? <Mark>{before}</Mark> : null}
       {cut > 0 ? <Mark>{t.cut(cut)}</Mark> : null}
       {line.dropped ? <Mark>{t.dropped(line.dropped)}</Mark> : null}
       {href ? (
@@ -281,11 +305,15 @@ function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
         <Search className="i sm t3" aria-hidden="true" />
         <input
           type="search"
+          data-find
           placeholder={t.find}
           aria-label={t.find}
           value={find.text}
           onChange={(event) => find.set(event.target.value)}
-          onKeyDown={(event) => event.key === "Enter" && find.step(event.shiftKey ? -1 : 1)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") find.step(event.shiftKey ? -1 : 1);
+            if (event.key === "Escape") event.currentTarget.blur();
+          }}
         />
       </div>
       <Button

@@ -1,6 +1,7 @@
 import { cleanup, fireEvent, render } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
-import { useKeys } from "./Shell";
+import { ApiError, type Problem } from "@/api/client";
+import { Live, useKeys } from "./Shell";
 
 afterEach(cleanup);
 
@@ -17,4 +18,19 @@ it("takes single keys, but none beside a terminal, whose link may be lost", () =
   rerender(<Page press={press} terminal />);
   fireEvent.keyDown(document.body, { key: "e" });
   expect(press).toHaveBeenCalledTimes(1);
+});
+
+it("says why there is no link any more: a session that ended is not the only reason", () => {
+  const refused = (status: number) => new ApiError(status, { title: "no", status } as Problem);
+  const said = (status: number) => {
+    const { container } = render(
+      <Live state={{ kind: "out", since: 0, error: refused(status) }} />,
+    );
+    return container.textContent;
+  };
+  expect([401, 403, 404].map(said)).toEqual([
+    "Signed out",
+    "No access any more",
+    "Not here any more",
+  ]);
 });

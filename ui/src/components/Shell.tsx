@@ -1,5 +1,6 @@
 import { Menu as MenuIcon } from "lucide-react";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { isNotFound, isSignedOut } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { texts } from "@/texts";
 import { useNow } from "./Time";
@@ -10,12 +11,20 @@ export function Live({ state, className }: { state: LiveState; className?: strin
   const now = useNow();
   const late = Math.max(1000, now - state.since);
   const age = late < 60_000 ? `${Math.round(late / 1000)} s` : duration(late);
-  const word = state.kind === "behind" ? texts.live.behind(age) : texts.live[state.kind];
+  const { kind, error } = state;
+  const word =
+    kind === "behind" ? texts.live.behind(age) : texts.live[kind === "out" ? whyOut(error) : kind];
   return (
-    <span className={`live ${className ?? ""}`} data-live={state.kind}>
+    <span className={`live ${className ?? ""}`} data-live={kind}>
       {word}
     </span>
   );
+}
+
+/** What was given up was refused: for want of a session, of access, or of the thing itself. */
+function whyOut(error: unknown): "out" | "barred" | "gone" {
+  if (!error || isSignedOut(error)) return "out";
+  return isNotFound(error) ? "gone" : "barred";
 }
 
 /** Sets the document's title while the page is shown: the state first, then the name. */

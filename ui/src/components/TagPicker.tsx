@@ -1,29 +1,16 @@
 import { Popover } from "@base-ui/react/popover";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { Check, ChevronDown, Search } from "lucide-react";
-import {
-  type KeyboardEvent,
-  useDeferredValue,
-  useEffect,
-  useId,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
-import type { Schemas } from "@/api/client";
+import { ChevronDown, Search } from "lucide-react";
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import { tags } from "@/api/queries/deployments";
 import { texts } from "@/texts";
-import { Button } from "./Button";
-import { around, middle } from "./names";
-import { describe } from "./States";
-import { useNow } from "./Time";
-import { bytes, shortAgo } from "./time";
+import { Middle } from "./Middle";
+import { TagError, TagFoot } from "./TagFoot";
+import { Tags } from "./Tags";
+import { useSettled } from "./useSettled";
 
 const t = texts.tags;
 
-type Tag = Schemas["Tag"];
-type TagList = Schemas["TagList"];
 type Order = "newest" | "version";
 
 type Props = {
@@ -49,9 +36,11 @@ export function TagPicker({ service, step, value, invalid, onChange }: Props) {
           setOpen(true);
         }}
       >
-        <span className={`grow tr ${value ? "mono" : "t3"}`} title={value}>
-          {value ? middle(value, 34) : texts.create.choose}
-        </span>
+        {value ? (
+          <Middle text={value} className="grow" />
+        ) : (
+          <span className="grow tr t3">{texts.create.choose}</span>
+        )}
         <ChevronDown className="i sm t3" aria-hidden="true" />
       </Popover.Trigger>
       <Popover.Portal>
@@ -87,19 +76,18 @@ function Picker({ service, step, value, choose }: PickerProps) {
   });
   const items = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const last = query.data?.pages[query.data.pages.length - 1];
-  const move = (to: number) => {
-    const next = Math.max(0, Math.min(items.length - 1, to));
-    setActive(next);
-    if (next > items.length - 30 && query.hasNextPage && !query.isFetchingNextPage)
-      void query.fetchNextPage();
-  };
+  const next = () => void query.fetchNextPage();
+  // What is shown may still be the answer to what was typed before.
+  const answered = text === search && !query.isPlaceholderData && !query.isPending;
+  const take = useTake(answered, () => items[active] && choose(items[active].tag));
+  const move = (to: number) => setActive(Math.max(0, Math.min(items.length - 1, to)));
   const press = (event: KeyboardEvent) => {
     const keys: Record<string, () => void> = {
       ArrowDown: () => move(active + 1),
       ArrowUp: () => move(active - 1),
       PageDown: () => move(active + 8),
       PageUp: () => move(active - 8),
-      Enter: () => items[active] && choose(items[active].tag),
+      Enter: take.ask,
     };
     const run = keys[event.key];
     if (!run) return;
@@ -125,6 +113,7 @@ function Picker({ service, step, value, choose }: PickerProps) {
             onChange={(event) => {
               setText(event.target.value);
               setActive(0);
+              take.drop();
             }}
             onKeyDown={press}
           />
@@ -144,6 +133,7 @@ function Picker({ service, step, value, choose }: PickerProps) {
       </div>
       <Tags
         id={id}
+        busy={!answered}
         label={t.list(step, order === "newest" ? t.newestFirst : t.versionFirst)}
         items={items}
         search={search}
@@ -151,144 +141,33 @@ function Picker({ service, step, value, choose }: PickerProps) {
         active={active}
         setActive={move}
         choose={choose}
+        more={query.hasNextPage && !query.isFetching && !query.isError ? next : undefined}
       />
-      {items.length === 0 ? (
+      {query.isError ? (
+        <TagError
+          what={query.isFetchNextPageError ? t.restUnread : t.unread}
+          error={query.error}
+          retry={query.isFetchNextPageError ? next : () => void query.refetch()}
+        />
+      ) : items.length === 0 ? (
         <p className="t2 px-3 py-4" role="status">
-          {query.isPending
-            ? t.loading
-            : query.isError
-              ? `${t.unread} ${describe(query.error).message}`
-              : search
-                ? t.noMatch(search)
-                : t.none}
+          {!answered ? t.loading : search ? t.noMatch(search) : t.none}
         </p>
       ) : null}
       {last ? (
-        <Foot list={last} refresh={() => void query.refetch()} busy={query.isFetching} />
+        <TagFoot list={last} refresh={() => void query.refetch()} busy={query.isFetching} />
       ) : null}
     </>
   );
 }
 
-type TagsProps = {
-  id: string;
-  label: string;
-  items: Tag[];
-  search: string;
-  value: string;
-  active: number;
-  setActive: (at: number) => void;
-  choose: (tag: string) => void;
-};
-
-function Tags({ id, label, items, search, value, active, setActive, choose }: TagsProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const now = useNow(10);
-  const virtual = useVirtualizer({
-    count: items.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => 31,
-    overscan: 8,
-    initialRect: { width: 480, height: 320 },
-  });
+/** Acts on Enter once the list is the answer to what was typed: asked for before, it waits for that. */
+function useTake(answered: boolean, act: () => void) {
+  const [asked, setAsked] = useState(false);
   useEffect(() => {
-    if (items.length > 0) virtual.scrollToIndex(active);
-  }, [active]);
-  return (
-    <div className="pl" ref={box}>
-      <div
-        id={`${id}-list`}
-        role="listbox"
-        aria-label={label}
-        tabIndex={-1}
-        className="relative"
-        style={{ height: virtual.getTotalSize() }}
-      >
-        {virtual.getVirtualItems().map(({ index, start }) => {
-          const tag = items[index] as Tag;
-          const shown = middle(tag.tag, 44);
-          return (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the field that owns the list
-            <div
-              key={tag.tag}
-              id={`${id}-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={tag.tag === value}
-              aria-setsize={items.length}
-              aria-posinset={index + 1}
-              className="pt"
-              data-active={index === active || undefined}
-              title={tag.tag}
-              style={{ transform: `translateY(${start}px)` }}
-              onPointerMove={() => index !== active && setActive(index)}
-              onClick={() => choose(tag.tag)}
-            >
-              {tag.tag === value ? <Check className="i sm" aria-hidden="true" /> : <span />}
-              <span className="mono tr">
-                {around(shown, search).map((part, i) =>
-                  i % 2 === 1 ? <mark key={i}>{part}</mark> : part,
-                )}
-              </span>
-              <Origin tag={tag} now={now} />
-            </div>
-          );
-        })}
-      </div>
-    </div>
-  );
-}
-
-/** Where a tag came from, as far as the registry tells. */
-function Origin({ tag, now }: { tag: Tag; now: number }) {
-  const said = [
-    [tag.branch, tag.commit?.slice(0, 7)].filter(Boolean).join(" @ "),
-    tag.created_at ? shortAgo(tag.created_at, now) : "",
-    tag.size ? bytes(tag.size) : "",
-  ].filter(Boolean);
-  const whole = [...said, tag.builder].filter(Boolean).join(" · ");
-  return (
-    <span className="t2 s tr text-right" title={whole}>
-      {said.join(" · ")}
-    </span>
-  );
-}
-
-function Foot({ list, refresh, busy }: { list: TagList; refresh: () => void; busy: boolean }) {
-  const now = useNow();
-  const age = list.read_at ? shortAgo(list.read_at, now) : "";
-  const said = list.stale
-    ? t.stale(list.stale_reason ?? t.staleReason, age)
-    : age === "now" || !age
-      ? t.fresh
-      : t.age(age);
-  return (
-    <div className="pf s t2">
-      <span>
-        {t.count(list.matching, list.total)}
-        {list.pattern ? (
-          <>
-            {" "}
-            {t.match} <span className="mono">{list.pattern}</span>
-          </>
-        ) : null}
-      </span>
-      <span className="end" role="status">
-        {said}
-      </span>
-      <Button small look="ghost" busy={busy && "…"} onClick={refresh}>
-        {t.refresh}
-      </Button>
-    </div>
-  );
-}
-
-/** A value once it has not changed for a while, in ms. */
-function useSettled(value: string, wait: number): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), wait);
-    return () => clearTimeout(timer);
-  }, [value, wait]);
-  return settled;
+    if (!asked || !answered) return;
+    setAsked(false);
+    act();
+  }, [asked, answered]);
+  return { ask: () => setAsked(true), drop: () => setAsked(false) };
 }

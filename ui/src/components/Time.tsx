@@ -25,11 +25,18 @@ export function useNow(every = 1): number {
   return useSyncExternalStore(watch, () => Math.floor(now / (every * 1000)) * every * 1000 || now);
 }
 
-type Props = { at: string; short?: boolean; className?: string; role?: "cell" };
+type Props = {
+  at: string;
+  short?: boolean;
+  /** How often it is told anew, in seconds. */
+  every?: number;
+  className?: string;
+  role?: "cell";
+};
 
 /** A relative time with the exact one on hover. */
-export function Time({ at, short, className, role }: Props) {
-  const current = Math.max(useNow(1), Date.now() - 1000);
+export function Time({ at, short, every = 1, className, role }: Props) {
+  const current = Math.max(useNow(every), Date.now() - 1000);
   return (
     <time dateTime={at} title={exact(at)} className={className} role={role}>
       {short ? shortAgo(at, current) : ago(at, current)}

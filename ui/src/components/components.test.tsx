@@ -27,6 +27,22 @@ describe("a button", () => {
     expect(press).not.toHaveBeenCalled();
   });
 
+  it("shows its reason to who presses it, and describes itself by it, until Escape", async () => {
+    render(<Button reason="You have Read on shop.">Retry</Button>);
+    const button = screen.getByRole("button", { name: "Retry" });
+    expect(screen.queryByRole("tooltip")).toBeNull();
+    await userEvent.click(button);
+    const tip = screen.getByRole("tooltip");
+    expect(tip.textContent).toBe("You have Read on shop.");
+    expect(button.getAttribute("aria-describedby")).toBe(tip.id);
+    await userEvent.keyboard("{Escape}");
+    expect(screen.queryByRole("tooltip")).toBeNull();
+    await userEvent.keyboard("{Enter}");
+    expect(screen.getByRole("tooltip")).toBeTruthy();
+    await userEvent.click(document.body);
+    expect(screen.queryByRole("tooltip")).toBeNull();
+  });
+
   it("that is busy says so and does nothing twice", async () => {
     const press = vi.fn();
     render(

@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { around, isName, middle, nameFromTag, shortImage, thumbprint } from "./names";
+import { around, ends, isName, middle, nameFromTag, shortImage, thumbprint } from "./names";
 
 describe("names", () => {
   it("keeps the last eight characters of a tag", () =>
     expect(middle("feat-cart-redesign-51d0e7b")).toBe("feat-cart…-51d0e7b"));
+
+  it("keeps them too, where the rest gives way by the room there is", () => {
+    expect(ends("api feat-cart-51d0e7b")).toEqual(["api feat-cart", "-51d0e7b"]);
+    expect(ends("v1.2")).toEqual(["", "v1.2"]);
+  });
 
   it("leaves short tags alone", () => expect(middle("main-b70e2f1")).toBe("main-b70e2f1"));
 

@@ -1,7 +1,16 @@
-/** Shortens in the middle and keeps the last 8 characters: tags differ at their end. */
+/** How many last characters of a tag are always shown: tags differ at their end. */
+export const ENDS = 8;
+
+/** Shortens in the middle and keeps the last 8 characters. */
 export function middle(text: string, length = 18): string {
   if (text.length <= length) return text;
-  return `${text.slice(0, length - 9)}…${text.slice(-8)}`;
+  return `${text.slice(0, length - ENDS - 1)}…${text.slice(-ENDS)}`;
+}
+
+/** The same for what is shortened where it is drawn: what may give way, and the last 8 characters. */
+export function ends(text: string): [string, string] {
+  const all = [...text];
+  return [all.slice(0, -8).join(""), all.slice(-8).join("")];
 }
 
 /** A thumbprint in groups of four, upper case, as the agent prints it. */

@@ -39,8 +39,8 @@ describe("time", () => {
   });
 
   it("says little use of a core apart from none", () => {
-    const said = [0, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(cores);
-    expect(said).toEqual(["0", "0.001", "0.0025", "0.05", "0.25", "1.5", "12"]);
+    const said = [0, 0.000198, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(cores);
+    expect(said).toEqual(["0", "0.0002", "0.001", "0.0025", "0.05", "0.25", "1.5", "12"]);
   });
 
   it("says bytes as people do", () => {

@@ -1,3 +1,6 @@
+import { texts } from "@/texts";
+
+const t = texts.time;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -6,28 +9,28 @@ const DAY = 24 * HOUR;
 /** How long ago, in one or two words: "now", "12 min ago", "3 h ago", "2 d ago". */
 export function ago(then: string | number | Date, now: number): string {
   const short = shortAgo(then, now);
-  return short === "now" ? short : `${short} ago`;
+  return short === t.now ? short : t.ago(short);
 }
 
 /** As `ago`, for a column whose header says what it is. */
 export function shortAgo(then: string | number | Date, now: number): string {
   const passed = now - new Date(then).getTime();
   if (!Number.isFinite(passed)) return "";
-  if (passed < 10 * SECOND) return "now";
-  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s`;
-  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min`;
-  if (passed < DAY) return `${Math.floor(passed / HOUR)} h`;
-  return `${Math.floor(passed / DAY)} d`;
+  if (passed < 10 * SECOND) return t.now;
+  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} ${t.s}`;
+  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} ${t.min}`;
+  if (passed < DAY) return `${Math.floor(passed / HOUR)} ${t.h}`;
+  return `${Math.floor(passed / DAY)} ${t.d}`;
 }
 
 /** A span in milliseconds, with at most two units: "0.9 s", "38 s", "1 min 40 s", "2 d 21 h". */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "";
-  if (ms < 9950) return `${(ms / SECOND).toFixed(1)} s`;
-  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
-  if (ms < HOUR) return pair(ms, MINUTE, "min", SECOND, "s");
-  if (ms < DAY) return pair(ms, HOUR, "h", MINUTE, "min");
-  return pair(ms, DAY, "d", HOUR, "h");
+  if (ms < 9950) return `${(ms / SECOND).toFixed(1)} ${t.s}`;
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} ${t.s}`;
+  if (ms < HOUR) return pair(ms, MINUTE, t.min, SECOND, t.s);
+  if (ms < DAY) return pair(ms, HOUR, t.h, MINUTE, t.min);
+  return pair(ms, DAY, t.d, HOUR, t.h);
 }
 
 function pair(ms: number, large: number, unit: string, small: number, rest: string): string {
@@ -78,9 +81,9 @@ export function bytes(count: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
-/** Processor cores in use: "1.5", "0.25", and "0.003" where two places would say nothing. */
+/** Processor cores in use: "1.5", "0.25", and "0.003" where two places would say nothing. What is less than a ten-thousandth is noise. */
 export function cores(count: number): string {
-  return three.format(count);
+  return three.format(Number(count.toFixed(4)));
 }
 
 /** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */

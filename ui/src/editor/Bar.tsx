@@ -5,6 +5,7 @@ import {
   FlaskConical,
   GitCompare,
   History,
+  MessageSquareText,
   Redo2,
   Trash2,
   Undo2,
@@ -35,6 +36,7 @@ export type BarProps = {
   onExport: () => void;
   onMerge: () => void;
   onPublish: () => void;
+  onNote: () => void;
 };
 
 export function Bar(props: BarProps) {
@@ -63,6 +65,7 @@ export function Bar(props: BarProps) {
             look="ghost"
             small
             icon
+            act={t.undo}
             aria-label={t.undo}
             title={t.undo}
             reason={past.length === 0 ? t.nothingToUndo : undefined}
@@ -74,6 +77,7 @@ export function Bar(props: BarProps) {
             look="ghost"
             small
             icon
+            act={t.redo}
             aria-label={t.redo}
             title={t.redo}
             reason={future.length === 0 ? t.nothingToRedo : undefined}
@@ -86,6 +90,7 @@ export function Bar(props: BarProps) {
             look="ghost"
             small
             icon
+            act={t.exportJson}
             aria-label={t.exportJson}
             title={t.exportJson}
             onClick={props.onExport}
@@ -97,6 +102,7 @@ export function Bar(props: BarProps) {
               look="ghost"
               small
               icon
+              act={t.discard}
               aria-label={t.discard}
               title={t.discard}
               onClick={props.onDiscard}
@@ -104,19 +110,32 @@ export function Bar(props: BarProps) {
               <Trash2 className="i sm" aria-hidden="true" />
             </Button>
           ) : null}
-          <Button small onClick={props.onVersions}>
+          <Button act={t.history} small onClick={props.onVersions}>
             <History className="i sm" aria-hidden="true" /> {t.history}
           </Button>
-          <Button small onClick={props.onChanges}>
+          <Button act={t.panel.changes} small onClick={props.onChanges}>
             <GitCompare className="i sm" aria-hidden="true" /> {t.panel.changes}
             {changes > 0 ? <span className="t3">{changes}</span> : null}
           </Button>
-          <Button small onClick={props.onDryRun}>
+          <Button act={t.panel.dryRun} small onClick={props.onDryRun}>
             <FlaskConical className="i sm" aria-hidden="true" /> {t.panel.dryRun}
+          </Button>
+          <Button
+            look="ghost"
+            small
+            icon
+            act={t.withNote}
+            aria-label={t.withNote}
+            title={t.withNote}
+            reason={props.whyNot}
+            onClick={props.onNote}
+          >
+            <MessageSquareText className="i sm" aria-hidden="true" />
           </Button>
           <Button
             look="ink"
             small
+            act={t.publish(state.base + 1)}
             reason={props.whyNot}
             busy={props.publishing && t.publishing}
             onClick={props.onPublish}

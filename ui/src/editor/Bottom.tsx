@@ -1,30 +1,31 @@
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { ChevronDown, ChevronUp } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/Button";
-import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editorTexts";
+import { TABS, type Tab } from "@/pages/projects/search";
+import { shortField } from "./ChangeList";
+import { Changes } from "./Changes";
 import type { Catalogue } from "./catalogue";
-import { type Dry, DryRun } from "./DryRun";
-import { versions } from "./door";
-import type { StepChange } from "./merge";
+import { DryRun } from "./DryRun";
+import type { Dry } from "./dryFindings";
 import type { Doc } from "./model";
 import type { Problem } from "./problems";
-import { Shown } from "./values";
+import { Users } from "./Users";
+import type { Comparing } from "./useComparison";
+import { useDryRun } from "./useDryRun";
 
 const t = editorTexts.panel;
-export type BottomTab = "problems" | "changes" | "dryRun" | "users";
 
 export type BottomProps = {
   project: string;
   base: number;
   problems: Problem[];
   asked: "asked" | "asking" | "silent";
-  changes: StepChange[];
-  tab: BottomTab;
-  onTab: (tab: BottomTab) => void;
+  comparing: Comparing;
+  tab: Tab;
+  onTab: (tab: Tab) => void;
+  onCompare: (version: number) => void;
   onShow: (step: string, field?: string) => void;
   doc: Doc;
   catalogue: Catalogue;
@@ -36,15 +37,17 @@ export type BottomProps = {
 
 /** Under the canvas: what is wrong, what differs, what would happen, and who runs what. */
 export function Bottom(props: BottomProps) {
-  const { problems, changes, tab, onTab, asked } = props;
+  const { problems, comparing, tab, onTab, asked } = props;
   const [open, setOpen] = useState(true);
+  const runs = useDryRun(props.project, props.catalogue, props.onDryRun);
   const errors = problems.filter((one) => !one.advice).length;
-  const counts = { problems: problems.length, changes: changes.length, dryRun: 0, users: 0 };
+  const changes = comparing.own.changes.length;
+  const counts = { problems: problems.length, changes, dryRun: 0, users: 0 };
   return (
     <section className="prob" aria-label={t.label} data-open={open || undefined}>
       <div className="tabs line">
         <div className="tabs line" role="tablist" aria-label={t.label}>
-          {(Object.keys(counts) as BottomTab[]).map((one) => (
+          {TABS.map((one) => (
             <button
               key={one}
               type="button"
@@ -84,7 +87,7 @@ export function Bottom(props: BottomProps) {
         <div className="pbs" role="tabpanel" aria-label={t[tab]} tabIndex={0}>
           {tab === "problems" ? <Problems {...props} /> : null}
           {tab === "changes" ? <Changes {...props} /> : null}
-          {tab === "dryRun" ? <DryRun {...props} /> : null}
+          {tab === "dryRun" ? <DryRun {...props} runs={runs} /> : null}
           {tab === "users" ? <Users project={props.project} /> : null}
         </div>
       ) : null}
@@ -123,76 +126,4 @@ function Problems({ problems, asked, onShow }: BottomProps) {
       ))}
     </>
   );
-}
-
-/** service.env.PORT is PORT to whoever looks at its step. */
-export function shortField(field: string): string {
-  return field.replace(
-    /^(service|plugin|approval)\.((env|parameters|secrets|resources)\.)?(?=.)/,
-    "",
-  );
-}
-
-function Changes({ changes, onShow }: BottomProps) {
-  if (changes.length === 0) return <p className="t3 p-4">{t.noChanges}</p>;
-  return changes.map((one) => (
-    <div key={one.key} className="chg">
-      <button type="button" className="link" onClick={() => onShow(one.key)}>
-        {one.key}
-      </button>{" "}
-      <span className="chip" data-mark={one.kind}>
-        {t[one.kind]}
-      </span>
-      <Fields fields={one.fields} />
-    </div>
-  ));
-}
-
-export function Fields({ fields }: { fields: StepChange["fields"] }) {
-  return (
-    <ul>
-      {fields.map((field) => (
-        <li key={field.path}>
-          <span className="t2">{shortField(field.path)}</span>
-          <del>
-            <Shown value={field.old} />
-          </del>
-          <span aria-hidden="true">→</span>
-          <ins>
-            <Shown value={field.now} />
-          </ins>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function Users({ project }: { project: string }) {
-  const query = useQuery(versions(project));
-  if (query.isError)
-    return (
-      <ErrorState
-        what={editorTexts.past.unread}
-        error={query.error}
-        retry={() => void query.refetch()}
-      />
-    );
-  const used = (query.data?.items ?? []).filter((one) => (one.used_by ?? []).length > 0);
-  if (query.data && used.length === 0) return <p className="t3 p-4">{t.nobody}</p>;
-  return used.map((one) => (
-    <div key={one.version} className="chg row wrap">
-      <b>{t.runs(one.version)}</b>
-      {(one.used_by ?? []).map((user) => (
-        <Link
-          key={user.id}
-          className="link"
-          to="/d/$id/{-$tab}"
-          params={{ id: user.id, tab: undefined }}
-          search={{}}
-        >
-          {user.environment}/{user.name}
-        </Link>
-      ))}
-    </div>
-  ));
 }

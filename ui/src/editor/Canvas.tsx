@@ -5,7 +5,6 @@ import {
   type Connection,
   ConnectionMode,
   type Edge,
-  type EdgeChange,
   type FinalConnectionState,
   type HandleType,
   type NodeChange,
@@ -15,7 +14,7 @@ import {
   ViewportPortal,
 } from "@xyflow/react";
 import { Maximize, Minus, Plus, Wand2 } from "lucide-react";
-import { type DragEvent, useCallback, useMemo, useRef } from "react";
+import { type DragEvent, useCallback, useMemo, useRef, useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editorTexts";
 import {
@@ -35,10 +34,12 @@ import { type Catalogue, orderOf } from "./catalogue";
 import { edgesOf } from "./edges";
 import { commentId } from "./edit";
 import { FarEdges } from "./FarEdges";
+import { edgesCompared, ghostsOf, meets } from "./ghosts";
 import { Minimap } from "./Minimap";
 import type { Doc, Spot, Step } from "./model";
 import type { Problem } from "./problems";
 import { type Guide, type Shape, shapeOf, WIDTH } from "./shape";
+import { useChoosing } from "./useChoosing";
 import { useDragging } from "./useDragging";
 
 const t = editorTexts;
@@ -47,6 +48,9 @@ const NONE: Problem[] = [];
 // Each property that is a new object makes the library ask all that is drawn what it means.
 const FIT = { padding: 0.15, maxZoom: 1 };
 const NO_EDGES: Edge[] = [];
+const NO_PROBLEMS = new Map<string, Problem[]>();
+const NO_EDGE = new Set<string>();
+const GHOST = { draggable: false, selectable: false, connectable: false, focusable: false };
 const SEVERAL = ["Meta", "Control"];
 
 export type CanvasProps = {
@@ -54,6 +58,8 @@ export type CanvasProps = {
   catalogue: Catalogue;
   problems: Map<string, Problem[]>;
   marks?: Map<string, Mark>;
+  /** What it is compared with: what is gone is drawn too. */
+  before?: Doc;
   chosen: Set<string>;
   chosenEdges: Set<string>;
   onChoose: (nodes: Set<string>, edges: Set<string>) => void;
@@ -70,43 +76,29 @@ export type CanvasProps = {
 };
 
 export function Canvas(props: CanvasProps) {
-  const { doc, catalogue, chosen, chosenEdges, onChoose } = props;
+  const { chosen } = props;
   const flow = useReactFlow();
   const { dragged, guides, drag } = useDragging(props.onMove);
   const far = useStore((state) => state.transform[2] < FAR);
   const nodes = useNodes(props, dragged);
-  const edges = useMemo(
-    () => edgesOf(doc, catalogue, props.problems, chosenEdges),
-    [doc, catalogue, props.problems, chosenEdges],
-  );
+  const edges = useEdges(props, nodes);
   const last = useRef(nodes);
   last.current = nodes;
   const connecting = useConnecting(props);
+  const { chooseNodes, chooseEdges } = useChoosing(chosen, props.chosenEdges, props.onChoose);
+  // Who comes by a link to a step sees that step.
+  const [first] = useState(() => {
+    const [only] = chosen;
+    const found = chosen.size === 1 && props.doc.steps.some((step) => step.key === only);
+    return found && only ? { nodes: [{ id: only }], padding: 0.8, maxZoom: 1 } : FIT;
+  });
 
   const change = useCallback(
     (changes: NodeChange<CanvasNode>[]) => {
-      const picked = changes.filter((one) => one.type === "select");
-      if (picked.length > 0) {
-        const next = new Set(chosen);
-        for (const { id, selected } of picked) selected ? next.add(id) : next.delete(id);
-        onChoose(next, next.size > 0 ? new Set() : chosenEdges);
-      }
+      chooseNodes(changes);
       drag(changes, last.current);
     },
-    [chosen, chosenEdges, onChoose, drag],
-  );
-
-  const changeEdges = useCallback(
-    (changes: EdgeChange[]) => {
-      const next = new Set(chosenEdges);
-      for (const one of changes)
-        if (one.type === "select") {
-          if (one.selected) next.add(one.id);
-          else next.delete(one.id);
-        }
-      onChoose(next.size > 0 ? new Set() : chosen, next);
-    },
-    [chosen, chosenEdges, onChoose],
+    [chooseNodes, drag],
   );
 
   const drop = (event: DragEvent) => {
@@ -125,7 +117,7 @@ export function Canvas(props: CanvasProps) {
           edges={far ? NO_EDGES : edges}
           nodeTypes={nodeTypes}
           onNodesChange={change}
-          onEdgesChange={changeEdges}
+          onEdgesChange={chooseEdges}
           onConnect={props.onConnect}
           isValidConnection={connecting.judge}
           onConnectStart={connecting.start}
@@ -142,7 +134,7 @@ export function Canvas(props: CanvasProps) {
           minZoom={0.15}
           maxZoom={2}
           fitView
-          fitViewOptions={FIT}
+          fitViewOptions={first}
           deleteKeyCode={null}
           selectionKeyCode="Shift"
           multiSelectionKeyCode={SEVERAL}
@@ -181,10 +173,28 @@ function useConnecting({ judge, onDragPort, onLoose }: CanvasProps) {
       },
       end: (event: MouseEvent | TouchEvent, state: FinalConnectionState) => {
         onDragPort(null);
-        if (!state.isValid) onLoose(state, event, why);
+        // A line that ends on no port is only let go: what was said of a port before is past.
+        if (!state.isValid) onLoose(state, event, state.toHandle ? why : undefined);
       },
     };
   }, [judge, onDragPort, onLoose]);
+}
+
+/** The edges of what is drawn, and of what it is compared with. */
+function useEdges(props: CanvasProps, nodes: CanvasNode[]): Edge[] {
+  const { doc, before, catalogue, problems, chosenEdges } = props;
+  const now = useMemo(
+    () => edgesOf(doc, catalogue, problems, chosenEdges),
+    [doc, catalogue, problems, chosenEdges],
+  );
+  const old = useMemo(
+    () => before && edgesOf(before, catalogue, NO_PROBLEMS, NO_EDGE),
+    [before, catalogue],
+  );
+  // Where a step stands says nothing of its ports.
+  const ports = useRef(nodes);
+  ports.current = nodes;
+  return useMemo(() => (old ? edgesCompared(now, old, meets(ports.current)) : now), [now, old]);
 }
 
 /** Nodes as the library wants them. What did not change stays the same object and is not drawn anew. */
@@ -193,6 +203,7 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
   const shapes = useMemo(() => new WeakMap<Step, Shape>(), [catalogue]);
   const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());
   const order = useMemo(() => orderOf(doc), [doc]);
+  const ghosts = useMemo(() => ghostsOf(props.before, doc), [props.before, doc]);
   return useMemo(() => {
     const next = new Map<string, { inputs: unknown[]; node: CanvasNode }>();
     const once = (id: string, inputs: unknown[], make: () => CanvasNode) => {
@@ -203,19 +214,21 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
       return entry.node;
     };
     const rank = new Map(order.map((key, i) => [key, i]));
-    const steps = doc.steps.map((step, index) => {
+    const all = doc.steps.length;
+    const steps = [...doc.steps, ...ghosts].map((step, index) => {
       let shape = shapes.get(step);
       if (!shape) {
         shape = shapeOf(step, catalogue);
         shapes.set(step, shape);
       }
-      const at = (rank.get(step.key) ?? index) + 1;
+      const gone = index >= doc.steps.length;
+      const at = gone ? 0 : (rank.get(step.key) ?? index) + 1;
       const found = problems.get(step.key) ?? NONE;
       const mark = marks?.get(step.key);
       const spot = dragged?.get(step.key);
       const selected = chosen.has(step.key);
       const size = { width: WIDTH, height: shape.height };
-      return once(step.key, [step, shape, at, found, mark, spot, selected], () => ({
+      return once(step.key, [step, shape, at, all, found, mark, spot, selected], () => ({
         id: step.key,
         type: "step",
         position: spot ?? spotOf(step, index),
@@ -223,8 +236,9 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
         measured: size,
         handles: handlesOf(shape),
         selected,
-        ariaLabel: `${step.key}, ${t.order(at, doc.steps.length)}`,
+        ariaLabel: [step.key, gone ? t.panel.removed : t.order(at, all), ...said(found)].join(", "),
         data: { step, shape, at, problems: found, mark },
+        ...(gone ? GHOST : {}),
       }));
     });
     // Tab goes along the order in which steps run.
@@ -247,7 +261,14 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
     });
     known.current = next;
     return [...comments, ...steps];
-  }, [doc, catalogue, shapes, order, problems, marks, chosen, dragged]);
+  }, [doc, catalogue, shapes, order, ghosts, problems, marks, chosen, dragged]);
+}
+
+/** How much is wrong with a step, in words. */
+function said(problems: Problem[]): string[] {
+  const errors = problems.filter((one) => !one.advice).length;
+  const advice = problems.length - errors;
+  return [...(errors > 0 ? [t.errors(errors)] : []), ...(advice > 0 ? [t.advice(advice)] : [])];
 }
 
 function Guides({ guides }: { guides: Guide[] }) {
@@ -286,13 +307,14 @@ function Zoom({ onTidy }: { onTidy: () => void }) {
         look="ghost"
         small
         icon
+        act={t.fit}
         aria-label={t.fit}
         title={t.fit}
         onClick={() => void flow.fitView(FIT)}
       >
         <Maximize className="i sm" aria-hidden="true" />
       </Button>
-      <Button look="ghost" small title={t.tidyTitle} onClick={onTidy}>
+      <Button act={t.tidy} look="ghost" small title={t.tidyTitle} onClick={onTidy}>
         <Wand2 className="i sm" aria-hidden="true" /> {t.tidy}
       </Button>
     </div>

@@ -1,11 +1,13 @@
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { editorTexts as t } from "@/editorTexts";
+import { none } from "./asides";
+import type { Difference } from "./useComparison";
 
-type Props = { changes: number; version: number; onClose: () => void; onDiscard: () => void };
+type Props = { lost: Difference; version: number; onClose: () => void; onDiscard: () => void };
 
 /** What is lost, and how it comes back. */
-export function Discard({ changes, version, onClose, onDiscard }: Props) {
+export function Discard({ lost, version, onClose, onDiscard }: Props) {
   const acts = (
     <>
       <Button onClick={onClose}>{t.keep}</Button>
@@ -16,7 +18,13 @@ export function Discard({ changes, version, onClose, onDiscard }: Props) {
   );
   return (
     <Confirm open onClose={onClose} title={t.discardTitle} acts={acts}>
-      <p>{t.discardBody(changes, version)}</p>
+      <p>{t.discardBody(lostText(lost), version)}</p>
     </Confirm>
   );
+}
+
+function lostText({ changes, asides }: Difference): string {
+  const steps = changes.length > 0 ? [t.stepChanges(changes.length)] : [];
+  const others = none(asides) ? [] : [t.asides(asides.comments, asides.places)];
+  return [...steps, ...others].join(", ");
 }

@@ -1,64 +1,44 @@
 import "./editor.css";
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import {
-  type Connection,
-  type FinalConnectionState,
-  ReactFlowProvider,
-  useReactFlow,
-} from "@xyflow/react";
-import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
+import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { me } from "@/api/queries/common";
 import { copyText } from "@/components/Copy";
-import { load } from "@/components/load";
 import { ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { editorTexts } from "@/editorTexts";
+import type { PipelineSearch } from "@/pages/projects/search";
 import { Bar } from "./Bar";
-import { Bottom, type BottomTab } from "./Bottom";
+import { Bottom } from "./Bottom";
 import { Canvas } from "./Canvas";
-import type { Mark } from "./canvasNodes";
 import type { Catalogue } from "./catalogue";
-import { copy, paste } from "./clipboard";
-import type { Dry } from "./DryRun";
+import { copy } from "./clipboard";
 import { catalogue as catalogueQuery } from "./door";
-import { meaningOf } from "./edges";
-import {
-  addComment,
-  addNeed,
-  addStep,
-  commentId,
-  move,
-  removeChosen,
-  removeNeed,
-  renameStep,
-  setComment,
-  setField,
-  wire,
-} from "./edit";
+import type { Dry } from "./dryFindings";
+import { addNeed, move, removeNeed, renameStep, setComment, setField } from "./edit";
 import { Inspector } from "./Inspector";
-import { changesOf } from "./merge";
-import { canonical, type Doc, pipelineOf, type Spot, stepOf } from "./model";
+import { canonical, type Doc, pipelineOf, stepOf } from "./model";
 import { Palette } from "./Palette";
-import { fresh, middle } from "./placing";
+import type { Problem } from "./problems";
+import { type SheetName, Sheets } from "./Sheets";
 import type { Session } from "./session";
-import { tidy } from "./shape";
-import { fieldUnder, focusField, judgeOf, light, needNo, toField } from "./targets";
+import { focusField, needNo, nextProblem } from "./targets";
+import { useComparison } from "./useComparison";
 import { useByStep, useProblems, useSample, useSession, useSessionState } from "./useEditor";
+import { useHand } from "./useHand";
+import { usePanel } from "./usePanel";
 import { useShortcuts } from "./useShortcuts";
 
-const Merge = lazy(() => load(() => import("./Merge")).then((one) => ({ default: one.Merge })));
-const Versions = lazy(() =>
-  load(() => import("./Versions")).then((one) => ({ default: one.Versions })),
-);
-const Discard = lazy(() =>
-  load(() => import("./Discard")).then((one) => ({ default: one.Discard })),
-);
 const t = editorTexts;
 
 type EditorProps = {
   project: string;
   chosen?: string;
   onChoose: (step: string | undefined) => void;
+  /** What else the address says is open. */
+  panel?: PipelineSearch["panel"];
+  compare?: string;
+  onAddress: (next: Pick<PipelineSearch, "panel" | "compare">) => void;
 };
 
 /** The pipeline as somebody draws it. */
@@ -66,14 +46,15 @@ export function Editor(props: EditorProps) {
   const { data: person } = useSuspenseQuery(me);
   const { session, error, retry } = useSession(props.project, person.name);
   const catalogue = useQuery(catalogueQuery(props.project));
-  const wrong = error ?? catalogue.error;
+  // What could not be read again is still here: the drawing, and what can be undone, stay.
+  const wrong = error ?? (catalogue.data ? undefined : catalogue.error);
   if (wrong)
     return (
       <ErrorState
         what={t.unread}
         error={wrong}
         retry={() => {
-          retry();
+          if (!session) retry();
           void catalogue.refetch();
         }}
       />
@@ -99,27 +80,19 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
     props.chosen ? new Set([props.chosen]) : NOTHING,
   );
   const [chosenEdges, setChosenEdges] = useState<Set<string>>(NOTHING);
-  const [tab, setTab] = useState<BottomTab>("problems");
+  const panels = usePanel(props);
+  const { tab } = panels;
   const [ran, setRan] = useState<Dry>();
-  const [sheet, setSheet] = useState<"versions" | "merge" | "discard">();
+  const [sheet, setSheet] = useState<SheetName>();
   const [publishing, setPublishing] = useState(false);
   const find = useRef<HTMLInputElement>(null);
-  const port = useRef<{ node: string; handle: string }>(null);
+  const lastShown = useRef<Problem>(undefined);
   const problems = useProblems(project, doc, catalogue);
   const dry = tab === "dryRun" && ran?.doc === doc ? ran : undefined;
   const shown = useMemo(() => (dry ? dry.problems : problems.all), [problems.all, dry]);
   const byKey = useByStep(shown);
-  const changes = useMemo(() => changesOf(state.published, doc), [state.published, doc]);
-  const differs = useMemo(
-    () => canonical(pipelineOf(state.published)) !== canonical(pipelineOf(doc)),
-    [state.published, doc],
-  );
-  const marks = useMemo(() => {
-    if (dry) return new Map<string, Mark>([...dry.passed].map((key) => [key, "passes"]));
-    return tab === "changes"
-      ? new Map<string, Mark>(changes.map((one) => [one.key, one.kind]))
-      : undefined;
-  }, [tab, changes, dry]);
+  const comparing = useComparison({ project, state, tab, compare: props.compare, dry });
+  const { differs, marks } = comparing;
   const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
 
   const choose = useCallback(
@@ -136,84 +109,19 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   const sample = useSample(project);
 
   const show = (key: string, field?: string) => {
-    choose(new Set([key]), NOTHING);
+    choose(stepOf(session.doc, key) ? new Set([key]) : NOTHING, NOTHING);
     void flow.fitView({ nodes: [{ id: key }], maxZoom: 1, padding: 0.8, duration: 0 });
     if (!field) return;
     // The inspector shows the step only after this.
     setTimeout(() => focusField(field), 60);
   };
 
-  const add = (what: string, spot?: Spot) => {
-    const at = spot ?? middle(flow);
-    const place = { x: Math.round(at.x), y: Math.round(at.y) };
-    if (what === "comment") {
-      change(addComment(session.doc, { text: "", position: place }));
-      choose(new Set([commentId(session.doc.comments.length - 1)]), NOTHING);
-      return;
-    }
-    change(addStep(session.doc, fresh(what, place)));
-    const added = session.doc.steps[session.doc.steps.length - 1];
-    if (added) choose(new Set([added.key]), NOTHING);
-  };
-
-  const judge = useCallback(
-    (connection: Connection) => judgeOf(session.doc, catalogue, connection),
-    [session, catalogue],
-  );
-  const connect = (connection: Connection) => {
-    const { source, target, sourceHandle, targetHandle } = connection;
-    if (targetHandle?.startsWith("in:") && sourceHandle?.startsWith("out:"))
-      change(wire(session.doc, source, sourceHandle.slice(4), target, targetHandle.slice(3)));
-    else change(addNeed(session.doc, source, target));
-  };
-  const loose = (_: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => {
-    const from = port.current;
-    port.current = null;
-    light(null);
-    const field = from && step ? fieldUnder(event) : null;
-    if (field && from && step) {
-      const connection = {
-        source: from.node,
-        sourceHandle: from.handle,
-        target: step.key,
-        targetHandle: field === "needs" ? "before" : `in:${field}`,
-      };
-      const no = judge(connection);
-      if (no) say("failed", no);
-      else connect(connection);
-    } else if (why) say("failed", why);
-  };
-
-  const remove = () => {
-    let next = session.doc;
-    for (const id of chosenEdges) {
-      const edge = meaningOf(id);
-      next =
-        edge.kind === "order"
-          ? removeNeed(next, edge.from, edge.to)
-          : setField(next, edge.to, edge.path, undefined);
-    }
-    if (chosen.size > 0) next = removeChosen(next, chosen);
-    change(next);
-    choose(NOTHING, NOTHING);
-  };
-  const insert = (text: string, by: Spot) => {
-    const pasted = paste(session.doc, text, by);
-    if (!pasted) {
-      say("failed", t.nothingToPaste);
-      return;
-    }
-    change(pasted.doc);
-    choose(pasted.ids, NOTHING);
-  };
-  const lay = async () => {
-    change(move(session.doc, await tidy(session.doc, catalogue)), "tidy");
-    setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
-  };
-  const publish = async () => {
+  const hand = useHand({ session, catalogue, step, chosen, chosenEdges, choose });
+  const publish = async (note?: string) => {
     setPublishing(true);
+    setSheet(undefined);
     try {
-      const version = await session.publish();
+      const version = await session.publish(note);
       if (version === undefined) setSheet("merge");
       else say("done", t.wasPublished(version));
       void cache.invalidateQueries({ queryKey: ["project", project] });
@@ -226,35 +134,35 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   };
   const errors = problems.all.filter((one) => !one.advice);
   const whyNot = publishReason(errors.length, differs, Boolean(state.clash), state.base);
-  const nextProblem = () => {
-    const all = shown.filter((one) => one.step);
-    const at = all.findIndex((one) => one.step === only);
-    const next = all[(at + 1) % Math.max(1, all.length)];
+  const nextOne = () => {
+    const next = nextProblem(shown, lastShown.current, only);
+    lastShown.current = next;
     if (next?.step) show(next.step, next.field);
   };
 
   useShortcuts({
     find: () => find.current?.focus(),
     fit: () => void flow.fitView({ padding: 0.15, maxZoom: 1 }),
-    tidy: () => void lay(),
+    tidy: () => void hand.lay(),
     undo: () => session.undo(),
     redo: () => session.redo(),
     all: () => choose(new Set(doc.steps.map((one) => one.key)), NOTHING),
-    remove,
-    duplicate: () => insert(copy(doc, chosen), { x: 32, y: 32 }),
+    remove: hand.remove,
+    duplicate: () => hand.insert(copy(doc, chosen), { x: 32, y: 32 }),
     open: () => focusField("key"),
-    connect: () => document.querySelector<HTMLElement>("[data-connect]")?.focus(),
-    problem: nextProblem,
+    connect: () => focusField("needs", "[data-connect]"),
+    problem: nextOne,
     save: () => void session.flush(),
     publish: () => {
-      if (!whyNot && !publishing) void publish();
+      if (whyNot) say("failed", whyNot);
+      else if (!publishing) void publish();
     },
     copied: () => {
       if (chosen.size === 0) return undefined;
       say("done", t.copied(chosen.size));
       return copy(doc, chosen);
     },
-    pasted: (text) => insert(text, { x: 40, y: 40 }),
+    pasted: (text) => hand.insert(text, { x: 40, y: 40 }),
     escape: () => choose(NOTHING, NOTHING),
   });
 
@@ -263,15 +171,15 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
       <Bar
         project={project}
         state={state}
-        changes={changes.length}
+        changes={comparing.own.changes.length}
         differs={differs}
         whyNot={whyNot}
         publishing={publishing}
         onUndo={() => session.undo()}
         onRedo={() => session.redo()}
-        onVersions={() => setSheet("versions")}
-        onChanges={() => setTab("changes")}
-        onDryRun={() => setTab("dryRun")}
+        onVersions={() => panels.openHistory()}
+        onChanges={() => panels.show("changes")}
+        onDryRun={() => panels.show("dryRun")}
         onDiscard={() => setSheet("discard")}
         onExport={async () => {
           // Sorted, so that the same pipeline is the same bytes wherever it was drawn.
@@ -280,15 +188,17 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
         }}
         onMerge={() => setSheet("merge")}
         onPublish={() => void publish()}
+        onNote={() => setSheet("note")}
       />
       <div className="eg">
-        <Palette catalogue={catalogue} field={find} onAdd={add} />
+        <Palette catalogue={catalogue} field={find} onAdd={hand.add} />
         <section className="cv" aria-label={t.canvas}>
           <Canvas
             doc={doc}
             catalogue={catalogue}
             problems={byKey}
             marks={marks}
+            before={tab === "changes" ? comparing.before : undefined}
             chosen={chosen}
             chosenEdges={chosenEdges}
             onChoose={choose}
@@ -296,18 +206,15 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
               const ids = [...spots.keys()].sort().join(",");
               change(move(session.doc, spots), `move ${ids}`);
             }}
-            onConnect={connect}
-            judge={judge}
-            onLoose={loose}
-            onDragPort={(source) => {
-              if (source) port.current = source;
-              light(source && step ? (path) => judge(toField(source, step.key, path)) : null);
-            }}
-            onDrop={add}
+            onConnect={hand.connect}
+            judge={hand.judge}
+            onLoose={hand.loose}
+            onDragPort={hand.dragPort}
+            onDrop={hand.add}
             onComment={(index, text) =>
               change(setComment(session.doc, index, text), `comment ${index}`)
             }
-            onTidy={() => void lay()}
+            onTidy={() => void hand.lay()}
           />
           {doc.steps.length === 0 ? <p className="cvempty t2">{t.empty}</p> : null}
         </section>
@@ -337,9 +244,10 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
           base={state.base}
           problems={problems.all}
           asked={problems.asked}
-          changes={changes}
+          comparing={comparing}
           tab={tab}
-          onTab={setTab}
+          onTab={panels.show}
+          onCompare={panels.against}
           onShow={show}
           doc={doc}
           catalogue={catalogue}
@@ -348,44 +256,32 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
           onDryRun={setRan}
         />
       </div>
-      <Suspense>
-        {sheet === "versions" ? (
-          <Versions
-            project={project}
-            onClose={() => setSheet(undefined)}
-            onRestored={() => {
-              void session.restarted();
-              void cache.invalidateQueries({ queryKey: ["project", project, "pipeline"] });
-            }}
-            onOpen={(old) => {
-              change(old);
-              setSheet(undefined);
-            }}
-          />
-        ) : null}
-        {sheet === "merge" && state.clash ? (
-          <Merge
-            clash={state.clash}
-            doc={doc}
-            onClose={() => setSheet(undefined)}
-            onResolve={(choices) => {
-              session.resolve(choices);
-              setSheet(undefined);
-            }}
-          />
-        ) : null}
-        {sheet === "discard" ? (
-          <Discard
-            changes={changes.length}
-            version={state.base}
-            onClose={() => setSheet(undefined)}
-            onDiscard={() => {
-              setSheet(undefined);
-              session.discard().catch((error) => say("failed", t.refusedSave(error.message)));
-            }}
-          />
-        ) : null}
-      </Suspense>
+      <Sheets
+        project={project}
+        state={state}
+        comparing={comparing}
+        panels={panels}
+        sheet={sheet}
+        whyNot={whyNot}
+        onClose={() => setSheet(undefined)}
+        onRestored={() => {
+          void session.restarted();
+          void cache.invalidateQueries({ queryKey: ["project", project] });
+        }}
+        onOpen={(old) => {
+          change(old);
+          panels.close();
+        }}
+        onResolve={(choices) => {
+          session.resolve(choices);
+          setSheet(undefined);
+        }}
+        onDiscard={() => {
+          setSheet(undefined);
+          session.discard().catch((error) => say("failed", t.refusedSave(error.message)));
+        }}
+        onPublish={(note) => void publish(note)}
+      />
     </>
   );
 }

@@ -1,20 +1,23 @@
 import { X } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { load } from "@/components/load";
 import { Skeletons } from "@/components/States";
 import { editorTexts } from "@/editorTexts";
+import { ApprovalSettings } from "./ApprovalSettings";
 import { PortShape } from "./canvasNodes";
 import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "./catalogue";
 import { isKey, refTo } from "./edit";
 import { environmentOf } from "./environment";
 import { refText, written } from "./expr";
-import { Choice, Lines, Numeric, Shell, Text } from "./fields";
+import { Shell, Text } from "./fields";
 import type { Panel } from "./inspectorParts";
+import { Limits } from "./Limits";
 import type { Step } from "./model";
 import { offersOf } from "./offers";
-import { ApprovalSettings, ServiceSettings } from "./settings";
+import { Pick } from "./Refer";
+import { ServiceSettings } from "./settings";
 
 const PluginForm = lazy(() => load(() => import("./PluginForm")));
 const t = editorTexts.step;
@@ -168,18 +171,17 @@ function Needs({ step, doc, onNeed, onLetGo }: Panel & { step: Step }) {
           </Button>
         </div>
       ))}
-      <select
+      <Pick
         className="sel"
-        data-connect
-        aria-label={t.addNeed}
-        value=""
-        onChange={(event) => event.target.value && onNeed(event.target.value, step.key)}
+        connect
+        label={t.addNeed}
+        first={t.addNeed}
+        onChoose={(from) => onNeed(from, step.key)}
       >
-        <option value="">{t.addNeed}</option>
         {others.map((one) => (
           <option key={one.key}>{one.key}</option>
         ))}
-      </select>
+      </Pick>
     </section>
   );
 }
@@ -232,90 +234,6 @@ function PluginSettings(props: Panel & { step: Step }) {
         />
       </Suspense>
       <p className="und">{component.actions?.includes("delete") ? t.canUndo : t.noUndo}</p>
-    </>
-  );
-}
-
-function Limits({ step, problems, onChange, catalogue }: Panel & { step: Step }) {
-  const kind = step.service ? "service" : "plugin";
-  const own = (step.service ?? step.plugin)?.resources;
-  const component = componentOf(step, catalogue);
-  const number = (label: string, path: string, value: unknown, standard?: number): ReactNode => (
-    <Shell label={label} path={path} problems={problems}>
-      {(id, described, wrong) => (
-        <Numeric
-          id={id}
-          described={described}
-          wrong={wrong}
-          label={label}
-          placeholder={standard ? String(standard) : undefined}
-          value={value}
-          onChange={(next) => onChange(path, next)}
-        />
-      )}
-    </Shell>
-  );
-  return (
-    <>
-      {number(t.cpu, `${kind}.resources.cpu`, own?.cpu, component?.resources?.cpu)}
-      {number(
-        t.memory,
-        `${kind}.resources.memory_mib`,
-        own?.memory_mib,
-        component?.resources?.memory_mib,
-      )}
-      {step.plugin
-        ? number(
-            t.timeout,
-            "plugin.timeout_seconds",
-            step.plugin.timeout_seconds,
-            component?.timeout_seconds ?? 300,
-          )
-        : null}
-      <p className="hint">{t.limitHint}</p>
-      {step.plugin ? (
-        <Shell label={t.network} path="plugin.network" hint={t.networkHint} problems={problems}>
-          {(id, described) => (
-            <Choice
-              id={id}
-              described={described}
-              value={step.plugin?.network === undefined ? "" : String(step.plugin.network)}
-              options={[
-                { value: "", label: component?.network ? t.yes : t.no },
-                { value: "true", label: t.yes },
-                { value: "false", label: t.no },
-              ]}
-              onChange={(next) =>
-                onChange("plugin.network", next === "" ? undefined : next === "true")
-              }
-            />
-          )}
-        </Shell>
-      ) : (
-        <Shell label={t.restart} path="service.restart" problems={problems}>
-          {(id, described) => (
-            <Choice
-              id={id}
-              described={described}
-              value={step.service?.restart ?? "always"}
-              options={Object.entries(t.restarts).map(([value, label]) => ({ value, label }))}
-              onChange={(next) => onChange("service.restart", next === "always" ? undefined : next)}
-            />
-          )}
-        </Shell>
-      )}
-      {step.service ? (
-        <Shell label={t.command} path="service.command" hint={t.commandHint} problems={problems}>
-          {(id, described) => (
-            <Lines
-              id={id}
-              described={described}
-              value={step.service?.command}
-              onChange={(next) => onChange("service.command", next)}
-            />
-          )}
-        </Shell>
-      ) : null}
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { editorTexts } from "@/editorTexts";
-import { Fields, shortField } from "./Bottom";
+import { ChangeList, shortField } from "./ChangeList";
 import { type Choices, type Conflict, conflictId, type StepChange, threeWay } from "./merge";
 import type { Doc } from "./model";
 import type { Clash } from "./session";
@@ -113,15 +113,7 @@ function Side({ title, changes }: { title: string; changes: StepChange[] }) {
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
-      {changes.map((one) => (
-        <div key={one.key} className="chg">
-          <b>{one.key}</b>{" "}
-          <span className="chip" data-mark={one.kind}>
-            {editorTexts.panel[one.kind]}
-          </span>
-          <Fields fields={one.fields} />
-        </div>
-      ))}
+      <ChangeList changes={changes} />
     </section>
   );
 }

@@ -1,9 +1,10 @@
 import { Validator } from "@cfworker/json-schema";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { editorTexts } from "@/editorTexts";
 import { properties, typeOf } from "./catalogue";
-import { Choice, Json, Numeric, type Offer, Shell, Text } from "./fields";
+import { Choice, Json, Numeric, Shell, Text } from "./fields";
 import type { Problem } from "./problems";
+import type { Offer } from "./Refer";
 
 const t = editorTexts.step;
 
@@ -61,6 +62,8 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
   const hint = typeof property.description === "string" ? property.description : undefined;
   const standard = property.default === undefined ? undefined : JSON.stringify(property.default);
   const refers = typeof value === "string" && value.includes("${{");
+  // A field with a reference in it is text until it is left, though the reference is deleted.
+  const [held, setHeld] = useState(false);
   return (
     <Shell
       label={label}
@@ -75,7 +78,13 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
       {(id, described, wrong) => {
         const common = { id, described, wrong, label, placeholder: standard };
         const options = Array.isArray(property.enum) ? property.enum : undefined;
-        if (refers) return <Text {...common} mono value={value} onChange={rest.onChange} />;
+        // What could be typed on as a reference stays the field it is typed in.
+        if (type === "number" && !options)
+          return <Numeric {...common} value={value} onChange={rest.onChange} />;
+        if ((refers || held) && (options || type !== "text"))
+          return (
+            <Text {...common} mono value={value} onChange={rest.onChange} onTyping={setHeld} />
+          );
         if (options)
           return (
             <Choice
@@ -101,8 +110,6 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
               onChange={(next) => rest.onChange(next === "" ? undefined : next === "true")}
             />
           );
-        if (type === "number")
-          return <Numeric {...common} value={value} onChange={rest.onChange} />;
         if (type === "object" || type === "any")
           return <Json {...common} value={value} onChange={rest.onChange} />;
         const long = property.format === "multiline" || /script|sql|body|content/i.test(name);
@@ -111,7 +118,7 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
             {...common}
             mono={long}
             rows={long ? 4 : 1}
-            value={typeof value === "string" ? value : value === undefined ? "" : String(value)}
+            value={value}
             onChange={rest.onChange}
           />
         );

@@ -1,30 +1,39 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { ask, client, type Schemas } from "@/api/client";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { Time } from "@/components/Time";
-import { useToast } from "@/components/Toast";
 import { editorTexts } from "@/editorTexts";
-import { Fields } from "./Bottom";
+import type { Comparison } from "@/pages/projects/search";
+import { Compare } from "./Compare";
 import { versions } from "./door";
-import { changesOf } from "./merge";
-import { type Doc, docOf, emptyDoc } from "./model";
+import { type Doc, docOf } from "./model";
+import { VersionEntry } from "./VersionEntry";
 
 const t = editorTexts.past;
 
-type Props = {
+export type VersionsProps = {
   project: string;
+  compare?: Comparison;
+  onCompare: (compare: Comparison | undefined) => void;
   onClose: () => void;
-  onRestored: () => void;
-  onOpen: (doc: Doc) => void;
+  /** What is drawn, and what can be done with a version: nothing of it for who only reads. */
+  drawing?: {
+    doc: Doc;
+    /** Whether it differs from what is published. */
+    differs: boolean;
+    onRestored: () => void;
+    onOpen: (doc: Doc) => void;
+    /** Shows the draft against a version on the canvas. */
+    onCanvas: (version: number) => void;
+  };
 };
 
 /** Every version that was published: what it changed, who runs it, and the way back to it. */
-export function Versions({ project, onClose, onRestored, onOpen }: Props) {
-  const query = useQuery(versions(project));
-  const items = query.data?.items ?? [];
+export function Versions(props: VersionsProps) {
+  const { project, compare, onCompare, onClose, drawing } = props;
+  const query = useInfiniteQuery(versions(project));
+  const items = query.data?.pages.flatMap((page) => page.items);
   return (
     <Sheet open onClose={onClose} title={t.title(project)}>
       <div className="form">
@@ -32,101 +41,59 @@ export function Versions({ project, onClose, onRestored, onOpen }: Props) {
           <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
         ) : null}
         {query.isPending ? <Skeletons count={5} height={48} /> : null}
-        {query.data && items.length === 0 ? (
-          <EmptyState title={editorTexts.publishSame}>{editorTexts.empty}</EmptyState>
-        ) : null}
-        {items.map((one, i) => (
-          <Entry
-            key={one.version}
+        {items?.length === 0 ? <EmptyState title={t.none}>{t.noneYet}</EmptyState> : null}
+        {items?.[0] && compare ? (
+          <Compare
             project={project}
-            version={one}
-            before={items[i + 1]}
-            current={i === 0}
-            onRestored={() => {
-              void query.refetch();
-              onRestored();
-            }}
-            onOpen={() => onOpen(docOf(one.pipeline))}
+            newest={items[0].version}
+            compare={compare}
+            onCompare={onCompare}
+            drawing={drawing}
           />
-        ))}
+        ) : null}
+        {items && !compare ? (
+          <>
+            <Entries {...props} items={items} more={query.hasNextPage} />
+            {query.hasNextPage ? (
+              <Button
+                busy={query.isFetchingNextPage && t.moreBusy}
+                onClick={() => void query.fetchNextPage()}
+              >
+                {t.more}
+              </Button>
+            ) : null}
+          </>
+        ) : null}
       </div>
     </Sheet>
   );
 }
 
-type EntryProps = {
-  project: string;
-  version: Schemas["PipelineVersion"];
-  before?: Schemas["PipelineVersion"];
-  current: boolean;
-  onRestored: () => void;
-  onOpen: () => void;
-};
+type EntriesProps = VersionsProps & { items: Schemas["PipelineVersion"][]; more: boolean };
 
-function Entry({ project, version, before, current, onRestored, onOpen }: EntryProps) {
-  const [open, setOpen] = useState(current);
-  const say = useToast();
-  const restore = useMutation({
-    mutationFn: () =>
-      ask(
-        client.POST("/api/v1/projects/{name}/pipeline/versions/{version}/restore", {
-          params: { path: { name: project, version: version.version } },
-        }),
-      ),
-    onSuccess: (made) => {
-      say("done", t.restored(version.version, made.version));
-      onRestored();
-    },
-    onError: (error) => say("failed", editorTexts.refused(error.message)),
-  });
-  const changes = changesOf(before ? docOf(before.pipeline) : emptyDoc, docOf(version.pipeline));
-  const used = version.used_by?.length ?? 0;
-  return (
-    <section className="ver" aria-label={`v${version.version}`}>
-      <div className="row wrap">
-        <b>v{version.version}</b>
-        {current ? <span className="chip">{t.current}</span> : null}
-        <span className="t3">
-          <Time at={version.created_at} /> {t.by} {version.created_by}
-        </span>
-        {used > 0 ? <span className="t3">{t.usedBy(used)}</span> : null}
-        <div className="row end">
-          <Button small aria-expanded={open} onClick={() => setOpen(!open)}>
-            {t.compare}
-          </Button>
-          {current ? null : (
-            <>
-              <Button small title={t.openHint} onClick={onOpen}>
-                {t.open}
-              </Button>
-              <Button
-                small
-                title={t.restoreHint}
-                busy={restore.isPending && t.restoring}
-                onClick={() => restore.mutate()}
-              >
-                {t.restore}
-              </Button>
-            </>
-          )}
-        </div>
-      </div>
-      {version.note ? <p className="t2">{version.note}</p> : null}
-      {open ? (
-        changes.length === 0 ? (
-          <p className="t3">{t.nothing}</p>
-        ) : (
-          changes.map((one) => (
-            <div key={one.key} className="chg">
-              <b>{one.key}</b>{" "}
-              <span className="chip" data-mark={one.kind}>
-                {editorTexts.panel[one.kind]}
-              </span>
-              <Fields fields={one.fields} />
-            </div>
-          ))
-        )
-      ) : null}
-    </section>
-  );
+function Entries({ items, more, project, onCompare, drawing }: EntriesProps) {
+  const [newest] = items;
+  // The last one that was read is shown with the page of the one before it, which it is told against.
+  const shown = more ? items.slice(0, -1) : items;
+  return shown.map((one, i) => (
+    <VersionEntry
+      key={one.version}
+      project={project}
+      version={one}
+      before={items[i + 1]}
+      current={one === newest}
+      onCompare={
+        // With the draft, if there is one; the current version is compared with nothing else.
+        one === newest && !drawing?.differs
+          ? undefined
+          : () =>
+              onCompare({
+                from: one.version,
+                to: drawing?.differs ? "draft" : (newest?.version ?? one.version),
+              })
+      }
+      onRestored={drawing?.onRestored}
+      onOpen={drawing && (() => drawing.onOpen(docOf(one.pipeline)))}
+    />
+  ));
 }

@@ -1,6 +1,6 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { Box, Hand, Puzzle } from "lucide-react";
-import { createContext, memo, useContext } from "react";
+import { createContext, memo, type ReactNode, useContext } from "react";
 import { Glyph } from "@/components/Glyph";
 import { middle } from "@/components/names";
 import { editorTexts } from "@/editorTexts";
@@ -9,11 +9,13 @@ import { nameOf } from "./catalogue";
 import { single } from "./expr";
 import { type Comment, kindOf, type Spot, type Step } from "./model";
 import type { Problem } from "./problems";
+import { type Change, SIGNS, Sign } from "./Sign";
 import { HEAD, PAD, ROW, type Shape, WIDTH } from "./shape";
 
 const t = editorTexts;
+const { types } = t.problem;
 
-export type Mark = "added" | "changed" | "removed" | "passes";
+export type Mark = Change | "passes" | "clash";
 export type StepData = {
   step: Step;
   shape: Shape;
@@ -116,9 +118,10 @@ export const FlowStep = memo(function FlowStep({ data, selected }: NodeProps<Ste
 });
 
 /** The name of a step, as much of it as there is room for. */
-function FarAway({ data: { step, shape } }: { data: StepData }) {
+function FarAway({ data: { step, shape, mark } }: { data: StepData }) {
   const lines = Math.floor((shape.height - 10) / 30);
-  return middle(step.key, lines * 10);
+  const sign = mark && mark in SIGNS ? `${SIGNS[mark as Change]} ` : "";
+  return sign + middle(step.key, lines * 10 - sign.length);
 }
 
 /** All of a step, as it is read at arm's length. */
@@ -129,7 +132,7 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
   return (
     <>
       <div className="eh">
-        <Handle id="before" type="target" position={Position.Left} className="sq" />
+        <Port id="before" name={t.ports.before(step.key)} className="sq" />
         <span className="ico">
           <Icon className="i sm" aria-hidden="true" />
         </span>
@@ -142,8 +145,9 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
           advice={problems.length - errors.length}
           passes={mark === "passes"}
         />
-        <span className="ord">{at}</span>
-        <Handle id="after" type="source" position={Position.Right} className="sq" />
+        {mark && mark !== "passes" ? <Sign mark={mark} word={t.panel[mark]} /> : null}
+        {at > 0 ? <span className="ord">{at}</span> : null}
+        <Port id="after" out name={t.ports.after(step.key)} className="sq" />
       </div>
       {shape.inputs.length + shape.outputs.length > 0 ? (
         <div className="ep">
@@ -153,9 +157,9 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
               className={`pr ${wrong.has(input.path) ? "err" : ""}`}
               data-t={input.type}
             >
-              <Handle id={`in:${input.path}`} type="target" position={Position.Left}>
-                <PortShape type={single(input.value) ? "any" : input.type} />
-              </Handle>
+              <Port id={`in:${input.path}`} name={t.ports.input(input.label, types[input.type])}>
+                <PortShape type={input.type} />
+              </Port>
               <span className="tr">{input.label}</span>
               <Value value={input.value} required={input.required} />
             </div>
@@ -164,14 +168,43 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
           {shape.outputs.map((output) => (
             <div key={output.name} className="pr o" data-t={output.type}>
               <span className="tr">{output.label}</span>
-              <Handle id={`out:${output.name}`} type="source" position={Position.Right}>
+              <Port
+                id={`out:${output.name}`}
+                out
+                name={t.ports.output(output.label, types[output.type])}
+              >
                 <PortShape type={output.type} />
-              </Handle>
+              </Port>
             </div>
           ))}
         </div>
       ) : null}
     </>
+  );
+}
+
+type PortProps = {
+  id: string;
+  name: string;
+  out?: boolean;
+  className?: string;
+  children?: ReactNode;
+};
+
+/** Where a line begins or ends. */
+function Port({ id, name, out, className, children }: PortProps) {
+  return (
+    <Handle
+      id={id}
+      type={out ? "source" : "target"}
+      position={out ? Position.Right : Position.Left}
+      className={className}
+      role="img"
+      aria-label={name}
+      title={name}
+    >
+      {children}
+    </Handle>
   );
 }
 

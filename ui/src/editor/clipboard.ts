@@ -1,3 +1,4 @@
+import { wrongIn } from "./clipShape";
 import { commentId, freeKey, renamed, withNeeds } from "./edit";
 import { bare, type Comment, type Doc, type Spot, type Step } from "./model";
 
@@ -13,26 +14,35 @@ export function copy(doc: Doc, ids: Set<string>): string {
   return JSON.stringify(clip, null, 2);
 }
 
-/** What was copied, or undefined for anything else that is in a clipboard. A pipeline is taken too. */
-export function clipOf(text: string): { steps: Step[]; comments: Comment[] } | undefined {
+type Read = Pick<Clip, "steps" | "comments"> | { wrong: string };
+
+/**
+ * What was copied, where it is not as steps have to be, or undefined for anything else that is in a
+ * clipboard. A pipeline is taken too.
+ */
+export function clipOf(text: string): Read | undefined {
+  let read: Partial<Clip> | null;
   try {
-    const read = JSON.parse(text) as Partial<Clip>;
-    const steps = (read.steps ?? []).filter(isStep);
-    const comments = (read.comments ?? []).filter((one) => typeof one.text === "string");
-    const ours = read.nullops === "pipeline-steps" || steps.length > 0;
-    return ours && steps.length + comments.length > 0 ? { steps, comments } : undefined;
+    read = JSON.parse(text);
   } catch {
     return undefined;
   }
+  const { steps, comments } = { steps: read?.steps ?? [], comments: read?.comments ?? [] };
+  if (!Array.isArray(steps) || !Array.isArray(comments)) return undefined;
+  const ours = read?.nullops === "pipeline-steps" || steps.some(isStep);
+  if (!ours || steps.length + comments.length === 0) return undefined;
+  const wrong = wrongIn({ steps, comments }) ?? kindless(steps);
+  return wrong ? { wrong } : { steps, comments };
 }
 
 function isStep(step: unknown): step is Step {
   const one = step as Step | null;
-  return (
-    typeof one?.key === "string" &&
-    Boolean(one.service ?? one.plugin ?? one.approval) &&
-    one !== null
-  );
+  return Boolean(one?.key && (one.service ?? one.plugin ?? one.approval));
+}
+
+function kindless(steps: Step[]): string | undefined {
+  const at = steps.findIndex((step) => !isStep(step));
+  return at < 0 ? undefined : `steps[${at}]`;
 }
 
 /**
@@ -43,9 +53,9 @@ export function paste(
   doc: Doc,
   text: string,
   by: Spot,
-): { doc: Doc; ids: Set<string> } | undefined {
+): { doc: Doc; ids: Set<string> } | { wrong: string } | undefined {
   const clip = clipOf(text);
-  if (!clip) return undefined;
+  if (!clip || "wrong" in clip) return clip;
   const names = new Map<string, string>();
   const taken = new Set<string>();
   for (const step of clip.steps) {

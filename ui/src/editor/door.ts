@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { ask, client, isNotFound, type Schemas } from "@/api/client";
 import { allPages } from "@/api/queries/common";
 import type { Catalogue } from "./catalogue";
@@ -28,8 +28,8 @@ export function doorOf(name: string): Door {
       );
     },
     version: (number) => version(name, number),
-    publish: async (doc, base) => {
-      const body = { pipeline: pipelineOf(doc), base };
+    publish: async (doc, base, note) => {
+      const body = { pipeline: pipelineOf(doc), base, note };
       return (await ask(client.PUT("/api/v1/projects/{name}/pipeline", { params: { path }, body })))
         .version;
     },
@@ -108,13 +108,44 @@ export const catalogue = (project: string) =>
     },
   });
 
+/** Each holds a whole pipeline, so a page is short. */
+const PAGE = 30;
+
+/** The versions that were published, newest first, a page at a time. */
 export const versions = (project: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ["project", project, "versions"],
-    queryFn: () =>
+    queryFn: ({ pageParam }) =>
       ask(
         client.GET("/api/v1/projects/{name}/pipeline/versions", {
-          params: { path: { name: project }, query: { limit: 100 } },
+          params: { path: { name: project }, query: { limit: PAGE, cursor: pageParam } },
         }),
       ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
+/** What one version looks like; none has no number but 0. It never changes. */
+export const drawnAs = (project: string, number: number) =>
+  queryOptions({
+    queryKey: ["project", project, "version", number],
+    queryFn: async () => (await version(project, number)).doc,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/**
+ * The deployments of a project, each with the version it runs. Below the key of all deployments, so
+ * that whatever has those read anew reads these too.
+ */
+export const runners = (project: string) =>
+  infiniteQueryOptions({
+    queryKey: ["deployments", "runners", project],
+    queryFn: ({ pageParam }) =>
+      ask(
+        client.GET("/api/v1/deployments", {
+          params: { query: { project, limit: 200, cursor: pageParam } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor,
   });

@@ -10,6 +10,7 @@ import {
   removeChosen,
   renameStep,
   setField,
+  unwire,
   whyNotNeed,
   wire,
 } from "./edit";
@@ -18,6 +19,7 @@ import { parse, refText, single } from "./expr";
 import { begin, edit, redo, undo } from "./history";
 import { changesOf, merge, threeWay } from "./merge";
 import { type Doc, emptyDoc, stepOf } from "./model";
+import { offersOf } from "./offers";
 import { problemsOf } from "./problems";
 import { align, tidy } from "./shape";
 
@@ -50,6 +52,12 @@ function shop(): Doc {
   doc = wire(doc, "db", "port", "make", "plugin.parameters.port");
   doc = setField(doc, "make", "plugin.secrets.password", "${{ secrets.DB_PASSWORD }}");
   return wire(doc, "make", "dsn", "web", "service.env.DSN");
+}
+
+function pasteOf(doc: Doc, text: string) {
+  const pasted = paste(doc, text, { x: 10, y: 10 });
+  if (!pasted || "wrong" in pasted) throw new Error("nothing was pasted");
+  return pasted;
 }
 
 describe("edits", () => {
@@ -90,14 +98,48 @@ describe("edits", () => {
   it("pastes copies that refer to each other, here and in another project", () => {
     const doc = shop();
     const text = copy(addComment(doc, { text: "why" }), new Set(["db", "make", commentId(0)]));
-    const here = paste(doc, text, { x: 10, y: 10 });
-    expect([...(here?.ids ?? [])]).toEqual(["db-2", "make-2", "#0"]);
-    const pasted = here && stepOf(here.doc, "make-2");
+    const here = pasteOf(doc, text);
+    expect([...here.ids]).toEqual(["db-2", "make-2", "#0"]);
+    const pasted = stepOf(here.doc, "make-2");
     expect(pasted?.needs).toEqual(["db-2"]);
     expect(pasted?.plugin?.parameters?.host).toBe("${{ services.db-2.host }}");
-    const there = paste(emptyDoc, text, { x: 0, y: 0 });
-    expect(there?.doc.steps.map((step) => step.key)).toEqual(["db", "make"]);
+    const there = pasteOf(emptyDoc, text);
+    expect(there.doc.steps.map((step) => step.key)).toEqual(["db", "make"]);
     expect(paste(doc, "not ours", { x: 0, y: 0 })).toBeUndefined();
+    expect(paste(doc, "null", { x: 0, y: 0 })).toBeUndefined();
+  });
+
+  it("refuses a clip with values of the wrong kind, and says where", () => {
+    const wrong = (step: object) =>
+      paste(emptyDoc, JSON.stringify({ steps: [{ key: "a", ...step }] }), { x: 0, y: 0 });
+    const web = { name: "web", resources: {} };
+    expect(wrong({ service: { ...web, env: { PORT: 8080 } } })).toEqual({
+      wrong: "steps[0].service.env.PORT",
+    });
+    expect(wrong({ service: web, needs: "db" })).toEqual({ wrong: "steps[0].needs" });
+    expect(wrong({ service: web, needs: [1] })).toEqual({ wrong: "steps[0].needs[0]" });
+    expect(wrong({ service: web, position: { x: "1", y: 0 } })).toEqual({
+      wrong: "steps[0].position.x",
+    });
+    expect(wrong({ service: "web" })).toEqual({ wrong: "steps[0].service" });
+    expect(wrong({ service: web, key: "a|b" })).toEqual({ wrong: "steps[0].key" });
+    expect(wrong({ approval: {} })).toEqual({ wrong: "steps[0].approval.prompt" });
+    expect(wrong({ service: { ...web, env: { PORT: "8080" } } })).toHaveProperty("doc");
+  });
+
+  it("wires a port into text that is there, and takes that reference alone away", () => {
+    const doc = setField(shop(), "web", "service.env.URL", "http://x/");
+    const both = wire(doc, "db", "host", "web", "service.env.URL", true);
+    const env = (now: Doc) => stepOf(now, "web")?.service?.env;
+    expect(env(both)?.URL).toBe("http://x/${{ services.db.host }}");
+    expect(wire(both, "db", "host", "web", "service.env.URL", true)).toEqual(both);
+    expect(env(unwire(both, "db", "host", "web", "service.env.URL"))?.URL).toBe("http://x/");
+    expect(env(wire(both, "db", "port", "web", "service.env.DSN", true))?.DSN).toBe(
+      "${{ services.db.port }}",
+    );
+    expect(env(unwire(both, "make", "dsn", "web", "service.env.DSN"))?.DSN).toBe("");
+    const bare = unwire(both, "db", "host", "make", "plugin.parameters.host");
+    expect(stepOf(bare, "make")?.plugin?.parameters).not.toHaveProperty("host");
   });
 
   it("removes steps with their edges, and undoes that without limit", () => {
@@ -139,6 +181,20 @@ describe("references", () => {
     expect(fits("text", "number")).toBe(false);
   });
 
+  it("to secrets are not offered where everybody can read them", () => {
+    const doc = shop();
+    const step = stepOf(doc, "web");
+    if (!step) throw new Error("no step");
+    const offered = (path: string) =>
+      offersOf(doc, catalogue, step, "any", path).map((one) => one.text);
+    const secrets = ["${{ secrets.DB_PASSWORD }}", "${{ steps.make.outputs.dsn }}"];
+    for (const secret of secrets) {
+      expect(offered("service.env.X")).toContain(secret);
+      expect(offered("service.command")).not.toContain(secret);
+    }
+    expect(offered("service.command")).toContain("${{ services.db.host }}");
+  });
+
   it("show a service's environment without any secret", () => {
     const doc = setField(shop(), "web", "service.env.HOST", "http://${{ services.db.host }}/");
     const step = stepOf(doc, "web");
@@ -148,6 +204,20 @@ describe("references", () => {
       (one) => `${one.name}=${one.pieces.map((piece) => piece.text).join("")}`,
     );
     expect(text).toEqual(["DSN=[secret]", "HOST=http://db/"]);
+  });
+
+  it("show a URL as it will be, or that it is known only later", () => {
+    const doc = setField(shop(), "web", "service.env.URL", "${{ services.db.url }}");
+    const step = stepOf(doc, "web");
+    if (!step) throw new Error("no step");
+    const sample = { name: "sample", environment: "qa", project: "shop", domain: "test" };
+    const url = (more: object) =>
+      environmentOf(step, doc, catalogue, { ...sample, ...more }).find((one) => one.name === "URL")
+        ?.pieces;
+    expect(url({ scheme: "https", suffix: "qa.test:8443" })).toEqual([
+      { text: "https://db.sample.qa.test:8443", kind: "known" },
+    ]);
+    expect(url({})?.map((piece) => piece.kind)).toEqual(["later"]);
   });
 });
 
@@ -192,6 +262,18 @@ describe("two drawings that came of one", () => {
       "web",
     ]);
     expect(merge(shop(), made(1), made(1), {}).steps).toHaveLength(4);
+  });
+
+  it("keep comments that say the same", () => {
+    const at = (x: number) => ({ text: "", position: { x, y: 0 } });
+    const base = { steps: [], comments: [at(1), at(1)] };
+    const mine = addComment(base, at(2));
+    const theirs = addComment(base, at(3));
+    const spots = (doc: Doc) => doc.comments.map((one) => one.position?.x).sort();
+    expect(spots(merge(base, mine, theirs, {}))).toEqual([1, 1, 2, 3]);
+    expect(spots(merge(base, mine, mine, {}))).toEqual([1, 1, 2]);
+    const fewer = removeChosen(mine, new Set([commentId(0)]));
+    expect(spots(merge(mine, fewer, mine, {}))).toEqual([1, 2]);
   });
 
   it("ask when one removed what the other changed", () => {

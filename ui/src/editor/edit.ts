@@ -1,6 +1,6 @@
 import { ancestorsOf, type Catalogue, type Input, outputsOf } from "./catalogue";
-import { mapStrings, type Ref, renameRefs, written } from "./expr";
-import { type Comment, type Doc, type Spot, type Step, stepOf, write } from "./model";
+import { mapStrings, parse, type Ref, refText, renameRefs, single, written } from "./expr";
+import { type Comment, type Doc, read, type Spot, type Step, stepOf, write } from "./model";
 
 /** Edits: each gives a new document and leaves the old one as it was. */
 
@@ -88,13 +88,45 @@ export function refTo(doc: Doc, key: string, output: string): Ref {
   return { scope: "steps", key, name: output };
 }
 
-/** A field refers to an output; the order follows from it, unless it is there already. */
-export function wire(doc: Doc, from: string, output: string, to: string, path: string): Doc {
-  const next = setField(doc, to, path, written(refTo(doc, from, output)));
+/**
+ * A field refers to an output; the order follows from it, unless it is there already. In a field
+ * of text (`among`) the reference stands behind what was written there.
+ */
+export function wire(
+  doc: Doc,
+  from: string,
+  output: string,
+  to: string,
+  path: string,
+  among = false,
+): Doc {
+  const ref = written(refTo(doc, from, output));
+  const step = stepOf(doc, to);
+  const old = step && read(step, path);
+  const kept = among && typeof old === "string" && !single(old) ? old : "";
+  const there = refsIn(kept).has(refText(refTo(doc, from, output)));
+  const next = setField(doc, to, path, there ? kept : kept + ref);
   const waits = from === to || ancestorsOf(next).get(to)?.has(from);
   // A URL is only text: a step may know it before the service is up.
   const loose = output === "url" && Boolean(stepOf(doc, from)?.service);
   return waits || loose ? next : addNeed(next, from, to);
+}
+
+function refsIn(text: string): Set<string> {
+  return new Set(parse(text).parts.flatMap((part) => ("ref" in part ? refText(part.ref) : [])));
+}
+
+/** A field no longer refers to an output; what else is written there stays. */
+export function unwire(doc: Doc, from: string, output: string, to: string, path: string): Doc {
+  const step = stepOf(doc, to);
+  const old = step && read(step, path);
+  if (typeof old !== "string") return doc;
+  const gone = refText(refTo(doc, from, output));
+  const text = old.replace(/\$?\$\{\{\s*([^}]*?)\s*\}\}/g, (whole, inner) =>
+    inner === gone && !whole.startsWith("$$") ? "" : whole,
+  );
+  // A variable stays one, though nothing is in it.
+  return setField(doc, to, path, text || (path.startsWith("service.env.") ? "" : undefined));
 }
 
 /** The type of an output, for those who ask whether it fits. */

@@ -7,7 +7,15 @@ import { typeOfRef } from "./problems";
 export type Piece = { text: string; kind: "known" | "later" | "secret" };
 
 /** What a deployment is called in the preview. */
-export type Sample = { name: string; environment: string; project: string; domain: string };
+export type Sample = {
+  name: string;
+  environment: string;
+  project: string;
+  domain: string;
+  /** What a URL begins with, and what it has behind service.deployment; absent without environments. */
+  scheme?: string;
+  suffix?: string;
+};
 
 /** The environment a service will start with, as far as it is known now. Secrets stay masked. */
 export function environmentOf(
@@ -41,14 +49,17 @@ function piece(
     const known = sample[ref.name as keyof Sample];
     return known ? { text: known, kind: "known" } : { text: ref.name, kind: "later" };
   }
-  if (ref.scope === "services") return { text: ofService(ref, doc, sample), kind: "known" };
+  if (ref.scope === "services") return ofService(ref, doc, sample);
   if (ref.scope === "steps") return { text: `${ref.key} › ${ref.name}`, kind: "later" };
   return { text: ref.name, kind: "secret" };
 }
 
-function ofService(ref: Ref & { scope: "services" }, doc: Doc, sample: Sample): string {
-  const ports = stepOf(doc, ref.key)?.service?.ports ?? [];
-  if (ref.name === "host") return ref.key;
-  if (ref.name === "port") return String(ports[0]?.port ?? "");
-  return `http://${ref.key}.${sample.name}.${sample.environment}.${sample.domain}`;
+function ofService(ref: Ref & { scope: "services" }, doc: Doc, sample: Sample): Piece {
+  const port = stepOf(doc, ref.key)?.service?.ports?.[0]?.port;
+  const { scheme, suffix } = sample;
+  if (ref.name === "host") return { text: ref.key, kind: "known" };
+  if (ref.name === "port" && port) return { text: String(port), kind: "known" };
+  if (ref.name === "url" && scheme && suffix)
+    return { text: `${scheme}://${ref.key}.${sample.name}.${suffix}`, kind: "known" };
+  return { text: `${ref.key} › ${ref.name}`, kind: "later" };
 }

@@ -1,3 +1,7 @@
+import { editorTexts } from "@/editorTexts";
+
+const t = editorTexts.problem;
+
 /** References in strings, as the server reads them (pipeline/expr.go). */
 export type Ref =
   | { scope: "steps"; key: string; name: string }
@@ -43,7 +47,7 @@ export function parse(text: string): Parsed {
     }
     add(text.slice(at, open));
     const end = text.indexOf("}}", open);
-    if (end < 0) return { parts, wrong: { at: open, why: "“${{” is not closed by “}}”" } };
+    if (end < 0) return { parts, wrong: { at: open, why: t.unclosed } };
     const ref = refOf(text.slice(open + 3, end).trim());
     if (typeof ref === "string") return { parts, wrong: { at: open + 3, why: ref } };
     parts.push({ ref });
@@ -54,7 +58,7 @@ export function parse(text: string): Parsed {
 function refOf(inner: string): Ref | string {
   const words = inner.split(".");
   const [scope, key = "", third = "", name = ""] = words;
-  if (!/^[A-Za-z0-9_.-]+$/.test(inner)) return "a reference is words and dots, nothing else";
+  if (!/^[A-Za-z0-9_.-]+$/.test(inner)) return t.refWords;
   if (scope === "steps" && words.length === 4 && third === "outputs" && key && name)
     return { scope, key, name };
   if (scope === "services" && words.length === 3 && key)
@@ -62,7 +66,7 @@ function refOf(inner: string): Ref | string {
   if (scope === "secrets" && words.length === 2 && key) return { scope, name: key };
   if (scope === "deployment" && words.length === 2 && DEPLOYMENT_FIELDS.includes(key))
     return { scope, name: key };
-  return `“${inner}” is no reference; steps.KEY.outputs.NAME, services.KEY.host, secrets.NAME and deployment.name are`;
+  return t.noRef(inner);
 }
 
 export function refsOf(text: string): Ref[] {

@@ -1,17 +1,22 @@
-import { Link2, X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useState } from "react";
+import { X } from "lucide-react";
+import {
+  type ChangeEvent,
+  type FocusEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useState,
+} from "react";
 import { Button } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
 import { editorTexts } from "@/editorTexts";
 import { PortShape } from "./canvasNodes";
 import type { PortType } from "./catalogue";
-import { refText, single } from "./expr";
+import { type Ref, refText, single } from "./expr";
 import type { Problem } from "./problems";
+import { type Offer, Refer } from "./Refer";
 
 const t = editorTexts.step;
-
-/** A reference that a field could hold, and what it is called in the menu. */
-export type Offer = { group: string; text: string; label: string; type: PortType };
 
 export type FieldShell = {
   label: string;
@@ -61,44 +66,8 @@ export function Shell(props: FieldShell) {
   );
 }
 
-/** What earlier steps give, the secrets, and the deployment: one of them is put into the field. */
-function Refer({
-  label,
-  offers,
-  onChoose,
-}: {
-  label: string;
-  offers: Offer[];
-  onChoose: (text: string) => void;
-}) {
-  const groups = [...new Set(offers.map((offer) => offer.group))];
-  return (
-    <span className="refer" title={t.reference}>
-      <Link2 className="i sm" aria-hidden="true" />
-      <select
-        aria-label={t.referenceOf(label)}
-        value=""
-        onChange={(event) => event.target.value && onChoose(event.target.value)}
-      >
-        <option value="">{offers.length > 0 ? t.reference : t.noReference}</option>
-        {groups.map((group) => (
-          <optgroup key={group} label={group}>
-            {offers
-              .filter((offer) => offer.group === group)
-              .map((offer) => (
-                <option key={offer.text} value={offer.text}>
-                  {offer.label}
-                </option>
-              ))}
-          </optgroup>
-        ))}
-      </select>
-    </span>
-  );
-}
-
 type TextProps = {
-  value: string;
+  value: unknown;
   onChange: (value: string | undefined) => void;
   id: string;
   described?: string;
@@ -107,12 +76,38 @@ type TextProps = {
   mono?: boolean;
   rows?: number;
   placeholder?: string;
+  onTyping?: (typing: boolean) => void;
 };
 
-/** Text that may hold references. One that is nothing else shows as what it refers to. */
+/**
+ * Text that may hold references. One that is nothing else shows as what it refers to, but never
+ * while somebody types: the field they type in stays.
+ */
 export function Text(props: TextProps) {
-  const { value, onChange, id, described, wrong, label, mono, rows, placeholder } = props;
-  const ref = single(value);
+  const { onChange, id, described, wrong, label, mono, rows = 1, placeholder } = props;
+  const value = textOf(props.value);
+  const [typing, keepTyping] = useState<"line" | "lines">();
+  const setTyping = (next: typeof typing) => {
+    keepTyping(next);
+    props.onTyping?.(next !== undefined);
+  };
+  const shape = typing ?? (rows > 1 || value.includes("\n") ? "lines" : "line");
+  useEffect(() => {
+    if (typing) document.getElementById(id)?.focus();
+  }, [typing, id]);
+  const ref = typing ? undefined : single(value);
+  if (ref)
+    return (
+      <Pill
+        {...{ id, value, described, wrong, label }}
+        reference={ref}
+        onEdit={() => setTyping(shape)}
+        onClear={() => {
+          setTyping(shape);
+          onChange(undefined);
+        }}
+      />
+    );
   const common = {
     id,
     value,
@@ -121,50 +116,76 @@ export function Text(props: TextProps) {
     autoComplete: "off",
     "aria-describedby": described,
     "aria-invalid": wrong ? (true as const) : undefined,
-    className: mono ? "mono" : undefined,
+    onFocus: () => setTyping(shape),
+    // A window that loses the focus gives it back to the field.
+    onBlur: (event: FocusEvent) => document.activeElement !== event.target && setTyping(undefined),
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+      onChange(event.target.value || undefined),
   };
-  if (ref)
-    return (
-      <div className={`in ${wrong ? "err" : ""}`}>
-        <button id={id} type="button" className="ref" aria-describedby={described} title={value}>
-          {"key" in ref ? (
-            <>
-              <b>{ref.key}</b>
-              <span className="ar">›</span>
-              {ref.name}
-            </>
-          ) : (
-            <>
-              <span className="ar">{ref.scope}</span>
-              <b>{ref.name}</b>
-            </>
-          )}
-          <span className="vh">{refText(ref)}</span>
-        </button>
-        <Button
-          look="ghost"
-          small
-          icon
-          className="end"
-          aria-label={t.clear(label)}
-          onClick={() => onChange(undefined)}
-        >
-          <X className="i sm" aria-hidden="true" />
-        </Button>
-      </div>
-    );
-  if ((rows ?? 1) > 1 || value.includes("\n"))
+  if (shape === "lines")
     return (
       <textarea
         {...common}
-        rows={Math.max(rows ?? 2, Math.min(12, value.split("\n").length))}
+        rows={Math.max(rows, 2, Math.min(12, value.split("\n").length))}
         className={`area ${wrong ? "err" : ""} ${mono ? "mono" : ""}`}
-        onChange={(event) => onChange(event.target.value || undefined)}
       />
     );
   return (
     <div className={`in ${wrong ? "err" : ""}`}>
-      <input {...common} onChange={(event) => onChange(event.target.value || undefined)} />
+      <input {...common} className={mono ? "mono" : undefined} />
+    </div>
+  );
+}
+
+/** What is no text, though it should be, is shown as it is written. */
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined ? "" : (JSON.stringify(value) ?? "");
+}
+
+type PillProps = Pick<TextProps, "id" | "described" | "wrong" | "label"> & {
+  value: string;
+  reference: Ref;
+  onEdit: () => void;
+  onClear: () => void;
+};
+
+/** A reference as what it refers to. Pressed, it is text again. */
+function Pill({ id, value, described, wrong, label, reference: ref, ...acts }: PillProps) {
+  return (
+    <div className={`in ${wrong ? "err" : ""}`}>
+      <button
+        id={id}
+        type="button"
+        className="ref"
+        aria-describedby={described}
+        title={value}
+        onClick={acts.onEdit}
+      >
+        {"key" in ref ? (
+          <>
+            <b>{ref.key}</b>
+            <span className="ar">›</span>
+            {ref.name}
+          </>
+        ) : (
+          <>
+            <span className="ar">{ref.scope}</span>
+            <b>{ref.name}</b>
+          </>
+        )}
+        <span className="vh">{refText(ref)}</span>
+      </button>
+      <Button
+        look="ghost"
+        small
+        icon
+        className="end"
+        aria-label={t.clear(label)}
+        onClick={acts.onClear}
+      >
+        <X className="i sm" aria-hidden="true" />
+      </Button>
     </div>
   );
 }
@@ -176,11 +197,9 @@ export function Numeric(
     onChange: (value: unknown) => void;
   },
 ) {
-  const shown = props.value === undefined ? "" : String(props.value);
   return (
     <Text
       {...props}
-      value={shown}
       onChange={(text) => {
         const number = Number(text);
         const whole = text !== undefined && text.trim() !== "" && Number.isFinite(number);
@@ -192,7 +211,9 @@ export function Numeric(
 }
 
 export function Choice(props: {
-  id: string;
+  id?: string;
+  /** Where no label is bound to it. */
+  label?: string;
   value: string;
   described?: string;
   options: { value: string; label: string }[];
@@ -202,6 +223,7 @@ export function Choice(props: {
     <select
       id={props.id}
       className="sel"
+      aria-label={props.label}
       value={props.value}
       aria-describedby={props.described}
       onChange={(event) => props.onChange(event.target.value)}

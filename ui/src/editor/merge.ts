@@ -1,14 +1,5 @@
 import { freeKey, renameStep } from "./edit";
-import {
-  bare,
-  type Comment,
-  canonical,
-  type Doc,
-  docOf,
-  pipelineOf,
-  type Spot,
-  type Step,
-} from "./model";
+import { bare, type Comment, canonical, type Doc, docOf, pipelineOf, type Step } from "./model";
 
 /** One step or comment field by field: path → value. What a person calls one thing is one field. */
 export type Fields = Map<string, unknown>;
@@ -222,14 +213,36 @@ function mergeLists(base: unknown, mine: unknown, theirs: unknown): string[] | u
   return all.length > 0 ? all : undefined;
 }
 
-/** Comments have no names: those of both are kept, but for what one deleted and the other left. */
+/**
+ * Comments have no names: the same words for the same time are one. Those of both are kept, but for
+ * what one deleted and the other left; the same words at two places, new on both sides, are two.
+ */
 function mergeComments(base: Doc, mine: Doc, theirs: Doc): Comment[] {
-  const texts = (doc: Doc) => new Map(doc.comments.map((one) => [one.text, one] as const));
-  const [b, x, y] = [texts(base), texts(mine), texts(theirs)];
-  const out: Comment[] = [];
-  for (const text of new Set([...x.keys(), ...y.keys()])) {
-    if (b.has(text) && !(x.has(text) && y.has(text))) continue;
-    out.push((x.get(text) ?? y.get(text)) as Comment & { position?: Spot });
-  }
-  return out;
+  const [b, x, y] = [base, mine, theirs].map(byWords) as [Words, Words, Words];
+  return [...new Set([...x.keys(), ...y.keys()])].flatMap((key) => {
+    const [was, my, their] = [b.get(key), x.get(key), y.get(key)];
+    if (!my || !their) return was ? [] : ((my ?? their) as Comment);
+    if (was) return same(my, was) ? their : my;
+    return same(my, their) ? my : [my, their];
+  });
+}
+
+type Words = Map<string, Comment>;
+
+function byWords(doc: Doc): Words {
+  const seen = new Map<string, number>();
+  return new Map(
+    doc.comments.map((one) => {
+      const time = seen.get(one.text) ?? 0;
+      seen.set(one.text, time + 1);
+      return [`${time} ${one.text}`, one];
+    }),
+  );
+}
+
+/** An older drawing of mine with what they changed meanwhile. What both changed is theirs. */
+export function rebase(base: Doc, old: Doc, theirs: Doc): Doc {
+  const { conflicts } = threeWay(base, old, theirs);
+  const choices = conflicts.map((one) => [conflictId(one), "theirs"] as const);
+  return merge(base, old, theirs, Object.fromEntries(choices));
 }

@@ -1,8 +1,13 @@
+import { editorTexts } from "@/editorTexts";
 import { ancestorsOf, type Catalogue, fits, outputsOf, type PortType } from "./catalogue";
 import { refTo, whyNotNeed } from "./edit";
 import { DEPLOYMENT_FIELDS, written } from "./expr";
-import type { Offer } from "./fields";
 import type { Doc, Step } from "./model";
+import type { Offer } from "./Refer";
+
+const t = editorTexts.step.referenceGroups;
+/** Whoever sees the deployment reads these, so no secret may be in them. */
+const OPEN = ["service.command", "approval.prompt"];
 
 /** What a field may refer to: outputs of steps that are or could be earlier, secrets, the deployment. */
 export function offersOf(
@@ -14,7 +19,10 @@ export function offersOf(
 ): Offer[] {
   const before = ancestorsOf(doc).get(step.key);
   const secretsOnly = path.startsWith("plugin.secrets.");
-  const takes = (from: PortType) => (secretsOnly ? from === "secret" : fits(from, type));
+  const takes = (from: PortType) =>
+    secretsOnly
+      ? from === "secret"
+      : fits(from, type) && !(from === "secret" && OPEN.includes(path));
   const steps = doc.steps
     .filter((one) => one.key !== step.key)
     .filter((one) => before?.has(one.key) || whyNotNeed(doc, one.key, step.key) !== "circle")
@@ -29,13 +37,13 @@ export function offersOf(
         })),
     );
   const secrets = catalogue.secrets.map<Offer>((name) => ({
-    group: "secrets",
+    group: t.secrets,
     text: written({ scope: "secrets", name }),
     label: name,
     type: "secret",
   }));
   const deployment = DEPLOYMENT_FIELDS.map<Offer>((name) => ({
-    group: "deployment",
+    group: t.deployment,
     text: written({ scope: "deployment", name }),
     label: name,
     type: "text",

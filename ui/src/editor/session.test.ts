@@ -57,6 +57,7 @@ class Memory implements Keep {
 const NEVER = 1_000_000_000;
 const open = (server: Server, keep: Keep = new Memory()) =>
   Session.open(server.door(), keep, NEVER);
+const envOf = (doc?: Doc) => doc?.steps[0]?.service?.env;
 const service = (key: string) => ({ key, service: { name: "web", resources: {} } });
 
 /** Small, fast, the same every time. */
@@ -173,6 +174,155 @@ describe("a session", () => {
     session.undo();
     await session.flush();
     expect(server.draft.doc?.steps).toHaveLength(2);
+  });
+
+  it("puts what this browser kept on top of a version that came since", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const keep = new Memory();
+    const before = await open(server, keep);
+    before.change(setField(before.doc, "a", "service.env.MINE", "1"));
+    before.close();
+    server.versions.push(setField(server.versions[0] ?? emptyDoc, "a", "service.env.THEIRS", "1"));
+    const after = await open(server, keep);
+    expect(after.state.base).toBe(1);
+    expect(envOf(after.doc)).toEqual({ MINE: "1", THEIRS: "1" });
+    await after.flush();
+    expect(await after.publish()).toBe(2);
+    expect(envOf(server.versions[2])).toEqual({ MINE: "1", THEIRS: "1" });
+  });
+
+  it("asks when what this browser kept meets a version that came since", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const keep = new Memory();
+    const before = await open(server, keep);
+    before.change(setField(before.doc, "a", "service.env.MODE", "mine"));
+    before.close();
+    server.versions.push(setField(server.versions[0] ?? emptyDoc, "a", "service.env.MODE", "x"));
+    const after = await open(server, keep);
+    expect(after.state.clash).toMatchObject({ kind: "published", number: 1 });
+    expect(after.state.base).toBe(0);
+    after.resolve({ "a service.env.MODE": "theirs" });
+    expect(after.state.base).toBe(1);
+    expect(envOf(after.doc)).toEqual({ MODE: "x" });
+  });
+
+  it("keeps what another window did when one undoes and does again", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const [mine, theirs] = [await open(server), await open(server)];
+    mine.change(setField(mine.doc, "a", "service.env.ONE", "1"));
+    await mine.flush();
+    mine.change(setField(mine.doc, "a", "service.env.TWO", "2"));
+    mine.change(setField(mine.doc, "a", "service.env.THREE", "3"));
+    mine.undo();
+    theirs.change(setField(theirs.doc, "a", "service.env.THEIRS", "1"));
+    await theirs.flush();
+    const again = await open(server);
+    again.change(setField(again.doc, "a", "service.env.MORE", "1"));
+    await again.flush();
+    await mine.flush();
+    const other = { THEIRS: "1", MORE: "1" };
+    expect(envOf(mine.doc)).toEqual({ ONE: "1", TWO: "2", ...other });
+    mine.undo();
+    expect(envOf(mine.doc)).toEqual({ ONE: "1", ...other });
+    mine.undo();
+    expect(envOf(mine.doc)).toEqual(other);
+    for (let i = 0; i < 3; i++) mine.redo();
+    expect(envOf(mine.doc)).toEqual({ ONE: "1", TWO: "2", THREE: "3", ...other });
+    mine.undo();
+    await mine.flush();
+    expect(envOf(server.draft.doc)).toEqual({ ONE: "1", TWO: "2", ...other });
+  });
+
+  it("saves theirs over the draft when theirs is chosen", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const mine = await open(server);
+    mine.change(setField(mine.doc, "a", "service.env.MODE", "mine"));
+    await mine.flush();
+    server.versions.push(setField(server.versions[0] ?? emptyDoc, "a", "service.env.MODE", "x"));
+    expect(await mine.publish()).toBeUndefined();
+    mine.resolve({ "a service.env.MODE": "theirs" });
+    await mine.flush();
+    expect(server.draft.base).toBe(1);
+    const again = await open(server);
+    expect(envOf(again.doc)).toEqual({ MODE: "x" });
+    expect(again.state.clash).toBeUndefined();
+  });
+
+  it("draws on with what another window saved while it published", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const door = server.door();
+    const mine = await Session.open(
+      {
+        ...door,
+        publish: async (doc, base) => {
+          const version = await door.publish(doc, base);
+          const { revision, doc: draft } = server.draft;
+          const theirs = setField(draft ?? emptyDoc, "a", "service.env.THEIRS", "1");
+          await door.save(theirs, 0, revision);
+          return version;
+        },
+      },
+      new Memory(),
+      NEVER,
+    );
+    mine.change(setField(mine.doc, "a", "service.env.MINE", "1"));
+    expect(await mine.publish()).toBe(1);
+    mine.change(setField(mine.doc, "a", "service.env.NEXT", "1"));
+    await mine.flush();
+    expect(envOf(server.draft.doc)).toEqual({ MINE: "1", THEIRS: "1", NEXT: "1" });
+    expect(server.draft.base).toBe(1);
+  });
+
+  it("does not undo a version for a window that has not heard of it", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const [mine, late] = [await open(server), await open(server)];
+    mine.change(setField(mine.doc, "a", "service.env.MINE", "1"));
+    expect(await mine.publish()).toBe(1);
+    late.change(setField(late.doc, "a", "service.env.LATE", "1"));
+    await late.flush();
+    mine.change(setField(mine.doc, "a", "service.env.NEXT", "1"));
+    await mine.flush();
+    expect(envOf(server.draft.doc)).toEqual({ MINE: "1", LATE: "1", NEXT: "1" });
+    expect(server.draft.base).toBe(1);
+  });
+
+  it("keeps here what is drawn while a person has to decide", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const keep = new Memory();
+    const [mine, theirs] = [await open(server, keep), await open(server)];
+    theirs.change(setField(theirs.doc, "a", "service.env.MODE", "theirs"));
+    mine.change(setField(mine.doc, "a", "service.env.MODE", "mine"));
+    await theirs.flush();
+    await mine.flush();
+    expect(mine.state.clash).toBeDefined();
+    mine.change(setField(mine.doc, "a", "service.env.LATER", "1"));
+    await mine.flush();
+    expect(envOf(keep.kept?.doc)).toEqual({ MODE: "mine", LATER: "1" });
+  });
+
+  it("asks nothing more of the server once it is closed", async () => {
+    vi.useFakeTimers();
+    try {
+      const server = new Server();
+      const session = await Session.open(server.door(), new Memory(), 800);
+      session.change(addStep(session.doc, service("a")));
+      server.down = true;
+      const flushed = session.flush();
+      session.close();
+      await flushed;
+      server.down = false;
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(server.draft.revision).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("writes the same bytes for the same drawing", () => {

@@ -1,6 +1,6 @@
 import { ApiError } from "@/api/client";
-import { begin, edit, type History, redo, undo } from "./history";
-import { type Choices, merge, threeWay } from "./merge";
+import { begin, edit, type History, join, redo, undo } from "./history";
+import { type Choices, merge, rebase, threeWay } from "./merge";
 import { type Doc, sameDoc } from "./model";
 
 /** A draft as it is on the server; revision 0 is none. */
@@ -14,7 +14,7 @@ export type Door = {
   drop(revision: number): Promise<void>;
   /** One version; the newest without a number. Version 0 is a project without a pipeline. */
   version(number?: number): Promise<Version>;
-  publish(doc: Doc, base: number): Promise<number>;
+  publish(doc: Doc, base: number, note?: string): Promise<number>;
 };
 
 /** What this browser keeps while the server cannot be reached. */
@@ -31,6 +31,8 @@ export type Clash = {
   number: number;
   /** What is published as the version that is drawn on then. */
   published?: Doc;
+  /** Theirs is not what the server holds as the draft: that is still to be saved over. */
+  apart?: boolean;
 };
 
 export type State = {
@@ -55,7 +57,11 @@ export class Session {
   state: State;
   private listeners = new Set<() => void>();
   private revision: number;
+  /** What the server has as the draft, or as the version when there is none. */
   private saved: Doc;
+  /** The version that the server's draft is drawn on. */
+  private savedBase: number;
+  private closed = false;
   private timer?: ReturnType<typeof setTimeout>;
   /** When the first edit that is not saved yet has to be, whoever still types. */
   private due?: number;
@@ -70,6 +76,7 @@ export class Session {
   ) {
     this.state = first.state;
     this.saved = first.saved;
+    this.savedBase = first.state.base;
     this.revision = first.revision;
   }
 
@@ -83,20 +90,32 @@ export class Session {
       revision: draft.revision,
       state: { history: begin(saved), base, published: published.doc, saving: "saved" },
     });
-    session.resume(keep.read());
-    if (base !== newest.version && !session.state.clash) session.outdated(newest);
+    await session.resume(keep.read(), published);
+    if (session.state.base !== newest.version && !session.state.clash) session.outdated(newest);
     return session;
   }
 
   /** What was drawn without the server, in this browser, is drawn on. */
-  private resume(kept: Kept | undefined) {
+  private async resume(kept: Kept | undefined, published: Version) {
     if (!kept || sameDoc(kept.doc, this.saved)) return this.keep.write(undefined);
-    if (kept.revision === this.revision) {
-      this.change(kept.doc);
-      return;
-    }
+    const { base } = this.state;
+    const untouched = kept.revision === this.revision;
+    if (untouched && kept.base === base) return this.change(kept.doc);
     const theirs = this.saved;
-    this.set({ history: begin(kept.doc) });
+    const on =
+      kept.base === base ? undefined : await this.door.version(kept.base).catch(() => undefined);
+    this.set({ history: begin(kept.doc), ...(on && { base: on.version, published: on.doc }) });
+    // It took over a version and was closed before that was saved.
+    if (untouched && on && on.version > base) return this.later(0);
+    if (on && on.version < base)
+      return this.meet({
+        kind: "published",
+        base: kept.saved,
+        theirs,
+        by: published.by,
+        number: base,
+        published: published.doc,
+      });
     this.meet({ kind: "window", base: kept.saved, theirs, by: "", number: this.revision });
   }
 
@@ -139,13 +158,19 @@ export class Session {
 
   private later(ms: number) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.flush(), ms);
+    if (!this.closed) this.timer = setTimeout(() => void this.flush(), ms);
   }
 
   /** Stops saving; what is not saved yet stays in this browser. */
   close() {
+    this.closed = true;
     clearTimeout(this.timer);
-    if (!sameDoc(this.doc, this.saved)) this.keepHere();
+    this.keepHere();
+  }
+
+  private clean(): boolean {
+    const onBase = this.revision === 0 || this.savedBase === this.state.base;
+    return onBase && sameDoc(this.doc, this.saved);
   }
 
   /** Saves now what is not saved, and waits until it is, or cannot be. */
@@ -153,25 +178,33 @@ export class Session {
     clearTimeout(this.timer);
     this.due = undefined;
     while (this.running) await this.running;
-    if (this.state.clash || sameDoc(this.doc, this.saved)) {
-      if (!this.state.clash) this.settled();
-      return;
-    }
-    this.running = this.save().finally(() => {
-      this.running = undefined;
-    });
-    await this.running;
+    if (this.state.clash) return this.keepHere();
+    if (this.clean()) return this.settled();
+    await this.alone(() => this.save());
     if (this.state.saving === "saving") await this.flush();
   }
 
+  /** One thing with the server at a time: each knows the revision that the one before left. */
+  private async alone<T>(work: () => Promise<T>): Promise<T> {
+    while (this.running) await this.running;
+    const done = work();
+    const over = () => {
+      this.running = undefined;
+    };
+    this.running = done.then(over, over);
+    return done;
+  }
+
   private async save() {
-    const doc = this.doc;
+    const { doc } = this;
+    const { base } = this.state;
     this.set({ saving: "saving" });
     try {
-      const { revision } = await this.door.save(doc, this.state.base, this.revision);
+      const { revision } = await this.door.save(doc, base, this.revision);
       this.revision = revision;
       this.saved = doc;
-      if (sameDoc(this.doc, doc)) this.settled();
+      this.savedBase = base;
+      if (this.clean()) this.settled();
     } catch (error) {
       await this.failed(error);
     }
@@ -184,27 +217,25 @@ export class Session {
   }
 
   private async failed(error: unknown) {
-    if (!(error instanceof ApiError) || error.status >= 500) {
-      this.keepHere();
-      this.set({ saving: "offline" });
-      this.later(Math.max(this.wait, 5000));
-      return;
-    }
+    if (!(error instanceof ApiError) || error.status >= 500) return this.silent();
     if (error.problem.code !== "draft_changed") {
       this.keepHere();
       this.set({ saving: "refused", why: error.message });
       return;
     }
-    try {
-      await this.join();
-    } catch {
-      this.keepHere();
-      this.set({ saving: "offline" });
-      this.later(Math.max(this.wait, 5000));
-    }
+    await this.join().catch(() => this.silent());
   }
 
-  private keepHere() {
+  /** The server said nothing: it is asked again. */
+  private silent() {
+    this.keepHere();
+    this.set({ saving: "offline" });
+    this.later(Math.max(this.wait, 5000));
+  }
+
+  /** What is not saved is kept in this browser. */
+  keepHere() {
+    if (this.clean()) return;
     this.keep.write({
       doc: this.doc,
       saved: this.saved,
@@ -216,26 +247,26 @@ export class Session {
   /** Another window saved: what does not meet is put together at once, the rest is asked. */
   private async join() {
     const theirs = await this.door.draft();
-    if (theirs.revision === 0 || theirs.base !== this.state.base || !theirs.doc) {
-      // The other window published, or threw the draft away: begin from what is published now.
-      const newest = await this.door.version(theirs.doc ? theirs.base : undefined);
-      this.revision = theirs.revision;
-      this.meet({
-        kind: "published",
-        base: this.state.published,
-        theirs: theirs.doc ?? newest.doc,
-        by: newest.by,
-        number: newest.version,
-        published: newest.doc,
-      });
+    const { base, published } = this.state;
+    const newer = !theirs.doc || theirs.base > base;
+    const window = { kind: "window", by: "", number: theirs.revision } as const;
+    // That of a window which knows of no version since: ours has what was published.
+    const old = !newer && theirs.base < base ? await this.door.version(theirs.base) : undefined;
+    // The other window published, or threw the draft away: begin from what is published now.
+    const newest = newer ? await this.door.version(theirs.doc && theirs.base) : undefined;
+    this.savedBase = theirs.base;
+    if (!newest) {
+      this.meet({ ...window, base: old?.doc ?? this.saved, theirs: theirs.doc ?? this.saved });
       return;
     }
+    this.revision = theirs.revision;
     this.meet({
-      kind: "window",
-      base: this.saved,
-      theirs: theirs.doc,
-      by: "",
-      number: theirs.revision,
+      kind: "published",
+      base: published,
+      theirs: theirs.doc ?? newest.doc,
+      by: newest.by,
+      number: newest.version,
+      published: newest.doc,
     });
   }
 
@@ -247,16 +278,16 @@ export class Session {
       this.set({ clash, saving: "waiting" });
       return;
     }
-    this.take(clash, {});
+    const next = merge(clash.base, this.doc, clash.theirs, {});
+    this.take(clash, joined(this.state.history, clash, next));
   }
 
-  private take(clash: Clash, choices: Choices) {
-    const next = merge(clash.base, this.doc, clash.theirs, choices);
-    this.saved = clash.theirs;
+  private take(clash: Clash, history: History<Doc>) {
+    if (!clash.apart) this.saved = clash.theirs;
     if (clash.kind === "window") this.revision = clash.number;
     const moved = clash.kind === "published" && clash.number !== this.state.base;
     this.set({
-      history: edit(this.state.history, next),
+      history,
       clash: undefined,
       saving: "saving",
       ...(moved ? { base: clash.number, published: clash.published ?? clash.theirs } : {}),
@@ -264,10 +295,14 @@ export class Session {
     this.later(0);
   }
 
-  /** A person has decided what of both stays. */
+  /** A person has decided what of both stays. Undo takes the decision back, and nothing of theirs. */
   resolve(choices: Choices) {
-    const { clash } = this.state;
-    if (clash) this.take(clash, choices);
+    const { clash, history } = this.state;
+    if (!clash) return;
+    const [mine, next] = [{}, choices].map((one) => merge(clash.base, this.doc, clash.theirs, one));
+    if (!mine || !next) return;
+    const before = joined(history, clash, mine);
+    this.take(clash, sameDoc(mine, next) ? before : edit(before, next));
   }
 
   private outdated(newest: Version) {
@@ -278,53 +313,65 @@ export class Session {
         theirs: newest.doc,
         by: newest.by,
         number: newest.version,
+        apart: this.revision > 0,
       },
     });
   }
 
   /** Publishes what is drawn. Undefined when somebody was faster: the clash says who. */
-  async publish(): Promise<number | undefined> {
+  async publish(note?: string): Promise<number | undefined> {
     await this.flush();
     if (this.state.clash) return undefined;
     const doc = this.doc;
-    try {
-      const version = await this.door.publish(doc, this.state.base);
-      await this.begun(version, doc);
-      return version;
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.problem.code !== "outdated") throw error;
-      this.outdated(await this.door.version());
-      return undefined;
-    }
+    return this.alone(async () => {
+      try {
+        const version = await this.door.publish(doc, this.state.base, note);
+        await this.begun(version, doc);
+        return version;
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.problem.code !== "outdated") throw error;
+        this.outdated(await this.door.version());
+        return undefined;
+      }
+    });
   }
 
-  /** The draft is published, or thrown away: drawing goes on from that version. */
+  /** The draft is published: drawing goes on from that version, with what another window saved. */
   private async begun(version: number, doc: Doc) {
-    const unchanged = sameDoc(this.doc, doc);
+    const before = this.saved;
     this.saved = doc;
     this.set({ base: version, published: doc });
-    await this.door.drop(this.revision).catch(() => undefined);
-    this.revision = (await this.door.draft().catch(() => ({ revision: 0 }))).revision;
-    if (unchanged) this.settled();
+    if (this.revision > 0) await this.door.drop(this.revision).catch(() => undefined);
+    const left = await this.door.draft().catch(() => undefined);
+    if (left) this.savedBase = left.base;
+    if (left?.doc && left.revision !== this.revision)
+      this.meet({ kind: "window", base: before, theirs: left.doc, by: "", number: left.revision });
+    else if (left) this.revision = left.revision;
+    if (this.clean()) this.settled();
     else this.later(0);
   }
 
   /** Throws the draft away. Undo brings it back while the page is open. */
   async discard(): Promise<void> {
     clearTimeout(this.timer);
-    while (this.running) await this.running;
-    await this.door.drop(0);
-    const newest = await this.door.version();
-    this.revision = 0;
-    this.saved = newest.doc;
-    this.set({
-      history: edit(this.state.history, newest.doc),
-      base: newest.version,
-      published: newest.doc,
-      clash: undefined,
-      saving: "saving",
+    await this.alone(async () => {
+      await this.door.drop(0);
+      const newest = await this.door.version();
+      const { history, published, base } = this.state;
+      this.revision = 0;
+      this.saved = newest.doc;
+      const thrown = edit(history, newest.doc);
+      // What comes back is on top of a version that came in between, not in its place.
+      const since = { base: published, theirs: newest.doc };
+      this.set({
+        history: newest.version === base ? thrown : joined(thrown, since, newest.doc),
+        base: newest.version,
+        published: newest.doc,
+        clash: undefined,
+        saving: "saving",
+      });
+      this.settled();
     });
-    this.settled();
   }
 
   /** Another version was published from here, by restoring an old one. */
@@ -332,8 +379,13 @@ export class Session {
     const newest = await this.door.version();
     if (sameDoc(this.doc, this.state.published)) {
       this.set({ base: newest.version, published: newest.doc });
-      this.saved = newest.doc;
+      if (this.revision === 0) this.saved = newest.doc;
       this.change(newest.doc);
     } else this.outdated(newest);
   }
+}
+
+/** A history in which they drew meanwhile: what is gone back to has what they did. */
+function joined(history: History<Doc>, both: Pick<Clash, "base" | "theirs">, next: Doc) {
+  return join(history, next, (old: Doc) => rebase(both.base, old, both.theirs));
 }

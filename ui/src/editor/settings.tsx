@@ -1,14 +1,16 @@
-import { Plus, X } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { Plus } from "lucide-react";
+import { useId, useRef, useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editorTexts";
-import { Choice, Lines, Numeric, Shell, Text } from "./fields";
-import type { Panel } from "./inspectorParts";
+import { Shell, Text } from "./fields";
 import type { Step } from "./model";
 import { offersOf } from "./offers";
+import { Ready } from "./Ready";
+import { type Offer, Refer } from "./Refer";
+import { type Form, Group, Records, Remove, Small } from "./records";
 
 const t = editorTexts.step;
-type Props = Panel & { step: Step };
+type Props = Form;
 type Service = NonNullable<Step["service"]>;
 
 export function ServiceSettings(props: Props) {
@@ -98,52 +100,6 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
   );
 }
 
-/** A list of small records, each in a row of its own. */
-function Records<T>(props: {
-  title: string;
-  path: string;
-  items: T[] | undefined;
-  fresh: T;
-  addLabel: string;
-  step: Props;
-  hint?: string;
-  row: (item: T, change: (next: Partial<T>) => void, i: number) => ReactNode;
-}) {
-  const { items = [], path } = props;
-  const { onChange, problems } = props.step;
-  const set = (next: T[]) => onChange(path, next.length > 0 ? next : undefined);
-  const own = problems.filter((one) => one.field.startsWith(`${path}[`) || one.field === path);
-  return (
-    <Group title={props.title} hint={props.hint}>
-      <div className="f" data-field={path}>
-        {items.map((item, i) => (
-          <div key={i} className="row top0">
-            <div className="recs grow">
-              {props.row(
-                item,
-                (next) => set(items.map((one, at) => (at === i ? { ...one, ...next } : one))),
-                i,
-              )}
-            </div>
-            <Remove
-              what={`${props.title} ${i + 1}`}
-              onRemove={() => set(items.filter((_, at) => at !== i))}
-            />
-          </div>
-        ))}
-        {own.map((one) => (
-          <div key={one.field + one.message} className="er" data-st="failed">
-            <span>{one.message}</span>
-          </div>
-        ))}
-        <Button small className="self-start" onClick={() => set([...items, props.fresh])}>
-          <Plus className="i sm" aria-hidden="true" /> {props.addLabel}
-        </Button>
-      </div>
-    </Group>
-  );
-}
-
 function Ports(props: Props) {
   type Port = NonNullable<Service["ports"]>[number];
   return (
@@ -207,6 +163,7 @@ function Volumes(props: Props) {
 
 function Files(props: Props) {
   type File = NonNullable<Service["files"]>[number];
+  const offers = offersOf(props.doc, props.catalogue, props.step, "any", "service.files");
   return (
     <Records<File>
       title={t.files}
@@ -218,13 +175,10 @@ function Files(props: Props) {
       row={(file, change) => (
         <>
           <Small label={t.filePath} value={file.path} onChange={(path) => change({ path })} />
-          <textarea
-            className="area mono"
-            aria-label={t.fileContent}
-            rows={4}
-            spellCheck={false}
-            value={file.content}
-            onChange={(event) => change({ content: event.target.value })}
+          <Content
+            text={file.content}
+            offers={offers}
+            onChange={(content) => change({ content })}
           />
         </>
       )}
@@ -232,166 +186,33 @@ function Files(props: Props) {
   );
 }
 
-type ReadyKind = keyof typeof t.readyKinds;
+type ContentProps = { text: string; offers: Offer[]; onChange: (text: string) => void };
 
-function Ready({ step, problems, onChange }: Props) {
-  const ready = step.service?.ready;
-  const first = step.service?.ports?.[0]?.port ?? 8080;
-  const kind: ReadyKind = ready?.http
-    ? "http"
-    : ready?.tcp
-      ? "tcp"
-      : ready?.command
-        ? "command"
-        : ready?.image
-          ? "image"
-          : "none";
-  const { http: _h, tcp: _t, command: _c, image: _i, ...times } = ready ?? {};
-  const choose = (next: string) => {
-    const made = {
-      http: { http: { port: first, path: "/" } },
-      tcp: { tcp: { port: first } },
-      command: { command: ["true"] },
-      image: { image: true },
-      none: undefined,
-    }[next as ReadyKind];
-    onChange("service.ready", made && { ...times, ...made });
+/** A reference goes where the caret was. */
+function Content({ text, offers, onChange }: ContentProps) {
+  const id = useId();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const refer = (ref: string) => {
+    const at = area.current?.selectionStart ?? text.length;
+    onChange(text.slice(0, at) + ref + text.slice(at));
   };
-  const set = (part: object) => onChange("service.ready", { ...ready, ...part });
   return (
-    <Shell label={t.ready} path="service.ready" problems={problems}>
-      {(id, described) => (
-        <div className="recs">
-          <Choice
-            id={id}
-            described={described}
-            value={kind}
-            options={Object.entries(t.readyKinds).map(([value, label]) => ({ value, label }))}
-            onChange={choose}
-          />
-          {ready?.http || ready?.tcp ? (
-            <Small
-              label={t.readyPort}
-              value={String((ready.http ?? ready.tcp)?.port ?? "")}
-              onChange={(text) => {
-                const port = Number.parseInt(text, 10) || 0;
-                set(ready.http ? { http: { ...ready.http, port } } : { tcp: { port } });
-              }}
-            />
-          ) : null}
-          {ready?.http ? (
-            <Small
-              label={t.readyPath}
-              value={ready.http.path}
-              onChange={(path) => set({ http: { ...ready.http, path } })}
-            />
-          ) : null}
-          {ready?.command ? (
-            <div className="col">
-              <label className="hint" htmlFor={`${id}-command`}>
-                {t.readyCommand}
-              </label>
-              <Lines
-                id={`${id}-command`}
-                value={ready.command}
-                onChange={(next) => set({ command: next ?? [] })}
-              />
-            </div>
-          ) : null}
-        </div>
-      )}
-    </Shell>
-  );
-}
-
-export function ApprovalSettings({ step, problems, onChange }: Props) {
-  const approval = step.approval;
-  return (
-    <>
-      <Shell
-        label={t.prompt}
-        path="approval.prompt"
-        hint={t.promptHint}
-        required
-        problems={problems}
-      >
-        {(id, described, wrong) => (
-          <Text
-            id={id}
-            described={described}
-            wrong={wrong}
-            label={t.prompt}
-            rows={3}
-            value={approval?.prompt ?? ""}
-            onChange={(text) => onChange("approval.prompt", text ?? "")}
-          />
-        )}
-      </Shell>
-      {(["teams", "users"] as const).map((who) => (
-        <Shell
-          key={who}
-          label={t[who]}
-          path={`approval.${who}`}
-          hint={t.answerHint}
-          problems={problems}
-        >
-          {(id, described) => (
-            <Lines
-              id={id}
-              described={described}
-              value={approval?.[who]}
-              onChange={(next) => onChange(`approval.${who}`, next)}
-            />
-          )}
-        </Shell>
-      ))}
-      <Shell label={t.timeout} path="approval.timeout_seconds" problems={problems}>
-        {(id, described, wrong) => (
-          <Numeric
-            id={id}
-            described={described}
-            wrong={wrong}
-            label={t.timeout}
-            placeholder="86400"
-            value={approval?.timeout_seconds}
-            onChange={(next) => onChange("approval.timeout_seconds", next)}
-          />
-        )}
-      </Shell>
-    </>
-  );
-}
-
-function Group({ title, hint, children }: { title: string; hint?: string; children: ReactNode }) {
-  return (
-    <section className="grp" aria-label={title}>
-      <h3>{title}</h3>
-      {children}
-      {hint ? <div className="hint">{hint}</div> : null}
-    </section>
-  );
-}
-
-function Small(props: { label: string; value: string; onChange: (text: string) => void }) {
-  return (
-    <div className="in sm">
-      <input
-        className="mono"
-        aria-label={props.label}
-        placeholder={props.label}
-        title={props.label}
-        value={props.value}
+    <div className="col">
+      <div className="lb">
+        <label className="hint" htmlFor={id}>
+          {t.fileContent}
+        </label>
+        <Refer label={t.fileContent} offers={offers} onChoose={refer} />
+      </div>
+      <textarea
+        ref={area}
+        id={id}
+        className="area mono"
+        rows={4}
         spellCheck={false}
-        onChange={(event) => props.onChange(event.target.value)}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
       />
     </div>
-  );
-}
-
-function Remove({ what, onRemove }: { what: string; onRemove: () => void }) {
-  return (
-    <Button look="ghost" small icon aria-label={t.removeField(what)} onClick={onRemove}>
-      <X className="i sm" aria-hidden="true" />
-    </Button>
   );
 }

@@ -4,6 +4,7 @@ import { editorTexts as t } from "@/editorTexts";
 import { ancestorsOf, type Catalogue, fits, inputsOf } from "./catalogue";
 import { outputType, whyNotNeed } from "./edit";
 import { type Doc, stepOf } from "./model";
+import type { Problem } from "./problems";
 
 export function toField(
   from: { node: string; handle: string },
@@ -60,17 +61,58 @@ export function light(judge: ((path: string) => string | null) | null) {
   }
 }
 
-export function focusField(field: string, again = true) {
-  const all = [...document.querySelectorAll<HTMLElement>(".insp [data-field]")];
-  const found =
-    all.find((one) => one.dataset.field === field) ??
-    all.find((one) => field.startsWith(one.dataset.field ?? "\n"));
-  const limits = document.querySelector<HTMLElement>(".insp [data-tab=limits]");
-  if (!found && limits && again) {
-    // What is on no tab that shows is on the one with the limits.
-    limits.click();
-    setTimeout(() => focusField(field, false), 60);
-  }
+/** The inspector's tab that has a field. */
+export function tabOf(field: string): "settings" | "limits" {
+  const limits = ["resources", "timeout_seconds", "network", "restart", "command", "gpus"];
+  const [kind, part = ""] = field.split(/[.[]/);
+  return (kind === "service" || kind === "plugin") && limits.includes(part) ? "limits" : "settings";
+}
+
+/** How often, and how many ms apart, a field is looked for: a plugin's form is loaded first. */
+const TRIES = 40;
+const APART = 50;
+
+/** What a field is changed by; the menu of references stands before it. */
+const CONTROLS = "input, textarea, button.ref, select:not(.refer select)";
+
+/** Leads to a field of the inspector, on the tab that has it. */
+export function focusField(field: string, part = CONTROLS) {
+  const tab = document.querySelector<HTMLElement>(`.insp [data-tab=${tabOf(field)}]`);
+  if (tab?.getAttribute("aria-selected") === "false") tab.click();
+  if (tab) look(field, part, TRIES);
+}
+
+function look(field: string, part: string, left: number) {
+  const found = fieldNamed(field);
+  if (!found && left > 0) setTimeout(() => look(field, part, left - 1), APART);
   found?.scrollIntoView({ block: "nearest" });
-  found?.querySelector<HTMLElement>("input, textarea, button.ref, select")?.focus();
+  found?.querySelector<HTMLElement>(part)?.focus();
+}
+
+function fieldNamed(field: string): HTMLElement | undefined {
+  const all = [...document.querySelectorAll<HTMLElement>(".insp [data-field]")];
+  return (
+    all.find((one) => one.dataset.field === field) ??
+    all.find((one) => field.startsWith(one.dataset.field ?? "\n"))
+  );
+}
+
+/** The problem behind the one that was shown last, round and round; else the first of what is chosen. */
+export function nextProblem(
+  problems: Problem[],
+  last: Problem | undefined,
+  chosen?: string,
+): Problem | undefined {
+  const all = problems.filter((one) => one.step);
+  const exact = all.findIndex(
+    (one) => last && inOneField(one, last) && one.message === last.message,
+  );
+  // The server says the same in other words.
+  const at = exact >= 0 ? exact : all.findIndex((one) => last && inOneField(one, last));
+  if (at >= 0) return all[(at + 1) % all.length];
+  return all.find((one) => one.step === chosen) ?? all[0];
+}
+
+function inOneField(a: Problem, b: Problem): boolean {
+  return a.step === b.step && a.field === b.field;
 }

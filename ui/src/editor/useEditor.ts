@@ -22,7 +22,8 @@ export function useSession(project: string, person: string) {
       if (left) made.close();
       else setSession(made);
     }, setError);
-    const leave = () => opened?.close();
+    // The page may come back out of the browser's cache, and draws on then.
+    const leave = () => opened?.keepHere();
     const online = () => void opened?.flush();
     window.addEventListener("pagehide", leave);
     window.addEventListener("online", online);
@@ -110,6 +111,8 @@ export function useSample(project: string) {
       project,
       environment: first?.name ?? "environment",
       domain: first?.domain ?? "example",
+      scheme: first?.scheme,
+      suffix: first?.url_suffix.replace(/^\./, ""),
     };
   }, [all, project]);
 }

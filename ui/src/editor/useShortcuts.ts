@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "react";
+import { keysOff } from "@/components/Shell";
 
 export type Acts = {
   find: () => void;
@@ -21,22 +22,21 @@ export type Acts = {
 };
 
 const FIELDS = "input, textarea, select, [contenteditable]";
+const OVER = "[role=dialog], [role=alertdialog], [role=menu], [role=listbox]";
 
 /** Keys and clipboard of the editor. In fields they are the field's; under sheets they are off. */
 export function useShortcuts(acts: Acts) {
   const now = useRef(acts);
   now.current = acts;
   useEffect(() => {
-    const off = (event: Event) =>
-      event.defaultPrevented || document.querySelector("[role=dialog], [role=menu]") !== null;
-    const inField = (event: Event) =>
-      event.target instanceof Element && event.target.closest(FIELDS) !== null;
+    const off = (event: Event) => event.defaultPrevented || document.querySelector(OVER) !== null;
     const press = (event: KeyboardEvent) => {
       if (off(event)) return;
-      const act = actOf(event, inField(event));
+      const act = actOf(event);
       if (!act) return;
       event.preventDefault();
-      now.current[act]();
+      if (act === "save" || act === "publish") settle(() => now.current[act]());
+      else now.current[act]();
     };
     const copy = (event: ClipboardEvent) => {
       if (off(event) || inField(event) || String(window.getSelection() ?? "") !== "") return;
@@ -44,6 +44,7 @@ export function useShortcuts(acts: Acts) {
       if (text === undefined) return;
       event.clipboardData?.setData("text/plain", text);
       event.preventDefault();
+      if (event.type === "cut") now.current.remove();
     };
     const paste = (event: ClipboardEvent) => {
       const text = event.clipboardData?.getData("text/plain");
@@ -53,19 +54,42 @@ export function useShortcuts(acts: Acts) {
     };
     window.addEventListener("keydown", press);
     document.addEventListener("copy", copy);
+    document.addEventListener("cut", copy);
     document.addEventListener("paste", paste);
     return () => {
       window.removeEventListener("keydown", press);
       document.removeEventListener("copy", copy);
+      document.removeEventListener("cut", copy);
       document.removeEventListener("paste", paste);
     };
   }, []);
 }
 
+/** What is typed is taken by some fields when they are left: they are, for a moment, before an act. */
+function settle(act: () => void) {
+  const field = document.activeElement;
+  if (!(field instanceof HTMLElement) || !field.matches(FIELDS)) return act();
+  field.blur();
+  setTimeout(() => {
+    act();
+    field.focus();
+  });
+}
+
+function inside(event: Event, what: string): boolean {
+  return event.target instanceof Element && event.target.closest(what) !== null;
+}
+
+function inField(event: Event): boolean {
+  return inside(event, FIELDS);
+}
+
 type Act = Exclude<keyof Acts, "copied" | "pasted">;
 
-function actOf(event: KeyboardEvent, field: boolean): Act | undefined {
+/** The act a key stands for where the focus is. */
+export function actOf(event: KeyboardEvent): Act | undefined {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const field = inField(event);
   if (event.ctrlKey || event.metaKey) {
     if (key === "s") return "save";
     if (key === "Enter") return "publish";
@@ -73,19 +97,16 @@ function actOf(event: KeyboardEvent, field: boolean): Act | undefined {
     if (key === "z") return event.shiftKey ? "redo" : "undo";
     return ({ y: "redo", a: "all", d: "duplicate" } as const)[key];
   }
+  const canvas = inside(event, ".cv");
+  // Who switched the single keys off has them where the focus asks for them.
+  if (keysOff() && !canvas) return undefined;
   if (key === "F8") return "problem";
   if (field || event.altKey) return undefined;
+  if (key === "Enter") return inside(event, ".react-flow__node") ? "open" : undefined;
+  if (key === "Escape") return "escape";
+  if (key === "Delete" || key === "Backspace")
+    return canvas || event.target === document.body ? "remove" : undefined;
+  if (keysOff()) return undefined;
   if (key === "f") return event.shiftKey ? "tidy" : "fit";
-  if (key === "Enter") {
-    const node = event.target instanceof Element && event.target.closest(".react-flow__node");
-    return node ? "open" : undefined;
-  }
-  const keys: Record<string, Act> = {
-    a: "find",
-    p: "connect",
-    Delete: "remove",
-    Backspace: "remove",
-    Escape: "escape",
-  };
-  return keys[key];
+  return ({ a: "find", p: "connect" } as const)[key];
 }

@@ -25,6 +25,19 @@ export const pipeline = (name: string) =>
     enabled: name !== "",
   });
 
+/** One published version, which never changes. */
+export const pipelineVersion = (name: string, version: number) =>
+  queryOptions({
+    queryKey: ["project", name, "pipeline", version],
+    queryFn: () =>
+      ask(
+        client.GET("/api/v1/projects/{name}/pipeline/versions/{version}", {
+          params: { path: { name, version } },
+        }),
+      ),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
 export const environments = queryOptions({
   queryKey: ["environments"],
   queryFn: () =>

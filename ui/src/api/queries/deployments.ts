@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { ApiError, ask, client, type Deployment, type LogLine } from "../client";
+import { mergeRead } from "../list";
 import { allPages } from "./common";
 
 /** Every deployment that is not removed, newest first. */
@@ -9,7 +10,44 @@ export const deployments = queryOptions({
     allPages<Deployment>((cursor) =>
       ask(client.GET("/api/v1/deployments", { params: { query: { limit: 500, cursor } } })),
     ),
+  // Whoever reads it: what was told meanwhile is newer.
+  structuralSharing: (known, read) =>
+    mergeRead(known as Deployment[] | undefined, read as Deployment[]),
 });
+
+/** Whether one is ready, without reading all of them; below the list's own key. */
+export const anyReady = queryOptions({
+  queryKey: ["deployments", "any ready"],
+  queryFn: async () => {
+    const query = { status: ["ready" as const], limit: 1 };
+    const { items } = await ask(client.GET("/api/v1/deployments", { params: { query } }));
+    return items.length > 0;
+  },
+});
+
+type Gone = {
+  environment?: string;
+  project?: string;
+  search?: string;
+  status: Deployment["status"][];
+};
+
+/**
+ * The records of what runs no more, a page at a time: there may be very many. Below the list's own key,
+ * so that whatever has the list read anew reads these too.
+ */
+export const records = (query: Gone) =>
+  infiniteQueryOptions({
+    queryKey: ["deployments", "records", query],
+    queryFn: ({ pageParam }) =>
+      ask(
+        client.GET("/api/v1/deployments", {
+          params: { query: { ...query, removed: true, limit: 200, cursor: pageParam } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor,
+  });
 
 export const deployment = (id: string) =>
   queryOptions({

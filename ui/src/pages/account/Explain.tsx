@@ -29,7 +29,11 @@ export function Explain() {
           mono
           value={object}
           error={explain.error ? describe(explain.error).message : undefined}
-          onChange={(event) => setObject(event.target.value.trim())}
+          onChange={(event) => {
+            setObject(event.target.value.trim());
+            // What was said is of another object.
+            explain.reset();
+          }}
         />
         <span>
           <Button type="submit">{t.ask}</Button>

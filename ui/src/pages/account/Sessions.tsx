@@ -3,10 +3,11 @@ import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { sessions } from "@/api/queries/people";
 import { Button } from "@/components/Button";
-import { Refusal } from "@/components/Field";
-import { describe } from "@/components/States";
+import { ErrorState, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
+import { ago } from "@/components/time";
 import { peopleTexts } from "@/peopleTexts";
+import { texts } from "@/texts";
 import { ConfirmDelete } from "../admin/Confirm";
 import { useRefresh } from "../admin/useSaved";
 import { deviceOf } from "./device";
@@ -26,7 +27,15 @@ export function Sessions() {
   return (
     <section aria-label={t.sessions}>
       <h2>{t.sessions}</h2>
-      {query.error ? <Refusal>{describe(query.error).message}</Refusal> : null}
+      {query.isError ? (
+        <ErrorState
+          what={t.sessionsUnread}
+          error={query.error}
+          retry={() => void query.refetch()}
+          stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+        />
+      ) : null}
+      {query.isPending ? <Skeletons count={2} height={36} /> : null}
       {query.data?.map((one) => (
         <Row key={one.id} one={one} end={() => setAsked([one])} />
       ))}

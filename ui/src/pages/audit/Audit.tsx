@@ -1,17 +1,25 @@
-import { useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useSuspenseQuery,
+} from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { adminTexts } from "@/adminTexts";
-import { ask, client } from "@/api/client";
+import { ask, client, type Schemas } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { useSettled } from "@/components/useSettled";
 import { AuditFilters } from "./AuditFilters";
 import { Entries } from "./Entries";
-import { type AuditSearch, auditQuery } from "./search";
-import { Chain, Export } from "./Whole";
+import { type AuditSearch, auditQuery, isOlder } from "./search";
+import { Chain, Export, Verify } from "./Whole";
 
+type Entry = Schemas["AuditEntry"];
 const route = getRouteApi("/app/audit");
 
 /** Who did what, newest first, and the proof that nothing is missing. */
@@ -21,7 +29,9 @@ export function Audit() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { open, ...filters } = search;
-  const query = useEntries(filters);
+  // Typed letter by letter; asked for once it stays.
+  const wanted = useSettled(JSON.stringify(filters), 300);
+  const query = useEntries(JSON.parse(wanted));
   const set = (change: AuditSearch) =>
     void navigate({ to: ".", search: (before) => ({ ...before, ...change }), replace: true });
   const entries = query.data?.pages.flatMap((page) => page.items) ?? [];
@@ -31,12 +41,16 @@ export function Audit() {
       <Top>
         <h1>{t.title}</h1>
         <div className="end row">
-          {person.role === "admin" ? <Chain /> : null}
+          {person.role === "admin" ? <Verify /> : null}
           <Export search={filters} />
         </div>
       </Top>
       <AuditFilters search={filters} set={set} />
-      <div className="body tblf" aria-busy={query.isPending}>
+      {person.role === "admin" ? <Chain /> : null}
+      <div className="body tblf" aria-busy={query.isPending || query.isPlaceholderData}>
+        {open && query.isSuccess && !query.isPlaceholderData ? (
+          <Unseen open={open} entries={entries} query={query} />
+        ) : null}
         {query.isError ? (
           <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
         ) : null}
@@ -58,7 +72,7 @@ export function Audit() {
         {entries.length > 0 ? (
           <Entries entries={entries} open={open} setOpen={(id) => set({ open: id })} />
         ) : null}
-        {query.hasNextPage ? (
+        {query.hasNextPage && !query.isPlaceholderData ? (
           <div className="p-4">
             <Button
               busy={query.isFetchingNextPage && t.moreBusy}
@@ -71,9 +85,42 @@ export function Audit() {
       </div>
       <footer className="foot">
         {query.data ? <span>{t.shown(entries.length, !query.hasNextPage)}</span> : null}
-        {person.role === "admin" ? null : <span className="end">{t.onlyYours}</span>}
+        <span className="end row hide-m">
+          <kbd>J</kbd>
+          <kbd>K</kbd> {t.keys.move} <kbd>Enter</kbd> {t.keys.open} <kbd>[</kbd>
+          <kbd>]</kbd> {t.keys.day}
+        </span>
+        {person.role === "admin" ? null : <span>{t.onlyYours}</span>}
       </footer>
     </>
+  );
+}
+
+type Query = ReturnType<typeof useEntries>;
+type UnseenProps = { open: string; entries: Entry[]; query: Query };
+
+/** A link to an entry that is not among those read so far: it is said, and read back to on request. */
+function Unseen({ open, entries, query }: UnseenProps) {
+  const seek = useMutation({
+    mutationFn: async () => {
+      for (let seen = entries; query.hasNextPage && isOlder(open, seen); ) {
+        const { data, hasNextPage } = await query.fetchNextPage();
+        seen = data?.pages.flatMap((page) => page.items) ?? seen;
+        if (!hasNextPage) return;
+      }
+    },
+  });
+  if (entries.some((one) => one.id === open)) return null;
+  const older = query.hasNextPage && isOlder(open, entries);
+  return (
+    <div className="row px-4 py-2" role="status">
+      <StatusMark state="unknown">{older ? t.older : t.absent}</StatusMark>
+      {older ? (
+        <Button small busy={seek.isPending && t.seeking} onClick={() => seek.mutate()}>
+          {t.seek}
+        </Button>
+      ) : null}
+    </div>
   );
 }
 
@@ -88,6 +135,7 @@ function useEntries(filters: AuditSearch) {
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
   });
 }
 

@@ -1,8 +1,9 @@
-import { Fragment } from "react";
+import { Fragment, useRef } from "react";
 import type { Schemas } from "@/api/client";
 import { auditTexts as t } from "@/auditTexts";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
+import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
@@ -15,8 +16,10 @@ const marks: Record<string, string> = { refused: "failed", failed: "stuck" };
 /** One line an entry; it opens to what else is known of it. */
 export function Entries({ entries, open, setOpen }: Props) {
   const c = t.columns;
+  const table = useRef<HTMLTableElement>(null);
+  useKeys({ j: () => step(table.current, 1), k: () => step(table.current, -1) });
   return (
-    <table className="tbl">
+    <table className="tbl" ref={table}>
       <thead>
         <tr>
           <th>{c.at}</th>
@@ -43,6 +46,15 @@ export function Entries({ entries, open, setOpen }: Props) {
   );
 }
 
+/** The focus goes a line on or back; without one, to the first. Enter on it is the button's own. */
+function step(table: HTMLTableElement | null, by: 1 | -1) {
+  const lines = [...(table?.querySelectorAll<HTMLElement>("[data-entry]") ?? [])];
+  const at = lines.indexOf(document.activeElement as HTMLElement);
+  const next = lines[at < 0 ? 0 : at + by];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
 function Line({ entry, open, toggle }: { entry: Entry; open: boolean; toggle: () => void }) {
   return (
     <tr>
@@ -54,6 +66,7 @@ function Line({ entry, open, toggle }: { entry: Entry; open: boolean; toggle: ()
         <button
           type="button"
           className="plainlink"
+          data-entry
           aria-expanded={open}
           aria-label={`${entry.action}: ${t.more2(`${entry.action} ${entry.object}`)}`}
           onClick={toggle}
@@ -88,6 +101,7 @@ function More({ entry }: { entry: Entry }) {
     [t.details.detail, entry.detail],
     [t.details.request, entry.request_id],
     [t.details.from, entry.from],
+    [t.details.credential, entry.credential],
     [t.details.seq, entry.seq?.toLocaleString("en")],
   ];
   return (

@@ -1,35 +1,58 @@
 import { Menu } from "@base-ui/react/menu";
-import { useMutation } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
 import { ask, client } from "@/api/client";
 import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
+import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
+import { useNow } from "@/components/Time";
+import { clock } from "@/components/time";
 import { type AuditSearch, exportAddress } from "./search";
 
-/** Walks the whole chain on request, and says in words what was found. */
-export function Chain() {
-  const verify = useMutation({ mutationFn: () => ask(client.POST("/api/v1/audit/verify")) });
-  const found = verify.data;
+/** The last check and its time stay for as long as the tab does; a new one is made when it is asked for. */
+const chain = queryOptions({
+  queryKey: ["audit-chain"],
+  queryFn: () => ask(client.POST("/api/v1/audit/verify")),
+  enabled: false,
+  gcTime: Number.POSITIVE_INFINITY,
+  retry: false,
+});
+
+/** Walks the whole chain on request. */
+export function Verify() {
+  const verify = useQuery(chain);
   return (
-    <span className="row" role="status">
+    <Button busy={verify.isFetching && t.verifying} onClick={() => void verify.refetch()}>
+      {t.verify}
+    </Button>
+  );
+}
+
+/** What the last check found, in words, and when that was. */
+export function Chain() {
+  const { data: found, dataUpdatedAt, error } = useQuery(chain);
+  const now = useNow();
+  const at = clock(dataUpdatedAt, now);
+  return (
+    <div className="row wrap px-4 py-1.5 s" role="status">
+      {found || error ? null : <span className="t3">{t.unchecked}</span>}
       {found?.ok ? (
-        <span className="row hide-m">
-          <StatusMark state="done">{t.whole(found.entries)}</StatusMark>
+        <>
+          <StatusMark state="done">{t.whole(at, found.entries)}</StatusMark>
           <CopyButton text={found.head_link} what={t.copyLink} />
-        </span>
+        </>
       ) : null}
       {found && !found.ok ? (
+        <StatusMark state="failed">{t.broken(at, found.findings)}</StatusMark>
+      ) : null}
+      {error ? (
         <StatusMark state="failed">
-          {t.broken(found.findings[0]?.seq ?? 0)} {t.brokenMore(found.findings.length)}
+          {t.unverified} {describe(error).message}
         </StatusMark>
       ) : null}
-      {verify.isError ? <StatusMark state="failed">{t.unverified}</StatusMark> : null}
-      <Button busy={verify.isPending && t.verifying} onClick={() => verify.mutate()}>
-        {t.verify}
-      </Button>
-    </span>
+    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { auditQuery, exportAddress, readAuditSearch } from "./search";
+import { auditQuery, exportAddress, isOlder, readAuditSearch } from "./search";
 
 it("keeps what it knows of an address and drops the rest", () => {
   expect(readAuditSearch({ who: "mira", result: "never", since: "yesterday", x: 1 })).toEqual({
@@ -16,4 +16,13 @@ it("exports what is shown", () => {
   expect(exportAddress({ who: "mira", result: "refused" }, "jsonl")).toBe(
     "/api/v1/audit/export?format=jsonl&actor=mira&result=refused",
   );
+});
+
+it("knows whether reading back would find an entry", () => {
+  const entries = [{ id: "120" }, { id: "99" }];
+  expect([isOlder("100", entries), isOlder("99", entries), isOlder("7", entries)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
 });

@@ -53,3 +53,9 @@ export function exportAddress(search: AuditSearch, format: "csv" | "jsonl"): str
   for (const [key, value] of Object.entries(auditQuery(search))) if (value) query.set(key, value);
   return `/api/v1/audit/export?${query}`;
 }
+
+/** Whether an entry is older than all these, newest first; their ids are their places in the list. */
+export function isOlder(id: string, entries: { id: string }[]): boolean {
+  const last = entries.at(-1);
+  return last === undefined || Number(id) < Number(last.id);
+}

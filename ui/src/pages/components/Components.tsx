@@ -1,25 +1,37 @@
-import { Top, useTitle } from "@/components/Shell";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTitle } from "@/components/Shell";
 import { galleryTexts as t } from "@/galleryTexts";
+import { Charts } from "./Charts";
+import { Selects, TagPickers } from "./Choosing";
+import { filledCache } from "./examples";
+import { Cards, Placements, Rows } from "./Lists";
+import { Lives, Logs } from "./Logs";
 import { Over } from "./Over";
 import { Buttons, Fields, Notices, Pages, Small, States, Tables } from "./Parts";
+import { Approvals, Beats, Edges, Lefts, Steps, Strips } from "./Runs";
+import { NodeChecks, Preflights } from "./Verdicts";
 
 /** Every component in every state, light beside dark; a route of the development server only. */
 export function Components() {
   useTitle(t.title);
+  const [cache] = useState(filledCache);
   return (
-    <>
-      <Top>
-        <h1>{t.title}</h1>
-        <span className="t2 tr">{t.what}</span>
-      </Top>
-      <div className="body">
-        <Over />
-        <div className="both">
-          <Theme name="light" />
-          <Theme name="dark" />
+    <QueryClientProvider client={cache}>
+      <main className="main h-dvh" id="main">
+        <header className="top">
+          <h1>{t.title}</h1>
+          <span className="t2 tr">{t.what}</span>
+        </header>
+        <div className="body">
+          <Over />
+          <div className="both">
+            <Theme name="light" />
+            <Theme name="dark" />
+          </div>
         </div>
-      </div>
-    </>
+      </main>
+    </QueryClientProvider>
   );
 }
 
@@ -30,9 +42,25 @@ function Theme({ name }: { name: "light" | "dark" }) {
       <h2>{t[name]}</h2>
       <Buttons />
       <Fields />
+      <TagPickers />
+      <Selects />
       <States />
+      <Lives />
       <Notices />
       <Pages />
+      <Preflights />
+      <NodeChecks />
+      <Placements />
+      <Steps />
+      <Edges />
+      <Beats />
+      <Strips />
+      <Lefts />
+      <Approvals />
+      <Logs />
+      <Charts />
+      <Rows />
+      <Cards />
       <Small />
       <Tables />
     </section>

@@ -7,6 +7,8 @@ import { ConfirmDelete } from "../admin/Confirm";
 import { TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { useForm } from "../admin/useForm";
+import Palette from "../shell/Palette";
+import Shortcuts from "../shell/Shortcuts";
 
 const refusal = (status: number, more: object) =>
   new ApiError(status, {
@@ -20,7 +22,7 @@ const refusal = (status: number, more: object) =>
 
 /** What lies over a page; each is opened by its button. */
 export function Over() {
-  const [shown, setShown] = useState<"sheet" | "conflict" | "ask" | "used">();
+  const [shown, setShown] = useState<"sheet" | "conflict" | "ask" | "used" | "palette" | "keys">();
   const say = useToast();
   const close = () => setShown(undefined);
   const refused = shown === "used";
@@ -30,10 +32,14 @@ export function Over() {
       <Button onClick={() => setShown("conflict")}>{t.conflict}</Button>
       <Button onClick={() => setShown("ask")}>{t.ask}</Button>
       <Button onClick={() => setShown("used")}>{t.inUse}</Button>
+      <Button onClick={() => setShown("palette")}>{t.palette}</Button>
+      <Button onClick={() => setShown("keys")}>{t.keys}</Button>
       <Button onClick={() => say("done", t.value)}>{t.say}</Button>
       <Button onClick={() => say("failed", t.wrong)}>{t.fail}</Button>
       {shown === "sheet" ? <Example status={400} more={{ field: "name" }} close={close} /> : null}
       {shown === "conflict" ? <Example status={412} more={{}} close={close} /> : null}
+      {shown === "palette" ? <Palette close={close} shortcuts={() => setShown("keys")} /> : null}
+      {shown === "keys" ? <Shortcuts close={close} /> : null}
       {shown === "ask" || refused ? (
         <ConfirmDelete
           name={t.value}

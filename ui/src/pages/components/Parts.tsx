@@ -1,4 +1,3 @@
-import type { ReactNode } from "react";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { Field } from "@/components/Field";
@@ -9,15 +8,8 @@ import { galleryTexts as t } from "@/galleryTexts";
 import { texts } from "@/texts";
 import { CheckField, SelectField, TextArea } from "../admin/Fields";
 import type { Form } from "../admin/useForm";
-
-function Part({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <div className="col gap-3 py-3">
-      <h3>{title}</h3>
-      {children}
-    </div>
-  );
-}
+import { refusal } from "./examples";
+import { Part } from "./Part";
 
 export function Buttons() {
   const looks = ["ink", "plain", "ghost", "danger"] as const;
@@ -106,14 +98,6 @@ export function Notices() {
     </Part>
   );
 }
-
-const refusal = {
-  problem: {
-    detail: "the database did not answer in 5 s.",
-    remedy: "Try again.",
-    request_id: "01937c1e-8a40",
-  },
-};
 
 export function Pages() {
   return (

@@ -13,7 +13,7 @@ type Props = {
   project: string;
   /** Branches that were seen among the newest tags; any other can be typed. */
   branches: string[];
-  choose: (step: string, tag: string) => void;
+  choose: (step: string, tag: string, branch: string) => void;
 };
 
 /** One branch for every service that has a build of it; says which take their default. */
@@ -28,7 +28,7 @@ export function Branch({ project, branches, choose }: Props) {
         }),
       ),
     onSuccess: (answer) => {
-      for (const one of answer.services) if (one.tag) choose(one.step, one.tag);
+      for (const one of answer.services) if (one.tag) choose(one.step, one.tag, answer.branch);
     },
   });
   const apply = () => branch.trim() && found.mutate(branch.trim());
@@ -52,7 +52,7 @@ export function Branch({ project, branches, choose }: Props) {
             autoComplete="off"
             onChange={(event) => setBranch(event.target.value)}
             onKeyDown={(event) => {
-              if (event.key !== "Enter" || event.ctrlKey) return;
+              if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
               event.preventDefault();
               apply();
             }}

@@ -58,8 +58,7 @@ function Value({ value }: { value: unknown }) {
 type Resources = Sheet["resources"]["before"];
 
 function Room({ before, after }: { before: Resources; after: Resources }) {
-  const say = (one: Resources) =>
-    `${one.cpu ?? 0} CPU, ${bytes((one.memory_mib ?? 0) * 1024 * 1024)}`;
+  const say = (one: Resources) => t.limit(one.cpu ?? 0, bytes((one.memory_mib ?? 0) * 1024 * 1024));
   if (say(before) === say(after)) return null;
   return <p className="t2">{t.room(say(before), say(after))}</p>;
 }

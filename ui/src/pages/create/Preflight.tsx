@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { RefreshCw } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useMemo } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { isName } from "@/components/names";
@@ -8,6 +8,7 @@ import { Safe } from "@/components/Safe";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
+import { useSettled } from "@/components/useSettled";
 import { deployTexts } from "@/deployTexts";
 import { Placement } from "./Summary";
 
@@ -18,11 +19,12 @@ const QUIET = 300;
 
 /** The checks that creating would make, of what is in the form now. Nothing is made or reserved. */
 export function usePreflight(body: Schemas["DeploymentCreate"]) {
-  const text = useStill(JSON.stringify(body), QUIET);
-  const complete = isName(body.name) && body.project !== "" && body.environment !== "";
+  const text = useSettled(JSON.stringify(body), QUIET);
+  const settled = useMemo<Schemas["DeploymentCreate"]>(() => JSON.parse(text), [text]);
+  const complete = isName(settled.name) && settled.project !== "" && settled.environment !== "";
   const query = useQuery({
     queryKey: ["preflight", text],
-    queryFn: () => ask(client.POST("/api/v1/deployments/preflight", { body: JSON.parse(text) })),
+    queryFn: () => ask(client.POST("/api/v1/deployments/preflight", { body: settled })),
     enabled: complete,
     placeholderData: keepPreviousData,
     gcTime: 30_000,
@@ -36,15 +38,6 @@ export function usePreflight(body: Schemas["DeploymentCreate"]) {
     fresh,
     stops: complete && fresh ? failed.map((check) => check.message) : [],
   };
-}
-
-function useStill(value: string, ms: number): string {
-  const [still, setStill] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setStill(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return still;
 }
 
 type Props = {

@@ -3,6 +3,7 @@ import { Lock } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Refusal } from "@/components/Field";
+import { Middle } from "@/components/Middle";
 import { shortImage } from "@/components/names";
 import { TagPicker } from "@/components/TagPicker";
 import { deployTexts } from "@/deployTexts";
@@ -15,13 +16,18 @@ type Service = Schemas["ProjectService"];
 
 /**
  * What is chosen for each service that has a choice: by hand, or what the sheet began with (a clone, a
- * template), or the default of its service.
+ * template), or the default of its service. `opened` was chosen by hand before: the address has it.
  */
-export function useVersions(project: Project | undefined, begun: Record<string, string>) {
+export function useVersions(
+  project: Project | undefined,
+  begun: Record<string, string>,
+  opened: Record<string, string>,
+) {
   const selectable = (project?.services ?? []).filter(
     (service) => service.tag_mode === "selectable",
   );
-  const [byHand, setByHand] = useState<Record<string, string>>({});
+  const [byHand, setByHand] = useState(() => ({ [project?.name ?? ""]: opened }));
+  const own = byHand[project?.name ?? ""] ?? {};
   const [last, setLast] = useState<string>();
   const first = useQueries({
     queries: selectable.map((service) => ({
@@ -38,20 +44,20 @@ export function useVersions(project: Project | undefined, begun: Record<string, 
   const chosen = selectable.map((service, i) => {
     const list = first[i]?.data;
     const standard = service.tag ?? list?.default ?? list?.items[0]?.tag ?? "";
-    const chosen = byHand[`${project?.name}/${service.step}`] ?? begun[service.step];
-    return { step: service.step, value: chosen ?? standard };
+    return { step: service.step, value: own[service.step] ?? begun[service.step] ?? standard };
   });
-  const choose = (step: string, tag: string) => {
-    setByHand((before) => ({ ...before, [`${project?.name}/${step}`]: tag }));
-    setLast(tag);
+  const choose = (step: string, tag: string, named = tag) => {
+    const of = project?.name ?? "";
+    setByHand((before) => ({ ...before, [of]: { ...before[of], [step]: tag } }));
+    setLast(named);
   };
   const branches = [
     ...new Set(
       first.flatMap((query) => query.data?.items ?? []).flatMap((tag) => tag.branch ?? []),
     ),
   ];
-  /** `byHand` is the tag somebody chose last: a name is suggested from it. */
-  return { chosen, choose, byHand: last, branches };
+  /** `byHand` is the tag somebody chose last, or the branch it was found by: it suggests a name. */
+  return { chosen, choose, byHand: last, own, branches };
 }
 
 type Props = {
@@ -106,9 +112,7 @@ export function Versions({ project, versions, refused, changed, branch, source }
             <Name service={service} />
             <div className="in locked">
               <Lock className="i sm t3" aria-hidden="true" />
-              <span className="mono grow tr" title={service.tag}>
-                {service.tag}
-              </span>
+              <Middle text={service.tag ?? ""} className="grow" />
               <span className="t3 s nw">{t.pinned}</span>
             </div>
           </div>

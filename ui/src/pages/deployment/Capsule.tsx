@@ -1,36 +1,35 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
-import { ask, client, isNotFound, type Schemas } from "@/api/client";
-import { Button } from "@/components/Button";
+import { useQuery } from "@tanstack/react-query";
+import { ask, client, type Deployment, isNotFound, type Schemas } from "@/api/client";
 import { CopyButton } from "@/components/Copy";
-import { Field } from "@/components/Field";
-import { isName } from "@/components/names";
 import { Safe } from "@/components/Safe";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/Problems";
+import { Pair } from "./Pair";
+import { Recreate } from "./Recreate";
+import { Unread } from "./Unread";
 
 const t = deployTexts.capsule;
 type Data = Schemas["Capsule"];
 
 /** What ran, how it was and what it said: for a bug report, alive or removed. */
-export function Capsule({ id }: { id: string }) {
+export function Capsule({ deployment }: { deployment: Deployment }) {
+  const { id } = deployment;
   const query = useQuery({
     queryKey: ["deployment", id, "capsule"],
     queryFn: () =>
       ask(client.GET("/api/v1/deployments/{id}/capsule", { params: { path: { id } } })),
   });
   if (isNotFound(query.error)) return <NotFound />;
-  if (query.isError)
-    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
-  if (!query.data) return <Skeletons count={8} height={44} />;
+  const unread = <Unread what={t.unread} query={query} />;
+  if (!query.data) return query.isError ? unread : <Skeletons count={8} height={44} />;
   const capsule = query.data;
   return (
     <div className="pane flex flex-col gap-4">
+      {unread}
       <div className="row wrap">
         <h2>{t.title(capsule.deployment.name)}</h2>
         <span className="t3">
@@ -51,7 +50,7 @@ export function Capsule({ id }: { id: string }) {
         </div>
       ) : null}
       <Facts capsule={capsule} />
-      <Recreate capsule={capsule} />
+      <Recreate deployment={deployment} />
       <Services capsule={capsule} />
       <Parameters capsule={capsule} />
     </div>
@@ -144,57 +143,5 @@ function Parameters({ capsule }: { capsule: Data }) {
         )}
       </dl>
     </section>
-  );
-}
-
-/** Exactly these images again, beside whatever is there. */
-function Recreate({ capsule }: { capsule: Data }) {
-  const navigate = useNavigate();
-  const [name, setName] = useState(`${capsule.deployment.name.slice(0, 36)}-bug`);
-  const make = useMutation({
-    mutationFn: () =>
-      ask(
-        client.POST("/api/v1/deployments/{id}/recreate", {
-          params: { path: { id: capsule.deployment.id } },
-          body: { name, pin_digests: true },
-        }),
-      ),
-    onSuccess: (made) =>
-      void navigate({
-        to: "/deployments/$environment/$name/{-$tab}",
-        params: { environment: made.environment, name: made.name, tab: "run" },
-        search: {},
-      }),
-  });
-  const wrong = isName(name) ? undefined : texts.create.nameWrong;
-  return (
-    <div className="row top0 wrap">
-      <Field
-        label={t.name}
-        mono
-        value={name}
-        maxLength={40}
-        hint={t.recreateHint}
-        error={make.isError ? describe(make.error).message : wrong}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <Button
-        className="mt-5"
-        reason={wrong}
-        busy={make.isPending && deployTexts.life.recreating}
-        onClick={() => make.mutate()}
-      >
-        {t.recreate}
-      </Button>
-    </div>
-  );
-}
-
-function Pair({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
   );
 }

@@ -2,28 +2,27 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Step } from "@/api/client";
 import { runs } from "@/api/queries/deployments";
-import { ErrorState, Skeletons } from "@/components/States";
+import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { between, duration } from "@/components/time";
 import { texts } from "@/texts";
+import { Unread } from "./Unread";
 
 const t = texts.page;
 
 /** How this step went in every run of the deployment, and what its usual time is judged by. */
 export function EarlierRuns({ id, run, step }: { id: string; run: number; step: Step }) {
   const query = useQuery(runs(id));
-  if (query.isPending) return <Skeletons count={3} />;
-  if (query.isError)
-    return (
-      <ErrorState what={t.historyUnread} error={query.error} retry={() => void query.refetch()} />
-    );
+  const unread = <Unread what={t.historyUnread} query={query} />;
+  if (!query.data) return query.isError ? unread : <Skeletons count={3} />;
   const others = query.data.items.flatMap((one) => {
     const same = one.steps.find((other) => other.key === step.key);
     return same && one.number !== run ? [{ number: one.number, at: one.created_at, same }] : [];
   });
   return (
     <div className="pane">
+      {unread}
       {step.usual_seconds ? (
         <p className="t2 pb-2">{t.judged(duration(step.usual_seconds * 1000))}</p>
       ) : null}

@@ -4,12 +4,12 @@ import type { Deployment, Run, Step } from "@/api/client";
 import { Safe } from "@/components/Safe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
-import { between, clock, duration } from "@/components/time";
+import { between, clock, duration, exact } from "@/components/time";
 import { texts } from "@/texts";
 import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
-import { TimeLeft } from "./Life";
+import { TimeLeft } from "./TimeLeft";
 
 const t = texts.page;
 
@@ -192,9 +192,9 @@ function whatToSay(deployment: Deployment, steps: Step[]): Said | undefined {
   if (status === "queued")
     return { state: "queued", title: deployment.detail || stateWord("queued"), more: [t.queued] };
   if (status === "removed")
-    return { state: "removed", title: `${t.removedTitle}.`, more: [t.removedBody] };
+    return { state: "removed", title: `${t.removedTitle}.`, more: [keptRecord(deployment)] };
   if (status === "canceled")
-    return { state: "canceled", title: `${t.canceledTitle}.`, more: [t.removedBody] };
+    return { state: "canceled", title: `${t.canceledTitle}.`, more: [keptRecord(deployment)] };
   if (status === "forgotten")
     return {
       state: "forgotten",
@@ -203,4 +203,8 @@ function whatToSay(deployment: Deployment, steps: Step[]): Said | undefined {
       left,
     };
   return undefined;
+}
+
+function keptRecord({ tombstone_until: until }: Deployment): string {
+  return t.removedBody(until ? exact(until) : "");
 }

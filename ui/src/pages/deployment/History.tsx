@@ -4,11 +4,12 @@ import { useEffect } from "react";
 import type { Deployment, Run } from "@/api/client";
 import { runs } from "@/api/queries/deployments";
 import { middle } from "@/components/names";
-import { ErrorState, Skeletons } from "@/components/States";
+import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { between, duration } from "@/components/time";
 import { texts } from "@/texts";
+import { Unread } from "./Unread";
 
 const t = texts.page.history;
 
@@ -17,17 +18,11 @@ export function History({ deployment }: { deployment: Deployment }) {
   const query = useQuery(runs(deployment.id));
   const refetch = query.refetch;
   useEffect(() => void refetch(), [deployment.run, deployment.status, refetch]);
-  if (query.isPending) return <Skeletons count={4} />;
-  if (query.isError)
-    return (
-      <ErrorState
-        what={texts.page.historyUnread}
-        error={query.error}
-        retry={() => void refetch()}
-      />
-    );
+  const unread = <Unread what={texts.page.historyUnread} query={query} />;
+  if (!query.data) return query.isError ? unread : <Skeletons count={4} />;
   return (
     <div className="body tblf">
+      {unread}
       <p className="px-4 py-2">
         <Link className="link" to="/deployments/diff" search={{ a: deployment.id }}>
           {texts.page.compareWith}

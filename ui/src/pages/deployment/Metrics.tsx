@@ -4,12 +4,16 @@ import type { Deployment } from "@/api/client";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
 import Chart from "@/components/Chart";
 import { curve } from "@/components/curve";
-import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { bytes, cores } from "@/components/time";
 import { reachTexts } from "@/reachTexts";
+import { curveSpans } from "./search";
+import { Unread } from "./Unread";
+import { useSearchChange } from "./useSearchChange";
 
 const t = reachTexts.metrics;
+const spans: Record<number, string> = t.spans;
 
 const rate = (value: number) => t.perSecond(bytes(value));
 
@@ -48,13 +52,16 @@ const kinds: Kind[] = [
   },
 ];
 
+/** `chosen` is the time that the address asks for. */
+type Props = { deployment: Deployment; chosen?: number };
+
 /** What each service uses, now and before, and what its last check said. */
-export default function Metrics({ deployment }: { deployment: Deployment }) {
+export default function Metrics({ deployment, chosen }: Props) {
   // What was made a moment ago would be a dot at the edge of an hour.
-  const [span, setSpan] = useState(() => (youngerThan(deployment, 600) ? 600 : 3600));
+  const [usual] = useState(() => (youngerThan(deployment, 600) ? 600 : 3600));
+  const span = chosen ?? usual;
+  const change = useSearchChange();
   const query = useQuery(deploymentMetrics(deployment.id, span * 1000));
-  if (query.isError)
-    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
   return (
     <div className="pane flex flex-col gap-4 overflow-auto">
       <label className="row gap-1.5 s">
@@ -62,15 +69,16 @@ export default function Metrics({ deployment }: { deployment: Deployment }) {
         <select
           className="in sm"
           value={span}
-          onChange={(event) => setSpan(Number(event.target.value))}
+          onChange={(event) => change({ span: Number(event.target.value) })}
         >
-          {Object.entries(t.spans).map(([value, label]) => (
+          {curveSpans.map((value) => (
             <option key={value} value={value}>
-              {label}
+              {spans[value]}
             </option>
           ))}
         </select>
       </label>
+      <Unread what={t.unread} query={query} />
       {query.isPending ? <Skeletons count={4} height={132} /> : null}
       {query.data?.series.length === 0 ? (
         <EmptyState title={reachTexts.tabs.metrics}>{t.none}</EmptyState>

@@ -1,18 +1,19 @@
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useRef } from "react";
 import type { Deployment, Progress, Step } from "@/api/client";
-import { buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
 import { load } from "@/components/load";
-import { useKeys, useNarrow } from "@/components/Shell";
+import { useNarrow } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
 import { lookOf } from "@/components/Status";
 import { between, duration } from "@/components/time";
-import type { PageSearch } from "@/routes";
 import { texts } from "@/texts";
+import { Earlier } from "./Earlier";
 import { ServiceRows } from "./Services";
 import { StepNode } from "./StepNode";
 import { StepPanel } from "./StepPanel";
+import type { PageSearch } from "./search";
+import { useStepKeys } from "./useStepKeys";
 import type { useSteps, Watch } from "./useWatched";
 
 const Graph = lazy(() =>
@@ -53,8 +54,9 @@ export function RunTab({ watch, deployment, number, steps, progress, signs, sear
     const at = steps.steps.findIndex((step) => step.key === selected?.key);
     const next = steps.steps[at + by];
     if (next) choose(next.key);
+    return next?.key;
   };
-  useKeys({ j: () => move(1), k: () => move(-1) });
+  useStepKeys(move);
 
   if (steps.error && steps.steps.length === 0)
     return <ErrorState what={t.runUnread} error={steps.error} retry={steps.refetch} />;
@@ -62,7 +64,7 @@ export function RunTab({ watch, deployment, number, steps, progress, signs, sear
     <>
       {number === deployment.run ? null : <Earlier number={number} />}
       <div className="rg">
-        <section className="gp" aria-label={t.graph}>
+        <section className="gp" aria-label={t.graph} data-steps>
           {steps.steps.length === 0 ? <Skeletons count={7} height={66} /> : null}
           {narrow || steps.steps.length === 0 ? (
             <div className="steps">
@@ -110,22 +112,6 @@ export function RunTab({ watch, deployment, number, steps, progress, signs, sear
         </section>
       </div>
     </>
-  );
-}
-
-function Earlier({ number }: { number: number }) {
-  return (
-    <div className="row px-4 py-1.5 t2 s">
-      {t.earlier(number)}
-      <Link
-        className={buttonClass("plain", true)}
-        to="."
-        params={(before: object) => before}
-        search={{}}
-      >
-        {t.latest}
-      </Link>
-    </div>
   );
 }
 

@@ -1,19 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
-import { useEffect, useReducer, useState } from "react";
 import type { Deployment, ServiceHealth, Step } from "@/api/client";
-import { follow } from "@/api/live";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
 import { Button, buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { curve } from "@/components/curve";
-import { type LogRow, LogView } from "@/components/LogView";
 import { Sparkline } from "@/components/Sparkline";
 import { EmptyState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { bytes } from "@/components/time";
 import { texts } from "@/texts";
+import { logLinkOf, ServiceLog } from "./ServiceLog";
+import { whyClosed } from "./whyClosed";
 
 const t = texts.page;
 
@@ -60,6 +59,7 @@ export function ServiceRows({ deployment, steps, logs }: RowsProps) {
           <ServiceRow
             key={service.step}
             service={service}
+            status={deployment.status}
             step={steps?.find((step) => step.key === service.step)}
             logs={logs}
             use={use.data?.series.find((series) => series.step === service.step)?.points}
@@ -73,7 +73,13 @@ export function ServiceRows({ deployment, steps, logs }: RowsProps) {
 /** The small curves show half an hour. */
 const USE_SPAN = 30 * 60_000;
 
-type RowProps = { service: ServiceHealth; step?: Step; logs?: boolean; use?: MetricPoint[] };
+type RowProps = {
+  service: ServiceHealth;
+  status: Deployment["status"];
+  step?: Step;
+  logs?: boolean;
+  use?: MetricPoint[];
+};
 
 /** What a service uses now, in words, and its CPU over the last half hour as a curve. */
 function ServiceUse({ service, points }: { service: string; points: MetricPoint[] }) {
@@ -92,9 +98,9 @@ function ServiceUse({ service, points }: { service: string; points: MetricPoint[
   );
 }
 
-function ServiceRow({ service, step, logs, use }: RowProps) {
+function ServiceRow({ service, status, step, logs, use }: RowProps) {
   const waiting = step && (step.status === "pending" || step.status === "pulling");
-  const up = service.health === "healthy" && !waiting;
+  const closed = whyClosed(status, service.health, Boolean(waiting));
   const inside = service.ports.map((port) => port.port).join(", ");
   return (
     <li className={`sr ${logs ? "wide" : ""}`}>
@@ -105,12 +111,12 @@ function ServiceRow({ service, step, logs, use }: RowProps) {
       </span>
       <span className="u tr" title={service.detail ?? service.url}>
         {service.url ? (
-          up ? (
+          closed ? (
+            <span title={closed}>{service.url}</span>
+          ) : (
             <a className="hover:underline" href={service.url} target="_blank" rel="noreferrer">
               {service.url}
             </a>
-          ) : (
-            <span title={t.notUp}>{service.url}</span>
           )
         ) : inside ? (
           t.inside(inside)
@@ -126,7 +132,9 @@ function ServiceRow({ service, step, logs, use }: RowProps) {
       <span className="row end gap-0">
         {logs && !waiting ? (
           <Link
+            id={logLinkOf(service.step)}
             className={buttonClass("ghost", true)}
+            aria-label={t.serviceLogs(service.step)}
             to="."
             params={(before: object) => before}
             search={(before: object) => ({ ...before, log: service.step })}
@@ -136,23 +144,17 @@ function ServiceRow({ service, step, logs, use }: RowProps) {
           </Link>
         ) : null}
         {service.url ? <CopyButton text={service.url} what={service.url} /> : null}
-        {service.url ? <OpenUrl url={service.url} service={service.step} up={up} /> : null}
+        {service.url ? <OpenUrl url={service.url} service={service.step} closed={closed} /> : null}
       </span>
     </li>
   );
 }
 
-function OpenUrl({ url, service, up }: { url: string; service: string; up: boolean }) {
+function OpenUrl({ url, service, closed }: { url: string; service: string; closed?: string }) {
   const icon = <ExternalLink className="i sm" aria-hidden="true" />;
-  if (!up)
+  if (closed)
     return (
-      <Button
-        small
-        icon
-        look="ghost"
-        reason={t.notUp}
-        aria-label={`${t.open(service)}: ${t.notUp}`}
-      >
+      <Button small icon look="ghost" reason={closed} aria-label={`${t.open(service)}: ${closed}`}>
         {icon}
       </Button>
     );
@@ -167,69 +169,5 @@ function OpenUrl({ url, service, up }: { url: string; service: string; up: boole
     >
       {icon}
     </a>
-  );
-}
-
-/** How many lines are kept of a service that talks without end. */
-const KEEP = 20_000;
-
-/** The last lines of a running service, and what it says from now on. */
-function ServiceLog({ id, service, name }: { id: string; service: string; name: string }) {
-  const [lines, add] = useReducer(
-    (known: LogRow[], fresh: LogRow[] | "anew") =>
-      fresh === "anew" ? [] : [...known, ...fresh].slice(-KEEP),
-    [],
-  );
-  const [ended, setEnded] = useState(false);
-  useEffect(() => {
-    let batch: LogRow[] = [];
-    const timer = setInterval(() => {
-      if (batch.length > 0) add(batch);
-      batch = [];
-    }, 100);
-    const path = `/api/v1/deployments/${encodeURIComponent(id)}/services/${encodeURIComponent(service)}/logs`;
-    const stop = follow({
-      url: `${path}?follow=true&tail=500`,
-      onEvent: (event) => {
-        if (event.event === "line") batch.push(JSON.parse(event.data));
-        if (event.event === "end") {
-          setEnded(true);
-          stop();
-        }
-      },
-      // This stream has no ids: after a break it begins with the last lines again.
-      onOpen: () => {
-        batch = [];
-        add("anew");
-      },
-      onState: (state) => state.kind === "out" && setEnded(true),
-    });
-    return () => {
-      clearInterval(timer);
-      stop();
-    };
-  }, [id, service]);
-  return (
-    <div className="flex min-h-64 flex-1 flex-col border-line border-t">
-      <div className="svh pb-1.5">
-        <h2>{t.serviceLogs(service)}</h2>
-        <Link
-          className={buttonClass("ghost", true, false, "end")}
-          to="."
-          params={(before: object) => before}
-          search={(before: object) => ({ ...before, log: undefined })}
-          replace
-        >
-          {t.hideLogs}
-        </Link>
-      </div>
-      <LogView
-        label={t.serviceLogs(service)}
-        lines={lines}
-        empty={texts.log.noneYet}
-        end={ended ? texts.log.ended : undefined}
-        name={`${name}-${service}`}
-      />
-    </div>
   );
 }

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import type { Progress, Step } from "@/api/client";
 import { Glyph } from "@/components/Glyph";
-import { middle } from "@/components/names";
+import { ends } from "@/components/names";
 import { lookOf, Rail, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { between, bytes, duration } from "@/components/time";
@@ -46,9 +46,7 @@ export const StepNode = memo(function StepNode({
           <span className="no">{step.position}</span>
           <span className="vh">, {stateWord(step.status)}</span>
         </span>
-        <span className="ki tr" title={step.title}>
-          {middle(step.title, 22)}
-        </span>
+        <Title text={step.title} />
       </span>
       <Took step={step} progress={progress} />
       {isMoving(step) || isPulling(step, progress) ? (
@@ -57,6 +55,17 @@ export const StepNode = memo(function StepNode({
     </button>
   );
 });
+
+/** Whatever the room, its last characters are shown: tags differ at their end. */
+function Title({ text }: { text: string }) {
+  const [head, tail] = ends(text);
+  return (
+    <span className="ki row gap-0" title={text}>
+      <span className="tr whitespace-pre">{head}</span>
+      <span className="shrink-0 whitespace-pre">{tail}</span>
+    </span>
+  );
+}
 
 function isMoving(step: Step): boolean {
   return step.status === "pulling" || step.status === "running";
@@ -77,7 +86,7 @@ function Took({ step, progress }: { step: Step; progress?: Progress }) {
       <span className="du">
         <b>{bytes(progress.pulled_bytes)}</b>
         <span className="t3">
-          {progress.total_bytes ? `of ${bytes(progress.total_bytes)}` : ""}
+          {progress.total_bytes ? t.ofAll(bytes(progress.total_bytes)) : ""}
         </span>
       </span>
     );

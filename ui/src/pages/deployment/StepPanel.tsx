@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Step } from "@/api/client";
 import { LogView } from "@/components/LogView";
@@ -7,10 +6,11 @@ import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
 import { between, duration } from "@/components/time";
-import type { StepTab } from "@/routes";
 import { texts } from "@/texts";
 import { EarlierRuns } from "./EarlierRuns";
 import { HeartBeat } from "./HeartBeat";
+import { StepTabs } from "./StepTabs";
+import type { StepTab } from "./search";
 import { useStepLog, type Watch } from "./useWatched";
 
 const t = texts.page;
@@ -27,14 +27,7 @@ type Props = {
 
 /** What the selected step says, was given, and gave back. */
 export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
-  const tabs = (
-    <nav className="tabs" aria-label={step.key}>
-      <Tab show={undefined} current={show} label={t.stepTabs.log} />
-      <Tab show="input" current={show} label={t.stepTabs.input} />
-      <Tab show="output" current={show} label={t.stepTabs.output} />
-      <Tab show="earlier" current={show} label={t.stepTabs.earlier} />
-    </nav>
-  );
+  const tabs = <StepTabs step={step.key} show={show} />;
   return (
     <>
       <div className="sth">
@@ -74,21 +67,6 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
   );
 }
 
-function Tab({ show, current, label }: { show?: StepTab; current?: string; label: string }) {
-  return (
-    <Link
-      className="tab"
-      to="."
-      search={(before) => ({ ...before, show })}
-      replace
-      aria-current={current === show ? "page" : undefined}
-      activeProps={{ "aria-current": current === show ? "page" : undefined }}
-    >
-      {label}
-    </Link>
-  );
-}
-
 function Spent({ step }: { step: Step }) {
   const now = useNow();
   const spent = between(step.started_at, step.ended_at, now);
@@ -110,7 +88,7 @@ function Spent({ step }: { step: Step }) {
 type LogProps = { watch: Watch; run: number; step: Step; name: string; tabs: ReactNode };
 
 function Log({ watch, run, step, name, tabs }: LogProps) {
-  const { log, error, reading } = useStepLog(watch, run, step);
+  const { log, error, reading, again } = useStepLog(watch, run, step);
   const started = Boolean(step.started_at) || step.lines > 0 || log.lines.length > 0;
   const empty =
     reading && started
@@ -122,13 +100,7 @@ function Log({ watch, run, step, name, tabs }: LogProps) {
           : texts.log.noneYet;
   return (
     <>
-      {error ? (
-        <ErrorState
-          what={texts.log.unread}
-          error={error}
-          retry={() => void watch.read(run, step.key)}
-        />
-      ) : null}
+      {error ? <ErrorState what={texts.log.unread} error={error} retry={again} /> : null}
       <LogView
         key={`${run}/${step.key}`}
         head={tabs}

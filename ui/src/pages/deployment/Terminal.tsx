@@ -14,10 +14,13 @@ const gone = ["removed", "canceled", "failed", "forgotten", "queued"];
 
 /** A terminal in one of the services, for who has full access. */
 export default function Terminal({ deployment }: { deployment: Deployment }) {
-  const [service, setService] = useState(deployment.services[0]?.step ?? "");
+  const [chosen, setService] = useState("");
   const [opened, setOpened] = useState<{ service: string; time: number }>();
   const reason = useLackOn(deployment);
-  if (deployment.services.length === 0 || gone.includes(deployment.status))
+  // The page may be open before there are services, and while others take their place.
+  const all = deployment.services.map((one) => one.step);
+  const service = all.includes(chosen) ? chosen : (all[0] ?? "");
+  if (all.length === 0 || gone.includes(deployment.status))
     return <EmptyState title={reachTexts.tabs.terminal}>{t.nothing}</EmptyState>;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -30,8 +33,8 @@ export default function Terminal({ deployment }: { deployment: Deployment }) {
             value={service}
             onChange={(event) => setService(event.target.value)}
           >
-            {deployment.services.map((one) => (
-              <option key={one.step}>{one.step}</option>
+            {all.map((step) => (
+              <option key={step}>{step}</option>
             ))}
           </select>
         </label>

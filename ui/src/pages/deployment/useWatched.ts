@@ -89,13 +89,14 @@ export function useStepLog(
   watch: Watch,
   run: number,
   step: Step | undefined,
-): { log: StepLog; error?: unknown; reading: boolean } {
+): { log: StepLog; error?: unknown; reading: boolean; again: () => void } {
   const key = step ? stepId(run, step.key) : "";
   const log = watch.watched.logs[key] ?? emptyLog;
   const [state, setState] = useReducer(
     (_: { error?: unknown; reading: boolean }, next: { error?: unknown; reading: boolean }) => next,
     { reading: true },
   );
+  const [tries, again] = useReducer((count: number) => count + 1, 0);
   const gap = hasGap(log);
   const ended = Boolean(step?.ended_at);
   const name = step?.key;
@@ -113,6 +114,6 @@ export function useStepLog(
     return () => {
       left = true;
     };
-  }, [read, run, name, gap, ended, live]);
-  return { log, ...state };
+  }, [read, run, name, gap, ended, live, tries]);
+  return { log, ...state, again };
 }

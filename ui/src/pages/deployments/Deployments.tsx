@@ -1,30 +1,33 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
-import { getRouteApi, Link, Outlet } from "@tanstack/react-router";
-import { Plus } from "lucide-react";
+import { getRouteApi, Outlet, useMatch } from "@tanstack/react-router";
 import { useDeferredValue, useMemo } from "react";
 import type { Deployment } from "@/api/client";
 import { me } from "@/api/queries/common";
-import { Button, buttonClass } from "@/components/Button";
 import { Live, Top, useKeys, useTitle } from "@/components/Shell";
-import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { Notice, stateWord } from "@/components/Status";
-import { ago, clock } from "@/components/time";
+import { Notice } from "@/components/Status";
+import { clock } from "@/components/time";
 import { texts } from "@/texts";
-import { useLackToCreate } from "../shell/useLack";
+import { fromList } from "../create/search";
+import { CreateLink } from "./CreateLink";
 import { FilterBar } from "./FilterBar";
-import { byChange, type Filters, matching } from "./filters";
-import { List } from "./List";
+import { Footer } from "./Footer";
+import { byChange, type Filters, matching, narrows, onlySet } from "./filters";
+import { Present } from "./Present";
+import { Records } from "./Records";
 import { useList } from "./useList";
+import { useRecords } from "./useRecords";
 
 const route = getRouteApi("/app/deployments");
+const none: Filters = {};
 
 /** What is mine, what needs me, and the way to its URL. */
 export function Deployments() {
   useTitle(texts.list.title);
   const { data: person } = useSuspenseQuery(me);
-  const filters = route.useSearch();
+  const filters = useFilters();
   const navigate = route.useNavigate();
   const { query, live } = useList();
+  const records = useRecords(filters);
   const all = query.data;
   const search = useDeferredValue(filters.q);
   const shown = useMemo(
@@ -32,13 +35,17 @@ export function Deployments() {
     [all, filters, search, person.name],
   );
   const create = () => {
-    if (person.can_create) void navigate({ to: "/deployments/new", search: {} });
+    if (person.can_create) void navigate({ to: "/deployments/new", search: fromList(filters) });
   };
   useKeys({
     n: create,
     "/": () => document.querySelector<HTMLInputElement>("#find")?.focus(),
   });
-  const clear = () => void navigate({ to: "/deployments", search: {} });
+  // Without filters it is the view that leaves nothing over.
+  const rest = narrows(filters) ? onlySet({ view: filters.view }) : {};
+  const clear = () => void navigate({ to: "/deployments", search: rest });
+  const gone = filters.view === "removed";
+  const said = gone ? saysRecords(records) : all && texts.list.shown(shown.length, all.length);
 
   return (
     <>
@@ -46,61 +53,36 @@ export function Deployments() {
         <h1>{texts.list.title}</h1>
         <Live state={live} />
         <div className="end row">
-          <CreateLink />
+          <CreateLink filters={filters} />
         </div>
       </Top>
       <OfflineNotice all={all ?? []} />
-      <FilterBar read={all} filters={filters} user={person.name} />
-      <div className="body" aria-busy={query.isPending}>
-        {query.isError ? (
-          <ErrorState
-            what={texts.list.unread}
-            error={query.error}
-            retry={() => void query.refetch()}
-            stale={all ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
-          />
-        ) : null}
-        {query.isPending ? <Skeletons count={12} /> : null}
-        {all && shown.length > 0 ? <List rows={shown} /> : null}
-        {all && all.length === 0 ? <Nothing allowed={person.can_create} /> : null}
-        {all && all.length > 0 && shown.length === 0 ? (
-          <EmptyState
-            title={texts.list.noMatchTitle}
-            act={<Button onClick={clear}>{texts.list.clear}</Button>}
-          >
-            {texts.list.noMatch(sayFilters(filters))}
-          </EmptyState>
-        ) : null}
-      </div>
-      <Footer shown={shown.length} all={all?.length} allowed={person.can_create} />
+      <FilterBar
+        read={all}
+        records={gone ? records.rows : undefined}
+        filters={filters}
+        user={person.name}
+      />
+      {gone ? (
+        <Records records={records} filters={filters} clear={clear} />
+      ) : (
+        <Present query={query} shown={shown} filters={filters} clear={clear} />
+      )}
+      <Footer said={said} allowed={person.can_create} />
       <Outlet />
     </>
   );
 }
 
-/** To the sheet; for who may create nowhere, dashed, with the people who can change that. */
-function CreateLink() {
-  const inside = (
-    <>
-      <Plus className="i sm" aria-hidden="true" />
-      {texts.list.create} <kbd>N</kbd>
-    </>
-  );
-  const reason = useLackToCreate();
-  if (reason) return <Button reason={reason}>{inside}</Button>;
-  return (
-    <Link className={buttonClass("ink")} to="/deployments/new" search={{}}>
-      {inside}
-    </Link>
-  );
+/** Those of the address; under the sheet, whose address has words of its own, those it came with. */
+function useFilters(): Filters {
+  const own = route.useSearch();
+  const sheet = useMatch({ from: "/app/deployments/new", shouldThrow: false });
+  return sheet ? (sheet.search.list ?? none) : own;
 }
 
-function Nothing({ allowed }: { allowed: boolean }) {
-  return (
-    <EmptyState title={texts.list.emptyTitle} act={allowed ? <CreateLink /> : undefined}>
-      {allowed ? texts.list.empty : texts.list.emptyRead}
-    </EmptyState>
-  );
+function saysRecords({ rows, query }: ReturnType<typeof useRecords>): string | undefined {
+  return rows && texts.list.goneShown(rows.length, query.hasNextPage);
 }
 
 /** One line for each machine that is out of reach and matters to what is listed. */
@@ -117,42 +99,4 @@ function OfflineNotice({ all }: { all: Deployment[] }) {
       {texts.list.nodesOffline(hit.length)}
     </Notice>
   ));
-}
-
-function Footer({ shown, all, allowed }: { shown: number; all?: number; allowed: boolean }) {
-  const keys = texts.list.keys;
-  return (
-    <footer className="foot hide-m">
-      <span>
-        <kbd>J</kbd> <kbd>K</kbd> {keys.move}
-      </span>
-      <span>
-        <kbd>Enter</kbd> {keys.page}
-      </span>
-      <span>
-        <kbd>O</kbd> {keys.url}
-      </span>
-      <span>
-        <kbd>Y</kbd> {keys.copy}
-      </span>
-      {allowed ? (
-        <span>
-          <kbd>N</kbd> {keys.create}
-        </span>
-      ) : null}
-      {all === undefined ? null : <span className="end">{texts.list.shown(shown, all)}</span>}
-    </footer>
-  );
-}
-
-function sayFilters(filters: Filters): string {
-  return [
-    filters.view ? texts.list.view[filters.view] : "",
-    filters.env ?? "",
-    filters.project ?? "",
-    filters.state ? stateWord(filters.state) : "",
-    filters.q ? `“${filters.q}”` : "",
-  ]
-    .filter(Boolean)
-    .join(", ");
 }

@@ -1,42 +1,64 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ChevronDown } from "lucide-react";
-import { type MouseEvent, useCallback, useMemo, useRef, useState } from "react";
-import { ask, client, type Deployment } from "@/api/client";
-import { mergeOne } from "@/api/list";
-import { deployments } from "@/api/queries/deployments";
-import { Button } from "@/components/Button";
+import { lazy, type MouseEvent, Suspense, useCallback, useMemo, useRef, useState } from "react";
+import type { Deployment } from "@/api/client";
 import { copyText } from "@/components/Copy";
+import { load } from "@/components/load";
 import { useKeys, useNarrow } from "@/components/Shell";
-import { describe } from "@/components/States";
 import { useSlots } from "@/components/slots";
 import { useToast } from "@/components/Toast";
+import { useEnd } from "@/components/useEnd";
 import { texts } from "@/texts";
-import { type Group, groups, mainUrl } from "./filters";
+import { type Filters, type Group, groupOf, isGone, mainUrl } from "./filters";
+import { GroupHead, Head } from "./Heads";
+import { useHeld } from "./held";
+import { keyOf, type Line, linesOf, rowsOf } from "./lines";
+import { Moved } from "./Moved";
 import { Row } from "./Row";
-import { useGroups } from "./useList";
+import { useHolding } from "./useHolding";
+import { useMarks } from "./useMarks";
+import { useRetry } from "./useRetry";
+import { useReturn } from "./useReturn";
+
+const RowActs = lazy(() => load(() => import("./RowActs")));
 
 const t = texts.list;
+const ended = (): Group => "ended";
 
-/** One line of the list: the head of a group, or a row of it. */
-type Line = { head: Group; count: number } | { row: Deployment };
+type Props = {
+  rows: Deployment[];
+  /** What they were chosen by. */
+  filters: Filters;
+  /** Without groups, in the order given. */
+  flat?: boolean;
+  /** Called when the last rows come into sight: there may be more to read. */
+  onEnd?: () => void;
+};
 
 /** The rows in their groups, walked with J and K. */
-export function List({ rows }: { rows: Deployment[] }) {
+export function List({ rows, filters, flat, onEnd }: Props) {
   const table = useRef<HTMLDivElement>(null);
-  const [held, setHeld] = useState(false);
-  const [selected, setSelected] = useState<string>();
-  const [closed, setClosed] = useState<Partial<Record<Group, boolean>>>({});
-  const { placed, moved, settle } = useGroups(rows, held);
+  const { held, on } = useHolding();
+  const { was, useKept } = useReturn();
+  const [selected, setSelected] = useState(was?.selected);
+  const [closed, setClosed] = useState(was?.closed ?? {});
+  const view = JSON.stringify(filters);
+  const how = { groupOf: flat ? ended : groupOf, held, view };
+  const { placed, moved, settle } = useHeld({ rows, ...how });
   const say = useToast();
   const retry = useRetry();
 
-  const lines = useMemo(() => linesOf(placed, closed), [placed, closed]);
+  const lines = useMemo(
+    () => (flat ? placed.map(({ row }) => ({ row })) : linesOf(placed, closed)),
+    [flat, placed, closed],
+  );
   const order = useMemo(() => rowsOf(lines), [lines]);
+  const box = () => table.current?.closest<HTMLElement>(".body") ?? null;
+  useKept(box, { selected, closed });
   const virtual = useVirtualizer({
     count: lines.length,
-    getScrollElement: () => table.current?.closest<HTMLElement>(".body") ?? null,
+    getScrollElement: box,
+    initialOffset: was?.top,
     estimateSize: (i) => ("row" in (lines[i] as Line) ? 36 : 30),
     getItemKey: (i) => keyOf(lines[i] as Line),
     overscan: 3,
@@ -44,6 +66,7 @@ export function List({ rows }: { rows: Deployment[] }) {
     initialRect: { width: 1200, height: 900 },
   });
   const seen = virtual.getVirtualItems();
+  useEnd(seen[seen.length - 1]?.index ?? -1, lines.length, onEnd);
   const inSight = rowsOf(seen.map((item) => lines[item.index] as Line));
   const slots = useSlots(
     inSight.map((row) => row.id),
@@ -52,6 +75,8 @@ export function List({ rows }: { rows: Deployment[] }) {
   // Only in a narrow window does a row's height depend on what is in it.
   const measure = useNarrow(720) ? virtual.measureElement : undefined;
   const current = useMemo(() => order.find((row) => row.id === selected), [order, selected]);
+  const marks = useMarks(order);
+  const acted = marks.rows.length > 0 ? marks.rows : current ? [current] : [];
   const focus = (id: string, tries = 5) => {
     const name = table.current?.querySelector<HTMLElement>(`[data-id="${id}"] a.nm`);
     if (name) name.focus();
@@ -76,10 +101,11 @@ export function List({ rows }: { rows: Deployment[] }) {
   );
   const router = useRouter();
   const follow = useCallback(
-    (event: MouseEvent, { environment, name }: Deployment) => {
+    (event: MouseEvent, { id, status, environment, name }: Deployment) => {
       // Another tab, another window, a download: the browser's to do.
       if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
       event.preventDefault();
+      if (isGone(status)) return void router.navigate({ to: "/d/$id/{-$tab}", params: { id } });
       const to = "/deployments/$environment/$name/{-$tab}";
       void router.navigate({ to, params: { environment, name } });
     },
@@ -95,27 +121,21 @@ export function List({ rows }: { rows: Deployment[] }) {
     k: () => move(-1),
     o: () => current && open(current),
     y: () => current && void copy(current),
+    x: () => current && marks.toggle(current.id),
+    Escape: marks.clear,
   });
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only notices that somebody is in the list
     <div
-      onPointerEnter={() => setHeld(true)}
-      onPointerLeave={() => setHeld(table.current?.contains(document.activeElement) ?? false)}
+      {...on}
       onFocus={(event) => {
-        setHeld(true);
+        on.onFocus();
         const row = event.target.closest<HTMLElement>("[data-id]");
         if (row) setSelected(row.dataset.id);
       }}
-      onBlur={(event) => !event.currentTarget.contains(event.relatedTarget) && setHeld(false)}
     >
-      {moved > 0 ? (
-        <div className="row px-4 py-1">
-          <Button small onClick={settle}>
-            {t.moved(moved)}
-          </Button>
-        </div>
-      ) : null}
+      <Moved count={moved} settle={settle} />
       <div
         ref={table}
         role="table"
@@ -138,6 +158,7 @@ export function List({ rows }: { rows: Deployment[] }) {
                 key={slots.get(line.row.id)}
                 deployment={line.row}
                 selected={line.row.id === selected}
+                marked={marks.has(line.row.id)}
                 index={item.index}
                 measure={measure}
                 onRetry={retry.mutate}
@@ -158,94 +179,16 @@ export function List({ rows }: { rows: Deployment[] }) {
           })}
         </div>
       </div>
+      {acted.length > 0 ? (
+        <Suspense fallback={null}>
+          <RowActs
+            on={acted}
+            marked={marks.rows.length > 0}
+            clear={marks.clear}
+            filters={filters}
+          />
+        </Suspense>
+      ) : null}
     </div>
   );
-}
-
-function keyOf(line: Line): string {
-  return "row" in line ? line.row.id : line.head;
-}
-
-function rowsOf(lines: Line[]): Deployment[] {
-  return lines.flatMap((line) => ("row" in line ? [line.row] : []));
-}
-
-/** The groups one after the other, each under its head; a closed one is its head alone. */
-function linesOf(
-  placed: { row: Deployment; group: Group }[],
-  closed: Partial<Record<Group, boolean>>,
-) {
-  const by = new Map<Group, Deployment[]>(groups.map((group) => [group, []]));
-  for (const { row, group } of placed) by.get(group)?.push(row);
-  return [...by].flatMap<Line>(([head, rows]) =>
-    rows.length === 0
-      ? []
-      : [{ head, count: rows.length }, ...(closed[head] ? [] : rows.map((row) => ({ row })))],
-  );
-}
-
-function Head() {
-  const c = t.columns;
-  return (
-    <div role="rowgroup">
-      <div className="hd cols" role="row">
-        <span role="columnheader">
-          <span className="vh">{c.line}</span>
-        </span>
-        <span role="columnheader">{c.name}</span>
-        <span role="columnheader">{c.state}</span>
-        <span role="columnheader">{c.version}</span>
-        <span role="columnheader">{c.environment}</span>
-        <span role="columnheader" className="c-o">
-          {c.by}
-        </span>
-        <span role="columnheader" className="c-a">
-          {c.active}
-        </span>
-        <span role="columnheader">
-          <span className="vh">{c.acts}</span>
-        </span>
-      </div>
-    </div>
-  );
-}
-
-type GroupProps = {
-  group: Group;
-  count: number;
-  index: number;
-  measure?: (row: HTMLElement | null) => void;
-  closed: boolean;
-  toggle: () => void;
-};
-
-function GroupHead({ group, count, index, measure, closed, toggle }: GroupProps) {
-  return (
-    <div className="gh" role="row" aria-rowindex={index + 2} data-index={index} ref={measure}>
-      <span role="cell">
-        <button type="button" aria-expanded={!closed} onClick={toggle}>
-          <ChevronDown className="i sm" aria-hidden="true" />
-          <b>{t.groups[group]}</b>
-          <span className="t3">{count}</span>
-        </button>
-      </span>
-    </div>
-  );
-}
-
-/** Retry from the list: the row changes in place, by the answer and then by the stream. */
-function useRetry() {
-  const cache = useQueryClient();
-  const say = useToast();
-  return useMutation({
-    mutationFn: (deployment: Deployment) =>
-      ask(
-        client.POST("/api/v1/deployments/{id}/retry", { params: { path: { id: deployment.id } } }),
-      ),
-    onSuccess: (told) => {
-      cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, told));
-      say("done", texts.page.retryAsked(told.name));
-    },
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
-  });
 }

@@ -3,12 +3,13 @@ import { type MouseEvent, memo, type ReactNode } from "react";
 import type { Deployment } from "@/api/client";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
-import { middle } from "@/components/names";
+import { Middle } from "@/components/Middle";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { texts } from "@/texts";
 import { useLackOn } from "../shell/useLack";
-import { mainUrl } from "./filters";
+import { isGone, mainUrl } from "./filters";
+import { Left } from "./Left";
 
 // One path each, made once: the icons of the collection are half of a row's elements.
 const copyIcon = <Icon d="M9 9h12v12H9zM15 5V3H3v12h2" />;
@@ -25,6 +26,8 @@ function Icon({ d }: { d: string }) {
 type Props = {
   deployment: Deployment;
   selected: boolean;
+  /** One of those that the keys act on together. */
+  marked?: boolean;
   index: number;
   measure?: (row: HTMLElement | null) => void;
   onRetry: (deployment: Deployment) => void;
@@ -40,11 +43,17 @@ export const Row = memo(function Row(props: Props) {
   const offline = Boolean(deployment.node_offline_since);
   const { name, environment } = deployment;
   const url = mainUrl(deployment);
+  const follow = (event: MouseEvent) => {
+    if (!(event.target as Element).closest("a, button")) props.onFollow(event, deployment);
+  };
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the row's link has the keys.
     <div
+      onClick={follow}
       className="lr cols"
       role="row"
       data-selected={selected || undefined}
+      data-marked={props.marked || undefined}
       data-id={deployment.id}
       data-index={index}
       aria-rowindex={index + 2}
@@ -56,7 +65,7 @@ export const Row = memo(function Row(props: Props) {
         <a
           className="nm tr"
           title={name}
-          href={`/deployments/${encodeURIComponent(environment)}/${encodeURIComponent(name)}`}
+          href={placeOf(deployment)}
           onClick={(event) => props.onFollow(event, deployment)}
         >
           {name}
@@ -76,6 +85,7 @@ export const Row = memo(function Row(props: Props) {
       <span role="cell" className="c-o tr" title={deployment.created_by}>
         {deployment.created_by}
       </span>
+      <Left deployment={deployment} />
       <Time at={deployment.changed_at} short className="c-a" role="cell" />
       <span role="cell" className="c-x">
         <MainAct deployment={deployment} url={url} onRetry={onRetry} onCopy={onCopy} />
@@ -83,6 +93,12 @@ export const Row = memo(function Row(props: Props) {
     </div>
   );
 });
+
+/** By name; the record of what is gone by its id, since its name may be another's by now. */
+function placeOf({ id, status, environment, name }: Deployment): string {
+  if (isGone(status)) return `/d/${id}`;
+  return `/deployments/${encodeURIComponent(environment)}/${encodeURIComponent(name)}`;
+}
 
 export function shareOf(deployment: Deployment): number {
   return deployment.steps_total === 0 ? 0 : deployment.steps_done / deployment.steps_total;
@@ -130,8 +146,8 @@ function Version({ deployment }: { deployment: Deployment }) {
   return (
     <>
       <span className="chip" title={all}>
-        <span className="t3">{first.step}</span>
-        <span className="mono">{middle(first.tag)}</span>
+        <span className="t3 tr">{first.step}</span>
+        <Middle text={first.tag} />
       </span>
       {chosen.length > 1 ? <span className="t2 s">+{chosen.length - 1}</span> : null}
     </>
@@ -147,12 +163,13 @@ type ActProps = {
 
 function Retry({ deployment, retry }: { deployment: Deployment; retry: () => void }) {
   const act = (reason?: string) => (
-    <Button small onClick={retry} reason={reason}>
+    <Button small onClick={retry} reason={reason} aria-label={texts.list.retryOf(deployment.name)}>
       {texts.list.retry}
     </Button>
   );
   // Who may do it needs no explanation, and a row of a long list is drawn often.
-  return deployment.level === "full" ? act() : <Lacking deployment={deployment} act={act} />;
+  if (deployment.level !== "full") return <Lacking deployment={deployment} act={act} />;
+  return act(deployment.scratch ? texts.page.scratchHint : undefined);
 }
 
 function Lacking({
@@ -175,6 +192,7 @@ function MainAct({ deployment, url, onRetry, onCopy }: ActProps) {
         className={buttonClass("plain", true)}
         to="/deployments/$environment/$name/{-$tab}"
         params={{ environment, name }}
+        aria-label={texts.list.resolveOf(name)}
       >
         {texts.list.resolve}
       </Link>

@@ -1,52 +1,57 @@
-import { Link } from "@tanstack/react-router";
 import { Plus, X } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { texts } from "@/texts";
 import { Count } from "./Count";
-import type { Filters } from "./filters";
-import { sameFilters, useViews } from "./views";
+import { type Filters, narrows } from "./filters";
+import { ViewTab } from "./ViewTab";
+import type { useViews, View } from "./views";
 
 const t = texts.list;
 
-type Props = { read?: Deployment[]; filters: Filters; user: string };
+type Props = {
+  saved: ReturnType<typeof useViews>;
+  /** The one that shows just what is shown now. */
+  here?: View;
+  read?: Deployment[];
+  filters: Filters;
+  user: string;
+};
 
 /** A person's own tabs behind the given ones, and the way to make one of what is shown now. */
-export function SavedViews({ read, filters, user }: Props) {
-  const { views, full, save, drop } = useViews();
+export function SavedViews({ saved, here, read, filters, user }: Props) {
+  const { views, full, save, drop } = saved;
   const [naming, setNaming] = useState(false);
-  const here = views.find((one) => sameFilters(one.filters, filters));
-  const { view: _view, ...chosen } = filters;
-  const filtered = Object.values(chosen).some(Boolean);
+  const focus = useFocusBack([views, naming]);
   return (
     <>
+      <span ref={focus.here} hidden />
       {views.map((one) => (
         <span key={one.name} className="row gap-0">
-          <Link
-            className="tab"
-            to="/deployments"
-            search={one.filters}
-            activeProps={{ "aria-current": one === here ? "page" : undefined }}
-          >
+          <ViewTab filters={one.filters} current={one === here}>
             {one.name} <Count read={read} filters={one.filters} user={user} />
-          </Link>
+          </ViewTab>
           {one === here ? (
             <button
               type="button"
               className="btn ghost sm ic"
               aria-label={t.dropView(one.name)}
               title={t.dropView(one.name)}
-              onClick={() => drop(one.name)}
+              onClick={() => {
+                focus.next("[aria-current]");
+                drop(one.name);
+              }}
             >
               <X className="i sm" aria-hidden="true" />
             </button>
           ) : null}
         </span>
       ))}
-      {filtered && !here && !full && !naming ? (
+      {narrows(filters) && !here && !full && !naming ? (
         <button
           type="button"
           className="btn ghost sm ic"
+          data-save
           aria-label={t.saveView}
           title={t.saveView}
           onClick={() => setNaming(true)}
@@ -57,7 +62,12 @@ export function SavedViews({ read, filters, user }: Props) {
       {naming ? (
         <Naming
           close={() => setNaming(false)}
+          back={() => {
+            focus.next("[data-save]");
+            setNaming(false);
+          }}
           save={(name) => {
+            focus.next("[aria-current]");
             save(name, filters);
             setNaming(false);
           }}
@@ -67,7 +77,24 @@ export function SavedViews({ read, filters, user }: Props) {
   );
 }
 
-function Naming({ save, close }: { save: (name: string) => void; close: () => void }) {
+/** What had the focus is gone after an act: what then stands for it gets it. */
+function useFocusBack(after: unknown[]) {
+  const here = useRef<HTMLSpanElement>(null);
+  const wanted = useRef<string>(undefined);
+  useEffect(() => {
+    const found = wanted.current && here.current?.closest("nav")?.querySelector(wanted.current);
+    if (found instanceof HTMLElement) found.focus();
+    wanted.current = undefined;
+  }, after);
+  const next = (selector: string) => {
+    wanted.current = selector;
+  };
+  return { here, next };
+}
+
+type NamingProps = { save: (name: string) => void; close: () => void; back: () => void };
+
+function Naming({ save, close, back }: NamingProps) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
@@ -82,7 +109,7 @@ function Naming({ save, close }: { save: (name: string) => void; close: () => vo
         placeholder={t.viewName}
         maxLength={40}
         onBlur={close}
-        onKeyDown={(event) => event.key === "Escape" && close()}
+        onKeyDown={(event) => event.key === "Escape" && back()}
       />
     </form>
   );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { groupOf, mainUrl, matching, readFilters } from "./filters";
+import { groupOf, mainUrl, matching, narrows, onlySet, readFilters } from "./filters";
+import { askedOf } from "./useRecords";
 
 const make = (more: Partial<Deployment>) =>
   ({
@@ -73,4 +74,25 @@ describe("the URL to open", () => {
     expect(
       mainUrl(make({ status: "applying", services: [service("web", "starting")] as never })),
     ).toBeUndefined());
+});
+
+describe("records of what runs no more", () => {
+  it("are asked for in each state they can have", () => {
+    expect(askedOf({ view: "removed", env: "qa", q: "cart" })).toEqual({
+      environment: "qa",
+      project: undefined,
+      search: "cart",
+      status: ["removed", "canceled", "forgotten"],
+    });
+    expect(askedOf({ state: "canceled" })?.status).toEqual(["canceled"]);
+  });
+
+  it("are none in a state that only what runs can have", () =>
+    expect(askedOf({ state: "ready" })).toBeUndefined());
+});
+
+it("a view alone narrows nothing, and what is not set is left out of an address", () => {
+  expect(narrows({ view: "mine", q: undefined })).toBe(false);
+  expect(narrows({ q: "cart" })).toBe(true);
+  expect(onlySet({ view: undefined, q: "", env: "qa" })).toEqual({ env: "qa" });
 });

@@ -1,8 +1,11 @@
 import type { Deployment } from "@/api/client";
 
+const views = ["mine", "attention", "removed"] as const;
+type View = (typeof views)[number];
+
 /** What the list shows; it lives in the URL and nowhere else. */
 export type Filters = {
-  view?: "mine" | "attention";
+  view?: View;
   env?: string;
   project?: string;
   state?: string;
@@ -12,12 +15,29 @@ export type Filters = {
 export function readFilters(search: Record<string, unknown>): Filters {
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
   return {
-    view: search.view === "mine" || search.view === "attention" ? search.view : undefined,
+    view: views.find((view) => view === search.view),
     env: text(search.env),
     project: text(search.project),
     state: text(search.state),
     q: search.q === undefined ? undefined : text(String(search.q)),
   };
+}
+
+/** The filters without those that are not set, for an address. */
+export function onlySet(filters: Filters): Filters {
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value));
+}
+
+/** Whether anything is left out beyond what the view leaves out. */
+export function narrows({ view: _, ...chosen }: Filters): boolean {
+  return Object.values(chosen).some(Boolean);
+}
+
+/** The states of which nothing runs any more: the API lists them only when asked. */
+export const gone: Deployment["status"][] = ["removed", "canceled", "forgotten"];
+
+export function isGone(status: Deployment["status"]): boolean {
+  return gone.includes(status);
 }
 
 export type Group = "attention" | "progress" | "ready" | "ended";

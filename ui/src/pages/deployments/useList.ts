@@ -1,67 +1,61 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useLayoutEffect, useRef } from "react";
 import type { Deployment } from "@/api/client";
-import { mergeOne, mergeRead } from "@/api/list";
+import { mergeTold } from "@/api/list";
 import { deployments } from "@/api/queries/deployments";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";
-import { type Group, groupOf } from "./filters";
+import { isGone } from "./filters";
 
-/** The list, kept in step by its stream: read when the stream opens anew, then changed in place. */
+const { queryKey } = deployments;
+
+/** The list, kept in step by its stream: read when the stream says so, then changed in place. */
 export function useList() {
   const cache = useQueryClient();
-  const query = useQuery({
-    ...deployments,
-    structuralSharing: (known, read) =>
-      mergeRead(known as Deployment[] | undefined, read as Deployment[]),
-  });
+  const query = useQuery(deployments);
+  const told = useWhileRead(cache, query.isFetching);
   const onEvents = (events: ServerEvent[]) => {
-    const told: Deployment[] = [];
+    const heard: Deployment[] = [];
     for (const event of events) {
-      if (event.event === "reset") void cache.invalidateQueries({ queryKey: deployments.queryKey });
-      else if (event.event === "deployment") told.push(JSON.parse(event.data));
+      if (event.event === "reset") told.reset();
+      else if (event.event === "deployment") heard.push(JSON.parse(event.data));
     }
-    if (told.length > 0)
-      cache.setQueryData(deployments.queryKey, (list) => list && told.reduce(mergeOne, list));
+    if (heard.length > 0) told.tell(heard);
+    // Where it stands among the records only the server knows.
+    if (heard.some((one) => isGone(one.status)))
+      void cache.invalidateQueries({ queryKey: [...queryKey, "records"] });
   };
-  const opened = (resumed: boolean) => {
-    if (!resumed) void cache.invalidateQueries({ queryKey: deployments.queryKey });
-  };
-  const live = useLive("/api/v1/events", onEvents, opened);
+  const live = useLive("/api/v1/events", onEvents);
   return { query, live };
 }
 
 /**
- * The group each row is shown in. While the pointer or focus is in the list, rows stay where they
- * are; `moved` counts those that would go elsewhere, `settle` lets them.
+ * What is told while the list is read may be newer than what will be read: it is told once more
+ * behind that. A read that was asked for before the stream began would miss what came between.
  */
-export function useGroups(rows: Deployment[], held: boolean) {
-  const places = useRef(new Map<string, Group>());
-  const [settled, setSettled] = useState(0);
-  const settle = useCallback(() => {
-    places.current.clear();
-    setSettled((count) => count + 1);
-  }, []);
-  useEffect(() => {
-    if (!held) settle();
-  }, [held, settle]);
-  // Scrolling draws the list anew many times a second, with the same rows.
-  const { placed, moved } = useMemo(() => place(rows, places.current, held), [rows, held, settled]);
-  return { placed, moved, settle };
-}
-
-/** Gives each row its group, and remembers it in `places`. */
-function place(rows: Deployment[], places: Map<string, Group>, held: boolean) {
-  let moved = 0;
-  const placed = rows.map((row) => {
-    const now = groupOf(row);
-    const before = places.get(row.id);
-    if (!held || before === undefined) {
-      places.set(row.id, now);
-      return { row, group: now };
-    }
-    if (before !== now) moved++;
-    return { row, group: before };
+function useWhileRead(cache: QueryClient, reading: boolean) {
+  const meanwhile = useRef<Deployment[]>([]);
+  const again = useRef(false);
+  const isRead = () => cache.isFetching({ queryKey, exact: true }) > 0;
+  const change = (told: Deployment[]) =>
+    cache.setQueryData(queryKey, (list) => list && mergeTold(list, told));
+  const read = () => void cache.invalidateQueries({ queryKey });
+  // Each time it is drawn: a read that is over at once was never drawn as one.
+  useLayoutEffect(() => {
+    if (reading || isRead()) return;
+    const waiting = meanwhile.current.splice(0);
+    if (waiting.length > 0) change(waiting);
+    if (again.current) read();
+    again.current = false;
   });
-  return { placed, moved };
+  return {
+    tell: (told: Deployment[]) => {
+      if (isRead()) meanwhile.current.push(...told);
+      change(told);
+    },
+    reset: () => {
+      if (isRead()) again.current = true;
+      else read();
+    },
+  };
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Lock } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
+import { Safe } from "@/components/Safe";
 import { environmentTexts as t } from "@/environmentTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { Stored } from "../admin/Stored";
@@ -17,7 +18,9 @@ const columns: Column<Environment>[] = [
     cell: (one) => (
       <span className="row">
         <OpenLink name={one.name} />
-        <span className="t2 s tr">{one.description}</span>
+        <span className="t2 s tr">
+          <Safe text={one.description ?? ""} />
+        </span>
       </span>
     ),
   },

@@ -1,15 +1,19 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId } from "react";
+import { useId, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
+import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
+import { Confirm } from "@/components/Overlay";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { environmentTexts as t } from "@/environmentTexts";
+import { texts } from "@/texts";
 import { onlyOver, tagged } from "../admin/tagged";
 
 type Gate = Schemas["EnvironmentGate"];
+type Mode = Gate["gate"];
 
-/** Who may open the URLs of an environment. A change is saved at once, apart from the form above it. */
+/** Who may open the URLs of an environment. A change is saved apart from the form above it. */
 export function Gate({ name, reason }: { name: string; reason?: string }) {
   const id = useId();
   const cache = useQueryClient();
@@ -33,22 +37,30 @@ export function Gate({ name, reason }: { name: string; reason?: string }) {
     // Refused or not, what is there now is shown; only then it can be changed again.
     onSettled: () => cache.invalidateQueries({ queryKey: key }),
   });
+  const [asked, setAsked] = useState<Mode>();
   if (query.isPending) return <Skeletons count={2} />;
   if (query.isError)
     return (
       <ErrorState what={t.gateUnread} error={query.error} retry={() => void query.refetch()} />
     );
-  const gate = save.variables && save.isPending ? save.variables : query.data.value;
+  const gate = save.isPending ? save.variables : query.data.value;
+  // Until the last one is answered and read, the tag is an old one: nothing else goes out.
+  const put = (change: Partial<Gate>, then?: () => void) =>
+    save.isPending || save.mutate({ ...gate, ...change }, { onSettled: then });
   return (
-    <section className="col gap-3">
-      <Modes gate={gate} reason={reason} save={save.mutate} />
+    <section className="col gap-3" aria-busy={save.isPending}>
+      <Modes
+        gate={gate}
+        reason={reason}
+        ask={(mode) => setAsked(mode === gate.gate ? undefined : mode)}
+      />
       <label className="ck">
         <input
           type="checkbox"
           checked={gate.redirect_https}
           disabled={reason !== undefined}
           aria-describedby={id}
-          onChange={(event) => save.mutate({ ...gate, redirect_https: event.target.checked })}
+          onChange={(event) => put({ redirect_https: event.target.checked })}
         />
         {t.https}
       </label>
@@ -56,13 +68,57 @@ export function Gate({ name, reason }: { name: string; reason?: string }) {
         {reason ?? t.httpsHint}
       </span>
       {save.error ? <Refusal>{describe(save.error).message}</Refusal> : null}
+      {asked ? (
+        <Ask
+          name={name}
+          mode={asked}
+          busy={save.isPending}
+          change={() => put({ gate: asked }, () => setAsked(undefined))}
+          close={() => setAsked(undefined)}
+        />
+      ) : null}
     </section>
   );
 }
 
-type ModesProps = { gate: Gate; reason?: string; save: (gate: Gate) => void };
+type AskProps = {
+  name: string;
+  mode: Mode;
+  busy: boolean;
+  change: () => void;
+  close: () => void;
+};
 
-function Modes({ gate, reason, save }: ModesProps) {
+/** An arrow key in a select is a change; one that opens an environment to everyone is asked first. */
+function Ask({ name, mode, busy, change, close }: AskProps) {
+  const keep = () => {
+    if (!busy) close();
+  };
+  const acts = (
+    <>
+      <Button onClick={keep}>{texts.keep}</Button>
+      <Button
+        look={mode === "open" ? "danger" : "ink"}
+        busy={busy && t.gateChanging}
+        onClick={change}
+      >
+        {t.gateChange}
+      </Button>
+    </>
+  );
+  return (
+    <Confirm open onClose={keep} title={t.gateAsk(name)} acts={acts}>
+      <p>
+        <b>{t.gates[mode]}.</b> {t.gateThen[mode]}
+      </p>
+      <p>{t.gateReach(name)}</p>
+    </Confirm>
+  );
+}
+
+type ModesProps = { gate: Gate; reason?: string; ask: (mode: Mode) => void };
+
+function Modes({ gate, reason, ask }: ModesProps) {
   const id = useId();
   return (
     <div className="field">
@@ -75,7 +131,7 @@ function Modes({ gate, reason, save }: ModesProps) {
         value={gate.gate}
         disabled={reason !== undefined}
         aria-describedby={`${id}-more`}
-        onChange={(event) => save({ ...gate, gate: event.target.value as Gate["gate"] })}
+        onChange={(event) => ask(event.target.value as Mode)}
       >
         {Object.entries(t.gates).map(([value, label]) => (
           <option key={value} value={value}>

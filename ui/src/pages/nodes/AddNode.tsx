@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { environments as environmentsQuery, node as nodeQuery } from "@/api/queries/catalog";
@@ -10,21 +11,31 @@ import { Sheet } from "@/components/Overlay";
 import { Select } from "@/components/Select";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
+import { machineTexts as m } from "@/machineTexts";
 import { texts } from "@/texts";
+import { Printing } from "./Decide";
+import { SetUp } from "./SetUp";
 
 const t = texts.nodes;
 type Enrolment = Schemas["NodeEnrolment"];
 
-/** Names a machine, then shows the one line that joins it, once. */
+/** Names a machine, then shows the one line that joins it, once; or sets it up over SSH. */
 export function AddNode({ close }: { close: () => void }) {
+  const navigate = useNavigate();
   const [made, setMade] = useState<Enrolment>();
-  if (made) return <Enrolled enrolment={made} close={close} />;
-  return <Form close={close} made={setMade} />;
+  const [ssh, setSSH] = useState(false);
+  if (!made) return <Form close={close} made={setMade} />;
+  const { node } = made;
+  // Its page shows the attempt, live.
+  const begun = () => void navigate({ to: "/nodes/$name", params: { name: node.name } });
+  if (ssh) return <SetUp node={node} close={close} begun={begun} />;
+  return <Enrolled enrolment={made} close={close} instead={() => setSSH(true)} />;
 }
 
 function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment) => void }) {
   const cache = useQueryClient();
-  const environments = useQuery(environmentsQuery).data ?? [];
+  const read = useQuery(environmentsQuery);
+  const environments = read.data ?? [];
   const [body, setBody] = useState({ name: "", environment: "", address: "", thumbprint: "" });
   const [nameError, setNameError] = useState<string>();
   const environment = body.environment || environments[0]?.name || "";
@@ -86,6 +97,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
               onChange={(next) => set({ environment: next })}
             />
           </div>
+          {read.data?.length === 0 ? <NoEnvironment /> : null}
         </div>
         <Field
           label={t.address}
@@ -112,20 +124,40 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
   );
 }
 
+/** A first node needs its environment first. */
+function NoEnvironment() {
+  return (
+    <span className="hint">
+      {m.noEnvironment}{" "}
+      <Link className="link" to="/environments" search={{ add: true }}>
+        {m.addEnvironment}
+      </Link>
+    </span>
+  );
+}
+
 function fieldOf(error: unknown): { field: string; message: string } | undefined {
   if (!error) return undefined;
   const { message } = describe(error);
   return { field: error instanceof ApiError ? (error.problem.field ?? "") : "", message };
 }
 
+type EnrolledProps = {
+  enrolment: Enrolment;
+  close: () => void;
+  /** For a new machine: have it set up over SSH, which gives it another token. */
+  instead?: () => void;
+};
+
 /** The token, shown once, inside the line that uses it; and what the agent must show in return. */
-export function Enrolled({ enrolment, close }: { enrolment: Enrolment; close: () => void }) {
+export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   // The page behind follows what happens to nodes, and has this read anew.
   const { data } = useQuery({ ...nodeQuery(enrolment.node.name), refetchInterval: 5000 });
   const node = data ?? enrolment.node;
   const seen = node.thumbprint ?? node.pending_thumbprint;
   const foot = (
     <div className="row end">
+      {instead && !seen ? <Button onClick={instead}>{m.ssh.instead}</Button> : null}
       <Button look="ink" onClick={close}>
         {t.doneButton}
       </Button>
@@ -150,6 +182,7 @@ export function Enrolled({ enrolment, close }: { enrolment: Enrolment; close: ()
           <span className="lbl">{t.certificate}</span>
           <p className="t2">{t.prints}</p>
           {seen ? <p className="thumb new">{thumbprint(seen)}</p> : null}
+          <Printing />
           <p role="status" className="row">
             <StatusMark state={node.status} />
             <span className="t2">

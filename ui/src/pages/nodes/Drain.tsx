@@ -1,22 +1,24 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
+import type { NodeInfo, Schemas } from "@/api/client";
 import { nodeDrain } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
-import { Confirm } from "@/components/Overlay";
-import { describe } from "@/components/States";
+import { ErrorState, Skeletons } from "@/components/States";
 import { Rail, StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { useToast } from "@/components/Toast";
 import { exact } from "@/components/time";
+import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
+import { DrainAct } from "./DrainAct";
 
 const t = texts.nodes;
+const d = machineTexts.drain;
+
+type Estimate = Schemas["NodeDrain"];
 
 /** How far the emptying of a node is, and what keeps it from being empty. */
 export function DrainBox({ node, end }: { node: NodeInfo; end: () => void }) {
-  const { data } = useQuery(nodeDrain(node.name));
+  const query = useQuery(nodeDrain(node.name));
   const drain = node.drain;
   if (!drain) return null;
   return (
@@ -33,17 +35,26 @@ export function DrainBox({ node, end }: { node: NodeInfo; end: () => void }) {
           {t.drainDeadline} <time dateTime={drain.deadline}>{exact(drain.deadline)}</time>
         </p>
       ) : null}
-      <Staying drain={data} />
-      <div>
-        <Button onClick={end}>{t.undrain}</Button>
+      <Staying query={query} />
+      <div className="row">
+        <Button act={t.undrain} onClick={end}>
+          {t.undrain}
+        </Button>
+        <DrainAct node={node} />
       </div>
     </section>
   );
 }
 
-/** What is on the node, and when it will be gone by itself. */
-export function Staying({ drain }: { drain?: Schemas["NodeDrain"] }) {
-  if (!drain) return null;
+/** What is on the node, and when it will be gone by itself; or that it is not known. */
+export function Staying({ query }: { query: UseQueryResult<Estimate> }) {
+  if (query.isError)
+    return <ErrorState what={d.unread} error={query.error} retry={() => void query.refetch()} />;
+  if (!query.data) return <Skeletons count={2} />;
+  return <Stays drain={query.data} />;
+}
+
+function Stays({ drain }: { drain: Estimate }) {
   if (drain.staying.length === 0) return <p>{t.nothingStays}</p>;
   return (
     <>
@@ -51,7 +62,7 @@ export function Staying({ drain }: { drain?: Schemas["NodeDrain"] }) {
         {t.stay(drain.staying.length)}{" "}
         {drain.ends_at ? t.emptyBy(exact(drain.ends_at)) : t.emptyNever}
       </p>
-      <ul className="flex flex-col gap-1">
+      <ul className="flex max-h-60 flex-col gap-1 overflow-auto">
         {drain.staying.map((one) => (
           <li key={one.id} className="row flex-wrap">
             <StatusMark state={one.status}>
@@ -64,55 +75,10 @@ export function Staying({ drain }: { drain?: Schemas["NodeDrain"] }) {
               {one.project}, {one.created_by}
             </span>
             <span className="t3">{one.ends_at ? t.endsAt(exact(one.ends_at)) : t.endsNever}</span>
+            {one.stays_because ? <span className="t2">{d.stays(one.stays_because)}</span> : null}
           </li>
         ))}
       </ul>
-    </>
-  );
-}
-
-/** Asks before a drain begins: what is there, and until when. */
-export function DrainAct({ node }: { node: NodeInfo }) {
-  const [open, setOpen] = useState(false);
-  const cache = useQueryClient();
-  const say = useToast();
-  const query = useQuery({ ...nodeDrain(node.name), enabled: open });
-  const start = useMutation({
-    mutationFn: () =>
-      ask(
-        client.POST("/api/v1/nodes/{name}/drain", {
-          params: { path: { name: node.name } },
-          body: {},
-        }),
-      ),
-    onSuccess: (drain) => {
-      say("done", t.asked.drain);
-      cache.setQueryData(nodeDrain(node.name).queryKey, drain);
-      void cache.invalidateQueries({ queryKey: ["node", node.name] });
-      void cache.invalidateQueries({ queryKey: ["nodes"] });
-    },
-    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
-    onSettled: () => setOpen(false),
-  });
-  return (
-    <>
-      <Button onClick={() => setOpen(true)}>{t.drain}</Button>
-      <Confirm
-        open={open}
-        onClose={() => setOpen(false)}
-        title={t.drainTitle(node.name)}
-        acts={
-          <>
-            <Button onClick={() => setOpen(false)}>{texts.keep}</Button>
-            <Button look="ink" busy={start.isPending && "…"} onClick={() => start.mutate()}>
-              {t.drain}
-            </Button>
-          </>
-        }
-      >
-        <p>{t.drainBody}</p>
-        <Staying drain={query.data} />
-      </Confirm>
     </>
   );
 }

@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "@/api/client";
 import { nodeEvents } from "@/api/queries/catalog";
+import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
+import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
 
 const t = texts.nodes;
@@ -10,12 +12,20 @@ const words: Record<string, string> = t.kinds;
 
 /** What happened to a node, newest first. */
 export function Happened({ name }: { name: string }) {
-  const all = useQuery(nodeEvents(name)).data ?? [];
-  if (all.length === 0) return null;
+  const query = useQuery(nodeEvents(name));
+  if (query.data?.length === 0) return null;
   return (
     <section className="px-4 pb-4">
       <h2 className="mb-1">{t.happened}</h2>
-      <Events all={all} />
+      {query.isError ? (
+        <ErrorState
+          what={machineTexts.happened.unread}
+          error={query.error}
+          retry={() => void query.refetch()}
+        />
+      ) : null}
+      {query.isPending ? <Skeletons count={3} /> : null}
+      {query.data ? <Events all={query.data} /> : null}
     </section>
   );
 }

@@ -6,9 +6,10 @@ import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
+import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
 import { Enrolled } from "./AddNode";
-import { DrainAct } from "./Drain";
+import { DrainAct } from "./DrainAct";
 
 const t = texts.nodes;
 
@@ -60,8 +61,8 @@ export function useNodeAct(name: string) {
   });
 }
 
-/** Disable and enable, a new token, revoke, remove; each asks first and says what happens. */
-export function NodeActs({ node }: { node: NodeInfo }) {
+/** Edit, disable and enable, a new token, revoke, remove; what hurts asks first and says what happens. */
+export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
   const [asking, setAsking] = useState<"disable" | "rotate" | "revoke" | "remove" | "forget">();
   const [made, setMade] = useState<Schemas["NodeEnrolment"]>();
   const act = useNodeAct(node.name);
@@ -85,18 +86,27 @@ export function NodeActs({ node }: { node: NodeInfo }) {
   const [title, body, label] = asking ? said[asking] : ["", "", ""];
   return (
     <div className="row end acts flex-wrap">
+      <Button act={machineTexts.edit} onClick={edit}>
+        {machineTexts.edit}
+      </Button>
       {node.enabled ? (
-        <Button onClick={() => setAsking("disable")}>{t.disable}</Button>
+        <Button act={t.disable} onClick={() => setAsking("disable")}>
+          {t.disable}
+        </Button>
       ) : (
-        <Button onClick={() => run("enable")}>{t.enable}</Button>
+        <Button act={t.enable} onClick={() => run("enable")}>
+          {t.enable}
+        </Button>
       )}
       {node.drain ? null : <DrainAct node={node} />}
-      <Button onClick={() => setAsking("rotate")}>{t.rotate}</Button>
-      <Button look="danger" onClick={() => setAsking("revoke")}>
+      <Button act={t.rotate} onClick={() => setAsking("rotate")}>
+        {t.rotate}
+      </Button>
+      <Button act={t.revoke} look="danger" onClick={() => setAsking("revoke")}>
         {t.revoke}
       </Button>
       {node.deployments === 0 ? (
-        <Button look="danger" onClick={() => setAsking("remove")}>
+        <Button act={t.remove} look="danger" onClick={() => setAsking("remove")}>
           {t.remove}
         </Button>
       ) : (
@@ -130,7 +140,7 @@ export function NodeActs({ node }: { node: NodeInfo }) {
 function Forget({ node, ask }: { node: NodeInfo; ask: () => void }) {
   const reason = node.status === "online" ? t.forgetReason : undefined;
   return (
-    <Button look="danger" reason={reason} onClick={ask}>
+    <Button act={t.forget} look="danger" reason={reason} onClick={ask}>
       {t.forget}
     </Button>
   );

@@ -91,8 +91,8 @@ export function Fleet({ nodes: all }: { nodes: NodeInfo[] }) {
       ))}
       <span className="t2">
         {t.fleetRoom(
-          `${Math.round(sum.cpu * 100) / 100} of ${sum.cpus}`,
-          `${bytes(sum.memory)} of ${bytes(sum.memories)}`,
+          t.of(Math.round(sum.cpu * 100) / 100, sum.cpus),
+          t.of(bytes(sum.memory), bytes(sum.memories)),
           sum.deployments,
         )}
       </span>
@@ -126,6 +126,7 @@ function Table({ nodes: all }: { nodes: NodeInfo[] }) {
 
 function Line({ node }: { node: NodeInfo }) {
   const { allocated, inventory } = node;
+  const cpu = allocated.cpu ?? 0;
   const memory = bytes((allocated.memory_mib ?? 0) * 1024 * 1024);
   return (
     <tr>
@@ -150,9 +151,9 @@ function Line({ node }: { node: NodeInfo }) {
       <td className="t2">{node.environment}</td>
       <td className="mono t2">{node.address}</td>
       <td className="t2 nw">
-        {allocated.cpu ?? 0}
-        {inventory ? ` of ${inventory.cpu}` : ""} CPU, {memory}
-        {inventory ? ` of ${bytes(inventory.memory)}` : ""}
+        {inventory
+          ? t.room(t.of(cpu, inventory.cpu), t.of(memory, bytes(inventory.memory)))
+          : t.room(cpu, memory)}
       </td>
       <td className="t2">{node.deployments}</td>
       <td className="mono t2">{node.build ?? "–"}</td>

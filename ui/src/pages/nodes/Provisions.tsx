@@ -5,14 +5,16 @@ import { nodeProvisions } from "@/api/queries/catalog";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";
 import { Button } from "@/components/Button";
-import { describe } from "@/components/States";
+import { describe, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
+import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
 import { SetUp } from "./SetUp";
 
 const t = texts.nodes.ssh;
+const m = machineTexts.ssh;
 
 export type Attempt = Schemas["Provision"];
 type Step = Schemas["ProvisionStep"];
@@ -44,28 +46,35 @@ export function withEvents(before: Attempt, events: ServerEvent[]): Attempt {
 
 /** Attempts to set the machine up over SSH, the last one live, and the way to begin one. */
 export function Provisions({ node }: { node: NodeInfo }) {
-  const all = useQuery(nodeProvisions(node.name)).data ?? [];
-  const [asking, setAsking] = useState(false);
-  const last = all[0];
-  if (!last && node.status === "online") return null;
+  const query = useQuery(nodeProvisions(node.name));
+  const last = query.data?.[0];
+  // A machine that was set up by hand and answers needs nothing of this.
+  if (!query.isError && !last && node.status === "online") return null;
   return (
     <section className="px-4 pb-3" aria-labelledby="ssh">
       <h2 id="ssh" className="mb-1">
         {t.title}
       </h2>
-      {last ? (
-        <Last key={last.number} attempt={last} count={all.length} />
-      ) : (
-        <p className="t2">{t.none}</p>
-      )}
-      {last && goesOn(last) ? null : (
-        <div className="row mt-2">
-          <Button onClick={() => setAsking(true)}>{t.begin}</Button>
-          {last ? <Again name={node.name} failed={last.state === "error"} /> : null}
-        </div>
-      )}
-      {asking ? <SetUp node={node} close={() => setAsking(false)} /> : null}
+      {query.isError ? (
+        <ErrorState what={m.unread} error={query.error} retry={() => void query.refetch()} />
+      ) : null}
+      {query.isPending ? <Skeletons count={2} /> : null}
+      {last ? <Last key={last.number} attempt={last} count={query.data?.length ?? 1} /> : null}
+      {query.data?.length === 0 ? <p className="t2">{t.none}</p> : null}
+      {query.data && !(last && goesOn(last)) ? <Begin node={node} last={last} /> : null}
     </section>
+  );
+}
+
+/** The way to a new attempt: with a sign-in, or with the one that is kept. */
+function Begin({ node, last }: { node: NodeInfo; last?: Attempt }) {
+  const [asking, setAsking] = useState(false);
+  return (
+    <div className="row mt-2 flex-wrap">
+      <Button onClick={() => setAsking(true)}>{t.begin}</Button>
+      {last ? <Again key={last.number} name={node.name} failed={last.state === "error"} /> : null}
+      {asking ? <SetUp node={node} close={() => setAsking(false)} /> : null}
+    </div>
   );
 }
 
@@ -113,24 +122,23 @@ export function AttemptLog({ attempt, count }: { attempt: Attempt; count: number
   );
 }
 
-/** Once more with the sign-in that is kept; and the end of keeping it. */
+/** Once more with the sign-in that is kept; and the end of keeping it. After a success it was forgotten, as a rule. */
 function Again({ name, failed }: { name: string; failed: boolean }) {
   const cache = useQueryClient();
   const say = useToast();
   const params = { path: { name } };
-  const settled = {
-    onSuccess: () => void cache.invalidateQueries({ queryKey: ["node", name] }),
-    onError: (error: unknown) => say("failed", texts.page.refused(describe(error).message)),
-  };
+  const onError = (error: unknown) => say("failed", texts.page.refused(describe(error).message));
   const again = useMutation({
     mutationFn: () => ask(client.POST("/api/v1/nodes/{name}/provisions", { params, body: {} })),
-    ...settled,
+    onSuccess: () => void cache.invalidateQueries({ queryKey: ["node", name] }),
+    onError,
   });
   const forget = useMutation({
     mutationFn: () => ask(client.DELETE("/api/v1/nodes/{name}/ssh", { params })),
-    ...settled,
     onSuccess: () => say("done", t.forgotten),
+    onError,
   });
+  if (forget.isSuccess) return <span className="t2">{t.forgotten}</span>;
   return (
     <>
       {failed ? (
@@ -139,8 +147,9 @@ function Again({ name, failed }: { name: string; failed: boolean }) {
         </Button>
       ) : null}
       <Button look="ghost" busy={forget.isPending && t.forget} onClick={() => forget.mutate()}>
-        {t.forget}
+        {failed ? t.forget : m.forgetKept}
       </Button>
+      {failed ? null : <span className="t3 s">{m.kept}</span>}
     </>
   );
 }

@@ -5,56 +5,96 @@ import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
 import { Sheet } from "@/components/Overlay";
 import { describe } from "@/components/States";
+import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
 
 const t = texts.nodes.ssh;
 
-type HostKey = Schemas["SSHHostKey"];
+type SignIn = {
+  host: string;
+  port: string;
+  user: string;
+  password: string;
+  key: string;
+  passphrase: string;
+};
+type Where = Schemas["SSHHost"];
+type Found = { at: Where; key: Schemas["SSHHostKey"] };
 
-/** Asks how to sign in, has the machine's key confirmed, and begins an attempt. */
-export function SetUp({ node, close }: { node: NodeInfo; close: () => void }) {
-  const cache = useQueryClient();
-  const at = node.address.slice(0, node.address.lastIndexOf(":"));
-  const [ssh, setSSH] = useState({ host: at, port: "22", user: "root", password: "", key: "" });
-  const [docker, setDocker] = useState(true);
-  const [found, setFound] = useState<HostKey>();
-  const where = { host: ssh.host, port: Number(ssh.port) || 22 };
+const whereOf = ({ host, port }: SignIn) => ({ host, port: Number(port) || 22 });
+
+/** The key that was found, unless another machine is meant by now: one is never shown for the other. */
+export function keyOf(found: Found | undefined, meant: Where) {
+  const same = found?.at.host === meant.host && found.at.port === meant.port;
+  return same ? found?.key : undefined;
+}
+
+/** How to sign in, as the API takes it: exactly one of password and key. */
+const signInOf = ({ user, password, key, passphrase }: SignIn) => ({
+  user,
+  ...(key ? { private_key: key, passphrase: passphrase || undefined } : { password }),
+});
+
+/** Asks a machine for its host key. */
+function useLook() {
+  const [found, setFound] = useState<Found>();
   const look = useMutation({
-    mutationFn: () => ask(client.POST("/api/v1/ssh-host-key", { body: where })),
-    onSuccess: setFound,
+    mutationFn: (at: Where) => ask(client.POST("/api/v1/ssh-host-key", { body: at })),
+    onSuccess: (key, at) => setFound({ at, key }),
   });
-  const begin = useMutation({
-    mutationFn: (host_key: string) =>
+  return { look, found };
+}
+
+function useBegin(name: string, begun: () => void) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: (ssh: Schemas["ProvisionSSH"]) =>
       ask(
         client.POST("/api/v1/nodes/{name}/provisions", {
-          params: { path: { name: node.name } },
-          body: {
-            ssh: {
-              ...where,
-              user: ssh.user,
-              host_key,
-              forget: true,
-              install_docker: docker,
-              ...(ssh.key ? { private_key: ssh.key } : { password: ssh.password }),
-            },
-          },
+          params: { path: { name } },
+          body: { ssh },
         }),
       ),
     onSuccess: () => {
-      void cache.invalidateQueries({ queryKey: ["node", node.name] });
-      close();
+      void cache.invalidateQueries({ queryKey: ["node", name] });
+      begun();
     },
   });
-  const set = (change: Partial<typeof ssh>) => {
+}
+
+type Props = { node: NodeInfo; close: () => void; begun?: () => void };
+
+/** Asks how to sign in, has the machine's key confirmed, and begins an attempt. */
+export function SetUp({ node, close, begun = close }: Props) {
+  const [ssh, setSSH] = useState<SignIn>({
+    host: node.address.slice(0, node.address.lastIndexOf(":")),
+    port: "22",
+    user: "root",
+    password: "",
+    key: "",
+    passphrase: "",
+  });
+  const [docker, setDocker] = useState(true);
+  const { look, found } = useLook();
+  const begin = useBegin(node.name, begun);
+  const where = whereOf(ssh);
+  const key = keyOf(found, where);
+  const set = (change: Partial<SignIn>) => {
     setSSH({ ...ssh, ...change });
-    if (change.host !== undefined || change.port !== undefined) setFound(undefined);
-    look.reset();
+    if (change.host !== undefined || change.port !== undefined) look.reset();
     begin.reset();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (found) begin.mutate(found.fingerprint);
-    else look.mutate();
+    if (look.isPending || begin.isPending) return;
+    if (!key) return look.mutate(where);
+    begin.mutate({
+      ...where,
+      ...signInOf(ssh),
+      host_key: key.fingerprint,
+      forget: true,
+      install_docker: docker,
+    });
   };
   const wrong = look.error ?? begin.error;
   const foot = (
@@ -66,7 +106,7 @@ export function SetUp({ node, close }: { node: NodeInfo; close: () => void }) {
         form="set-up"
         busy={(look.isPending && t.lookBusy) || (begin.isPending && t.beginBusy)}
       >
-        {found ? t.confirm : t.look}
+        {key ? t.confirm : t.look}
       </Button>
     </div>
   );
@@ -117,6 +157,15 @@ export function SetUp({ node, close }: { node: NodeInfo; close: () => void }) {
             />
           </div>
         </div>
+        {ssh.key ? (
+          <Field
+            label={machineTexts.ssh.passphrase}
+            type="password"
+            autoComplete="off"
+            value={ssh.passphrase}
+            onChange={(event) => set({ passphrase: event.target.value })}
+          />
+        ) : null}
         <label className="row">
           <input
             type="checkbox"
@@ -125,10 +174,10 @@ export function SetUp({ node, close }: { node: NodeInfo; close: () => void }) {
           />
           {t.installDocker}
         </label>
-        {found ? (
+        {key ? (
           <div className="field" role="status">
-            <span className="lbl">{t.found(found.kind)}</span>
-            <p className="thumb new">{found.fingerprint}</p>
+            <span className="lbl">{t.found(key.kind)}</span>
+            <p className="thumb new">{key.fingerprint}</p>
             <span className="hint">{t.compare}</span>
           </div>
         ) : null}

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { invitations } from "@/api/queries/people";
 import { Button } from "@/components/Button";
+import { ErrorState } from "@/components/States";
 import { exact } from "@/components/time";
 import { peopleTexts } from "@/peopleTexts";
 import { ConfirmDelete } from "../admin/Confirm";
@@ -15,6 +16,8 @@ export function Invitations() {
   const query = useQuery(invitations);
   const [asked, setAsked] = useState<Schemas["Invitation"]>();
   const refresh = useRefresh(["invitations"]);
+  if (query.isError)
+    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
   if (!query.data?.length) return null;
   return (
     <section className="col gap-1 px-4 py-2" aria-label={t.open(query.data.length)}>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
 import { Button } from "@/components/Button";
+import { Safe } from "@/components/Safe";
 import { Time } from "@/components/Time";
 import { peopleTexts } from "@/peopleTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
@@ -24,11 +25,13 @@ const columns: Column<User>[] = [
       <span className="row">
         <OpenLink name={one.name} />
         {one.kind === "service" ? <span className="chip">{t.kinds.service}</span> : null}
-        <span className="t2 s tr">{one.display_name}</span>
+        <span className="t2 s tr">
+          <Safe text={one.display_name} />
+        </span>
       </span>
     ),
   },
-  { head: t.columns.role, cell: (one) => (one.role === "admin" ? t.admin : "User") },
+  { head: t.columns.role, cell: (one) => t.roles[one.role] },
   {
     head: t.columns.state,
     cell: (one) => <span className={one.active ? "" : "t2"}>{say(one)}</span>,
@@ -51,16 +54,22 @@ const filters: ListFilter<User>[] = [
     label: t.kind,
     any: t.anyKind,
     of: (one) => one.kind,
-    say: (value) => t.kinds[value as keyof typeof t.kinds],
+    say: (value) => t.kinds[value as keyof typeof t.kinds] ?? value,
   },
   {
     key: "state",
     label: t.state,
     any: t.anyState,
     of: state,
-    say: (value) => t.states[value as keyof typeof t.states],
+    say: (value) => t.states[value as keyof typeof t.states] ?? value,
   },
-  { key: "role", label: t.role, any: t.anyRole, of: (one) => one.role },
+  {
+    key: "role",
+    label: t.role,
+    any: t.anyRole,
+    of: (one) => one.role,
+    say: (value) => t.roles[value as User["role"]] ?? value,
+  },
 ];
 
 const text = (one: User) => `${one.name} ${one.display_name} ${one.address ?? ""}`;

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { client, type Schemas } from "@/api/client";
 import { teams } from "@/api/queries/people";
+import { Safe } from "@/components/Safe";
 import { peopleTexts } from "@/peopleTexts";
 import { type Column, Listing, OpenLink } from "../admin/Listing";
 import { Stored } from "../admin/Stored";
@@ -21,7 +22,9 @@ const columns: Column<Team>[] = [
     cell: (one) => (
       <span className="row">
         <OpenLink name={one.name} />
-        <span className="t2 s tr">{one.description}</span>
+        <span className="t2 s tr">
+          <Safe text={one.description ?? ""} />
+        </span>
       </span>
     ),
   },

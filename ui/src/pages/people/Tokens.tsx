@@ -31,7 +31,11 @@ export function Tokens({ user, make, dirty }: Props) {
   return (
     <section className="field col gap-2" aria-label={t.tokens}>
       {user ? <span className="lbl">{t.tokens}</span> : null}
-      {query.error ? <Refusal>{describe(query.error).message}</Refusal> : null}
+      {query.error ? (
+        <Refusal>
+          {peopleTexts.account.tokensUnread} {describe(query.error).message}
+        </Refusal>
+      ) : null}
       {query.data?.length === 0 ? <span className="t2 s">{t.noTokens}</span> : null}
       {query.data?.map((one) => (
         <Row key={one.id} one={one} revoke={() => setAsked(one)} />

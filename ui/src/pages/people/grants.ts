@@ -5,6 +5,8 @@ type Grant = Schemas["Grant"];
 /** What a grant is on: one of the two. */
 export type Target = { project?: string; environment?: string };
 
+export const nameOf = (target: Target) => target.project ?? target.environment ?? "";
+
 const same = (one: Target, other: Target) =>
   one.project === other.project && one.environment === other.environment;
 
@@ -16,5 +18,7 @@ export function levelOf(grants: Grant[], target: Target): Grant["level"] | "none
 /** The grants with another level on one target; every other grant stays. */
 export function withLevel(grants: Grant[], target: Target, level: string): Grant[] {
   const others = grants.filter((one) => !same(one, target));
-  return level === "read" || level === "full" ? [...others, { ...target, level }] : others;
+  const { project, environment } = target;
+  const on = project ? { project } : { environment };
+  return level === "read" || level === "full" ? [...others, { ...on, level }] : others;
 }

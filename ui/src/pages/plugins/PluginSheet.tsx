@@ -1,6 +1,9 @@
+import { lazy, Suspense, useState } from "react";
 import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { pluginTexts as t } from "@/catalogTexts";
+import { Button } from "@/components/Button";
+import { load } from "@/components/load";
 import { DeleteAct } from "../admin/DeleteAct";
 import { CheckField, TextArea, TextField } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
@@ -14,6 +17,7 @@ import { FormPreview } from "./FormPreview";
 import { readSchema } from "./schema";
 import { componentOf, type PluginValues, pluginProblems, pluginValues } from "./values";
 
+const TestRun = lazy(() => load(() => import("./TestRun")));
 type Plugin = Schemas["Plugin"];
 type Props = { opened?: Opened<Plugin>; taken: string[]; close: () => void };
 
@@ -51,7 +55,14 @@ export function PluginSheet({ opened, taken, close }: Props) {
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
       reason={reason}
-      extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
+      extra={
+        stored && !reason ? (
+          <>
+            <Delete name={stored.name} close={close} />
+            <Trial plugin={stored} dirty={form.dirty} />
+          </>
+        ) : null
+      }
       side={<FormPreview text={form.values.parameters} digest={stored?.digest} />}
     >
       {stored ? null : <NameField form={form} taken={taken} />}
@@ -108,6 +119,21 @@ function Runs({ form }: { form: Form<PluginValues> }) {
       </div>
       <CheckField form={form} name="network" label={t.network} hint={t.networkHint} />
       <CheckField form={form} name="idempotent" label={t.idempotent} />
+    </>
+  );
+}
+
+/** What is stored can be run once; the sheet for it lies above this one. */
+function Trial({ plugin, dirty }: { plugin: Plugin; dirty: boolean }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button reason={dirty ? t.trialFirst : undefined} onClick={() => setOpen(true)}>
+        {t.trial}
+      </Button>
+      <Suspense fallback={null}>
+        {open ? <TestRun plugin={plugin} close={() => setOpen(false)} /> : null}
+      </Suspense>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Settings } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { projects } from "@/api/queries/catalog";
+import { Safe } from "@/components/Safe";
 import { bytes } from "@/components/time";
 import { projectTexts as t } from "@/projectTexts";
 import { type Column, type ListFilter, Listing } from "../admin/Listing";
@@ -27,7 +28,9 @@ const columns: Column<Project>[] = [
         <Link className="hover:underline" to="/projects/$name/pipeline" params={{ name: one.name }}>
           <b>{one.name}</b>
         </Link>
-        <span className="t2 s tr">{one.description}</span>
+        <span className="t2 s tr">
+          <Safe text={one.description ?? ""} />
+        </span>
       </span>
     ),
   },

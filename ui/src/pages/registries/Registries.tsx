@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import { client, type Schemas } from "@/api/client";
 import { plugins, registries, services } from "@/api/queries/admin";
 import { registryTexts as t } from "@/catalogTexts";
+import { Safe } from "@/components/Safe";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
@@ -30,7 +31,9 @@ const columns = (used: (name: string) => string): Column<Registry>[] => [
       <span className="row">
         <OpenLink name={one.name} />
         {one.builtin ? <span className="chip">{t.builtin}</span> : null}
-        <span className="t2 s tr">{one.description}</span>
+        <span className="t2 s tr">
+          <Safe text={one.description ?? ""} />
+        </span>
       </span>
     ),
   },
@@ -58,14 +61,15 @@ const columns = (used: (name: string) => string): Column<Registry>[] => [
 const text = (one: Registry) => `${one.name} ${one.host} ${one.description ?? ""}`;
 const key = (one: Registry) => one.name;
 
-/** How many services and plugins come from each registry, in words. */
+/** How many services and plugins come from each registry, in words; what is not read is not counted as none. */
 function useUsed(): (name: string) => string {
   const of = useQuery(services).data;
   const and = useQuery(plugins).data;
   return useMemo(() => {
-    const count = (list: { registry: string }[] | undefined, name: string) =>
-      list?.filter((one) => one.registry === name).length ?? 0;
-    return (name: string) => t.usedBy(count(of, name), count(and, name));
+    const count = (list: { registry: string }[], name: string) =>
+      list.filter((one) => one.registry === name).length;
+    return (name: string) =>
+      of && and ? t.usedBy(count(of, name), count(and, name)) : t.uncounted;
   }, [of, and]);
 }
 

@@ -1,11 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { secretTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
 import { DeleteAct } from "../admin/DeleteAct";
-import { SelectField, TextField } from "../admin/Fields";
+import { SelectField, TextField, useKnown } from "../admin/Fields";
 import { FormSheet } from "../admin/FormSheet";
 import { type Form, useForm } from "../admin/useForm";
 import { useWhileShown } from "../admin/useWhileShown";
@@ -115,24 +116,45 @@ export function SecretSheet({ project, stored, taken, close }: Props) {
   );
 }
 
+/** A text of any number of lines, a key in PEM among them: what is pasted is what is stored. */
 function Typed({ form }: { form: Form<Values> }) {
+  const id = useId();
   const [shown, setShown] = useState(false);
-  const after = (
-    <Button small look="ghost" aria-pressed={shown} onClick={() => setShown(!shown)}>
-      {shown ? t.hide : t.show}
-    </Button>
-  );
+  const error = form.errors.value;
+  useKnown(form, "value", t.value);
   return (
-    <TextField
-      form={form}
-      name="value"
-      type={shown ? "text" : "password"}
-      label={t.value}
-      mono
-      hint={t.valueHint}
-      after={after}
-    />
+    <div className="field">
+      <span className="row">
+        <label className="lbl grow" htmlFor={id}>
+          {t.value}
+        </label>
+        <Button small look="ghost" onClick={() => setShown(!shown)}>
+          {shown ? t.hide : t.show}
+        </Button>
+      </span>
+      <textarea
+        id={id}
+        className={`area mono ${shown ? "" : "masked"} ${error ? "err" : ""}`}
+        rows={4}
+        autoComplete="off"
+        spellCheck={false}
+        readOnly={form.busy}
+        value={form.values.value}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={`${id}-more`}
+        onChange={(event) => form.set({ value: event.target.value })}
+      />
+      <div id={`${id}-more`}>
+        {error ? <Refusal>{error}</Refusal> : <div className="hint">{said(form.values.value)}</div>}
+      </div>
+    </div>
   );
+}
+
+/** A masked text does not show where it ends: how many lines it has is said. */
+function said(value: string): string {
+  const lines = value.replace(/\n$/, "").split("\n").length;
+  return lines > 1 ? `${t.valueLines(lines)} ${t.valueHint}` : t.valueHint;
 }
 
 function Generated({ form }: { form: Form<Values> }) {

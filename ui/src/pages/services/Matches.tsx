@@ -1,56 +1,51 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { serviceTexts as t } from "@/catalogTexts";
 import { describe, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
+import { useSettled } from "@/components/useSettled";
 
 type Tried = { registry: string; image: string; tag_mode: string; tag: string; pattern: string };
 
 /** What the registry has of an image, judged by a pattern that is only being typed. */
 export function Matches({ registry, image, tag_mode, tag, pattern }: Tried) {
-  const pinned = tag_mode === "pinned";
-  const asked = useSettled(
-    JSON.stringify([
-      registry,
-      image.trim(),
-      pinned ? "" : pattern.trim(),
-      pinned ? tag.trim() : "",
-    ]),
-  );
-  const [from, repository, by, search] = JSON.parse(asked) as [string, string, string, string];
+  const pinned = tag_mode === "pinned" ? tag.trim() : "";
+  const by = tag_mode === "pinned" ? pinned : pattern.trim();
+  const settled = useSettled(JSON.stringify([registry, image.trim(), by, pinned]), 300);
+  const [from, repository, asked, wanted] = JSON.parse(settled) as [string, string, string, string];
+  const may = from !== "" && repository !== "";
   const query = useQuery({
-    queryKey: ["registry-test", asked],
-    queryFn: () =>
-      ask(
-        client.POST("/api/v1/registries/{name}/test", {
-          params: { path: { name: from } },
-          body: {
-            image: repository,
-            pattern: by || undefined,
-            search: search || undefined,
-            order: "newest",
-            limit: 30,
-          },
-        }),
-      ),
-    enabled: from !== "" && repository !== "",
+    queryKey: ["registry-test", settled],
+    queryFn: async () => ({ found: await test(from, repository, asked), tag: wanted }),
+    enabled: may,
     placeholderData: keepPreviousData,
     retry: false,
   });
   return (
     <section className="col gap-3" aria-live="polite" aria-busy={query.isFetching}>
       <h2>{t.matches}</h2>
-      {from === "" || repository === "" ? <p className="t2">{t.matchesNeed}</p> : null}
+      {may ? null : <p className="t2">{t.matchesNeed}</p>}
       {query.isLoading ? <Skeletons count={6} height={28} /> : null}
       {query.error ? <StatusMark state="failed">{describe(query.error).message}</StatusMark> : null}
-      {query.data ? <Found found={query.data} tag={pinned ? tag.trim() : ""} /> : null}
+      {may && query.data ? <Found {...query.data} /> : null}
     </section>
   );
 }
 
-function Found({ found, tag }: { found: Schemas["RegistryTested"]; tag: string }) {
+/** The tags that a pattern lets through. A tag is a pattern too, which only it matches. */
+const test = (name: string, image: string, pattern: string) =>
+  ask(
+    client.POST("/api/v1/registries/{name}/test", {
+      params: { path: { name } },
+      body: { image, pattern: pattern || undefined, order: "newest", limit: 30 },
+    }),
+  );
+
+type FoundProps = { found: Schemas["RegistryTested"]; tag: string };
+
+/** What the registry said; `tag` is the pinned one it was asked about, if any. */
+function Found({ found, tag }: FoundProps) {
   if (!found.ok)
     return (
       <div className="box" data-st="failed">
@@ -85,7 +80,7 @@ function Found({ found, tag }: { found: Schemas["RegistryTested"]; tag: string }
   );
 }
 
-function Pinned({ found, tag }: { found: Schemas["RegistryTested"]; tag: string }) {
+function Pinned({ found, tag }: FoundProps) {
   const there = found.items?.some((one) => one.tag === tag);
   return (
     <>
@@ -95,14 +90,4 @@ function Pinned({ found, tag }: { found: Schemas["RegistryTested"]; tag: string 
       <span className="t2">{t.matchesPinned}</span>
     </>
   );
-}
-
-/** A value that has not changed for a moment, so that typing asks the registry once. */
-function useSettled(value: string): string {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), 300);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return settled;
 }

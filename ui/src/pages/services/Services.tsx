@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { client, type Schemas } from "@/api/client";
 import { services } from "@/api/queries/admin";
 import { serviceTexts as t } from "@/catalogTexts";
+import { Safe } from "@/components/Safe";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
@@ -16,7 +17,9 @@ const columns: Column<Service>[] = [
     cell: (one) => (
       <span className="row">
         <OpenLink name={one.name} />
-        <span className="t2 s tr">{one.description}</span>
+        <span className="t2 s tr">
+          <Safe text={one.description ?? ""} />
+        </span>
       </span>
     ),
   },

@@ -1,6 +1,11 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CopyButton } from "@/components/Copy";
+import { ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
+import { Time } from "@/components/Time";
 import { settingsTexts } from "@/settingsTexts";
+import { AGAIN, lastBackup } from "../fleet/queries";
 
 const t = settingsTexts.backups;
 
@@ -12,16 +17,39 @@ export function Backups() {
         <h2>{t.title}</h2>
         <p className="t2">{t.what}</p>
       </div>
+      <Last />
       <Line label={t.write} line={t.writeLine} />
       <Line label={t.restore} line={t.restoreLine} />
       <p className="t2">{t.key}</p>
-      <p className="t2">{t.after}</p>
-      <p>
-        <Link className="link" to="/audit" search={{ who: "system:backup" }}>
-          {t.last}
+      <p className="t2">
+        {t.after}{" "}
+        <Link className="link" to="/nodes" search={{}}>
+          {t.toNodes}
         </Link>
       </p>
     </>
+  );
+}
+
+/** When the last one was written, as the audit knows it. */
+function Last() {
+  const query = useQuery({ ...lastBackup, refetchInterval: AGAIN });
+  if (query.isError)
+    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
+  if (query.data === undefined) return <Skeletons count={1} />;
+  return (
+    <p className="row flex-wrap">
+      {query.data ? (
+        <StatusMark state="done">
+          {t.lastAt} <Time at={query.data} />
+        </StatusMark>
+      ) : (
+        <StatusMark state="warn">{t.never}</StatusMark>
+      )}
+      <Link className="link" to="/audit" search={{ who: "system:backup" }}>
+        {t.last}
+      </Link>
+    </p>
   );
 }
 

@@ -1,6 +1,8 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { Top, useTitle } from "@/components/Shell";
 import { settingsTexts as t } from "@/settingsTexts";
+import { type SettingsTab, settingsTabs } from "../shell/navigation";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";
 import { About } from "./About";
@@ -10,21 +12,20 @@ import { Cleanup } from "./Cleanup";
 import { Keys } from "./Keys";
 
 const route = getRouteApi("/app/settings/{-$tab}");
-const tabs = {
+const tabs: Record<SettingsTab, () => ReactNode> = {
   keys: Keys,
   certificates: Certificates,
   cleanup: Cleanup,
   backups: Backups,
   about: About,
 };
-type Tab = keyof typeof tabs;
 
 /** What belongs to the installation as a whole. */
 export function Settings() {
   const { tab = "keys" } = route.useParams();
   const reason = useMayAdmin();
   useTitle(t.tabs[tab] ?? t.title, t.title);
-  const Shown = tabs[tab as Tab];
+  const Shown = tabs[tab as SettingsTab];
   if (reason || !Shown) return <NotFound />;
   return (
     <>
@@ -32,7 +33,7 @@ export function Settings() {
         <h1>{t.title}</h1>
       </Top>
       <nav className="tabs line" aria-label={t.title}>
-        {Object.keys(tabs).map((one) => (
+        {settingsTabs.map((one) => (
           <Link
             key={one}
             className="tab"

@@ -4,7 +4,7 @@ import { Flag, LogOut, Moon, Search, Sun } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
-import { deployments } from "@/api/queries/deployments";
+import { anyReady, deployments } from "@/api/queries/deployments";
 import { Glyph, Mark } from "@/components/Glyph";
 import { load } from "@/components/load";
 import { OpenMenu, useKeys } from "@/components/Shell";
@@ -124,8 +124,10 @@ function Waiting() {
 /** Offered until something runs, or until it was dismissed. */
 function StartItem() {
   const list = useQuery({ ...deployments, enabled: false }).data;
+  const any = useQuery({ ...anyReady, enabled: !list }).data;
   const path = useRouterState({ select: (state) => state.location.pathname });
-  const started = !list || list.some((one) => one.status === "ready");
+  // The list is only there where its page was; not known is no reason to offer it.
+  const started = list ? list.some((one) => one.status === "ready") : any !== false;
   if (started && path !== "/start") return null;
   const place: Place = {
     to: "/start",

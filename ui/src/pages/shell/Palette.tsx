@@ -90,9 +90,11 @@ function useChoose(close: () => void, run: Acts) {
   const navigate = useNavigate();
   return (command: Command) => {
     if (command.reason) return;
-    remember(command.id.replace(/^recent /, ""));
+    if (command.group !== "here") remember(command.id.replace(/^recent /, ""));
     if (command.run !== "shortcuts") close();
-    if (command.run) run[command.run]();
+    // The page's own act comes once the palette is gone: it may open something, and take the focus.
+    if (typeof command.run === "function") setTimeout(command.run);
+    else if (command.run) run[command.run]();
     else if (command.to) void navigate({ to: command.to, search: (command.search ?? {}) as never });
   };
 }

@@ -9,7 +9,7 @@ export function Viewing() {
   const { data: person } = useSuspenseQuery(me);
   if (!person.viewed_by) return null;
   return (
-    <div className="row viewing" role="status" data-st="warn">
+    <div className="row viewing" role="status">
       <span className="grow">{shellTexts.viewing(person.name)}</span>
       <Button small onClick={() => viewAs(undefined)}>
         {shellTexts.stopViewing}

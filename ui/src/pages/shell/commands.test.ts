@@ -1,14 +1,25 @@
+import { QueryClient } from "@tanstack/react-query";
+import { render } from "@testing-library/react";
+import { createElement } from "react";
 import { expect, it } from "vitest";
-import { acts, deploymentCommands, found, pages } from "./commands";
+import { Button } from "@/components/Button";
+import { offered } from "@/components/offers";
+import { makeRouter } from "@/routes";
+import { acts, deploymentCommands, found, here, pages } from "./commands";
 import { places } from "./navigation";
 
 const admin = { role: "admin", can_create: true };
 const viewer = { role: "user", can_create: false };
 
+/** Where nobody is signed in, where one is led on, and what an act opens. */
+const apart = ["/", "/sign-in", "/invitation", "/reset", "/deployments/new", "/components"];
+
 it("reaches every page, and shows a person only what could be theirs", () => {
-  expect(pages(admin).map((one) => one.to)).toEqual(
-    expect.arrayContaining(places.map((place) => place.to)),
-  );
+  const { routesByPath } = makeRouter(new QueryClient());
+  // Pages of one thing are reached by its name.
+  const all = Object.keys(routesByPath).filter((path) => !path.includes("$"));
+  const reached = pages(admin).map((one) => one.to);
+  expect(reached).toEqual(expect.arrayContaining(all.filter((path) => !apart.includes(path))));
   const theirs = pages(viewer).map((one) => one.to);
   expect(theirs).toContain("/urls");
   expect(theirs).not.toContain("/secrets");
@@ -23,6 +34,20 @@ it("says why an act can't be done, and who can", () => {
   expect(theirs.find((one) => one.id === "create")?.reason).toBe(lacks.create);
   expect(theirs.find((one) => one.id === "new-project")?.reason).toBe(lacks.admin);
   expect(acts({}, "light").every((one) => !one.reason)).toBe(true);
+});
+
+it("offers what the open page can do, for as long as its button is there", () => {
+  const pressed: string[] = [];
+  const { unmount } = render(
+    createElement(Button, { act: "Clone it", onClick: () => pressed.push("clone") }, "Clone"),
+  );
+  expect(here(offered())).toEqual([
+    expect.objectContaining({ group: "here", label: "Clone it", reason: undefined }),
+  ]);
+  offered()[0]?.run();
+  expect(pressed).toEqual(["clone"]);
+  unmount();
+  expect(offered()).toEqual([]);
 });
 
 it("finds a deployment by name, tag and URL, names first", () => {

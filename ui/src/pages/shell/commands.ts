@@ -1,4 +1,5 @@
 import type { Deployment } from "@/api/client";
+import type { Offer } from "@/components/offers";
 import { paletteTexts as t } from "@/paletteTexts";
 import { shellTexts } from "@/shellTexts";
 import { placesFor } from "./navigation";
@@ -6,7 +7,7 @@ import { placesFor } from "./navigation";
 /** One line of the palette: where it leads, or why it can't be done. */
 export type Command = {
   id: string;
-  group: "recent" | "acts" | "pages" | "deployments" | "things";
+  group: "here" | "recent" | "acts" | "pages" | "deployments" | "things";
   label: string;
   /** Further words that find it, and what stands behind it. */
   words?: string;
@@ -16,12 +17,17 @@ export type Command = {
   reason?: string;
   to?: string;
   search?: Record<string, unknown>;
-  run?: "theme" | "shortcuts" | "leave";
+  run?: "theme" | "shortcuts" | "leave" | (() => void);
 };
 
 type Person = { role: string };
 /** Why a person may not create, and may not define; nothing when they may. */
 type Lacks = { create?: string; admin?: string };
+
+/** What the open page itself can do, with the reasons its buttons give. */
+export function here(offers: Offer[]): Command[] {
+  return offers.map((offer) => ({ ...offer, id: `here ${offer.label}`, group: "here" }));
+}
 
 /** What can be done from anywhere. What a person may not do says who can, instead of doing nothing. */
 export function acts(lacks: Lacks, theme: "light" | "dark"): Command[] {
@@ -44,6 +50,7 @@ export function acts(lacks: Lacks, theme: "light" | "dark"): Command[] {
     },
     show("mine", t.acts.mine),
     show("attention", t.acts.attention),
+    show("removed", t.acts.removed),
     make("new-project", t.acts.project, "/projects"),
     make("new-environment", t.acts.environment, "/environments"),
     make("new-service", t.acts.service, "/services"),
@@ -51,8 +58,15 @@ export function acts(lacks: Lacks, theme: "light" | "dark"): Command[] {
     make("new-registry", t.acts.registry, "/registries"),
     make("new-secret", t.acts.secret, "/secrets"),
     make("new-node", t.acts.node, "/nodes"),
+    make("new-user", t.acts.user, "/users"),
+    make("new-team", t.acts.team, "/teams"),
+    {
+      ...make("new-template", t.acts.template, "/templates"),
+      reason: lacks.create,
+    },
     make("new-rule", t.acts.rule, "/rules"),
     make("new-webhook", t.acts.webhook, "/webhooks"),
+    { id: "verify", group: "acts", label: t.acts.verify, to: "/audit", reason: lacks.admin },
     {
       id: "theme",
       group: "acts",

@@ -36,6 +36,10 @@ export type Place = {
   unlisted?: boolean;
 };
 
+/** The parts of the settings, in the order of their tabs. */
+export const settingsTabs = ["keys", "certificates", "cleanup", "backups", "about"] as const;
+export type SettingsTab = (typeof settingsTabs)[number];
+
 /** Every page, in the sidebar's order. A new page is one line here and one in routes.tsx. */
 export const places: Place[] = [
   { to: "/deployments", label: t.deployments, group: "", icon: Layers, who: "all", key: "d" },
@@ -63,6 +67,17 @@ export const places: Place[] = [
   { to: "/rules", label: t.rules, group: "installation", icon: GitPullRequest, who: "admin" },
   { to: "/webhooks", label: t.webhooks, group: "installation", icon: Webhook, who: "admin" },
   { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },
+  { to: "/deployments/diff", label: t.diff, group: "", who: "all", unlisted: true },
+  { to: "/teams/access", label: t.access, group: "people", who: "admin", unlisted: true },
+  ...settingsTabs.map(
+    (tab): Place => ({
+      to: `/settings/${tab}`,
+      label: t.settingsTab[tab],
+      group: "installation",
+      who: "admin",
+      unlisted: true,
+    }),
+  ),
 ];
 
 /** The places of the sidebar that a person sees, by group. */

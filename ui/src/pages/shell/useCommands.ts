@@ -4,8 +4,10 @@ import { plugins, registries, services } from "@/api/queries/admin";
 import { environments, nodes, projects } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
+import { teams, users } from "@/api/queries/people";
+import { offered } from "@/components/offers";
 import type { Theme } from "@/components/theme";
-import { acts, type Command, deploymentCommands, pages, things } from "./commands";
+import { acts, type Command, deploymentCommands, here, pages, things } from "./commands";
 import { recent } from "./recent";
 import { useLackToCreate, useMayAdmin } from "./useLack";
 
@@ -24,8 +26,11 @@ export function useCommands(theme: Theme): Command[] {
   const helpers = useQuery({ ...plugins, ...calm }).data;
   const sources = useQuery({ ...registries, ...calm }).data;
   const machines = useQuery({ ...nodes, ...calm, enabled: person.role === "admin" }).data;
+  const people = useQuery({ ...users, ...calm, enabled: person.role === "admin" }).data;
+  const groups = useQuery({ ...teams, ...calm }).data;
   return useMemo(
     () => [
+      ...here(offered()),
       ...pages(person),
       ...acts({ create, admin }, theme),
       ...deploymentCommands(running ?? []),
@@ -35,16 +40,33 @@ export function useCommands(theme: Theme): Command[] {
       ...things("plugin", names(helpers)),
       ...things("registry", names(sources)),
       ...things("node", names(machines)),
+      ...things("user", names(people)),
+      ...things("team", names(groups)),
     ],
-    [person, create, admin, theme, running, drawn, where, made, helpers, sources, machines],
+    [
+      person,
+      create,
+      admin,
+      theme,
+      running,
+      drawn,
+      where,
+      made,
+      helpers,
+      sources,
+      machines,
+      people,
+      groups,
+    ],
   );
 }
 
-/** Without a search: what was chosen last, then pages and acts. */
+/** Without a search: the open page's acts, what was chosen last, then pages and acts. */
 export function unsearched(all: Command[]): Command[] {
   const last = recent()
     .map((id) => all.find((one) => one.id === id))
     .filter((one) => one !== undefined)
     .map((one): Command => ({ ...one, id: `recent ${one.id}`, group: "recent" }));
-  return [...last, ...all.filter((one) => one.group === "pages" || one.group === "acts")];
+  const of = (...groups: Command["group"][]) => all.filter((one) => groups.includes(one.group));
+  return [...of("here"), ...last, ...of("pages", "acts")];
 }

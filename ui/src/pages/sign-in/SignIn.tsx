@@ -83,7 +83,7 @@ export function SignIn() {
         <Button look="ink" className="big" type="submit" busy={busy && texts.signIn.busy}>
           {texts.signIn.submit}
         </Button>
-        <Providers />
+        <Providers next={next} />
         <p className="hint">{texts.signIn.forgotten}</p>
       </form>
     </main>
@@ -91,10 +91,11 @@ export function SignIn() {
 }
 
 /** Others who vouch for people, if there are any. */
-function Providers() {
+function Providers({ next }: { next?: string }) {
   const { data } = useQuery(signInMethods);
+  const wanted = next ? `?${new URLSearchParams({ next: ownPath(next) })}` : "";
   return data?.providers.map((one) => (
-    <a key={one.url} className="btn big" href={ownPath(one.url)}>
+    <a key={one.url} className="btn big" href={ownPath(one.url) + wanted}>
       {texts.signIn.with(one.name)}
     </a>
   ));

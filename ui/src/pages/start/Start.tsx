@@ -1,13 +1,14 @@
-import { Link, useNavigate } from "@tanstack/react-router";
-import { Button, buttonClass } from "@/components/Button";
+import { useNavigate } from "@tanstack/react-router";
+import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { ErrorState, Skeletons } from "@/components/States";
-import { StatusMark } from "@/components/Status";
 import { startTexts as t } from "@/startTexts";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";
 import { dismissStart } from "./dismissed";
-import { type StartStep, startSteps, type Way } from "./steps";
+import { Line } from "./Line";
+import type { StartStep } from "./step";
+import { progress, startSteps } from "./steps";
 import { useWorld } from "./useWorld";
 
 /** From an empty installation to the first URL. */
@@ -22,15 +23,18 @@ function Guide() {
   const navigate = useNavigate();
   const { world, failed } = useWorld();
   const steps = world ? startSteps(world) : [];
-  // Opening the URL is the reward; it can't be seen from here whether it was taken.
-  const counted = steps.filter((step) => step.key !== "open");
-  const done = counted.filter((step) => step.done).length;
+  const { done, all, minutes } = progress(steps);
   const leave = () => void navigate({ to: "/deployments", search: {} });
   return (
     <>
       <Top>
         <h1 className="tr">{t.title}</h1>
-        {world ? <span className="t2 nw hide-m">{t.done(done, counted.length)}</span> : null}
+        {world ? (
+          <span className="t2 nw hide-m">
+            {t.done(done, all)}
+            {minutes > 0 ? `, ${t.left(minutes)}` : null}
+          </span>
+        ) : null}
         <div className="end row hide-m">
           <Button
             look="ghost"
@@ -55,75 +59,28 @@ function Guide() {
   );
 }
 
+/** What nothing waits for stands apart; the first of the others that is not done is the next. */
 function Steps({ steps }: { steps: StartStep[] }) {
-  const next = steps.findIndex((step) => !step.done);
+  const before = steps.filter((step) => step.before);
+  const way = steps.filter((step) => !step.before);
+  const next = way.findIndex((step) => !step.done);
   return (
     <div className="sheetpage">
-      <p className="t2">{steps[next]?.key === "open" ? t.allDone : t.resume}</p>
-      <ol className="start">
-        {steps.map((step, at) => (
-          <Line key={step.key} step={step} number={at + 1} next={at === next} />
-        ))}
-      </ol>
+      <p className="t2">{way[next]?.key === "open" ? t.allDone : t.resume}</p>
+      <List steps={before} from={1} label={t.before} />
+      <List steps={way} from={before.length + 1} next={next} label={t.title} />
     </div>
   );
 }
 
-function Line({ step, number, next }: { step: StartStep; number: number; next: boolean }) {
-  const state = step.done ? "done" : step.waiting ? "queued" : "pending";
-  const word = step.done
-    ? t.states.done
-    : step.waiting
-      ? t.states.wait
-      : next
-        ? t.states.now
-        : t.states.later;
-  return (
-    <li
-      className="startstep"
-      data-next={next || undefined}
-      aria-current={next ? "step" : undefined}
-    >
-      <span className="t3 num">{number}</span>
-      <div className="col grow gap-1">
-        <span className="row">
-          <h2>{step.title}</h2>
-          <StatusMark state={state} small>
-            {word}
-          </StatusMark>
-        </span>
-        <span className="t2 wrap">{step.text}</span>
-      </div>
-      {step.way && !(step.done && step.key !== "open") ? (
-        <Go way={step.way} look={next ? "ink" : "plain"} />
-      ) : null}
-    </li>
-  );
-}
+type ListProps = { steps: StartStep[]; from: number; next?: number; label: string };
 
-function Go({ way, look }: { way: Way; look: "ink" | "plain" }) {
-  const classes = buttonClass(look);
-  if (way.kind === "url")
-    return (
-      <a className={classes} href={way.url} target="_blank" rel="noreferrer">
-        {way.label}
-      </a>
-    );
-  if (way.kind === "pipeline")
-    return (
-      <Link className={classes} to="/projects/$name/pipeline" params={{ name: way.project }}>
-        {way.label}
-      </Link>
-    );
-  if (way.kind === "deployment")
-    return (
-      <Link className={classes} to="/d/$id/{-$tab}" params={{ id: way.id }}>
-        {way.label}
-      </Link>
-    );
+function List({ steps, from, next, label }: ListProps) {
   return (
-    <Link className={classes} to={way.to} search={(way.add ? { add: true } : {}) as never}>
-      {way.label}
-    </Link>
+    <ol className="start" aria-label={label}>
+      {steps.map((step, at) => (
+        <Line key={step.key} step={step} number={from + at} next={at === next} />
+      ))}
+    </ol>
   );
 }

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
-import { startSteps, type World } from "./steps";
+import { startTexts } from "@/startTexts";
+import type { World } from "./step";
+import { progress, startSteps } from "./steps";
 
 const nothing: World = {
+  password: undefined,
+  keys: [],
   registries: [],
   environments: [],
   nodes: [],
@@ -9,6 +13,9 @@ const nothing: World = {
   projects: [],
   deployments: [],
 };
+
+const step = (key: string, world: Partial<World>) =>
+  startSteps({ ...nothing, ...world }).find((one) => one.key === key);
 
 const done = (world: Partial<World>) =>
   startSteps({ ...nothing, ...world })
@@ -23,12 +30,10 @@ it("begins with nothing done and a way on at every step but the last", () => {
 });
 
 it("is computed from what exists, so it resumes wherever it was left", () => {
-  const node = { name: "fra-01", status: "enrolled" } as World["nodes"][number];
-  const waiting = startSteps({ ...nothing, nodes: [node] })[2];
-  expect(waiting).toMatchObject({ done: false, waiting: true, way: { to: "/nodes/fra-01" } });
-  expect(done({ nodes: [{ ...node, status: "online" }] })).toEqual(["node"]);
+  const node = { name: "fra-01", status: "online" } as World["nodes"][number];
+  expect(done({ nodes: [node] })).toEqual(["node"]);
   const project = { name: "shop" } as World["projects"][number];
-  expect(startSteps({ ...nothing, projects: [project] })[4]).toMatchObject({
+  expect(step("project", { projects: [project] })).toMatchObject({
     done: false,
     way: { kind: "pipeline", project: "shop" },
   });
@@ -38,9 +43,9 @@ it("is computed from what exists, so it resumes wherever it was left", () => {
 it("sends a failed first deployment to its page, and a ready one to its URL", () => {
   const base = { id: "1", name: "first", services: [], changed_at: "" };
   const failed = { ...base, status: "failed" } as unknown as World["deployments"][number];
-  expect(startSteps({ ...nothing, deployments: [failed] })[5]).toMatchObject({
+  expect(step("deployment", { deployments: [failed] })).toMatchObject({
     done: false,
-    waiting: false,
+    state: "failed",
     way: { kind: "deployment", id: "1" },
   });
   const ready = {
@@ -48,7 +53,64 @@ it("sends a failed first deployment to its page, and a ready one to its URL", ()
     status: "ready",
     services: [{ step: "web", health: "healthy", url: "http://web.first.qa.localhost" }],
   } as unknown as World["deployments"][number];
-  expect(startSteps({ ...nothing, deployments: [failed, ready] })[6]).toMatchObject({
+  expect(step("open", { deployments: [failed, ready] })).toMatchObject({
     way: { kind: "url", url: "http://web.first.qa.localhost" },
   });
+});
+
+it("says of each state of a node what it waits for, and leads there", () => {
+  const at = (status: string, more = {}) =>
+    ({ name: "fra-01", address: "10.0.0.1:5000", status, ...more }) as World["nodes"][number];
+  expect(step("node", {})).toMatchObject({ way: { to: "/nodes", add: true } });
+  const states = { enrolled: "wait", offline: "wait", untrusted: "stuck", disabled: "stuck" };
+  for (const [status, state] of Object.entries({ ...states, incompatible: "stuck" })) {
+    const found = step("node", { nodes: [at(status, { status_detail: "its reason" })] });
+    expect(found).toMatchObject({ done: false, state, way: { to: "/nodes/fra-01" } });
+    expect(found?.text).toBe(`${startTexts.steps.node.states[status]?.("fra-01")} its reason`);
+  }
+  const seen = at("untrusted", { pending_thumbprint: "ab" });
+  expect(step("node", { nodes: [at("disabled"), seen] })?.parts?.map((one) => one.done)).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
+it("counts what is done, and the minutes that are left", () => {
+  const key = { name: "k1", present: true, primary: true } as World["keys"][number];
+  const before = { password: false, keys: [key] };
+  expect(progress(startSteps({ ...nothing, ...before }))).toEqual({ done: 1, all: 8, minutes: 12 });
+  expect(progress(startSteps(nothing)).all).toBe(7);
+  expect(done({ ...before, password: true })).toEqual(["password", "key"]);
+});
+
+it("offers the other ways at one step only, while they still help", () => {
+  const others = (world: Partial<World>) =>
+    startSteps({ ...nothing, ...world })
+      .filter((one) => one.others)
+      .map((one) => one.key);
+  const service = { name: "api" } as World["services"][number];
+  const project = { name: "shop", pipeline_version: 1 } as World["projects"][number];
+  expect(others({})).toEqual(["service"]);
+  expect(others({ services: [service] })).toEqual(["project"]);
+  expect(others({ services: [service], projects: [project] })).toEqual([]);
+});
+
+it("tells how far a deployment is, and when it asks", () => {
+  const t = startTexts.steps.deployment;
+  const at = (status: string, more = {}) =>
+    ({
+      id: "1",
+      name: "first",
+      services: [],
+      status,
+      steps_done: 2,
+      steps_total: 5,
+      ...more,
+    }) as unknown as World["deployments"][number];
+  const says = (one: World["deployments"][number]) => step("deployment", { deployments: [one] });
+  expect(says(at("applying"))).toMatchObject({ state: "wait", text: t.running("first", 2, 5) });
+  expect(says(at("applying", { question: {} }))).toMatchObject({ state: "stuck" });
+  expect(says(at("stuck"))).toMatchObject({ state: "stuck", text: t.stuck("first") });
+  expect(says(at("canceled"))).toMatchObject({ way: { to: "/deployments/new" } });
 });

@@ -1,49 +1,67 @@
-import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import { startTexts } from "@/startTexts";
 import { mainUrl } from "../deployments/filters";
+import { deploymentStep } from "./deploymentStep";
+import { nodeStep } from "./nodeStep";
+import { add, type StartStep, type World } from "./step";
 
 const t = startTexts.steps;
 
-/** Everything the way depends on; nothing is remembered, so it can be left at any point. */
-export type World = {
-  registries: Schemas["Registry"][];
-  environments: Schemas["Environment"][];
-  nodes: NodeInfo[];
-  services: Schemas["Service"][];
-  projects: Schemas["Project"][];
-  deployments: Deployment[];
-};
-
-export type Way =
-  | { kind: "page"; to: string; label: string; add?: boolean }
-  | { kind: "pipeline"; project: string; label: string }
-  | { kind: "deployment"; id: string; label: string }
-  | { kind: "url"; url: string; label: string };
-
-export type StartStep = {
-  key: keyof typeof t;
-  title: string;
-  text: string;
-  done: boolean;
-  /** Something is under way and a person need only wait. */
-  waiting?: boolean;
-  way?: Way;
-};
-
 /** The steps from nothing to an open URL, judged by what is there. */
 export function startSteps(world: World): StartStep[] {
-  return [
+  const steps = [
+    ...password(world),
+    key(world),
     registry(world),
     environment(world),
-    node(world),
+    nodeStep(world.nodes),
     service(world),
     project(world),
-    deployment(world),
+    deploymentStep(world.deployments),
     open(world),
+  ];
+  const ways = steps.find(({ key, done }) => !done && (key === "service" || key === "project"));
+  if (ways) ways.others = true;
+  return steps;
+}
+
+/** How many are done of how many, and the minutes that the rest takes. Whether a URL was opened is not known. */
+export function progress(steps: StartStep[]) {
+  const counted = steps.filter((step) => step.key !== "open");
+  const left = counted.filter((step) => !step.done);
+  return {
+    done: counted.length - left.length,
+    all: counted.length,
+    minutes: left.reduce((sum, step) => sum + step.minutes, 0),
+  };
+}
+
+function password({ password: changed }: World): StartStep[] {
+  if (changed === undefined) return [];
+  return [
+    {
+      key: "password",
+      title: t.password.title,
+      text: changed ? t.password.done : t.password.todo,
+      done: changed,
+      minutes: 1,
+      before: true,
+      way: { kind: "page", to: "/account", label: t.password.act },
+    },
   ];
 }
 
-const add = (to: string, label: string): Way => ({ kind: "page", to, label, add: true });
+function key({ keys }: World): StartStep {
+  const primary = keys.find((one) => one.primary && one.present);
+  return {
+    key: "key",
+    title: t.key.title,
+    text: primary ? t.key.done(primary.name) : t.key.todo,
+    done: primary !== undefined,
+    minutes: 1,
+    before: true,
+    way: { kind: "page", to: "/settings/keys", label: t.key.act },
+  };
+}
 
 function registry({ registries }: World): StartStep {
   const first = registries.find((one) => !one.builtin) ?? registries[0];
@@ -52,6 +70,7 @@ function registry({ registries }: World): StartStep {
     title: t.registry.title,
     text: first ? t.registry.done(first.host) : t.registry.todo,
     done: first !== undefined,
+    minutes: 1,
     way: add("/registries", t.registry.act),
   };
 }
@@ -63,23 +82,8 @@ function environment({ environments }: World): StartStep {
     title: t.environment.title,
     text: first ? t.environment.done(first.name) : t.environment.todo,
     done: first !== undefined,
+    minutes: 1,
     way: add("/environments", t.environment.act),
-  };
-}
-
-function node({ nodes }: World): StartStep {
-  const online = nodes.find((one) => one.status === "online");
-  const first = online ?? nodes[0];
-  const text = online ? t.node.done(online.name) : first ? t.node.waiting(first.name) : t.node.todo;
-  return {
-    key: "node",
-    title: t.node.title,
-    text,
-    done: online !== undefined,
-    waiting: first !== undefined && online === undefined,
-    way: first
-      ? { kind: "page", to: `/nodes/${first.name}`, label: t.node.look }
-      : { kind: "page", to: "/nodes", label: t.node.act },
   };
 }
 
@@ -89,6 +93,7 @@ function service({ services }: World): StartStep {
     title: t.service.title,
     text: services.length > 0 ? t.service.done(services.length) : t.service.todo,
     done: services.length > 0,
+    minutes: 1,
     way: add("/services", t.service.act),
   };
 }
@@ -106,32 +111,10 @@ function project({ projects }: World): StartStep {
     title: t.project.title,
     text,
     done: drawn !== undefined,
+    minutes: 3,
     way: first
       ? { kind: "pipeline", project: first.name, label: t.project.draw }
       : add("/projects", t.project.act),
-  };
-}
-
-function deployment({ deployments }: World): StartStep {
-  const ready = deployments.find((one) => one.status === "ready");
-  const newest = ready ?? deployments[0];
-  const failed = newest?.status === "failed" || newest?.status === "stuck";
-  const text = ready
-    ? t.deployment.done(ready.name)
-    : newest
-      ? failed
-        ? t.deployment.failed(newest.name)
-        : t.deployment.running(newest.name)
-      : t.deployment.todo;
-  return {
-    key: "deployment",
-    title: t.deployment.title,
-    text,
-    done: ready !== undefined,
-    waiting: newest !== undefined && !ready && !failed,
-    way: newest
-      ? { kind: "deployment", id: newest.id, label: t.deployment.look }
-      : { kind: "page", to: "/deployments/new", label: t.deployment.act },
   };
 }
 
@@ -142,6 +125,7 @@ function open({ deployments }: World): StartStep {
     title: t.open.title,
     text: url ? t.open.done(url) : t.open.todo,
     done: false,
+    minutes: 0,
     way: url ? { kind: "url", url, label: t.open.act } : undefined,
   };
 }

@@ -1,13 +1,28 @@
-import { useQuery } from "@tanstack/react-query";
-import { registries, services } from "@/api/queries/admin";
+import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { ask, client } from "@/api/client";
+import { keys, registries, services } from "@/api/queries/admin";
 import { environments, nodes, projects } from "@/api/queries/catalog";
+import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
-import type { World } from "./steps";
+import type { World } from "./step";
+
+/** Whether a person ever changed the password, as the audit knows it. */
+const changedPassword = (actor: string) =>
+  queryOptions({
+    queryKey: ["audit", "change password", actor],
+    queryFn: async () => {
+      const query = { actor, action: "change password", result: "ok", limit: 1 } as const;
+      return (await ask(client.GET("/api/v1/audit", { params: { query } }))).items.length > 0;
+    },
+  });
 
 /** Reads what exists, and again every few seconds while the page is looked at. */
 export function useWorld(every = 5000) {
+  const { data: person } = useSuspenseQuery(me);
   const again = { refetchInterval: every };
+  const password = useQuery({ ...changedPassword(person.name), enabled: person.password });
   const reads = {
+    keys: useQuery(keys),
     registries: useQuery({ ...registries, ...again }),
     environments: useQuery({ ...environments, ...again }),
     nodes: useQuery({ ...nodes, ...again }),
@@ -15,11 +30,10 @@ export function useWorld(every = 5000) {
     projects: useQuery({ ...projects, ...again }),
     deployments: useQuery({ ...deployments, ...again }),
   };
-  const all = Object.values(reads);
+  const all = [...Object.values(reads), ...(person.password ? [password] : [])];
   const failed = all.find((one) => one.isError);
   const ready = all.every((one) => one.data !== undefined);
-  const world = ready
-    ? (Object.fromEntries(Object.entries(reads).map(([key, one]) => [key, one.data])) as World)
-    : undefined;
+  const read = Object.fromEntries(Object.entries(reads).map(([key, one]) => [key, one.data]));
+  const world = ready ? ({ ...read, password: password.data } as World) : undefined;
   return { world, failed };
 }

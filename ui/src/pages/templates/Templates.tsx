@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { client, type Schemas } from "@/api/client";
 import { buttonClass } from "@/components/Button";
+import { Safe } from "@/components/Safe";
 import { Time } from "@/components/Time";
 import { templateTexts as t } from "@/templateTexts";
 import { ByProject, type Lack } from "../admin/ByProject";
@@ -22,7 +23,9 @@ const columns: Column<Template>[] = [
     cell: (one) => (
       <span className="row">
         <OpenLink name={one.name} />
-        <span className="t2 s tr">{one.description}</span>
+        <span className="t2 s tr">
+          <Safe text={one.description ?? ""} />
+        </span>
       </span>
     ),
   },

@@ -1,20 +1,32 @@
 import { Link } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
+import { memo } from "react";
 import type { Deployment, ServiceHealth } from "@/api/client";
 import { buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
+import { Middle } from "@/components/Middle";
 import { middle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { urlTexts as t } from "@/urlTexts";
+import { whyClosed } from "./whyClosed";
 
-/** One deployment: what it is, and each address it answers at. */
-export function Card({ deployment }: { deployment: Deployment }) {
+type Props = {
+  deployment: Deployment;
+  /** Of which row this card is the first: it is measured there. */
+  row?: number;
+  /** Which one it is, of how many: most are not drawn. */
+  at: number;
+  of: number;
+};
+
+/** One deployment: what it is, and each address it answers at. Drawn anew for another reading only. */
+export const Card = memo(function Card({ deployment, row, at, of }: Props) {
   const open = deployment.services.filter((service) => service.url);
   const off = deployment.node_offline_since !== undefined;
   return (
-    <li className="card urlcard">
+    <li className="card urlcard" data-row={row} aria-posinset={at} aria-setsize={of}>
       <Rail state={off ? "offline" : deployment.status} />
       <div className="row flex-wrap gap-x-3 gap-y-1">
         <Link
@@ -34,7 +46,7 @@ export function Card({ deployment }: { deployment: Deployment }) {
         ) : null}
         <span className="t2 s">
           {deployment.project}, {deployment.environment}, {t.madeBy(deployment.created_by)}{" "}
-          <Time at={deployment.created_at} />
+          <Time at={deployment.created_at} every={10} />
         </span>
       </div>
       <Versions deployment={deployment} />
@@ -46,14 +58,14 @@ export function Card({ deployment }: { deployment: Deployment }) {
       </ul>
     </li>
   );
-}
+});
 
 function Versions({ deployment }: { deployment: Deployment }) {
   return (
     <ul className="row flex-wrap gap-1.5" aria-label={t.versions}>
       {deployment.versions.map((version) => (
         <li key={version.step} className="chip" title={`${version.step} ${version.tag}`}>
-          {version.step} <span className="mono">{middle(version.tag, 24)}</span>
+          {version.step} <Middle text={middle(version.tag, 24)} />
         </li>
       ))}
     </ul>
@@ -75,7 +87,7 @@ function Address({ service, deployment }: { service: ServiceHealth; deployment: 
           {url}
         </span>
       </span>
-      <CopyButton text={url} what={t.copy(service.step)} className="hide-m" />
+      <CopyButton text={url} what={t.copy(service.step)} />
       {answers ? (
         <a
           className={buttonClass("plain", false, false, "big44")}
@@ -88,7 +100,7 @@ function Address({ service, deployment }: { service: ServiceHealth; deployment: 
           {service.step}
         </a>
       ) : (
-        <span className="t3 s">{t.notYet}</span>
+        <span className="t3 s">{whyClosed(deployment)}</span>
       )}
     </li>
   );

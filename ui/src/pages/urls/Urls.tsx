@@ -1,4 +1,3 @@
-import { Search } from "lucide-react";
 import { useDeferredValue, useMemo } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
@@ -8,26 +7,25 @@ import { ago } from "@/components/time";
 import { texts } from "@/texts";
 import { urlTexts as t } from "@/urlTexts";
 import { useListSearch } from "../admin/useOpened";
+import { Find } from "../deployments/Find";
+import type { Group } from "../deployments/filters";
+import { useHeld } from "../deployments/held";
+import { Moved } from "../deployments/Moved";
+import { useHolding } from "../deployments/useHolding";
 import { useList } from "../deployments/useList";
-import { Card } from "./Card";
-
-const ENDED = ["removed", "forgotten", "canceled"];
+import { Cards } from "./Cards";
+import { matching, sayFilters } from "./filters";
 
 /** What can be opened: state, versions and who made it. Made for a phone, good on a desk. */
 export function Urls() {
   useTitle(t.title);
   const { query, live } = useList();
-  const [search, set] = useListSearch();
-  const q = useDeferredValue(search.q)?.toLowerCase();
+  const [search] = useListSearch();
+  const q = useDeferredValue(search.q);
+  const { env, ready } = search;
   const shown = useMemo(
-    () =>
-      (query.data ?? [])
-        .filter((one) => !ENDED.includes(one.status))
-        .filter((one) => !search.env || one.environment === search.env)
-        .filter((one) => search.ready !== "yes" || answers(one))
-        .filter((one) => !q || haystack(one).includes(q))
-        .sort(byReadiness),
-    [query.data, search.env, search.ready, q],
+    () => matching(query.data ?? [], { q, env, ready }),
+    [query.data, q, env, ready],
   );
   useKeys({ "/": () => document.querySelector<HTMLInputElement>("#find")?.focus() });
   return (
@@ -47,25 +45,39 @@ export function Urls() {
           />
         ) : null}
         {query.isPending ? <Skeletons count={6} height={96} /> : null}
-        {query.data?.length === 0 ? <EmptyState title={t.emptyTitle}>{t.empty}</EmptyState> : null}
-        {query.data && query.data.length > 0 && shown.length === 0 ? (
-          <EmptyState
-            title={t.noMatchTitle}
-            act={
-              <Button onClick={() => set({ q: undefined, env: undefined, ready: undefined })}>
-                {t.clear}
-              </Button>
-            }
-          />
-        ) : null}
-        <ul className="urls">
-          {shown.map((one) => (
-            <Card key={one.id} deployment={one} />
-          ))}
-        </ul>
+        {query.data && shown.length === 0 ? <None /> : null}
+        {shown.length > 0 ? <Held shown={shown} view={JSON.stringify({ q, env, ready })} /> : null}
       </div>
       <footer className="foot">{query.data ? t.shown(shown.length) : null}</footer>
     </>
+  );
+}
+
+const one = (): Group => "ready";
+
+/** Cards stay where they are while somebody is among them. */
+function Held({ shown, view }: { shown: Deployment[]; view: string }) {
+  const { held, on } = useHolding();
+  const { placed, moved, settle } = useHeld({ rows: shown, groupOf: one, held, view });
+  const cards = useMemo(() => placed.map(({ row }) => row), [placed]);
+  return (
+    <div {...on}>
+      <Moved count={moved} settle={settle} />
+      <Cards shown={cards} />
+    </div>
+  );
+}
+
+/** Nothing to open, or nothing that the filters leave over: those are named, and can be dropped. */
+function None() {
+  const [search, set] = useListSearch();
+  const narrowed = sayFilters(search);
+  if (!narrowed) return <EmptyState title={t.emptyTitle}>{t.empty}</EmptyState>;
+  const clear = () => set({ q: undefined, env: undefined, ready: undefined });
+  return (
+    <EmptyState title={t.noMatchTitle} act={<Button onClick={clear}>{t.clear}</Button>}>
+      {t.noMatch(narrowed)}
+    </EmptyState>
   );
 }
 
@@ -74,19 +86,7 @@ function Filters({ all }: { all: Deployment[] }) {
   const environments = [...new Set(all.map((one) => one.environment))].sort();
   return (
     <div className="filters">
-      <div className="in sm find">
-        <Search className="i sm t3" aria-hidden="true" />
-        <input
-          id="find"
-          type="search"
-          placeholder={t.find}
-          aria-label={t.findIn}
-          value={search.q ?? ""}
-          onChange={(event) => set({ q: event.target.value || undefined })}
-          onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-        />
-        <kbd>/</kbd>
-      </div>
+      <Find label={t.findIn} placeholder={t.find} kept={search.q} set={(q) => set({ q })} />
       <div className="row gap-3">
         <select
           className="btn sm"
@@ -111,24 +111,3 @@ function Filters({ all }: { all: Deployment[] }) {
     </div>
   );
 }
-
-const answers = (one: Deployment) => one.status === "ready" && !one.node_offline_since;
-
-function byReadiness(a: Deployment, b: Deployment): number {
-  return (
-    Number(answers(b)) - Number(answers(a)) ||
-    b.changed_at.localeCompare(a.changed_at) ||
-    a.name.localeCompare(b.name)
-  );
-}
-
-const haystack = (one: Deployment) =>
-  [
-    one.name,
-    one.project,
-    one.created_by,
-    ...one.versions.map((version) => version.tag),
-    ...one.services.map((service) => service.url ?? ""),
-  ]
-    .join("\n")
-    .toLowerCase();

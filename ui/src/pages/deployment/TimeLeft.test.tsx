@@ -2,7 +2,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { TimeLeft } from "./Life";
+import { TimeLeft } from "./TimeLeft";
 
 afterEach(cleanup);
 

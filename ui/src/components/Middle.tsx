@@ -1,0 +1,44 @@
+import { around, ENDS } from "./names";
+
+type Props = {
+  text: string;
+  search?: string;
+  className?: string;
+  /** What it stands in says the whole text already. */
+  titled?: boolean;
+};
+
+/**
+ * A tag, shortened in its middle by the room there is: two builds of a branch differ in their last
+ * characters, so those are never cut off. Needs a parent of a definite width.
+ */
+export function Middle({ text, search = "", className = "", titled }: Props) {
+  const at = text.length > 2 * ENDS ? text.length - ENDS : text.length;
+  const [head, tail] = split(around(text, search), at);
+  return (
+    <span className={`mid mono ${className}`} title={titled ? undefined : text}>
+      <span className="head">
+        <Marked parts={head} />
+      </span>
+      <Marked parts={tail} />
+    </span>
+  );
+}
+
+/** Cuts parts at a character; odd parts, which match, stay odd on both sides. */
+export function split(parts: string[], at: number): [string[], string[]] {
+  const head: string[] = [];
+  const tail: string[] = [];
+  let from = 0;
+  for (const part of parts) {
+    const cut = Math.max(0, Math.min(part.length, at - from));
+    head.push(part.slice(0, cut));
+    tail.push(part.slice(cut));
+    from += part.length;
+  }
+  return [head, tail];
+}
+
+function Marked({ parts }: { parts: string[] }) {
+  return parts.map((part, i) => (i % 2 === 1 && part ? <mark key={i}>{part}</mark> : part));
+}

@@ -1,0 +1,74 @@
+import type { Schemas } from "@/api/client";
+import { texts } from "@/texts";
+import { Button } from "./Button";
+import { describe } from "./States";
+import { StatusMark } from "./Status";
+import { useNow } from "./Time";
+import { exact, shortAgo } from "./time";
+
+const t = texts.tags;
+
+type TagList = Schemas["TagList"];
+
+/** What could not be read, and another try; what was read before stays in the list. */
+export function TagError({
+  what,
+  error,
+  retry,
+}: {
+  what: string;
+  error: unknown;
+  retry: () => void;
+}) {
+  return (
+    <div className="row px-3 py-2" role="alert">
+      <StatusMark state="failed">
+        <span className="vh">{texts.states.failed}</span>
+      </StatusMark>
+      <span className="grow">
+        {what} {describe(error).message}
+      </span>
+      <Button small onClick={retry}>
+        {texts.tryAgain}
+      </Button>
+    </div>
+  );
+}
+
+/** How many there are, and how old the list is. */
+export function TagFoot({
+  list,
+  refresh,
+  busy,
+}: {
+  list: TagList;
+  refresh: () => void;
+  busy: boolean;
+}) {
+  const now = useNow();
+  const age = list.read_at ? shortAgo(list.read_at, now) : "";
+  const said = list.stale
+    ? t.stale(list.stale_reason ?? t.staleReason, age)
+    : age === "now" || !age
+      ? t.fresh
+      : t.age(age);
+  return (
+    <div className="pf s t2">
+      <span>
+        {t.count(list.matching, list.total)}
+        {list.pattern ? (
+          <>
+            {" "}
+            {t.match} <span className="mono">{list.pattern}</span>
+          </>
+        ) : null}
+      </span>
+      <span className="end" role="status" title={list.read_at ? exact(list.read_at) : undefined}>
+        {said}
+      </span>
+      <Button small look="ghost" busy={busy && "…"} onClick={refresh}>
+        {t.refresh}
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+import { useEffect, useRef, useState } from "react";
+
+/**
+ * What is typed into a field whose value is kept elsewhere, such as in the address, which follows a
+ * moment later: a field that waited for it would put the caret at the end. `set` tells it there.
+ */
+export function useTyped(kept: string, set: (text: string) => void) {
+  const [text, setText] = useState(kept);
+  /** What was told and did not come back yet. */
+  const sent = useRef<string[]>([]);
+  useEffect(() => {
+    const at = sent.current.indexOf(kept);
+    sent.current = sent.current.slice(at + 1);
+    // It was changed by somebody else: the filters were cleared, or Back was pressed.
+    if (at < 0) {
+      sent.current = [];
+      setText(kept);
+    }
+  }, [kept]);
+  const type = (next: string) => {
+    sent.current.push(next);
+    setText(next);
+    set(next);
+  };
+  return [text, type] as const;
+}

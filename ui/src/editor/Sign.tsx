@@ -1,0 +1,18 @@
+import { Glyph } from "@/components/Glyph";
+
+export type Change = "added" | "changed" | "removed";
+
+/** What came, went and became another, without colour. */
+export const SIGNS: Record<Change, string> = { added: "+", changed: "≠", removed: "−" };
+
+/** The sign of a change. The word stands beside it, or is said by `word`. */
+export function Sign({ mark, word }: { mark: Change | "clash"; word?: string }) {
+  return (
+    <span className="sgn" data-mark={mark} title={word}>
+      <span aria-hidden="true">
+        {mark === "clash" ? <Glyph state="stuck" size="sm" /> : SIGNS[mark]}
+      </span>
+      {word ? <span className="vh">{word}</span> : null}
+    </span>
+  );
+}

@@ -1,0 +1,41 @@
+import type { EdgeChange, NodeChange } from "@xyflow/react";
+import { useMemo, useRef } from "react";
+
+type Chosen = { nodes: Set<string>; edges: Set<string> };
+type Choose = (nodes: Set<string>, edges: Set<string>) => void;
+
+/**
+ * Steps or lines are chosen, never both. The library tells of one click in two calls, of lines and of
+ * steps, before anything is drawn anew: the second goes on from what the first left.
+ */
+export function useChoosing(nodes: Set<string>, edges: Set<string>, onChoose: Choose) {
+  const now = useRef<Chosen>({ nodes, edges });
+  now.current = { nodes, edges };
+  return useMemo(() => {
+    const choose = (next: Chosen) => {
+      now.current = next;
+      onChoose(next.nodes, next.edges);
+    };
+    return {
+      chooseNodes: (changes: NodeChange[]) => {
+        const nodes = picked(now.current.nodes, changes);
+        if (nodes) choose({ nodes, edges: nodes.size > 0 ? new Set() : now.current.edges });
+      },
+      chooseEdges: (changes: EdgeChange[]) => {
+        const edges = picked(now.current.edges, changes);
+        if (edges) choose({ edges, nodes: edges.size > 0 ? new Set() : now.current.nodes });
+      },
+    };
+  }, [onChoose]);
+}
+
+/** What is chosen after these changes; undefined when none is about that. */
+function picked(old: Set<string>, changes: (NodeChange | EdgeChange)[]): Set<string> | undefined {
+  const next = new Set(old);
+  const about = changes.filter((one) => one.type === "select");
+  for (const { id, selected } of about) {
+    if (selected) next.add(id);
+    else next.delete(id);
+  }
+  return about.length > 0 ? next : undefined;
+}

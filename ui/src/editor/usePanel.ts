@@ -1,0 +1,34 @@
+import { useRef } from "react";
+import {
+  type Comparison,
+  compareText,
+  type PipelineSearch,
+  type Tab,
+} from "@/pages/projects/search";
+
+type Address = Pick<PipelineSearch, "panel" | "compare"> & {
+  onAddress: (next: Pick<PipelineSearch, "panel" | "compare">) => void;
+};
+
+/** What is open below and beside the canvas, as the address says. */
+export function usePanel({ panel, compare, onAddress }: Address) {
+  const last = useRef<Tab>("problems");
+  // The history lies over the panel, which stays as it was.
+  if (panel && panel !== "history") last.current = panel;
+  const tab = last.current;
+  const show = (next: Tab) => onAddress({ panel: next, compare: undefined });
+  return {
+    tab,
+    compare,
+    history: panel === "history",
+    show,
+    close: () => show(tab),
+    openHistory: (compared?: Comparison) =>
+      onAddress({ panel: "history", compare: compared && compareText(compared) }),
+    /** The draft against a version, on the canvas. */
+    against: (version: number) =>
+      onAddress({ panel: "changes", compare: compareText({ from: version, to: "draft" }) }),
+  };
+}
+
+export type Panels = ReturnType<typeof usePanel>;

@@ -1,0 +1,39 @@
+import { afterEach, expect, it } from "vitest";
+import { switchKeys } from "@/components/Shell";
+import { actOf } from "./useShortcuts";
+
+/** What a key does with the focus on an element of the page. */
+function press(where: string, key: string, more: KeyboardEventInit = {}) {
+  document.body.innerHTML = `<div class="cv"><div class="react-flow__node"><textarea></textarea></div></div>
+    <aside><button>x</button><input /></aside>`;
+  const target = where === "body" ? document.body : document.querySelector(where);
+  let act: string | undefined;
+  const hear = (event: KeyboardEvent) => {
+    act = actOf(event);
+  };
+  window.addEventListener("keydown", hear);
+  target?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more }));
+  window.removeEventListener("keydown", hear);
+  return act;
+}
+
+afterEach(() => switchKeys(false));
+
+it("deletes only with the focus on the canvas, or on nothing", () => {
+  expect(press(".react-flow__node", "Delete")).toBe("remove");
+  expect(press("body", "Backspace")).toBe("remove");
+  expect(press("aside button", "Backspace")).toBeUndefined();
+  expect(press("aside input", "Backspace")).toBeUndefined();
+  expect(press(".cv textarea", "Backspace")).toBeUndefined();
+});
+
+it("takes single keys nowhere once they are switched off", () => {
+  expect(press("body", "a")).toBe("find");
+  expect(press("body", "F", { shiftKey: true })).toBe("tidy");
+  switchKeys(true);
+  expect(press("body", "a")).toBeUndefined();
+  expect(press(".react-flow__node", "p")).toBeUndefined();
+  expect(press("body", "Delete")).toBeUndefined();
+  expect(press(".react-flow__node", "Delete")).toBe("remove");
+  expect(press("body", "s", { ctrlKey: true })).toBe("save");
+});

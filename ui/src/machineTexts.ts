@@ -1,0 +1,133 @@
+import { plural } from "@/plural";
+
+// What a node's page says when something is changed there; loaded with the pages of nodes.
+
+export const machineTexts = {
+  edit: "Edit",
+  editTitle: (name: string) => `Edit ${name}`,
+  form: {
+    address: "Address",
+    addressHint: "host:port where the agent listens, seen from here.",
+    addressMissing: "Type host:port, such as 10.20.4.14:5000.",
+    labels: "Labels",
+    labelsHint:
+      "What the machine is, for environments and projects that ask for it: key or key=value, one a line.",
+    labelWrong: (line: string) =>
+      `"${line}" is no label. Write key or key=value, of letters, digits and . _ / - in between.`,
+    twice: (key: string) => `${key} stands there twice.`,
+    taints: "Taints",
+    taintsHint:
+      "Keep deployments away that do not tolerate them: key:no_schedule or key=value:prefer_no_schedule, one a line.",
+    taintWrong: (line: string) =>
+      `"${line}" is no taint. Write key:no_schedule or key=value:prefer_no_schedule.`,
+    runLimit: "Runs at once",
+    runLimitHint: "How many may be under way here; empty is no limit.",
+    diskFloor: "Disk floor, MiB",
+    diskFloorHint: "With less free disk nothing new is placed here; empty is 1,024.",
+    priority: "Priority",
+    priorityHint: "1 to 255: of nodes that fit, lower ones are taken first; empty is 128.",
+    number: (most: number) => `Type a whole number up to ${most.toLocaleString("en")}.`,
+  },
+  settings: {
+    none: "none",
+    runLimit: (count: number) => plural(count, "run"),
+    noLimit: "no limit",
+    diskFloor: "Disk floor",
+  },
+  print: {
+    title: "Print it on the machine, in the same groups",
+    container: "The agent runs in a container",
+    service: "It was set up over SSH",
+    what: "the command",
+  },
+  decide: {
+    firstTitle: (name: string) => `${name} shows another certificate than expected`,
+    first:
+      "This is the first contact, and it isn't the certificate that was expected when the node was added. No order and no secret was sent to it. Compare the one shown now with what the machine prints.",
+    plainTitle: (name: string) => `${name} shows a certificate nobody has approved`,
+    plain:
+      "No order and no secret was sent to it. Compare the one shown now with what the machine prints.",
+    expected: "Expected",
+    reject: "Reject this certificate",
+    rejecting: "Rejecting…",
+  },
+  drain: {
+    pending: "What is on the node is being read.",
+    unread: "What is on the node could not be read.",
+    unknown: "It can't be drained before it is known what is on it.",
+    body: "Nothing new is placed on it. What is there goes on until it ends or somebody removes it.",
+    until: "Empty by",
+    untilHint:
+      "Without it, for as long as it takes. Nothing is stopped by it: a node that is not empty then is shown as overdue.",
+    past: "Choose a time to come, or none.",
+    move: "Move what is ready to other nodes at once",
+    moveHint:
+      "With names, URLs and volumes; each is away while it moves. What can't be moved stays, and says why.",
+    starting: "Beginning…",
+    change: "Change the drain",
+    changeTitle: (name: string) => `Change the drain of ${name}`,
+    changing: "Changing…",
+    stays: (why: string) => `stays: ${why}`,
+  },
+  upgrade: {
+    act: "Upgrade the agent",
+    title: (name: string) => `${name} runs an agent of another release`,
+    runs: (theirs: string, ours: string) => `It runs ${theirs}, this installation is ${ours}.`,
+    unknown: "another release",
+    elsewhere:
+      "An agent that runs outside Docker, as after a set-up over SSH, can't replace itself: set the machine up over SSH again, or install this release's nullops there and restart nullops-agent. Services keep running either way.",
+    confirmTitle: (name: string) => `Replace the agent of ${name}?`,
+    confirm: (build: string) =>
+      `Docker there pulls the agent of ${build}, which takes the place of the one that runs. The node is out of reach for some seconds. Services keep running, and an agent that does not come up is taken back.`,
+    asking: "Replacing…",
+    goes: (build: string) =>
+      `The agent is being replaced by one of ${build}. The node may be out of reach for some seconds; services keep running.`,
+    from: (image: string) => `It is made from ${image}.`,
+    done: (build: string) => `The agent was replaced and runs ${build}.`,
+    back: "The agent is still the one from before: the new one did not come up, or could not be pulled. Its log on the machine says why.",
+    again: "Replace it again",
+  },
+  unknown: {
+    title: "Deployments nobody here knows",
+    what: "They run on this node, and the database lost them when it was restored. They are left alone until you decide.",
+    unread: "Whether something runs there that nobody here knows could not be read.",
+    columns: { name: "Name", project: "Project", environment: "Environment", state: "State" },
+    found: "Found",
+    acts: "Actions",
+    adopt: "Adopt",
+    adoptOf: (name: string) => `Adopt ${name}`,
+    adopting: "Adopting…",
+    adopted: (name: string) => `${name} is known again, and goes on running under the same URLs.`,
+    purge: "Purge",
+    purgeOf: (name: string) => `Purge ${name}`,
+    purging: "being removed",
+    purgeTitle: (name: string, node: string) => `Remove ${name} from ${node}?`,
+    purgeBody:
+      "The agent stops its services and erases its volumes. Nothing of it is known here, so nothing of it can be brought back.",
+    purgeBusy: "Removing…",
+    purged: (name: string) =>
+      `${name} is being removed. What could not be removed is listed below.`,
+  },
+  recover: {
+    title: (name: string) => `${name} obeys a newer control plane`,
+    what: "Its agent has met one that knows more than this database. That is so after the database was restored from a backup, or where this is a copy of one in use. Services keep running.",
+    act: "Recover the node",
+    confirmTitle: (name: string) => `Command ${name} again?`,
+    confirm:
+      "Only if the database was restored from a backup. If this is a copy of a control plane in use, stop it instead: two that command one node undo each other's work.",
+    recovering: "Recovering…",
+    done: "The next connection commands it again.",
+  },
+  happened: {
+    unread: "What happened to this node could not be read.",
+  },
+  ssh: {
+    unread: "Earlier attempts could not be read.",
+    instead: "Set it up over SSH instead",
+    passphrase: "Passphrase of the key, if it has one",
+    kept: "Password and key are forgotten with a set-up begun here. One begun on the command line may have kept them.",
+    forgetKept: "Forget a kept sign-in",
+  },
+  noEnvironment: "There is no environment yet, and each node serves one.",
+  addEnvironment: "Add one first",
+};

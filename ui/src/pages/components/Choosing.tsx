@@ -1,0 +1,78 @@
+import { useState } from "react";
+import { Select } from "@/components/Select";
+import { TagError, TagFoot } from "@/components/TagFoot";
+import { TagPicker } from "@/components/TagPicker";
+import { Tags } from "@/components/Tags";
+import { galleryTexts as t } from "@/galleryTexts";
+import { refusal, tagList } from "./examples";
+import { Part, Shown } from "./Part";
+
+const nothing = () => {};
+
+/** A version: chosen, none yet, refused; opened, it has tags, no tags, or is still being read. */
+export function TagPickers() {
+  const [tag, setTag] = useState("v1.2.0");
+  return (
+    <Part title={t.sections.tags}>
+      <TagPicker service="shop-web" step={t.pickers.chosen} value={tag} onChange={setTag} />
+      <TagPicker service="shop-web" step={t.pickers.none} value="" onChange={nothing} />
+      <TagPicker service="nothing" step={t.pickers.refused} value="v0" invalid onChange={nothing} />
+      <TagPicker service="unread" step={t.pickers.reading} value="v0" onChange={nothing} />
+      <List />
+    </Part>
+  );
+}
+
+/** What an open picker holds, without its window. */
+function List() {
+  const [active, setActive] = useState(1);
+  const reason = t.examples.registryDown;
+  return (
+    <div className="picker w-full">
+      <Tags
+        id="gallery"
+        label={t.sections.tags}
+        busy={false}
+        items={tagList.items}
+        search="v1"
+        value="v1.1.0"
+        active={active}
+        setActive={setActive}
+        choose={nothing}
+      />
+      <TagError what={t.unreadTags} error={refusal} retry={nothing} />
+      <TagFoot list={tagList} refresh={nothing} busy={false} />
+      <TagFoot list={tagList} refresh={nothing} busy />
+      <TagFoot
+        list={{ ...tagList, stale: true, stale_reason: reason }}
+        refresh={nothing}
+        busy={false}
+      />
+    </div>
+  );
+}
+
+/** One of a few: chosen, not yet, small, with more said of each. */
+export function Selects() {
+  const [value, setValue] = useState("qa-eu");
+  const options = [
+    { value: "qa-eu", label: "qa-eu", detail: t.examples.nodes },
+    { value: "qa-us", label: "qa-us", detail: t.examples.nodes },
+  ];
+  const common = { label: t.field, options, placeholder: t.choose };
+  return (
+    <Part title={t.sections.select}>
+      <div className="row flex-wrap">
+        <Shown name={t.pickers.chosen}>
+          <Select {...common} value={value} onChange={setValue} />
+        </Shown>
+        <Shown name={t.pickers.none}>
+          <Select {...common} value={null} onChange={setValue} />
+        </Shown>
+        <Shown name={t.pickers.small}>
+          <Select {...common} value={value} onChange={setValue} small />
+        </Shown>
+      </div>
+    </Part>
+  );
+}

@@ -1,0 +1,86 @@
+import { useMemo } from "react";
+import type { Deployment } from "@/api/client";
+import { galleryTexts as t } from "@/galleryTexts";
+import { Placement } from "../create/Summary";
+import { Row } from "../deployments/Row";
+import { Card } from "../urls/Card";
+import { deployment, rows } from "./examples";
+import { Part } from "./Part";
+
+const nothing = () => {};
+const acts = {
+  onRetry: nothing,
+  onCopy: nothing,
+  onFollow: (event: { preventDefault: () => void }) => event.preventDefault(),
+};
+
+/** A row of the list: each state, offline, without the access, chosen and marked. */
+export function Rows() {
+  const more: Deployment[] = useMemo(
+    () => [deployment("ready", { id: "chosen" }), deployment("ready", { id: "marked" })],
+    [],
+  );
+  const all = [...rows, ...more];
+  return (
+    <Part title={t.sections.rows}>
+      <div className="framed overflow-x-auto">
+        <div role="table" aria-label={t.sections.rows} className="min-w-240">
+          <div role="rowgroup">
+            {all.map((one, i) => (
+              <Row
+                key={one.id}
+                deployment={one}
+                index={i}
+                selected={one.id === "chosen"}
+                marked={one.id === "marked"}
+                {...acts}
+              />
+            ))}
+          </div>
+        </div>
+      </div>
+    </Part>
+  );
+}
+
+const url = "http://api.cart-redesign.qa-eu.lab.example.com";
+const health = (step: string, one: "healthy" | "unhealthy" | "starting") => ({
+  step,
+  health: one,
+  url,
+  ports: [],
+  restarts: 0,
+});
+
+/** A card of the page of URLs: answering, partly, offline, and without an address. */
+export function Cards() {
+  const all = [
+    deployment("ready"),
+    deployment("ready", { id: "part", services: [health("api", "unhealthy")] }),
+    deployment("applying", { id: "soon", services: [health("api", "starting")] }),
+    deployment("ready", { id: "off", node: "fra-02", node_offline_since: "2026-11-21T12:00:00Z" }),
+    deployment("ready", { id: "none", services: [] }),
+  ];
+  return (
+    <Part title={t.sections.cards}>
+      <ul className="col gap-3">
+        {all.map((one, i) => (
+          <Card key={one.id} deployment={one} at={i + 1} of={all.length} />
+        ))}
+      </ul>
+    </Part>
+  );
+}
+
+/** Why no node took it: each that was weighed. */
+export function Placements() {
+  const weighed = [
+    { node: "fra-01", cpu_free: 6.1, memory_free: 1.9e9, reason: t.examples.short },
+    { node: "fra-03", reason: t.examples.label },
+  ];
+  return (
+    <Part title={t.sections.placement}>
+      <Placement rows={weighed} />
+    </Part>
+  );
+}

@@ -1,0 +1,163 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import {
+  createMemoryHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Outlet,
+  RouterProvider,
+} from "@tanstack/react-router";
+import { act, cleanup, render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, it, vi } from "vitest";
+import { client } from "@/api/client";
+import { Toasts } from "@/components/Toast";
+import { Create } from "./Create";
+import { readCreateSearch } from "./search";
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
+
+const service = {
+  step: "api",
+  service: "shop-api",
+  tag_mode: "selectable",
+  image: "api",
+  tag: "v1",
+};
+const project = (name: string) => ({
+  name,
+  pipeline_version: 1,
+  can_create: true,
+  services: [service],
+});
+const environment = { name: "qa", can_create: true, url_suffix: ".qa.lab", nodes_online: 1 };
+const clone = {
+  source: { id: "c1", name: "cart", project: "shop", environment: "qa", pipeline_version: 1 },
+  name: "cart-2",
+  services: [],
+  pipeline_version: 1,
+  pipeline_changes: [],
+  resources: { before: {}, after: {} },
+  carried_over: [],
+  not_carried_over: [],
+};
+const answers: Record<string, unknown> = {
+  "/api/v1/me": { name: "lena", role: "admin", can_create: true },
+  "/api/v1/projects": { items: [project("shop"), project("bank"), { name: "draft" }] },
+  "/api/v1/environments": { items: [environment] },
+  "/api/v1/projects/{name}/pipeline": { pipeline: { steps: [] } },
+  "/api/v1/deployments/{id}/clone-sheet": clone,
+};
+
+/** The sheet at an address, with a router of the same shape as ours; `asked` is what was checked. */
+async function show(search: string) {
+  const response = new Response(null, { status: 200 });
+  vi.spyOn(client, "GET").mockImplementation((async (path: string) => ({
+    data: answers[path] ?? { items: [] },
+    response,
+  })) as unknown as typeof client.GET);
+  const post = vi.spyOn(client, "POST").mockImplementation((async () => ({
+    data: { checks: [], nodes: [] },
+    response,
+  })) as unknown as typeof client.POST);
+  const root = createRootRoute({ component: Outlet });
+  const app = createRoute({ getParentRoute: () => root, id: "app", component: Outlet });
+  const list = createRoute({
+    getParentRoute: () => app,
+    path: "/deployments",
+    component: () => (
+      <>
+        <p>The list</p>
+        <Outlet />
+      </>
+    ),
+  });
+  const sheet = createRoute({
+    getParentRoute: () => list,
+    path: "/new",
+    validateSearch: readCreateSearch,
+    component: Create,
+  });
+  const history = createMemoryHistory({ initialEntries: [`/deployments/new${search}`] });
+  const routeTree = root.addChildren([app.addChildren([list.addChildren([sheet])])]);
+  const router = createRouter({ routeTree, history });
+  await act(async () =>
+    render(
+      <QueryClientProvider client={new QueryClient()}>
+        <Toasts>
+          <RouterProvider router={router as never} />
+        </Toasts>
+      </QueryClientProvider>,
+    ),
+  );
+  await screen.findByRole("button", { name: /^Create deployment/ });
+  const asked = () => (post.mock.lastCall as unknown as [string, { body: object }])?.[1].body;
+  const made = () => (post.mock.calls as unknown as [string][]).filter(([path]) => path === MAKE);
+  return { history, asked, made };
+}
+
+const MAKE = "/api/v1/deployments";
+const list = encodeURIComponent(JSON.stringify({ view: "mine", q: "cart" }));
+const submit = () => screen.getByRole("button", { name: /^Create deployment/ });
+
+it("closes at once when nothing would be lost, back to the list as it was filtered", async () => {
+  const { history } = await show(`?list=${list}`);
+  await userEvent.keyboard("{Escape}");
+  await waitFor(() => expect(history.location.href).toBe("/deployments?view=mine&q=cart"));
+});
+
+it("asks before it throws away what was typed, and keeps it in the address", async () => {
+  const { history } = await show("?project=shop");
+  await userEvent.type(screen.getByLabelText("Name"), "cart-x");
+  await waitFor(() => expect(history.location.search).toBe("?project=shop&name=cart-x"));
+  await userEvent.keyboard("{Escape}");
+  const asks = await screen.findByRole("dialog", { name: "Leave without creating?" });
+  await userEvent.click(within(asks).getByRole("button", { name: "Stay" }));
+  expect((screen.getByLabelText("Name") as HTMLInputElement).value).toBe("cart-x");
+  expect(history.location.pathname).toBe("/deployments/new");
+  await userEvent.click(screen.getByRole("button", { name: "Close" }));
+  await userEvent.click(await screen.findByRole("button", { name: "Leave" }));
+  await waitFor(() => expect(history.location.href).toBe("/deployments"));
+});
+
+it("begins with the name and the versions of the address", async () => {
+  const { asked } = await show("?project=shop&env=qa&name=cart&v.api=v7");
+  screen.getByRole("button", { name: "Version of api: v7" });
+  const body = { name: "cart", project: "shop", environment: "qa", versions: { api: "v7" } };
+  await waitFor(() => expect(asked()).toMatchObject(body));
+});
+
+it("chooses nothing in place of a project that is not there, and says why nothing is made", async () => {
+  await show("?project=gone");
+  expect(screen.getByRole("alert").textContent).toMatch(/no project gone/);
+  screen.getByRole("combobox", { name: "Project: Choose a project" });
+  expect(submit().title).toMatch(/no project gone/);
+});
+
+it("a clone of another project is none: nothing of the source differs, nothing is sent of it", async () => {
+  const same = await show("?from=c1");
+  screen.getByRole("heading", { name: "What will differ" });
+  await waitFor(() => expect(same.asked()).toMatchObject({ name: "cart-2", cloned_from: "c1" }));
+  cleanup();
+  const { asked } = await show("?from=c1&project=bank");
+  expect(screen.queryByRole("heading", { name: "What will differ" })).toBeNull();
+  await waitFor(() => expect(asked()).toMatchObject({ project: "bank" }));
+  expect(asked()).not.toHaveProperty("cloned_from");
+});
+
+it("Ctrl Enter in the name creates once", async () => {
+  const { made } = await show("?project=shop&env=qa&name=cart");
+  await userEvent.type(screen.getByLabelText("Name"), "{Control>}{Enter}{/Control}");
+  await waitFor(() => expect(made()).toHaveLength(1));
+});
+
+it("the address follows the name back to what it was", async () => {
+  const { history } = await show("?project=shop&name=cart");
+  await userEvent.type(screen.getByLabelText("Name"), "2");
+  await waitFor(() => expect(history.location.search).toBe("?project=shop&name=cart2"));
+  await userEvent.type(screen.getByLabelText("Name"), "{Backspace}");
+  await waitFor(() => expect(history.location.search).toBe("?project=shop&name=cart"));
+});

@@ -1,0 +1,154 @@
+import { type KeyboardEvent, type RefObject, useMemo, useRef } from "react";
+import { Field } from "@/components/Field";
+import { Sheet } from "@/components/Overlay";
+import { EmptyState } from "@/components/States";
+import { deployTexts } from "@/deployTexts";
+import { texts } from "@/texts";
+import { Branch } from "./Branch";
+import { CloneDiffers } from "./CloneDiffers";
+import { Deadline } from "./Deadline";
+import { Foot } from "./Foot";
+import { Head } from "./Head";
+import { useLeave } from "./Leave";
+import { PlaceNotice } from "./PlaceNotice";
+import { Preflight } from "./Preflight";
+import { type Read, usable } from "./place";
+import { SaveTemplate } from "./SaveTemplate";
+import { Summary } from "./Summary";
+import { TemplateNotice } from "./TemplateNotice";
+import { type SheetState, useSheet } from "./useSheet";
+import { Versions } from "./Versions";
+
+const t = texts.create;
+
+/** The sheet, when all that it is drawn from was read. */
+export function Form({ read, leave }: { read: Read; leave: () => void }) {
+  const sheet = useSheet(read);
+  const { clone, busy, draft, place } = sheet;
+  const first = useRef<HTMLInputElement>(null);
+  const { close, question } = useLeave({ dirty: draft.dirty, busy, leave });
+  const empty = !read.projects.some(usable) || read.environments.length === 0;
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) sheet.submit();
+  };
+  const setWait = (wait: boolean) => {
+    draft.setWait(wait);
+    sheet.change();
+  };
+  return (
+    <Sheet
+      open
+      onClose={close}
+      title={clone ? deployTexts.clone.title(clone.source.name) : t.title}
+      head={<Head read={read} sheet={sheet} />}
+      foot={<SheetFoot sheet={sheet} />}
+      focus={first}
+    >
+      {empty ? (
+        <EmptyState title={t.noneTitle}>{t.none}</EmptyState>
+      ) : (
+        // biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter anywhere in the sheet creates
+        <div className="sg" onKeyDown={keys}>
+          <Fields sheet={sheet} first={first} />
+          <Summary
+            project={place.project}
+            environment={place.environment}
+            name={draft.name}
+            refusal={sheet.refusal}
+            checks={<Preflight checks={sheet.checks} waits={draft.waits} setWait={setWait} />}
+          />
+        </div>
+      )}
+      {question}
+    </Sheet>
+  );
+}
+
+type FieldsProps = { sheet: SheetState; first: RefObject<HTMLInputElement | null> };
+
+function Fields({ sheet, first }: FieldsProps) {
+  const { asked, clone, draft, place, refusal, change, set, submit } = sheet;
+  return (
+    <div className="form">
+      <PlaceNotice problems={place.problems} />
+      <TemplateNotice {...asked} without={() => set({ template: undefined })} />
+      <Field
+        ref={first}
+        label={t.name}
+        mono
+        spellCheck={false}
+        autoCapitalize="none"
+        maxLength={40}
+        value={draft.name}
+        error={refusal.name}
+        hint={t.nameHint}
+        onChange={(event) => {
+          draft.type(event.target.value);
+          change();
+        }}
+        // With Ctrl the sheet submits.
+        onKeyDown={({ key, ctrlKey, metaKey }) =>
+          key === "Enter" && !ctrlKey && !metaKey && submit()
+        }
+      />
+      <Chosen sheet={sheet} />
+      <Deadline
+        value={draft.minutes}
+        error={refusal.deadline}
+        set={(next) => {
+          draft.setMinutes(next);
+          change();
+        }}
+      />
+      {clone ? <CloneDiffers clone={clone} /> : null}
+    </div>
+  );
+}
+
+function Chosen({ sheet: { place, clone, draft, refusal, change } }: { sheet: SheetState }) {
+  const { project } = place;
+  const source = useMemo(
+    () => clone && new Map(clone.services.map((one) => [one.step, one])),
+    [clone],
+  );
+  if (!project) return null;
+  return (
+    <Versions
+      project={project}
+      versions={draft.versions}
+      refused={refusal.versions}
+      changed={change}
+      source={source}
+      branch={
+        <Branch
+          key={project.name}
+          project={project.name}
+          branches={draft.versions.branches}
+          choose={(step, tag, branch) => {
+            draft.versions.choose(step, tag, branch);
+            change();
+          }}
+        />
+      }
+    />
+  );
+}
+
+function SheetFoot({ sheet }: { sheet: SheetState }) {
+  const { body, busy, checks, place, reason, refusal, submit, untried } = sheet;
+  const { project } = place;
+  return (
+    <Foot
+      refusal={refusal}
+      stops={untried ? checks.stops : []}
+      template={
+        project?.can_create ? (
+          <SaveTemplate project={project.name} environment={body.environment} body={body} />
+        ) : null
+      }
+      busy={busy}
+      reason={reason}
+      submit={submit}
+    />
+  );
+}

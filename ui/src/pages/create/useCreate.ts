@@ -1,0 +1,34 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
+import { mergeOne } from "@/api/list";
+import { Once } from "@/api/once";
+import { isSilence } from "@/api/queries/common";
+import { deployments } from "@/api/queries/deployments";
+
+const route = getRouteApi("/app/deployments/new");
+
+/** Creates once: the same key goes with every try of the same form content. */
+export function useCreate() {
+  const cache = useQueryClient();
+  const navigate = route.useNavigate();
+  const [once] = useState(() => new Once());
+  return useMutation({
+    mutationFn: (body: Schemas["DeploymentCreate"]) =>
+      ask(client.POST("/api/v1/deployments", { body, params: { header: once.header(body) } })),
+    // The key makes it one create, however often it is sent.
+    retry: (count, error) => isSilence(error) && count < 2,
+    onSuccess: (made) => {
+      cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, made));
+      cache.setQueryData(["deployment", made.id], made);
+      cache.setQueryData(["deployment-by-name", made.environment, made.name], made);
+      void navigate({
+        to: "/deployments/$environment/$name/{-$tab}",
+        params: { environment: made.environment, name: made.name, tab: "run" },
+        search: {},
+      });
+    },
+    onError: (error) => once.failed(error),
+  });
+}

@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { useLackToCreateIn } from "../shell/useLack";
+import { check } from "./begin";
+import { deadlineProblem, deadlineSeconds } from "./Deadline";
+import { usePreflight } from "./Preflight";
+import { placeOf, type Read, whyNoPlace } from "./place";
+import { templates as templatesQuery } from "./queries";
+import { nothingRefused, type Refusal, sortRefusal } from "./refusal";
+import type { CreateSearch } from "./search";
+import { whyNoTemplate } from "./TemplateNotice";
+import { useAddress } from "./useAddress";
+import { useCreate } from "./useCreate";
+import { useDraft } from "./useDraft";
+
+const route = getRouteApi("/app/deployments/new");
+
+/** Everything the sheet knows: where it will be made, of what, what stands in the way, and the act. */
+export function useSheet(read: Read) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const place = placeOf(read, search);
+  const { project, environment } = place;
+  // Of another project it is no clone: nothing of its source would come along.
+  const clone = read.clone?.source.project === project?.name ? read.clone : undefined;
+  const templates = useQuery({ ...templatesQuery(project?.name ?? ""), enabled: Boolean(project) });
+  const template = templates.data?.find((one) => one.name === search.template);
+  const draft = useDraft({ search, project, clone, template, suggested: read.clone?.name });
+  const create = useCreate();
+  const [local, setLocal] = useState<Refusal>();
+  const change = () => {
+    setLocal(undefined);
+    create.reset();
+  };
+  const body = bodyOf(place, draft, clone?.source.id, template?.priority);
+  const asked = { wanted: search.template, query: templates };
+  const lack = useLackToCreateIn(project, environment);
+  const reason = whyNoPlace(place) ?? lack ?? whyNoTemplate(asked);
+  const kept = { name: draft.named ? draft.name : undefined, versions: draft.versions.own };
+  useAddress(kept, create.isPending || create.isSuccess);
+  const submit = () => {
+    if (create.isPending || reason) return;
+    const found = check(draft.name, draft.versions.chosen, draft.minutes);
+    setLocal(found);
+    if (!found) create.mutate(body);
+  };
+  const set = (next: Pick<CreateSearch, "project" | "env" | "template">) => {
+    change();
+    void navigate({ to: ".", search: (before) => ({ ...before, ...next }), replace: true });
+  };
+  return {
+    ...{ search, place, clone, template, asked, draft, body, reason, change, set, submit },
+    checks: usePreflight(body),
+    busy: create.isPending,
+    /** Nothing was tried since the last change: then the checks say what stands in the way. */
+    untried: !create.error && !local,
+    refusal: local ?? (create.error ? sortRefusal(create.error) : nothingRefused),
+  };
+}
+
+export type SheetState = ReturnType<typeof useSheet>;
+
+function bodyOf(
+  { project, environment }: ReturnType<typeof placeOf>,
+  { name, versions, waits, minutes }: ReturnType<typeof useDraft>,
+  source?: string,
+  priority?: number,
+) {
+  const chosen = versions.chosen.filter((one) => one.value);
+  return {
+    name,
+    project: project?.name ?? "",
+    environment: environment?.name ?? "",
+    versions: Object.fromEntries(chosen.map((one) => [one.step, one.value])),
+    ...(waits ? { wait: true } : {}),
+    // What is no time is said at its field; the other checks are made without it.
+    ...(deadlineProblem(minutes) ? {} : { deadline_seconds: deadlineSeconds(minutes) }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(source ? { cloned_from: source } : {}),
+  };
+}

@@ -1,0 +1,106 @@
+import { lazy, Suspense, useMemo, useState } from "react";
+import type { Deployment } from "@/api/client";
+import type { Watched } from "@/api/run";
+import { load } from "@/components/load";
+import { Live, useTitle } from "@/components/Shell";
+import { ErrorState, Skeletons } from "@/components/States";
+import { stateWord } from "@/components/Status";
+import { texts } from "@/texts";
+import { Head } from "./Crumbs";
+import { Header } from "./Header";
+import { History } from "./History";
+import { PageOffers } from "./PageOffers";
+import { RunTab } from "./RunTab";
+import { Services } from "./Services";
+import { firstTab, type PageSearch, shownRun } from "./search";
+import { isTab, Tabs, useTabKeys } from "./Tabs";
+import { TimeStrip } from "./TimeStrip";
+import { useSteps, useWatched, type Watch } from "./useWatched";
+import { Loading, Unreadable } from "./Waiting";
+
+const Capsule = lazy(() =>
+  load(() => import("./Capsule")).then((module) => ({ default: module.Capsule })),
+);
+const Details = lazy(() => load(() => import("./Details")));
+const Logs = lazy(() => load(() => import("./Logs")));
+const Metrics = lazy(() => load(() => import("./Metrics")));
+const Terminal = lazy(() => load(() => import("./Terminal")));
+
+type PageProps = { id: string; tab?: string; search: PageSearch };
+
+/** One deployment, with the stream that keeps it in step. */
+export function Page({ id, tab, search }: PageProps) {
+  const watch = useWatched(id);
+  const { deployment } = watch;
+  useTitle(...(deployment ? [stateWord(deployment.status), deployment.name] : [texts.list.title]));
+  if (deployment) return <Known watch={watch} deployment={deployment} tab={tab} search={search} />;
+  if (watch.error) return <Unreadable error={watch.error} retry={watch.refetch} />;
+  return <Loading />;
+}
+
+type KnownProps = { watch: Watch; deployment: Deployment; tab?: string; search: PageSearch };
+
+function Known({ watch, deployment, tab, search }: KnownProps) {
+  // Decided once: what becomes ready while somebody watches the run stays on the run.
+  const [first] = useState(() => firstTab(deployment.status, search));
+  const shown = tab && isTab(tab) ? tab : first;
+  useTabKeys(shown);
+  // What is said of the deployment is said of its latest run, whichever one is looked at.
+  const latest = useSteps(deployment.id, deployment.run, watch.watched);
+  return (
+    <>
+      <Head name={deployment.name}>
+        <Live state={watch.live} className="end" />
+      </Head>
+      <PageOffers deployment={deployment} />
+      <div className="runpage flex min-h-0 flex-1 flex-col">
+        <Header deployment={deployment} steps={latest.steps} run={latest.run} />
+        {watch.error ? (
+          <ErrorState what={texts.page.unread} error={watch.error} retry={watch.refetch} />
+        ) : null}
+        <Shown watch={watch} deployment={deployment} shown={shown} search={search} />
+      </div>
+    </>
+  );
+}
+
+type ShownProps = { watch: Watch; deployment: Deployment; shown: string; search: PageSearch };
+
+/** The tabs, and the one that is open, of the run that is looked at. */
+function Shown({ watch, deployment, shown, search }: ShownProps) {
+  const number = shownRun(shown, search, deployment.run);
+  const steps = useSteps(deployment.id, number, watch.watched);
+  const { progress, signs } = useOfRun(watch.watched, number);
+  const run = { watch, deployment, number, steps, progress, signs, search };
+  return (
+    <>
+      <TimeStrip steps={steps.steps} />
+      <Tabs shown={shown} services={deployment.services.length} runs={deployment.run} />
+      {shown === "run" ? <RunTab {...run} /> : null}
+      {shown === "services" ? <Services deployment={deployment} open={search.log} /> : null}
+      {shown === "history" ? <History deployment={deployment} /> : null}
+      <Suspense fallback={<Skeletons count={8} height={44} />}>
+        {shown === "capsule" ? <Capsule deployment={deployment} /> : null}
+        {shown === "details" ? <Details deployment={deployment} run={steps.run} /> : null}
+        {shown === "logs" ? (
+          <Logs deployment={deployment} steps={steps.steps} search={search} />
+        ) : null}
+        {shown === "metrics" ? <Metrics deployment={deployment} chosen={search.span} /> : null}
+        {shown === "terminal" ? <Terminal deployment={deployment} /> : null}
+      </Suspense>
+    </>
+  );
+}
+
+/** What the stream told of one run, by step. */
+function useOfRun({ progress, signs }: Watched, run: number) {
+  const mine = useMemo(() => {
+    const of = Object.values(progress).filter((one) => one.run === run);
+    return Object.fromEntries(of.map((one) => [one.step, one]));
+  }, [progress, run]);
+  const beats = useMemo(() => {
+    const of = Object.entries(signs).filter(([key]) => key.startsWith(`${run}/`));
+    return Object.fromEntries(of.map(([key, at]) => [key.slice(key.indexOf("/") + 1), at]));
+  }, [signs, run]);
+  return { progress: mine, signs: beats };
+}

@@ -1,0 +1,30 @@
+import { useNavigate } from "@tanstack/react-router";
+import type { Deployment } from "@/api/client";
+import { type Offer, useOffer } from "@/components/offers";
+import { deployTexts } from "@/deployTexts";
+import { texts } from "@/texts";
+import { order, tabNames, useGoTab } from "./Tabs";
+
+const t = deployTexts.offers;
+
+/** What the palette can do on this page that no button of its head does: its tabs, and what leads on. */
+export function PageOffers({ deployment: { id } }: { deployment: Deployment }) {
+  const navigate = useNavigate();
+  const go = useGoTab();
+  const compare = () => void navigate({ to: "/deployments/diff", search: { a: id } });
+  return (
+    <>
+      {order.map((tab) => (
+        <Offered key={tab} label={t.show(tabNames[tab] ?? tab)} run={() => go(tab)} />
+      ))}
+      <Offered label={deployTexts.details.openCapsule} run={() => go("capsule")} />
+      <Offered label={texts.page.compareWith} run={compare} />
+    </>
+  );
+}
+
+/** An act without a button of its own. */
+function Offered(offer: Offer) {
+  useOffer(offer);
+  return null;
+}

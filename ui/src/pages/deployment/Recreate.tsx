@@ -1,0 +1,83 @@
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { ask, client, type Deployment } from "@/api/client";
+import { Once } from "@/api/once";
+import { isSilence, me } from "@/api/queries/common";
+import { Button } from "@/components/Button";
+import { Field } from "@/components/Field";
+import { isName } from "@/components/names";
+import { describe } from "@/components/States";
+import { deployTexts } from "@/deployTexts";
+import { texts } from "@/texts";
+import { isGone } from "../deployments/filters";
+import { useLackOn } from "../shell/useLack";
+import { whyNot } from "./whyNot";
+
+const t = deployTexts.capsule;
+
+/** Exactly these images again, beside whatever is there. */
+export function Recreate({ deployment }: { deployment: Deployment }) {
+  const { data: person } = useSuspenseQuery(me);
+  const [name, setName] = useState(`${deployment.name.slice(0, 36)}-bug`);
+  const make = useCopy(deployment);
+  const lack = useLackOn(deployment);
+  const wrong = wrongWith(name, deployment);
+  return (
+    <div className="row top0 wrap">
+      <Field
+        label={t.name}
+        mono
+        value={name}
+        maxLength={40}
+        hint={t.recreateHint}
+        error={make.isError ? describe(make.error).message : wrong}
+        onChange={(event) => {
+          setName(event.target.value);
+          // What was refused was another name.
+          if (!make.isPending) make.reset();
+        }}
+      />
+      <Button
+        className="mt-5"
+        reason={lack ?? whyNot("recreate", deployment, person) ?? wrong}
+        busy={make.isPending && deployTexts.life.recreating}
+        onClick={() => make.mutate(name)}
+      >
+        {t.recreate}
+      </Button>
+    </div>
+  );
+}
+
+/** Its own name is free again only once it is gone. */
+function wrongWith(name: string, deployment: Deployment): string | undefined {
+  if (!isName(name)) return texts.create.nameWrong;
+  return name === deployment.name && !isGone(deployment.status) ? t.nameTaken(name) : undefined;
+}
+
+/** Makes the copy, once however often it is sent, and goes to it. */
+function useCopy({ id }: Deployment) {
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const [once] = useState(() => new Once());
+  return useMutation({
+    mutationFn: (name: string) => {
+      const body = { name, pin_digests: true };
+      const params = { path: { id }, header: once.header(body) };
+      return ask(client.POST("/api/v1/deployments/{id}/recreate", { params, body }));
+    },
+    retry: (count, error) => isSilence(error) && count < 2,
+    onError: (error) => once.failed(error),
+    onSuccess: ({ environment, name }) => {
+      once.done();
+      void cache.invalidateQueries({ queryKey: ["deployments"] });
+      void cache.invalidateQueries({ queryKey: ["deployment-by-name", environment, name] });
+      void navigate({
+        to: "/deployments/$environment/$name/{-$tab}",
+        params: { environment, name, tab: "run" },
+        search: {},
+      });
+    },
+  });
+}

@@ -1,0 +1,60 @@
+import { Link } from "@tanstack/react-router";
+import { buttonClass } from "@/components/Button";
+import { LogView } from "@/components/LogView";
+import { reachTexts } from "@/reachTexts";
+import { texts } from "@/texts";
+import { LogNotes, useEmptyText } from "./LogNotes";
+import { reachesTail } from "./logStream";
+import { useLogStream } from "./useLogStream";
+
+const t = texts.page;
+
+/** How many lines are kept of a service that talks without end. */
+const KEEP = 20_000;
+/** How many lines it begins with. */
+const TAIL = 500;
+
+type Props = { id: string; service: string; name: string };
+
+/** The last lines of a running service, and what it says from now on. */
+export function ServiceLog({ id, service, name }: Props) {
+  const path = `/api/v1/deployments/${encodeURIComponent(id)}/services/${encodeURIComponent(service)}/logs`;
+  const log = useLogStream(`${path}?follow=true&tail=${TAIL}`, KEEP);
+  const earlier = reachesTail(log.lines, TAIL) ? reachTexts.logs.tailOfOne(TAIL) : undefined;
+  return (
+    <div className="flex min-h-64 flex-1 flex-col border-line border-t">
+      <Head service={service} />
+      <LogNotes log={log} />
+      <LogView
+        label={t.serviceLogs(service)}
+        lines={log.lines}
+        cut={log.cut}
+        before={earlier}
+        empty={useEmptyText(log, texts.log.noneYet)}
+        end={log.link === "ended" ? texts.log.ended : undefined}
+        name={`${name}-${service}`}
+      />
+    </div>
+  );
+}
+
+/** The link that opens the log of a service, which has the focus again when that is hidden. */
+export const logLinkOf = (service: string) => `log-of-${service}`;
+
+function Head({ service }: { service: string }) {
+  return (
+    <div className="svh pb-1.5">
+      <h2>{t.serviceLogs(service)}</h2>
+      <Link
+        className={buttonClass("ghost", true, false, "end")}
+        to="."
+        params={(before: object) => before}
+        search={(before: object) => ({ ...before, log: undefined })}
+        replace
+        onClick={() => document.getElementById(logLinkOf(service))?.focus()}
+      >
+        {t.hideLogs}
+      </Link>
+    </div>
+  );
+}

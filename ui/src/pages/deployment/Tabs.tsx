@@ -1,0 +1,93 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useKeys } from "@/components/Shell";
+import { deployTexts } from "@/deployTexts";
+import { reachTexts } from "@/reachTexts";
+import { texts } from "@/texts";
+import { acrossTabs } from "./search";
+
+const t = texts.page;
+
+/** The tabs as they stand, which is also the order of their keys. */
+export const order = ["run", "services", "logs", "metrics", "terminal", "details", "history"];
+
+export const tabNames: Record<string, string> = {
+  ...t.tabs,
+  ...reachTexts.tabs,
+  details: deployTexts.details.tab,
+};
+
+/** Whether the page has it; the bug capsule has a place, but no tab. */
+export function isTab(tab: string): boolean {
+  return order.includes(tab) || tab === "capsule";
+}
+
+type Props = { shown: string; services: number; runs: number };
+
+export function Tabs({ shown, services, runs }: Props) {
+  const counts: Record<string, number> = { services, history: runs };
+  return (
+    <nav className="tabs line" aria-label={t.tabsLabel}>
+      {order.map((tab) => (
+        <Tab key={tab} tab={tab} current={shown === tab} count={counts[tab] ?? 0} />
+      ))}
+    </nav>
+  );
+}
+
+/** The router marks what the address is; what is shown without a tab in the address is marked here. */
+function Tab({ tab, current, count }: { tab: string; current: boolean; count: number }) {
+  return (
+    <Link
+      className="tab"
+      to="."
+      params={(before: object) => ({ ...before, tab })}
+      search={acrossTabs(tab)}
+      activeOptions={{ exact: true, explicitUndefined: true }}
+      aria-current={current ? "page" : undefined}
+      activeProps={{ "aria-current": current ? "page" : undefined }}
+    >
+      {tabNames[tab]} {count > 0 ? <span className="n">{count}</span> : null}
+    </Link>
+  );
+}
+
+/** Leads to a tab of the page that is open. */
+export function useGoTab(): (tab: string) => void {
+  const navigate = useNavigate();
+  return (tab) =>
+    void navigate({
+      to: ".",
+      params: (before: object) => ({ ...before, tab }),
+      search: acrossTabs(tab),
+    });
+}
+
+/** 1 to 7 lead to the tabs, L to the log, / to the search of the log that is shown. */
+export function useTabKeys(shown: string) {
+  const go = useGoTab();
+  const openLog = useOpenLog(shown);
+  const keys = order.map((tab, at) => [String(at + 1), () => go(tab)] as const);
+  useKeys({
+    ...Object.fromEntries(keys),
+    l: () => openLog(),
+    "/": () => document.querySelector<HTMLInputElement>("[data-find]")?.focus(),
+  });
+}
+
+/** The log in sight gets the focus; else the one of the step, where there is one, or the tab opens. */
+function useOpenLog(shown: string): () => void {
+  const navigate = useNavigate();
+  const go = useGoTab();
+  return () => {
+    const log = document.querySelector<HTMLElement>("[role=log]");
+    if (log) log.focus();
+    else if (shown !== "run") go("logs");
+    else
+      void navigate({
+        to: ".",
+        params: (before: object) => before,
+        search: (before: object) => ({ ...before, show: undefined }),
+        replace: true,
+      });
+  };
+}

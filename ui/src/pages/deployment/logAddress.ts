@@ -1,0 +1,51 @@
+import { timeOf } from "./logStream";
+
+/** How many lines of each source a log begins with. */
+export const TAIL = 1000;
+/** The most that the API gives; asked for where a time says where to begin. */
+const ALL = 100_000;
+/** A line that somebody links to is shown with what came before it, in ms. */
+const LEAD = 60_000;
+
+export type Wish = {
+  sources: string[];
+  find?: string;
+  /** The run, when it is not the latest. */
+  run?: number;
+  /** When the log begins. */
+  since?: string;
+  /** The line it is opened for. That one says where to begin, whatever time was chosen. */
+  at?: string;
+};
+
+/** Whether the log begins with its last lines only, and earlier ones may be left out. */
+export function isTail({ since, at, find }: Wish): boolean {
+  return !since && !at && !find;
+}
+
+/** What is asked for, and goes on. */
+export function streamQuery(wish: Wish): string {
+  const query = narrow(wish);
+  query.append("follow", "true");
+  query.append("tail", String(isTail(wish) ? TAIL : ALL));
+  if (wish.at) query.set("since", leadTo(wish.at));
+  return query.toString();
+}
+
+/** The same as a text, from its very first line. */
+export function downloadQuery(wish: Wish): string {
+  return narrow(wish).toString();
+}
+
+function narrow({ sources, find, run, since }: Wish): URLSearchParams {
+  const query = new URLSearchParams(sources.map((source) => ["source", source]));
+  if (find) query.set("search", find);
+  if (run) query.set("run", String(run));
+  if (since) query.set("since", since);
+  return query;
+}
+
+function leadTo(id: string): string {
+  const at = timeOf(id);
+  return new Date((Number.isNaN(at) ? Date.now() : at) - LEAD).toISOString();
+}

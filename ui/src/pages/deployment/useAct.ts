@@ -1,0 +1,41 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { ask, client, type Deployment } from "@/api/client";
+import { describe } from "@/components/States";
+import { useToast } from "@/components/Toast";
+import { texts } from "@/texts";
+
+const t = texts.page;
+
+type Asked = "retry" | "delete" | "forget";
+
+export type Act = ReturnType<typeof useAct>;
+
+/** What ends a deployment, or begins it anew. `done` is called once it was answered. */
+export function useAct(deployment: Deployment, done: () => void) {
+  const cache = useQueryClient();
+  const say = useToast();
+  const params = { path: { id: deployment.id } };
+  const said = {
+    retry: t.retryAsked,
+    delete: deployment.status === "applying" ? t.cancelAsked : t.deleteAsked,
+    forget: t.forgotten,
+  };
+  return useMutation({
+    mutationFn: (asked: Asked) => {
+      if (asked === "retry") return ask(client.POST("/api/v1/deployments/{id}/retry", { params }));
+      if (asked === "forget")
+        return ask(client.POST("/api/v1/deployments/{id}/forget", { params }));
+      return ask(client.DELETE("/api/v1/deployments/{id}", { params }));
+    },
+    onSuccess: (told, asked) => {
+      cache.setQueryData(["deployment", deployment.id], told);
+      void cache.invalidateQueries({ queryKey: ["deployment", deployment.id, "runs"] });
+      say("done", said[asked](deployment.name));
+      done();
+    },
+    onError: (error) => {
+      say("failed", t.refused(describe(error).message));
+      done();
+    },
+  });
+}

@@ -1,0 +1,52 @@
+import { useCallback, useEffect, useReducer, useState } from "react";
+import { follow } from "@/api/live";
+import type { LogRow } from "@/components/LogView";
+import { type Change, type LogStream, nothing, read, reduce } from "./logStream";
+
+/** Lines are drawn in batches this far apart, in ms. */
+const BATCH = 100;
+
+/**
+ * Follows a log. After a break it goes on behind its last line, where lines have ids; where they have
+ * none it begins again, and what was read stays until then. `again` asks for one that was given up.
+ */
+export function useLogStream(url: string, keep: number): LogStream & { again: () => void } {
+  const [log, change] = useReducer(reduce, nothing);
+  const [tries, setTries] = useState(0);
+  const again = useCallback(() => setTries((count) => count + 1), []);
+  useEffect(() => {
+    change({ kind: "begin", url });
+    return watch(url, keep, change);
+  }, [url, keep, tries]);
+  return { ...log, again };
+}
+
+function watch(url: string, keep: number, change: (change: Change) => void): () => void {
+  let batch: LogRow[] = [];
+  const flush = () => {
+    if (batch.length > 0) change({ kind: "lines", lines: batch, keep });
+    batch = [];
+  };
+  const timer = setInterval(flush, BATCH);
+  const stop = follow({
+    url,
+    onEvent: (event) => {
+      const told = read(event);
+      if (!told) return;
+      if ("line" in told) return void batch.push(told.line);
+      flush();
+      change(told);
+      if (told.kind !== "trouble") stop();
+    },
+    onOpen: (resumed) => {
+      // What is still on its way to the page came from the stream before.
+      flush();
+      change({ kind: "opened", resumed });
+    },
+    onState: (state) => change({ kind: "state", state }),
+  });
+  return () => {
+    clearInterval(timer);
+    stop();
+  };
+}

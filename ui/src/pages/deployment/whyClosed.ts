@@ -1,0 +1,18 @@
+import type { Deployment, ServiceHealth } from "@/api/client";
+import { stateWord } from "@/components/Status";
+import { texts } from "@/texts";
+
+const t = texts.page.closed;
+
+/** Why a service's URL is not to be opened now; nothing when it is. */
+export function whyClosed(
+  status: Deployment["status"],
+  health: ServiceHealth["health"],
+  waiting: boolean,
+): string | undefined {
+  if (status === "removing" || status === "undoing") return t.leaving;
+  if (status === "queued") return t.waiting;
+  if (status !== "ready" && status !== "applying") return t.ended(stateWord(status));
+  if (waiting) return t.waiting;
+  return health === "healthy" ? undefined : t[health];
+}

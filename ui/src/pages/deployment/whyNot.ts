@@ -1,0 +1,47 @@
+import type { Deployment, Me } from "@/api/client";
+import { deployTexts } from "@/deployTexts";
+import { texts } from "@/texts";
+
+// What the API refuses whatever rights somebody has (controlplane/lifecycle: life.go, stop.go,
+// retry.go, recreate.go). Buttons say it, keys obey it.
+
+const t = deployTexts.life;
+
+export type Act = "extend" | "hold" | "release" | "remove" | "retry" | "recreate";
+type Person = Pick<Me, "name" | "role">;
+
+/** Why an act would be refused now; nothing when it would not. Missing rights are `useLackOn`'s. */
+export function whyNot(act: Act, deployment: Deployment, person: Person): string | undefined {
+  if (act === "retry" || act === "recreate")
+    return deployment.scratch ? texts.page.scratchHint : undefined;
+  if (act === "release") return releasable(deployment, person);
+  if (act === "remove") return heldByOther(deployment, person);
+  if (isLeaving(deployment)) return t.leaving;
+  if (act === "hold") return heldByOther(deployment, person);
+  return deployment.expires_at ? undefined : t.noEnd;
+}
+
+/** The hold that counts: one that is over keeps nothing, though it is still told. */
+export function holdOf({ hold }: Deployment, now = Date.now()): Deployment["hold"] {
+  return hold && (!hold.until || Date.parse(hold.until) > now) ? hold : undefined;
+}
+
+/**
+ * Whether it is wanted no more, and only has to be cleared away. What a failure undoes is still wanted,
+ * also when that gets stuck; what somebody removed, or its deadline ended, is not.
+ */
+export function isLeaving({ status, removed_by, failure }: Deployment): boolean {
+  if (status === "removing") return true;
+  const clearing = status === "undoing" || status === "stuck";
+  return clearing && (Boolean(removed_by) || failure?.code === "deadline");
+}
+
+function heldByOther(deployment: Deployment, person: Person): string | undefined {
+  const hold = holdOf(deployment);
+  if (!hold || hold.owner === person.name) return undefined;
+  return person.role === "admin" ? t.heldRelease(hold.owner) : t.releaseReason(hold.owner);
+}
+
+function releasable(deployment: Deployment, person: Person): string | undefined {
+  return person.role === "admin" ? undefined : heldByOther(deployment, person);
+}

@@ -1,0 +1,41 @@
+import { cleanup, render, screen } from "@testing-library/react";
+import { afterEach, expect, it, vi } from "vitest";
+import type { Deployment } from "@/api/client";
+import { Row } from "./Row";
+
+afterEach(cleanup);
+
+function show(more: Partial<Deployment>) {
+  const deployment = {
+    id: "7",
+    name: "cart",
+    project: "shop",
+    environment: "qa",
+    level: "full",
+    created_by: "lena",
+    changed_at: "2026-11-21T12:00:00Z",
+    versions: [],
+    services: [],
+    steps_total: 0,
+    ...more,
+  } as unknown as Deployment;
+  const acts = { onRetry: vi.fn(), onCopy: vi.fn(), onFollow: vi.fn() };
+  render(<Row deployment={deployment} selected={false} index={0} {...acts} />);
+}
+
+it("an act says on which deployment", () => {
+  show({ status: "failed" });
+  screen.getByRole("button", { name: "Retry cart" });
+});
+
+it.each([
+  ["ready", "/deployments/qa/cart"],
+  ["removed", "/d/7"],
+  ["canceled", "/d/7"],
+] as const)(
+  "one that is %s is at %s: the name of what is gone may be another's",
+  (status, href) => {
+    show({ status });
+    expect(screen.getByRole("link", { name: "cart" }).getAttribute("href")).toBe(href);
+  },
+);

@@ -1,0 +1,19 @@
+import { useMemo, useState } from "react";
+import type { Deployment } from "@/api/client";
+
+/** The rows that were marked, as far as they are shown: no key acts on what nobody sees. */
+export function useMarks(shown: Deployment[]) {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(
+    () => (ids.size === 0 ? [] : shown.filter((row) => ids.has(row.id))),
+    [ids, shown],
+  );
+  const toggle = (id: string) =>
+    setIds((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  const clear = () => setIds((before) => (before.size === 0 ? before : new Set()));
+  return { rows, has: (id: string) => ids.has(id), toggle, clear };
+}

@@ -1,0 +1,24 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { ask, client, type Deployment } from "@/api/client";
+import { mergeOne } from "@/api/list";
+import { deployments } from "@/api/queries/deployments";
+import { describe } from "@/components/States";
+import { useToast } from "@/components/Toast";
+import { texts } from "@/texts";
+
+/** Retry from the list: the row changes in place, by the answer and then by the stream. */
+export function useRetry() {
+  const cache = useQueryClient();
+  const say = useToast();
+  return useMutation({
+    mutationFn: (deployment: Deployment) =>
+      ask(
+        client.POST("/api/v1/deployments/{id}/retry", { params: { path: { id: deployment.id } } }),
+      ),
+    onSuccess: (told) => {
+      cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, told));
+      say("done", texts.page.retryAsked(told.name));
+    },
+    onError: (error) => say("failed", texts.page.refused(describe(error).message)),
+  });
+}

@@ -1,0 +1,84 @@
+import { ask, client, type NodeInfo } from "@/api/client";
+import { machineTexts as t } from "@/machineTexts";
+import { TextArea, TextField } from "../admin/Fields";
+import { FormSheet } from "../admin/FormSheet";
+import type { Opened } from "../admin/meanwhile";
+import { Stored } from "../admin/Stored";
+import { onlyOver, type Tagged } from "../admin/tagged";
+import { useForm } from "../admin/useForm";
+import { useSaved } from "../admin/useSaved";
+import { nodeBody, type SettingValues, settingProblems, settingValues } from "./settings";
+
+type Props = { name: string; close: () => void };
+
+/** Where the agent listens, and what an admin decides about the node. */
+export function EditNode({ name, close }: Props) {
+  const read = () => client.GET("/api/v1/nodes/{name}", { params: { path: { name } } });
+  return (
+    <Stored kind="nodes" name={name} read={read} close={close}>
+      {(opened: Opened<NodeInfo>) => <Form opened={opened} close={close} />}
+    </Stored>
+  );
+}
+
+const save = (values: SettingValues, over?: Tagged<NodeInfo>) => {
+  if (!over) throw new Error("a node is changed, never made, by this form");
+  return ask(
+    client.PUT("/api/v1/nodes/{name}", {
+      params: { path: { name: over.value.name } },
+      headers: onlyOver(over.tag),
+      body: nodeBody(values, over.value),
+    }),
+  );
+};
+
+function Form({ opened, close }: { opened: Opened<NodeInfo>; close: () => void }) {
+  const { name } = opened.value;
+  const saved = useSaved(["nodes", "node"], close);
+  const form = useForm(settingValues(opened.value), {
+    check: settingProblems,
+    opened,
+    valuesOf: settingValues,
+    save,
+    saved: (answer) => saved(name, answer),
+  });
+  const f = t.form;
+  return (
+    <FormSheet title={t.editTitle(name)} form={form} onClose={close}>
+      <TextField
+        form={form}
+        name="address"
+        label={f.address}
+        hint={f.addressHint}
+        mono
+        maxLength={260}
+      />
+      <TextArea form={form} name="labels" label={f.labels} hint={f.labelsHint} mono optional />
+      <TextArea form={form} name="taints" label={f.taints} hint={f.taintsHint} mono optional />
+      <TextField
+        form={form}
+        name="run_limit"
+        type="number"
+        label={f.runLimit}
+        hint={f.runLimitHint}
+        optional
+      />
+      <TextField
+        form={form}
+        name="disk_floor_mib"
+        type="number"
+        label={f.diskFloor}
+        hint={f.diskFloorHint}
+        optional
+      />
+      <TextField
+        form={form}
+        name="priority"
+        type="number"
+        label={f.priority}
+        hint={f.priorityHint}
+        optional
+      />
+    </FormSheet>
+  );
+}

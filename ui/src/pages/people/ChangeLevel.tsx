@@ -1,0 +1,129 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { ask, client, type Schemas } from "@/api/client";
+import { deployments } from "@/api/queries/deployments";
+import { users } from "@/api/queries/people";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { Confirm } from "@/components/Overlay";
+import { describe } from "@/components/States";
+import { useToast } from "@/components/Toast";
+import { peopleTexts } from "@/peopleTexts";
+import { texts } from "@/texts";
+import { levelOf, nameOf, type Target, withLevel } from "./grants";
+import type { Change } from "./Matrix";
+import { type Level, makersAmong, type Shift, shiftsOf } from "./reach";
+
+const a = peopleTexts.access;
+type Team = Schemas["Team"];
+type Props = { change: Change; team: Team; teams: Team[]; close: () => void };
+
+/** Says whom a changed level reaches, and changes it once that was read. */
+export function ChangeLevel({ change, team, teams, close }: Props) {
+  const { target, level } = change;
+  const say = useToast();
+  const cache = useQueryClient();
+  const before = levelOf(team.grants, target);
+  const { pending, ...reach } = useReach({ team, target, level }, teams);
+  const save = useMutation({
+    mutationFn: () => grant(team.name, target, before, level),
+    onSuccess: () => {
+      say("done", peopleTexts.teams.changed(team.name, nameOf(target)));
+      close();
+    },
+    // Refused or not, what is there now is shown, and who may what is asked anew.
+    onSettled: () =>
+      Promise.all(["teams", "access"].map((key) => cache.invalidateQueries({ queryKey: [key] }))),
+  });
+  const keep = () => {
+    if (!save.isPending) close();
+  };
+  const acts = (
+    <>
+      <Button onClick={keep}>{texts.keep}</Button>
+      <Button
+        look="ink"
+        reason={pending ? a.counting : undefined}
+        busy={save.isPending && a.changing}
+        onClick={() => save.mutate()}
+      >
+        {a.change}
+      </Button>
+    </>
+  );
+  const title = a.ask(team.name, nameOf(target), a.said[before], a.said[level]);
+  return (
+    <Confirm open onClose={keep} title={title} acts={acts}>
+      {pending ? <p>{a.counting}</p> : <Reach {...reach} target={target} level={level} />}
+      {save.error ? <Refusal>{wrong(save.error)}</Refusal> : null}
+    </Confirm>
+  );
+}
+
+/** Whom the change reaches, once the people and what they deployed are read. */
+function useReach(change: { team: Team; target: Target; level: Level }, teams: Team[]) {
+  const people = useQuery(users);
+  const made = useQuery(deployments);
+  const shifts = shiftsOf(change, teams, people.data ?? []);
+  return {
+    pending: people.isLoading || made.isLoading,
+    unread: people.error ?? made.error,
+    shifts,
+    makers: made.data && makersAmong(shifts, made.data, change.target),
+  };
+}
+
+type ReachProps = {
+  shifts: Shift[];
+  makers?: number;
+  unread: Error | null;
+  target: Change["target"];
+  level: Level;
+};
+
+function Reach({ shifts, makers, unread, target, level }: ReachProps) {
+  const on = nameOf(target);
+  return (
+    <>
+      {shifts.length === 0 ? <p>{a.nobody(on)}</p> : null}
+      {shifts.map(({ before, after, people }) => (
+        <p key={`${before} ${after}`} title={people.join(", ")}>
+          {a.shift(people.length, on, before, after)}
+        </p>
+      ))}
+      {makers ? <p>{a.makers(makers)}</p> : null}
+      {target.restricted && level === "none" ? <p>{a.closed(on)}</p> : null}
+      {unread ? (
+        <p>
+          {a.uncounted} {describe(unread).message}
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+/** The level is not what the question was about any more. */
+class Meanwhile extends Error {}
+
+const wrong = (error: Error) =>
+  error instanceof Meanwhile ? error.message : describe(error).message;
+
+/** The team is read anew before it is written, and written only if it is still that. */
+async function grant(name: string, target: Target, before: Level, level: Level) {
+  const path = { name };
+  const read = await client.GET("/api/v1/teams/{name}", { params: { path } });
+  const team = await ask(Promise.resolve(read));
+  const now = levelOf(team.grants, target);
+  if (now !== before) throw new Meanwhile(a.meanwhile(name, nameOf(target), a.said[now]));
+  const tag = read.response.headers.get("ETag");
+  return ask(
+    client.PUT("/api/v1/teams/{name}", {
+      params: { path },
+      headers: tag ? { "If-Match": tag } : {},
+      body: {
+        description: team.description,
+        members: team.members,
+        grants: withLevel(team.grants, target, level),
+      },
+    }),
+  );
+}

@@ -1,0 +1,35 @@
+import type { Schemas } from "@/api/client";
+import { Safe } from "@/components/Safe";
+import { kindOf } from "@/editor/model";
+import { texts } from "@/texts";
+import { type Fact, factsOf } from "./stepFacts";
+
+/** All of a step as text. */
+export function StepDetail({ step }: { step: Schemas["PipelineStep"] }) {
+  return (
+    <>
+      <div className="sth">
+        <h2>{step.key}</h2>
+        <span className="t3">
+          {texts.page[kindOf(step)]} {step.service?.name ?? step.plugin?.name}
+        </span>
+      </div>
+      <dl className="kv pane content-start" tabIndex={0}>
+        {factsOf(step).map((fact) => (
+          <Line key={fact.name} fact={fact} />
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function Line({ fact: { name, value, code } }: { fact: Fact }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd className={code ? "mono whitespace-pre-wrap" : undefined}>
+        <Safe text={value} />
+      </dd>
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { factsOf } from "./stepFacts";
+
+const facts = (step: Parameters<typeof factsOf>[0]) =>
+  Object.fromEntries(factsOf(step).map(({ name, value }) => [name, value]));
+
+describe("a step to read", () => {
+  it("tells everything of a service", () => {
+    const all = facts({
+      key: "web",
+      needs: ["db"],
+      service: {
+        name: "web",
+        image: { registry: "r", repository: "web", tag_mode: "selectable", pattern: "v*" },
+        command: ["serve", "two words"],
+        env: { HOST: "${{ services.db.host }}", EMPTY: "" },
+        ports: [{ name: "http", port: 80, expose: true }],
+        volumes: [{ name: "data", path: "/data", stays: true }],
+        files: [{ path: "/etc/a", content: "one\ntwo" }],
+        resources: { memory_mib: 64 },
+        ready: { http: { port: 80, path: "/up", status: 204 }, retries: 3 },
+        restart: "never",
+        gpus: { count: 2 },
+      },
+    });
+    expect(all).toMatchObject({
+      "Runs after": "db",
+      Image: "r/web",
+      Command: 'serve "two words"',
+      HOST: "${{ services.db.host }}",
+      "Port http": "80, open to browsers",
+      "Volume data": "/data, stays on its node",
+      "File /etc/a": "one\ntwo",
+      "Memory, MiB": "64",
+      "CPU, cores": "no limit",
+      "Ready when": "it answers HTTP: port 80, path /up, code 204, at most 3 times",
+      GPUs: "2",
+    });
+    expect(all.EMPTY).toBe("empty");
+  });
+
+  it("tells a plugin's own limits before its component's", () => {
+    const all = facts({
+      key: "db",
+      plugin: {
+        name: "db",
+        component: { timeout_seconds: 60, network: true, actions: ["create"] },
+        timeout_seconds: 120,
+        parameters: { rows: 3 },
+        secrets: { password: "${{ secrets.pw }}" },
+      },
+    });
+    expect(all).toMatchObject({
+      Timeout: "2 min",
+      "Joins the network": "Yes",
+      rows: "3",
+      "Secret password": "${{ secrets.pw }}",
+    });
+  });
+
+  it("tells who answers an approval, and with what", () => {
+    const all = facts({
+      key: "qa",
+      approval: {
+        prompt: "Loaded?",
+        teams: ["QA"],
+        fields: [{ name: "rows", type: "number", required: true, default: 3 }],
+        timeout_seconds: 3600,
+      },
+    });
+    expect(all).toMatchObject({
+      Question: "Loaded?",
+      "Teams that answer": "QA",
+      "Field rows": "number, required, 3 at first",
+      "Runs after": "nothing",
+    });
+  });
+});

@@ -1,0 +1,133 @@
+import type { Schemas } from "@/api/client";
+import { duration } from "@/components/time";
+import { editorTexts } from "@/editorTexts";
+
+type PipelineStep = Schemas["PipelineStep"];
+type Service = Schemas["ServiceStep"];
+type Image = Schemas["ImageRef"];
+
+/** One thing about a step, as text. Code is drawn as it is written. */
+export type Fact = { name: string; value: string; code?: boolean };
+
+const t = editorTexts.step;
+const r = editorTexts.read;
+
+/** Everything that a step says, to read: what the inspector offers to change, and what was filled in. */
+export function factsOf(step: PipelineStep): Fact[] {
+  const { service, plugin, approval } = step;
+  return [
+    text(t.needs, step.needs?.join(", ") || r.nothing),
+    ...imageOf(service?.image ?? plugin?.image),
+    ...(service ? serviceFacts(service) : []),
+    ...(plugin ? pluginFacts(plugin) : []),
+    ...(approval ? approvalFacts(approval) : []),
+  ].filter((fact) => fact.value !== "");
+}
+
+const text = (name: string, value = ""): Fact => ({ name, value });
+const code = (name: string, value = ""): Fact => ({ name, value, code: true });
+const entries = (all: object | undefined, name = (key: string) => key): Fact[] =>
+  Object.entries(all ?? {}).map(([key, value]) => code(name(key), written(value)));
+
+function written(value: unknown): string {
+  return typeof value === "string" ? value || r.emptyText : JSON.stringify(value, null, 2);
+}
+
+function imageOf(image?: Image): Fact[] {
+  if (!image?.repository) return [];
+  const at = image.tag ? `:${image.tag}` : image.digest ? `@${image.digest}` : "";
+  const chosen = image.tag_mode === "selectable" ? t.selectable(image.pattern ?? "") : "";
+  return [code(r.image, `${image.registry}/${image.repository}${at}`), text(r.tag, chosen)];
+}
+
+function serviceFacts(service: Service): Fact[] {
+  return [
+    ...(service.ports ?? []).map((port) =>
+      text(r.port(port.name), `${port.port}${port.expose ? `, ${r.exposed}` : ""}`),
+    ),
+    ...entries(service.env),
+    ...(service.volumes ?? []).map((one) =>
+      text(r.volume(one.name), `${one.path}${one.stays ? `, ${r.stays}` : ""}`),
+    ),
+    ...(service.files ?? []).map((file) => code(r.file(file.path), file.content)),
+    code(r.command, service.command?.map(word).join(" ")),
+    text(t.ready, readyOf(service.ready)),
+    text(t.restart, t.restarts[service.restart ?? "always"]),
+    ...limits(service.resources),
+    text(r.gpus, gpusOf(service.gpus)),
+  ];
+}
+
+/** A word of a command; one with a space in it is told from two. */
+function word(one: string): string {
+  return /^[\w./:=@%+,-]+$/.test(one) ? one : JSON.stringify(one);
+}
+
+function readyOf(ready: Service["ready"]): string {
+  const { http, tcp, command, image } = ready ?? {};
+  const kinds = t.readyKinds;
+  const what = http
+    ? `${kinds.http}: ${r.http(http.port, http.path, http.status)}`
+    : tcp
+      ? `${kinds.tcp}: ${tcp.port}`
+      : command?.length
+        ? `${kinds.command}: ${command.map(word).join(" ")}`
+        : image
+          ? kinds.image
+          : kinds.none;
+  return [what, ...pace(ready)].join(", ");
+}
+
+function pace(ready: Service["ready"]): string[] {
+  const { interval_seconds, retries, timeout_seconds, start_period_seconds } = ready ?? {};
+  return [
+    interval_seconds ? r.every(interval_seconds) : "",
+    retries ? r.times(retries) : "",
+    timeout_seconds ? r.within(timeout_seconds) : "",
+    start_period_seconds ? r.after(start_period_seconds) : "",
+  ].filter(Boolean);
+}
+
+function gpusOf(gpus: Service["gpus"]): string {
+  return gpus?.count ? String(gpus.count) : (gpus?.device_ids?.join(", ") ?? "");
+}
+
+function limits(resources?: Schemas["Resources"]): Fact[] {
+  const { cpu, memory_mib } = resources ?? {};
+  return [
+    text(t.cpu, cpu ? String(cpu) : r.noLimit),
+    text(t.memory, memory_mib ? String(memory_mib) : r.noLimit),
+  ];
+}
+
+function pluginFacts(plugin: Schemas["PluginStep"]): Fact[] {
+  const { component } = plugin;
+  const seconds = plugin.timeout_seconds ?? component?.timeout_seconds;
+  const undoes = component?.actions?.includes("delete");
+  return [
+    ...entries(plugin.parameters),
+    ...entries(plugin.secrets, r.secret),
+    text(r.timeout, seconds ? duration(seconds * 1000) : ""),
+    ...limits(plugin.resources ?? component?.resources),
+    text(r.network, (plugin.network ?? component?.network) ? t.yes : t.no),
+    text(r.undo, component ? (undoes ? t.canUndo : t.noUndo) : ""),
+  ];
+}
+
+function approvalFacts(approval: Schemas["ApprovalStep"]): Fact[] {
+  const who = [approval.teams, approval.users].map((all) => all?.join(", ") ?? "");
+  return [
+    code(t.prompt, approval.prompt),
+    ...(approval.fields ?? []).map((field) => text(r.field(field.name), fieldText(field))),
+    text(r.teams, who[0]),
+    text(r.users, who[1]),
+    text(r.answers, who.some(Boolean) ? "" : t.answerHint),
+    text(r.timeout, duration(approval.timeout_seconds * 1000)),
+  ];
+}
+
+function fieldText(field: Schemas["ApprovalField"]): string {
+  const kind = field.type === "choice" ? (field.choices ?? []).join(" / ") : field.type;
+  const first = field.default === undefined ? "" : r.byDefault(written(field.default));
+  return [field.label, kind, field.required ? t.required : "", first].filter(Boolean).join(", ");
+}

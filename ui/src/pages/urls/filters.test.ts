@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import type { Deployment } from "@/api/client";
+import type { ListSearch } from "../admin/search";
+import { columnsIn } from "./columns";
+import { matching, sayFilters } from "./filters";
+
+const make = (name: string, status: string, more: Partial<Deployment> = {}) =>
+  ({
+    name,
+    status,
+    project: "shop",
+    environment: "qa",
+    created_by: "lena",
+    changed_at: "2026-11-21T12:00:00Z",
+    versions: [],
+    services: [],
+    ...more,
+  }) as unknown as Deployment;
+const all = [
+  make("gone", "removed"),
+  make("late", "applying"),
+  make("cart", "ready"),
+  make("off", "ready", { node_offline_since: "2026-11-21T12:00:00Z" }),
+  make("pay", "ready", { environment: "eu" }),
+];
+const names = (search: ListSearch) => matching(all, search).map((one) => one.name);
+
+it("shows what answers first, and nothing that is gone", () =>
+  expect(names({})).toEqual(["cart", "pay", "late", "off"]));
+
+it("joins its filters with and", () => {
+  expect(names({ env: "qa", ready: "yes" })).toEqual(["cart"]);
+  expect(names({ q: "PAY", env: "qa" })).toEqual([]);
+});
+
+it("names its filters", () => {
+  expect(sayFilters({ env: "qa", ready: "yes", q: "x" })).toBe("qa, Only what answers, “x”");
+  expect(sayFilters({})).toBe("");
+});
+
+it.each([
+  [0, 1],
+  [390, 1],
+  [883, 1],
+  [884, 2],
+  [1228, 2],
+  [1316, 3],
+])("%s px have %s cards beside each other", (width, count) => expect(columnsIn(width)).toBe(count));

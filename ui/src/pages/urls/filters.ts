@@ -1,0 +1,42 @@
+import type { Deployment } from "@/api/client";
+import { urlTexts as t } from "@/urlTexts";
+import type { ListSearch } from "../admin/search";
+import { isGone } from "../deployments/filters";
+
+const answers = (one: Deployment) => one.status === "ready" && !one.node_offline_since;
+
+/** What the filters leave over, what answers first. */
+export function matching(all: Deployment[], { q, env, ready }: ListSearch): Deployment[] {
+  const search = q?.toLowerCase();
+  return all
+    .filter((one) => !isGone(one.status))
+    .filter((one) => !env || one.environment === env)
+    .filter((one) => ready !== "yes" || answers(one))
+    .filter((one) => !search || haystack(one).includes(search))
+    .sort(byReadiness);
+}
+
+/** The filters in words. */
+export function sayFilters({ q, env, ready }: ListSearch): string {
+  const said = [env, ready === "yes" && t.onlyReady, q && `“${q}”`];
+  return said.filter(Boolean).join(", ");
+}
+
+function byReadiness(a: Deployment, b: Deployment): number {
+  return (
+    Number(answers(b)) - Number(answers(a)) ||
+    b.changed_at.localeCompare(a.changed_at) ||
+    a.name.localeCompare(b.name)
+  );
+}
+
+const haystack = (one: Deployment) =>
+  [
+    one.name,
+    one.project,
+    one.created_by,
+    ...one.versions.map((version) => version.tag),
+    ...one.services.map((service) => service.url ?? ""),
+  ]
+    .join("\n")
+    .toLowerCase();
