@@ -69,7 +69,7 @@ export const stories = [
     },
   ],
   [
-    "only with the keyboard: sign in, filter, open the sheet, close it",
+    "only with the keyboard: sign in, filter, open the sheet, close it; the filter stays",
     async ({ page }) => {
       await page.goto("/sign-in");
       await until("the user name has the focus", () =>
@@ -86,12 +86,14 @@ export const stories = [
         .getByText("No deployment matches")
         .or(page.getByText("Nothing runs here yet"))
         .waitFor();
-      await page.keyboard.press("Escape");
+      await page.keyboard.press("Enter");
       await page.keyboard.press("n");
       await page.getByRole("dialog", { name: "New deployment" }).waitFor();
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
-      same(new URL(page.url()).pathname, "/deployments", "back on the list");
+      const back = new URL(page.url());
+      same(back.pathname, "/deployments", "back on the list");
+      same(back.searchParams.get("q"), "zzz-nothing", "the filter of the list");
     },
   ],
 ];

@@ -6,6 +6,7 @@ import { cleanUp, create, pill } from "./main.mjs";
 const pages = ({ id: deployment, project, environment }, other, node) => [
   ["list", "/deployments", ".foot"],
   ["list without a match", "/deployments?q=zzz-nothing", ".empty"],
+  ["list of what was removed", "/deployments?view=removed", ".lr, .empty"],
   ["create", "/deployments/new", ".sf"],
   ["run", `/d/${deployment}/run`, ".sn"],
   ["services", `/d/${deployment}/services`, ".sr"],
@@ -132,12 +133,7 @@ export const stories = [
         `/deployments?environment=${environment}&name=${name}&limit=1`,
       );
       check(items[0]?.name === name, "it was not made");
-      await page
-        .getByRole("button", { name: /Cancel and undo|Delete/ })
-        .first()
-        .focus();
-      await page.keyboard.press("Enter");
-      await page.getByRole("dialog").waitFor();
+      await asksToEnd(page);
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await until("gone", async () => /Canceled|Removed/.test(await pill(page).innerText()), RUN);
@@ -145,9 +141,22 @@ export const stories = [
   ],
 ];
 
-/** Goes on by Tab until what it looks for has the focus; a sheet has no more than so many stops. */
+/** To the act that ends it, which is another one as soon as the run is over. */
+async function asksToEnd(page) {
+  await until("the question", async () => {
+    await tabTo(page, ".acts .danger");
+    await page.keyboard.press("Enter");
+    const asks = page.getByRole("dialog").waitFor({ timeout: 2_000 });
+    return asks.then(
+      () => true,
+      () => false,
+    );
+  });
+}
+
+/** Goes on by Tab until what it looks for has the focus; no page has more stops. */
 async function tabTo(page, selector) {
-  for (let stops = 0; stops < 30; stops++) {
+  for (let stops = 0; stops < 80; stops++) {
     await page.keyboard.press("Tab");
     if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
   }
@@ -160,6 +169,7 @@ async function phone(browser, deployment) {
   await signIn(page);
   for (const path of [
     "/deployments",
+    "/deployments?env=qa",
     "/deployments/new",
     `/d/${deployment.id}/run`,
     `/d/${deployment.id}/services`,

@@ -147,8 +147,12 @@ async function audit(page) {
     .first()
     .click();
   await page.getByText("Place in the chain").waitFor();
+  await page.getByText(/^session /).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText("Place in the chain").waitFor({ state: "detached" });
+  await page.getByText("The chain was not checked in this tab yet.").waitFor();
   await page.getByRole("button", { name: "Check the chain" }).click();
-  await page.getByText("Chain whole").waitFor();
+  await page.getByText(/^Chain whole, checked \d\d:\d\d/).waitFor();
   await faultless(page, "audit");
 }
 

@@ -47,8 +47,10 @@ export async function open(browser, options = {}) {
     if (message.type() === "error" && !text.startsWith("Failed to load resource"))
       trouble.push(`${page.url()}: ${text}`);
   });
-  const goto = page.goto.bind(page);
-  page.goto = (url, more) => unchanged(() => goto(url, more)).then((got) => begun(page, got));
+  const [goto, reload] = [page.goto.bind(page), page.reload.bind(page)];
+  const whole = (ask) => unchanged(ask).then((got) => begun(page, got, reload));
+  page.goto = (url, more) => whole(() => goto(url, more));
+  page.reload = (more) => whole(() => reload(more));
   return { context, page };
 }
 
@@ -56,7 +58,7 @@ export async function open(browser, options = {}) {
  * Loads a page of ours again that has not begun: the same network changes also drop its scripts, and
  * then it stays empty for ever.
  */
-async function begun(page, response) {
+async function begun(page, response, reload) {
   let got = response;
   for (let left = 3; left > 0; left--) {
     const empty = () =>
@@ -67,7 +69,7 @@ async function begun(page, response) {
       await page.waitForTimeout(100);
     }
     if (!(await empty().catch(() => false))) break;
-    got = await unchanged(() => page.reload());
+    got = await unchanged(() => reload());
   }
   return got;
 }

@@ -25,17 +25,17 @@ async function asTheApiHasThem(page, id) {
   return steps;
 }
 
-/** Writes down each state that a node of the graph is seen in, and what it says of its pull. */
+/** Writes down each state that a node of the graph is seen in, and how many MB the page's build has. */
 async function witness(page) {
   await page.evaluate(() => {
     window.lit = {};
-    window.pulled = [];
+    window.pulled = 0;
     setInterval(() => {
       for (const one of document.querySelectorAll(".gp [data-step]")) {
         const { step, st } = one.dataset;
         window.lit[step] = { ...window.lit[step], [st]: true };
-        const said = one.querySelector(".du")?.textContent ?? "";
-        if (/^\d[\d.]* \w?Bof \d/.test(said)) window.pulled.push(`${step} ${said}`);
+        const said = /^(\d[\d.]*) MBof \d/.exec(one.querySelector(".du")?.textContent ?? "");
+        if (said && step === "web") window.pulled = Number(said[1]);
       }
     }, 50);
   });
@@ -103,8 +103,13 @@ async function lights(page, release) {
     async () => (await page.locator('.gp [data-st="done"]').count()) > 0,
     RUN,
   );
+  const pulled = () => page.evaluate(() => window.pulled);
   // promise: I-02
-  await until("bytes of the pull", () => page.evaluate(() => window.pulled.length > 0), RUN);
+  await until("bytes of the pull", async () => (await pulled()) > 0, RUN);
+  const first = await until("a third", async () => (await pulled()) >= 7 && pulled(), RUN);
+  release();
+  // promise: N-099
+  await until(`more than ${first} MB`, async () => (await pulled()) > first + 6, RUN);
   release();
   const lit = Object.entries(await page.evaluate(() => window.lit));
   const done = lit.filter(([, states]) => states.done);
@@ -123,8 +128,10 @@ async function returns(page, context, made, lostAt) {
   const plugins = steps.filter((step) => step.kind === "plugin");
   const missed = plugins.filter((step) => Date.parse(step.started_at) > lostAt && step.lines > 0);
   check(missed.length > 0, "no step wrote while the link was down");
+  const compared = await compareLogs(page, made.id, 1);
   // promise: I-02
-  await compareLogs(page, made.id, 1);
+  for (const { key } of missed)
+    check(compared.includes(key), `what ${key} wrote meanwhile was not compared`);
   return steps;
 }
 

@@ -54,7 +54,7 @@ async function rest(page, locator) {
 }
 
 /** Draws a line, and again when the graph was still moving under the hand. */
-async function draws(page, from, to, line) {
+export async function draws(page, from, to, line) {
   for (let i = 0; i < 5; i++) {
     await rest(page, from);
     await rest(page, to);
@@ -103,7 +103,7 @@ async function draw(page, project) {
   return first;
 }
 
-async function publish(page) {
+export async function publish(page) {
   const act = page.getByRole("button", { name: /^Publish v/ });
   await until(
     "nothing stands in the way of publishing",
@@ -193,6 +193,46 @@ async function dryRun(page, project, names) {
   );
 }
 
+/** The shop's own pipeline as a draft of this project. */
+async function shopAsDraft(page, project) {
+  const { pipeline } = await api(page, "/projects/shop/pipeline");
+  const drawn = ({ image, component, ...part }) => part;
+  const steps = pipeline.steps.map(({ service, plugin, ...step }) => ({
+    ...step,
+    ...(service ? { service: drawn(service) } : { plugin: drawn(plugin) }),
+  }));
+  await send(page, "PUT", `/projects/${project}/draft`, { base_version: 0, content: { steps } });
+}
+
+/** A host is text: no wire leads from it into a number, but one does into a name. */
+async function typed(page, project) {
+  await shopAsDraft(page, project);
+  await page.goto(`/projects/${project}/pipeline`);
+  const port = (key, id) => node(page, key).locator(`.react-flow__handle[data-handleid="${id}"]`);
+  const host = port("postgres", "out:host");
+  await host.waitFor();
+  await rest(page, host);
+  await drag(page, host, port("create-db", "in:plugin.parameters.port"));
+  // promise: I-12
+  await page
+    .locator(".toast", { hasText: /postgres\.host is text; port wants a number/ })
+    .waitFor();
+  await draws(
+    page,
+    host,
+    port("create-db", "in:plugin.parameters.database"),
+    page.locator(
+      '.react-flow__edge[data-id="value|postgres|host|create-db|plugin.parameters.database"]',
+    ),
+  );
+  await saved(page);
+  const { content } = await api(page, `/projects/${project}/draft`);
+  const { port: kept, database } = content.steps[1].plugin.parameters;
+  // promise: I-12
+  same(kept, "${{ services.postgres.port }}", "what no wire could change");
+  same(database, "shop${{ services.postgres.host }}", "the name, with what the wire gave");
+}
+
 /** Sixty steps in a grid, each after the one before: from far they are names, and can be moved. */
 async function fromFar(page, project, service) {
   const steps = Array.from({ length: 60 }, (_, i) => ({
@@ -238,6 +278,19 @@ async function fromFar(page, project, service) {
 }
 
 export const stories = [
+  [
+    "a wire is refused where its type does not fit, with the reason",
+    async ({ page }) => {
+      const project = freshName("wires");
+      await signIn(page);
+      await makeProject(page, project);
+      try {
+        await typed(page, project);
+      } finally {
+        await dropProject(page, project);
+      }
+    },
+  ],
   [
     "a large pipeline is seen from far, and a step of it moved",
     async ({ page }) => {

@@ -1,10 +1,11 @@
 // Main paths without a mouse: every act below is a key, nothing is clicked or focused by the test.
-import { api, freshName, same, send, signIn, until } from "./browser.mjs";
+import { api, freshName, RUN, same, send, signIn, until } from "./browser.mjs";
 import { dropProject, makeProject, node } from "./editor.mjs";
+import { cleanUp, pill } from "./main.mjs";
 
 /** Goes on by Tab until the focus is on what is called so; no page here has more stops. */
-async function tabTo(page, role, name) {
-  const wanted = page.getByRole(role, { name, exact: true }).first();
+export async function tabTo(page, role, name, one) {
+  const wanted = one ?? page.getByRole(role, { name, exact: true }).first();
   await wanted.waitFor();
   for (let stops = 0; stops < 80; stops++) {
     if (await wanted.evaluate((one) => one === document.activeElement)) return wanted;
@@ -13,8 +14,8 @@ async function tabTo(page, role, name) {
   throw new Error(`${role} ${name} is not reached by Tab`);
 }
 
-async function press(page, role, name) {
-  await tabTo(page, role, name);
+async function press(page, role, name, one) {
+  await tabTo(page, role, name, one);
   await page.keyboard.press("Enter");
 }
 
@@ -67,7 +68,10 @@ async function draws(page, project) {
     await page.keyboard.press("p");
     return page.evaluate(() => document.activeElement?.matches("[data-connect]"));
   });
+  // A key opens the list, so that none is taken by accident; then it is chosen as in any other.
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.type("postgres");
+  await page.keyboard.press("Enter");
   await page
     .locator('.react-flow__edge[data-id="order|postgres||shop-web"]')
     .waitFor({ state: "attached" });
@@ -78,7 +82,78 @@ async function draws(page, project) {
   });
 }
 
+/** A project of one service that browsers reach, whose deployments have an end; and one of it. */
+async function served(page, project) {
+  await send(page, "PUT", `/projects/${project}`, {
+    resources: { memory_mib: 512 },
+    cleanup_after_hours: 48,
+  });
+  const service = {
+    name: "shop-web",
+    env: { API_URL: "http://127.0.0.1:9", SHOP_PLACE: "${{ deployment.name }}" },
+    ports: [{ name: "http", port: 8080, expose: true }],
+    resources: { memory_mib: 128 },
+    ready: { http: { port: 8080, path: "/healthz" } },
+  };
+  const steps = [{ key: "web", needs: [], service }];
+  await send(page, "PUT", `/projects/${project}/pipeline`, { pipeline: { steps } });
+  return send(page, "POST", "/deployments", {
+    name: freshName("keyed"),
+    project,
+    environment: "qa",
+  });
+}
+
+/** An engineer's path with a deployment: found in the list, opened, read, prolonged and deleted. */
+async function lives(page, context, { id, name }) {
+  await page.goto(`/deployments?q=${name}`);
+  await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  await press(page, "link", name);
+  await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
+  await page.keyboard.press("2");
+  const url = page.locator(".sr .u a").first();
+  await url.waitFor();
+  const tab = context.waitForEvent("page");
+  await tabTo(page, "link", await url.innerText(), url);
+  await page.keyboard.press("Enter");
+  const opened = await tab;
+  const says = () => opened.locator("body").innerText();
+  await until("its URL answers", async () => (await says().catch(() => "")).includes(name));
+  await opened.close();
+  await page.keyboard.press("3");
+  await page.getByRole("log").locator(".ln").first().waitFor({ timeout: RUN });
+  const ends = async () => Date.parse((await api(page, `/deployments/${id}`)).expires_at);
+  const before = await ends();
+  await page.keyboard.press("e");
+  await toast(page, `${name} has its whole time again`);
+  await until("it ends later", async () => (await ends()) > before);
+  await press(page, "button", "Delete");
+  await page.getByRole("dialog", { name: `Delete ${name}?` }).waitFor();
+  await press(
+    page,
+    "button",
+    "Delete",
+    page.getByRole("dialog").getByRole("button", { name: "Delete" }),
+  );
+  await until("removed", async () => (await pill(page).innerText()) === "Removed", RUN);
+  same((await api(page, `/deployments/${id}`)).status, "removed", "the API's word");
+}
+
 export const stories = [
+  [
+    "only with the keyboard: find a deployment, open its URL, read its log, extend and delete it",
+    async ({ page, context }) => {
+      const project = freshName("life");
+      await signIn(page);
+      const made = await served(page, project);
+      try {
+        await lives(page, context, made);
+      } finally {
+        await cleanUp(page, made.id);
+        await dropProject(page, project);
+      }
+    },
+  ],
   [
     "only with the keyboard: define a service, find and delete it; draw a pipeline and publish it",
     async ({ page }) => {

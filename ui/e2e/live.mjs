@@ -1,5 +1,5 @@
 // Live data: a link that breaks, lines that lie.
-import { api, check, freshName, picture, RUN, same, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 import { cleanUp, compareLogs, create, pill } from "./main.mjs";
 
 const hostile = [
@@ -12,6 +12,28 @@ const hostile = [
   "connecting to postgres://app:[secret]@db/shop",
   "x".repeat(20_000),
 ];
+
+/** A project whose one step asks an address in vain, a line each second. */
+async function patient(page) {
+  const name = freshName("patient");
+  await send(page, "PUT", `/projects/${name}`, { resources: { memory_mib: 128 } });
+  const parameters = { url: "http://127.0.0.1:9/", retries: 60, interval_seconds: 1 };
+  const steps = [{ key: "ask", needs: [], plugin: { name: "http-check", parameters } }];
+  await send(page, "PUT", `/projects/${name}/pipeline`, { pipeline: { steps } });
+  return name;
+}
+
+/** Nothing is loaded again and the step goes on, yet there are more lines each time. */
+async function grows(page) {
+  const step = page.locator('.gp [data-step="ask"]');
+  await step.click();
+  const lines = page.locator(".log .ln");
+  for (const wanted of [1, 3, 5]) {
+    await until(`${wanted} lines`, async () => (await lines.count()) >= wanted, RUN);
+    // promise: N-281
+    same(await step.getAttribute("data-st"), "running", "the step that writes");
+  }
+}
 
 export const stories = [
   [
@@ -49,6 +71,20 @@ export const stories = [
       );
       await compareLogs(page, deployment.id, 1);
       await cleanUp(page, deployment.id);
+    },
+  ],
+  [
+    "a step's log grows while the step is at work",
+    async ({ page }) => {
+      await signIn(page);
+      const project = await patient(page);
+      const deployment = await create(page, freshName("grows"), project);
+      try {
+        await grows(page);
+      } finally {
+        await cleanUp(page, deployment.id);
+        await send(page, "DELETE", `/projects/${project}`);
+      }
     },
   ],
   [
@@ -116,6 +152,34 @@ export const stories = [
     },
   ],
   [
+    "hostile words in what people may name create no element, run nothing and turn no line around",
+    async ({ page }) => {
+      await signIn(page);
+      const name = freshName("words");
+      let made;
+      try {
+        await hostileWords(page, name);
+        made = await create(page, freshName("worded"), name);
+        const asks = async () => (await api(page, `/deployments/${made.id}`)).question;
+        await until("it waits for an answer", asks, RUN);
+        await send(page, "PUT", `/deployments/${made.id}/hold`, { reason: WORDS });
+        // Not before: a new deployment would be offered to it.
+        await send(page, "PUT", `/environments/${name}`, {
+          domain: "localhost",
+          description: WORDS,
+        });
+        for (const path of placesOf(name, made.id)) await harmless(page, path);
+        for (const path of ["/deployments", "/urls", "/audit"]) await harmless(page, path, false);
+        await picture(page, "hostile-words");
+        await send(page, "DELETE", `/deployments/${made.id}/hold`);
+      } finally {
+        if (made) await cleanUp(page, made.id);
+        for (const kind of ["teams", "users", "projects", "services", "registries", "environments"])
+          await send(page, "DELETE", `/${kind}/${name}`).catch(() => undefined);
+      }
+    },
+  ],
+  [
     "a session that ends while the page is open leads to sign-in",
     async ({ page, context }) => {
       await signIn(page);
@@ -126,3 +190,51 @@ export const stories = [
     },
   ],
 ];
+
+/** What would load, run, and write the rest of its line from right to left. */
+const WORDS = "<img src=x onerror=window.hacked=1> safe\u202egnp.exe";
+
+/** One of each thing that a text of people's own choice can be put on. */
+async function hostileWords(page, name) {
+  const put = (kind, body) => send(page, "PUT", `/${kind}/${name}`, body);
+  const description = WORDS;
+  await put("registries", { host: `${name}.invalid`, description });
+  await put("services", {
+    registry: "local",
+    image: "shop/web",
+    tag_mode: "selectable",
+    description,
+  });
+  await put("projects", { resources: { memory_mib: 64 }, description });
+  const steps = [{ key: "go", needs: [], approval: { prompt: WORDS } }];
+  await send(page, "PUT", `/projects/${name}/pipeline`, { pipeline: { steps } });
+  await put("users", { role: "user", display_name: WORDS, password: "correct-horse-battery-9" });
+  await put("teams", { members: [name], grants: [{ project: name, level: "read" }], description });
+}
+
+/** Where they are read. */
+function placesOf(name, id) {
+  const lists = ["users", "teams", "projects", "environments", "services", "registries"];
+  return [
+    `/d/${id}/run`,
+    `/d/${id}/history`,
+    `/d/${id}/capsule`,
+    ...lists.map((one) => `/${one}?q=${name}`),
+  ];
+}
+
+/** Text and nothing but text; what would turn a line around is drawn as a picture of itself. */
+async function harmless(page, path, shows = true) {
+  await page.goto(path);
+  const text = () => page.locator("body").innerText();
+  if (shows) await until(`the words on ${path}`, async () => (await text()).includes("<img src=x"));
+  else await page.locator("h1").first().waitFor();
+  const did = await page.evaluate(() => ({
+    made: document.querySelectorAll("img").length,
+    hacked: "hacked" in window,
+  }));
+  same(did, { made: 0, hacked: false }, `what the words did on ${path}`);
+  const said = await text();
+  check(!said.includes("\u202e"), `a line of ${path} is turned around`);
+  check(!shows || said.includes("<U+202E>"), `${path} does not show what turns a line around`);
+}

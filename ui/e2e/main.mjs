@@ -1,5 +1,6 @@
 // The main job, as an engineer does it.
 import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
+import { freeze, written } from "./engine.mjs";
 
 /** Fills the sheet and creates; returns the deployment as the API has it. */
 export async function create(page, name, project = "shop") {
@@ -51,7 +52,8 @@ export const stories = [
       const id = await watch(page, name, chosen);
       await countdown(page, id);
       await openUrl(page, context);
-      await readServiceLog(page);
+      await readServiceLogs(page, id);
+      await unwell(page, id);
       await remove(page, name, id);
     },
   ],
@@ -86,17 +88,17 @@ export const stories = [
 
 /** Opens the first picker, searches, switches the order, and takes another tag if there is one. */
 async function pickTag(page, sheet) {
-  // promise: N-026
   const pinned = sheet.locator(".sv.pin");
   // The shop has a database, whose tag is the admin's to choose, and two services of people's choice.
   // promise: N-031
   same(await pinned.count(), 1, "pinned services");
   // promise: N-031
   same(await sheet.locator("button.in[data-step]").count(), 2, "pickers");
-  check(
-    /\S/.test(await pinned.first().locator(".locked .mono").innerText()),
-    "the pinned tag is not shown",
-  );
+  const { services } = await api(page, "/projects/shop");
+  const { tag } = services.find((one) => one.tag_mode === "pinned");
+  // promise: N-026
+  same(await pinned.first().locator(".locked .mono").innerText(), tag, "the pinned tag");
+  // promise: N-026
   same(await pinned.locator("input, button").count(), 0, "controls on pinned services");
   const trigger = sheet.locator("button.in[data-step]").first();
   const step = await trigger.getAttribute("data-step");
@@ -118,11 +120,11 @@ async function pickTag(page, sheet) {
   await options.first().waitFor();
   await picture(page, "tag-picker");
   const titles = await options.evaluateAll((all) => all.map((one) => one.title));
-  const tag = titles.find((title) => !before.endsWith(title)) ?? titles[0];
-  await picker.getByTitle(tag, { exact: true }).click();
+  const chosen = titles.find((title) => !before.endsWith(title)) ?? titles[0];
+  await picker.getByTitle(chosen, { exact: true }).click();
   await picker.waitFor({ state: "detached" });
-  await sheet.getByRole("button", { name: `Version of ${step}: ${tag}` }).waitFor();
-  return { step, tag };
+  await sheet.getByRole("button", { name: `Version of ${step}: ${chosen}` }).waitFor();
+  return { step, tag: chosen };
 }
 
 /** Watches the graph without a reload, until every step is done; its log lines came live. */
@@ -189,34 +191,76 @@ async function countdown(page, id) {
   await page.reload();
 }
 
-/** Every step's log on the page is what the API has: no line missing, none twice. */
+/**
+ * Every step's log on the page is what the API has, however long: each line with its number and its
+ * words, none missing, none twice, in that order. Gives the steps that were compared.
+ */
 export async function compareLogs(page, id, run) {
   const { steps } = await api(page, `/deployments/${id}/runs/${run}`);
-  let compared = 0;
+  const compared = [];
   for (const step of steps.filter((one) => one.kind === "plugin")) {
-    const { items } = await api(
-      page,
-      `/deployments/${id}/runs/${run}/steps/${step.key}/log?limit=5000`,
-    );
-    // A longer log is not drawn as a whole; the reducer's own tests cover those.
-    if (items.length === 0 || items.length > 25) continue;
+    const wanted = await wholeLog(page, `/deployments/${id}/runs/${run}/steps/${step.key}/log`);
+    if (wanted.length === 0) continue;
     await page.locator(`.gp [data-step="${step.key}"]`).click();
-    const shown = () =>
-      page.locator(".log .ln .k").evaluateAll((all) => all.map((one) => Number(one.textContent)));
-    const wanted = items.map((line) => line.number);
-    // promise: N-281
+    await page.getByRole("log", { name: `Log of ${step.key}`, exact: true }).waitFor();
+    const count = page.locator(".logbox .lf span").first();
     await until(
-      `the log of ${step.key}`,
-      async () => JSON.stringify((await shown()).sort((a, b) => a - b)) === JSON.stringify(wanted),
+      `${wanted.length} lines of ${step.key}`,
+      async () => digits(await count.innerText()) === wanted.length,
     );
-    compared++;
+    same(await drawnLog(page), wanted, `the log of ${step.key}`);
+    compared.push(step.key);
   }
-  check(compared > 0, "no step wrote a log that could be compared");
+  check(compared.length > 0, "no step wrote a log that could be compared");
+  return compared;
+}
+
+const digits = (text) => Number(text.replace(/\D/g, ""));
+
+/** Numbers and words of a step's log as the API has them; colours are not words. */
+async function wholeLog(page, path) {
+  const all = [];
+  for (let more = true; more; ) {
+    const read = await api(page, `${path}?limit=5000&after=${all.length && all.at(-1).number}`);
+    all.push(...read.items);
+    more = read.more && read.items.length > 0;
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how colours begin
+  return all.map(({ number, text }) => [number, text.replace(/\u001b\[[\d;]*m/g, "")]);
+}
+
+/** The same as it is drawn, from top to bottom; only the lines in sight exist at a time. */
+function drawnLog(page) {
+  return page.locator(".logbox .log").evaluate(async (box) => {
+    const settled = () =>
+      new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const drawn = new Map();
+    const read = () => {
+      const lines = [...box.querySelectorAll(".ln[data-index]")];
+      lines.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+      for (const line of lines) {
+        const words = [...line.children].at(-1).textContent;
+        drawn.set(line.dataset.index, [Number(line.querySelector(".k").textContent), words]);
+      }
+    };
+    box.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+    box.scrollTop = 0;
+    await settled();
+    for (;;) {
+      read();
+      const before = box.scrollTop;
+      box.scrollTop += box.clientHeight / 2;
+      await settled();
+      if (box.scrollTop === before) break;
+    }
+    read();
+    return [...drawn.values()];
+  });
 }
 
 async function openUrl(page, context) {
   await page
-    .getByRole("navigation", { name: "Deployments" })
+    .getByRole("navigation", { name: "Deployment", exact: true })
     .getByRole("link", { name: /^Services/ })
     .click();
   // promise: N-284
@@ -238,16 +282,49 @@ async function openUrl(page, context) {
   await other.close();
 }
 
-async function readServiceLog(page) {
-  await page
-    .locator(".sr")
-    .filter({ has: page.locator(".u a") })
-    .first()
-    .getByRole("link", { name: "Log" })
-    .click();
-  // promise: N-280
-  await page.locator(".log .ln").first().waitFor();
-  await page.getByRole("link", { name: "Hide the log" }).click();
+/** Each service's log can be opened, and has lines that this service alone has written. */
+async function readServiceLogs(page, id) {
+  const { services } = await api(page, `/deployments/${id}`);
+  same(services.length, 3, "services of the shop");
+  const lines = {};
+  for (const { step } of services) lines[step] = await written(id, step);
+  for (const { step } of services) {
+    const others = services.filter((one) => one.step !== step).flatMap((one) => lines[one.step]);
+    const own = lines[step].filter((line) => !others.includes(line));
+    await service(page, step).getByRole("link", { name: "Log" }).click();
+    await page.waitForURL((url) => url.searchParams.get("log") === step);
+    const log = page.getByRole("log", { name: `Log of ${step}`, exact: true });
+    // promise: N-280
+    await until(`a line of ${step} alone`, async () => {
+      const shown = await log.locator(".ln > span:last-child").allInnerTexts();
+      return shown.some((line) => own.includes(line));
+    });
+    await page.getByRole("link", { name: "Hide the log" }).click();
+    await page.locator(".log").waitFor({ state: "detached" });
+  }
+}
+
+/** The row of a service among those of its deployment. */
+function service(page, step) {
+  return page.locator(".sr").filter({ has: page.getByText(step, { exact: true }) });
+}
+
+/** A service whose processes stand still is unhealthy, and healthy again once they go on. */
+async function unwell(page, id) {
+  await page.goto(`/d/${id}/services`);
+  const said = (word) => service(page, "web").getByText(word, { exact: true });
+  await said("Healthy").waitFor();
+  const thaw = await freeze(id, "web");
+  try {
+    // promise: N-284
+    await said("Unhealthy").waitFor({ timeout: RUN });
+    same(await service(page, "api").getByText("Healthy").count(), 1, "the service beside it");
+    await picture(page, "unhealthy");
+  } finally {
+    await thaw();
+  }
+  // promise: N-284
+  await said("Healthy").waitFor({ timeout: RUN });
 }
 
 async function remove(page, name, id) {
@@ -261,6 +338,8 @@ async function remove(page, name, id) {
   await page.goto("/deployments");
   await page.locator(".body[aria-busy=false]").waitFor();
   same(await page.getByRole("link", { name, exact: true }).count(), 0, "rows of that name");
-  await page.goto(`/d/${id}`);
+  await page.goto(`/deployments?view=removed&q=${name}`);
+  await page.getByRole("link", { name, exact: true }).click();
+  await page.waitForURL(new RegExp(`/d/${id}`));
   await page.getByText("This deployment was removed").waitFor();
 }

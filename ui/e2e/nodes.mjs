@@ -1,4 +1,5 @@
-// A machine joins through the pages, comes back with a certificate nobody has seen, and is switched off and on.
+// A machine joins through the pages, comes back with a certificate nobody has seen, is switched off and on, edited and
+// drained, and gets and loses its token.
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -18,7 +19,7 @@ async function freePort() {
 }
 
 /** An agent of the story's own, of which nothing stays. */
-async function agent() {
+export async function agent() {
   const { NULLOPS_TEST_BINARY: binary, NULLOPS_TEST_DOCKER: docker } = process.env;
   check(binary && docker, "NULLOPS_TEST_BINARY and NULLOPS_TEST_DOCKER are set by `make test`");
   const address = `127.0.0.1:${await freePort()}`;
@@ -29,7 +30,8 @@ async function agent() {
     const set = { listen: address, data, run, docker };
     const flags = Object.entries(set).map(([name, value]) => `--agent.${name}=${value}`);
     child = spawn(binary, ["agent", ...flags, "--agent.guard=false"], {
-      env: { ...process.env, AGENT_TOKEN: token },
+      // Where a CLI finds its control plane is no setting of an agent.
+      env: { ...process.env, NULLOPS_URL: undefined, AGENT_TOKEN: token },
       stdio: "ignore",
     });
   };
@@ -53,7 +55,7 @@ async function agent() {
 }
 
 /** Added on the page; the line it shows is the one that joins it. */
-async function added(page, name, environment, there) {
+export async function added(page, name, environment, there) {
   await page.goto("/nodes?add=true");
   const sheet = page.getByRole("dialog", { name: "Add a node" });
   await sheet.getByLabel("Name").fill(name);
@@ -129,6 +131,88 @@ async function switches(page, name) {
   await says(page, "Online");
 }
 
+const press = (page, name) =>
+  page.locator(".acts").getByRole("button", { name, exact: true }).click();
+
+/** Labels, taints and limits: a wrong line is named, and what was saved stands on the page. */
+async function edits(page, name) {
+  await page.goto(`/nodes/${name}`);
+  await says(page, "Online");
+  await press(page, "Edit");
+  const sheet = page.getByRole("dialog", { name: `Edit ${name}` });
+  await sheet.getByLabel("Labels").fill("zone = fra");
+  await sheet.getByLabel("Runs at once").fill("2");
+  await sheet.getByRole("button", { name: /^Save/ }).click();
+  await sheet.getByText('"zone = fra" is no label.').waitFor();
+  await accessible(page, "a node's settings, one of them refused");
+  await sheet.getByLabel("Labels").fill("zone=fra\nssd");
+  await sheet.getByLabel("Taints").fill("slow:prefer_no_schedule");
+  await picture(page, "node-edit");
+  await sheet.getByRole("button", { name: /^Save/ }).click();
+  await sheet.waitFor({ state: "detached" });
+  for (const text of ["ssd", "zone=fra", "slow:prefer_no_schedule", "2 runs"])
+    await page.locator(".kv").getByText(text, { exact: true }).waitFor();
+  const { settings } = await api(page, `/nodes/${name}`);
+  same([settings.labels, settings.run_limit], [{ ssd: "", zone: "fra" }, 2], "what was saved");
+  await press(page, "Edit");
+  same(await sheet.getByLabel("Labels").inputValue(), "ssd\nzone=fra", "the labels, once more");
+  await sheet.getByRole("button", { name: "Close" }).last().click();
+}
+
+/** Nothing begins before it is known what is there; a deadline goes along, and the end of it too. */
+async function drains(page, name) {
+  await press(page, "Drain");
+  const asks = page.getByRole("dialog", { name: `Drain ${name}?` });
+  await asks.getByText("Nothing is on it.").waitFor();
+  await asks.getByLabel("Empty by").fill("2020-01-01T10:00");
+  await asks.getByRole("button", { name: "Drain", exact: true }).click();
+  await asks.getByText("Choose a time to come, or none.").waitFor();
+  await accessible(page, "a drain that is asked for");
+  const year = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  await asks.getByLabel("Empty by").fill(`${year}T10:00`);
+  await picture(page, "node-drain");
+  await asks.getByRole("button", { name: "Drain", exact: true }).click();
+  const box = page.getByRole("region", { name: `Draining ${name}` });
+  await box.getByText("Drained", { exact: true }).waitFor();
+  await box.getByText("It should be empty by").waitFor();
+  check((await api(page, `/nodes/${name}`)).drain.deadline, "the drain has no deadline");
+  await box.getByRole("button", { name: "End the drain" }).click();
+  await box.waitFor({ state: "detached" });
+  check(!(await api(page, `/nodes/${name}`)).drain, "the node is drained all the same");
+}
+
+/** A new token: the old one is refused, and the line shown is the one that brings it back. */
+async function rotates(page, name, token, there) {
+  await press(page, "Rotate token");
+  await page
+    .getByRole("dialog", { name: `Give ${name} a new token?` })
+    .getByRole("button", { name: "Rotate token" })
+    .click();
+  const line = page.getByRole("dialog", { name: `Run this on ${name}` });
+  await line.waitFor();
+  const fresh = /nopa1_[\w-]+/.exec(await line.innerText())?.[0];
+  check(fresh && fresh !== token, "no new token is shown");
+  await line.getByRole("button", { name: "Done" }).click();
+  await says(page, "Offline");
+  await there.stop();
+  there.start(fresh);
+  await says(page, "Online");
+}
+
+async function revokes(page, name) {
+  await press(page, "Revoke token");
+  await page
+    .getByRole("dialog", { name: `Revoke the token of ${name}?` })
+    .getByRole("button", { name: "Revoke token" })
+    .click();
+  await says(page, "Offline");
+  await page
+    .locator(".dh")
+    .getByText(/its token was revoked/)
+    .waitFor();
+  check(!(await api(page, `/nodes/${name}`)).token_kid, "the node has a token all the same");
+}
+
 export const stories = [
   [
     "a node joins through the pages, its new certificate is approved there, and it is switched off and on",
@@ -142,6 +226,28 @@ export const stories = [
         await details(page, name, there);
         await approves(page, name, token, there);
         await switches(page, name);
+      } finally {
+        await there.leave();
+        await send(page, "DELETE", `/nodes/${name}`).catch(() => undefined);
+        await send(page, "DELETE", `/environments/${environment}`).catch(() => undefined);
+      }
+    },
+  ],
+  [
+    "a node's labels and limits are edited, it is drained and let go, its token is rotated and revoked",
+    async ({ page }) => {
+      const [name, environment] = [freshName("tuned"), freshName("place")];
+      const there = await agent();
+      try {
+        await signIn(page);
+        await send(page, "PUT", `/environments/${environment}`, { domain: "localhost" });
+        const node = { name, environment, address: there.address };
+        const { token } = await send(page, "POST", "/nodes", node);
+        there.start(token);
+        await edits(page, name);
+        await drains(page, name);
+        await rotates(page, name, token, there);
+        await revokes(page, name);
       } finally {
         await there.leave();
         await send(page, "DELETE", `/nodes/${name}`).catch(() => undefined);

@@ -1,4 +1,5 @@
-// Pages that show much at once: what all machines do together, and what people may begin with.
+// Pages that show much at once: what all machines do together, what people may begin with, and how far an
+// installation is.
 import {
   accessible,
   api,
@@ -80,6 +81,47 @@ async function begins(page, name) {
   await page.getByRole("link", { name, exact: true }).waitFor();
 }
 
+/** How far this installation is: each step as the API says it is, and offered where the way is not yet gone. */
+async function firstRun(page) {
+  await page.goto("/start");
+  const way = page.getByRole("list", { name: "Your first deployment" });
+  const step = (title) =>
+    way.getByRole("listitem").filter({ has: page.getByRole("heading", { name: title }) });
+  const { items: nodes } = await api(page, "/nodes");
+  const names = nodes.filter((node) => node.status === "online").map((node) => node.name);
+  await step("A node").getByText("Done", { exact: true }).waitFor();
+  const said = await step("A node").innerText();
+  check(
+    names.some((name) => said.includes(`${name} is online`)),
+    `the step of the node says ${said}`,
+  );
+  for (const title of ["A registry", "An environment", "A service", "A project with a pipeline"])
+    await step(title).getByText("Done", { exact: true }).waitFor();
+  await page.getByText(/^\d of 8 done/).waitFor();
+  await page
+    .getByRole("list", { name: "Before you begin" })
+    .getByText(/Secrets are sealed under the key/)
+    .waitFor();
+  await accessible(page, "the first run");
+  await picture(page, "start-story");
+  await page.getByRole("button", { name: "Leave, keep my place" }).click();
+  await page.getByRole("heading", { name: "Deployments", level: 1 }).waitFor();
+  await offered(page);
+}
+
+/** In the sidebar of whatever page is opened first, as long as nothing is ready. */
+async function offered(page) {
+  const list = await api(page, "/deployments?status=ready&limit=1");
+  await page.goto("/nodes");
+  await page.getByRole("heading", { name: "Nodes", level: 1 }).waitFor();
+  const item = page.locator(".side").getByRole("link", { name: "First run" });
+  const wanted = list.items.length > 0 ? 0 : 1;
+  await until(
+    "the first run is offered as it should be",
+    async () => (await item.count()) === wanted,
+  );
+}
+
 export const stories = [
   [
     "the fleet page tells how all machines and deployments are",
@@ -99,6 +141,13 @@ export const stories = [
       } finally {
         await send(page, "DELETE", `/projects/shop/templates/${name}`).catch(() => undefined);
       }
+    },
+  ],
+  [
+    "the first run shows how far this installation is, and can be left",
+    async ({ page }) => {
+      await signIn(page);
+      await firstRun(page);
     },
   ],
 ];

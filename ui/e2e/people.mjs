@@ -166,7 +166,55 @@ export const stories = [
       }
     },
   ],
+  [
+    "where no node has room, the refusal names the node and what it lacks; nothing did before",
+    async ({ page, browser }) => {
+      await signIn(page);
+      const project = freshName("huge");
+      const memory = { memory_mib: HUGE };
+      await send(page, "PUT", `/projects/${project}`, { resources: memory });
+      const steps = [{ key: "web", needs: [], service: { name: "shop-web", resources: memory } }];
+      await send(page, "PUT", `/projects/${project}/pipeline`, { pipeline: { steps } });
+      const { engineer, leave } = await invite(page, [project]);
+      const mine = await open(browser);
+      try {
+        const { items } = await api(page, "/nodes");
+        const node = items.find((one) => one.status === "online");
+        const place = `/deployments/new?project=${project}&env=${node.environment}`;
+        await signIn(mine.page, place, engineer);
+        await lacksRoom(mine.page, node.name);
+      } finally {
+        await mine.context.close();
+        await leave();
+        await send(page, "DELETE", `/projects/${project}`);
+      }
+    },
+  ],
 ];
+
+/** More memory than any node has, in MiB. */
+const HUGE = 4 * 1024 * 1024;
+const ROOM = /\bfree\b|has room|of \d[\d.]* (CPU|GB)/i;
+
+/** Until it is known what is to be made, the sheet has no figure; refused, each node's. */
+async function lacksRoom(page, name) {
+  const sheet = page.getByRole("dialog", { name: "New deployment" });
+  await sheet.getByRole("button", { name: /^Version of web: v/ }).waitFor();
+  const before = (await sheet.innerText()).match(ROOM);
+  // promise: N-133
+  check(!before, `before anything failed the sheet says “${before?.[0]}”`);
+  await sheet.getByLabel("Name").fill(freshName("huge"));
+  await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+  const row = sheet.getByRole("row", { name: new RegExp(`^${name}\\b`) }).first();
+  await row.waitFor();
+  const said = (await row.innerText()).replace(/\s+/g, " ");
+  // promise: N-133
+  check(
+    /asks for 4096\.0 GB of memory and the node has \d[\d.]* GB/.test(said),
+    `what ${name} lacks is told as “${said}”`,
+  );
+  await picture(page, "no-room");
+}
 
 async function opensAndDeletes({ page, context }, made) {
   await page.goto(`/d/${made.id}/services`);

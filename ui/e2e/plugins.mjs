@@ -1,5 +1,16 @@
 // An admin registers a plugin, and its schema is the form of its steps.
-import { api, check, freshName, same, send, signIn, until } from "./browser.mjs";
+import {
+  accessible,
+  api,
+  check,
+  freshName,
+  picture,
+  RUN,
+  same,
+  send,
+  signIn,
+  until,
+} from "./browser.mjs";
 
 // In the order of the alphabet, as the server gives it back.
 const SCHEMA = {
@@ -79,7 +90,52 @@ async function form(page, name, project) {
   });
 }
 
+/** What is refused is said at its field, and nothing is made. */
+async function refused(sheet) {
+  await sheet.getByRole("button", { name: "Run it" }).click();
+  const url = sheet.locator('[data-field="plugin.parameters.url"]');
+  await url.locator(".er").waitFor();
+}
+
+/** The plugin runs to its end as a deployment of its own, is read right there, and removed again. */
+async function trial(page) {
+  await page.goto("/plugins?open=http-check");
+  const form = page.getByRole("dialog", { name: "http-check", exact: true });
+  await form.getByRole("button", { name: "Test run" }).click();
+  const sheet = page.getByRole("dialog", { name: "Test run of http-check" });
+  await sheet.getByLabel("Project", { exact: true }).selectOption("shop");
+  await sheet.getByLabel("Environment", { exact: true }).selectOption("qa");
+  await refused(sheet);
+  await sheet.getByLabel("URL", { exact: true }).fill("http://127.0.0.1:9/");
+  await sheet.getByLabel("Retries", { exact: true }).fill("1");
+  await accessible(page, "a test run's form");
+  await sheet.getByRole("button", { name: "Run it" }).click();
+  const run = sheet.getByRole("region", { name: "Test run" });
+  const id = (await run.getByRole("link").getAttribute("href")).split("/")[2];
+  try {
+    const state = async () => (await run.locator(".pill").innerText()).trim();
+    // Nothing answers there: that is how it ends, and the log says so.
+    await until("the plugin failed", async () => (await state()) === "Failed", RUN);
+    await until("its log is shown", async () => (await run.locator(".ln").count()) > 0);
+    await accessible(page, "a test run at its end");
+    await picture(page, "test-run");
+    const { scratch, environment } = await api(page, `/deployments/${id}`);
+    same([scratch, environment], [true, "qa"], "the deployment of a test run");
+    await run.getByRole("button", { name: "Remove it" }).click();
+    await until("it is removed", async () => (await state()) === "Removed", RUN);
+  } finally {
+    await send(page, "DELETE", `/deployments/${id}`).catch(() => undefined);
+  }
+}
+
 export const stories = [
+  [
+    "test-run a plugin: refused at the field, run to its end, its log read, and removed",
+    async ({ page }) => {
+      await signIn(page);
+      await trial(page);
+    },
+  ],
   [
     "register a plugin, and its schema is the form of its steps",
     async ({ page }) => {

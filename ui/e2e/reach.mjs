@@ -1,6 +1,8 @@
 // Seeing and getting into a deployment: all logs in one view, metrics, a terminal.
-import { api, check, freshName, picture, RUN, signIn, until } from "./browser.mjs";
+import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
+import { written } from "./engine.mjs";
 import { cleanUp, create } from "./main.mjs";
+import { added, agent } from "./nodes.mjs";
 
 export const stories = [
   [
@@ -13,14 +15,88 @@ export const stories = [
       const { services } = await read();
       await page.goto(`/d/${made.id}/logs`);
       await logs(page, services);
+      await grows(page, made.id, services);
       await page.goto(`/d/${made.id}/terminal`);
       await terminal(page, services);
       await page.goto(`/d/${made.id}/metrics`);
-      await metrics(page);
+      await metrics(page, services);
       await cleanUp(page, made.id);
     },
   ],
+  [
+    "a log comes through its node's agent and no other way",
+    async ({ page }) => {
+      await signIn(page);
+      const name = freshName("asked");
+      const there = await agent();
+      let made;
+      try {
+        await send(page, "PUT", `/environments/${name}`, { domain: "localhost" });
+        await added(page, name, name, there);
+        await alone(page, name);
+        made = await createOn(page, name);
+        await page.goto(`/d/${made.id}/logs?log=db`);
+        await page.getByRole("log").locator(".ln").first().waitFor({ timeout: RUN });
+        await there.stop();
+        await unheard(page, made.id);
+        there.start();
+        await cleanUp(page, made.id);
+      } finally {
+        await there.leave();
+        for (const kind of ["projects", "nodes", "environments"])
+          await send(page, "DELETE", `/${kind}/${name}`).catch(() => undefined);
+      }
+    },
+  ],
 ];
+
+/** A project of a database, which writes much as it starts and depends on nothing. */
+async function alone(page, name) {
+  await send(page, "PUT", `/projects/${name}`, { resources: { memory_mib: 512 } });
+  await send(page, "PUT", `/projects/${name}/secrets/WORD`, { generate: { length: 32 } });
+  const service = {
+    name: "postgres",
+    env: { POSTGRES_PASSWORD: "${{ secrets.WORD }}" },
+    resources: { memory_mib: 256 },
+  };
+  const steps = [{ key: "db", needs: [], service }];
+  await send(page, "PUT", `/projects/${name}/pipeline`, { pipeline: { steps } });
+}
+
+/** On the environment of that name; ready when this is over. */
+async function createOn(page, name) {
+  const wanted = { name, project: name, environment: name };
+  const made = await send(page, "POST", "/deployments", wanted);
+  const status = async () => (await api(page, `/deployments/${made.id}`)).status;
+  await until("ready", async () => (await status()) === "ready", RUN);
+  return made;
+}
+
+/** The service runs and the engine has its log; without the agent the page has not a line of it. */
+async function unheard(page, id) {
+  check((await written(id, "db")).length > 0, "the engine has no log of the service");
+  await page.reload();
+  // promise: N-282
+  await page.locator("p[role=status]").getByText(/^db: /).waitFor();
+  // promise: N-282
+  same(await page.getByRole("log").locator(".ln").count(), 0, "lines without the agent");
+  await picture(page, "logs-without-agent");
+}
+
+/** What a visit makes a service write appears in its log by itself. */
+async function grows(page, id, services) {
+  const { step, url } = services.find((one) => one.step === "api");
+  await page.goto(`/d/${id}/services?log=${step}`);
+  const log = page.getByRole("log", { name: `Log of ${step}`, exact: true });
+  await log.locator(".ln").first().waitFor({ timeout: RUN });
+  const path = `/no-such-page-${Date.now()}`;
+  same(await log.getByText(path).count(), 0, "lines of a visit to come");
+  const visitor = await page.context().newPage();
+  await visitor.goto(`${url}${path}`);
+  await visitor.close();
+  // promise: N-281
+  await log.getByText(path).first().waitFor();
+}
 
 /** Lines of a service and of a step are there; one source can be picked, and a line linked to. */
 async function logs(page, services) {
@@ -36,10 +112,13 @@ async function logs(page, services) {
   await log.locator(".ln.hit").first().waitFor({ timeout: RUN });
 }
 
-/** A curve, or that there is none yet: the node measures every now and then, which takes too long here. */
-async function metrics(page) {
-  const none = page.getByText("Nothing was measured in this time.");
-  await page.locator(".chart canvas").or(none).first().waitFor({ timeout: RUN });
+/** Each service has its curves, as soon as the node has measured and the page has read that. */
+async function metrics(page, services) {
+  for (const { step } of services) {
+    const curves = page.getByRole("region", { name: step, exact: true }).locator(".chart canvas");
+    // promise: N-285
+    await until(`the curves of ${step}`, async () => (await curves.count()) === 4, RUN);
+  }
   await picture(page, "metrics");
 }
 

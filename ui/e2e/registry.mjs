@@ -1,4 +1,5 @@
-// A registry between a node and the real one, which holds back half of a layer until it is told to go on.
+// Registries of the stories' own: one that stands before the real one and gives a layer piece by piece, and one with
+// any number of tags.
 import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
@@ -52,31 +53,82 @@ async function built(repository, from) {
   return { manifests, config: written, layer };
 }
 
+/** The head of an answer that a registry gives for something it knows by digest. */
+function say(response, type, body) {
+  response.writeHead(200, {
+    "Content-Type": type,
+    "Content-Length": body.length,
+    "Docker-Content-Digest": digestOf(body),
+  });
+  return response;
+}
+
+/** Hears on a port of its own; gives its host and what ends it. */
+async function hear(answer) {
+  const server = createServer((request, response) => {
+    Promise.resolve(answer(request, response)).catch(() => response.destroy());
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { host: `127.0.0.1:${server.address().port}`, close };
+}
+
+/**
+ * Serves one image with any number of tags: `builds` says of each when, of which branch and commit it
+ * was built. What is added to it later was pushed. Nothing of it can be pulled.
+ */
+export function serveTags(builds) {
+  const known = new Map();
+  const keep = (body) => known.set(digestOf(body), body) && body;
+  const blob = (body) => ({ digest: digestOf(body), size: body.length });
+  const manifestOf = ({ at, branch, commit }) => {
+    const key = "org.opencontainers.image";
+    const Labels = { [`${key}.ref.name`]: branch, [`${key}.revision`]: commit };
+    const rootfs = { type: "layers", diff_ids: [] };
+    const told = { architecture: "amd64", os: "linux", created: at, config: { Labels }, rootfs };
+    const config = keep(Buffer.from(JSON.stringify(told)));
+    const layers = [{ mediaType: LAYER, digest: digestOf("a layer"), size: 7_340_032 }];
+    const mediaType = "application/vnd.oci.image.config.v1+json";
+    const all = {
+      schemaVersion: 2,
+      mediaType: KIND,
+      config: { mediaType, ...blob(config) },
+      layers,
+    };
+    return keep(Buffer.from(JSON.stringify(all)));
+  };
+  return hear(({ url, method }, response) => {
+    const [kind, what] = url.split("?")[0].split("/").slice(-2);
+    const full = (type, body) => say(response, type, body).end(method === "HEAD" ? "" : body);
+    if (kind === "tags")
+      return full("application/json", Buffer.from(JSON.stringify({ tags: [...builds.keys()] })));
+    const body = builds.has(what) ? manifestOf(builds.get(what)) : known.get(what);
+    if (body) return full(kind === "manifests" ? KIND : "application/octet-stream", body);
+    response.writeHead(url === "/v2/" ? 200 : 404).end();
+  });
+}
+
 /**
  * Serves `image` as of tag `from` under two tags: small, and large, which has one more layer. Gives
- * its host, what lets that layer's second half go, and what ends it all.
+ * its host, what lets the next third of that layer go (the first needs no leave), and what ends it all.
  */
 export async function serve(image, from) {
   const host = process.env.NULLOPS_TEST_REGISTRY;
   check(host, "NULLOPS_TEST_REGISTRY says where the registry is; `make test` sets it");
   const { manifests, config, layer } = await built(`http://${host}/v2/${image}`, from);
-  let release = () => undefined;
-  const released = new Promise((done) => {
-    release = done;
-  });
-  const say = (response, type, body) => {
-    const digest = digestOf(body);
-    response.writeHead(200, {
-      "Content-Type": type,
-      "Content-Length": body.length,
-      "Docker-Content-Digest": digest,
-    });
-    return response;
-  };
-  const half = async (response) => {
-    say(response, "application/octet-stream", layer).write(layer.subarray(0, BALLAST / 2));
-    await released;
-    response.end(layer.subarray(BALLAST / 2));
+  const leave = [];
+  const given = [0, 1].map(() => new Promise((done) => leave.push(done)));
+  const release = () => leave.shift()?.();
+  const slowly = async (response) => {
+    const third = BALLAST / 3;
+    say(response, "application/octet-stream", layer).write(layer.subarray(0, third));
+    await given[0];
+    response.write(layer.subarray(third, 2 * third));
+    await given[1];
+    response.end(layer.subarray(2 * third));
   };
   const forward = async ({ url, method }, response) => {
     const found = await fetch(`http://${host}${url}`, { method, headers: { Accept: KIND } });
@@ -96,17 +148,13 @@ export async function serve(image, from) {
     if (kind === "tags")
       return full("application/json", Buffer.from('{"name":"x","tags":["small","large"]}'));
     if (what === digestOf(config)) return full("application/octet-stream", config);
-    if (what === digestOf(layer) && !head) return half(response);
+    if (what === digestOf(layer) && !head) return slowly(response);
     return forward(request, response);
   };
-  const server = createServer((request, response) => {
-    Promise.resolve(answer(request, response)).catch(() => response.destroy());
-  });
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const { host: own, close: end } = await hear(answer);
   const close = () => {
-    release();
-    server.closeAllConnections();
-    server.close();
+    for (const go of leave) go();
+    end();
   };
-  return { host: `127.0.0.1:${server.address().port}`, release, close };
+  return { host: own, release, close };
 }

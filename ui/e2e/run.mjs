@@ -8,9 +8,14 @@ import { stories as admin } from "./admin.mjs";
 import { stories as axe } from "./axe.mjs";
 import { base, launch, open, password, picture, trouble, user } from "./browser.mjs";
 import { stories as choosing } from "./choosing.mjs";
+import { stories as clone } from "./clone.mjs";
 import { stories as cookies } from "./cookies.mjs";
+import { stories as drawing } from "./drawing.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
+import { stories as engineer } from "./engineer.mjs";
+import { stories as gallery } from "./gallery.mjs";
+import { stories as granting } from "./granting.mjs";
 import { stories as keyboard } from "./keyboard.mjs";
 import { stories as lacks } from "./lacks.mjs";
 import { stories as life } from "./life.mjs";
@@ -20,8 +25,10 @@ import { stories as nodes } from "./nodes.mjs";
 import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
+import { stories as qa } from "./qa.mjs";
 import { stories as reach } from "./reach.mjs";
 import { stories as screens } from "./screens.mjs";
+import { stories as states } from "./states.mjs";
 import { stories as two } from "./two.mjs";
 
 if (!base || !user || !password) {
@@ -37,27 +44,35 @@ const all = [
   plugins,
   main,
   people,
+  granting,
   lacks,
   life,
   live,
+  qa,
   reach,
   cookies,
   choosing,
+  clone,
   editor,
+  drawing,
   screens,
   overview,
   nodes,
+  engineer,
   keyboard,
   accessibility,
 ].flat();
 /** Minutes long: told when they are named, or all of them with --slow. */
-const slow = [drop, axe, two].flat();
+const slow = [drop, axe, states, gallery, two].flat();
 const named = (part) =>
   part === "--slow" ? slow : [...all, ...slow].filter(([name]) => name.includes(part));
 const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];
 const browser = await launch();
 /** How many failed stories may be told once more; real engines are not always on time. */
 const AGAIN = 4;
+/** What fails here is a race between two windows, or a line that was lost: once is once too often. */
+const lost = live.filter(([name]) => name.startsWith("a link lost"));
+const never = new Set([...drop, ...two, ...lost]);
 
 /** What stories do after all others: [the story, its window, the rest of it]. */
 const later = [];
@@ -108,8 +123,8 @@ let failed = [];
 for (const story of stories) if (!(await tell(story))) failed.push(story);
 failed.push(...(await tellRests()));
 if (failed.length <= AGAIN) {
-  const again = failed;
-  failed = [];
+  const again = failed.filter((story) => !never.has(story));
+  failed = failed.filter((story) => never.has(story));
   for (const story of again) {
     if ((await tell(story)) && (await tellRests()).length === 0)
       console.log(`FLAKY ${story[0]}: failed once, passed the second time`);

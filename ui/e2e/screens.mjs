@@ -53,12 +53,24 @@ async function lists(page) {
   }
 }
 
+/** What can be a step: a service, a database, a script, a check, and a person's answer. */
+const KINDS = [
+  ["Services", /^shop-api/],
+  ["Services", /^postgres/],
+  ["Plugins", /^sql-script/],
+  ["Plugins", /^http-check/],
+  ["Other", /^Approval/],
+];
+
 /** The editor: what can be drawn, and where. */
 async function editor(page) {
   await page.goto("/projects/shop/pipeline");
   const palette = page.getByRole("complementary", { name: "Steps to add" });
   // promise: N-306
   await palette.getByRole("region", { name: "Services" }).getByRole("button").first().waitFor();
+  // promise: N-045
+  for (const [group, name] of KINDS)
+    await palette.getByRole("region", { name: group }).getByRole("button", { name }).waitFor();
   // promise: N-306
   await page.locator(".cv .en").first().waitFor();
 }
@@ -78,11 +90,13 @@ async function teams(page, theirs) {
   await form(page, "/teams", "New team", [/^Name/, /^Description/]);
   const { viewer } = theirs;
   await page.goto("/teams/access");
-  const cell = page.getByLabel(`${viewer.name} on shop`, { exact: true });
+  const cell = page.getByRole("button", { name: `${viewer.name} on shop: Read`, exact: true });
   const noneOfIt = async () =>
     theirs.page.evaluate(async () => (await (await fetch("/api/v1/me")).json()).can_create);
   same(await noneOfIt(), false, "whether a viewer may create");
-  await cell.selectOption("full");
+  await cell.click();
+  await page.getByRole("menuitemradio", { name: /^Full/ }).click();
+  await page.getByRole("button", { name: "Change it" }).click();
   await toast(page, `${viewer.name}: access to shop is changed`);
   // promise: N-306
   await until("a viewer who was given Full may create", noneOfIt);
