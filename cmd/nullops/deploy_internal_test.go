@@ -26,7 +26,6 @@ func TestWatcher_ShowsPulls(t *testing.T) {
 	}
 	want := "   db               pulling  1.5 MB of 38 MB, 1 of 4 layers\n" +
 		"   db               pulling  38 MB of 38 MB, 4 of 4 layers\n"
-	// promise: N-099
 	if out.String() != want {
 		t.Errorf("shown:\n%swanted:\n%s", out.String(), want)
 	}

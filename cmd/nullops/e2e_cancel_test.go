@@ -145,7 +145,6 @@ func cancelPull(t *testing.T, p *product, n *node) {
 	}
 	n.nothingLeft(t, d.Id)
 	d = made["never"]
-	// promise: N-099
 	eventually(t, "the image is being pulled", func() string {
 		s := step(t, p.admin.run(t, d), "web")
 		if s.Status != apiclient.StepStatusPulling {

@@ -111,11 +111,17 @@ func neverRestarted() object {
 	return step
 }
 
+// move waits while a node is still being cleared: its engine has nothing any more
+// a moment before the control plane hears of it.
 func (who *person) move(t *testing.T, name string) {
 	t.Helper()
-	if out, errs, code := who.cli(t, "move", name); code != 0 {
-		t.Fatalf("move: %d %s%s", code, out, errs)
-	}
+	eventually(t, name+" may be moved", func() string {
+		out, errs, code := who.cli(t, "move", name)
+		if code != 0 && !strings.Contains(errs, "still being cleared away") {
+			t.Fatalf("move: %d %s%s", code, out, errs)
+		}
+		return errs
+	})
 }
 
 // arrives waits until the deployment is what it was, on another node.

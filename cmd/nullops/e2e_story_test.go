@@ -224,7 +224,6 @@ func (s *tale) ordered(t *testing.T) {
 		}
 		ended, done[step.Key] = *step.EndedAt, true
 	}
-	// promise: N-045
 	if len(run.Steps) != 6 {
 		t.Errorf("%d steps", len(run.Steps))
 	}
@@ -394,7 +393,7 @@ func (s *tale) streams(t *testing.T) {
 func (s *tale) logs(t *testing.T) {
 	path := "/deployments/" + s.d.Id + "/services/api/logs"
 	past := s.p.admin.follow(t, path, "")
-	past.awaitData(t, "line", "listening") // promise: N-280, N-282
+	past.awaitData(t, "line", "listening") // promise: N-280
 	eventually(t, "the stream ends", func() string {
 		if !past.over() {
 			return "it goes on"
