@@ -13,6 +13,17 @@ it("gives the same content the same key until it was answered", () => {
   expect(keyOf(once, { name: "cart-bug" })).not.toBe(first);
 });
 
+it.each([
+  ["a proxy answers in the server's place", 502, "unreadable"],
+  ["the server is in trouble", 500, "internal"],
+  ["the first try is still under way", 409, "idempotency_key_under_way"],
+])("keeps the key where %s: it may have been made", (_, status, code) => {
+  const once = new Once();
+  const first = keyOf(once, { name: "cart" });
+  once.failed(new ApiError(status, { title: "x", code } as Problem));
+  expect(keyOf(once, { name: "cart" })).toBe(first);
+});
+
 it("gives other content another key", () => {
   const once = new Once();
   expect(keyOf(once, { name: "a" })).not.toBe(keyOf(once, { name: "b" }));

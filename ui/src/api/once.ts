@@ -1,4 +1,5 @@
-import { idempotencyKey } from "./client";
+import { ApiError, idempotencyKey } from "./client";
+import { isSilence } from "./queries/common";
 
 /** Keys that make a repeated creation one creation. */
 export class Once {
@@ -11,13 +12,22 @@ export class Once {
     return { "Idempotency-Key": this.sent.key };
   }
 
-  /** A refusal was an answer: the next try is another creation. Silence was not: it is the same one. */
+  /** A refusal was an answer: the next try is another creation. Else it is the same one. */
   failed(error: unknown) {
-    if (error && typeof error === "object" && "status" in error) this.done();
+    if (!isUndecided(error)) this.done();
   }
 
   /** It was made: to ask for the same again is to ask for one more. */
   done() {
     this.sent = { content: "", key: "" };
   }
+}
+
+/**
+ * Whether it may have been made all the same: nobody answered, or a proxy did in the server's place, or
+ * the server is still at the first try. Only the same key finds out.
+ */
+export function isUndecided(error: unknown): boolean {
+  const underWay = error instanceof ApiError && error.problem.code === "idempotency_key_under_way";
+  return underWay || isSilence(error);
 }

@@ -3,8 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { mergeOne } from "@/api/list";
-import { Once } from "@/api/once";
-import { isSilence } from "@/api/queries/common";
+import { isUndecided, Once } from "@/api/once";
 import { deployments } from "@/api/queries/deployments";
 
 const route = getRouteApi("/app/deployments/new");
@@ -18,7 +17,7 @@ export function useCreate() {
     mutationFn: (body: Schemas["DeploymentCreate"]) =>
       ask(client.POST("/api/v1/deployments", { body, params: { header: once.header(body) } })),
     // The key makes it one create, however often it is sent.
-    retry: (count, error) => isSilence(error) && count < 2,
+    retry: (count, error) => isUndecided(error) && count < 2,
     onSuccess: (made) => {
       cache.setQueryData(deployments.queryKey, (list) => list && mergeOne(list, made));
       cache.setQueryData(["deployment", made.id], made);
