@@ -5,6 +5,7 @@ import { plural } from "@/plural";
 export const auditTexts = {
   title: "Audit",
   unread: "The audit could not be read.",
+  olderUnread: "What is older could not be read.",
   emptyTitle: "Nothing was done yet",
   empty: "Every change, every refusal and every handing out of secrets is written here.",
   noMatchTitle: "No entry matches",
@@ -57,5 +58,6 @@ export const auditTexts = {
   older: "The entry that the address names is older than these.",
   seek: "Read back to it",
   seeking: "Reading…",
+  seekFailed: "Reading back to it stopped.",
   absent: "The entry that the address names is not among these.",
 };

@@ -1,25 +1,21 @@
-import {
-  keepPreviousData,
-  useInfiniteQuery,
-  useMutation,
-  useSuspenseQuery,
-} from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { adminTexts } from "@/adminTexts";
-import { ask, client, type Schemas } from "@/api/client";
+import { ask, client } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
-import { StatusMark } from "@/components/Status";
+import { ago } from "@/components/time";
 import { useSettled } from "@/components/useSettled";
+import { texts } from "@/texts";
 import { AuditFilters } from "./AuditFilters";
 import { Entries } from "./Entries";
-import { type AuditSearch, auditQuery, isOlder } from "./search";
+import { type AuditSearch, auditQuery } from "./search";
+import { Unseen } from "./Unseen";
 import { Chain, Export, Verify } from "./Whole";
 
-type Entry = Schemas["AuditEntry"];
 const route = getRouteApi("/app/audit");
 
 /** Who did what, newest first, and the proof that nothing is missing. */
@@ -48,14 +44,12 @@ export function Audit() {
       <AuditFilters search={filters} set={set} />
       {person.role === "admin" ? <Chain /> : null}
       <div className="body tblf" aria-busy={query.isPending || query.isPlaceholderData}>
-        {open && query.isSuccess && !query.isPlaceholderData ? (
-          <Unseen open={open} entries={entries} query={query} />
+        {open && query.data && !query.isPlaceholderData ? (
+          <Unseen key={wanted} open={open} entries={entries} query={query} />
         ) : null}
-        {query.isError ? (
-          <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
-        ) : null}
+        <Unread query={query} />
         {query.isPending ? <Skeletons count={14} /> : null}
-        {query.isSuccess && entries.length === 0 ? (
+        {query.data && entries.length === 0 ? (
           filtered ? (
             <EmptyState
               title={t.noMatchTitle}
@@ -96,31 +90,17 @@ export function Audit() {
   );
 }
 
-type Query = ReturnType<typeof useEntries>;
-type UnseenProps = { open: string; entries: Entry[]; query: Query };
-
-/** A link to an entry that is not among those read so far: it is said, and read back to on request. */
-function Unseen({ open, entries, query }: UnseenProps) {
-  const seek = useMutation({
-    mutationFn: async () => {
-      for (let seen = entries; query.hasNextPage && isOlder(open, seen); ) {
-        const { data, hasNextPage } = await query.fetchNextPage();
-        seen = data?.pages.flatMap((page) => page.items) ?? seen;
-        if (!hasNextPage) return;
-      }
-    },
-  });
-  if (entries.some((one) => one.id === open)) return null;
-  const older = query.hasNextPage && isOlder(open, entries);
+/** What could not be read: the list, or only what is older than what is shown. */
+function Unread({ query }: { query: ReturnType<typeof useEntries> }) {
+  if (!query.isError) return null;
+  const older = query.isFetchNextPageError;
   return (
-    <div className="row px-4 py-2" role="status">
-      <StatusMark state="unknown">{older ? t.older : t.absent}</StatusMark>
-      {older ? (
-        <Button small busy={seek.isPending && t.seeking} onClick={() => seek.mutate()}>
-          {t.seek}
-        </Button>
-      ) : null}
-    </div>
+    <ErrorState
+      what={older ? t.olderUnread : t.unread}
+      error={query.error}
+      retry={() => void (older ? query.fetchNextPage() : query.refetch())}
+      stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+    />
   );
 }
 

@@ -1,0 +1,60 @@
+import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import type { Schemas } from "@/api/client";
+import { auditTexts as t } from "@/auditTexts";
+import { Button } from "@/components/Button";
+import { StatusMark } from "@/components/Status";
+import { isOlder } from "./search";
+
+type Entry = Schemas["AuditEntry"];
+type Query = UseInfiniteQueryResult<InfiniteData<Schemas["AuditList"]>>;
+type Props = { open: string; entries: Entry[]; query: Query };
+
+/**
+ * A link to an entry that is not among those read so far: it is said, and read back to on request.
+ * Its key has to be what is asked for: with other filters it is another list, which nobody wants read.
+ */
+export function Unseen({ open, entries, query }: Props) {
+  const seek = useSeek(open, query);
+  if (entries.some((one) => one.id === open)) return null;
+  const older = query.hasNextPage && isOlder(open, entries);
+  return (
+    <div className="row wrap px-4 py-2" role="status">
+      <StatusMark state={seek.failed ? "failed" : "unknown"}>
+        {seek.failed ? t.seekFailed : older ? t.older : t.absent}
+      </StatusMark>
+      {older ? (
+        <Button small busy={seek.busy && t.seeking} onClick={() => void seek.start()}>
+          {t.seek}
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+/** Reads page after page until the entry is there, no older one is, one is refused, or nobody waits. */
+function useSeek(open: string, query: Query) {
+  const wanted = useRef<string>(undefined);
+  const [state, setState] = useState<"busy" | "failed">();
+  useEffect(() => {
+    wanted.current = open;
+    setState(undefined);
+    return () => {
+      wanted.current = undefined;
+    };
+  }, [open]);
+  const start = async () => {
+    setState("busy");
+    try {
+      for (let more = true; more && wanted.current === open; ) {
+        // Without throwOnError a refusal is an answer without a new page: it would be asked for for ever.
+        const { data, hasNextPage } = await query.fetchNextPage({ throwOnError: true });
+        more = hasNextPage && isOlder(open, data?.pages.flatMap((page) => page.items) ?? []);
+      }
+      if (wanted.current === open) setState(undefined);
+    } catch {
+      if (wanted.current === open) setState("failed");
+    }
+  };
+  return { start, busy: state === "busy", failed: state === "failed" };
+}
