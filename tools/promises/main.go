@@ -29,7 +29,7 @@ const header = `# Promises kept
 
 What NullOps promises its users, and the test that would fail if it broke. Written
 by ` + "`make generate`" + ` from the comments in the tests; do not edit by hand, except
-for the wording of a promise.
+for the wording of a promise. What is marked (slow) is told by ` + "`make test-slow`" + ` only.
 
 | id | promise | shown by |
 |---|---|---|
@@ -47,6 +47,11 @@ func run(root string) error {
 	if err != nil {
 		return err
 	}
+	late, err := slow(os.DirFS(root))
+	if err != nil {
+		return err
+	}
+	mark(claims, late)
 	known, err := sentences(root)
 	if err != nil {
 		return err

@@ -35,6 +35,33 @@ func TestCollect_NamesTheTestAroundAClaim(t *testing.T) {
 	}
 }
 
+func TestSlow_FilesOfWhichEveryStoryIsSlow(t *testing.T) {
+	files := fstest.MapFS{runner: {Data: []byte(`import { base, launch } from "./browser.mjs";
+import { stories as drop } from "./drop.mjs";
+import { stories as live } from "./live.mjs";
+import { stories as two, long as twoLong } from "./two.mjs";
+const all = [
+  live,
+  two,
+].flat();
+const slow = [drop, twoLong].flat();
+`)}}
+	got, err := slow(files)
+	if err != nil || strings.Join(got, " ") != "ui/e2e/drop.mjs" {
+		t.Errorf("slow are %v, %v", got, err)
+	}
+	claims := map[string][]string{"N-901": {"`ui/e2e/drop.mjs`", "`ui/e2e/two.mjs`"}}
+	mark(claims, got)
+	if said := strings.Join(claims["N-901"], ","); said !=
+		"`ui/e2e/drop.mjs` (slow),`ui/e2e/two.mjs`" {
+		t.Error(said)
+	}
+	files[runner].Data = []byte("const stories = [];")
+	if _, err := slow(files); err == nil {
+		t.Error("without its lists nothing is known to be slow, and nothing said so")
+	}
+}
+
 func TestRun_IsStableAndNeedsTheListOnce(t *testing.T) {
 	outer := t.TempDir()
 	root := filepath.Join(outer, "main")

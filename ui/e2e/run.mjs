@@ -29,7 +29,7 @@ import { stories as qa } from "./qa.mjs";
 import { stories as reach } from "./reach.mjs";
 import { stories as screens } from "./screens.mjs";
 import { stories as states } from "./states.mjs";
-import { stories as two } from "./two.mjs";
+import { stories as two, long as twoLong } from "./two.mjs";
 
 if (!base || !user || !password) {
   console.error(
@@ -61,9 +61,10 @@ const all = [
   engineer,
   keyboard,
   accessibility,
+  two,
 ].flat();
 /** Minutes long: told when they are named, or all of them with --slow. */
-const slow = [drop, axe, states, gallery, two].flat();
+const slow = [drop, axe, states, gallery, twoLong].flat();
 const named = (part) =>
   part === "--slow" ? slow : [...all, ...slow].filter(([name]) => name.includes(part));
 const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];
@@ -72,7 +73,7 @@ const browser = await launch();
 const AGAIN = 4;
 /** What fails here is a race between two windows, or a line that was lost: once is once too often. */
 const lost = live.filter(([name]) => name.startsWith("a link lost"));
-const never = new Set([...drop, ...two, ...lost]);
+const never = new Set([...drop, ...two, ...twoLong, ...lost]);
 
 /** What stories do after all others: [the story, its window, the rest of it]. */
 const later = [];
