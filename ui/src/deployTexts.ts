@@ -163,8 +163,13 @@ export const deployTexts = {
     notNow: (name: string, state: string) => `${name} is ${state}, so that can't be done now.`,
     skipped: (count: number, why: string) =>
       `${plural(count, "deployment")} left as ${count === 1 ? "it is" : "they are"}. ${why}`,
+    failed: (count: number) =>
+      `${plural(count, "failed deployment")}: everything was undone when ${count === 1 ? "it" : "they"} failed, so nothing of ${count === 1 ? "it" : "them"} runs. ${count === 1 ? "Its name becomes" : "Their names become"} free again.`,
     stops: (count: number) =>
-      `${plural(count, "deployment")} still being made: it stops at once, and its finished steps are undone in reverse order.`,
+      count === 1
+        ? "1 deployment still being made: it stops at once, and its finished steps are undone in reverse order."
+        : `${plural(count, "deployment")} still being made: they stop at once, and their finished steps are undone in reverse order.`,
+    refused: (count: number, why: string) => `${count} were refused and stay selected: ${why}`,
     done: {
       retry: (what: string) => `Running again: ${what}.`,
       extend: (what: string) => `Whole time again: ${what}.`,

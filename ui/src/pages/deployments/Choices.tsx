@@ -49,7 +49,7 @@ export function Choices({ filters, listed, set }: Props) {
         set={(state) => set({ state })}
       />
       {narrows(filters) ? (
-        <Button small look="ghost" onClick={clear}>
+        <Button act={t.clear} small look="ghost" onClick={clear}>
           <X className="i sm" aria-hidden="true" />
           {t.clear}
         </Button>

@@ -185,6 +185,7 @@ export function List({ rows, filters, flat, onEnd }: Props) {
             on={acted}
             marked={marks.rows.length > 0}
             clear={marks.clear}
+            keep={marks.keep}
             filters={filters}
           />
         </Suspense>

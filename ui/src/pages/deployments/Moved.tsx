@@ -6,7 +6,7 @@ export function Moved({ count, settle }: { count: number; settle: () => void }) 
   if (count === 0) return null;
   return (
     <div className="moved">
-      <Button small onClick={settle}>
+      <Button act={texts.list.moved(count)} small onClick={settle}>
         {texts.list.moved(count)}
       </Button>
     </div>

@@ -3,6 +3,8 @@ import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { Removal } from "../deployment/Removal";
+import { sayCancel } from "../deployment/sayEnd";
 import { nameOf } from "./useBulk";
 
 const t = texts.page;
@@ -14,11 +16,10 @@ type Props = {
   remove: (on: Deployment[]) => void;
 };
 
-/** Says what stops and is erased, and what stays. */
+/** Says what stops and is erased, of what nothing runs any more, and what stays. */
 export function RemoveQuestion({ on, busy, keep, remove }: Props) {
   if (!on) return null;
-  const made = on.filter((one) => ["queued", "applying"].includes(one.status));
-  const stops = made.length === on.length;
+  const stops = on.every(isMade);
   const acts = (
     <>
       <Button onClick={keep}>{texts.keep}</Button>
@@ -28,17 +29,37 @@ export function RemoveQuestion({ on, busy, keep, remove }: Props) {
     </>
   );
   const title = stops ? t.cancelTitle(nameOf(on)) : t.removeTitle(nameOf(on));
-  const services = on.flatMap((one) => (made.includes(one) ? [] : one.services));
   return (
     <Confirm open onClose={keep} title={title} acts={acts}>
-      {on.length > 1 ? <p>{on.map((one) => one.name).join(", ")}</p> : null}
-      {stops ? null : (
-        <p>{t.removeBody(services.length, services.filter((one) => one.url).length)}</p>
-      )}
-      {made.length > 0 ? <p>{deployTexts.rows.stops(made.length)}</p> : null}
+      {on.length === 1 && on[0] ? <OfOne one={on[0]} /> : <OfSeveral on={on} />}
       <Offline on={on} />
       <p>{t.removeStays}</p>
     </Confirm>
+  );
+}
+
+/** What is deleted while it is made is stopped and undone. */
+const isMade = ({ status }: Deployment) => status === "queued" || status === "applying";
+
+/** As its own page says it. */
+function OfOne({ one }: { one: Deployment }) {
+  return isMade(one) ? <p>{sayCancel(one, [])}</p> : <Removal deployment={one} />;
+}
+
+/** What happens differs by state, so each is counted by itself. */
+function OfSeveral({ on }: { on: Deployment[] }) {
+  const made = on.filter(isMade);
+  const failed = on.filter(({ status }) => status === "failed");
+  const run = on.filter((one) => !isMade(one) && one.status !== "failed");
+  const services = run.flatMap((one) => one.services);
+  const urls = services.filter((one) => one.url).length;
+  return (
+    <>
+      <p>{on.map((one) => one.name).join(", ")}</p>
+      {run.length > 0 ? <p>{t.removeBody(services.length, urls)}</p> : null}
+      {failed.length > 0 ? <p>{deployTexts.rows.failed(failed.length)}</p> : null}
+      {made.length > 0 ? <p>{deployTexts.rows.stops(made.length)}</p> : null}
+    </>
   );
 }
 

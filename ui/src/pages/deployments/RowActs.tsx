@@ -24,16 +24,18 @@ type Props = {
   /** Whether they were marked: then a bar says how many, and has the acts. */
   marked: boolean;
   clear: () => void;
+  /** Of the marked rows, only these stay marked. */
+  keep: (rows: Deployment[]) => void;
   filters: Filters;
 };
 
 /** What the keys do with the selected row or the marked ones; loaded with the first of them. */
-export default function RowActs({ on, marked, clear, filters }: Props) {
+export default function RowActs({ on, marked, clear, keep, filters }: Props) {
   const first = on[0] as Deployment;
   const [removing, setRemoving] = useState<Deployment[]>();
-  const bulk = useBulk(() => {
+  const bulk = useBulk((refused) => {
     setRemoving(undefined);
-    clear();
+    keep(refused);
   });
   const say = useToast();
   const why = useWhyNot(first);

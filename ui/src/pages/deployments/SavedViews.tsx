@@ -1,6 +1,7 @@
 import { Plus, X } from "lucide-react";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { useOffer } from "@/components/offers";
 import { texts } from "@/texts";
 import { Count } from "./Count";
 import { type Filters, narrows } from "./filters";
@@ -23,6 +24,13 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
   const { views, full, save, drop } = saved;
   const [naming, setNaming] = useState(false);
   const focus = useFocusBack([views, naming]);
+  const able = narrows(filters) && !here && !full && !naming;
+  const dropHere = (name: string) => {
+    focus.next("[aria-current]");
+    drop(name);
+  };
+  useOffer(able ? { label: t.saveView, run: () => setNaming(true) } : undefined);
+  useOffer(here ? { label: t.dropView(here.name), run: () => dropHere(here.name) } : undefined);
   return (
     <>
       <span ref={focus.here} hidden />
@@ -37,17 +45,14 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
               className="btn ghost sm ic"
               aria-label={t.dropView(one.name)}
               title={t.dropView(one.name)}
-              onClick={() => {
-                focus.next("[aria-current]");
-                drop(one.name);
-              }}
+              onClick={() => dropHere(one.name)}
             >
               <X className="i sm" aria-hidden="true" />
             </button>
           ) : null}
         </span>
       ))}
-      {narrows(filters) && !here && !full && !naming ? (
+      {able ? (
         <button
           type="button"
           className="btn ghost sm ic"

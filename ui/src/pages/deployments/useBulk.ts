@@ -10,23 +10,48 @@ import { texts } from "@/texts";
 export type Kind = "extend" | "retry" | "remove";
 type Asked = { kind: Kind; on: Deployment[] };
 
-/** One act on several deployments, each by itself: the refusal of one stops no other. */
-export function useBulk(done: () => void) {
+/**
+ * One act on several deployments, each by itself: the refusal of one stops no other. `done` is told
+ * which ones were refused.
+ */
+export function useBulk(done: (refused: Deployment[]) => void) {
   const cache = useQueryClient();
   const say = useToast();
   return useMutation({
     mutationFn: ({ kind, on }: Asked) => Promise.allSettled(on.map(({ id }) => send(kind, id))),
-    onSuccess: (answers, { kind }) => {
+    onSuccess: (answers, { kind, on }) => {
       const told = answers.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-      const refused = answers.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
       cache.setQueryData(deployments.queryKey, (list) => list && told.reduce(mergeOne, list));
       if (told.length > 0) say("done", deployTexts.rows.done[kind](nameOf(told)));
-      // Nobody reads ten of them: the others stay marked in what they are.
-      for (const error of refused.slice(0, 3))
-        say("failed", texts.page.refused(describe(error).message));
-      done();
+      const refusals = refusalsOf(answers, on);
+      if (refusals.length > 0) say("failed", sayRefusals(refusals));
+      done(refusals.map(({ deployment }) => deployment));
     },
   });
+}
+
+type Refused = { deployment: Deployment; why: string };
+
+function refusalsOf(answers: PromiseSettledResult<Deployment>[], on: Deployment[]): Refused[] {
+  return on.flatMap((deployment, i) => {
+    const answer = answers[i];
+    if (answer?.status !== "rejected") return [];
+    return [{ deployment, why: describe(answer.reason).message }];
+  });
+}
+
+/** One message of all: nobody reads ten, and most were refused for the same reason. */
+function sayRefusals(refusals: Refused[]): string {
+  const by = new Map<string, string[]>();
+  for (const { deployment, why } of refusals)
+    by.set(why, [...(by.get(why) ?? []), deployment.name]);
+  const [first] = refusals;
+  if (refusals.length === 1 && first) return texts.page.refused(first.why);
+  // Of many the count says enough: they stay marked.
+  const named = (names: string[]) =>
+    names.length > 3 ? deployTexts.rows.several(names.length) : names.join(", ");
+  const said = [...by].map(([why, names]) => `${named(names)}: ${why}`);
+  return deployTexts.rows.refused(refusals.length, said.join(" "));
 }
 
 /** The name of one, the count of several. */

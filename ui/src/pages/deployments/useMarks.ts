@@ -15,5 +15,8 @@ export function useMarks(shown: Deployment[]) {
       return next;
     });
   const clear = () => setIds((before) => (before.size === 0 ? before : new Set()));
-  return { rows, has: (id: string) => ids.has(id), toggle, clear };
+  /** Only these stay marked. */
+  const keep = (left: Deployment[]) =>
+    setIds((before) => new Set(left.map((one) => one.id).filter((id) => before.has(id))));
+  return { rows, has: (id: string) => ids.has(id), toggle, clear, keep };
 }
