@@ -197,17 +197,15 @@ async function ofOneBranch(sheet) {
   await sheet
     .getByRole("button", { name: "Version of all: feat-wide-5d6e7f8", exact: true })
     .waitFor();
-  await sheet.getByText(/some has no build of feat\/wide/).waitFor();
+  await sheet.getByText(/some stays at .* No tag of this branch/).waitFor();
 }
 
-/** One branch for all: who has a build of it takes that, and who has none its default, which is said. */
+/** One branch for all: who has a build of it takes that, and who has none stays, which is said. */
 async function everywhere(page, sheet) {
   await sheet.getByLabel("Same branch everywhere").fill("feat/cart-redesign");
   await sheet.getByRole("button", { name: "Apply" }).click();
   // promise: I-05
-  await sheet
-    .getByText("api has no build of feat/cart-redesign. It will run its default, v1.1.0.")
-    .waitFor();
+  await sheet.getByText("api stays at v1.1.0. No tag of this branch.").waitFor();
   for (const name of ["web: feat-cart-redesign-51d0e7b", "api: v1.1.0"])
     await sheet.getByRole("button", { name: `Version of ${name}`, exact: true }).waitFor();
   await picture(page, "same-branch");

@@ -56,8 +56,10 @@ export const deployTexts = {
     apply: "Apply",
     busy: "Looking…",
     all: (branch: string) => `Every service has a build of ${branch}.`,
-    lacks: (step: string, branch: string, tag: string) =>
-      `${step} has no build of ${branch}. It will run its default${tag ? `, ${tag}` : ""}.`,
+    lacks: (branch: string) => `No build of ${branch} was found.`,
+    stays: (step: string, tag?: string) =>
+      tag ? `${step} stays at ${tag}.` : `${step} has no version yet.`,
+    standard: (tag: string) => `Take its default, ${tag}`,
     unread: "The branch could not be looked up.",
   },
   preflight: {

@@ -1,25 +1,31 @@
 import { useMutation } from "@tanstack/react-query";
 import { GitBranch } from "lucide-react";
 import { useId, useState } from "react";
-import { ask, client } from "@/api/client";
+import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
+import { Safe } from "@/components/Safe";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { deployTexts } from "@/deployTexts";
+import type { useVersions } from "./Versions";
 
 const t = deployTexts.branch;
 
+type Chosen = Pick<ReturnType<typeof useVersions>, "branches" | "chosen" | "own">;
+
 type Props = {
   project: string;
-  /** Branches that were seen among the newest tags; any other can be typed. */
-  branches: string[];
+  /** Its branches were seen among the newest tags; any other can be typed. */
+  versions: Chosen;
   choose: (step: string, tag: string, branch: string) => void;
 };
 
-/** One branch for every service that has a build of it; says which take their default. */
-export function Branch({ project, branches, choose }: Props) {
+/** One branch for every service that has a build of it; the others stay as they are, and it says why. */
+export function Branch({ project, versions, choose }: Props) {
   const id = useId();
   const [branch, setBranch] = useState("");
+  /** What was chosen by hand before: of what has changed since nothing is said any more. */
+  const [before, setBefore] = useState<Chosen["own"]>({});
   const found = useMutation({
     mutationFn: (wanted: string) =>
       ask(
@@ -28,11 +34,12 @@ export function Branch({ project, branches, choose }: Props) {
         }),
       ),
     onSuccess: (answer) => {
-      for (const one of answer.services) if (one.tag) choose(one.step, one.tag, answer.branch);
+      setBefore(versions.own);
+      for (const { matched, step, tag } of answer.services)
+        if (matched && tag) choose(step, tag, answer.branch);
     },
   });
   const apply = () => branch.trim() && found.mutate(branch.trim());
-  const lacking = found.data?.services.filter((one) => !one.matched) ?? [];
   return (
     <div className="flex flex-col gap-1.5">
       <div className="row">
@@ -58,7 +65,7 @@ export function Branch({ project, branches, choose }: Props) {
             }}
           />
           <datalist id={`${id}-list`}>
-            {branches.map((one) => (
+            {versions.branches.map((one) => (
               <option key={one} value={one} />
             ))}
           </datalist>
@@ -73,17 +80,42 @@ export function Branch({ project, branches, choose }: Props) {
             {t.unread} {describe(found.error).message}
           </StatusMark>
         ) : null}
-        {found.data && lacking.length === 0 ? (
-          <StatusMark state="ready">{t.all(found.data.branch)}</StatusMark>
+        {found.data ? (
+          <Found answer={found.data} versions={versions} before={before} choose={choose} />
         ) : null}
-        {lacking.map((one) => (
-          <div key={one.step}>
-            <StatusMark state="warn">
-              {t.lacks(one.step, found.data?.branch ?? "", one.tag ?? "")}
-            </StatusMark>
-          </div>
-        ))}
       </div>
     </div>
   );
+}
+
+type FoundProps = {
+  answer: Schemas["BranchTags"];
+  versions: Chosen;
+  before: Chosen["own"];
+  choose: Props["choose"];
+};
+
+/** Who takes no part, and why; the default of its service is an offer. */
+function Found({ answer, versions, before, choose }: FoundProps) {
+  const { branch, services } = answer;
+  const lacking = services.filter((one) => !one.matched);
+  const holds = services.every((one) => !one.matched || versions.own[one.step] === one.tag);
+  if (lacking.length === 0)
+    return holds ? <StatusMark state="ready">{t.all(branch)}</StatusMark> : null;
+  const same = lacking.filter(({ step }) => versions.own[step] === before[step]);
+  return same.map(({ step, tag, reason }) => {
+    const now = versions.chosen.find((one) => one.step === step)?.value;
+    return (
+      <div key={step} className="row flex-wrap">
+        <StatusMark state="warn">
+          {t.stays(step, now)} <Safe text={reason ?? t.lacks(branch)} />
+        </StatusMark>
+        {tag && tag !== now ? (
+          <button type="button" className="link" onClick={() => choose(step, tag, branch)}>
+            {t.standard(tag)}
+          </button>
+        ) : null}
+      </div>
+    );
+  });
 }

@@ -40,7 +40,7 @@ export function Foot({ refusal, stops, template, busy, reason, submit }: Props) 
       ) : null}
       <div className="row end shrink-0">
         {template}
-        <Button look="ink" reason={reason} busy={busy && t.busy} onClick={submit}>
+        <Button act={t.submit} look="ink" reason={reason} busy={busy && t.busy} onClick={submit}>
           {t.submit} <kbd>Ctrl Enter</kbd>
         </Button>
       </div>

@@ -123,7 +123,7 @@ function Chosen({ sheet: { place, clone, draft, refusal, change } }: { sheet: Sh
         <Branch
           key={project.name}
           project={project.name}
-          branches={draft.versions.branches}
+          versions={draft.versions}
           choose={(step, tag, branch) => {
             draft.versions.choose(step, tag, branch);
             change();

@@ -68,6 +68,7 @@ export function Preflight({ checks, waits, setWait }: Props) {
           ) : null}
         </span>
         <Button
+          act={t.again}
           look="ghost"
           small
           icon

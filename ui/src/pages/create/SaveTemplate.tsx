@@ -49,7 +49,7 @@ export function SaveTemplate({ project, environment, body }: Props) {
   const wrong = name !== "" && !isName(name);
   return (
     <>
-      <Button look="ghost" onClick={() => setOpen(true)}>
+      <Button act={t.save} look="ghost" onClick={() => setOpen(true)}>
         {t.save}
       </Button>
       <Confirm
