@@ -209,6 +209,7 @@ export const peopleTexts = {
     tokensUnread: "The tokens could not be read.",
     days: "Ends after days",
     daysHint: "Empty: until it is revoked.",
+    daysWrong: "Type 1 to 3650 days, or nothing for a token without an end.",
     access: "Why may I, or why not?",
     accessObject: "Project, environment or deployment",
     accessHint: "project/NAME, environment/NAME or deployment/ID",

@@ -58,10 +58,15 @@ export function Mail({ stored, reload }: Props) {
         />
       ))}
       <span className="row">
-        <Button reason={rows.length >= MOST ? t.most : undefined} onClick={() => set(added(rows))}>
+        <Button
+          act={t.add}
+          reason={rows.length >= MOST ? t.most : undefined}
+          onClick={() => set(added(rows))}
+        >
           {t.add}
         </Button>
         <Button
+          act={t.save}
           type="submit"
           look="ink"
           reason={same ? t.same : undefined}

@@ -1,9 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
+import { adminTexts } from "@/adminTexts";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { Field } from "@/components/Field";
 import { noticeTexts, mailTexts as t } from "@/noticeTexts";
+import { type Source, Unread } from "../admin/Unread";
 import { Events } from "../webhooks/Events";
 import { choices } from "../webhooks/Narrowed";
 import type { Row } from "./choices";
@@ -19,8 +21,8 @@ type Props = {
 /** One choice: which events, of what, to which address. */
 export function MailChoice({ row, number, errors, set, remove }: Props) {
   const id = useId();
-  const of = useQuery(projects).data;
-  const and = useQuery(environments).data;
+  const of = useQuery(projects);
+  const and = useQuery(environments);
   return (
     <fieldset className="framed col gap-3 p-4" aria-label={t.choice(number)}>
       <Field
@@ -37,14 +39,16 @@ export function MailChoice({ row, number, errors, set, remove }: Props) {
         <Pick
           label={noticeTexts.project}
           any={noticeTexts.everyProject}
-          all={choices(of, row.project)}
+          all={choices(of.data, row.project)}
+          source={{ what: adminTexts.projectsUnread, of }}
           value={row.project}
           set={(project) => set({ ...row, project })}
         />
         <Pick
           label={noticeTexts.environment}
           any={noticeTexts.everyEnvironment}
-          all={choices(and, row.environment)}
+          all={choices(and.data, row.environment)}
+          source={{ what: adminTexts.environmentsUnread, of: and }}
           value={row.environment}
           set={(environment) => set({ ...row, environment })}
         />
@@ -71,11 +75,12 @@ type PickProps = {
   label: string;
   any: string;
   all: { value: string; label: string }[];
+  source: Source;
   value: string;
   set: (value: string) => void;
 };
 
-function Pick({ label, any, all, value, set }: PickProps) {
+function Pick({ label, any, all, source, value, set }: PickProps) {
   const id = useId();
   return (
     <div className="field">
@@ -90,6 +95,7 @@ function Pick({ label, any, all, value, set }: PickProps) {
           </option>
         ))}
       </select>
+      <Unread {...source} />
     </div>
   );
 }

@@ -43,7 +43,12 @@ export function Password() {
       <TextField form={form} name="again" type="password" label={t.again} />
       {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}
       <span>
-        <Button type="submit" look="ink" busy={form.busy && adminTexts.saving}>
+        <Button
+          act={t.passwordChange}
+          type="submit"
+          look="ink"
+          busy={form.busy && adminTexts.saving}
+        >
           {t.passwordChange}
         </Button>
       </span>

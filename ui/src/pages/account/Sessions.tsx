@@ -39,7 +39,11 @@ export function Sessions() {
       {query.data?.map((one) => (
         <Row key={one.id} one={one} end={() => setAsked([one])} />
       ))}
-      {others.length > 1 ? <Button onClick={() => setAsked(others)}>{t.endOthers}</Button> : null}
+      {others.length > 1 ? (
+        <Button act={t.endOthers} onClick={() => setAsked(others)}>
+          {t.endOthers}
+        </Button>
+      ) : null}
       {asked ? (
         <ConfirmDelete
           name={asked.length > 1 ? t.endOthers : short(asked[0])}

@@ -16,7 +16,7 @@ export function DeleteAct({ name, reason, remove, done, children }: Props) {
   const [asking, setAsking] = useState(false);
   return (
     <>
-      <Button look="danger" reason={reason} onClick={() => setAsking(true)}>
+      <Button act={t.removeOf(name)} look="danger" reason={reason} onClick={() => setAsking(true)}>
         {t.remove}
       </Button>
       {asking ? (

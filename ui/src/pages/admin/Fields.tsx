@@ -1,6 +1,7 @@
 import { type ReactNode, useId, useLayoutEffect } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { Field, Refusal } from "@/components/Field";
+import { type Source, Unread } from "./Unread";
 import type { Form, Known } from "./useForm";
 
 // biome-ignore lint/suspicious/noExplicitAny: a field does not care what else its form holds.
@@ -120,7 +121,8 @@ export function SelectField({
   hint,
   options,
   placeholder,
-}: Common & { options: Choice[]; placeholder?: string }) {
+  source,
+}: Common & { options: Choice[]; placeholder?: string; source?: Source }) {
   const id = useId();
   useKnown(form, name, label, (value) => labelOf(options, value, placeholder));
   const error = form.errors[name];
@@ -147,6 +149,7 @@ export function SelectField({
       <div id={`${id}-more`}>
         {error ? <Refusal>{error}</Refusal> : hint ? <div className="hint">{hint}</div> : null}
       </div>
+      {source ? <Unread {...source} /> : null}
     </div>
   );
 }

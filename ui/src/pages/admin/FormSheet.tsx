@@ -55,6 +55,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
       <div className="row end">
         <Button onClick={close}>{texts.close}</Button>
         <Button
+          act={props.submit ?? t.save}
           look="ink"
           type="submit"
           form={id}

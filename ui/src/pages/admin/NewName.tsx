@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { adminTexts as t } from "@/adminTexts";
 import { registries } from "@/api/queries/admin";
-import { Refusal } from "@/components/Field";
 import { Glyph } from "@/components/Glyph";
 import { isName } from "@/components/names";
 import { SelectField, TextField } from "./Fields";
@@ -58,7 +57,6 @@ export function NameField({
 /** Which registry an image comes from. */
 export function RegistryField({ form, name = "registry" }: { form: AnyForm; name?: string }) {
   const query = useQuery(registries);
-  if (query.isError) return <Refusal>{t.registriesUnread}</Refusal>;
   const all = query.data ?? [];
   const options = all.map((one) => ({ value: one.name, label: `${one.name} (${one.host})` }));
   return (
@@ -69,6 +67,7 @@ export function RegistryField({ form, name = "registry" }: { form: AnyForm; name
       hint={query.isSuccess && all.length === 0 ? t.noRegistry : t.registryHint}
       placeholder={t.chooseRegistry}
       options={options}
+      source={{ what: t.registriesUnread, of: query }}
     />
   );
 }

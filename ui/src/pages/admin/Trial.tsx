@@ -19,6 +19,7 @@ export function Trial({ test, texts, dirty, unasked, children }: Props) {
     <div className="col gap-2" role="status">
       <span>
         <Button
+          act={texts.test}
           reason={dirty ? texts.testFirst : undefined}
           busy={test.isPending && texts.testing}
           onClick={() => test.mutate()}

@@ -155,7 +155,7 @@ function Asked({ person, pair, teams }: AnswerProps) {
         ) : null}
       </Said>
       <span>
-        <Button small onClick={() => viewAs(person.name)}>
+        <Button act={peopleTexts.users.viewAs} small onClick={() => viewAs(person.name)}>
           {peopleTexts.users.viewAs}
         </Button>
       </span>

@@ -9,6 +9,7 @@ import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { peopleTexts } from "@/peopleTexts";
 import { texts } from "@/texts";
+import { type Source, Unread } from "../admin/Unread";
 import { levelOf, nameOf, type Target, withLevel } from "./grants";
 import type { Change } from "./Matrix";
 import { type Level, makersAmong, type Shift, shiftsOf } from "./reach";
@@ -66,7 +67,7 @@ function useReach(change: { team: Team; target: Target; level: Level }, teams: T
   const shifts = shiftsOf(change, teams, people.data ?? []);
   return {
     pending: people.isLoading || made.isLoading,
-    unread: people.error ?? made.error,
+    unread: people.error ? people : made,
     shifts,
     makers: made.data && makersAmong(shifts, made.data, change.target),
   };
@@ -75,7 +76,7 @@ function useReach(change: { team: Team; target: Target; level: Level }, teams: T
 type ReachProps = {
   shifts: Shift[];
   makers?: number;
-  unread: Error | null;
+  unread: Source["of"];
   target: Change["target"];
   level: Level;
 };
@@ -92,11 +93,7 @@ function Reach({ shifts, makers, unread, target, level }: ReachProps) {
       ))}
       {makers ? <p>{a.makers(makers)}</p> : null}
       {target.restricted && level === "none" ? <p>{a.closed(on)}</p> : null}
-      {unread ? (
-        <p>
-          {a.uncounted} {describe(unread).message}
-        </p>
-      ) : null}
+      <Unread what={a.uncounted} of={unread} />
     </>
   );
 }

@@ -18,7 +18,7 @@ const t = peopleTexts.invitation;
 
 /** Makes a link for one person, and shows it once. */
 export function InviteSheet({ close }: { close: () => void }) {
-  const all = useQuery(teams).data ?? [];
+  const all = useQuery(teams);
   const refresh = useRefresh(["invitations"]);
   const [key] = useState(idempotencyKey);
   const [url, setUrl] = useState<string>();
@@ -63,7 +63,8 @@ export function InviteSheet({ close }: { close: () => void }) {
       <Picks
         label={t.teams}
         hint={t.teamsHint}
-        all={all.map((one) => one.name)}
+        all={all.data?.map((one) => one.name) ?? []}
+        source={{ what: peopleTexts.teams.unread, of: all }}
         error={form.errors.teams}
         chosen={form.values.teams}
         set={(chosen) => form.set({ teams: chosen })}

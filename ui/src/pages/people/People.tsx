@@ -97,7 +97,11 @@ function Users() {
       emptyTitle={t.emptyTitle}
       empty={t.empty}
       add={{ label: t.invite, run: add }}
-      bar={<Button onClick={() => setService(true)}>{t.service}</Button>}
+      bar={
+        <Button act={t.service} onClick={() => setService(true)}>
+          {t.service}
+        </Button>
+      }
       above={<Invitations />}
     >
       {adding ? <InviteSheet close={close} /> : null}

@@ -1,19 +1,21 @@
 import { useId } from "react";
 import { Refusal } from "@/components/Field";
+import { type Source, Unread } from "../admin/Unread";
 
 type Props = {
   label: string;
   hint?: string;
   error?: string;
   all: string[];
+  source?: Source;
   chosen: string[];
   set: (chosen: string[]) => void;
 };
 
 /** Some of a list, by check boxes. */
-export function Picks({ label, hint, error, all, chosen, set }: Props) {
+export function Picks({ label, hint, error, all, source, chosen, set }: Props) {
   const id = useId();
-  if (all.length === 0 && !error) return null;
+  if (all.length === 0 && !error && !source?.of.error) return null;
   const toggle = (name: string, on: boolean) =>
     set(on ? [...chosen, name].sort() : chosen.filter((one) => one !== name));
   return (
@@ -35,6 +37,7 @@ export function Picks({ label, hint, error, all, chosen, set }: Props) {
           <Refusal>{error}</Refusal>
         </div>
       ) : null}
+      {source ? <Unread {...source} /> : null}
       {hint ? <div className="hint">{hint}</div> : null}
     </fieldset>
   );

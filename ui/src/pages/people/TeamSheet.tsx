@@ -29,7 +29,7 @@ const start = (stored?: Team) => ({
 export function TeamSheet({ opened, taken, close }: Props) {
   const stored = opened?.value;
   const reason = useMayAdmin();
-  const people = useQuery({ ...users, enabled: !reason }).data?.map((one) => one.name);
+  const people = useQuery({ ...users, enabled: !reason });
   const saved = useSaved(["teams", "users"], close);
   const form = useForm(start(stored), {
     opened,
@@ -62,7 +62,8 @@ export function TeamSheet({ opened, taken, close }: Props) {
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
       <Picks
         label={t.members}
-        all={people ?? form.values.members}
+        all={people.data?.map((one) => one.name) ?? form.values.members}
+        source={{ what: peopleTexts.users.unread, of: people }}
         error={form.errors.members}
         chosen={form.values.members}
         set={(members) => form.set({ members })}

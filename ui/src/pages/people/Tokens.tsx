@@ -4,13 +4,15 @@ import { ask, client, idempotencyKey, type Schemas } from "@/api/client";
 import { tokens } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
-import { describe } from "@/components/States";
+import { describe, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { peopleTexts } from "@/peopleTexts";
 import { Apart } from "../admin/Apart";
 import { ConfirmDelete } from "../admin/Confirm";
+import { Unread } from "../admin/Unread";
 import { useRefresh } from "../admin/useSaved";
+import { toNumber } from "../admin/values";
 import { Secret } from "./Secret";
 
 const t = peopleTexts.users;
@@ -31,11 +33,8 @@ export function Tokens({ user, make, dirty }: Props) {
   return (
     <section className="field col gap-2" aria-label={t.tokens}>
       {user ? <span className="lbl">{t.tokens}</span> : null}
-      {query.error ? (
-        <Refusal>
-          {peopleTexts.account.tokensUnread} {describe(query.error).message}
-        </Refusal>
-      ) : null}
+      <Unread what={peopleTexts.account.tokensUnread} of={query} />
+      {query.isPending ? <Skeletons count={1} height={20} /> : null}
       {query.data?.length === 0 ? <span className="t2 s">{t.noTokens}</span> : null}
       {query.data?.map((one) => (
         <Row key={one.id} one={one} revoke={() => setAsked(one)} />
@@ -89,7 +88,7 @@ function Make({ user, done, dirty }: MakeProps) {
   const [scope, setScope] = useState<Token["scope"]>("read");
   const [days, setDays] = useState("90");
   const make = useMutation({
-    mutationFn: () => create(user, { name, scope, expires_in_days: Number(days) || undefined }),
+    mutationFn: () => create(user, { name, scope, expires_in_days: toNumber(days) }),
     onSuccess: () => {
       setName("");
       done();
@@ -100,8 +99,9 @@ function Make({ user, done, dirty }: MakeProps) {
     dirty?.(begun);
     return () => dirty?.(false);
   }, [dirty, begun]);
+  const wrong = daysProblem(days);
   const act = () => {
-    if (name.trim() && !make.isPending) make.mutate();
+    if (name.trim() && !wrong && !make.isPending) make.mutate();
   };
   return (
     <Apart className="col gap-2" act={act}>
@@ -126,14 +126,16 @@ function Make({ user, done, dirty }: MakeProps) {
       <Field
         label={peopleTexts.account.days}
         hint={peopleTexts.account.daysHint}
+        error={wrong}
         inputMode="numeric"
         value={days}
-        onChange={(event) => setDays(event.target.value.replace(/\D/g, ""))}
+        onChange={(event) => setDays(event.target.value)}
       />
       {make.error ? <Refusal>{describe(make.error).message}</Refusal> : null}
       <span>
         <Button
-          reason={name.trim() ? undefined : t.tokenName}
+          act={t.makeToken}
+          reason={name.trim() ? wrong : t.tokenName}
           busy={make.isPending && t.resetting}
           onClick={() => make.mutate()}
         >
@@ -142,6 +144,16 @@ function Make({ user, done, dirty }: MakeProps) {
       </span>
     </Apart>
   );
+}
+
+/** The most days that the API takes. */
+const MOST_DAYS = 3650;
+
+/** Only an empty field means a token without an end: 0, or a slip, must never make one. */
+function daysProblem(text: string): string | undefined {
+  const days = toNumber(text);
+  if (days === undefined || (days >= 1 && days <= MOST_DAYS)) return undefined;
+  return peopleTexts.account.daysWrong;
 }
 
 function create(user: string, body: Schemas["OwnTokenCreate"]) {

@@ -91,7 +91,7 @@ function Reset({ name }: { name: string }) {
   return (
     <div className="field">
       <span>
-        <Button busy={make.isPending && t.resetting} onClick={() => make.mutate()}>
+        <Button act={t.reset} busy={make.isPending && t.resetting} onClick={() => make.mutate()}>
           {t.reset}
         </Button>
       </span>
@@ -111,7 +111,9 @@ function View({ stored }: { stored: User }) {
   return (
     <div className="field">
       <span>
-        <Button onClick={() => viewAs(stored.name)}>{t.viewAs}</Button>
+        <Button act={t.viewAs} onClick={() => viewAs(stored.name)}>
+          {t.viewAs}
+        </Button>
       </span>
       <div className="hint">{t.viewAsHint}</div>
     </div>

@@ -101,8 +101,8 @@ function Takes({ form }: { form: Form<Values> }) {
 
 /** What the rule deploys: the tag that belongs to the branch, of which project, where. */
 function Deploys({ form }: { form: Form<Values> }) {
-  const of = useQuery(projects).data;
-  const and = useQuery(environments).data;
+  const of = useQuery(projects);
+  const and = useQuery(environments);
   const { project, environment } = form.values;
   return (
     <>
@@ -120,14 +120,16 @@ function Deploys({ form }: { form: Form<Values> }) {
           name="project"
           label={t.project}
           placeholder={t.choose}
-          options={choices(of, project)}
+          options={choices(of.data, project)}
+          source={{ what: adminTexts.projectsUnread, of }}
         />
         <SelectField
           form={form}
           name="environment"
           label={t.environment}
           placeholder={t.choose}
-          options={choices(and, environment)}
+          options={choices(and.data, environment)}
+          source={{ what: adminTexts.environmentsUnread, of: and }}
         />
       </div>
       <TextField form={form} name="wait_minutes" type="number" label={t.wait} hint={t.waitHint} />

@@ -47,7 +47,7 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
       ),
     saved: ({ name }) => done(stored ? adminTexts.saved(name) : adminTexts.created(name)),
   });
-  const all = useQuery(environments).data;
+  const all = useQuery(environments);
   const name = stored?.name ?? "";
   const remove = () =>
     ask(client.DELETE(PATH, { params: { path: { name: project, template: name } } }));
@@ -74,7 +74,8 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
         name="environment"
         label={t.environment}
         placeholder={t.noEnvironment}
-        options={choices(all, form.values.environment)}
+        options={choices(all.data, form.values.environment)}
+        source={{ what: adminTexts.environmentsUnread, of: all }}
       />
       <TextField
         form={form}

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { adminTexts } from "@/adminTexts";
 import { environments, projects } from "@/api/queries/catalog";
 import { noticeTexts as t } from "@/noticeTexts";
 import { SelectField } from "../admin/Fields";
@@ -15,8 +16,8 @@ export function choices(list: { name: string }[] | undefined, chosen: string) {
 
 /** Only of one project, only of one environment. */
 export function Narrowed<V extends Narrow>({ form }: { form: Form<V> }) {
-  const of = useQuery(projects).data;
-  const and = useQuery(environments).data;
+  const of = useQuery(projects);
+  const and = useQuery(environments);
   return (
     <div className="two">
       <SelectField
@@ -24,14 +25,16 @@ export function Narrowed<V extends Narrow>({ form }: { form: Form<V> }) {
         name="project"
         label={t.project}
         placeholder={t.everyProject}
-        options={choices(of, form.values.project)}
+        options={choices(of.data, form.values.project)}
+        source={{ what: adminTexts.projectsUnread, of }}
       />
       <SelectField
         form={form}
         name="environment"
         label={t.environment}
         placeholder={t.everyEnvironment}
-        options={choices(and, form.values.environment)}
+        options={choices(and.data, form.values.environment)}
+        source={{ what: adminTexts.environmentsUnread, of: and }}
       />
     </div>
   );
