@@ -30,6 +30,7 @@ export const auditTexts = {
   csv: "CSV",
   jsonl: "JSON lines",
   export: "Export",
+  exportAs: (format: string) => `Export as ${format}`,
   verify: "Check the chain",
   verifying: "Checking…",
   unchecked: "The chain was not checked in this tab yet.",

@@ -46,6 +46,12 @@ export const paletteTexts = {
     node: "node",
     user: "user",
     team: "team",
+    settings: "project's settings",
+    template: "template",
+    secret: "secret",
+    rule: "rule",
+    webhook: "webhook",
+    view: "saved view",
   },
   shortcuts: {
     title: "Keys",

@@ -34,6 +34,7 @@ export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
       <div className="row wrap">
         <Environments runs={runs} />
         <Button
+          act={d.run}
           small
           reason={doc.steps.length === 0 ? d.emptyDraft : whyNot}
           busy={check.isPending && d.busy}
@@ -42,6 +43,7 @@ export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
           {d.run}
         </Button>
         <Button
+          act={only ? d.branchOf(only) : d.branch}
           small
           reason={branchReason(base, only) ?? whyNot}
           busy={branch.isPending && d.starting}

@@ -5,6 +5,7 @@ import { ask, client } from "@/api/client";
 import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
+import { useOffer } from "@/components/offers";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
@@ -24,7 +25,11 @@ const chain = queryOptions({
 export function Verify() {
   const verify = useQuery(chain);
   return (
-    <Button busy={verify.isFetching && t.verifying} onClick={() => void verify.refetch()}>
+    <Button
+      act={t.verify}
+      busy={verify.isFetching && t.verifying}
+      onClick={() => void verify.refetch()}
+    >
       {t.verify}
     </Button>
   );
@@ -56,8 +61,17 @@ export function Chain() {
   );
 }
 
+const FORMATS = ["csv", "jsonl"] as const;
+
+const offer = (search: AuditSearch, format: (typeof FORMATS)[number]) => ({
+  label: t.exportAs(t[format]),
+  run: () => window.location.assign(exportAddress(search, format)),
+});
+
 /** What is shown, as a file. */
 export function Export({ search }: { search: AuditSearch }) {
+  useOffer(offer(search, "csv"));
+  useOffer(offer(search, "jsonl"));
   return (
     <Menu.Root>
       <Menu.Trigger className="btn">
@@ -67,7 +81,7 @@ export function Export({ search }: { search: AuditSearch }) {
       <Menu.Portal>
         <Menu.Positioner className="over" sideOffset={4} align="end">
           <Menu.Popup className="menu">
-            {(["csv", "jsonl"] as const).map((format) => (
+            {FORMATS.map((format) => (
               <Menu.Item
                 key={format}
                 className="mi"

@@ -34,6 +34,7 @@ export function Diff() {
       <div className="row wrap items-end p-4">
         <Pick label={t.left} id={a} all={list.data ?? []} onPick={(id) => go({ a: id, b })} />
         <Button
+          act={t.swap}
           look="ghost"
           icon
           aria-label={t.swap}

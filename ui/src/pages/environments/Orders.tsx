@@ -187,6 +187,7 @@ function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
       {retry.error ? <Refusal>{describe(retry.error).message}</Refusal> : null}
       <div className="row">
         <Button
+          act={t.save}
           onClick={form.submit}
           reason={
             waits > 0 ? adminTexts.meanwhile.undecided(waits) : form.dirty ? undefined : t.same
@@ -195,7 +196,7 @@ function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
         >
           {t.save}
         </Button>
-        {failing ? <Button onClick={() => retry.mutate()}>{t.retry}</Button> : null}
+        {failing ? <Button act={t.retry} onClick={() => retry.mutate()}>{t.retry}</Button> : null}
       </div>
     </Apart>
   );

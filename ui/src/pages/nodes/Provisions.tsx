@@ -71,7 +71,9 @@ function Begin({ node, last }: { node: NodeInfo; last?: Attempt }) {
   const [asking, setAsking] = useState(false);
   return (
     <div className="row mt-2 flex-wrap">
-      <Button onClick={() => setAsking(true)}>{t.begin}</Button>
+      <Button act={t.begin} onClick={() => setAsking(true)}>
+        {t.begin}
+      </Button>
       {last ? <Again key={last.number} name={node.name} failed={last.state === "error"} /> : null}
       {asking ? <SetUp node={node} close={() => setAsking(false)} /> : null}
     </div>

@@ -89,6 +89,7 @@ function Acts({ node, one }: { node: string; one: Found }) {
   return (
     <div className="row end">
       <Button
+        act={t.adoptOf(one.name)}
         small
         aria-label={t.adoptOf(one.name)}
         busy={adopt.isPending && t.adopting}
@@ -96,7 +97,13 @@ function Acts({ node, one }: { node: string; one: Found }) {
       >
         {t.adopt}
       </Button>
-      <Button small look="danger" aria-label={t.purgeOf(one.name)} onClick={() => setPurging(true)}>
+      <Button
+        act={t.purgeOf(one.name)}
+        small
+        look="danger"
+        aria-label={t.purgeOf(one.name)}
+        onClick={() => setPurging(true)}
+      >
         {t.purge}
       </Button>
       {purging ? <Purge node={node} one={one} close={() => setPurging(false)} /> : null}

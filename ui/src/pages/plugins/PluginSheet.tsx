@@ -128,7 +128,7 @@ function Trial({ plugin, dirty }: { plugin: Plugin; dirty: boolean }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button reason={dirty ? t.trialFirst : undefined} onClick={() => setOpen(true)}>
+      <Button act={t.trial} reason={dirty ? t.trialFirst : undefined} onClick={() => setOpen(true)}>
         {t.trial}
       </Button>
       <Suspense fallback={null}>

@@ -5,7 +5,7 @@ import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Once } from "@/api/once";
 import { secrets as secretsOf } from "@/api/queries/admin";
 import { environments, projects } from "@/api/queries/catalog";
-import { pluginTexts as t } from "@/catalogTexts";
+import { secretTexts, pluginTexts as t } from "@/catalogTexts";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { load } from "@/components/load";
@@ -14,6 +14,7 @@ import { describe, ErrorState, Skeletons } from "@/components/States";
 import { offersOf } from "@/editor/offers";
 import { fromServer } from "@/editor/problems";
 import { texts } from "@/texts";
+import { Unread } from "../admin/Unread";
 import { TrialRun } from "./TrialRun";
 import { type Given, nameOfTrial, pipelineOf, withParameter } from "./trial";
 
@@ -37,10 +38,16 @@ export default function TestRun({ plugin, close }: Props) {
     setGiven(next);
     if (start.error) start.reset();
   };
+  const moveTo = (next: Place) => {
+    setPlace(next);
+    // Another project has other secrets; what was chosen here is not among them, or not the same one.
+    if (next.project !== place.project) change({ ...given, secrets: {} });
+  };
   const foot = (
     <div className="row end">
       <Button onClick={close}>{texts.close}</Button>
       <Button
+        act={t.trialStart}
         look="ink"
         type="submit"
         form={id}
@@ -56,8 +63,8 @@ export default function TestRun({ plugin, close }: Props) {
       <div className="form grow">
         <form id={id} className="col gap-4" onSubmit={submit} noValidate>
           <p className="t2">{t.trialWhat}</p>
-          <Places where={where} place={place} set={setPlace} />
-          <Secrets plugin={plugin} all={where.secrets} given={given} set={change} />
+          <Places where={where} place={place} set={moveTo} />
+          <Secrets plugin={plugin} where={where} given={given} set={change} />
           <Suspense fallback={<Skeletons count={3} height={52} />}>
             <PluginForm
               schema={plugin.component.parameters}
@@ -105,10 +112,11 @@ function usePlaces(chosen: Place) {
   const on = useQuery(environments);
   const project = chosen.project ?? of.data?.[0]?.name;
   const environment = chosen.environment ?? on.data?.[0]?.name;
-  const secrets = useQuery(secretsOf(project ?? "")).data?.map((one) => one.name) ?? [];
+  const sealed = useQuery(secretsOf(project ?? ""));
+  const secrets = sealed.data?.map((one) => one.name) ?? [];
   const pending = of.isPending || on.isPending;
   const reason = project && environment ? undefined : pending ? t.trialReading : t.trialNowhere;
-  return { of, on, project, environment, secrets, reason };
+  return { of, on, sealed, project, environment, secrets, reason };
 }
 
 function useStart(plugin: string, where: Where, given: Given) {
@@ -159,21 +167,28 @@ function Places({ where, place, set }: { where: Where; place: Place; set: (to: P
   );
 }
 
-type SecretsProps = { plugin: Plugin; all: string[]; given: Given; set: (given: Given) => void };
+type SecretsProps = { plugin: Plugin; where: Where; given: Given; set: (given: Given) => void };
 
 /** What the plugin reads as secrets: the project's are chosen by name, none is ever typed here. */
-function Secrets({ plugin, all, given, set }: SecretsProps) {
-  return (plugin.component.secrets ?? []).map(({ name, description, required }) => (
-    <Choice
-      key={name}
-      label={required ? name : t.trialMay(name)}
-      hint={description}
-      none={t.trialNoSecret}
-      all={all}
-      value={given.secrets[name]}
-      set={(secret) => set({ ...given, secrets: { ...given.secrets, [name]: secret } })}
-    />
-  ));
+function Secrets({ plugin, where, given, set }: SecretsProps) {
+  const reads = plugin.component.secrets ?? [];
+  if (reads.length === 0) return null;
+  return (
+    <>
+      {reads.map(({ name, description, required }) => (
+        <Choice
+          key={name}
+          label={required ? name : t.trialMay(name)}
+          hint={description}
+          none={t.trialNoSecret}
+          all={where.secrets}
+          value={given.secrets[name]}
+          set={(secret) => set({ ...given, secrets: { ...given.secrets, [name]: secret } })}
+        />
+      ))}
+      <Unread what={secretTexts.unread} of={where.sealed} />
+    </>
+  );
 }
 
 type ChoiceProps = {

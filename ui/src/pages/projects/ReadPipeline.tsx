@@ -104,7 +104,11 @@ function Draw() {
   const reason = useMayAdmin();
   // On a phone nobody draws.
   const phone = useNarrow(720);
-  return reason && !phone ? <Button reason={reason}>{t.draw}</Button> : null;
+  return reason && !phone ? (
+    <Button act={t.draw} reason={reason}>
+      {t.draw}
+    </Button>
+  ) : null;
 }
 
 /** The project is there; nobody has published what it runs. */

@@ -47,7 +47,7 @@ export function Authority() {
       ) : null}
       {query.data === null ? (
         <div>
-          <Button busy={make.isPending && t.making} onClick={() => make.mutate()}>
+          <Button act={t.make} busy={make.isPending && t.making} onClick={() => make.mutate()}>
             {t.make}
           </Button>
         </div>
@@ -80,7 +80,7 @@ function Known({ authority, refresh }: KnownProps) {
         <a className="btn" href="/trust">
           {t.trust}
         </a>
-        <Button look="danger" onClick={() => setAsking(true)}>
+        <Button act={t.forget} look="danger" onClick={() => setAsking(true)}>
           {t.forget}
         </Button>
       </div>

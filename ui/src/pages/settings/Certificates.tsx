@@ -38,7 +38,7 @@ export function Certificates() {
           <h2>{t.title}</h2>
           <p className="t2">{t.what}</p>
         </div>
-        <Button onClick={() => setAdding(true)}>
+        <Button act={t.add} onClick={() => setAdding(true)}>
           <Plus className="i sm" aria-hidden="true" />
           {t.add}
         </Button>
@@ -93,6 +93,7 @@ function Table({ all, ask: asks }: { all: Certificate[]; ask: (one: Certificate)
               </td>
               <td className="rowacts">
                 <Button
+                  act={t.removeOf(one.name)}
                   small
                   icon
                   look="ghost"

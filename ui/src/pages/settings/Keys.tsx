@@ -103,6 +103,7 @@ function Rotate({ all }: { all: Key[] }) {
   return (
     <div>
       <Button
+        act={t.rotate}
         reason={old || rotate.isPending ? undefined : t.rotateWhy}
         busy={rotate.isPending && (left === undefined ? t.start : t.rotating(left))}
         onClick={() => rotate.mutate()}

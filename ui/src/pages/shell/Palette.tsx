@@ -17,8 +17,8 @@ type Props = { close: () => void; shortcuts: () => void };
 /** Every page and act, deployments by name, tag or URL, and what was defined. */
 export default function Palette({ close, shortcuts }: Props) {
   const [theme, toggle] = useTheme();
-  const all = useCommands(theme);
   const [search, setSearch] = useState("");
+  const all = useCommands(theme, search.trim() !== "");
   const shown = useMemo(
     () => (search.trim() ? found(all, search) : unsearched(all)).slice(0, MOST),
     [all, search],

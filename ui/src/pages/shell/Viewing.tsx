@@ -11,7 +11,7 @@ export function Viewing() {
   return (
     <div className="row viewing" role="status">
       <span className="grow">{shellTexts.viewing(person.name)}</span>
-      <Button small onClick={() => viewAs(undefined)}>
+      <Button act={shellTexts.stopViewing} small onClick={() => viewAs(undefined)}>
         {shellTexts.stopViewing}
       </Button>
     </div>

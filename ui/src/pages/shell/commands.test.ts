@@ -5,7 +5,16 @@ import { expect, it } from "vitest";
 import { Button } from "@/components/Button";
 import { offered } from "@/components/offers";
 import { makeRouter } from "@/routes";
-import { acts, deploymentCommands, found, here, pages } from "./commands";
+import {
+  acts,
+  deploymentCommands,
+  found,
+  here,
+  ofProject,
+  pages,
+  savedViews,
+  things,
+} from "./commands";
 import { places } from "./navigation";
 
 const admin = { role: "admin", can_create: true };
@@ -48,6 +57,34 @@ it("offers what the open page can do, for as long as its button is there", () =>
   expect(pressed).toEqual(["clone"]);
   unmount();
   expect(offered()).toEqual([]);
+});
+
+it("leads to what was defined by name, to what a project has of its own and to saved views", () => {
+  expect(things("rule", ["previews"])[0]).toMatchObject({
+    to: "/rules",
+    search: { open: "previews" },
+  });
+  expect(things("settings", ["shop"])[0]).toMatchObject({
+    to: "/projects",
+    search: { open: "shop" },
+  });
+  expect(ofProject("secret", "shop", ["DB_PASSWORD"])[0]).toMatchObject({
+    label: "DB_PASSWORD",
+    to: "/secrets",
+    search: { project: "shop", open: "DB_PASSWORD" },
+  });
+  expect(savedViews([{ name: "QA", filters: { env: "qa-eu", q: undefined } }])[0]).toMatchObject({
+    to: "/deployments",
+    search: { env: "qa-eu" },
+  });
+});
+
+it("tells two acts of one name apart", () => {
+  const twice = here([
+    { label: "Save", run: () => {} },
+    { label: "Save", run: () => {} },
+  ]);
+  expect(new Set(twice.map((one) => one.id)).size).toBe(2);
 });
 
 it("finds a deployment by name, tag and URL, names first", () => {

@@ -2,6 +2,8 @@ import type { Deployment } from "@/api/client";
 import type { Offer } from "@/components/offers";
 import { paletteTexts as t } from "@/paletteTexts";
 import { shellTexts } from "@/shellTexts";
+import { onlySet } from "../deployments/filters";
+import type { View } from "../deployments/views";
 import { placesFor } from "./navigation";
 
 /** One line of the palette: where it leads, or why it can't be done. */
@@ -26,7 +28,7 @@ type Lacks = { create?: string; admin?: string };
 
 /** What the open page itself can do, with the reasons its buttons give. */
 export function here(offers: Offer[]): Command[] {
-  return offers.map((offer) => ({ ...offer, id: `here ${offer.label}`, group: "here" }));
+  return offers.map((offer, at) => ({ ...offer, id: `here ${at} ${offer.label}`, group: "here" }));
 }
 
 /** What can be done from anywhere. What a person may not do says who can, instead of doing nothing. */
@@ -131,10 +133,29 @@ type Kind = keyof typeof t.kinds;
 export function things(kind: Kind, names: string[] | undefined): Command[] {
   return (names ?? []).map((name) => {
     if (kind === "project") return thing(kind, name, `/projects/${name}/pipeline`);
+    if (kind === "settings") return { ...thing(kind, name, "/projects"), search: { open: name } };
     if (kind === "node") return thing(kind, name, `/nodes/${name}`);
     const list = kind === "registry" ? "/registries" : `/${kind}s`;
     return { ...thing(kind, name, list), search: { open: name } };
   });
+}
+
+/** What each project has of its own; its page says which project in the address. */
+export function ofProject(kind: "secret" | "template", project: string, names: string[]) {
+  return names.map((name) => ({
+    ...thing(kind, name, `/${kind}s`),
+    id: `${kind}/${project}/${name}`,
+    detail: `${t.kinds[kind]}, ${project}`,
+    search: { project, open: name },
+  }));
+}
+
+/** The views a person saved of the list of deployments. */
+export function savedViews(views: View[]): Command[] {
+  return views.map(({ name, filters }) => ({
+    ...thing("view", name, "/deployments"),
+    search: onlySet(filters),
+  }));
 }
 
 const thing = (kind: Kind, name: string, to: string): Command => ({

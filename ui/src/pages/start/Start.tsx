@@ -37,6 +37,7 @@ function Guide() {
         ) : null}
         <div className="end row hide-m">
           <Button
+            act={t.dismiss}
             look="ghost"
             onClick={() => {
               dismissStart();
@@ -45,7 +46,9 @@ function Guide() {
           >
             {t.dismiss}
           </Button>
-          <Button onClick={leave}>{t.leave}</Button>
+          <Button act={t.leave} onClick={leave}>
+            {t.leave}
+          </Button>
         </div>
       </Top>
       <div className="body">

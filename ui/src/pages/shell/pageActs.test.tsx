@@ -1,0 +1,119 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, render } from "@testing-library/react";
+import type { ReactNode } from "react";
+import { afterEach, expect, it } from "vitest";
+import { keys } from "@/api/queries/admin";
+import { sessions } from "@/api/queries/people";
+import { auditTexts } from "@/auditTexts";
+import { offered } from "@/components/offers";
+import { deployTexts } from "@/deployTexts";
+import { peopleTexts } from "@/peopleTexts";
+import { settingsTexts } from "@/settingsTexts";
+import { texts } from "@/texts";
+import { Password } from "../account/Password";
+import { Sessions } from "../account/Sessions";
+import { DeleteAct } from "../admin/DeleteAct";
+import { FormSheet } from "../admin/FormSheet";
+import { Trial } from "../admin/Trial";
+import { useForm } from "../admin/useForm";
+import { Export, Verify } from "../audit/Whole";
+import { SaveTemplate } from "../create/SaveTemplate";
+import { SavedViews } from "../deployments/SavedViews";
+import { Certificates } from "../settings/Certificates";
+import { Keys } from "../settings/Keys";
+
+// What the palette offers from the buttons of the pages: an act without its words there is found by nobody.
+
+afterEach(cleanup);
+
+/** The labels offered while this is shown. Nothing is asked of a server. */
+function offersOf(shown: ReactNode): string[] {
+  const cache = new QueryClient({
+    defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY, enabled: false } },
+  });
+  const at = "2026-11-21T12:00:00Z";
+  const session = (id: string) => ({ id, current: false, agent: "", address: "", used_at: at });
+  cache.setQueryData(keys.queryKey, [
+    { name: "a", present: true, primary: true, values: 1, uses: [] },
+  ]);
+  cache.setQueryData(sessions.queryKey, ["b", "c"].map(session) as never);
+  cache.setQueryData(["certificates"], []);
+  cache.setQueryData(["certificate-authority"], null);
+  render(<QueryClientProvider client={cache}>{shown}</QueryClientProvider>);
+  return offered().map((one) => one.label);
+}
+
+function Sheet() {
+  const form = useForm({ name: "shop" }, { save: async () => {}, saved: () => {} });
+  const remove = (
+    <DeleteAct name="shop" remove={async () => {}} done={() => {}}>
+      gone
+    </DeleteAct>
+  );
+  return (
+    <FormSheet title="shop" form={form} onClose={() => {}} submit="Create project" extra={remove}>
+      shop
+    </FormSheet>
+  );
+}
+
+const views = { views: [], full: false, save: () => {}, drop: () => {} };
+const words = { test: "Test registry", testing: "", testFirst: "Save first" };
+const idle = { isPending: false, error: null, mutate: () => {} };
+
+const pages: [string, ReactNode, string[]][] = [
+  ["a sheet of something defined", <Sheet key="1" />, ["Delete shop", "Create project"]],
+  [
+    "what can be tried",
+    <Trial key="2" test={idle} texts={words} dirty={false} unasked="">
+      {null}
+    </Trial>,
+    [words.test],
+  ],
+  [
+    "one's account",
+    <div key="3">
+      <Password />
+      <Sessions />
+    </div>,
+    [peopleTexts.account.passwordChange, peopleTexts.account.endOthers],
+  ],
+  ["master keys", <Keys key="4" />, [settingsTexts.keys.rotate]],
+  [
+    "certificates",
+    <Certificates key="5" />,
+    [settingsTexts.certificates.add, settingsTexts.certificates.make],
+  ],
+  [
+    "the audit",
+    <div key="6">
+      <Verify />
+      <Export search={{}} />
+    </div>,
+    [auditTexts.verify, auditTexts.exportAs("CSV"), auditTexts.exportAs("JSON lines")],
+  ],
+  [
+    "the sheet that creates",
+    <SaveTemplate key="7" project="shop" environment="qa" body={{} as never} />,
+    [deployTexts.template.save],
+  ],
+  [
+    "filters of the list",
+    <SavedViews key="8" saved={views} filters={{ env: "qa" }} user="mira" />,
+    [texts.list.saveView],
+  ],
+];
+
+it.each(pages)("offers the acts of %s", (_, shown, labels) => {
+  const said = offersOf(shown);
+  expect(said).toEqual(expect.arrayContaining(labels));
+});
+
+it("offers what cannot be done with the reason its button gives", () => {
+  offersOf(
+    <Trial test={idle} texts={words} dirty unasked="">
+      {null}
+    </Trial>,
+  );
+  expect(offered().find((one) => one.label === words.test)?.reason).toBe(words.testFirst);
+});
