@@ -108,60 +108,7 @@ export const stories = [
       }
     },
   ],
-  [
-    "only with the keyboard: create with another version, then cancel it",
-    async ({ page }) => {
-      await signIn(page);
-      await page.keyboard.press("n");
-      await page.getByRole("dialog", { name: "New deployment" }).waitFor();
-      const name = freshName("keys");
-      await until("the name has the focus", () =>
-        page.evaluate(() => document.activeElement?.tagName === "INPUT"),
-      );
-      await page.keyboard.type(name);
-      await tabTo(page, "button.in[data-step]");
-      await page.keyboard.press("ArrowDown");
-      await page.getByRole("option").first().waitFor();
-      await page.keyboard.press("ArrowDown");
-      await page.keyboard.press("Enter");
-      await page.getByRole("listbox").waitFor({ state: "detached" });
-      await page.keyboard.press("Control+Enter");
-      await page.waitForURL(new RegExp(`/${name}/run`));
-      const environment = new URL(page.url()).pathname.split("/")[2];
-      const { items } = await api(
-        page,
-        `/deployments?environment=${environment}&name=${name}&limit=1`,
-      );
-      check(items[0]?.name === name, "it was not made");
-      await asksToEnd(page);
-      await page.keyboard.press("Tab");
-      await page.keyboard.press("Enter");
-      await until("gone", async () => /Canceled|Removed/.test(await pill(page).innerText()), RUN);
-    },
-  ],
 ];
-
-/** To the act that ends it, which is another one as soon as the run is over. */
-async function asksToEnd(page) {
-  await until("the question", async () => {
-    await tabTo(page, ".acts .danger");
-    await page.keyboard.press("Enter");
-    const asks = page.getByRole("dialog").waitFor({ timeout: 2_000 });
-    return asks.then(
-      () => true,
-      () => false,
-    );
-  });
-}
-
-/** Goes on by Tab until what it looks for has the focus; no page has more stops. */
-async function tabTo(page, selector) {
-  for (let stops = 0; stops < 80; stops++) {
-    await page.keyboard.press("Tab");
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)) return;
-  }
-  throw new Error(`${selector} is not reached by Tab`);
-}
 
 async function phone(browser, deployment) {
   const { open } = await import("./browser.mjs");

@@ -14,18 +14,18 @@ export async function tabTo(page, role, name, one) {
   throw new Error(`${role} ${name} is not reached by Tab`);
 }
 
-async function press(page, role, name, one) {
+export async function press(page, role, name, one) {
   await tabTo(page, role, name, one);
   await page.keyboard.press("Enter");
 }
 
-async function write(page, name, text) {
+export async function write(page, name, text) {
   await tabTo(page, "textbox", name);
   await page.keyboard.press("Control+a");
   await page.keyboard.type(text);
 }
 
-const toast = (page, text) => page.locator(".toast", { hasText: text }).waitFor();
+export const toast = (page, text) => page.locator(".toast", { hasText: text }).waitFor();
 
 /** An admin's path: to the page by two keys, a service defined, found again, and deleted. */
 async function defines(page, like, name) {
