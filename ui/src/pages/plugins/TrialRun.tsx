@@ -10,7 +10,7 @@ import { describe, ErrorState, Skeletons } from "@/components/States";
 import { Pill } from "@/components/Status";
 import { texts } from "@/texts";
 import { useStepLog, useSteps, useWatched, type Watch } from "../deployment/useWatched";
-import { STEP } from "./trial";
+import { isGoing, STEP } from "./trial";
 
 /** It runs once; what removes it again is another run. */
 const RUN = 1;
@@ -95,7 +95,7 @@ function Remove({ deployment }: { deployment: Deployment }) {
       void cache.invalidateQueries({ queryKey: ["deployments"] });
     },
   });
-  if (GONE.includes(status)) return null;
+  if (isGoing(status)) return null;
   return (
     <span className="row">
       {remove.error ? <Refusal>{describe(remove.error).message}</Refusal> : null}
@@ -105,5 +105,3 @@ function Remove({ deployment }: { deployment: Deployment }) {
     </span>
   );
 }
-
-const GONE = ["removing", "removed", "forgotten", "undoing"];

@@ -1,4 +1,5 @@
-import type { Schemas } from "@/api/client";
+import type { Deployment, Schemas } from "@/api/client";
+import { isGone } from "../deployments/filters";
 
 type Pipeline = Schemas["Pipeline"];
 type Values = Record<string, unknown>;
@@ -36,6 +37,10 @@ export function withParameter(parameters: Values, path: string, value: unknown):
   const { [name]: _, ...others } = parameters;
   return value === undefined ? others : { ...others, [name]: value };
 }
+
+/** Whether nothing of a test run is left to remove, or it is being removed already. */
+export const isGoing = (status: Deployment["status"]) =>
+  isGone(status) || status === "removing" || status === "undoing";
 
 /** A deployment's name that no other test run has. */
 export const nameOfTrial = (plugin: string, now = Date.now()) =>
