@@ -17,7 +17,8 @@ type operation struct {
 	goal   *wire.Goal
 	bundle *bundle
 	// held is set when the deployment has its images already, and what is done is
-	// to keep or to remove it: no registry is asked then about what is here.
+	// to keep or to remove it: no registry is asked then about what is here, and
+	// nobody waits for a sign of life.
 	held bool
 	// why is set when a service is taken away that did not become ready: what the
 	// last check came to.
@@ -202,6 +203,10 @@ func (o operation) probe(ctx context.Context) finished {
 			r = engine.Result{Outcome: engine.OK, Health: wire.HealthUnhealthy, Message: err.Error()}
 		}
 		return finished{result: r}
+	}
+	if !o.held {
+		// Whatever it said, it could be asked: a service that takes its time is not stuck.
+		o.agent.note(o.goal, o.do.Step, func(*wire.Progress) {})
 	}
 	r := engine.Result{Outcome: engine.OK, Health: p.Health, Message: p.Detail}
 	if p.Ended {

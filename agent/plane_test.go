@@ -51,12 +51,15 @@ type plane struct {
 	inventory wire.Inventory
 	samples   map[string][]int64
 	deaf      bool
+	// signs counts the signs of life by step.
+	signs map[pipeline.StepKey]int
 }
 
 func newPlane(t *testing.T) *plane {
 	id := wiretest.NewIdentity(t)
 	return &plane{t: t, identity: id, token: wire.NewToken(id.SPKI()), key: make([]byte, 32),
-		changed: make(chan struct{}), goals: map[string]wire.Goal{}}
+		changed: make(chan struct{}), goals: map[string]wire.Goal{},
+		signs: map[pipeline.StepKey]int{}}
 }
 
 // node is one life of an agent.
@@ -175,6 +178,8 @@ func (n *node) serve(s *wire.Session) {
 			_ = s.Send(ctx, wire.Registries{})
 		case wire.Vitals:
 			n.update(func() { n.plane.vitals = r })
+		case wire.Progress:
+			n.update(func() { n.plane.signs[r.Step]++ })
 		case wire.Samples:
 			n.store(ctx, s, r)
 		case wire.InventoryChanged:

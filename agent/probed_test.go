@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nullops/nullops/agent"
@@ -42,4 +43,22 @@ func TestAgent_TellsWhatTheLastCheckSaid(t *testing.T) {
 	if web != strings.Repeat("x", shown-3)+"[se…" {
 		t.Errorf("one that was cut said %q", web)
 	}
+}
+
+// A service that takes its time until it is ready gives signs of life: each answer to
+// its check is one, whatever it says. Without them it looked stuck.
+func TestAgent_ServiceThatWaitsForItsCheckGivesSigns(t *testing.T) {
+	p := newPlane(t)
+	var ready atomic.Bool
+	n := p.boot(t.TempDir(), dummy.New(dummy.Knobs{Plugin: maker,
+		Health: func(agent.ServiceSpec) agent.Probed {
+			if ready.Load() {
+				return agent.Probed{Health: wire.HealthHealthy}
+			}
+			return agent.Probed{Health: wire.HealthStarting}
+		}}), nil)
+	p.want(n.connect(), shop("d1"))
+	p.until("two signs of life", func() bool { return p.signs["db"] >= 2 })
+	ready.Store(true)
+	p.untilPhase("d1", wire.PhaseReady)
 }
