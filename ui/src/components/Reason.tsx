@@ -23,7 +23,7 @@ export function useReason(reason: string | undefined, anchor: RefObject<HTMLElem
   };
 }
 
-/** Escape takes it away and nothing else; so do a press elsewhere, and whatever moves the button. */
+/** Escape takes it away and nothing else; so does a press elsewhere. */
 function useLeaving(told: boolean, anchor: RefObject<HTMLElement | null>, hide: () => void) {
   useEffect(() => {
     if (!told) return;
@@ -37,13 +37,9 @@ function useLeaving(told: boolean, anchor: RefObject<HTMLElement | null>, hide: 
     };
     window.addEventListener("pointerdown", elsewhere, true);
     window.addEventListener("keydown", dismiss, true);
-    window.addEventListener("scroll", hide, true);
-    window.addEventListener("resize", hide);
     return () => {
       window.removeEventListener("pointerdown", elsewhere, true);
       window.removeEventListener("keydown", dismiss, true);
-      window.removeEventListener("scroll", hide, true);
-      window.removeEventListener("resize", hide);
     };
   }, [told]);
 }
@@ -56,9 +52,11 @@ type TipProps = { id: string; anchor: RefObject<HTMLElement | null>; text: strin
  */
 function Tip({ id, anchor, text }: TipProps) {
   const self = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
+  const put = () => {
     if (anchor.current && self.current) place(self.current, anchor.current.getBoundingClientRect());
-  });
+  };
+  useLayoutEffect(put);
+  useMoving(anchor, put);
   const home = anchor.current?.closest("[role=dialog], [role=alertdialog]");
   return createPortal(
     <div ref={self} id={id} role="tooltip" className="tip">
@@ -68,8 +66,31 @@ function Tip({ id, anchor, text }: TipProps) {
   );
 }
 
-/** Below what it belongs to, above where there is no room, always within the window. */
+/**
+ * Whatever moves the button takes the words along: the keyboard's focus often scrolls it into sight.
+ * A log beside it that follows its end scrolls each second and moves nothing of it.
+ */
+function useMoving(anchor: RefObject<HTMLElement | null>, put: () => void) {
+  useEffect(() => {
+    const scrolled = ({ target }: Event) => {
+      if (target instanceof Node && target.contains(anchor.current)) put();
+    };
+    window.addEventListener("scroll", scrolled, true);
+    window.addEventListener("resize", put);
+    return () => {
+      window.removeEventListener("scroll", scrolled, true);
+      window.removeEventListener("resize", put);
+    };
+  }, []);
+}
+
+/**
+ * Below what it belongs to, above where there is no room, always within the window; unseen while
+ * that is scrolled out of it.
+ */
 function place(tip: HTMLElement, at: DOMRect) {
+  const away = at.bottom < 0 || at.top > window.innerHeight;
+  tip.style.visibility = away ? "hidden" : "";
   tip.style.left = tip.style.top = "0";
   // A dialog that is moved by a transform counts from its own edge, not from the window's.
   const from = tip.getBoundingClientRect();

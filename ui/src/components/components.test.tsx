@@ -1,4 +1,4 @@
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
@@ -41,6 +41,30 @@ describe("a button", () => {
     expect(screen.getByRole("tooltip")).toBeTruthy();
     await userEvent.click(document.body);
     expect(screen.queryByRole("tooltip")).toBeNull();
+  });
+
+  it("keeps its reason told while a log beside it scrolls, and where it was scrolled to", async () => {
+    render(
+      <>
+        <div data-testid="log" />
+        <div data-testid="pane">
+          <Button reason="You have Read on shop.">Retry</Button>
+        </div>
+      </>,
+    );
+    await userEvent.tab();
+    const tip = screen.getByRole("tooltip");
+    const button = screen.getByRole("button", { name: "Retry" });
+    const at = (top: number) => new DOMRect(40, top, 60, 30);
+    button.getBoundingClientRect = () => at(100);
+    fireEvent.scroll(screen.getByTestId("log"));
+    expect(screen.queryByRole("tooltip")).toBe(tip);
+    expect(tip.style.top).toBe("6px");
+    fireEvent.scroll(screen.getByTestId("pane"));
+    expect(tip.style.top).toBe("136px");
+    button.getBoundingClientRect = () => at(-80);
+    fireEvent.scroll(screen.getByTestId("pane"));
+    expect(tip.style.visibility).toBe("hidden");
   });
 
   it("that is busy says so and does nothing twice", async () => {
