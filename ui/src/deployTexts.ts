@@ -80,6 +80,17 @@ export const deployTexts = {
     hours: (hours: number) =>
       hours % 24 === 0 ? plural(hours / 24, "day") : plural(hours, "hour"),
   },
+  move: {
+    moving: "It goes to another node.",
+    madeThere:
+      "It is removed here, then made there with the same name, URLs, versions and pipeline.",
+    copied:
+      "Its services stop while its volumes are copied; once it is ready there, this node is cleared. If anything fails, it goes on here.",
+    moved: "It went to another node.",
+    movedBody: "This is the record of how it ran here.",
+    open: "Open it where it runs now",
+    noAgain: "It was taken to another node and has its name there. Open it there.",
+  },
   life: {
     left: (left: string) => `${left} left`,
     overdue: "its time is over",
@@ -198,6 +209,11 @@ export const deployTexts = {
     image: "Image",
     log: "Last lines",
     noLog: "It wrote nothing.",
+    step: (key: string) => `Step ${key}`,
+    took: (spent: string) => `took ${spent}`,
+    asItIs:
+      "The link shows the deployment as it is when somebody opens it; from its removal on, as it was then.",
+    kept: "It shows the deployment as it was when it ended.",
     recreate: "Recreate this",
     recreateHint: "Makes a copy beside it with exactly these images.",
     name: "Name of the copy",

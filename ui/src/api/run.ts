@@ -8,8 +8,10 @@ export type Watched = {
   /** By run and key: see `stepId`. */
   steps: Record<string, Step>;
   progress: Record<string, Progress>;
-  /** When each step gave a sign of life lately, in ms by this machine's clock. */
+  /** When each step gave a sign of life lately, and the last one, in ms by this machine's clock. */
   signs: Record<string, number[]>;
+  /** How far the server's clock is ahead of this machine's, in ms, once a sign was seen fresh. */
+  ahead?: number;
   logs: Record<string, StepLog>;
 };
 
@@ -51,21 +53,43 @@ function apply(state: Watched, { event, id }: ServerEvent, data: unknown, now: n
       const step = data as Step;
       return { ...state, steps: { ...state.steps, [stepId(step.run, step.key)]: step } };
     }
-    case "progress": {
-      const one = data as Progress;
-      const key = stepId(one.run, one.step);
-      const signs = [...(state.signs[key] ?? []).filter((at) => at > now - SIGNS), now];
-      return {
-        ...state,
-        progress: { ...state.progress, [key]: one },
-        signs: { ...state.signs, [key]: signs },
-      };
-    }
+    case "progress":
+      return withSign(state, data as Progress, now);
     case "health":
       return withHealth(state, data as ServiceHealth[], revision(id));
     default:
       return state;
   }
+}
+
+/**
+ * A stream that opens tells each step's last sign once more, whatever its age: it counts from when
+ * it was given, not from when it came. One that is known already is no news.
+ */
+function withSign(state: Watched, one: Progress, now: number): Watched {
+  const key = stepId(one.run, one.step);
+  const at = Date.parse(one.at);
+  const known = state.progress[key];
+  if (known && Date.parse(known.at) >= at) return state;
+  const ahead = clockOf(state.ahead, at - now, known !== undefined);
+  const given = Math.min(now, at - (ahead ?? 0));
+  const signs = [...(state.signs[key] ?? []).filter((sign) => sign > now - SIGNS), given];
+  return {
+    ...state,
+    ahead,
+    progress: { ...state.progress, [key]: one },
+    signs: { ...state.signs, [key]: signs },
+  };
+}
+
+/**
+ * How far the server's clock is ahead, from how far a sign was when it came. What took longest to
+ * come seems furthest behind, so the most is the truest. The first sign of a step may be of any age:
+ * it proves only a clock that is ahead.
+ */
+function clockOf(known: number | undefined, seen: number, fresh: boolean): number | undefined {
+  if (known !== undefined) return Math.max(known, seen);
+  return fresh || seen > 0 ? seen : undefined;
 }
 
 /** The newer of two readings of a deployment: what is asked for and what is told may cross. */

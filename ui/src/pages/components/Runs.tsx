@@ -23,7 +23,7 @@ export function Steps() {
             key={one.key}
             step={one}
             progress={one.status === "pulling" ? pulled : undefined}
-            signs={one.status === "running" ? [Date.now() - 2000] : undefined}
+            signs={["running", "pulling"].includes(one.status) ? [Date.now() - 2000] : undefined}
             selected={false}
             onSelect={nothing}
           />

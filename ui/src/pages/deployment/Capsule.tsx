@@ -7,7 +7,9 @@ import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { isGone } from "../deployments/filters";
 import { NotFound } from "../shell/Problems";
+import { CapsuleSteps, LastLines } from "./CapsuleParts";
 import { Pair } from "./Pair";
 import { Recreate } from "./Recreate";
 import { Unread } from "./Unread";
@@ -37,6 +39,7 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
         </span>
         <CopyButton text={`${window.location.origin}/d/${id}/capsule`} what={t.copy} />
       </div>
+      <p className="t3 s">{isGone(deployment.status) ? t.kept : t.asItIs}</p>
       {capsule.failure ? (
         <div className="box" data-st="failed">
           <StatusMark state="failed">
@@ -52,6 +55,7 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
       <Facts capsule={capsule} />
       <Recreate deployment={deployment} />
       <Services capsule={capsule} />
+      <CapsuleSteps steps={capsule.steps} services={capsule.services.map(({ step }) => step)} />
       <Parameters capsule={capsule} />
     </div>
   );
@@ -105,19 +109,7 @@ function Services({ capsule }: { capsule: Data }) {
               <Safe text={service.detail} />
             </p>
           ) : null}
-          {service.log.length > 0 ? (
-            <pre
-              className="caplog"
-              // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard
-              tabIndex={0}
-              role="region"
-              aria-label={`${t.log}: ${service.step}`}
-            >
-              <Safe text={service.log.join("\n")} />
-            </pre>
-          ) : (
-            <p className="t3">{t.noLog}</p>
-          )}
+          <LastLines of={service.step} lines={service.log} none={t.noLog} />
         </section>
       ))}
     </section>

@@ -4,19 +4,28 @@ import type { Deployment, Run, Step } from "@/api/client";
 import { Safe } from "@/components/Safe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
-import { between, clock, duration, exact } from "@/components/time";
+import { duration } from "@/components/time";
+import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 import { shareOf } from "../deployments/Row";
 import { Acts } from "./Acts";
 import { Approval } from "./Approval";
+import { whatToSay } from "./said";
+import { workedOf } from "./spent";
 import { TimeLeft } from "./TimeLeft";
 
 const t = texts.page;
 
-type Props = { deployment: Deployment; steps: Step[]; run?: Run };
+type Props = {
+  deployment: Deployment;
+  steps: Step[];
+  run?: Run;
+  /** What is shown is from before, so that nothing goes on counting. */
+  before?: boolean;
+};
 
 /** Where it stands, how long that took, and what can be done. */
-export function Header({ deployment, steps, run }: Props) {
+export function Header({ deployment, steps, run, before }: Props) {
   return (
     <div className="dh">
       <div className="row gap-3">
@@ -26,7 +35,7 @@ export function Header({ deployment, steps, run }: Props) {
         <Pill state={deployment.status} share={shareOf(deployment)}>
           {sayState(deployment, steps)}
         </Pill>
-        <Spent deployment={deployment} run={run} />
+        {before ? null : <Spent deployment={deployment} steps={steps} run={run} />}
         <Acts deployment={deployment} steps={steps} />
       </div>
       <Facts deployment={deployment} />
@@ -47,10 +56,12 @@ function sayState(deployment: Deployment, steps: Step[]): string {
   return word;
 }
 
-function Spent({ deployment, run }: { deployment: Deployment; run?: Run }) {
+function Spent({ deployment, steps, run }: Omit<Props, "before">) {
   const now = useNow();
   if (!run || run.number !== deployment.run) return null;
-  const spent = duration(between(run.created_at, endOf(deployment, run), now));
+  const spent = duration(workedOf(steps, endOf(deployment, run), now));
+  // Nothing has begun yet: before its first step it only waits.
+  if (!spent) return null;
   if (deployment.status === "applying") {
     const usual = deployment.usual_seconds
       ? `, ${t.usually(duration(deployment.usual_seconds * 1000))}`
@@ -129,8 +140,6 @@ function Tries({ deployment }: { deployment: Deployment }) {
   );
 }
 
-type Said = { state: string; title: string; more: string[]; left?: string[] };
-
 /** One tinted box, only when there is something a person has to know. */
 function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
   const said = whatToSay(deployment, steps);
@@ -145,6 +154,16 @@ function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
           <Safe text={said.title} />
         </b>
         {said.more.length > 0 ? <div className="t2">{said.more.join(" ")}</div> : null}
+        {said.to ? (
+          <Link
+            className="link"
+            to="/d/$id/{-$tab}"
+            params={{ id: said.to, tab: undefined }}
+            search={{}}
+          >
+            {deployTexts.move.open}
+          </Link>
+        ) : null}
         {said.left ? (
           <ul className="mono list-disc pl-5">
             {said.left.map((thing) => (
@@ -157,54 +176,4 @@ function Box({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
       </div>
     </div>
   );
-}
-
-function whatToSay(deployment: Deployment, steps: Step[]): Said | undefined {
-  const { status, failure, node, left } = deployment;
-  const cause = [failure?.step, failure?.message].filter(Boolean).join(": ");
-  if (deployment.node_offline_since && node)
-    return {
-      state: "offline",
-      title: `${t.offline(node, clock(deployment.node_offline_since))}.`,
-      more: [t.offlineBody],
-    };
-  if (status === "stuck")
-    return {
-      state: "stuck",
-      title: cause || stateWord("stuck"),
-      more: left?.length ? [t.leftBehind] : [],
-      left,
-    };
-  if (status === "undoing")
-    return {
-      state: "undoing",
-      title: cause || deployment.detail || stateWord("undoing"),
-      more: [t.undoing],
-    };
-  if (status === "failed") {
-    const earlier = steps.some((step) => step.status === "undone");
-    return {
-      state: "failed",
-      title: cause || stateWord("failed"),
-      more: [earlier ? t.undone : "", node ? t.nothingLeft(node) : "", t.retryRuns].filter(Boolean),
-    };
-  }
-  if (status === "queued")
-    return { state: "queued", title: deployment.detail || stateWord("queued"), more: [t.queued] };
-  if (status === "removed")
-    return { state: "removed", title: `${t.removedTitle}.`, more: [keptRecord(deployment)] };
-  if (status === "canceled")
-    return { state: "canceled", title: `${t.canceledTitle}.`, more: [keptRecord(deployment)] };
-  if (status === "forgotten")
-    return {
-      state: "forgotten",
-      title: stateWord("forgotten"),
-      more: left?.length ? [t.leftBehind] : [],
-      left,
-    };
-  return undefined;
-}
-
-function keptRecord({ tombstone_until: until }: Deployment): string {
-  return t.removedBody(until ? exact(until) : "");
 }

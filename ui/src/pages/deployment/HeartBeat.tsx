@@ -1,8 +1,9 @@
 import type { Step } from "@/api/client";
 import { SIGNS } from "@/api/run";
 import { useNow } from "@/components/Time";
-import { between, duration } from "@/components/time";
+import { duration } from "@/components/time";
 import { texts } from "@/texts";
+import { spentOf } from "./spent";
 
 const t = texts.page;
 /** So many bars stand for the time in which signs are kept. */
@@ -12,16 +13,23 @@ export type Pace = { kind: "usual" | "slow" | "silent"; over: number; quiet: num
 
 /**
  * Slow or stuck: a step over its usual time that still says or pulls something is slow; one that
- * has been silent for as long as signs are kept may be stuck. `quiet` is since its last sign.
+ * has been silent for as long as signs are kept may be stuck. A pull tells what came by the second,
+ * so its silence means that at any time. `quiet` is since its last sign.
  */
 export function paceOf(step: Step, signs: number[], now: number): Pace {
-  const spent = between(step.started_at, step.ended_at, now);
+  const spent = spentOf(step, now);
   const over = step.usual_seconds ? spent - step.usual_seconds * 1000 : Number.NaN;
-  const last = signs[signs.length - 1] ?? now - spent;
-  const quiet = Math.max(0, now - last);
+  const since = now - (signs[signs.length - 1] ?? Number.NaN);
+  // What was pulled ahead was silent until its turn came.
+  const quiet = Math.max(0, least(since, spent));
   const late = over > 2000 && over > spent / 4;
-  if (quiet >= SIGNS && (late || !step.usual_seconds)) return { kind: "silent", over, quiet };
+  const any = step.status === "pulling" || !step.usual_seconds;
+  if (quiet >= SIGNS && (late || any)) return { kind: "silent", over, quiet };
   return { kind: late ? "slow" : "usual", over, quiet };
+}
+
+function least(a: number, b: number): number {
+  return Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b);
 }
 
 /** The signs of life of the last half minute as bars, and in words what they say. */
@@ -40,13 +48,16 @@ export function HeartBeat({ step, signs = [] }: { step: Step; signs?: number[] }
           <i key={i} data-on={beat || undefined} />
         ))}
       </span>
-      <span className="xs t2 tr">{say(pace)}</span>
+      <span className="xs t2 tr">{say(pace, step)}</span>
     </span>
   );
 }
 
-function say({ kind, over, quiet }: Pace): string {
+function say({ kind, over, quiet }: Pace, step: Step): string {
   if (kind === "silent") return t.silent(duration(quiet));
-  if (kind === "slow") return t.slow(duration(over));
-  return quiet < 10_000 ? t.alive : t.quiet(duration(quiet));
+  // Its output is a log of its own; while it runs here, it is asked whether it is ready.
+  const service = step.kind === "service" && step.status === "running";
+  if (kind === "slow") return t.slow(duration(over), service ? t.checked : t.aliveToo);
+  if (quiet >= 10_000) return t.quiet(duration(quiet));
+  return service ? t.checking : t.alive;
 }

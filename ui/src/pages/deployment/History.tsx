@@ -7,8 +7,9 @@ import { middle } from "@/components/names";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
-import { between, duration } from "@/components/time";
+import { duration } from "@/components/time";
 import { texts } from "@/texts";
+import { workedOf } from "./spent";
 import { Unread } from "./Unread";
 
 const t = texts.page.history;
@@ -92,7 +93,7 @@ function Line({ run }: { run: Run }) {
       <td className="t2">
         <Time at={run.created_at} />
       </td>
-      <td className="t2">{run.ended_at ? duration(between(run.created_at, run.ended_at)) : ""}</td>
+      <td className="t2">{run.ended_at ? duration(workedOf(run.steps, run.ended_at, 0)) : ""}</td>
     </tr>
   );
 }

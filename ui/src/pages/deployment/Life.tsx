@@ -51,7 +51,7 @@ function Again({ act, why }: Parts) {
     <Button
       look="ink"
       act={t.recreateSame}
-      reason={why("recreate")}
+      reason={why("again")}
       busy={act.isPending && t.recreating}
       onClick={() => act.mutate({ kind: "recreate" })}
     >

@@ -15,6 +15,7 @@ import { Services } from "./Services";
 import { firstTab, type PageSearch, shownRun } from "./search";
 import { isTab, Tabs, useTabKeys } from "./Tabs";
 import { TimeStrip } from "./TimeStrip";
+import { nothingHeard, unsure, useUnsure } from "./unsure";
 import { useSteps, useWatched, type Watch } from "./useWatched";
 import { Loading, Unreadable } from "./Waiting";
 
@@ -47,6 +48,7 @@ function Known({ watch, deployment, tab, search }: KnownProps) {
   useTabKeys(shown);
   // What is said of the deployment is said of its latest run, whichever one is looked at.
   const latest = useSteps(deployment.id, deployment.run, watch.watched);
+  const before = useUnsure(watch.live, deployment);
   return (
     <>
       <Head name={deployment.name}>
@@ -54,23 +56,38 @@ function Known({ watch, deployment, tab, search }: KnownProps) {
       </Head>
       <PageOffers deployment={deployment} />
       <div className="runpage flex min-h-0 flex-1 flex-col">
-        <Header deployment={deployment} steps={latest.steps} run={latest.run} />
+        <Header deployment={deployment} steps={latest.steps} run={latest.run} before={before} />
         {watch.error ? (
           <ErrorState what={texts.page.unread} error={watch.error} retry={watch.refetch} />
         ) : null}
-        <Shown watch={watch} deployment={deployment} shown={shown} search={search} />
+        <Shown
+          watch={watch}
+          deployment={deployment}
+          shown={shown}
+          search={search}
+          before={before}
+        />
       </div>
     </>
   );
 }
 
-type ShownProps = { watch: Watch; deployment: Deployment; shown: string; search: PageSearch };
+type ShownProps = {
+  watch: Watch;
+  deployment: Deployment;
+  shown: string;
+  search: PageSearch;
+  /** What is shown is from before: see `useUnsure`. */
+  before: boolean;
+};
 
 /** The tabs, and the one that is open, of the run that is looked at. */
-function Shown({ watch, deployment, shown, search }: ShownProps) {
+function Shown({ watch, deployment, shown, search, before }: ShownProps) {
   const number = shownRun(shown, search, deployment.run);
-  const steps = useSteps(deployment.id, number, watch.watched);
-  const { progress, signs } = useOfRun(watch.watched, number);
+  const read = useSteps(deployment.id, number, watch.watched);
+  const steps = before ? { ...read, steps: unsure(read.steps) } : read;
+  const heard = useOfRun(watch.watched, number);
+  const { progress, signs } = before ? nothingHeard : heard;
   const run = { watch, deployment, number, steps, progress, signs, search };
   return (
     <>

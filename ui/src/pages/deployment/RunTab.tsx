@@ -123,7 +123,9 @@ function useFollowed(steps: Step[]): string | undefined {
   const last = useRef<string>(undefined);
   const now =
     steps.find((step) => step.status === "failed") ??
-    steps.find((step) => ["running", "pulling", "undoing", "waiting"].includes(step.status));
+    steps.find((step) =>
+      ["running", "pulling", "undoing", "waiting", "unknown"].includes(step.status),
+    );
   const key = now?.key ?? last.current ?? steps[steps.length - 1]?.key;
   useEffect(() => {
     if (now) last.current = now.key;

@@ -46,6 +46,7 @@ describe("a step", () => {
       <StepNode
         step={step({ status: "pulling", ended_at: undefined })}
         progress={progress}
+        signs={[Date.now()]}
         selected
         onSelect={() => {}}
       />,
@@ -54,6 +55,27 @@ describe("a step", () => {
     expect(container.textContent).toContain("of 243 MB");
     expect(container.textContent).toContain("3 of 7 layers here");
     expect(container.querySelector<HTMLElement>(".bar i")?.style.width).toBe("61%");
+  });
+
+  it("that pulls nothing for half a minute says so in place of the bar", () => {
+    const started_at = new Date(Date.now() - 60_000).toISOString();
+    const { container } = render(
+      <StepNode
+        step={step({ status: "pulling", started_at, ended_at: undefined })}
+        progress={{ run: 1, step: "sql-seed", at: started_at, pulled_bytes: 4e6, total_bytes: 9e6 }}
+        signs={[Date.now() - 45_000]}
+        selected
+        onSelect={() => {}}
+      />,
+    );
+    expect(container.textContent).toMatch(/No sign of life for 4\d s/);
+    expect(container.querySelector(".bar")).toBeNull();
+  });
+
+  it("of which nobody hears counts nothing on", () => {
+    const unknown = step({ status: "unknown", ended_at: undefined });
+    const { container } = render(<StepNode step={unknown} selected onSelect={() => {}} />);
+    expect(container.querySelector(".du")?.textContent).toBe("Unknown");
   });
 
   it("that waits shows the pull that is made ahead, until it is complete", () => {

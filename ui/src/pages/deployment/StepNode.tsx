@@ -4,9 +4,10 @@ import { Glyph } from "@/components/Glyph";
 import { ends } from "@/components/names";
 import { lookOf, Rail, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { between, bytes, duration } from "@/components/time";
+import { bytes, duration } from "@/components/time";
 import { texts } from "@/texts";
-import { HeartBeat } from "./HeartBeat";
+import { HeartBeat, paceOf } from "./HeartBeat";
+import { spentOf } from "./spent";
 
 const t = texts.page;
 
@@ -90,8 +91,8 @@ function Took({ step, progress }: { step: Step; progress?: Progress }) {
         </span>
       </span>
     );
-  const word = step.status === "undone" || step.status === "skipped" ? stateWord(step.status) : "";
-  const spent = step.started_at ? duration(between(step.started_at, step.ended_at, now)) : "";
+  const word = ["undone", "skipped", "unknown"].includes(step.status) ? stateWord(step.status) : "";
+  const spent = duration(spentOf(step, now));
   return (
     <span className="du">
       {word || spent ? <b>{word || spent}</b> : null}
@@ -100,25 +101,30 @@ function Took({ step, progress }: { step: Step; progress?: Progress }) {
   );
 }
 
-/** Signs of life of a step that runs now: what it pulled, or when it last said something. */
+/**
+ * Signs of life of a step that runs now: what it pulled, or when it last said something. A pull of
+ * which nothing comes says so in place of its bar.
+ */
 function Life({ step, progress, signs }: { step: Step; progress?: Progress; signs?: number[] }) {
-  if (isPulling(step, progress)) {
-    const share = progress?.total_bytes ? (progress.pulled_bytes ?? 0) / progress.total_bytes : 0;
-    const layers = progress?.total_layers
-      ? t.layers(progress.pulled_layers ?? 0, progress.total_layers)
-      : undefined;
-    return (
-      <span className="x" title={layers}>
-        {layers ? <span className="vh">{layers}</span> : null}
-        <span className="bar">
-          <i style={{ width: `${Math.round(share * 100)}%` }} />
-        </span>
-      </span>
-    );
-  }
+  const now = useNow();
+  const pulls = isPulling(step, progress);
+  if (pulls && paceOf(step, signs ?? [], now).kind !== "silent") return <Pulled {...progress} />;
   return (
     <span className="x">
       <HeartBeat step={step} signs={signs} />
+    </span>
+  );
+}
+
+function Pulled({ pulled_bytes = 0, total_bytes, pulled_layers, total_layers }: Partial<Progress>) {
+  const share = total_bytes ? pulled_bytes / total_bytes : 0;
+  const layers = total_layers ? t.layers(pulled_layers ?? 0, total_layers) : undefined;
+  return (
+    <span className="x" title={layers}>
+      {layers ? <span className="vh">{layers}</span> : null}
+      <span className="bar">
+        <i style={{ width: `${Math.round(share * 100)}%` }} />
+      </span>
     </span>
   );
 }

@@ -5,12 +5,13 @@ import { Safe } from "@/components/Safe";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { between, duration } from "@/components/time";
+import { duration } from "@/components/time";
 import { texts } from "@/texts";
 import { EarlierRuns } from "./EarlierRuns";
 import { HeartBeat } from "./HeartBeat";
 import { StepTabs } from "./StepTabs";
 import type { StepTab } from "./search";
+import { spentOf } from "./spent";
 import { useStepLog, type Watch } from "./useWatched";
 
 const t = texts.page;
@@ -38,7 +39,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
         </span>
         <Spent step={step} />
       </div>
-      {step.status === "running" ? (
+      {step.status === "running" || step.status === "pulling" ? (
         <div className="px-4 pb-2">
           <HeartBeat step={step} signs={signs} />
         </div>
@@ -69,7 +70,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
 
 function Spent({ step }: { step: Step }) {
   const now = useNow();
-  const spent = between(step.started_at, step.ended_at, now);
+  const spent = spentOf(step, now);
   if (!Number.isFinite(spent)) return null;
   const over = step.usual_seconds ? spent - step.usual_seconds * 1000 : 0;
   const much = over > 2000 && over > spent / 4;

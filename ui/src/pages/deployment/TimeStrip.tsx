@@ -1,8 +1,9 @@
 import type { Step } from "@/api/client";
 import { lookOf, stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
-import { between, duration } from "@/components/time";
+import { duration } from "@/components/time";
 import { texts } from "@/texts";
+import { spentOf } from "./spent";
 
 const t = texts.page;
 
@@ -11,7 +12,7 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
   const now = useNow();
   // Its place is kept, so that nothing moves when the steps are there.
   if (steps.length === 0) return <div className="strip" />;
-  const spent = (step: Step) => between(step.started_at, step.ended_at, now);
+  const spent = (step: Step) => spentOf(step, now);
   const label = steps
     .map((step) => `${step.key} ${stateWord(step.status)} ${duration(spent(step))}`.trim())
     .join(", ");

@@ -17,6 +17,13 @@ describe("what the API always refuses", () => {
     for (const act of acts) expect(whyNot(act, made(), ann)).toBeUndefined();
   });
 
+  it("is making it again under a name that it took to another node", () => {
+    for (const gone of [made({ moved_to: "other" }), made({ moving: true })]) {
+      expect(whyNot("again", gone, ann)).toMatch(/taken to another node/);
+      expect(whyNot("recreate", gone, ann)).toBeUndefined();
+    }
+  });
+
   it("is removal of what somebody else holds, for admins too, who can release it", () => {
     expect(whyNot("remove", held("bob"), ann)).toMatch(/bob holds it/);
     expect(whyNot("remove", held("bob"), root)).toMatch(/Release it first/);

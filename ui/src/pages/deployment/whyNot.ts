@@ -7,12 +7,15 @@ import { texts } from "@/texts";
 
 const t = deployTexts.life;
 
-export type Act = "extend" | "hold" | "release" | "remove" | "retry" | "recreate";
+/** `again` makes it under its own name, `recreate` a copy under another. */
+export type Act = "extend" | "hold" | "release" | "remove" | "retry" | "recreate" | "again";
 type Person = Pick<Me, "name" | "role">;
 
 /** Why an act would be refused now; nothing when it would not. Missing rights are `useLackOn`'s. */
 export function whyNot(act: Act, deployment: Deployment, person: Person): string | undefined {
-  if (act === "retry" || act === "recreate")
+  if (act === "again" && (deployment.moving || deployment.moved_to))
+    return deployTexts.move.noAgain;
+  if (act === "retry" || act === "recreate" || act === "again")
     return deployment.scratch ? texts.page.scratchHint : undefined;
   if (act === "release") return releasable(deployment, person);
   if (act === "remove") return heldByOther(deployment, person);

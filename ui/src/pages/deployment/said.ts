@@ -1,0 +1,81 @@
+import type { Deployment, Step } from "@/api/client";
+import { stateWord } from "@/components/Status";
+import { clock, exact } from "@/components/time";
+import { deployTexts } from "@/deployTexts";
+import { texts } from "@/texts";
+import { isGone } from "../deployments/filters";
+
+const t = texts.page;
+const m = deployTexts.move;
+
+/** What a person has to know. `to` is the deployment that it became. */
+export type Said = { state: string; title: string; more: string[]; left?: string[]; to?: string };
+
+/**
+ * The cause first: a node that is out of reach says why nothing goes on, not why something went
+ * wrong. Of what is over, whatever becomes of its node changes nothing.
+ */
+export function whatToSay(deployment: Deployment, steps: Step[]): Said | undefined {
+  const said = sayCause(deployment, steps) ?? sayMove(deployment) ?? sayState(deployment);
+  const { node_offline_since: since, node, status } = deployment;
+  if (!since || !node || isGone(status)) return said;
+  const offline = `${t.offline(node, clock(since))}.`;
+  if (said) return { ...said, more: [...said.more, offline] };
+  return { state: "offline", title: offline, more: [t.offlineBody] };
+}
+
+function sayCause(deployment: Deployment, steps: Step[]): Said | undefined {
+  const { status, failure, left } = deployment;
+  const cause = [failure?.step, failure?.message].filter(Boolean).join(": ");
+  if (status === "stuck")
+    return { state: "stuck", title: cause || stateWord("stuck"), ...rest(left) };
+  if (status === "undoing")
+    return {
+      state: "undoing",
+      title: cause || deployment.detail || stateWord("undoing"),
+      more: [t.undoing],
+    };
+  if (status === "failed")
+    return {
+      state: "failed",
+      title: cause || stateWord("failed"),
+      more: undone(deployment, steps),
+    };
+  if (status === "forgotten")
+    return { state: "forgotten", title: stateWord("forgotten"), ...rest(left) };
+  return undefined;
+}
+
+function rest(left?: string[]): Pick<Said, "more" | "left"> {
+  return { more: left?.length ? [t.leftBehind] : [], left };
+}
+
+function undone({ node }: Deployment, steps: Step[]): string[] {
+  const earlier = steps.some((step) => step.status === "undone");
+  const all = [earlier ? t.undone : "", node ? t.nothingLeft(node) : "", t.retryRuns];
+  return all.filter(Boolean);
+}
+
+/** One with volumes goes as it is; another is removed here, and made there with an id of its own. */
+function sayMove({ moving, moved_to: to, status }: Deployment): Said | undefined {
+  if (moving) {
+    const leaves = status === "removing" || isGone(status);
+    return { state: "applying", title: m.moving, more: [leaves ? m.madeThere : m.copied] };
+  }
+  return to ? { state: "removed", title: m.moved, more: [m.movedBody], to } : undefined;
+}
+
+function sayState(deployment: Deployment): Said | undefined {
+  const { status, detail } = deployment;
+  if (status === "queued")
+    return { state: "queued", title: detail || stateWord("queued"), more: [t.queued] };
+  if (status === "removed")
+    return { state: "removed", title: `${t.removedTitle}.`, more: [keptRecord(deployment)] };
+  if (status === "canceled")
+    return { state: "canceled", title: `${t.canceledTitle}.`, more: [keptRecord(deployment)] };
+  return undefined;
+}
+
+function keptRecord({ tombstone_until: until }: Deployment): string {
+  return t.removedBody(until ? exact(until) : "");
+}
