@@ -33,7 +33,7 @@ export function RemoveQuestion({ on, busy, keep, remove }: Props) {
     <Confirm open onClose={keep} title={title} acts={acts}>
       {on.length === 1 && on[0] ? <OfOne one={on[0]} /> : <OfSeveral on={on} />}
       <Offline on={on} />
-      <p>{t.removeStays}</p>
+      {stops ? null : <p>{t.removeStays}</p>}
     </Confirm>
   );
 }

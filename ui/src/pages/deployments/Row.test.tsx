@@ -1,3 +1,4 @@
+import { createRootRoute, createRouter, RouterContextProvider } from "@tanstack/react-router";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
 import type { Deployment } from "@/api/client";
@@ -20,8 +21,22 @@ function show(more: Partial<Deployment>) {
     ...more,
   } as unknown as Deployment;
   const acts = { onRetry: vi.fn(), onCopy: vi.fn(), onFollow: vi.fn() };
-  render(<Row deployment={deployment} selected={false} index={0} {...acts} />);
+  const router = createRouter({ routeTree: createRootRoute() });
+  render(
+    <RouterContextProvider router={router as never}>
+      <Row deployment={deployment} selected={false} index={0} {...acts} />
+    </RouterContextProvider>,
+  );
 }
+
+it("what waits for this person's answer says so, and leads to it", () => {
+  const question = { step: "release", prompt: "Shall it go on?", may_answer: true } as never;
+  show({ status: "applying", question });
+  screen.getByText("Waits for you");
+  screen.getByText("release: Shall it go on?");
+  const answer = screen.getByRole("link", { name: "Answer the question of cart" });
+  expect(answer.getAttribute("href")).toBe("/deployments/qa/cart/run");
+});
 
 it("an act says on which deployment", () => {
   show({ status: "failed" });

@@ -8,7 +8,7 @@ import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { texts } from "@/texts";
 import { useLackOn } from "../shell/useLack";
-import { isGone, mainUrl } from "./filters";
+import { isGone, mainUrl, waitsForMe } from "./filters";
 import { Left } from "./Left";
 
 // One path each, made once: the icons of the collection are half of a row's elements.
@@ -41,6 +41,7 @@ export const Row = memo(function Row(props: Props) {
   const onRetry = () => props.onRetry(deployment);
   const onCopy = () => props.onCopy(deployment);
   const offline = Boolean(deployment.node_offline_since);
+  const state = waitsForMe(deployment) ? "waiting" : deployment.status;
   const { name, environment } = deployment;
   const url = mainUrl(deployment);
   const follow = (event: MouseEvent) => {
@@ -59,7 +60,7 @@ export const Row = memo(function Row(props: Props) {
       aria-rowindex={index + 2}
       ref={measure}
     >
-      <Rail state={offline ? "offline" : deployment.status} cell />
+      <Rail state={offline ? "offline" : state} cell />
       <span role="cell" className="c-name">
         {/* Not the router's Link: to make its place anew is much of what a row costs. */}
         <a
@@ -73,7 +74,9 @@ export const Row = memo(function Row(props: Props) {
         <span className="pj">{deployment.project}</span>
       </span>
       <span role="cell" className="c-st">
-        <StatusMark state={deployment.status} share={shareOf(deployment)} />
+        <StatusMark state={state} share={shareOf(deployment)}>
+          {state === "waiting" ? texts.list.asks : undefined}
+        </StatusMark>
         <Detail deployment={deployment} />
       </span>
       <span role="cell" className="c-v">
@@ -123,7 +126,8 @@ function Detail({ deployment }: { deployment: Deployment }) {
 }
 
 function describeState(deployment: Deployment): string {
-  const { status, failure, detail, services } = deployment;
+  const { status, failure, detail, services, question } = deployment;
+  if (question && waitsForMe(deployment)) return `${question.step}: ${question.prompt}`;
   if ((status === "failed" || status === "stuck") && failure)
     return [failure.step, failure.message].filter(Boolean).join(": ");
   if (status === "applying" || status === "undoing") {
@@ -186,15 +190,16 @@ function Lacking({
 function MainAct({ deployment, url, onRetry, onCopy }: ActProps) {
   const { name, environment, status } = deployment;
   if (status === "failed") return <Retry deployment={deployment} retry={onRetry} />;
-  if (status === "stuck")
+  const asks = waitsForMe(deployment);
+  if (status === "stuck" || asks)
     return (
       <Link
         className={buttonClass("plain", true)}
         to="/deployments/$environment/$name/{-$tab}"
-        params={{ environment, name }}
-        aria-label={texts.list.resolveOf(name)}
+        params={{ environment, name, tab: asks ? "run" : undefined }}
+        aria-label={asks ? texts.list.answerOf(name) : texts.list.resolveOf(name)}
       >
-        {texts.list.resolve}
+        {asks ? texts.list.answer : texts.list.resolve}
       </Link>
     );
   if (!url) return null;

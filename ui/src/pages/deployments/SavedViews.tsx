@@ -2,6 +2,7 @@ import { Plus, X } from "lucide-react";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { useOffer } from "@/components/offers";
+import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
 import { Count } from "./Count";
 import { type Filters, narrows } from "./filters";
@@ -25,12 +26,15 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
   const [naming, setNaming] = useState(false);
   const focus = useFocusBack([views, naming]);
   const able = narrows(filters) && !here && !full && !naming;
-  const dropHere = (name: string) => {
+  const say = useToast();
+  const dropHere = (view: View) => {
     focus.next("[aria-current]");
-    drop(name);
+    drop(view.name);
+    const back = { label: t.undo, run: () => save(view.name, view.filters) };
+    say("done", t.viewDropped(view.name), back);
   };
   useOffer(able ? { label: t.saveView, run: () => setNaming(true) } : undefined);
-  useOffer(here ? { label: t.dropView(here.name), run: () => dropHere(here.name) } : undefined);
+  useOffer(here ? { label: t.dropView(here.name), run: () => dropHere(here) } : undefined);
   return (
     <>
       <span ref={focus.here} hidden />
@@ -45,7 +49,7 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
               className="btn ghost sm ic"
               aria-label={t.dropView(one.name)}
               title={t.dropView(one.name)}
-              onClick={() => dropHere(one.name)}
+              onClick={() => dropHere(one)}
             >
               <X className="i sm" aria-hidden="true" />
             </button>

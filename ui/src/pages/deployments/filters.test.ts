@@ -29,6 +29,16 @@ describe("the list's groups", () => {
 
   it("puts what runs on an offline node before people", () =>
     expect(groupOf(make({ node_offline_since: "2026-11-21T12:00:00Z" }))).toBe("attention"));
+
+  it.each([
+    [{ may_answer: true }, "attention"],
+    [{ may_answer: false }, "progress"],
+    [{ may_answer: true, answered_by: "aiko" }, "progress"],
+  ] as const)("puts a run that asks %j in %s", (question, group) => {
+    const asks = make({ status: "applying", question: question as never });
+    expect(groupOf(asks)).toBe(group);
+    expect(matching([asks], { view: "attention" }, "")).toHaveLength(group === "attention" ? 1 : 0);
+  });
 });
 
 describe("filters", () => {

@@ -54,9 +54,14 @@ export function groupOf(deployment: Deployment): Group {
     case "forgotten":
       return "ended";
     default:
-      if (deployment.node_offline_since) return "attention";
+      if (deployment.node_offline_since || waitsForMe(deployment)) return "attention";
       return deployment.status === "ready" ? "ready" : "progress";
   }
+}
+
+/** Whether its run asks something that this person may answer, and nobody has yet. */
+export function waitsForMe({ question }: Deployment): boolean {
+  return Boolean(question?.may_answer && !question.answered_by);
 }
 
 /** The deployments a set of filters leaves over. */

@@ -1,5 +1,6 @@
+import { act, renderHook } from "@testing-library/react";
 import { expect, it } from "vitest";
-import { readViews, sameFilters } from "./views";
+import { readViews, sameFilters, useViews } from "./views";
 
 it("takes broken storage for no views", () => {
   expect(readViews("{")).toEqual([]);
@@ -12,4 +13,19 @@ it("keeps of a view only what is a filter", () => {
   expect(view?.name).toBe("Cart");
   expect(sameFilters(view?.filters ?? {}, { q: "cart" })).toBe(true);
   expect(sameFilters({ q: "cart" }, { q: "cart", env: "qa" })).toBe(false);
+});
+
+it("takes a deletion back among views that were saved since", () => {
+  localStorage.clear();
+  const { result } = renderHook(useViews);
+  act(() => result.current.save("Cart", { q: "cart" }));
+  const { drop, save } = result.current;
+  act(() => drop("Cart"));
+  act(() => result.current.save("QA", { env: "qa" }));
+  act(() => save("Cart", { q: "cart" }));
+  expect(result.current.views.map((one) => one.name)).toEqual(["QA", "Cart"]);
+  expect(readViews(localStorage.getItem("nullops.views")).map((one) => one.name)).toEqual([
+    "QA",
+    "Cart",
+  ]);
 });

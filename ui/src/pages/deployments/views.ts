@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { type Filters, readFilters } from "./filters";
 
 const KEY = "nullops.views";
@@ -28,7 +28,11 @@ export function sameFilters(a: Filters, b: Filters): boolean {
 /** Saved views, kept in this browser: what is in them is an address, and can be sent as one too. */
 export function useViews() {
   const [views, setViews] = useState(() => readViews(local()));
-  const keep = (next: View[]) => {
+  // A deletion is taken back later, perhaps after others were saved: it adds to what is there by then.
+  const now = useRef(views);
+  const keep = (change: (before: View[]) => View[]) => {
+    const next = change(now.current);
+    now.current = next;
     setViews(next);
     try {
       localStorage.setItem(KEY, JSON.stringify(next));
@@ -40,8 +44,8 @@ export function useViews() {
     views,
     full: views.length >= MOST,
     save: (name: string, filters: Filters) =>
-      keep([...views.filter((one) => one.name !== name), { name, filters }]),
-    drop: (name: string) => keep(views.filter((one) => one.name !== name)),
+      keep((before) => [...before.filter((one) => one.name !== name), { name, filters }]),
+    drop: (name: string) => keep((before) => before.filter((one) => one.name !== name)),
   };
 }
 
