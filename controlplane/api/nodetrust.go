@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -27,19 +28,18 @@ func (s *server) DrainNode(
 	if err != nil {
 		return nil, err
 	}
-	if !or(r.Body.Move, false) {
-		return DrainNode200JSONResponse(nodeDrain(d)), nil
+	stays := map[controlplane.DeploymentID]string{}
+	if or(r.Body.Move, false) {
+		if stays, err = s.emptied(ctx, d); err != nil {
+			return nil, err
+		}
+		if d, err = s.Catalog.NodeDrain(ctx, actorOf(ctx), r.Name); err != nil {
+			return nil, err
+		}
 	}
-	stays, err := s.emptied(ctx, d)
+	out, err := s.staying(ctx, d, stays)
 	if err != nil {
 		return nil, err
-	}
-	if d, err = s.Catalog.NodeDrain(ctx, actorOf(ctx), r.Name); err != nil {
-		return nil, err
-	}
-	out := nodeDrain(d)
-	for i, one := range out.Staying {
-		out.Staying[i].StaysBecause = some(stays[controlplane.DeploymentID(one.Id)])
 	}
 	return DrainNode200JSONResponse(out), nil
 }
@@ -51,7 +51,31 @@ func (s *server) GetNodeDrain(
 	if err != nil {
 		return nil, err
 	}
-	return GetNodeDrain200JSONResponse(nodeDrain(d)), nil
+	out, err := s.staying(ctx, d, nil)
+	if err != nil {
+		return nil, err
+	}
+	return GetNodeDrain200JSONResponse(out), nil
+}
+
+// staying is how far a drain is, with why each stays: as a move of it was refused
+// just now, or else as one would be.
+func (s *server) staying(ctx context.Context, d catalog.NodeDrain,
+	refused map[controlplane.DeploymentID]string) (NodeDrain, error) {
+	ids := make([]controlplane.DeploymentID, len(d.Staying))
+	for i, one := range d.Staying {
+		ids[i] = one.ID
+	}
+	stays, err := s.Lifecycle.Stays(ctx, actorOf(ctx), ids)
+	if err != nil {
+		return NodeDrain{}, err
+	}
+	maps.Copy(stays, refused)
+	out := nodeDrain(d)
+	for i, id := range ids {
+		out.Staying[i].StaysBecause = some(stays[id])
+	}
+	return out, nil
 }
 
 func (s *server) UndrainNode(

@@ -78,7 +78,7 @@ func (l *Lifecycle) named(
 func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlplane.Deployment,
 	p plan, r Request, to Elsewhere) error {
 	if d.Status != controlplane.Ready || string(d.NodeID) != r.Avoid {
-		return wrongState(d, "moved", "Only a deployment that is ready is moved.")
+		return notReady(d)
 	}
 	if access.Check(actor, access.Admin, access.Object{}) != nil {
 		if err := heldBySomebodyElse(ctx, tx, actor, d); err != nil {
@@ -106,6 +106,10 @@ func leave(ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlpl
 		return err
 	}
 	return remove(ctx, tx, d)
+}
+
+func notReady(d controlplane.Deployment) error {
+	return wrongState(d, "moved", "Only a deployment that is ready is moved.")
 }
 
 // onItsWay refuses what would meet the last move half-way.

@@ -29,16 +29,8 @@ var errCalledOff = errors.New("the move was called off")
 // relocate has a deployment go to another node together with its volumes.
 func relocate(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment, p plan) error {
-	if stay := volumes(p.pipeline, func(v pipeline.Volume) bool { return v.Stays }); len(stay) > 0 {
-		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_volumes",
-			Message: fmt.Sprintf("the pipeline says that volumes of deployment %s stay on their node: %s",
-				d.Name, strings.Join(stay, ", ")),
-			Remedy: "Move it without what is in its volumes, or let it end where it is."}
-	}
-	if len(d.GPUs) > 0 {
-		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_gpus",
-			Message: fmt.Sprintf("deployment %s has volumes and GPUs of node %s", d.Name, d.Node),
-			Remedy:  "Move it without what is in its volumes, or let it end where it is."}
+	if err := bound(d, p.pipeline); err != nil {
+		return err
 	}
 	s, err := choose(ctx, tx, d.EnvironmentID, p.ask, false)
 	if err != nil {
@@ -49,6 +41,25 @@ func relocate(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return err
 	}
 	return tellMove(ctx, tx, d, "goes to node "+s.node.Name+" with its volumes")
+}
+
+// bound refuses what cannot leave its node together with its volumes.
+func bound(d controlplane.Deployment, p pipeline.Pipeline) error {
+	if len(volumes(p, func(pipeline.Volume) bool { return true })) == 0 {
+		return nil
+	}
+	if stay := volumes(p, func(v pipeline.Volume) bool { return v.Stays }); len(stay) > 0 {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_volumes",
+			Message: fmt.Sprintf("the pipeline says that volumes of deployment %s stay on their node: %s",
+				d.Name, strings.Join(stay, ", ")),
+			Remedy: "Move it without what is in its volumes, or let it end where it is."}
+	}
+	if len(d.GPUs) > 0 {
+		return &controlplane.Error{Kind: controlplane.Conflict, Code: "has_gpus",
+			Message: fmt.Sprintf("deployment %s has volumes and GPUs of node %s", d.Name, d.Node),
+			Remedy:  "Move it without what is in its volumes, or let it end where it is."}
+	}
+	return nil
 }
 
 // volumes names those that are so, as service/volume.

@@ -85,12 +85,18 @@ func (l *Lifecycle) drawn(
 // published refuses to make a deployment again that was made from a drawing.
 func (l *Lifecycle) published(ctx context.Context, d controlplane.Deployment, want string) error {
 	return l.store.Read(ctx, func(tx *postgres.Tx) error {
-		lives, err := tx.Lives(ctx, d.ID)
-		if err != nil || !lives[d.ID].Scratch {
-			return err
-		}
-		return &controlplane.Error{Kind: controlplane.Conflict, Code: "scratch",
-			Message: "deployment " + d.Name + " was made from a draft and cannot be " + want,
-			Remedy:  "Run the branch again from the pipeline's editor."}
+		return isPublished(ctx, tx, d, want)
 	})
+}
+
+func isPublished(
+	ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, want string,
+) error {
+	lives, err := tx.Lives(ctx, d.ID)
+	if err != nil || !lives[d.ID].Scratch {
+		return err
+	}
+	return &controlplane.Error{Kind: controlplane.Conflict, Code: "scratch",
+		Message: "deployment " + d.Name + " was made from a draft and cannot be " + want,
+		Remedy:  "Run the branch again from the pipeline's editor."}
 }

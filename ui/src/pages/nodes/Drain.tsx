@@ -3,22 +3,28 @@ import { Link } from "@tanstack/react-router";
 import type { NodeInfo, Schemas } from "@/api/client";
 import { nodeDrain } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
-import { ErrorState, Skeletons } from "@/components/States";
+import { Skeletons } from "@/components/States";
 import { Rail, StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
 import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
+import { Unread } from "../deployment/Unread";
 import { DrainAct } from "./DrainAct";
+import { MEASURED } from "./live";
 
 const t = texts.nodes;
 const d = machineTexts.drain;
 
 type Estimate = Schemas["NodeDrain"];
 
+/** What is on a node, read again and again: that a deployment left is no event of the node. */
+export const useStaying = (name: string) =>
+  useQuery({ ...nodeDrain(name), refetchInterval: MEASURED });
+
 /** How far the emptying of a node is, and what keeps it from being empty. */
 export function DrainBox({ node, end }: { node: NodeInfo; end: () => void }) {
-  const query = useQuery(nodeDrain(node.name));
+  const query = useStaying(node.name);
   const drain = node.drain;
   if (!drain) return null;
   return (
@@ -48,10 +54,13 @@ export function DrainBox({ node, end }: { node: NodeInfo; end: () => void }) {
 
 /** What is on the node, and when it will be gone by itself; or that it is not known. */
 export function Staying({ query }: { query: UseQueryResult<Estimate> }) {
-  if (query.isError)
-    return <ErrorState what={d.unread} error={query.error} retry={() => void query.refetch()} />;
-  if (!query.data) return <Skeletons count={2} />;
-  return <Stays drain={query.data} />;
+  return (
+    <>
+      <Unread what={d.unread} query={query} />
+      {query.isPending ? <Skeletons count={2} /> : null}
+      {query.data ? <Stays drain={query.data} /> : null}
+    </>
+  );
 }
 
 function Stays({ drain }: { drain: Estimate }) {

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type NodeInfo } from "@/api/client";
 import { nodeDrain } from "@/api/queries/catalog";
@@ -9,7 +9,7 @@ import { describe } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
-import { Staying } from "./Drain";
+import { Staying, useStaying } from "./Drain";
 import { fromField, toField } from "./deadline";
 
 const t = texts.nodes;
@@ -47,7 +47,7 @@ function useDrain(name: string, done: () => void) {
 
 /** What is there and until when; nothing begins before that is known. */
 function Asks({ node, close }: { node: NodeInfo; close: () => void }) {
-  const estimate = useQuery(nodeDrain(node.name));
+  const estimate = useStaying(node.name);
   const [until, setUntil] = useState(toField(node.drain?.deadline));
   const [move, setMove] = useState(false);
   const [past, setPast] = useState(false);

@@ -1,0 +1,90 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
+)
+
+// Stays says of each deployment why Move would refuse to take it to another node
+// now. Those that could go, or are on their way, are left out. It is asked every
+// few seconds by who watches a drain, so it asks no registry, and writes nothing.
+func (l *Lifecycle) Stays(
+	ctx context.Context, actor access.Actor, ids []controlplane.DeploymentID,
+) (map[controlplane.DeploymentID]string, error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	all := map[controlplane.DeploymentID]string{}
+	err := l.store.Read(ctx, func(tx *postgres.Tx) error {
+		for _, id := range ids {
+			err := stays(ctx, tx, id)
+			refused, ok := errors.AsType[*controlplane.Error](err)
+			switch {
+			case ok && refused.Kind == controlplane.NotFound:
+				// Gone since the list was read.
+			case ok:
+				all[id] = refused.Message
+			case err != nil:
+				return err
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+func stays(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID) error {
+	d, err := tx.Deployment(ctx, id)
+	if err != nil || d.Status == controlplane.Removing {
+		return err
+	}
+	if r, err := tx.Relocation(ctx, id); err != nil || r != nil {
+		return err
+	}
+	if err := isPublished(ctx, tx, d, "moved"); err != nil {
+		return err
+	}
+	if d.Status != controlplane.Ready {
+		return notReady(d)
+	}
+	run, err := tx.RunByID(ctx, d.RunID)
+	if err != nil {
+		return err
+	}
+	if err := bound(d, run.Pipeline); err != nil {
+		return err
+	}
+	return roomElsewhere(ctx, tx, d, run.Pipeline)
+}
+
+// roomElsewhere is choose without its locks, for what runs on a node already.
+func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
+	p pipeline.Pipeline) error {
+	env, err := tx.TargetEnvironment(ctx, d.Environment)
+	if err != nil {
+		return err
+	}
+	project, err := tx.Target(ctx, d.Project)
+	if err != nil {
+		return err
+	}
+	nodes, err := tx.PlacementNodes(ctx, d.EnvironmentID)
+	if err != nil {
+		return err
+	}
+	all, err := withQueue(ctx, tx, d.EnvironmentID, nodes)
+	if err != nil {
+		return err
+	}
+	a := ask(p, env.Placement.With(project.Placement))
+	a.Avoid = string(d.NodeID)
+	if node, refused := Place(all, a); node.ID == "" {
+		return noRoom(a, refused)
+	}
+	return nil
+}
