@@ -40,9 +40,12 @@ beforeEach(() => {
   }) as never);
 });
 
+let cache: QueryClient;
+
 async function show() {
+  cache = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
-    <QueryClientProvider client={new QueryClient()}>
+    <QueryClientProvider client={cache}>
       <Toasts>
         <Gate name="qa" />
       </Toasts>
@@ -76,4 +79,13 @@ it("sends nothing with an old tag while a change is saved", async () => {
   await waitFor(() => expect(https.closest("section")?.getAttribute("aria-busy")).toBe("false"));
   await userEvent.click(https);
   expect(saves.map((one) => one.condition)).toEqual(['"1"', '"2"']);
+});
+
+it("keeps what it read when it can't be read again, and says so", async () => {
+  const select = await show();
+  vi.mocked(client.GET).mockRejectedValue(new TypeError("nothing answers"));
+  await cache.invalidateQueries();
+  await screen.findByRole("alert");
+  expect(select.isConnected).toBe(true);
+  expect(select.value).toBe("members");
 });

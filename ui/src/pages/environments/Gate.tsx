@@ -4,11 +4,12 @@ import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { describe, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { environmentTexts as t } from "@/environmentTexts";
 import { texts } from "@/texts";
 import { onlyOver, tagged } from "../admin/tagged";
+import { Unread } from "../deployment/Unread";
 
 type Gate = Schemas["EnvironmentGate"];
 type Mode = Gate["gate"];
@@ -39,16 +40,14 @@ export function Gate({ name, reason }: { name: string; reason?: string }) {
   });
   const [asked, setAsked] = useState<Mode>();
   if (query.isPending) return <Skeletons count={2} />;
-  if (query.isError)
-    return (
-      <ErrorState what={t.gateUnread} error={query.error} retry={() => void query.refetch()} />
-    );
+  if (!query.data) return <Unread what={t.gateUnread} query={query} />;
   const gate = save.isPending ? save.variables : query.data.value;
   // Until the last one is answered and read, the tag is an old one: nothing else goes out.
   const put = (change: Partial<Gate>, then?: () => void) =>
     save.isPending || save.mutate({ ...gate, ...change }, { onSettled: then });
   return (
     <section className="col gap-3" aria-busy={save.isPending}>
+      <Unread what={t.gateUnread} query={query} />
       <Modes
         gate={gate}
         reason={reason}

@@ -196,7 +196,11 @@ function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
         >
           {t.save}
         </Button>
-        {failing ? <Button act={t.retry} onClick={() => retry.mutate()}>{t.retry}</Button> : null}
+        {failing ? (
+          <Button act={t.retry} onClick={() => retry.mutate()}>
+            {t.retry}
+          </Button>
+        ) : null}
       </div>
     </Apart>
   );

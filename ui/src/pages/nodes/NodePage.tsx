@@ -61,7 +61,8 @@ export function NodePage() {
         />
       ) : null}
       {query.isPending ? <Skeletons count={8} /> : null}
-      {node ? <Body node={node} /> : null}
+      {/* What is asked or shown of one node is not taken along to the next. */}
+      {node ? <Body key={node.name} node={node} /> : null}
     </>
   );
 }

@@ -2,11 +2,12 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
-import { describe, ErrorState } from "@/components/States";
+import { describe } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { machineTexts } from "@/machineTexts";
 import { texts } from "@/texts";
+import { Unread } from "../deployment/Unread";
 import { AskFirst } from "./AskFirst";
 import { MEASURED } from "./live";
 import { nodeUnknown } from "./queries";
@@ -18,11 +19,10 @@ type Found = Schemas["UnknownDeployment"];
 /** There only after the database was restored: what the node runs and nobody here knows, and what becomes of it. */
 export function Unknown({ name }: { name: string }) {
   const query = useQuery({ ...nodeUnknown(name), refetchInterval: MEASURED });
-  if (query.isError)
-    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
-  if (!query.data?.length) return null;
+  if (!query.data?.length) return <Unread what={t.unread} query={query} />;
   return (
     <section className="px-4 pb-3" aria-labelledby="unknown">
+      <Unread what={t.unread} query={query} />
       <h2 id="unknown" className="mb-1">
         {t.title}
       </h2>

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CopyButton } from "@/components/Copy";
-import { ErrorState, Skeletons } from "@/components/States";
+import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { settingsTexts } from "@/settingsTexts";
+import { Unread } from "../deployment/Unread";
 import { AGAIN, lastBackup } from "../fleet/queries";
 
 const t = settingsTexts.backups;
@@ -32,16 +33,23 @@ export function Backups() {
 }
 
 /** When the last one was written, as the audit knows it. */
-function Last() {
+export function Last() {
   const query = useQuery({ ...lastBackup, refetchInterval: AGAIN });
-  if (query.isError)
-    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
-  if (query.data === undefined) return <Skeletons count={1} />;
+  return (
+    <>
+      <Unread what={t.unread} query={query} />
+      {query.isPending ? <Skeletons count={1} /> : null}
+      {query.data === undefined ? null : <Written at={query.data} />}
+    </>
+  );
+}
+
+function Written({ at }: { at: string | null }) {
   return (
     <p className="row flex-wrap">
-      {query.data ? (
+      {at ? (
         <StatusMark state="done">
-          {t.lastAt} <Time at={query.data} />
+          {t.lastAt} <Time at={at} />
         </StatusMark>
       ) : (
         <StatusMark state="warn">{t.never}</StatusMark>

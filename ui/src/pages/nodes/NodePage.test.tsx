@@ -1,0 +1,54 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import type { ReactNode } from "react";
+import { afterEach, expect, it, vi } from "vitest";
+import { client, type NodeInfo } from "@/api/client";
+import { texts } from "@/texts";
+import { NodePage } from "./NodePage";
+
+const shown = vi.hoisted(() => ({ name: "fra-01" }));
+
+vi.mock("@tanstack/react-router", async (original) => ({
+  ...(await original<typeof import("@tanstack/react-router")>()),
+  Link: ({ children }: { children: ReactNode }) => <span>{children}</span>,
+  useNavigate: () => () => undefined,
+  useSearch: () => ({}),
+  getRouteApi: () => ({ useParams: () => shown }),
+}));
+vi.mock("@/api/useLive", () => ({ useLive: () => ({ kind: "live", since: 0 }) }));
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
+
+const node = (name: string): NodeInfo => ({
+  name,
+  environment: "qa",
+  address: "10.20.4.14:5000",
+  status: "online",
+  since: "2026-11-21T12:00:00Z",
+  enabled: true,
+  revocation_pending: false,
+  allocated: {},
+  deployments: 0,
+});
+
+it("takes no question about one node along to another", async () => {
+  vi.spyOn(client, "GET").mockReturnValue(new Promise(() => undefined) as never);
+  const cache = new QueryClient();
+  for (const name of ["fra-01", "fra-02"]) cache.setQueryData(["node", name], node(name));
+  const page = () => (
+    <QueryClientProvider client={cache}>
+      <NodePage />
+    </QueryClientProvider>
+  );
+  const { rerender } = render(page());
+  await userEvent.click(screen.getByRole("button", { name: texts.nodes.disable }));
+  expect(screen.getByText(texts.nodes.disableTitle("fra-01"))).toBeTruthy();
+  shown.name = "fra-02";
+  rerender(page());
+  expect(screen.getByRole("heading", { level: 1 }).textContent).toBe("fra-02");
+  expect(screen.queryByText(texts.nodes.disableTitle("fra-02"))).toBeNull();
+});
