@@ -30,6 +30,8 @@ export const auditTexts = {
   csv: "CSV",
   jsonl: "JSON lines",
   export: "Export",
+  exporting: "Exporting…",
+  unexported: "The file could not be made.",
   exportAs: (format: string) => `Export as ${format}`,
   verify: "Check the chain",
   verifying: "Checking…",

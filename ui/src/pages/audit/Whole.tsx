@@ -1,7 +1,8 @@
 import { Menu } from "@base-ui/react/menu";
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { queryOptions, useMutation, useQuery } from "@tanstack/react-query";
 import { ChevronDown } from "lucide-react";
 import { ask, client } from "@/api/client";
+import { download } from "@/api/file";
 import { auditTexts as t } from "@/auditTexts";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
@@ -9,7 +10,9 @@ import { useOffer } from "@/components/offers";
 import { describe } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useNow } from "@/components/Time";
+import { useToast } from "@/components/Toast";
 import { clock } from "@/components/time";
+import { texts } from "@/texts";
 import { type AuditSearch, exportAddress } from "./search";
 
 /** The last check and its time stay for as long as the tab does; a new one is made when it is asked for. */
@@ -63,30 +66,39 @@ export function Chain() {
 
 const FORMATS = ["csv", "jsonl"] as const;
 
-const offer = (search: AuditSearch, format: (typeof FORMATS)[number]) => ({
-  label: t.exportAs(t[format]),
-  run: () => window.location.assign(exportAddress(search, format)),
-});
+type Format = (typeof FORMATS)[number];
+
+/** Reads what is shown as a file; a refusal is said. */
+function useExport(search: AuditSearch) {
+  const say = useToast();
+  const file = useMutation({
+    mutationFn: (format: Format) =>
+      download(exportAddress(search, format), `nullops-audit.${format}`),
+    onError: (error) => {
+      const { message, request } = describe(error);
+      say("failed", [t.unexported, message, request && texts.request(request)].join(" "));
+    },
+  });
+  const start = (format: Format) => (file.isPending ? undefined : file.mutate(format));
+  return { start, busy: file.isPending };
+}
 
 /** What is shown, as a file. */
 export function Export({ search }: { search: AuditSearch }) {
-  useOffer(offer(search, "csv"));
-  useOffer(offer(search, "jsonl"));
+  const { start, busy } = useExport(search);
+  useOffer({ label: t.exportAs(t.csv), run: () => start("csv") });
+  useOffer({ label: t.exportAs(t.jsonl), run: () => start("jsonl") });
   return (
     <Menu.Root>
-      <Menu.Trigger className="btn">
-        {t.export}
+      <Menu.Trigger className="btn" aria-busy={busy}>
+        {busy ? t.exporting : t.export}
         <ChevronDown className="i sm" aria-hidden="true" />
       </Menu.Trigger>
       <Menu.Portal>
         <Menu.Positioner className="over" sideOffset={4} align="end">
           <Menu.Popup className="menu">
             {FORMATS.map((format) => (
-              <Menu.Item
-                key={format}
-                className="mi"
-                render={<a href={exportAddress(search, format)} download aria-label={t[format]} />}
-              >
+              <Menu.Item key={format} className="mi" onClick={() => start(format)}>
                 {t[format]}
               </Menu.Item>
             ))}
