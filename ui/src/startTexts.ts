@@ -30,8 +30,11 @@ export const startTexts = {
     registry: {
       title: "A registry",
       todo: "Where your images are. Everything that is deployed is pulled from one.",
+      known: (hosts: string[]) =>
+        `Where your images are. ${hosts.join(", ")} are known already, for images that anybody may pull: add your own, or go on with one of those.`,
       done: (host: string) => `Images come from ${host}`,
       act: "Add registry",
+      instead: "Use a public one",
     },
     environment: {
       title: "An environment",

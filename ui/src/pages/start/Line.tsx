@@ -38,10 +38,18 @@ export function Line({ step, number, next }: Props) {
         {step.parts ? <Parts parts={step.parts} /> : null}
         {step.others ? <Others /> : null}
       </div>
-      {step.way && !(step.done && step.key !== "open") ? (
-        <Go way={step.way} look={next ? "ink" : "plain"} />
-      ) : null}
+      {step.done && step.key !== "open" ? null : <Ways step={step} next={next} />}
     </li>
+  );
+}
+
+function Ways({ step: { way, instead }, next }: { step: StartStep; next: boolean }) {
+  if (!way) return null;
+  return (
+    <div className="row flex-wrap max-[719px]:w-full">
+      {instead ? <Go way={instead} look="plain" /> : null}
+      <Go way={way} look={next ? "ink" : "plain"} />
+    </div>
   );
 }
 

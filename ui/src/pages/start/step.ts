@@ -3,7 +3,7 @@ import type { startTexts } from "@/startTexts";
 
 /** Everything the way depends on; nothing is remembered, so it can be left at any point. */
 export type World = {
-  /** Whether the first password was changed; undefined for who signs in without one. */
+  /** Whether the person chose the password; undefined for who signs in without one. */
   password: boolean | undefined;
   keys: Schemas["MasterKey"][];
   registries: Schemas["Registry"][];
@@ -36,6 +36,8 @@ export type StartStep = {
   /** A compose file or the example do this and the rest at once. */
   others?: true;
   way?: Way;
+  /** How to go on without it. */
+  instead?: Way;
 };
 
 /** The page where one is added, with its sheet open. */

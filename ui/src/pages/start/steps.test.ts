@@ -3,10 +3,15 @@ import { startTexts } from "@/startTexts";
 import type { World } from "./step";
 import { progress, startSteps } from "./steps";
 
+// As the first migration leaves it: nobody added these.
+const builtins = ["docker.io", "ghcr.io"].map(
+  (host) => ({ name: host, host, builtin: true }) as World["registries"][number],
+);
+
 const nothing: World = {
   password: undefined,
   keys: [],
-  registries: [],
+  registries: builtins,
   environments: [],
   nodes: [],
   services: [],
@@ -82,6 +87,27 @@ it("counts what is done, and the minutes that are left", () => {
   expect(progress(startSteps({ ...nothing, ...before }))).toEqual({ done: 1, all: 8, minutes: 12 });
   expect(progress(startSteps(nothing)).all).toBe(7);
   expect(done({ ...before, password: true })).toEqual(["password", "key"]);
+});
+
+it("takes the public registries for a place of images only once a service has one there", () => {
+  const t = startTexts.steps.registry;
+  expect(step("registry", {})).toMatchObject({
+    done: false,
+    text: t.known(["docker.io", "ghcr.io"]),
+    way: { to: "/registries", add: true },
+    instead: { to: "/services", add: true },
+  });
+  const own = { name: "own", host: "r.example" } as World["registries"][number];
+  expect(step("registry", { registries: [...builtins, own] })).toMatchObject({
+    done: true,
+    text: t.done("r.example"),
+  });
+  const service = { name: "web", registry: "ghcr.io" } as World["services"][number];
+  expect(step("registry", { services: [service] })).toMatchObject({
+    done: true,
+    text: t.done("ghcr.io"),
+  });
+  expect(step("registry", { registries: [] })).toMatchObject({ text: t.todo, instead: undefined });
 });
 
 it("offers the other ways at one step only, while they still help", () => {

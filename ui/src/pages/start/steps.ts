@@ -63,15 +63,20 @@ function key({ keys }: World): StartStep {
   };
 }
 
-function registry({ registries }: World): StartStep {
-  const first = registries.find((one) => !one.builtin) ?? registries[0];
+/** The public ones are known from the start: that is a place for images only once a service has one there. */
+function registry({ registries, services }: World): StartStep {
+  const used = services.map((one) => registries.find(({ name }) => name === one.registry));
+  const first = registries.find((one) => !one.builtin) ?? used.find(Boolean);
+  const known = registries.filter((one) => one.builtin).map((one) => one.host);
+  const todo = known.length > 0 ? t.registry.known(known) : t.registry.todo;
   return {
     key: "registry",
     title: t.registry.title,
-    text: first ? t.registry.done(first.host) : t.registry.todo,
+    text: first ? t.registry.done(first.host) : todo,
     done: first !== undefined,
     minutes: 1,
     way: add("/registries", t.registry.act),
+    instead: known.length > 0 ? add("/services", t.registry.instead) : undefined,
   };
 }
 

@@ -6,13 +6,19 @@ import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
 import type { World } from "./step";
 
-/** Whether a person ever changed the password, as the audit knows it. */
-const changedPassword = (actor: string) =>
+/** By each of these a person chose a password: in the account, with an invitation, with a link that resets it. */
+const CHOSE = ["change password", "join", "reset password"];
+
+/** Whether a person ever chose the password, as the audit knows it. */
+export const chosePassword = (actor: string) =>
   queryOptions({
-    queryKey: ["audit", "change password", actor],
+    queryKey: ["audit", "chose password", actor],
     queryFn: async () => {
-      const query = { actor, action: "change password", result: "ok", limit: 1 } as const;
-      return (await ask(client.GET("/api/v1/audit", { params: { query } }))).items.length > 0;
+      const reads = CHOSE.map((action) => {
+        const query = { actor, action, result: "ok", limit: 1 } as const;
+        return ask(client.GET("/api/v1/audit", { params: { query } }));
+      });
+      return (await Promise.all(reads)).some(({ items }) => items.length > 0);
     },
   });
 
@@ -20,7 +26,7 @@ const changedPassword = (actor: string) =>
 export function useWorld(every = 5000) {
   const { data: person } = useSuspenseQuery(me);
   const again = { refetchInterval: every };
-  const password = useQuery({ ...changedPassword(person.name), enabled: person.password });
+  const password = useQuery({ ...chosePassword(person.name), enabled: person.password });
   const reads = {
     keys: useQuery(keys),
     registries: useQuery({ ...registries, ...again }),
