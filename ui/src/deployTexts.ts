@@ -18,6 +18,8 @@ export const deployTexts = {
     room: (before: string, after: string) => `Limits ${before} → ${after}`,
     limit: (cpu: number, memory: string) => `${cpu} CPU, ${memory}`,
     carried: "Carried over",
+    place: "project and environment",
+    project: "project",
     notCarried: "Not carried over",
   },
   leave: {

@@ -1,6 +1,6 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import type { ReactNode, RefObject } from "react";
+import type { KeyboardEvent, ReactNode, RefObject } from "react";
 import { texts } from "@/texts";
 
 type SheetProps = {
@@ -12,16 +12,26 @@ type SheetProps = {
   narrow?: boolean;
   /** What has the focus first; the first control otherwise. */
   focus?: RefObject<HTMLElement | null>;
+  /** Keys pressed in the sheet itself, not in what lies over it. */
+  onKey?: (event: KeyboardEvent) => void;
   children: ReactNode;
 };
 
 /** A sheet from the right. The page behind it stays as it is. */
-export function Sheet({ open, onClose, title, head, foot, narrow, focus, children }: SheetProps) {
+export function Sheet(props: SheetProps) {
+  const { open, onClose, title, head, foot, narrow, focus, onKey, children } = props;
+  // What is drawn over it, such as a question, is inside of it for React only.
+  const keys = (event: KeyboardEvent) =>
+    event.currentTarget.contains(event.target as Node) && onKey?.(event);
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className="scrim" />
-        <Dialog.Popup className={`sheet ${narrow ? "narrow" : ""}`} initialFocus={focus}>
+        <Dialog.Popup
+          className={`sheet ${narrow ? "narrow" : ""}`}
+          initialFocus={focus}
+          onKeyDown={keys}
+        >
           <header className="sh">
             <Dialog.Title render={<h1 />}>{title}</Dialog.Title>
             {head}

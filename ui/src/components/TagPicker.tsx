@@ -18,17 +18,19 @@ type Props = {
   step: string;
   value: string;
   invalid?: boolean;
+  /** What it begins with is not known yet. */
+  reading?: boolean;
   onChange: (tag: string) => void;
 };
 
 /** Chooses a tag of a service. The server searches; the list holds any number of them. */
-export function TagPicker({ service, step, value, invalid, onChange }: Props) {
+export function TagPicker({ service, step, value, invalid, reading, onChange }: Props) {
   const [open, setOpen] = useState(false);
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger
         className={`in ${invalid ? "err" : ""}`}
-        aria-label={`${t.label(step)}: ${value || texts.create.choose}`}
+        aria-label={`${t.label(step)}: ${value || (reading ? t.loading : texts.create.choose)}`}
         data-step={step}
         onKeyDown={(event) => {
           if (event.key !== "ArrowDown") return;
@@ -38,6 +40,10 @@ export function TagPicker({ service, step, value, invalid, onChange }: Props) {
       >
         {value ? (
           <Middle text={value} className="grow" />
+        ) : reading ? (
+          <span className="grow">
+            <span className="skeleton w-1/2" />
+          </span>
         ) : (
           <span className="grow tr t3">{texts.create.choose}</span>
         )}

@@ -6,8 +6,15 @@ import { deployTexts } from "@/deployTexts";
 const t = deployTexts.clone;
 type Sheet = Schemas["CloneSheet"];
 
+type Props = {
+  clone: Sheet;
+  /** Where it will be made, and at which versions. */
+  environment?: string;
+  chosen: { step: string; value: string }[];
+};
+
 /** What a clone will not have in common with its source, and what comes along. */
-export function CloneDiffers({ clone }: { clone: Sheet }) {
+export function CloneDiffers({ clone, environment, chosen }: Props) {
   const { source, pipeline_changes: changes } = clone;
   const moved = clone.services.filter((one) => one.state !== "same");
   return (
@@ -40,10 +47,23 @@ export function CloneDiffers({ clone }: { clone: Sheet }) {
         ))}
       </ul>
       <Room before={clone.resources.before} after={clone.resources.after} />
-      <List title={t.carried} items={clone.carried_over} />
+      <List title={t.carried} items={carried(clone, environment, chosen)} />
       <List title={t.notCarried} items={clone.not_carried_over} />
     </section>
   );
+}
+
+/** What the form has in common with the source now; the API tells it of the sheet as it was opened. */
+function carried(
+  { source, services }: Sheet,
+  environment: Props["environment"],
+  chosen: Props["chosen"],
+) {
+  const place = source.environment === environment ? t.place : t.project;
+  const same = chosen.filter(({ step, value }) =>
+    services.some((one) => one.step === step && one.state === "same" && one.source_tag === value),
+  );
+  return [place, ...same.map(({ step, value }) => `${step}:${value}`)];
 }
 
 function Value({ value }: { value: unknown }) {

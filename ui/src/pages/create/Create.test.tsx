@@ -9,7 +9,7 @@ import {
 } from "@tanstack/react-router";
 import { act, cleanup, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
 import { Toasts } from "@/components/Toast";
 import { Create } from "./Create";
@@ -44,19 +44,29 @@ const clone = {
   carried_over: [],
   not_carried_over: [],
 };
-const answers: Record<string, unknown> = {
+const TAGS = "/api/v1/services/{name}/tags";
+const CLONE = "/api/v1/deployments/{id}/clone-sheet";
+const began = {
   "/api/v1/me": { name: "lena", role: "admin", can_create: true },
   "/api/v1/projects": { items: [project("shop"), project("bank"), { name: "draft" }] },
-  "/api/v1/environments": { items: [environment] },
+  "/api/v1/environments": { items: [environment, { ...environment, name: "eu" }] },
   "/api/v1/projects/{name}/pipeline": { pipeline: { steps: [] } },
-  "/api/v1/deployments/{id}/clone-sheet": clone,
+  [CLONE]: clone,
 };
+/** What the API answers; what is in `slow` instead when its time has come. */
+let answers: Record<string, unknown> = began;
+let slow: Record<string, Promise<unknown>> = {};
+
+beforeEach(() => {
+  answers = { ...began };
+  slow = {};
+});
 
 /** The sheet at an address, with a router of the same shape as ours; `asked` is what was checked. */
 async function show(search: string) {
   const response = new Response(null, { status: 200 });
   vi.spyOn(client, "GET").mockImplementation((async (path: string) => ({
-    data: answers[path] ?? { items: [] },
+    data: (await slow[path]) ?? answers[path] ?? { items: [] },
     response,
   })) as unknown as typeof client.GET);
   const post = vi.spyOn(client, "POST").mockImplementation((async () => ({
@@ -152,6 +162,62 @@ it("Ctrl Enter in the name creates once", async () => {
   const { made } = await show("?project=shop&env=qa&name=cart");
   await userEvent.type(screen.getByLabelText("Name"), "{Control>}{Enter}{/Control}");
   await waitFor(() => expect(made()).toHaveLength(1));
+});
+
+it.each([
+  ["a select of the head", "combobox", /^Environment/],
+  ["an act of the foot", "button", /^Save as template/],
+] as const)("Ctrl Enter on %s creates once, and presses nothing else", async (_, role, name) => {
+  const { made } = await show("?project=shop&env=qa&name=cart");
+  screen.getByRole(role, { name }).focus();
+  await userEvent.keyboard("{Control>}{Enter}{/Control}");
+  await waitFor(() => expect(made()).toHaveLength(1));
+  await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+});
+
+it("what a clone carries over is told of the form as it is now", async () => {
+  const same = { ...service, state: "same", source_tag: "v7", choice: "v7" };
+  answers[CLONE] = {
+    ...clone,
+    services: [same],
+    carried_over: ["project and environment", "api:v7"],
+  };
+  await show("?from=c1");
+  const carried = () => screen.getByText("Carried over:").parentElement?.textContent;
+  expect(carried()).toBe("Carried over: project and environment, api:v7");
+  cleanup();
+  await show("?from=c1&env=eu&v.api=v9");
+  expect(carried()).toBe("Carried over: project");
+});
+
+it("a pinned tag that has moved since the source was made says so in the clone", async () => {
+  const pinned = { ...service, step: "db", tag_mode: "pinned", tag: "17" };
+  const was = { ...pinned, state: "same", source_tag: "17", source_moved: true, choice: "17" };
+  answers["/api/v1/projects"] = { items: [{ ...project("shop"), services: [pinned] }] };
+  answers[CLONE] = { ...clone, services: [was] };
+  await show("?from=c1");
+  screen.getByText("The same tag is another image by now.");
+});
+
+it("while a registry is asked the row says so, and when it does not answer why", async () => {
+  const { tag: _, ...open } = service;
+  answers["/api/v1/projects"] = { items: [{ ...project("shop"), services: [open] }] };
+  const list = {
+    items: [],
+    stale: true,
+    stale_reason: "It is down.",
+    read_at: "2026-11-21T12:00:00Z",
+  };
+  let answer = () => {};
+  const asked = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  slow[TAGS] = asked.then(() => list);
+  await show("?project=shop&env=qa&name=cart");
+  screen.getByRole("button", { name: "Version of api: Reading the registry…" });
+  await act(async () => answer());
+  await screen.findByRole("button", { name: "Version of api: Choose a version" });
+  await screen.findByText(/It is down\. The list is .* old/);
 });
 
 it("the address follows the name back to what it was", async () => {

@@ -29,7 +29,10 @@ export function Form({ read, leave }: { read: Read; leave: () => void }) {
   const { close, question } = useLeave({ dirty: draft.dirty, busy, leave });
   const empty = !read.projects.some(usable) || read.environments.length === 0;
   const keys = (event: KeyboardEvent) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) sheet.submit();
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    // On a button it would press that one too.
+    event.preventDefault();
+    sheet.submit();
   };
   const setWait = (wait: boolean) => {
     draft.setWait(wait);
@@ -43,12 +46,12 @@ export function Form({ read, leave }: { read: Read; leave: () => void }) {
       head={<Head read={read} sheet={sheet} />}
       foot={<SheetFoot sheet={sheet} />}
       focus={first}
+      onKey={keys}
     >
       {empty ? (
         <EmptyState title={t.noneTitle}>{t.none}</EmptyState>
       ) : (
-        // biome-ignore lint/a11y/noStaticElementInteractions: Ctrl Enter anywhere in the sheet creates
-        <div className="sg" onKeyDown={keys}>
+        <div className="sg">
           <Fields sheet={sheet} first={first} />
           <Summary
             project={place.project}
@@ -68,6 +71,7 @@ type FieldsProps = { sheet: SheetState; first: RefObject<HTMLInputElement | null
 
 function Fields({ sheet, first }: FieldsProps) {
   const { asked, clone, draft, place, refusal, change, set, submit } = sheet;
+  const { chosen } = draft.versions;
   return (
     <div className="form">
       <PlaceNotice problems={place.problems} />
@@ -100,7 +104,9 @@ function Fields({ sheet, first }: FieldsProps) {
           change();
         }}
       />
-      {clone ? <CloneDiffers clone={clone} /> : null}
+      {clone ? (
+        <CloneDiffers clone={clone} environment={place.environment?.name} chosen={chosen} />
+      ) : null}
     </div>
   );
 }

@@ -6,8 +6,9 @@ import { Refusal } from "@/components/Field";
 import { Middle } from "@/components/Middle";
 import { shortImage } from "@/components/names";
 import { TagPicker } from "@/components/TagPicker";
-import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { Unread } from "./Unread";
+import { Was } from "./Was";
 
 const t = texts.create;
 
@@ -46,6 +47,7 @@ export function useVersions(
     const standard = service.tag ?? list?.default ?? list?.items[0]?.tag ?? "";
     return { step: service.step, value: own[service.step] ?? begun[service.step] ?? standard };
   });
+  const reads = new Map(selectable.map((service, i) => [service.step, first[i]]));
   const choose = (step: string, tag: string, named = tag) => {
     const of = project?.name ?? "";
     setByHand((before) => ({ ...before, [of]: { ...before[of], [step]: tag } }));
@@ -57,7 +59,7 @@ export function useVersions(
     ),
   ];
   /** `byHand` is the tag somebody chose last, or the branch it was found by: it suggests a name. */
-  return { chosen, choose, byHand: last, own, branches };
+  return { chosen, reads, choose, byHand: last, own, branches };
 }
 
 type Props = {
@@ -87,6 +89,7 @@ export function Versions({ project, versions, refused, changed, branch, source }
           <div key={service.step} className="sv">
             <Name service={service} />
             <TagPicker
+              reading={versions.reads.get(service.step)?.isPending}
               service={service.service}
               step={service.step}
               value={versions.chosen.find((one) => one.step === service.step)?.value ?? ""}
@@ -104,6 +107,7 @@ export function Versions({ project, versions, refused, changed, branch, source }
                 changed();
               }}
             />
+            <Unread read={versions.reads.get(service.step)} />
             {refused[service.step] ? <Refusal>{refused[service.step]}</Refusal> : null}
           </div>
         ))}
@@ -115,36 +119,11 @@ export function Versions({ project, versions, refused, changed, branch, source }
               <Middle text={service.tag ?? ""} className="grow" />
               <span className="t3 s nw">{t.pinned}</span>
             </div>
+            <Was was={source?.get(service.step)} now={service.tag} />
           </div>
         ))}
       </div>
     </section>
-  );
-}
-
-/** In a clone: what the source runs, and the way to it or past it. */
-function Was(props: {
-  was?: Schemas["CloneService"];
-  now?: string;
-  choose: (tag: string) => void;
-}) {
-  const { was, now, choose } = props;
-  const c = deployTexts.clone;
-  if (!was?.source_tag) return null;
-  const other = now === was.source_tag ? was.newest_tag : was.source_tag;
-  return (
-    <div className="was s t2">
-      <span>
-        {c.from} <span className="mono">{was.source_tag}</span> →{" "}
-        <span className="mono">{now}</span>
-      </span>
-      {was.source_moved ? <span>{c.moved}</span> : null}
-      {other && other !== now ? (
-        <button type="button" className="link" onClick={() => choose(other)}>
-          {other === was.source_tag ? c.keep(other) : c.newest(other)}
-        </button>
-      ) : null}
-    </div>
   );
 }
 

@@ -1,0 +1,31 @@
+import type { Schemas } from "@/api/client";
+import { deployTexts } from "@/deployTexts";
+
+const t = deployTexts.clone;
+
+type Props = {
+  was?: Schemas["CloneService"];
+  now?: string;
+  /** Where there is a choice. */
+  choose?: (tag: string) => void;
+};
+
+/** In a clone: what the source runs, and the way to it or past it. */
+export function Was({ was, now, choose }: Props) {
+  if (!was?.source_tag) return null;
+  const other = now === was.source_tag ? was.newest_tag : was.source_tag;
+  return (
+    <div className="was s t2">
+      <span>
+        {t.from} <span className="mono">{was.source_tag}</span> →{" "}
+        <span className="mono">{now}</span>
+      </span>
+      {was.source_moved && now === was.source_tag ? <span>{t.moved}</span> : null}
+      {choose && other && other !== now ? (
+        <button type="button" className="link" onClick={() => choose(other)}>
+          {other === was.source_tag ? t.keep(other) : t.newest(other)}
+        </button>
+      ) : null}
+    </div>
+  );
+}
