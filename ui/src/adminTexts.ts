@@ -61,6 +61,7 @@ export const adminTexts = {
     saveMine: "Save mine over it",
   },
   notSaved: "Not saved.",
+  theName: "the name",
   nameLabel: "Name",
   nameHint: "Small letters, digits and hyphens, at most 40. It cannot be changed later.",
   nameMissing: "Give it a name, such as qa-eu.",

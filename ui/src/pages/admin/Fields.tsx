@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useLayoutEffect } from "react";
+import { createContext, type ReactNode, useContext, useId, useLayoutEffect } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { Field, Refusal } from "@/components/Field";
 import { type Source, Unread } from "./Unread";
@@ -7,6 +7,9 @@ import type { Form, Known } from "./useForm";
 // biome-ignore lint/suspicious/noExplicitAny: a field does not care what else its form holds.
 type AnyForm = Form<any>;
 type Common = { form: AnyForm; name: string; label: string; hint?: ReactNode };
+
+/** Whether the fields within are only to be read by this person. */
+export const ReadOnly = createContext(false);
 
 /** Tells the form how a field is called, so that a conflict can speak of it. Each field here does. */
 export function useKnown(form: AnyForm, name: string, label: string, say?: Known["say"]) {
@@ -22,12 +25,12 @@ type TextProps = Common & {
   maxLength?: number;
   /** Said after the label: the field may stay empty. */
   optional?: boolean;
-  locked?: boolean;
   after?: ReactNode;
 };
 
 /** One line of text (or a number, kept as text until it is saved). */
-export function TextField({ form, name, label, hint, type, optional, locked, ...more }: TextProps) {
+export function TextField({ form, name, label, hint, type, optional, ...more }: TextProps) {
+  const locked = useContext(ReadOnly);
   useKnown(form, name, label);
   return (
     <Field
@@ -37,7 +40,8 @@ export function TextField({ form, name, label, hint, type, optional, locked, ...
       inputMode={type === "number" ? "numeric" : undefined}
       autoComplete={type === "password" ? "new-password" : "off"}
       spellCheck={false}
-      readOnly={locked || form.busy}
+      locked={locked}
+      readOnly={form.busy}
       value={String(form.values[name] ?? "")}
       error={form.errors[name]}
       hint={hint}
@@ -57,6 +61,7 @@ export function TextArea({
   optional,
 }: Common & { mono?: boolean; rows?: number; optional?: boolean }) {
   const id = useId();
+  const locked = useContext(ReadOnly);
   useKnown(form, name, label);
   const error = form.errors[name];
   return (
@@ -69,7 +74,8 @@ export function TextArea({
         className={`area ${mono ? "mono" : ""} ${error ? "err" : ""}`}
         rows={rows}
         spellCheck={false}
-        readOnly={form.busy}
+        readOnly={locked || form.busy}
+        data-locked={locked || undefined}
         value={String(form.values[name] ?? "")}
         aria-invalid={error ? true : undefined}
         aria-describedby={error || hint ? `${id}-more` : undefined}
@@ -85,6 +91,7 @@ export function TextArea({
 /** Yes or no, with a sentence on what yes means. */
 export function CheckField({ form, name, label, hint }: Common) {
   const id = useId();
+  const locked = useContext(ReadOnly);
   useKnown(form, name, label);
   return (
     <div className="field">
@@ -92,6 +99,7 @@ export function CheckField({ form, name, label, hint }: Common) {
         <input
           id={id}
           type="checkbox"
+          disabled={locked}
           checked={form.values[name] === true}
           aria-describedby={hint ? `${id}-more` : undefined}
           onChange={(event) => form.set({ [name]: event.target.checked })}
@@ -124,6 +132,7 @@ export function SelectField({
   source,
 }: Common & { options: Choice[]; placeholder?: string; source?: Source }) {
   const id = useId();
+  const locked = useContext(ReadOnly);
   useKnown(form, name, label, (value) => labelOf(options, value, placeholder));
   const error = form.errors[name];
   return (
@@ -134,6 +143,7 @@ export function SelectField({
       <select
         id={id}
         className={`pick ${error ? "err" : ""}`}
+        disabled={locked}
         value={String(form.values[name] ?? "")}
         aria-invalid={error ? true : undefined}
         aria-describedby={error || hint ? `${id}-more` : undefined}

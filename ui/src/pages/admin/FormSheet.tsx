@@ -1,7 +1,9 @@
 import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { Button } from "@/components/Button";
+import { CopyButton } from "@/components/Copy";
 import { Refusal } from "@/components/Field";
+import { isName } from "@/components/names";
 import { Confirm, Sheet } from "@/components/Overlay";
 import { texts } from "@/texts";
 import { MeanwhileBox } from "./MeanwhileBox";
@@ -10,6 +12,8 @@ import { useStay } from "./useStay";
 
 type Props<V extends Values> = {
   title: string;
+  /** The name of what is changed, where the title says more than that. */
+  named?: string;
   form: Form<V>;
   onClose: () => void;
   /** The word on the ink button and the one while it works: "Create", "Creating…". */
@@ -31,6 +35,8 @@ export function FormSheet<V extends Values>(props: Props<V>) {
   const { title, form, onClose, extra, side, children } = props;
   const waits = form.meanwhile?.undecided.length ?? 0;
   const reason = props.reason ?? (waits > 0 ? t.meanwhile.undecided(waits) : undefined);
+  // Names are pasted into pipelines, scripts and chats. "Add a rule" is a title, and no name.
+  const name = props.named ?? (isName(title) ? title : undefined);
   const id = useId();
   const [leaving, setLeaving] = useState(false);
   const first = useRef<HTMLElement>(null);
@@ -87,7 +93,15 @@ export function FormSheet<V extends Values>(props: Props<V>) {
     </form>
   );
   return (
-    <Sheet open narrow={!side} onClose={close} title={title} foot={foot} focus={first}>
+    <Sheet
+      open
+      narrow={!side}
+      onClose={close}
+      title={title}
+      head={name ? <CopyButton text={name} what={t.theName} /> : undefined}
+      foot={foot}
+      focus={first}
+    >
       {side ? (
         <div className="sg">
           {body}

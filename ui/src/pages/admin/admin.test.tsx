@@ -44,6 +44,15 @@ function Sheet({ save, close }: { save: (values: Values) => Promise<unknown>; cl
   );
 }
 
+function Named({ title }: { title: string }) {
+  const form = useForm({}, { save: async () => {}, saved: () => {} });
+  return (
+    <FormSheet title={title} form={form} onClose={() => {}}>
+      {null}
+    </FormSheet>
+  );
+}
+
 /** A sheet whose save says so and closes, as those of the pages do. */
 function Saved({ save, close }: { save: () => Promise<unknown>; close: () => void }) {
   const saved = useSaved([], close);
@@ -126,6 +135,17 @@ describe("a form sheet", () => {
     await userEvent.click(await screen.findByRole("button", { name: "Leave" }));
     expect(close).toHaveBeenCalledTimes(1);
   });
+});
+
+it("copies the name of what is changed, and no other title", () => {
+  const sheet = (title: string) => <Named title={title} />;
+  within(
+    <>
+      {sheet("qa-eu")}
+      {sheet("Add a rule")}
+    </>,
+  );
+  expect(screen.getAllByRole("button", { name: "Copy the name", hidden: true })).toHaveLength(1);
 });
 
 describe("a form sheet that saves", () => {

@@ -88,6 +88,7 @@ export function SecretSheet({ project, stored, taken, close }: Props) {
   return (
     <FormSheet
       title={stored ? t.editTitle(stored.name) : t.addTitle}
+      named={stored?.name}
       form={form}
       onClose={close}
       extra={
