@@ -4,6 +4,8 @@ import type { ListSearch } from "../admin/search";
 import { columnsIn } from "./columns";
 import { matching, sayFilters } from "./filters";
 
+const up = [{ step: "web", url: "http://web", health: "healthy" }];
+
 const make = (name: string, status: string, more: Partial<Deployment> = {}) =>
   ({
     name,
@@ -13,7 +15,7 @@ const make = (name: string, status: string, more: Partial<Deployment> = {}) =>
     created_by: "lena",
     changed_at: "2026-11-21T12:00:00Z",
     versions: [],
-    services: [],
+    services: up,
     ...more,
   }) as unknown as Deployment;
 const all = [
@@ -27,6 +29,14 @@ const names = (search: ListSearch) => matching(all, search).map((one) => one.nam
 
 it("shows what answers first, and nothing that is gone", () =>
   expect(names({})).toEqual(["cart", "pay", "late", "off"]));
+
+it("takes for answering only what has an address that is healthy", () => {
+  const sick = [{ ...up[0], health: "unhealthy" }];
+  const inner = [{ step: "db", health: "healthy" }];
+  const some = [make("a", "ready", { services: sick as never }), make("b", "ready")];
+  some.push(make("c", "ready", { services: inner as never }));
+  expect(matching(some, { ready: "yes" }).map((one) => one.name)).toEqual(["b"]);
+});
 
 it("joins its filters with and", () => {
   expect(names({ env: "qa", ready: "yes" })).toEqual(["cart"]);

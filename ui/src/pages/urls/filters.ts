@@ -3,7 +3,9 @@ import { urlTexts as t } from "@/urlTexts";
 import type { ListSearch } from "../admin/search";
 import { isGone } from "../deployments/filters";
 
-const answers = (one: Deployment) => one.status === "ready" && !one.node_offline_since;
+/** Whether there is anything to open of it. */
+const answers = ({ status, services, node_offline_since: off }: Deployment) =>
+  status === "ready" && !off && services.some((one) => one.url && one.health === "healthy");
 
 /** What the filters leave over, what answers first. */
 export function matching(all: Deployment[], { q, env, ready }: ListSearch): Deployment[] {
