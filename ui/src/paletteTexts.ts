@@ -87,6 +87,7 @@ export const paletteTexts = {
       retry: "retry what failed",
       extend: "extend",
       clone: "clone",
+      terminal: "out of a terminal, which has every other key",
       capsule: "copy the link to the bug capsule",
       add: "find a step to add",
       fields: "the chosen step's fields",

@@ -52,38 +52,45 @@ const kinds: Kind[] = [
   },
 ];
 
-/** `chosen` is the time that the address asks for. */
-type Props = { deployment: Deployment; chosen?: number };
+/** The time and the service that the address asks for. */
+type Props = { deployment: Deployment; chosen?: number; of?: string };
 
 /** What each service uses, now and before, and what its last check said. */
-export default function Metrics({ deployment, chosen }: Props) {
+export default function Metrics({ deployment, chosen, of }: Props) {
   // What was made a moment ago would be a dot at the edge of an hour.
   const [usual] = useState(() => (youngerThan(deployment, 600) ? 600 : 3600));
   const span = chosen ?? usual;
   const change = useSearchChange();
   const query = useQuery(deploymentMetrics(deployment.id, span * 1000));
+  const all = query.data?.series ?? [];
+  // One that has gone meanwhile hides nothing.
+  const only = all.find((series) => series.step === of)?.step;
+  const shown = all.filter((series) => !only || series.step === only);
   return (
     <div className="pane flex flex-col gap-4 overflow-auto">
-      <label className="row gap-1.5 s">
-        {t.span}
-        <select
-          className="in sm"
-          value={span}
-          onChange={(event) => change({ span: Number(event.target.value) })}
-        >
-          {curveSpans.map((value) => (
-            <option key={value} value={value}>
-              {spans[value]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <div className="row wrap">
+        <label className="row gap-1.5 s">
+          {t.span}
+          <select
+            className="in sm"
+            value={span}
+            onChange={(event) => change({ span: Number(event.target.value) })}
+          >
+            {curveSpans.map((value) => (
+              <option key={value} value={value}>
+                {spans[value]}
+              </option>
+            ))}
+          </select>
+        </label>
+        {all.length > 1 ? <Only all={all} only={only} choose={(log) => change({ log })} /> : null}
+      </div>
       <Unread what={t.unread} query={query} />
       {query.isPending ? <Skeletons count={4} height={132} /> : null}
       {query.data?.series.length === 0 ? (
         <EmptyState title={reachTexts.tabs.metrics}>{t.none}</EmptyState>
       ) : null}
-      {query.data?.series.map((series) => {
+      {shown.map((series) => {
         const health = deployment.services.find((service) => service.step === series.step);
         return (
           <section key={series.step} aria-label={series.step}>
@@ -103,8 +110,8 @@ export default function Metrics({ deployment, chosen }: Props) {
                   kind={kind}
                   service={series.step ?? ""}
                   points={series.points}
-                  from={query.data.from}
-                  to={query.data.to}
+                  from={query.data?.from ?? ""}
+                  to={query.data?.to ?? ""}
                 />
               ))}
             </div>
@@ -112,6 +119,31 @@ export default function Metrics({ deployment, chosen }: Props) {
         );
       })}
     </div>
+  );
+}
+
+type OnlyProps = {
+  all: { step?: string }[];
+  only?: string;
+  choose: (service?: string) => void;
+};
+
+/** The curves of one service alone, as its row in the list leads to them. */
+function Only({ all, only = "", choose }: OnlyProps) {
+  return (
+    <label className="row gap-1.5 s">
+      {t.service}
+      <select
+        className="in sm"
+        value={only}
+        onChange={(event) => choose(event.target.value || undefined)}
+      >
+        <option value="">{t.all}</option>
+        {all.map(({ step }) => (
+          <option key={step}>{step}</option>
+        ))}
+      </select>
+    </label>
   );
 }
 

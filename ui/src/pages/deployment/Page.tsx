@@ -102,8 +102,10 @@ function Shown({ watch, deployment, shown, search, before }: ShownProps) {
         {shown === "logs" ? (
           <Logs deployment={deployment} steps={steps.steps} search={search} />
         ) : null}
-        {shown === "metrics" ? <Metrics deployment={deployment} chosen={search.span} /> : null}
-        {shown === "terminal" ? <Terminal deployment={deployment} /> : null}
+        {shown === "metrics" ? (
+          <Metrics deployment={deployment} chosen={search.span} of={search.log} />
+        ) : null}
+        {shown === "terminal" ? <Terminal deployment={deployment} chosen={search.log} /> : null}
       </Suspense>
     </>
   );

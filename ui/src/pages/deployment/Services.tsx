@@ -1,17 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
 import type { Deployment, ServiceHealth, Step } from "@/api/client";
 import { deploymentMetrics, type MetricPoint } from "@/api/queries/usage";
 import { Button, buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { curve } from "@/components/curve";
+import { Safe } from "@/components/Safe";
 import { Sparkline } from "@/components/Sparkline";
 import { EmptyState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { bytes } from "@/components/time";
 import { texts } from "@/texts";
-import { logLinkOf, ServiceLog } from "./ServiceLog";
+import { ServiceDoors, ServiceName } from "./ServiceDoors";
+import { ServiceLog } from "./ServiceLog";
 import { whyClosed } from "./whyClosed";
 
 const t = texts.page;
@@ -104,12 +105,16 @@ function ServiceRow({ service, status, step, logs, use }: RowProps) {
   const inside = service.ports.map((port) => port.port).join(", ");
   return (
     <li className={`sr ${logs ? "wide" : ""}`}>
-      <b className="tr">{service.step}</b>
+      {logs || waiting ? (
+        <b className="tr">{service.step}</b>
+      ) : (
+        <ServiceName service={service.step} />
+      )}
       <span className="row s">
         <StatusMark state={waiting ? step.status : service.health} small />
         {service.restarts > 0 ? <span className="t2">{t.restarts(service.restarts)}</span> : null}
       </span>
-      <span className="u tr" title={service.detail ?? service.url}>
+      <span className="u tr" title={service.url}>
         {service.url ? (
           closed ? (
             <span title={closed}>{service.url}</span>
@@ -130,22 +135,15 @@ function ServiceRow({ service, status, step, logs, use }: RowProps) {
         </span>
       ) : null}
       <span className="row end gap-0">
-        {logs && !waiting ? (
-          <Link
-            id={logLinkOf(service.step)}
-            className={buttonClass("ghost", true)}
-            aria-label={t.serviceLogs(service.step)}
-            to="."
-            params={(before: object) => before}
-            search={(before: object) => ({ ...before, log: service.step })}
-            replace
-          >
-            {t.showLogs}
-          </Link>
-        ) : null}
+        {logs && !waiting ? <ServiceDoors service={service.step} /> : null}
         {service.url ? <CopyButton text={service.url} what={service.url} /> : null}
         {service.url ? <OpenUrl url={service.url} service={service.step} closed={closed} /> : null}
       </span>
+      {service.detail && service.health !== "healthy" ? (
+        <span className="why s t2">
+          <Safe text={service.detail} />
+        </span>
+      ) : null}
     </li>
   );
 }

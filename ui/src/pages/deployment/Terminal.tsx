@@ -1,20 +1,26 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal as Xterm } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
 import { ask, client, type Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
 import { describe, EmptyState } from "@/components/States";
 import { reachTexts } from "@/reachTexts";
 import { useLackOn } from "../shell/useLack";
+import { keyFor } from "./terminalKeys";
 import { inertStyles, withInertStyles } from "./terminalStyles";
+import { useSearchChange } from "./useSearchChange";
 
 const t = reachTexts.terminal;
 const gone = ["removed", "canceled", "failed", "forgotten", "queued"];
 
+/** `chosen` is the service that the address names. */
+type Props = { deployment: Deployment; chosen?: string };
+
 /** A terminal in one of the services, for who has full access. */
-export default function Terminal({ deployment }: { deployment: Deployment }) {
-  const [chosen, setService] = useState("");
+export default function Terminal({ deployment, chosen = "" }: Props) {
+  const change = useSearchChange();
+  const tools = useRef<HTMLSelectElement>(null);
   const [opened, setOpened] = useState<{ service: string; time: number }>();
   const reason = useLackOn(deployment);
   // The page may be open before there are services, and while others take their place.
@@ -28,10 +34,11 @@ export default function Terminal({ deployment }: { deployment: Deployment }) {
         <label className="row gap-1.5 s">
           {t.service}
           <select
+            ref={tools}
             className="in sm"
             aria-label={t.service}
             value={service}
-            onChange={(event) => setService(event.target.value)}
+            onChange={(event) => change({ log: event.target.value })}
           >
             {all.map((step) => (
               <option key={step}>{step}</option>
@@ -42,40 +49,54 @@ export default function Terminal({ deployment }: { deployment: Deployment }) {
           small
           look="ink"
           reason={reason}
+          act={opened ? t.again : t.open}
           onClick={() => setOpened({ service, time: Date.now() })}
         >
           {opened ? t.again : t.open}
         </Button>
         <span className="t3 s">{reason ?? t.noted}</span>
       </div>
-      {opened ? <Screen key={opened.time} id={deployment.id} service={opened.service} /> : null}
+      {opened ? (
+        <Screen key={opened.time} id={deployment.id} service={opened.service} tools={tools} />
+      ) : null}
     </div>
   );
 }
 
-type ScreenProps = { id: string; service: string };
+type Place = { id: string; service: string };
 
-function Screen({ id, service }: ScreenProps) {
+/** `tools` is where the keyboard goes that leaves the terminal. */
+function Screen({ id, service, tools }: Place & { tools: RefObject<HTMLElement | null> }) {
   const box = useRef<HTMLDivElement>(null);
   const [said, setSaid] = useState<string>(t.opening);
   const say = useCallback((text: string) => setSaid(text), []);
   useEffect(() => {
     const parent = box.current;
     if (!parent) return;
-    return open(parent, { id, service }, say);
-  }, [id, service, say]);
+    return open(parent, { id, service }, say, () => tools.current?.focus());
+  }, [id, service, say, tools]);
   return (
     <>
       <div ref={box} className="terminal" data-terminal={service} />
-      <p className="t2 s px-4 py-1" role="status">
-        {said}
-      </p>
+      <div className="row wrap s px-4 py-1">
+        <span className="t2" role="status">
+          {said}
+        </span>
+        <span className="t3 end">
+          {t.leave} <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>X</kbd>
+        </span>
+      </div>
     </>
   );
 }
 
 /** Draws a terminal, connects it, and gives the function that ends both. */
-function open(parent: HTMLElement, place: ScreenProps, say: (text: string) => void): () => void {
+function open(
+  parent: HTMLElement,
+  place: Place,
+  say: (text: string) => void,
+  leave: () => void,
+): () => void {
   const screen = new Xterm({
     documentOverride: inertStyles(document),
     screenReaderMode: true,
@@ -89,14 +110,25 @@ function open(parent: HTMLElement, place: ScreenProps, say: (text: string) => vo
   withInertStyles(document, () => screen.open(parent));
   screen.textarea?.setAttribute("aria-label", t.label(place.service));
   fit.fit();
+  screen.attachCustomKeyEventHandler((event) => {
+    const goal = keyFor(event, parent.dataset.ended !== undefined);
+    if (goal !== "leave") return goal === "shell";
+    event.preventDefault();
+    if (event.type === "keydown") leave();
+    return false;
+  });
   let socket: WebSocket | undefined;
   let left = false;
-  connect(screen, place, say)
+  const end = (text?: string) => {
+    parent.dataset.ended = "";
+    if (text) say(text);
+  };
+  connect(screen, place, say, end)
     .then((made) => {
       socket = made;
       if (left) made.close();
     })
-    .catch((error: unknown) => say(describe(error).message));
+    .catch((error: unknown) => end(describe(error).message));
   const sized = new ResizeObserver(() => fit.fit());
   sized.observe(parent);
   return () => {
@@ -118,8 +150,9 @@ function frame(kind: string, content: string): Uint8Array<ArrayBuffer> {
 /** Asks for a ticket and shows it in the first message: it is never in an address. */
 async function connect(
   screen: Xterm,
-  { id, service }: ScreenProps,
+  { id, service }: Place,
   say: (text: string) => void,
+  end: (text?: string) => void,
 ): Promise<WebSocket> {
   const path = { id, step: service };
   const { ticket } = await ask(
@@ -136,21 +169,22 @@ async function connect(
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
     if (typeof data === "string") {
       const answer = JSON.parse(data) as { problem?: { detail?: string; title: string } };
-      say(answer.problem ? (answer.problem.detail ?? answer.problem.title) : "");
       ended = Boolean(answer.problem);
-      if (!answer.problem) screen.focus();
+      if (answer.problem) return end(answer.problem.detail ?? answer.problem.title);
+      say("");
+      screen.focus();
       return;
     }
     const [kind, content] = [String.fromCharCode(new Uint8Array(data)[0] ?? 0), data.slice(1)];
     if (kind === "o" || kind === "r") screen.write(new Uint8Array(content));
     if (kind === "x") {
-      const end = JSON.parse(decoder.decode(content)) as { code: number; message?: string };
-      say(end.message ?? t.exited(end.code));
+      const last = JSON.parse(decoder.decode(content)) as { code: number; message?: string };
+      end(last.message ?? t.exited(last.code));
       ended = true;
     }
   };
   socket.onclose = ({ reason }) => {
-    if (!ended) say(t.closed(reason || t.lost));
+    end(ended ? undefined : t.closed(reason || t.lost));
   };
   const send = (data: Uint8Array<ArrayBuffer>) =>
     socket.readyState === WebSocket.OPEN && socket.send(data);

@@ -12,7 +12,7 @@ export type PageSearch = {
   run?: number;
   step?: string;
   show?: StepTab;
-  /** The sources of the log, one after the other. */
+  /** The sources of the log, one after the other; of curves and a terminal the service. */
   log?: string;
   /** A line of the log. */
   at?: string;

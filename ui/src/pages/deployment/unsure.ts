@@ -7,7 +7,7 @@ const BRIEF = 3000;
 
 /** Whether what is shown may be from before: the stream is behind, or the node is out of reach. */
 export function useUnsure(live: LiveState, { node_offline_since }: Deployment): boolean {
-  const behind = live.kind === "behind";
+  const behind = live.kind === "behind" || live.kind === "out";
   const [long, setLong] = useState(false);
   useEffect(() => {
     if (!behind) return setLong(false);

@@ -56,6 +56,7 @@ export default function Shortcuts({ close }: { close: () => void }) {
         ["E", k.extend],
         ["C", k.clone],
         ["Shift B", k.capsule],
+        ["Ctrl Shift X", k.terminal],
       ],
     ],
     [

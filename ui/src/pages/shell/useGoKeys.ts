@@ -17,6 +17,8 @@ export function useGoKeys(palette: () => void) {
     const places = placesFor(person.role === "admin");
     const press = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "k") {
+        // A shell deletes to the line's end with it, as long as there is one.
+        if ((event.target as Element).closest?.("[data-terminal]:not([data-ended])")) return;
         event.preventDefault();
         palette();
         return;
