@@ -357,7 +357,7 @@ export const texts = {
     find: "Find in log",
     found: (at: number, all: number) => (all === 0 ? "none" : `${at} of ${all}`),
     wrap: "Wrap lines",
-    download: "Download",
+    download: "Download the lines shown here",
     since: "times since the step began",
     clock: "times by the clock",
     none: "It has written nothing.",

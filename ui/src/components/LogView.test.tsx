@@ -1,7 +1,7 @@
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { LogView } from "./LogView";
+import { LogView, written } from "./LogView";
 
 beforeAll(() => {
   // jsdom has no layout: the box is given a size, so that lines are drawn.
@@ -99,6 +99,38 @@ describe("the log", () => {
     expect(screen.queryByRole("button", { name: /new line/ })).toBeNull();
     rerender(upTo(3));
     expect(screen.getByRole("button", { name: "1 new line" })).toBeTruthy();
+  });
+
+  it("stays at a line near the end that a link led to, until somebody scrolls to the end", () => {
+    const lines = ["a", "b"].map((id, at) => ({ ...row(at + 1, id), id }));
+    render(<LogView label="Log" name="web" lines={lines} empty="" target="b" />);
+    const log = screen.getByRole("log");
+    // jsdom has no heights, so this is the end.
+    fireEvent.scroll(log);
+    expect(screen.getByRole("button", { pressed: false, name: "Paused" })).toBeTruthy();
+    fireEvent.wheel(log, { deltaY: 40 });
+    fireEvent.scroll(log);
+    expect(screen.getByRole("button", { pressed: true, name: "Following" })).toBeTruthy();
+  });
+
+  it("says by the clock when another day begins, and of each line the exact time", () => {
+    const on = (day: number, text: string) => ({
+      at: new Date(2026, 10, day, 12).toISOString(),
+      text,
+    });
+    const lines = [on(21, "one"), on(21, "two"), on(22, "three")];
+    const { container } = render(<LogView label="Log" name="web" lines={lines} empty="" />);
+    const days = [...container.querySelectorAll(".mk")].map((mark) =>
+      mark.textContent?.replace(",", ""),
+    );
+    expect(days).toEqual(["Saturday 21 November 2026", "Sunday 22 November 2026"]);
+    expect(container.querySelector(".tm")?.getAttribute("title")).toBe("21 Nov 2026, 12:00:00");
+  });
+
+  it("keeps in the file whose line each is", () => {
+    const text = "\u001b[31mred\u001b[0m";
+    expect(written({ at, source: "web", text })).toBe(`${at} web red`);
+    expect(written({ at, text: "" })).toBe(`${at} `);
   });
 
   it("has keys for the kind of times and for wrapping", async () => {

@@ -15,7 +15,7 @@ import { parseAnsi, plainText } from "./ansi";
 import { Button } from "./Button";
 import { useHeld } from "./held";
 import { useKeys } from "./Shell";
-import { offset } from "./time";
+import { exact, offset } from "./time";
 
 const t = texts.log;
 
@@ -63,6 +63,7 @@ export function LogView(props: Props) {
   const [clockTimes, setClockTimes] = useState(false);
   const { lines, cut, more } = useHeld(props.lines, props.cut ?? 0, !following);
   const find = useFind(lines);
+  const byHand = useRef(false);
   const aimed = useMemo(
     () => (target ? lines.findIndex((line) => line.id === target) : -1),
     [lines, target],
@@ -82,6 +83,7 @@ export function LogView(props: Props) {
   };
   const stop = (line: number) => {
     pause();
+    byHand.current = false;
     virtual.scrollToIndex(line, { align: "center" });
   };
 
@@ -102,7 +104,12 @@ export function LogView(props: Props) {
   const scrolled = (event: UIEvent<HTMLDivElement>) => {
     const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
     const atEnd = scrollHeight - scrollTop - clientHeight < 24;
-    if (atEnd) setFollowing(true);
+    // Going to a line near the end gets there too, and must not be carried on from it.
+    if (atEnd && byHand.current) setFollowing(true);
+  };
+  const touched = (pauses: boolean) => {
+    byHand.current = true;
+    if (pauses && following) pause();
   };
   const follow = () => (following ? pause() : setFollowing(true));
   useKeys({
@@ -128,11 +135,9 @@ export function LogView(props: Props) {
         aria-live="off"
         data-wrap={wrap ? "on" : "off"}
         onScroll={scrolled}
-        onWheel={(event) => event.deltaY < 0 && following && pause()}
-        onKeyDown={(event) =>
-          ["ArrowUp", "PageUp", "Home"].includes(event.key) && following && pause()
-        }
-        onPointerDown={() => following && pause()}
+        onWheel={(event) => touched(event.deltaY < 0)}
+        onKeyDown={(event) => touched(["ArrowUp", "PageUp", "Home"].includes(event.key))}
+        onPointerDown={() => touched(true)}
       >
         {lines.length === 0 ? <p className="t3 px-4 font-sans">{empty}</p> : null}
         <div className="logs" style={{ height: virtual.getTotalSize() }}>
@@ -152,6 +157,7 @@ export function LogView(props: Props) {
                   start={clockTimes ? undefined : start}
                   cut={item.index === 0 ? cut : 0}
                   before={item.index === 0 ? before : undefined}
+                  day={clockTimes || !start ? newDay(line, lines[item.index - 1]) : undefined}
                   href={link?.(line)}
                 />
               </div>
@@ -198,14 +204,17 @@ type LineProps = {
   start?: string;
   cut: number;
   before?: string;
+  /** Said before the first line of a day, where times are by the clock. */
+  day?: string;
   href?: string;
 };
 
-const Line = memo(function Line({ line, number, start, cut, before, href }: LineProps) {
+const Line = memo(function Line({ line, number, start, cut, before, day, href }: LineProps) {
   return (
     <>
       {before ? <Mark>{before}</Mark> : null}
       {cut > 0 ? <Mark>{t.cut(cut)}</Mark> : null}
+      {day ? <Mark>{day}</Mark> : null}
       {line.dropped ? <Mark>{t.dropped(line.dropped)}</Mark> : null}
       {href ? (
         <a className="k" href={href} title={t.link}>
@@ -214,7 +223,9 @@ const Line = memo(function Line({ line, number, start, cut, before, href }: Line
       ) : (
         <span className="k">{number}</span>
       )}
-      <span className="tm">{start ? offset(line.at, start) : clockOf(line.at)}</span>
+      <span className="tm" title={exact(line.at)}>
+        {start ? offset(line.at, start) : clockOf(line.at)}
+      </span>
       <span dir="ltr">
         {line.source ? <span className="t3">{`${line.source}  `}</span> : null}
         {parseAnsi(line.text).map((span, i) => (
@@ -227,7 +238,7 @@ const Line = memo(function Line({ line, number, start, cut, before, href }: Line
   );
 });
 
-/** Says in the log itself that lines are missing here, how many, and why. */
+/** Says in the log itself what the lines do not: that some are missing here, or another day begins. */
 function Mark({ children }: { children: string }) {
   return (
     <div className="ln mk static col-span-3 pr-0">
@@ -241,6 +252,17 @@ const seconds = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 function clockOf(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? "" : seconds.format(date);
+}
+
+const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "full" });
+
+/** The day of a line whose day is not that of the line before; of the first, when it is not today. */
+function newDay(line: LogRow, before?: LogRow): string | undefined {
+  const date = new Date(line.at);
+  const known = before ? new Date(before.at) : new Date();
+  if (Number.isNaN(date.getTime()) || date.toDateString() === known.toDateString())
+    return undefined;
+  return dates.format(date);
 }
 
 type Find = {
@@ -276,6 +298,11 @@ function useFind(lines: LogRow[]): Find {
   };
 }
 
+/** A line as the file has it: when, whose where several are in one, and what. */
+export function written({ at, source, text }: LogRow): string {
+  return [at, source, plainText(text)].filter((part) => part !== undefined).join(" ");
+}
+
 type ToolProps = {
   find: Find;
   wrap: boolean;
@@ -286,7 +313,7 @@ type ToolProps = {
 
 function Tools({ find, wrap, setWrap, lines, name }: ToolProps) {
   const save = () => {
-    const text = lines.map((line) => `${line.at} ${plainText(line.text)}`).join("\n");
+    const text = lines.map(written).join("\n");
     const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
     const link = document.createElement("a");
     link.href = url;

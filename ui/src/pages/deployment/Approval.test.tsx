@@ -3,6 +3,7 @@ import { cleanup, configure, render, screen, waitFor } from "@testing-library/re
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { client, type Deployment, type Question, type Step } from "@/api/client";
+import { offered } from "@/components/offers";
 import { Approval, filled } from "./Approval";
 import { edgeState } from "./Graph";
 import { StepNode } from "./StepNode";
@@ -60,6 +61,15 @@ describe("the question of a run", () => {
     // promise: B-35
     expect(screen.getByText("Is the test data loaded?")).toBeTruthy();
     expect(screen.getByText(/waits for anyone of qa\. It fails at/)).toBeTruthy();
+  });
+
+  it("can be answered from the palette, or says there why not", () => {
+    const acts = ["Question of ask: Yes, go on", "Question of ask: No, undo"];
+    show();
+    expect(offered().map((one) => one.label)).toEqual(acts);
+    cleanup();
+    show({ may_answer: false, refusal: "Only qa can answer." });
+    expect(offered().map((one) => one.reason)).toEqual(acts.map(() => "Only qa can answer."));
   });
 
   it("is answered with the keyboard alone", async () => {

@@ -106,12 +106,18 @@ function Answer({ deployment, question }: { deployment: Deployment; question: Qu
         <Button
           type="submit"
           look="ink"
+          act={`${t.label(question.step)}: ${t.yes}`}
           reason={reason}
           busy={reply.isPending && reply.variables.approved && t.busy}
         >
           {t.yes}
         </Button>
-        <Button look="danger" reason={reason} onClick={() => setRejecting(true)}>
+        <Button
+          look="danger"
+          act={`${t.label(question.step)}: ${t.no}`}
+          reason={reason}
+          onClick={() => setRejecting(true)}
+        >
           {t.no}
         </Button>
       </div>

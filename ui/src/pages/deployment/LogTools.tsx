@@ -1,6 +1,7 @@
 import { Download } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button, buttonClass } from "@/components/Button";
+import { useOffer } from "@/components/offers";
 import { reachTexts } from "@/reachTexts";
 import { logSpans, type PageSearch } from "./search";
 
@@ -25,11 +26,19 @@ export function LogTools({ sources, picked, search, change, download }: Props) {
       <Sources sources={sources} picked={picked} change={change} />
       <Span since={search.since} choose={(since) => narrow({ since })} />
       <SearchField find={search.find ?? ""} apply={(find) => narrow({ find })} />
-      <a className={buttonClass("ghost", true)} href={download} download>
-        <Download className="i sm" aria-hidden="true" />
-        {t.download}
-      </a>
+      <DownloadAll address={download} />
     </div>
+  );
+}
+
+function DownloadAll({ address }: { address: string }) {
+  const self = useRef<HTMLAnchorElement>(null);
+  useOffer({ label: t.download, run: () => self.current?.click() });
+  return (
+    <a ref={self} className={buttonClass("ghost", true)} href={address} download>
+      <Download className="i sm" aria-hidden="true" />
+      {t.download}
+    </a>
   );
 }
 
