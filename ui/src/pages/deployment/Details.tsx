@@ -11,6 +11,7 @@ import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 import { isGone } from "../deployments/filters";
 import { Exact, Pair } from "./Pair";
+import { WhoMayOpen } from "./WhoMayOpen";
 import { holdOf } from "./whyNot";
 
 const t = deployTexts.details;
@@ -32,6 +33,7 @@ export default function Details({ deployment, run }: Props) {
         </dl>
       </section>
       <Versions versions={deployment.versions} />
+      {isGone(deployment.status) ? null : <WhoMayOpen deployment={deployment} />}
       <More id={deployment.id} />
     </div>
   );
