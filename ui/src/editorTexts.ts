@@ -6,11 +6,13 @@ export const editorTexts = {
   draft: "Draft",
   from: (version: number) => (version > 0 ? `from v${version}` : "of a first version"),
   published: (version: number) => `v${version}, no changes`,
+  catalogueMoved: (version: number) => `v${version}, the catalogue has changed since`,
   changes: (count: number) => plural(count, "change"),
   saved: (age: string) => `saved ${age}`,
   saving: "saving…",
   unsaved: "not saved yet",
   offline: "Offline: kept in this browser",
+  unkept: "Not saved, and this browser keeps nothing: leave this page open",
   refusedSave: (why: string) => `Not saved: ${why}`,
   unread: "The pipeline could not be read.",
   steps: "Steps to add",
@@ -61,6 +63,8 @@ export const editorTexts = {
   nothingToPaste: "The clipboard holds no steps.",
   pasteWrong: (at: string) =>
     `Nothing was pasted: ${at} in the clipboard is of the wrong kind. Correct it there and copy it again.`,
+  restoredUnread: (why: string) =>
+    `It is published, but could not be read; it is asked for again. ${why}`,
   untidy: (why: string) => `Nothing was moved. ${why}`,
   exportJson: "Copy the whole pipeline as JSON",
   exported: "The pipeline is in the clipboard.",
@@ -73,6 +77,8 @@ export const editorTexts = {
     input: (label: string, type: string) => `${label}, takes ${type}`,
     output: (label: string, type: string) => `${label}, gives ${type}`,
   },
+  /** What fields that have no name of their own are called on the canvas. */
+  shown: { prompt: "question", command: "command" },
   moreFields: (count: number) => `${count} more`,
   emptyValue: "empty",
   step: {
@@ -230,6 +236,7 @@ export const editorTexts = {
     close: "Hide the panel",
     open: "Show the panel",
     whole: "the pipeline",
+    placed: (step: string, field: string, why: string) => `${step} › ${field}: ${why}`,
     absent: "not set",
   },
   dry: {
@@ -343,10 +350,13 @@ export const editorTexts = {
     later: "Not now",
     waits: "Both are kept until you decide. Nothing is saved over either.",
     decide: "Look at it",
+    follow: (version: number) => `Draw on from v${version}`,
   },
   discardTitle: "Discard your draft?",
   discardBody: (what: string, version: number) =>
     `This throws away ${what}. Then the canvas shows ${version > 0 ? `v${version}` : "nothing"}; undo brings yours back while this page is open.`,
+  discardMet:
+    "Nothing was thrown away: another window saved this draft meanwhile, and its work is here now.",
   stepChanges: (count: number) => plural(count, "changed step"),
   asides: (comments: number, places: number) =>
     [comments > 0 ? plural(comments, "comment") : "", places > 0 ? plural(places, "place") : ""]
@@ -365,6 +375,8 @@ export const editorTexts = {
       `${what} is ${has}; ${field} wants ${wants}.`,
     late: (from: string, to: string) => `${from} runs after ${to}; only earlier steps can be read.`,
     kind: "Join a square to a square, or a shape to a field.",
+    open: (what: string, field: string) =>
+      `${what} is a secret, and ${field} is read by whoever sees the deployment.`,
   },
   problem: {
     empty: "There is no step yet; add a service or a plugin.",
@@ -374,6 +386,8 @@ export const editorTexts = {
     noService: (name: string) => `The catalogue has no service ${name}.`,
     noPlugin: (name: string) => `The catalogue has no plugin ${name}.`,
     noPrompt: "Write the question.",
+    whole: (least: number, most: number) => `A whole number from ${least} to ${most}.`,
+    number: (least: number, most: number) => `A number from ${least} to ${most}.`,
     required: "Required, and empty.",
     noSecret: (name: string) => `The project has no secret ${name}.`,
     noStep: (key: string) => `There is no step ${key}.`,

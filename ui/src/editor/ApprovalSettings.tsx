@@ -4,6 +4,7 @@ import { Choice, Lines, Numeric, Shell, Text } from "./fields";
 import type { Step } from "./model";
 import { offersOf } from "./offers";
 import { type Form, Records, Small } from "./records";
+import { inserted } from "./referring";
 
 const t = editorTexts.step;
 
@@ -18,8 +19,10 @@ export function ApprovalSettings(props: Form) {
         hint={t.promptHint}
         required
         problems={problems}
-        offers={offersOf(doc, catalogue, step, "any", "approval.prompt")}
-        onRefer={(text) => onChange("approval.prompt", `${approval?.prompt ?? ""}${text}`)}
+        offers={() => offersOf(doc, catalogue, step, "any", "approval.prompt")}
+        onRefer={(ref, at) =>
+          onChange("approval.prompt", inserted(approval?.prompt ?? "", ref, at))
+        }
       >
         {(id, described, wrong) => (
           <Text

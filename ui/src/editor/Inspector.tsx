@@ -11,20 +11,21 @@ import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "./catalo
 import { isKey, refTo } from "./edit";
 import { environmentOf } from "./environment";
 import { refText, written } from "./expr";
-import { Shell, Text } from "./fields";
+import { isAt, Shell, Text, Wrong } from "./fields";
 import type { Panel } from "./inspectorParts";
 import { Limits } from "./Limits";
 import type { Step } from "./model";
 import { offersOf } from "./offers";
 import { Pick } from "./Refer";
 import { ServiceSettings } from "./settings";
+import { tabOf } from "./targets";
 
 const PluginForm = lazy(() => load(() => import("./PluginForm")));
 const t = editorTexts.step;
 type Tab = keyof typeof t.tabs;
 
 /** The chosen step: its fields, limits, what it gives, and what a service will see. */
-export function Inspector(props: Panel & { step?: Step; count: number }) {
+export function Inspector(props: Panel & { turn: number; step?: Step; count: number }) {
   const { step, count } = props;
   if (!step)
     return (
@@ -44,7 +45,8 @@ export function Inspector(props: Panel & { step?: Step; count: number }) {
         </div>
       </aside>
     );
-  return <Chosen key={step.key} {...props} step={step} />;
+  // Not by its name: whoever types in it goes on when it is called something else.
+  return <Chosen key={props.turn} {...props} step={step} />;
 }
 
 function Chosen(props: Panel & { step: Step }) {
@@ -61,7 +63,8 @@ function Chosen(props: Panel & { step: Step }) {
     : step.service
       ? t.service(nameOf(step))
       : t.plugin(nameOf(step));
-  const errors = problems.filter((one) => !one.advice).length;
+  const errors = (tab: Tab) =>
+    problems.filter((one) => !one.advice && tabOf(one.field) === tab).length;
   return (
     <aside className="insp" aria-label={step.key}>
       <div className="ih">
@@ -83,9 +86,9 @@ function Chosen(props: Panel & { step: Step }) {
             onClick={() => setTab(one)}
           >
             {t.tabs[one]}
-            {one === "settings" && errors > 0 ? (
+            {errors(one) > 0 ? (
               <span className="bdg" data-st="failed">
-                {errors}
+                {errors(one)}
               </span>
             ) : null}
           </button>
@@ -149,7 +152,7 @@ function Key({ step, doc, problems, onRename }: Panel & { step: Step }) {
   );
 }
 
-function Needs({ step, doc, onNeed, onLetGo }: Panel & { step: Step }) {
+function Needs({ step, doc, problems, onNeed, onLetGo }: Panel & { step: Step }) {
   const needs = step.needs ?? [];
   const others = doc.steps.filter((one) => one.key !== step.key && !needs.includes(one.key));
   return (
@@ -171,6 +174,7 @@ function Needs({ step, doc, onNeed, onLetGo }: Panel & { step: Step }) {
           </Button>
         </div>
       ))}
+      <Wrong problems={problems.filter((one) => isAt(one.field, "needs"))} />
       <Pick
         className="sel"
         connect
@@ -206,7 +210,7 @@ function PluginSettings(props: Panel & { step: Step }) {
             hint={secret.description ?? t.secretShown}
             required={secret.required}
             problems={problems}
-            offers={offersFor("secret", path)}
+            offers={() => offersFor("secret", path)}
             onRefer={(text) => onChange(path, text)}
           >
             {(id, described, wrong) => (

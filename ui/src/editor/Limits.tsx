@@ -93,7 +93,7 @@ function Command({ step, doc, catalogue, problems, onChange }: Form) {
       path={path}
       hint={t.commandHint}
       problems={problems}
-      offers={offersOf(doc, catalogue, step, "any", path)}
+      offers={() => offersOf(doc, catalogue, step, "any", path)}
       onRefer={(text) => onChange(path, [...(command ?? []), text])}
     >
       {(id, described) => (

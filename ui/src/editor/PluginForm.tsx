@@ -1,10 +1,11 @@
 import { Validator } from "@cfworker/json-schema";
 import { useMemo, useState } from "react";
 import { editorTexts } from "@/editorTexts";
-import { properties, typeOf } from "./catalogue";
+import { type PortType, properties, typeOf } from "./catalogue";
 import { Choice, Json, Numeric, Shell, Text } from "./fields";
 import type { Problem } from "./problems";
 import type { Offer } from "./Refer";
+import { inserted } from "./referring";
 
 const t = editorTexts.step;
 
@@ -12,7 +13,7 @@ export type FormProps = {
   schema: Record<string, unknown> | undefined;
   values: Record<string, unknown>;
   problems: Problem[];
-  offersFor: (type: ReturnType<typeof typeOf>, path: string) => Offer[];
+  offersFor: (type: PortType, path: string) => Offer[];
   onChange: (path: string, value: unknown) => void;
 };
 
@@ -38,7 +39,7 @@ export default function PluginForm({ schema, values, problems, offersFor, onChan
         value={values[name]}
         required={required.includes(name)}
         problems={[...problems, ...own]}
-        offers={offersFor(typeOf(property), path)}
+        offers={() => offersFor(typeOf(property), path)}
         onChange={(value) => onChange(path, value)}
       />
     );
@@ -52,7 +53,7 @@ type ParameterProps = {
   value: unknown;
   required: boolean;
   problems: Problem[];
-  offers: Offer[];
+  offers: () => Offer[];
   onChange: (value: unknown) => void;
 };
 
@@ -73,7 +74,9 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
       required={rest.required}
       problems={rest.problems}
       offers={rest.offers}
-      onRefer={(text) => rest.onChange(type === "text" && value ? `${value}${text}` : text)}
+      onRefer={(ref, at) =>
+        rest.onChange(type === "text" && typeof value === "string" ? inserted(value, ref, at) : ref)
+      }
     >
       {(id, described, wrong) => {
         const common = { id, described, wrong, label, placeholder: standard };

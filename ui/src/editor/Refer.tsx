@@ -1,5 +1,5 @@
 import { Link2 } from "lucide-react";
-import type { KeyboardEvent, ReactNode } from "react";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
 import { editorTexts } from "@/editorTexts";
 import type { PortType } from "./catalogue";
 
@@ -43,31 +43,48 @@ export function Pick(props: {
   );
 }
 
-type ReferProps = { label: string; offers: Offer[]; onChoose: (text: string) => void };
+type ReferProps = { label: string; offers: () => Offer[]; onChoose: (text: string) => void };
 
-/** What earlier steps give, the secrets, and the deployment: one of them is put into the field. */
+/**
+ * What earlier steps give, the secrets, and the deployment: one of them is put into the field. Among
+ * five hundred steps these are thousands, so they are there only while somebody is at the menu.
+ */
 export function Refer({ label, offers, onChoose }: ReferProps) {
-  const groups = [...new Set(offers.map((offer) => offer.group))];
+  const [near, setNear] = useState(false);
+  const [inside, setInside] = useState(false);
+  const all = near || inside ? offers() : undefined;
   return (
-    <span className="refer" title={t.reference}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only learns who is at the menu inside
+    <span
+      className="refer"
+      title={t.reference}
+      onPointerEnter={() => setNear(true)}
+      onPointerLeave={() => setNear(false)}
+      onFocus={() => setInside(true)}
+      onBlur={() => setInside(false)}
+    >
       <Link2 className="i sm" aria-hidden="true" />
       <Pick
         label={t.referenceOf(label)}
-        first={offers.length > 0 ? t.reference : t.noReference}
+        first={all?.length === 0 ? t.noReference : t.reference}
         onChoose={onChoose}
       >
-        {groups.map((group) => (
+        {groupsOf(all ?? []).map(([group, offers]) => (
           <optgroup key={group} label={group}>
-            {offers
-              .filter((offer) => offer.group === group)
-              .map((offer) => (
-                <option key={offer.text} value={offer.text}>
-                  {offer.label}
-                </option>
-              ))}
+            {offers.map((offer) => (
+              <option key={offer.text} value={offer.text}>
+                {offer.label}
+              </option>
+            ))}
           </optgroup>
         ))}
       </Pick>
     </span>
   );
+}
+
+function groupsOf(offers: Offer[]): [string, Offer[]][] {
+  const groups = new Map<string, Offer[]>();
+  for (const offer of offers) groups.set(offer.group, [...(groups.get(offer.group) ?? []), offer]);
+  return [...groups];
 }

@@ -1,5 +1,9 @@
 import type { Schemas } from "@/api/client";
+import { editorTexts } from "@/editorTexts";
+import { single } from "./expr";
 import { type Doc, kindOf, type Step } from "./model";
+
+const t = editorTexts.shown;
 
 /** What can be put into a pipeline, by name. */
 export type Catalogue = {
@@ -12,7 +16,13 @@ export type Catalogue = {
 export type PortType = "text" | "number" | "url" | "secret" | "object" | "bool" | "any";
 export type Port = { name: string; label: string; type: PortType };
 /** An input: a field that can hold a reference. `path` is as problems name it. */
-export type Input = Port & { path: string; required?: boolean; value?: unknown };
+export type Input = Port & {
+  path: string;
+  required?: boolean;
+  value?: unknown;
+  /** Whoever sees the deployment, or is on the node, reads it: no secret may be in it. */
+  open?: boolean;
+};
 
 type Schema = { type?: unknown; writeOnly?: unknown; properties?: Record<string, Schema> };
 
@@ -56,15 +66,11 @@ export function outputsOf(step: Step, catalogue: Catalogue): Port[] {
 
 /** The fields of a step that hold references or could. */
 export function inputsOf(step: Step, catalogue: Catalogue): Input[] {
-  if (step.service)
-    return Object.entries(step.service.env ?? {}).map(([name, value]) => ({
-      name,
-      label: name,
-      path: `service.env.${name}`,
-      type: "any",
-      value,
-    }));
-  if (step.approval) return [];
+  if (step.service) return inputsOfService(step.service);
+  if (step.approval) {
+    const { prompt: value } = step.approval;
+    return [{ ...anything(t.prompt, "approval.prompt", value), open: true }];
+  }
   const component = componentOf(step, catalogue);
   const required = ((component?.parameters as { required?: string[] })?.required ?? []) as string[];
   const parameters = properties(component?.parameters).map<Input>(([name, schema]) => ({
@@ -86,6 +92,24 @@ export function inputsOf(step: Step, catalogue: Catalogue): Input[] {
   return [...secrets, ...parameters];
 }
 
+function inputsOfService({ env = {}, files = [], command }: NonNullable<Step["service"]>) {
+  const variables = Object.entries(env).map(([name, value]) =>
+    anything(name, `service.env.${name}`, value),
+  );
+  const contents = files.map(({ path, content }, i) =>
+    anything(path, `service.files[${i}].content`, content),
+  );
+  return [
+    ...variables,
+    ...contents,
+    { ...anything(t.command, "service.command", command), open: true },
+  ];
+}
+
+function anything(label: string, path: string, value: unknown): Input {
+  return { name: label, label, path, type: "any", value };
+}
+
 export function typeOf(schema: Record<string, unknown> | undefined): PortType {
   if (schema?.writeOnly) return "secret";
   const type = Array.isArray(schema?.type) ? schema.type[0] : schema?.type;
@@ -93,6 +117,17 @@ export function typeOf(schema: Record<string, unknown> | undefined): PortType {
   if (type === "boolean") return "bool";
   if (type === "object" || type === "array") return "object";
   return type === "string" ? "text" : "any";
+}
+
+/** Whether a value of one type can be put into a field: beside other text, each becomes text. */
+export function takes(input: Pick<Input, "type" | "value" | "open">, from: PortType): boolean {
+  if (from === "secret" && input.open) return false;
+  return fits(from, input.type) || (input.type === "text" && isAmong(input.value));
+}
+
+/** Whether there is text that a reference would stand among. */
+function isAmong(value: unknown): boolean {
+  return typeof value === "string" && value !== "" && !single(value);
 }
 
 /** Whether a value of one type may be given to a field of another. */
@@ -107,7 +142,7 @@ export function nameOf(step: Step): string {
 }
 
 /** The steps that are done before each step begins; what is in a circle waits for itself. */
-export function ancestorsOf(doc: Doc): Map<string, Set<string>> {
+export const ancestorsOf = onceFor((doc) => {
   const needs = new Map(doc.steps.map((step) => [step.key, step.needs ?? []]));
   const all = new Map<string, Set<string>>();
   for (const { key } of doc.steps) {
@@ -121,10 +156,10 @@ export function ancestorsOf(doc: Doc): Map<string, Set<string>> {
     all.set(key, found);
   }
   return all;
-}
+});
 
 /** The order in which steps run; what is in a circle comes last, as it is listed. */
-export function orderOf(doc: Doc): string[] {
+export const orderOf = onceFor((doc) => {
   const left = new Map(
     doc.steps.map((step) => [step.key, new Set((step.needs ?? []).filter((n) => n !== step.key))]),
   );
@@ -140,4 +175,29 @@ export function orderOf(doc: Doc): string[] {
     for (const needs of left.values()) needs.delete(next);
   }
   return order;
+});
+
+/**
+ * What follows from the lines between steps alone is found once for each drawing, and once for those
+ * that differ in something else: a letter in a field is asked about five hundred steps otherwise.
+ */
+function onceFor<T>(find: (doc: Doc) => T): (doc: Doc) => T {
+  const known = new WeakMap<Doc, T>();
+  let last: WeakRef<Doc> | undefined;
+  return (doc) => {
+    const before = last?.deref();
+    const like = known.has(doc) ? doc : before && sameLines(before, doc) ? before : undefined;
+    const found = like ? (known.get(like) as T) : find(doc);
+    known.set(doc, found);
+    last = new WeakRef(doc);
+    return found;
+  };
+}
+
+/** Nothing is changed in place, so lines that nobody drew anew are the same list. */
+function sameLines(a: Doc, b: Doc): boolean {
+  return (
+    a.steps.length === b.steps.length &&
+    a.steps.every(({ key, needs }, i) => key === b.steps[i]?.key && needs === b.steps[i]?.needs)
+  );
 }

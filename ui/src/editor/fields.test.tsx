@@ -1,8 +1,8 @@
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { useState } from "react";
-import { afterEach, expect, it } from "vitest";
-import { Numeric, Text } from "./fields";
+import { afterEach, expect, it, vi } from "vitest";
+import { Numeric, Shell, Text } from "./fields";
 import PluginForm from "./PluginForm";
 import { Pick } from "./Refer";
 
@@ -111,4 +111,52 @@ it("takes nothing from a closed list, whatever key is pressed", async () => {
   expect([taken, opened]).toEqual([[], 3]);
   await user.selectOptions(list, "b");
   expect(taken).toEqual(["b"]);
+});
+
+it("puts a chosen reference where the caret was, and makes the list of them only then", async () => {
+  const chosen: unknown[] = [];
+  const offers = vi.fn(() => [
+    { group: "db", text: "${{ services.db.host }}", label: "db › host", type: "text" as const },
+  ]);
+  const [value, label] = ["a:b", "Address"];
+  render(
+    <Shell
+      label={label}
+      path="service.env.A"
+      problems={[]}
+      offers={offers}
+      onRefer={(ref, at) => chosen.push([ref, at])}
+    >
+      {(id) => <Text id={id} label={label} value={value} onChange={() => {}} />}
+    </Shell>,
+  );
+  expect(offers).not.toHaveBeenCalled();
+  const menu = screen.getByLabelText<HTMLSelectElement>("Reference for Address");
+  await user.selectOptions(menu, await shown(menu));
+  const field = screen.getByLabelText<HTMLInputElement>("Address");
+  await user.click(field);
+  field.setSelectionRange(2, 2);
+  await user.selectOptions(menu, await shown(menu));
+  expect(chosen).toEqual([
+    ["${{ services.db.host }}", undefined],
+    ["${{ services.db.host }}", 2],
+  ]);
+});
+
+async function shown(menu: HTMLSelectElement): Promise<HTMLElement> {
+  await user.click(menu);
+  return within(menu).getByText("db › host");
+}
+
+it("shows beside a field what is wrong with a part of it", () => {
+  const at = (field: string) => ({ field, code: "range", message: field });
+  const problems = ["service.ready.http.port", "service.ready_no", "service.ready[0]"].map(at);
+  render(
+    <Shell label="Ready" path="service.ready" problems={problems}>
+      {(id) => <input id={id} />}
+    </Shell>,
+  );
+  expect(screen.queryByText("service.ready.http.port")).not.toBeNull();
+  expect(screen.queryByText("service.ready[0]")).not.toBeNull();
+  expect(screen.queryByText("service.ready_no")).toBeNull();
 });

@@ -5,6 +5,7 @@ import {
   type ReactNode,
   useEffect,
   useId,
+  useRef,
   useState,
 } from "react";
 import { Button } from "@/components/Button";
@@ -27,19 +28,28 @@ export type FieldShell = {
   required?: boolean;
   problems: Problem[];
   children: (id: string, described: string | undefined, wrong: boolean) => ReactNode;
-  offers?: Offer[];
-  onRefer?: (text: string) => void;
+  offers?: () => Offer[];
+  /** A reference is chosen, and where the caret was last, if it ever was in the field. */
+  onRefer?: (text: string, at?: number) => void;
 };
 
 /** Label, control, and what is wrong with it; also where an output can be dropped. */
 export function Shell(props: FieldShell) {
   const { label, path, type, hint, required, problems, offers, onRefer } = props;
   const id = useId();
-  const errors = problems.filter((one) => one.field === path || one.field.startsWith(`${path}[`));
+  const caret = useRef<number>(undefined);
+  const errors = problems.filter((one) => isAt(one.field, path));
   const described = errors.length > 0 || hint ? `${id}-more` : undefined;
   const wrong = errors.some((one) => !one.advice);
   return (
-    <div className="f" data-field={path}>
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only keeps where the caret was
+    <div
+      className="f"
+      data-field={path}
+      onBlur={({ target }) => {
+        if (isText(target)) caret.current = target.selectionStart ?? undefined;
+      }}
+    >
       <div className="lb">
         {type ? <PortShape type={type} /> : null}
         <label className="lbl" htmlFor={id}>
@@ -50,20 +60,39 @@ export function Shell(props: FieldShell) {
             .filter(Boolean)
             .join(", ")}
         </span>
-        {offers && onRefer ? <Refer label={label} offers={offers} onChoose={onRefer} /> : null}
+        {offers && onRefer ? (
+          <Refer label={label} offers={offers} onChoose={(ref) => onRefer(ref, caret.current)} />
+        ) : null}
       </div>
       {props.children(id, described, wrong)}
       <div id={`${id}-more`}>
-        {errors.map((one) => (
-          <div key={one.code + one.message} className="er" data-st={one.advice ? "warn" : "failed"}>
-            <Glyph state={one.advice ? "warn" : "failed"} size="sm" />
-            <span>{one.message}</span>
-          </div>
-        ))}
+        <Wrong problems={errors} />
         {hint && errors.length === 0 ? <div className="hint">{hint}</div> : null}
       </div>
     </div>
   );
+}
+
+function isText(target: EventTarget): target is HTMLInputElement | HTMLTextAreaElement {
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
+}
+
+/** Whether a problem is about a field, or about a part of what is in it. */
+export function isAt(field: string, path: string): boolean {
+  return field === path || (field.startsWith(path) && /^[.[]/.test(field.slice(path.length)));
+}
+
+export function Wrong({ problems }: { problems: Problem[] }) {
+  return problems.map((one) => (
+    <div
+      key={one.field + one.code + one.message}
+      className="er"
+      data-st={one.advice ? "warn" : "failed"}
+    >
+      <Glyph state={one.advice ? "warn" : "failed"} size="sm" />
+      <span>{one.message}</span>
+    </div>
+  ));
 }
 
 type TextProps = {

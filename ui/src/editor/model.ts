@@ -73,8 +73,13 @@ export function write(step: Step, path: string, value: unknown): Step {
   return put(step, split(path), value) as Step;
 }
 
-/** Of a path the first two words are ours; what follows is one name, dots and all. */
+/**
+ * Of a path the first two words are ours, with a place in a list behind them; what follows is one
+ * name, dots and all.
+ */
 function split(path: string): string[] {
+  const [, list, place, name] = /^(\w+\.\w+)\[(\d+)\](?:\.(.+))?$/.exec(path) ?? [];
+  if (list && place) return [...list.split("."), place, ...(name ? [name] : [])];
   const words = path.split(".");
   return words.length <= 3 ? words : [...words.slice(0, 2), words.slice(2).join(".")];
 }
@@ -82,6 +87,8 @@ function split(path: string): string[] {
 function put(at: unknown, words: string[], value: unknown, depth = 0): unknown {
   const [word, ...rest] = words;
   if (word === undefined) return value;
+  if (Array.isArray(at))
+    return at.map((item, i) => (String(i) === word ? put(item, rest, value, depth + 1) : item));
   const object = (at && typeof at === "object" ? at : {}) as Record<string, unknown>;
   const next = put(object[word], rest, value, depth + 1);
   if (next !== undefined) return { ...object, [word]: next };

@@ -1,13 +1,18 @@
 import { editorTexts } from "@/editorTexts";
-import { ancestorsOf, type Catalogue, fits, outputsOf, type PortType } from "./catalogue";
-import { refTo, whyNotNeed } from "./edit";
+import {
+  ancestorsOf,
+  type Catalogue,
+  inputsOf,
+  outputsOf,
+  type PortType,
+  takes,
+} from "./catalogue";
+import { inputAt, refTo } from "./edit";
 import { DEPLOYMENT_FIELDS, written } from "./expr";
 import type { Doc, Step } from "./model";
 import type { Offer } from "./Refer";
 
 const t = editorTexts.step.referenceGroups;
-/** Whoever sees the deployment reads these, so no secret may be in them. */
-const OPEN = ["service.command", "approval.prompt"];
 
 /** What a field may refer to: outputs of steps that are or could be earlier, secrets, the deployment. */
 export function offersOf(
@@ -17,18 +22,17 @@ export function offersOf(
   type: PortType,
   path: string,
 ): Offer[] {
-  const before = ancestorsOf(doc).get(step.key);
+  const all = ancestorsOf(doc);
+  const input = { ...inputAt(inputsOf(step, catalogue), path), type };
   const secretsOnly = path.startsWith("plugin.secrets.");
-  const takes = (from: PortType) =>
-    secretsOnly
-      ? from === "secret"
-      : fits(from, type) && !(from === "secret" && OPEN.includes(path));
+  const fit = (from: PortType) => (secretsOnly ? from === "secret" : takes(input, from));
   const steps = doc.steps
     .filter((one) => one.key !== step.key)
-    .filter((one) => before?.has(one.key) || whyNotNeed(doc, one.key, step.key) !== "circle")
     .flatMap((one) =>
       outputsOf(one, catalogue)
-        .filter((port) => takes(port.type))
+        .filter((port) => fit(port.type))
+        // Of a step that runs after this one nothing can be read but where it will be.
+        .filter((port) => port.type === "url" || !all.get(one.key)?.has(step.key))
         .map((port) => ({
           group: one.key,
           text: written(refTo(doc, one.key, port.name)),
@@ -48,5 +52,5 @@ export function offersOf(
     label: name,
     type: "text",
   }));
-  return [...steps, ...(takes("secret") ? secrets : []), ...(takes("text") ? deployment : [])];
+  return [...steps, ...(fit("secret") ? secrets : []), ...(fit("text") ? deployment : [])];
 }

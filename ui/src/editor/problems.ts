@@ -13,6 +13,7 @@ import {
 import { isKey } from "./edit";
 import { parse, type Ref, refText, single, strings } from "./expr";
 import { type Doc, kindOf, type Step } from "./model";
+import { plain } from "./plain";
 
 export type Problem = {
   step?: string;
@@ -39,6 +40,7 @@ export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
       const fail = (field: string, code: string, message: string) =>
         found.push({ step: step.key, field, code, message });
       if (!isKey(step.key)) fail("key", "name", t.key);
+      plain(step, fail);
       unknownPart(step, catalogue, fail);
       empty(step, catalogue, fail);
       for (const { path, text } of fieldsOf(step)) {
@@ -105,7 +107,8 @@ function fieldsOf(step: Step): { path: string; text: string }[] {
   ];
 }
 
-function wrongRef(
+/** Why a reference leads nowhere; undefined where it leads to something. */
+export function wrongRef(
   ref: Ref,
   at: Step,
   by: Map<string, Step>,

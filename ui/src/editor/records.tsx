@@ -1,8 +1,8 @@
 import { Plus, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/Button";
-import { Glyph } from "@/components/Glyph";
 import { editorTexts } from "@/editorTexts";
+import { isAt, Wrong } from "./fields";
 import type { Panel } from "./inspectorParts";
 import type { Step } from "./model";
 
@@ -19,12 +19,14 @@ export function Records<T>(props: {
   addLabel: string;
   step: Form;
   hint?: string;
+  /** Fields that show in their row what is wrong with them. */
+  shown?: RegExp;
   row: (item: T, change: (next: Partial<T>) => void, i: number) => ReactNode;
 }) {
   const { items = [], path } = props;
   const { onChange, problems } = props.step;
   const set = (next: T[]) => onChange(path, next.length > 0 ? next : undefined);
-  const own = problems.filter((one) => one.field.startsWith(`${path}[`) || one.field === path);
+  const own = problems.filter((one) => isAt(one.field, path) && !props.shown?.test(one.field));
   return (
     <Group title={props.title} hint={props.hint}>
       <div className="f" data-field={path}>
@@ -43,12 +45,7 @@ export function Records<T>(props: {
             />
           </div>
         ))}
-        {own.map((one) => (
-          <div key={one.field + one.message} className="er" data-st="failed">
-            <Glyph state="failed" size="sm" />
-            <span>{one.message}</span>
-          </div>
-        ))}
+        <Wrong problems={own} />
         <Button small className="self-start" onClick={() => set([...items, props.fresh])}>
           <Plus className="i sm" aria-hidden="true" /> {props.addLabel}
         </Button>

@@ -1,13 +1,13 @@
 import { Plus } from "lucide-react";
-import { useId, useRef, useState } from "react";
+import { useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editorTexts";
 import { Shell, Text } from "./fields";
 import type { Step } from "./model";
 import { offersOf } from "./offers";
 import { Ready } from "./Ready";
-import { type Offer, Refer } from "./Refer";
 import { type Form, Group, Records, Remove, Small } from "./records";
+import { inserted, NEW_VARIABLE } from "./referring";
 
 const t = editorTexts.step;
 type Props = Form;
@@ -56,8 +56,8 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
                 label={key}
                 path={path}
                 problems={problems}
-                offers={offersOf(doc, catalogue, step, "any", path)}
-                onRefer={(text) => onChange(path, `${value}${text}`)}
+                offers={() => offersOf(doc, catalogue, step, "any", path)}
+                onRefer={(ref, at) => onChange(path, inserted(value, ref, at))}
               >
                 {(id, described, bad) => (
                   <Text
@@ -76,7 +76,7 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
           </div>
         );
       })}
-      <div className="row">
+      <div className="f row" data-field={NEW_VARIABLE}>
         <div className={`in grow ${wrong ? "err" : ""}`}>
           <input
             className="mono"
@@ -163,7 +163,6 @@ function Volumes(props: Props) {
 
 function Files(props: Props) {
   type File = NonNullable<Service["files"]>[number];
-  const offers = offersOf(props.doc, props.catalogue, props.step, "any", "service.files");
   return (
     <Records<File>
       title={t.files}
@@ -172,47 +171,39 @@ function Files(props: Props) {
       fresh={{ path: "/etc/app/config", content: "" }}
       addLabel={t.addFile}
       step={props}
-      row={(file, change) => (
+      shown={/\]\.content/}
+      row={(file, change, i) => (
         <>
           <Small label={t.filePath} value={file.path} onChange={(path) => change({ path })} />
-          <Content
-            text={file.content}
-            offers={offers}
-            onChange={(content) => change({ content })}
-          />
+          <Content {...props} text={file.content} path={`service.files[${i}].content`} />
         </>
       )}
     />
   );
 }
 
-type ContentProps = { text: string; offers: Offer[]; onChange: (text: string) => void };
-
-/** A reference goes where the caret was. */
-function Content({ text, offers, onChange }: ContentProps) {
-  const id = useId();
-  const area = useRef<HTMLTextAreaElement>(null);
-  const refer = (ref: string) => {
-    const at = area.current?.selectionStart ?? text.length;
-    onChange(text.slice(0, at) + ref + text.slice(at));
-  };
+function Content({ text, path, ...props }: Props & { text: string; path: string }) {
+  const { doc, catalogue, step, problems, onChange } = props;
   return (
-    <div className="col">
-      <div className="lb">
-        <label className="hint" htmlFor={id}>
-          {t.fileContent}
-        </label>
-        <Refer label={t.fileContent} offers={offers} onChoose={refer} />
-      </div>
-      <textarea
-        ref={area}
-        id={id}
-        className="area mono"
-        rows={4}
-        spellCheck={false}
-        value={text}
-        onChange={(event) => onChange(event.target.value)}
-      />
-    </div>
+    <Shell
+      label={t.fileContent}
+      path={path}
+      problems={problems}
+      offers={() => offersOf(doc, catalogue, step, "any", path)}
+      onRefer={(ref, at) => onChange(path, inserted(text, ref, at))}
+    >
+      {(id, described, wrong) => (
+        <textarea
+          id={id}
+          className={`area mono ${wrong ? "err" : ""}`}
+          rows={4}
+          spellCheck={false}
+          aria-describedby={described}
+          aria-invalid={wrong ? true : undefined}
+          value={text}
+          onChange={(event) => onChange(path, event.target.value)}
+        />
+      )}
+    </Shell>
   );
 }

@@ -1,10 +1,18 @@
 /** Where an output is dropped: which fields take it, and the fields on the page. */
 import type { Connection } from "@xyflow/react";
 import { editorTexts as t } from "@/editorTexts";
-import { ancestorsOf, type Catalogue, fits, inputsOf } from "./catalogue";
-import { outputType, whyNotNeed } from "./edit";
-import { type Doc, stepOf } from "./model";
+import {
+  ancestorsOf,
+  type Catalogue,
+  type Input,
+  inputsOf,
+  type PortType,
+  takes,
+} from "./catalogue";
+import { inputAt, outputType, whyNotNeed } from "./edit";
+import { type Doc, type Step, stepOf } from "./model";
 import type { Problem } from "./problems";
+import { NEW_VARIABLE } from "./referring";
 
 export function toField(
   from: { node: string; handle: string },
@@ -26,14 +34,25 @@ export function judgeOf(doc: Doc, catalogue: Catalogue, connection: Connection):
   const to = stepOf(doc, target);
   const from = stepOf(doc, source);
   const type = outputType(doc, catalogue, source, output);
-  const input = to && inputsOf(to, catalogue).find((one) => one.path === path);
+  const input = to && inputFor(to, catalogue, path);
   if (!type || !input || source === target) return t.connectNo.kind;
-  const types = t.problem.types;
-  if (!fits(type, input.type))
-    return t.connectNo.type(`${source}.${output}`, types[type], input.label, types[input.type]);
+  const no = takes(input, type) ? null : unfit(`${source}.${output}`, type, input);
+  if (no) return no;
   const loose = output === "url" && Boolean(from?.service);
   if (!loose && ancestorsOf(doc).get(source)?.has(target)) return t.connectNo.late(source, target);
   return null;
+}
+
+/** The field that a path names, or the one that would be made of it. */
+function inputFor(step: Step, catalogue: Catalogue, path: string): Input | undefined {
+  if (path === NEW_VARIABLE && step.service) return { name: "", label: "", path, type: "any" };
+  return inputAt(inputsOf(step, catalogue), path);
+}
+
+function unfit(what: string, type: PortType, input: Input): string {
+  const { types } = t.problem;
+  if (type === "secret" && input.open) return t.connectNo.open(what, input.label);
+  return t.connectNo.type(what, types[type], input.label, types[input.type]);
 }
 
 export function needNo(doc: Doc, from: string, to: string): string | null {

@@ -2,23 +2,13 @@ import { type Connection, type FinalConnectionState, useReactFlow } from "@xyflo
 import { useCallback, useRef } from "react";
 import { useToast } from "@/components/Toast";
 import { editorTexts as t } from "@/editorTexts";
-import { type Catalogue, inputsOf } from "./catalogue";
+import type { Catalogue } from "./catalogue";
 import { paste } from "./clipboard";
 import { meaningOf } from "./edges";
-import {
-  addComment,
-  addNeed,
-  addStep,
-  commentId,
-  inputAt,
-  move,
-  removeChosen,
-  removeNeed,
-  unwire,
-  wire,
-} from "./edit";
-import { type Doc, type Spot, type Step, stepOf } from "./model";
+import { addComment, addNeed, addStep, commentId, move, removeChosen, removeNeed } from "./edit";
+import type { Doc, Spot, Step } from "./model";
 import { fresh, middle } from "./placing";
+import { refer, unrefer } from "./referring";
 import type { Session } from "./session";
 import { tidy } from "./shape";
 import { fieldUnder, judgeOf, light, toField } from "./targets";
@@ -39,7 +29,7 @@ const NOTHING = new Set<string>();
 export function useHand({ session, catalogue, step, chosen, chosenEdges, choose }: Hold) {
   const flow = useReactFlow();
   const say = useToast();
-  const change = (next: Doc, kind?: string) => session.change(next, kind);
+  const change = (next: Doc) => session.change(next);
   const connecting = useConnecting(session, catalogue, step);
 
   const add = (what: string, spot?: Spot) => {
@@ -70,7 +60,7 @@ export function useHand({ session, catalogue, step, chosen, chosenEdges, choose 
     try {
       const spots = await tidy(session.doc, catalogue);
       // What was drawn while the layout was loaded stays.
-      change(move(session.doc, spots), "tidy");
+      change(move(session.doc, spots));
       setTimeout(() => void flow.fitView({ padding: 0.15, maxZoom: 1 }), 30);
     } catch (error) {
       say("failed", t.untidy(error instanceof Error ? error.message : ""));
@@ -84,7 +74,7 @@ function without(doc: Doc, id: string): Doc {
   const edge = meaningOf(id);
   return edge.kind === "order"
     ? removeNeed(doc, edge.from, edge.to)
-    : unwire(doc, edge.from, edge.output, edge.to, edge.path);
+    : unrefer(doc, edge.from, edge.output, edge.to, edge.path);
 }
 
 /** Lines that are drawn from port to port, or from a port to a field of the inspector. */
@@ -98,10 +88,9 @@ function useConnecting(session: Session, catalogue: Catalogue, step: Step | unde
   const connect = ({ source, target, sourceHandle, targetHandle }: Connection) => {
     const { doc } = session;
     const path = targetHandle?.startsWith("in:") ? targetHandle.slice(3) : undefined;
-    if (path && sourceHandle?.startsWith("out:")) {
-      const among = takesText(doc, catalogue, target, path);
-      session.change(wire(doc, source, sourceHandle.slice(4), target, path, among));
-    } else session.change(addNeed(doc, source, target));
+    if (path && sourceHandle?.startsWith("out:"))
+      session.change(refer(doc, catalogue, source, sourceHandle.slice(4), target, path));
+    else session.change(addNeed(doc, source, target));
   };
   const loose = (_: FinalConnectionState, event: MouseEvent | TouchEvent, why?: string) => {
     const from = port.current;
@@ -120,11 +109,4 @@ function useConnecting(session: Session, catalogue: Catalogue, step: Step | unde
     light(source && step ? (path) => judge(toField(source, step.key, path)) : null);
   };
   return { judge, connect, loose, dragPort };
-}
-
-/** Whether a reference may stand among other text in a field. */
-function takesText(doc: Doc, catalogue: Catalogue, key: string, path: string): boolean {
-  const step = stepOf(doc, key);
-  const input = step && inputAt(inputsOf(step, catalogue), path);
-  return path.startsWith("service.env.") || input?.type === "text";
 }

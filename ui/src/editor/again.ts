@@ -1,0 +1,14 @@
+import { isSilence } from "@/api/queries/common";
+
+/** The longest wait between two questions to a silent server, in ms. */
+const LONGEST = 30_000;
+
+/** For what is changed elsewhere and judged by here: asked again when somebody comes back to it. */
+export const ON_RETURN = { refetchOnWindowFocus: true, staleTime: 0 };
+
+/** And while the server is silent, ever more rarely. */
+export const AGAIN = {
+  ...ON_RETURN,
+  retry: (_: number, error: Error) => isSilence(error),
+  retryDelay: (count: number) => Math.min(LONGEST, 1000 * 2 ** count),
+};
