@@ -2,6 +2,16 @@ import { act, renderHook } from "@testing-library/react";
 import { expect, it, vi } from "vitest";
 import { useTyped } from "./useTyped";
 
+it("waits for nothing once what is typed is what was there", () => {
+  const { result, rerender } = renderHook(({ kept }) => useTyped(kept, () => {}), {
+    initialProps: { kept: "" },
+  });
+  act(() => result.current[1]("c"));
+  act(() => result.current[1](""));
+  rerender({ kept: "c" });
+  expect(result.current[0]).toBe("c");
+});
+
 it("shows what is typed at once, and takes over only what came from elsewhere", () => {
   const set = vi.fn();
   const { result, rerender } = renderHook(({ kept }) => useTyped(kept, set), {

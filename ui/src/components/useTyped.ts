@@ -18,7 +18,9 @@ export function useTyped(kept: string, set: (text: string) => void) {
     }
   }, [kept]);
   const type = (next: string) => {
-    sent.current.push(next);
+    // What cancels out before it came back never comes back, and would be taken for it later on.
+    if (next === kept) sent.current = [];
+    else sent.current.push(next);
     setText(next);
     set(next);
   };

@@ -7,6 +7,7 @@ import { Button } from "@/components/Button";
 import { Top, useKeys, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { ago } from "@/components/time";
+import { useTyped } from "@/components/useTyped";
 import { texts } from "@/texts";
 import type { ListSearch } from "./search";
 import { useListSearch } from "./useOpened";
@@ -46,6 +47,8 @@ type Props<T> = {
   bar?: ReactNode;
   /** Between the bar and the filters: tabs, a notice. */
   above?: ReactNode;
+  /** Below the rows, or what stands in their place: what belongs to the page and is none of them. */
+  below?: ReactNode;
   /** Below the list: sheets and questions. */
   children?: ReactNode;
 };
@@ -90,6 +93,7 @@ export function Listing<T>(props: Props<T>) {
         {query.data && query.data.length > 0 && shown.length === 0 ? (
           <NoMatch {...props} search={search} set={set} />
         ) : null}
+        {props.below}
       </div>
       {query.data && query.data.length > 0 ? (
         <footer className="foot">{t.shown(shown.length, query.data.length)}</footer>
@@ -137,6 +141,7 @@ type Searched<T> = Props<T> & {
 };
 
 function Filters<T>({ title, query, filters = [], search, set }: Searched<T>) {
+  const [typed, type] = useTyped(search.q ?? "", (text) => set({ q: text || undefined }));
   return (
     <div className="filters">
       <div className="in sm find">
@@ -146,8 +151,8 @@ function Filters<T>({ title, query, filters = [], search, set }: Searched<T>) {
           type="search"
           placeholder={t.search}
           aria-label={t.find(title)}
-          value={search.q ?? ""}
-          onChange={(event) => set({ q: event.target.value || undefined })}
+          value={typed}
+          onChange={(event) => type(event.target.value)}
           onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
         />
         <kbd>/</kbd>

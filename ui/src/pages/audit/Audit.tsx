@@ -64,7 +64,12 @@ export function Audit() {
           )
         ) : null}
         {entries.length > 0 ? (
-          <Entries entries={entries} open={open} setOpen={(id) => set({ open: id })} />
+          <Entries
+            entries={entries}
+            open={open}
+            setOpen={(id) => set({ open: id })}
+            admin={person.role === "admin"}
+          />
         ) : null}
         {query.hasNextPage && !query.isPlaceholderData ? (
           <div className="p-4">

@@ -1,8 +1,21 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { me } from "@/api/queries/common";
+import { users } from "@/api/queries/people";
 import { auditTexts as t } from "@/auditTexts";
 import { useKeys } from "@/components/Shell";
+import { useTyped } from "@/components/useTyped";
 import type { AuditSearch } from "./search";
+import { newest, type Words, wordsOf } from "./words";
 
 type Props = { search: AuditSearch; set: (change: AuditSearch) => void };
+type TextName = keyof Words;
+
+const TEXTS: { name: TextName; label: string; hint: string }[] = [
+  { name: "who", label: t.who, hint: t.whoHint },
+  { name: "what", label: t.what, hint: t.whatHint },
+  { name: "on", label: t.on, hint: t.onHint },
+];
 
 /** Who, what, on what, with what result, on which days. [ and ] go a day back or on. */
 export function AuditFilters({ search, set }: Props) {
@@ -11,18 +24,19 @@ export function AuditFilters({ search, set }: Props) {
     "[": () => set(shifted(search, -1)),
     "]": () => set(shifted(search, 1)),
   });
+  const [words, ask] = useWords();
   return (
     <div className="filters">
-      <Text id="audit-who" name="who" label={t.who} hint={t.whoHint} search={search} set={set} />
-      <Text
-        id="audit-what"
-        name="what"
-        label={t.what}
-        hint={t.whatHint}
-        search={search}
-        set={set}
-      />
-      <Text id="audit-on" name="on" label={t.on} hint={t.onHint} search={search} set={set} />
+      {TEXTS.map((one) => (
+        <Text
+          key={one.name}
+          {...one}
+          offered={words[one.name]}
+          value={search[one.name] ?? ""}
+          set={(text) => set({ [one.name]: text || undefined })}
+          ask={ask}
+        />
+      ))}
       <select
         className="btn sm"
         aria-label={t.result}
@@ -44,9 +58,29 @@ export function AuditFilters({ search, set }: Props) {
   );
 }
 
-type TextProps = Props & { id: string; name: "who" | "what" | "on"; label: string; hint: string };
+/** What the fields offer, read once one of them is gone to; without it they can be typed in all the same. */
+function useWords(): [Words, () => void] {
+  const [asked, setAsked] = useState(false);
+  const admin = useQuery(me).data?.role === "admin";
+  const entries = useQuery({ ...newest, enabled: asked }).data;
+  const people = useQuery({ ...users, enabled: asked && admin }).data;
+  const words = useMemo(
+    () => wordsOf(entries ?? [], people?.map((one) => one.name) ?? []),
+    [entries, people],
+  );
+  return [words, () => setAsked(true)];
+}
 
-function Text({ id, name, label, hint, search, set }: TextProps) {
+type TextProps = (typeof TEXTS)[number] & {
+  offered: string[];
+  value: string;
+  set: (text: string) => void;
+  ask: () => void;
+};
+
+function Text({ name, label, hint, offered, value, set, ask }: TextProps) {
+  const id = `audit-${name}`;
+  const [typed, type] = useTyped(value, set);
   return (
     <div className={`in sm slim ${name === "who" ? "" : "hide-m"}`}>
       <label className="t3 s" htmlFor={id}>
@@ -56,10 +90,19 @@ function Text({ id, name, label, hint, search, set }: TextProps) {
         id={id}
         type="search"
         placeholder={hint}
-        value={search[name] ?? ""}
-        onChange={(event) => set({ [name]: event.target.value || undefined })}
+        list={`${id}-words`}
+        autoCapitalize="none"
+        spellCheck={false}
+        value={typed}
+        onFocus={ask}
+        onChange={(event) => type(event.target.value)}
         onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
       />
+      <datalist id={`${id}-words`}>
+        {offered.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { Link, type LinkProps } from "@tanstack/react-router";
 import { Fragment, useRef } from "react";
 import type { Schemas } from "@/api/client";
 import { auditTexts as t } from "@/auditTexts";
@@ -7,14 +8,20 @@ import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
+import { placeOf } from "./place";
 
 type Entry = Schemas["AuditEntry"];
-type Props = { entries: Entry[]; open?: string; setOpen: (id?: string) => void };
+type Props = {
+  entries: Entry[];
+  open?: string;
+  setOpen: (id?: string) => void;
+  admin: boolean;
+};
 
 const marks: Record<string, string> = { refused: "failed", failed: "stuck" };
 
 /** One line an entry; it opens to what else is known of it. */
-export function Entries({ entries, open, setOpen }: Props) {
+export function Entries({ entries, open, setOpen, admin }: Props) {
   const c = t.columns;
   const table = useRef<HTMLTableElement>(null);
   useKeys({ j: () => step(table.current, 1), k: () => step(table.current, -1) });
@@ -35,6 +42,7 @@ export function Entries({ entries, open, setOpen }: Props) {
           <Fragment key={entry.id}>
             <Line
               entry={entry}
+              admin={admin}
               open={open === entry.id}
               toggle={() => setOpen(open === entry.id ? undefined : entry.id)}
             />
@@ -55,7 +63,9 @@ function step(table: HTMLTableElement | null, by: 1 | -1) {
   next?.scrollIntoView({ block: "nearest" });
 }
 
-function Line({ entry, open, toggle }: { entry: Entry; open: boolean; toggle: () => void }) {
+type LineProps = { entry: Entry; admin: boolean; open: boolean; toggle: () => void };
+
+function Line({ entry, admin, open, toggle }: LineProps) {
   return (
     <tr>
       <td className="nw">
@@ -74,7 +84,9 @@ function Line({ entry, open, toggle }: { entry: Entry; open: boolean; toggle: ()
           {entry.action}
         </button>
       </td>
-      <td className="mono">{entry.object}</td>
+      <td className="mono">
+        <On object={entry.object} admin={admin} />
+      </td>
       <td className="nw">
         {entry.result === "ok" ? (
           <span className="t2 row gap-1.5">
@@ -92,6 +104,17 @@ function Line({ entry, open, toggle }: { entry: Entry; open: boolean; toggle: ()
       </td>
       <td className="wide mono t2">{entry.from}</td>
     </tr>
+  );
+}
+
+/** What it was done to, and the way there as far as it has a page. */
+function On({ object, admin }: { object: string; admin: boolean }) {
+  const place = placeOf(object, admin);
+  if (!place) return object;
+  return (
+    <Link className="hover:underline" {...(place as LinkProps)}>
+      {object}
+    </Link>
   );
 }
 

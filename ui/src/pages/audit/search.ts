@@ -32,8 +32,9 @@ export function readAuditSearch(search: Record<string, unknown>): AuditSearch {
 /** The same as the API asks for it; days are those of the person's own clock. */
 export function auditQuery({ who, what, on, result, since, until }: AuditSearch) {
   return {
-    actor: who,
-    action: what,
+    actor: who?.trim(),
+    // Actions are written small; a phone's keyboard begins with a capital.
+    action: what?.trimStart().toLowerCase(),
     object: on,
     result,
     since: since ? new Date(`${since}T00:00:00`).toISOString() : undefined,

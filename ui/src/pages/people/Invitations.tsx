@@ -4,8 +4,9 @@ import { ask, client, type Schemas } from "@/api/client";
 import { invitations } from "@/api/queries/people";
 import { Button } from "@/components/Button";
 import { ErrorState } from "@/components/States";
-import { exact } from "@/components/time";
+import { ago, exact } from "@/components/time";
 import { peopleTexts } from "@/peopleTexts";
+import { texts } from "@/texts";
 import { ConfirmDelete } from "../admin/Confirm";
 import { useRefresh } from "../admin/useSaved";
 
@@ -14,15 +15,28 @@ const t = peopleTexts.invitation;
 /** Who was asked in and did not come yet. */
 export function Invitations() {
   const query = useQuery(invitations);
+  return (
+    <>
+      {query.isError ? (
+        <ErrorState
+          what={t.unread}
+          error={query.error}
+          retry={() => void query.refetch()}
+          stale={query.data ? texts.stale(ago(query.dataUpdatedAt, Date.now())) : undefined}
+        />
+      ) : null}
+      {query.data?.length ? <Open all={query.data} /> : null}
+    </>
+  );
+}
+
+function Open({ all }: { all: Schemas["Invitation"][] }) {
   const [asked, setAsked] = useState<Schemas["Invitation"]>();
   const refresh = useRefresh(["invitations"]);
-  if (query.isError)
-    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
-  if (!query.data?.length) return null;
   return (
-    <section className="col gap-1 px-4 py-2" aria-label={t.open(query.data.length)}>
-      <b className="s">{t.open(query.data.length)}</b>
-      {query.data.map((one) => (
+    <section className="col gap-1 px-4 py-2" aria-label={t.open(all.length)}>
+      <b className="s">{t.open(all.length)}</b>
+      {all.map((one) => (
         <div className="row s" key={one.id}>
           <span className="grow">
             {one.address} <span className="t2">{one.teams.join(", ")}</span>{" "}
