@@ -3,6 +3,21 @@ import { plural } from "@/plural";
 // What a node's page says when something is changed there; loaded with the pages of nodes.
 
 export const machineTexts = {
+  list: {
+    takesNone: "takes nothing new",
+    anyEnvironment: "Every environment",
+    anyState: "Every state",
+    attention: "Attention",
+    anyAttention: "All nodes",
+    needs: { you: "Needs attention", nothing: "Needs nothing" } as Record<string, string>,
+  },
+  givenUp: {
+    title: (count: number) => `${plural(count, "node")} given up`,
+    unread: "Which nodes were given up could not be read.",
+    what: "Machines that were given up with what was on them. Nothing on them was touched: what was left is still there if one comes back.",
+    columns: { name: "Name", address: "Address", by: "By", when: "When", left: "Left on it" },
+    nothing: "nothing",
+  },
   edit: "Edit",
   editTitle: (name: string) => `Edit ${name}`,
   form: {

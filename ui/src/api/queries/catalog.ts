@@ -54,6 +54,15 @@ export const nodes = queryOptions({
     ),
 });
 
+/** Nodes that were given up; below the list's key, so that it is read anew with it. */
+export const givenUpNodes = queryOptions({
+  queryKey: ["nodes", "given up"],
+  queryFn: () =>
+    allPages<Schemas["ForgottenNode"]>((cursor) =>
+      ask(client.GET("/api/v1/forgotten-nodes", { params: { query: { limit: 500, cursor } } })),
+    ),
+});
+
 export const node = (name: string) =>
   queryOptions({
     queryKey: ["node", name],

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { Lock } from "lucide-react";
 import { client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
@@ -12,7 +13,8 @@ import { EnvironmentSheet } from "./EnvironmentSheet";
 
 type Environment = Schemas["Environment"];
 
-const columns: Column<Environment>[] = [
+/** Nodes are for admins; to others their count is a number. */
+const columns = (admin: boolean): Column<Environment>[] => [
   {
     head: t.columns.name,
     cell: (one) => (
@@ -27,7 +29,7 @@ const columns: Column<Environment>[] = [
   { head: t.columns.domain, cell: (one) => <span className="mono">{one.url_suffix}</span> },
   {
     head: t.columns.nodes,
-    cell: (one) => (one.nodes === 0 ? t.noNodes : t.nodes(one.nodes_online, one.nodes)),
+    cell: (one) => <Nodes of={one} link={admin} />,
   },
   {
     head: t.columns.cleanup,
@@ -51,6 +53,20 @@ const columns: Column<Environment>[] = [
       ),
   },
 ];
+
+function Nodes({ of: { name, nodes, nodes_online: online }, link }: NodesProps) {
+  if (nodes === 0) return t.noNodes;
+  if (!link) return t.nodes(online, nodes);
+  return (
+    <Link className="hover:underline" to="/nodes" search={{ env: name }}>
+      {t.nodes(online, nodes)}
+    </Link>
+  );
+}
+
+type NodesProps = { of: Environment; link: boolean };
+
+const [readColumns, adminColumns] = [columns(false), columns(true)];
 
 const filters: ListFilter<Environment>[] = [
   {
@@ -76,7 +92,7 @@ export function Environments() {
       title={t.title}
       query={query}
       rowKey={key}
-      columns={columns}
+      columns={reason ? readColumns : adminColumns}
       text={text}
       filters={filters}
       unread={t.unread}

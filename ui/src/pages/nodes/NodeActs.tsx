@@ -55,7 +55,9 @@ export function useNodeAct(name: string) {
       say("done", t.asked[asked.kind]);
       void cache.invalidateQueries({ queryKey: ["nodes"] });
       if (node) cache.setQueryData(["node", name], node);
-      else void navigate({ to: "/nodes" });
+      else if (asked.kind !== "forget") void navigate({ to: "/nodes" });
+      // What was left there is written down in the list of those that were given up.
+      else void navigate({ to: "/nodes", search: { given: name } });
     },
     onError: (error) => say("failed", texts.page.refused(describe(error).message)),
   });
