@@ -87,6 +87,11 @@ export const serviceTexts = {
   matchesPinned: "Pinned: nobody chooses, every deployment runs this tag.",
   pinnedThere: (tag: string) => `${tag} is in the registry.`,
   pinnedMissing: (tag: string) => `${tag} is not in the registry now.`,
+  matchesUnread: "The registry could not be asked.",
+  defaultUnread: (tag: string) => `Whether ${tag} is in the registry could not be asked.`,
+  defaultThere: (tag: string) => `The default ${tag} is in the registry.`,
+  defaultMissing: (tag: string) =>
+    `The default ${tag} is not in the registry now: whoever keeps it can't create.`,
   reading: "Reading the registry…",
   stale: "The registry did not answer just now; this list is older.",
   delete: "No image is touched. While a pipeline uses it, it stays.",

@@ -1,5 +1,6 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, render, screen, waitFor } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
 import { Matches } from "./Matches";
@@ -52,4 +53,27 @@ it("lists nothing once there is no image to ask about", async () => {
   again({ image: "" });
   await screen.findByText(/^Choose a registry/);
   expect(screen.queryByText("16 is in the registry.")).toBeNull();
+});
+
+it("says of a default whether it is there, besides what people can choose from", async () => {
+  const again = show();
+  again({ tag_mode: "selectable", tag: "16", pattern: "" });
+  await screen.findByText("The default 16 is in the registry.");
+  await screen.findByText("41 of 41 tags match");
+  again({ tag_mode: "selectable", tag: "16.100", pattern: "" });
+  await screen.findByText(/^The default 16.100 is not in the registry now/);
+  again({ tag_mode: "selectable", tag: "", pattern: "" });
+  await waitFor(() => expect(screen.queryByText(/^The default/)).toBeNull());
+});
+
+it("says what could not be asked, by which request, and asks again", async () => {
+  vi.mocked(client.POST).mockResolvedValueOnce({
+    error: { title: "The key is missing.", status: 503, code: "x", request_id: "req-2" },
+    response: new Response(null, { status: 503 }),
+  } as never);
+  show();
+  await screen.findByText("The registry could not be asked. The key is missing.");
+  screen.getByText("request req-2");
+  await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+  await screen.findByText("16 is in the registry.");
 });

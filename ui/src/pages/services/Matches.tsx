@@ -1,37 +1,63 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { serviceTexts as t } from "@/catalogTexts";
-import { describe, Skeletons } from "@/components/States";
+import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useSettled } from "@/components/useSettled";
+import { Unread } from "../admin/Unread";
 
 type Tried = { registry: string; image: string; tag_mode: string; tag: string; pattern: string };
 
 /** What the registry has of an image, judged by a pattern that is only being typed. */
 export function Matches({ registry, image, tag_mode, tag, pattern }: Tried) {
-  const pinned = tag_mode === "pinned" ? tag.trim() : "";
-  const by = tag_mode === "pinned" ? pinned : pattern.trim();
-  const settled = useSettled(JSON.stringify([registry, image.trim(), by, pinned]), 300);
-  const [from, repository, asked, wanted] = JSON.parse(settled) as [string, string, string, string];
+  const typed = [registry, image.trim(), pattern.trim(), tag.trim(), tag_mode];
+  const settled = useSettled(JSON.stringify(typed), 300);
+  const [from = "", repository = "", by = "", wanted = "", mode] = JSON.parse(settled) as string[];
+  const pinned = mode === "pinned";
   const may = from !== "" && repository !== "";
-  const query = useQuery({
-    queryKey: ["registry-test", settled],
-    queryFn: async () => ({ found: await test(from, repository, asked), tag: wanted }),
-    enabled: may,
-    placeholderData: keepPreviousData,
-    retry: false,
-  });
+  const query = useQuery(
+    pinned ? tried(from, repository, wanted, wanted) : tried(from, repository, by, ""),
+  );
   return (
     <section className="col gap-3" aria-live="polite" aria-busy={query.isFetching}>
       <h2>{t.matches}</h2>
       {may ? null : <p className="t2">{t.matchesNeed}</p>}
       {query.isLoading ? <Skeletons count={6} height={28} /> : null}
-      {query.error ? <StatusMark state="failed">{describe(query.error).message}</StatusMark> : null}
+      <Unread what={t.matchesUnread} of={query} />
+      {may && !pinned && wanted ? <Default of={[from, repository, wanted]} /> : null}
       {may && query.data ? <Found {...query.data} /> : null}
     </section>
   );
 }
+
+/** What the registry says, with the tag it was asked about, since an older answer stays for a while. */
+const tried = (from: string, repository: string, pattern: string, tag: string) =>
+  queryOptions({
+    queryKey: ["registry-test", from, repository, pattern, tag],
+    queryFn: async () => ({ found: await test(from, repository, pattern), tag }),
+    enabled: from !== "" && repository !== "",
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+
+/** Whether the tag that is chosen at first can be deployed: one that is not there fails each create. */
+function Default({ of: [from, repository, wanted] }: { of: [string, string, string] }) {
+  const query = useQuery(tried(from, repository, wanted, wanted));
+  if (query.error) return <Unread what={t.defaultUnread(wanted)} of={query} />;
+  // What the registry itself lacks or refuses is said once, with the tags.
+  if (!query.data?.found.ok) return null;
+  const { found, tag } = query.data;
+  const there = isThere(found, tag);
+  return (
+    <StatusMark state={there ? "done" : "warn"}>
+      {there ? t.defaultThere(tag) : t.defaultMissing(tag)}
+    </StatusMark>
+  );
+}
+
+const isThere = (found: Schemas["RegistryTested"], tag: string) =>
+  found.items?.some((one) => one.tag === tag) ?? false;
 
 /** The tags that a pattern lets through. A tag is a pattern too, which only it matches. */
 const test = (name: string, image: string, pattern: string) =>
@@ -81,7 +107,7 @@ function Found({ found, tag }: FoundProps) {
 }
 
 function Pinned({ found, tag }: FoundProps) {
-  const there = found.items?.some((one) => one.tag === tag);
+  const there = isThere(found, tag);
   return (
     <>
       <StatusMark state={there ? "done" : "warn"}>
