@@ -10,6 +10,7 @@ export const adminTexts = {
     shown === all
       ? plural(all, "entry", "entries")
       : `${shown} of ${plural(all, "entry", "entries")}`,
+  chosen: (count: number, all: number) => `${count} of ${all} chosen`,
   noMatchTitle: "Nothing matches",
   noMatch: (filters: string) => `Filters: ${filters}.`,
   clear: "Clear the filters",

@@ -4,11 +4,6 @@ import { afterEach, expect, it, vi } from "vitest";
 import { client } from "@/api/client";
 import { Invitations } from "./Invitations";
 
-afterEach(() => {
-  cleanup();
-  vi.restoreAllMocks();
-});
-
 const one = {
   id: "1",
   address: "ada@example.org",
@@ -16,6 +11,11 @@ const one = {
   created_by: "root",
   expires_at: "2026-12-01T00:00:00Z",
 };
+
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
 
 it("keeps what was read when it can't be read again, and says how old it is", async () => {
   const get = vi.spyOn(client, "GET");

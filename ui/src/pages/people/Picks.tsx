@@ -1,4 +1,5 @@
-import { useId } from "react";
+import { useId, useState } from "react";
+import { adminTexts as t } from "@/adminTexts";
 import { Refusal } from "@/components/Field";
 import { type Source, Unread } from "../admin/Unread";
 
@@ -12,26 +13,25 @@ type Props = {
   set: (chosen: string[]) => void;
 };
 
-/** Some of a list, by check boxes. */
+/** So many are seen at a glance; more are searched. */
+const GLANCE = 12;
+
+/** Some of a list, by check boxes. What is chosen can be taken away though the list lacks it. */
 export function Picks({ label, hint, error, all, source, chosen, set }: Props) {
   const id = useId();
-  if (all.length === 0 && !error && !source?.of.error) return null;
-  const toggle = (name: string, on: boolean) =>
-    set(on ? [...chosen, name].sort() : chosen.filter((one) => one !== name));
+  // Those chosen at first stand first and stay there: a box must not jump away when it is ticked.
+  const [first] = useState(chosen);
+  const names = [...new Set([...first, ...chosen.filter((one) => !all.includes(one)), ...all])];
+  if (names.length === 0 && !error && !source?.of.error) return null;
+  const boxes = { id, chosen, set };
   return (
     <fieldset className="field" aria-describedby={error ? `${id}-wrong` : undefined}>
       <legend className="lbl">{label}</legend>
-      {all.map((name) => (
-        <div className="ck" key={name}>
-          <input
-            id={`${id}-${name}`}
-            type="checkbox"
-            checked={chosen.includes(name)}
-            onChange={(event) => toggle(name, event.target.checked)}
-          />
-          <label htmlFor={`${id}-${name}`}>{name}</label>
-        </div>
-      ))}
+      {names.length > GLANCE ? (
+        <Searched {...boxes} label={label} names={names} />
+      ) : (
+        <Boxes {...boxes} names={names} />
+      )}
       {error ? (
         <div id={`${id}-wrong`}>
           <Refusal>{error}</Refusal>
@@ -41,4 +41,59 @@ export function Picks({ label, hint, error, all, source, chosen, set }: Props) {
       {hint ? <div className="hint">{hint}</div> : null}
     </fieldset>
   );
+}
+
+type BoxProps = {
+  id: string;
+  names: string[];
+  chosen: string[];
+  set: (chosen: string[]) => void;
+};
+
+function Searched({ label, ...boxes }: BoxProps & { label: string }) {
+  const [search, setSearch] = useState("");
+  const wanted = search.trim().toLowerCase();
+  const found = boxes.names.filter((one) => one.toLowerCase().includes(wanted));
+  return (
+    <>
+      <div className="row">
+        <div className="in sm grow">
+          <input
+            type="search"
+            aria-label={t.find(label)}
+            placeholder={t.search}
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+            // It would save the form.
+            onKeyDown={(event) =>
+              event.key === "Enter" && !event.ctrlKey && !event.metaKey && event.preventDefault()
+            }
+          />
+        </div>
+        <span className="t2 s" role="status">
+          {t.chosen(boxes.chosen.length, boxes.names.length)}
+        </span>
+      </div>
+      <div className="col max-h-80 gap-1 overflow-auto p-1">
+        {found.length === 0 ? <span className="t2 s">{t.noMatchTitle}</span> : null}
+        <Boxes {...boxes} names={found} />
+      </div>
+    </>
+  );
+}
+
+function Boxes({ id, names, chosen, set }: BoxProps) {
+  const toggle = (name: string, on: boolean) =>
+    set(on ? [...chosen, name].sort() : chosen.filter((one) => one !== name));
+  return names.map((name) => (
+    <div className="ck" key={name}>
+      <input
+        id={`${id}-${name}`}
+        type="checkbox"
+        checked={chosen.includes(name)}
+        onChange={(event) => toggle(name, event.target.checked)}
+      />
+      <label htmlFor={`${id}-${name}`}>{name}</label>
+    </div>
+  ));
 }
