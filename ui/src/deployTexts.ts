@@ -91,7 +91,39 @@ export const deployTexts = {
     moved: "It went to another node.",
     movedBody: "This is the record of how it ran here.",
     open: "Open it where it runs now",
+    act: "Move to another node",
+    title: (name: string) => `Move ${name} to another node?`,
+    carried: (node: string, volumes: string[]) =>
+      `Its services stop, what is in ${plural(volumes.length, "volume")} (${volumes.join(", ")}) is copied, and they start there. Its URLs answer nothing until then. Its id, versions and pipeline stay; once it is ready there, ${node} is cleared. If anything fails, it goes on where it is.`,
+    made: (node: string, erased: string) =>
+      `It is removed on ${node}, then made on another node with the same name, URLs, versions and pipeline. ${erased}Its URLs answer nothing until then. Its id is a new one; this page becomes the record, and leads there.`,
+    erased: (volumes: string[]) =>
+      `What is in ${plural(volumes.length, "volume")} is erased: ${volumes.join(", ")}. `,
+    erasedAll: "What is in its volumes is erased. ",
+    unsure:
+      "Its services stop, and its URLs answer nothing until it is ready there. If it has volumes, what is in them is copied, and it keeps its id; if it has none, it is made anew with a new one.",
+    bound: (volumes: string[]) =>
+      `The pipeline says that ${volumes.join(", ")} ${volumes.length === 1 ? "stays" : "stay"} on the node: it goes with empty volumes only.`,
+    empty: "Begin with empty volumes",
+    node: "Node",
+    any: "The best of the others",
+    best: "It goes to the best of the other nodes; only admins choose one.",
+    nodesUnread: "The nodes could not be read; the best of the others can be taken.",
+    yes: "Move it",
+    asking: "Asking…",
+    asked: (name: string) => `${name} goes to another node.`,
     noAgain: "It was taken to another node and has its name there. Open it there.",
+  },
+  check: {
+    act: "Check what it made",
+    title: (name: string) => `Is what ${name} made still there?`,
+    asking: "Its plugins are asked, one after the other. Nothing is changed.",
+    failed: "It could not be checked.",
+    nothing: "None of its plugins can be asked.",
+    well: (count: number) => `All is there: ${plural(count, "step")} checked.`,
+    wrong: (count: number) => `${plural(count, "step")} ${count === 1 ? "is" : "are"} not as made.`,
+    there: "There",
+    missing: "Not as made",
   },
   life: {
     left: (left: string) => `${left} left`,

@@ -13,6 +13,7 @@ import { deployTexts } from "@/deployTexts";
 import { isGone } from "../deployments/filters";
 import { useLackOn, useLackToCreate } from "../shell/useLack";
 import { HoldQuestion } from "./Hold";
+import { ReadyActs } from "./ReadyActs";
 import { type LifeAct, useLife } from "./useLife";
 import { type Act, holdOf, whyNot } from "./whyNot";
 
@@ -33,6 +34,7 @@ export function LifeActs({ deployment }: { deployment: Deployment }) {
       <Clone of={deployment.id} />
       {gone ? null : <Extend {...parts} />}
       {gone ? null : <Hold {...parts} ask={() => setAsking(true)} />}
+      <ReadyActs deployment={deployment} why={why} />
       <CapsuleLink id={deployment.id} />
       <HoldQuestion
         deployment={deployment}

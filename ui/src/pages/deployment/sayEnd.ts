@@ -18,11 +18,23 @@ export function sayCancel({ status, steps_done, steps_total }: Deployment, steps
 }
 
 /** The volumes of the steps that run, as step/volume. */
-export function volumesOf({ services }: Deployment, { steps }: Schemas["Pipeline"]): string[] {
+export function volumesOf(of: Deployment, drawn: Schemas["Pipeline"]): string[] {
+  return allVolumes(of, drawn).map(({ path }) => path);
+}
+
+/** Those of which the pipeline says that what is in them cannot be copied to another node. */
+export function staysOf(of: Deployment, drawn: Schemas["Pipeline"]): string[] {
+  return allVolumes(of, drawn).flatMap(({ path, stays }) => (stays ? path : []));
+}
+
+function allVolumes({ services }: Deployment, { steps }: Schemas["Pipeline"]) {
   const running = new Set(services.map((service) => service.step));
   return steps
     .filter((step) => running.has(step.key))
-    .flatMap(({ key, service }) => service?.volumes?.map(({ name }) => `${key}/${name}`) ?? []);
+    .flatMap(
+      ({ key, service }) =>
+        service?.volumes?.map(({ name, stays }) => ({ path: `${key}/${name}`, stays })) ?? [],
+    );
 }
 
 /** Who used it last, and when; that it was made says nothing of that. */

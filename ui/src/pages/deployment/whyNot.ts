@@ -8,7 +8,16 @@ import { texts } from "@/texts";
 const t = deployTexts.life;
 
 /** `again` makes it under its own name, `recreate` a copy under another. */
-export type Act = "extend" | "hold" | "release" | "remove" | "retry" | "recreate" | "again";
+export type Act =
+  | "extend"
+  | "hold"
+  | "release"
+  | "remove"
+  | "retry"
+  | "recreate"
+  | "again"
+  | "move"
+  | "check";
 type Person = Pick<Me, "name" | "role">;
 
 /** Why an act would be refused now; nothing when it would not. Missing rights are `useLackOn`'s. */
@@ -17,6 +26,8 @@ export function whyNot(act: Act, deployment: Deployment, person: Person): string
     return deployTexts.move.noAgain;
   if (act === "retry" || act === "recreate" || act === "again")
     return deployment.scratch ? texts.page.scratchHint : undefined;
+  if (act === "check") return undefined;
+  if (act === "move") return movable(deployment, person);
   if (act === "release") return releasable(deployment, person);
   if (act === "remove") return heldByOther(deployment, person);
   if (isLeaving(deployment)) return t.leaving;
@@ -43,6 +54,12 @@ function heldByOther(deployment: Deployment, person: Person): string | undefined
   const hold = holdOf(deployment);
   if (!hold || hold.owner === person.name) return undefined;
   return person.role === "admin" ? t.heldRelease(hold.owner) : t.releaseReason(hold.owner);
+}
+
+function movable(deployment: Deployment, person: Person): string | undefined {
+  if (deployment.scratch) return texts.page.scratchHint;
+  if (deployment.moving) return deployTexts.move.moving;
+  return person.role === "admin" ? undefined : heldByOther(deployment, person);
 }
 
 function releasable(deployment: Deployment, person: Person): string | undefined {
