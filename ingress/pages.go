@@ -30,6 +30,7 @@ const (
 type pages struct {
 	template *template.Template
 	policy   string // Content-Security-Policy
+	live     string // the policy of pages that look by themselves
 	home     string
 	now      func() time.Time
 	nothing  *page // the constant page of unknown hosts
@@ -51,12 +52,13 @@ type page struct {
 	Act      string // what the viewer can do there
 	Near     bool   // offer to look for names like this one
 	Home     string
-	Retry    int // seconds; 0 is no Retry-After
-	Refresh  bool
+	Retry    int  // seconds; 0 is no Retry-After
+	Refresh  bool // look by itself whether it has changed
 	Again    bool // offer to load the page again
 	Time     string
 	Request  string // names this answer; constant pages have none
 	Style    template.CSS
+	Script   template.JS
 	set      *pages
 	rendered []byte // of constant pages
 }
@@ -69,10 +71,11 @@ func newPages(home string, now func() time.Time) (*pages, error) {
 		return nil, fmt.Errorf("parse status page: %w", err)
 	}
 	s := &pages{template: t, home: webLink(home), now: now}
-	// Nothing but our own style may run or load: a page shows text that a
+	// Nothing but our own style and script may run or load: a page shows text that a
 	// plugin wrote.
 	s.policy = "default-src 'none'; style-src " + source(pageStyle) +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	s.live = s.policy + "; script-src " + source(liveScript) + "; connect-src 'self'"
 	s.nothing = &page{
 		set: s, Status: http.StatusNotFound, Kind: "unknown-host", Glyph: "unknown",
 		Title: "There is nothing at this address",
@@ -116,6 +119,9 @@ func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 	body, kind := p.rendered, "text/html; charset=utf-8"
 	if body == nil {
 		p.Request = requestID()
+		// What answers another method is not asked for again without a person.
+		p.Again = p.Again || p.Refresh && !reads(r)
+		p.Refresh = p.Refresh && reads(r)
 	}
 	var err error
 	if wantsJSON(r) {
@@ -137,10 +143,18 @@ func (p *page) write(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
+func reads(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
+
 func (p *page) headers(h http.Header, kind string, length int) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(length))
 	h.Set("Content-Security-Policy", p.set.policy)
+	if p.Refresh {
+		h.Set("Content-Security-Policy", p.set.live)
+		h.Set(stateHeader, p.State())
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store") // the next answer may be the service's
@@ -156,6 +170,7 @@ func (p *page) headers(h http.Header, kind string, length int) {
 
 func (p *page) html() ([]byte, error) {
 	p.Style = template.CSS(pageStyle) //nolint:gosec // our own file, no part of it is input
+	p.Script = liveScript
 	var b bytes.Buffer
 	if err := p.set.template.Execute(&b, p); err != nil {
 		return nil, err

@@ -1,14 +1,19 @@
 package ingress_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"os"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,8 +66,9 @@ func TestPages_EveryState(t *testing.T) {
 			c.retry == 0 && res.Header.Get("Retry-After") != "" {
 			t.Errorf("%s: Retry-After = %q", c.state, res.Header.Get("Retry-After"))
 		}
-		if strings.Contains(body, `http-equiv="refresh"`) != c.refresh {
-			t.Errorf("%s: refreshes by itself: %v", c.state, !c.refresh)
+		if strings.Contains(body, "<script>") != c.refresh ||
+			strings.Contains(body, ">Look again</a></noscript>") != c.refresh {
+			t.Errorf("%s: looks by itself: %v", c.state, !c.refresh)
 		}
 		for _, want := range []string{
 			c.title, r.Detail, r.Host, r.Permalink, "14:02 UTC, 58 min ago",
@@ -88,19 +94,168 @@ func checkPage(t *testing.T, name string, res *http.Response, body string) {
 	if style == nil {
 		t.Fatalf("%s: no style", name)
 	}
-	sum := sha256.Sum256([]byte(style[1]))
-	hash := "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	hash := hashOf(style[1])
 	csp := h.Get("Content-Security-Policy")
 	if !strings.Contains(csp, "style-src "+hash) || !strings.HasPrefix(csp, "default-src 'none'") ||
 		strings.Contains(csp, "unsafe") {
 		t.Errorf("%s: policy %q does not fit the style (%s)", name, csp, hash)
 	}
-	if regexp.MustCompile(`(?i)<[^>]+\s(style|on\w+)=|<script|<form|ZgotmplZ`).MatchString(body) {
-		t.Errorf("%s: style attribute, script, form or unsafe value in %s", name, body)
+	body, script := withoutScript(t, body)
+	if script != "" != strings.Contains(csp, "script-src") || script != "" &&
+		!strings.Contains(csp, "script-src "+hashOf(script)+"; connect-src 'self'") {
+		t.Errorf("%s: policy %q does not fit the script %q", name, csp, script)
 	}
+	if regexp.MustCompile(`(?i)<[^>]+\s(style|on\w+|http-equiv)=|<script|<form|ZgotmplZ`).
+		MatchString(body) {
+		t.Errorf("%s: style attribute, refresh, foreign script, form or unsafe value in %s", name, body)
+	}
+}
+
+// withoutScript takes the one script off a page that looks by itself, at its end.
+func withoutScript(t *testing.T, body string) (rest, script string) {
+	t.Helper()
 	if len(body) > 14<<10 {
-		t.Errorf("%s: %d bytes, want at most 14 KiB", name, len(body))
+		t.Errorf("%d bytes, want at most 14 KiB", len(body))
 	}
+	found := regexp.MustCompile(`(?s)\n<script>(.*?)</script>\n</body>`).FindStringSubmatch(body)
+	if found == nil {
+		return body, ""
+	}
+	return strings.Replace(body, found[0], "", 1), found[1]
+}
+
+// hashOf names a text in a Content-Security-Policy.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// A page that looks by itself is the same one as long as only its details
+// differ, and another one with its state.
+func TestPages_TellTheirState(t *testing.T) {
+	b := pageBed(t)
+	r := route("cart", "web")
+	state := func(s ingress.State, detail string) (string, string) {
+		r.State, r.Detail = s, detail
+		b.set(r)
+		res, body := b.get(r.Host)
+		return res.Header.Get("Nullops-State"), body
+	}
+	first, body := state(ingress.StateApplying, "pulling, 10 %")
+	if first == "" || !strings.Contains(body, `data-state="`+first+`" data-retry="5"`) {
+		t.Fatalf("state %q is not that of the page: %s", first, body)
+	}
+	if next, _ := state(ingress.StateApplying, "pulling, 20 %"); next != first {
+		t.Errorf("another detail makes another page: %s, then %s", first, next)
+	}
+	for _, other := range []ingress.State{ingress.StateQueued, ingress.StateOffline,
+		ingress.StateFailed} {
+		if next, _ := state(other, "pulling, 20 %"); next == first {
+			t.Errorf("%s is told by nothing", other)
+		}
+	}
+}
+
+// What was posted is not posted again by itself: a person may look again.
+func TestPages_AnswerToAFormWaits(t *testing.T) {
+	b := pageBed(t)
+	r := route("cart", "web")
+	r.State = ingress.StateApplying
+	b.set(r)
+	res, body := b.ask(http.MethodPost, r.Host, "/", nil)
+	checkPage(t, "posted", res, body)
+	if strings.Contains(body, "<script") || !strings.Contains(body, ">Load again</a>") ||
+		res.Header.Get("Retry-After") != "5" {
+		t.Errorf("%v %s", res.Header, body)
+	}
+}
+
+// Who asks about a page that says something is wrong names its request: the log
+// knows it as it is set up by default. What pages ask by themselves is no news.
+func TestPages_RequestsAreInTheLog(t *testing.T) {
+	var log lines
+	b := newBed(t, func(c *ingress.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	starting, gone := route("cart", "web"), route("cart", "api")
+	starting.State, gone.State = ingress.StateApplying, ingress.StateRemoved
+	b.set(starting, gone)
+	said, _ := b.get(starting.Host)
+	looked, _ := b.ask(http.MethodGet, starting.Host, "/", http.Header{"Nullops-Look": {"1"}})
+	quietly, _ := b.get(gone.Host)
+	log.wait(t, "request="+said.Header.Get("X-Request-Id")) // it is written behind the answer
+	for res, want := range map[*http.Response]bool{said: true, looked: false, quietly: false} {
+		id := res.Header.Get("X-Request-Id")
+		if is := strings.Contains(log.String(), "request="+id); id == "" || is != want {
+			t.Errorf("%d %q is in the log: %v, want %v", res.StatusCode, id, is, want)
+		}
+	}
+}
+
+// lines is a log that several write.
+type lines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(line)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
+func (l *lines) wait(t *testing.T, want string) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(l.String(), want); {
+		if time.Now().After(end) {
+			t.Fatalf("the log has no %s: %s", want, l)
+		}
+		runtime.Gosched()
+	}
+}
+
+// The colours of the pages are those of the UI, copied by hand: the pages load
+// nothing.
+func TestPages_ColoursAreTheUIs(t *testing.T) {
+	tokens, err := os.ReadFile("../ui/src/styles/tokens.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := pageBed(t)
+	_, body := b.get("no." + domain)
+	light, dark, ok := strings.Cut(body, "@media (prefers-color-scheme:dark)")
+	if !ok {
+		t.Fatal("the page has one look only")
+	}
+	token := regexp.MustCompile(`--color-(?:st-)?([a-z0-9-]+): light-dark\((.*)\);`)
+	found := 0
+	for _, m := range token.FindAllStringSubmatch(string(tokens), -1) {
+		a, z, _ := strings.Cut(m[2], "), ")
+		for look, want := range map[string]string{light: a + ")", dark: z} {
+			is := regexp.MustCompile(`--` + m[1] + `:(oklch\([^)]*\))`).FindStringSubmatch(look)
+			if is == nil {
+				continue
+			}
+			if found++; is[1] != short(want) {
+				t.Errorf("--%s is %s, in the UI %s", m[1], is[1], want)
+			}
+		}
+	}
+	if found < 2*20 {
+		t.Errorf("only %d colours were compared", found)
+	}
+}
+
+// short writes a colour as a file does that counts its bytes.
+func short(colour string) string {
+	for _, r := range [][2]string{{" / ", "/"}, {" 0.", " ."}, {"/0.", "/."}} {
+		colour = strings.ReplaceAll(colour, r[0], r[1])
+	}
+	return colour
 }
 
 func TestPages_UnknownIsConstant(t *testing.T) {

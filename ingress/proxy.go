@@ -195,9 +195,19 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, page *page) {
 	}
 	err := page.write(w, r)
 	if page.Request != "" || err != nil {
-		p.config.Log.Debug("page instead of a service", "page", page.Kind, "host", page.Host,
+		p.config.Log.Log(r.Context(), page.level(r), "page instead of a service",
+			"page", page.Kind, "host", page.Host,
 			"status", page.Status, "request", page.Request, "error", err)
 	}
+}
+
+// level has what a person may ask about found without turning the log up first.
+// A page that looks by itself every few seconds shows its first request only.
+func (p *page) level(r *http.Request) slog.Level {
+	if p.Status >= http.StatusInternalServerError && r.Header.Get(lookHeader) == "" {
+		return slog.LevelInfo
+	}
+	return slog.LevelDebug
 }
 
 // resolve finds a ready route's connections.
