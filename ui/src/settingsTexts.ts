@@ -82,6 +82,12 @@ export const settingsTexts = {
     },
     add: "Add certificate",
     addTitle: "Add a certificate",
+    replace: "Replace",
+    replaceOf: (name: string) => `Replace ${name}`,
+    replaceTitle: (name: string) => `Replace the certificate ${name}`,
+    replaceWhat:
+      "The new one takes its place, under the same name. Ingresses show it within seconds; nothing is restarted.",
+    replacing: "Replacing…",
     chain: "Certificate chain, PEM",
     chainHint: "The hosts' own certificate first, then those that signed it.",
     chainMissing: "Paste the chain: it begins with -----BEGIN CERTIFICATE-----",

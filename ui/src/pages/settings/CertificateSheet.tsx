@@ -10,15 +10,22 @@ import { wrongs } from "../admin/values";
 
 const t = settingsTexts.certificates;
 
+type Props = {
+  taken: string[];
+  /** The certificate whose place the new one takes. */
+  replaces?: string;
+  close: () => void;
+};
+
 /** Takes a chain and its key; the server says which hosts they are for. */
-export function CertificateSheet({ taken, close }: { taken: string[]; close: () => void }) {
+export function CertificateSheet({ taken, replaces, close }: Props) {
   const saved = useSaved(["certificates"], close);
   const form = useForm(
-    { name: "", chain: "", key: "" },
+    { name: replaces ?? "", chain: "", key: "" },
     {
       check: (values) =>
         wrongs({
-          name: nameProblem(values.name, taken),
+          name: replaces ? undefined : nameProblem(values.name, taken),
           chain: values.chain.includes("BEGIN CERTIFICATE") ? undefined : t.chainMissing,
           key: values.key.includes("PRIVATE KEY") ? undefined : t.keyMissing,
         }),
@@ -29,18 +36,19 @@ export function CertificateSheet({ taken, close }: { taken: string[]; close: () 
             body: { chain: values.chain, key: values.key },
           }),
         ),
-      saved: (made) => saved(made.name, { changed: true, created: true }),
+      saved: (made) => saved(made.name, { changed: true, created: !replaces }),
     },
   );
   return (
     <FormSheet
-      title={t.addTitle}
+      title={replaces ? t.replaceTitle(replaces) : t.addTitle}
+      named={replaces}
       form={form}
       onClose={close}
-      submit={adminTexts.create}
-      busy={adminTexts.creating}
+      submit={replaces ? t.replace : adminTexts.create}
+      busy={replaces ? t.replacing : adminTexts.creating}
     >
-      <NameField form={form} taken={taken} />
+      {replaces ? <p className="t2">{t.replaceWhat}</p> : <NameField form={form} taken={taken} />}
       <TextArea form={form} name="chain" label={t.chain} hint={t.chainHint} mono rows={9} />
       <TextArea form={form} name="key" label={t.key} hint={t.keyHint} mono rows={6} />
     </FormSheet>
