@@ -12,13 +12,16 @@ export const fleetTexts = {
     count === 0 ? "Nothing needs you" : plural(count, "thing needs you", "things need you"),
   needsUnknown: "What needs you is not fully known",
   calm: (disabled: number) =>
-    `${disabled === 0 ? "Every node" : "Every node that is not disabled"} is heard, every check is well, nothing failed and nothing waits too long.${disabled === 0 ? "" : ` ${plural(disabled, "node is", "nodes are")} disabled and not judged.`}`,
+    `${disabled === 0 ? "Every node" : "Every node that is not disabled"} is heard, every check is well, nothing failed, nothing waits too long, every certificate lasts and no key is missing.${disabled === 0 ? "" : ` ${plural(disabled, "node is", "nodes are")} disabled and not judged.`}`,
   partly: (what: string) => `${what} could not be read, so it is not judged here.`,
   parts: {
     deployments: "Deployments",
     queue: "The queue",
     backups: "The last backup",
     version: "This installation's version",
+    certificates: "Certificates",
+    orders: "Orders for certificates",
+    keys: "Master keys",
   },
   more: (count: number) => `and ${count} more`,
   nodeStates: {
@@ -38,6 +41,16 @@ export const fleetTexts = {
   lasting: "For",
   blocked: (name: string) => `${name} takes no new deployment`,
   check: (name: string, id: string) => `${name} fails the check ${id}`,
+  unjudged: (name: string, id: string) => `${name} can't tell how its check ${id} is`,
+  ranOut: (name: string, age: string) => `The certificate ${name} ran out ${age}`,
+  runsOut: (name: string, left: string) => `The certificate ${name} runs out in ${left}`,
+  certificateRemedy: (hosts: string) =>
+    `It is shown for ${hosts}. Replace it: Settings, Certificates.`,
+  order: (names: string) => `No certificate is got for ${names}`,
+  orderRemedy: "What is ordered, and Try again, is in the environment's sheet.",
+  key: (name: string, values: number) =>
+    `The master key ${name} is missing, and ${plural(values, "value")} can't be opened`,
+  keyRemedy: "Give it again in NULLOPS_MASTER_KEYS (or its file), then restart.",
   disk: (name: string, free: string, floor: string) =>
     `${name} has ${free} of disk left, below its floor of ${floor}`,
   diskRemedy:

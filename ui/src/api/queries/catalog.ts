@@ -46,6 +46,12 @@ export const environments = queryOptions({
     ),
 });
 
+/** Certificates that were uploaded. */
+export const certificates = queryOptions({
+  queryKey: ["certificates"],
+  queryFn: async () => (await ask(client.GET("/api/v1/certificates"))).items,
+});
+
 export const nodes = queryOptions({
   queryKey: ["nodes"],
   queryFn: () =>

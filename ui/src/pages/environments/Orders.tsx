@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { adminTexts } from "@/adminTexts";
-import { ask, client, isNotFound, type Schemas } from "@/api/client";
+import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { describe, ErrorState, Skeletons } from "@/components/States";
@@ -11,32 +11,19 @@ import { orderTexts as t } from "@/orderTexts";
 import { Apart } from "../admin/Apart";
 import { SelectField, TextArea, TextField } from "../admin/Fields";
 import { Refused } from "../admin/FormSheet";
-import { onlyOver, type Tagged, tagged } from "../admin/tagged";
+import { onlyOver } from "../admin/tagged";
 import { type Form, useForm } from "../admin/useForm";
+import { type Orders as OrdersRead, PATH, type Read, readOrders } from "./ordered";
 
-type Orders = Schemas["CertificateOrders"];
 type Ordered = Schemas["OrderedCertificate"];
-const PATH = "/api/v1/environments/{name}/certificate-orders" as const;
 
 const queryKey = (name: string) => ["environment", name, "certificate-orders"];
-
-/** Orders as they were read, with their tag; none is an answer, not a fault, and has no tag. */
-type Read = Tagged<Orders | null>;
-
-async function read(name: string): Promise<Read> {
-  try {
-    return await tagged<Orders>(client.GET(PATH, { params: { path: { name } } }));
-  } catch (error) {
-    if (isNotFound(error)) return { value: null, tag: "" };
-    throw error;
-  }
-}
 
 /** How an environment gets certificates from an authority, and how that goes. Saved apart from the form above it. */
 export function Orders({ name, dirty }: { name: string; dirty: (yes: boolean) => void }) {
   const query = useQuery({
     queryKey: queryKey(name),
-    queryFn: () => read(name),
+    queryFn: () => readOrders(name),
     refetchInterval: 5000,
   });
   if (query.isPending) return <Skeletons count={2} />;
@@ -83,7 +70,7 @@ function State({ one }: { one: Ordered }) {
   );
 }
 
-const start = (o: Orders | null) => ({
+const start = (o: OrdersRead | null) => ({
   challenge: o?.challenge ?? "",
   directory: o?.directory || t.letsEncrypt,
   email: o?.email ?? "",
@@ -147,7 +134,7 @@ function Settings({ name, read: now, dirty }: SettingsProps) {
 type FormProps = {
   name: string;
   opened: Read;
-  now: Orders | null;
+  now: OrdersRead | null;
   dirty: (yes: boolean) => void;
   reopen: (read: Read) => void;
 };
@@ -156,12 +143,12 @@ function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
   const cache = useQueryClient();
   const say = useToast();
   const form = useForm(start(opened.value), {
-    opened: { ...opened, again: () => read(name) },
+    opened: { ...opened, again: () => readOrders(name) },
     valuesOf: start,
     save: async (values, over) => {
       await save(name, values, over?.tag ?? "");
       // The save is done: that it can't be read again now is no refusal of it.
-      return read(name).catch(() => undefined);
+      return readOrders(name).catch(() => undefined);
     },
     saved: (stored, values) => {
       if (stored) reopen(stored);
@@ -206,7 +193,7 @@ function OrdersForm({ name, opened, now, dirty, reopen }: FormProps) {
   );
 }
 
-function Fields({ form, stored }: { form: Form<Values>; stored: Orders | null }) {
+function Fields({ form, stored }: { form: Form<Values>; stored: OrdersRead | null }) {
   const { challenge, dns, eab_key_id } = form.values;
   return (
     <>

@@ -1,7 +1,8 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { NodeInfo } from "@/api/client";
-import { nodes } from "@/api/queries/catalog";
+import { keys } from "@/api/queries/admin";
+import { certificates, nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
 import { deployments } from "@/api/queries/deployments";
 import { buttonClass } from "@/components/Button";
@@ -16,7 +17,7 @@ import { NotFound } from "../shell/Problems";
 import { Figures } from "./Figures";
 import { Machines } from "./Machines";
 import { Needs } from "./Needs";
-import { AGAIN, lastBackup, version, waiting } from "./queries";
+import { AGAIN, lastBackup, orders, SELDOM, version, waiting } from "./queries";
 import { Together } from "./Together";
 import { troubles } from "./troubles";
 
@@ -78,6 +79,9 @@ function Whole({ nodes: all, stale }: { nodes: NodeInfo[]; stale: boolean }) {
     queue: useQuery({ ...waiting, refetchInterval: AGAIN }),
     backups: useQuery({ ...lastBackup, refetchInterval: AGAIN }),
     version: useQuery(version),
+    certificates: useQuery({ ...certificates, refetchInterval: SELDOM }),
+    orders: useQuery({ ...orders, refetchInterval: SELDOM }),
+    keys: useQuery({ ...keys, refetchInterval: SELDOM }),
   };
   const known = {
     nodes: all,
@@ -85,6 +89,9 @@ function Whole({ nodes: all, stale }: { nodes: NodeInfo[]; stale: boolean }) {
     queue: fresh(parts.queue),
     backup: fresh(parts.backups),
     build: fresh(parts.version)?.build,
+    certificates: fresh(parts.certificates),
+    orders: fresh(parts.orders),
+    keys: fresh(parts.keys),
   };
   const names = Object.keys(parts) as (keyof typeof parts)[];
   const unread = names.filter((name) => parts[name].isError).map((name) => t.parts[name]);

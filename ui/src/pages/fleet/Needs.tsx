@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { fleetTexts as t } from "@/fleetTexts";
-import type { Trouble, Where } from "./troubles";
+import type { Trouble, Where } from "./trouble";
 
 /** More than these are folded away: a hundred agents of another version hide nothing else. */
 const MOST = 10;
@@ -80,12 +80,18 @@ function At({ where, children }: { where: Where; children: string }) {
         {children}
       </Link>
     );
-  return where.page === "backups" ? (
-    <Link className={look} to="/settings/{-$tab}" params={{ tab: "backups" }}>
+  if ("environment" in where)
+    return (
+      <Link className={look} to="/environments" search={{ open: where.environment }}>
+        {children}
+      </Link>
+    );
+  return where.page === "queue" ? (
+    <Link className={look} to="/deployments" search={{ state: "queued" }}>
       {children}
     </Link>
   ) : (
-    <Link className={look} to="/deployments" search={{ state: "queued" }}>
+    <Link className={look} to="/settings/{-$tab}" params={{ tab: where.page }}>
       {children}
     </Link>
   );

@@ -1,12 +1,13 @@
 import { useQueries } from "@tanstack/react-query";
-import { Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
 import { bytes, cores } from "@/components/time";
 import { fleetTexts as t } from "@/fleetTexts";
 import { texts } from "@/texts";
-import { Curves, type Figure, rate, SPANS, type Span, Spans } from "../nodes/Curves";
+import { Curves, type Figure, rate, SPANS, Spans } from "../nodes/Curves";
+import { useSpan } from "../nodes/useSpan";
 import { AGAIN } from "./queries";
 import { sumOf } from "./sum";
 
@@ -15,7 +16,7 @@ const MOST = 24;
 
 /** What all nodes used together over time. */
 export function Together({ nodes }: { nodes: NodeInfo[] }) {
-  const [span, setSpan] = useState<Span>("hour");
+  const [span, setSpan] = useSpan();
   const shown = [...nodes].sort((a, b) => b.deployments - a.deployments).slice(0, MOST);
   const read = useQueries({
     queries: shown.map((node) => ({

@@ -76,6 +76,59 @@ describe("what needs a person in the fleet", () => {
     expect(said({ backup: undefined, build: undefined, queue: undefined })).toEqual([]);
   });
 
+  it("names what nobody could find out, after all else", () => {
+    const inventory = checks(
+      { id: "clock", severity: "unknown", detail: "Nobody answers." },
+      { id: "swap", severity: "warning", detail: "Swap is on." },
+    );
+    expect(said({ nodes: [node({ inventory })] })).toEqual([
+      "fra-01 fails the check swap",
+      "fra-01 can't tell how its check clock is",
+    ]);
+  });
+
+  it("names certificates that end, orders that fail and keys that are missing, and where", () => {
+    const certificate = (name: string, days: number) =>
+      ({ name, hosts: ["*.qa"], not_after: ago(-days * 24 * 60) }) as Schemas["Certificate"];
+    const ordered = (state: string, days: number, wanted = true) =>
+      ({
+        subject: `${state} ${wanted}`,
+        names: [state],
+        wanted,
+        state,
+        not_after: ago(-days * 24 * 60),
+        error: `${state} it is`,
+      }) as Schemas["OrderedCertificate"];
+    const key = (name: string, present: boolean, values: number) =>
+      ({ name, present, values }) as Schemas["MasterKey"];
+    const found = troubles(
+      {
+        ...well,
+        certificates: [certificate("new", 30), certificate("soon", 5), certificate("over", -2)],
+        orders: [
+          {
+            environment: "qa",
+            certificates: [
+              ordered("valid", 60),
+              ordered("failing", 10),
+              ordered("expired", -1),
+              ordered("failing", 10, false),
+            ],
+          },
+        ],
+        keys: [key("k1", true, 9), key("k2", false, 0), key("k3", false, 3)],
+      },
+      NOW,
+    );
+    expect(found.map(({ state, what, where }) => [state, what, where])).toEqual([
+      ["failed", "The certificate over ran out 2 d ago", { page: "certificates" }],
+      ["failed", "No certificate is got for expired", { environment: "qa" }],
+      ["failed", "The master key k3 is missing, and 3 values can't be opened", { page: "keys" }],
+      ["warn", "The certificate soon runs out in 5 d", { page: "certificates" }],
+      ["warn", "No certificate is got for failing", { environment: "qa" }],
+    ]);
+  });
+
   it("puts nodes out of reach first, and what is only worth a look last", () => {
     const nodes = [node({ build: "0.9" }), node({ name: "b", status: "offline" })];
     expect(said({ nodes, deployments: [deployment("failed")] })).toEqual([

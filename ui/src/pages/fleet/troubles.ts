@@ -2,20 +2,8 @@ import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import { ago, bytes, shortAgo } from "@/components/time";
 import { fleetTexts as t } from "@/fleetTexts";
 import { sorted } from "../nodes/Checks";
-
-/** Where a person mends it. */
-export type Where = { node: string } | { state: string } | { page: "queue" | "backups" };
-
-export type Trouble = {
-  id: string;
-  /** How it looks: the states of StatusMark. */
-  state: string;
-  what: string;
-  remedy: string;
-  /** An RFC 3339 time. */
-  since?: string;
-  where: Where;
-};
+import { type Ordered, ofCertificates, ofKeys, ofOrders } from "./sealed";
+import type { Trouble } from "./trouble";
 
 /** What is known of the installation; a part that could not be read is absent and not judged. */
 export type Known = {
@@ -25,6 +13,9 @@ export type Known = {
   /** When the last backup was written; null when none is known. */
   backup?: string | null;
   build?: string;
+  certificates?: Schemas["Certificate"][];
+  orders?: Ordered[];
+  keys?: Schemas["MasterKey"][];
 };
 
 const MINUTE = 60_000;
@@ -36,7 +27,7 @@ const OLD_BACKUP = 48 * 60 * MINUTE;
 const FLOOR_MIB = 1024;
 
 // A node that is out of reach concerns everybody on it; a deployment that failed concerns its maker.
-const order = ["untrusted", "incompatible", "offline", "failed", "stuck", "warn"];
+const order = ["untrusted", "incompatible", "offline", "failed", "stuck", "warn", "unknown"];
 
 const rank = ({ state }: Trouble) => {
   const at = order.indexOf(state);
@@ -50,6 +41,9 @@ export function troubles(known: Known, now: number): Trouble[] {
     ...ofDeployments(known.deployments ?? []),
     ...ofQueue(known.queue ?? [], now),
     ...ofBackup(known.backup, now),
+    ...ofCertificates(known.certificates ?? [], now),
+    ...ofOrders(known.orders ?? [], now),
+    ...ofKeys(known.keys ?? []),
   ];
   return all.sort((a, b) => rank(a) - rank(b));
 }
@@ -72,15 +66,10 @@ function ofNode(node: NodeInfo, build?: string): Trouble[] {
   if (node.drain?.status === "overdue")
     all.push(found("drain", "warn", t.overdue(name), t.overdueRemedy, node.drain.deadline));
   if (status !== "online") return all;
-  for (const check of bad(node))
-    all.push(
-      found(
-        `check ${check.id}`,
-        check.severity === "critical" ? "failed" : "warn",
-        t.check(name, check.id),
-        check.remedy ?? check.detail,
-      ),
-    );
+  for (const { id, severity, remedy, detail } of bad(node)) {
+    const says = severity === "unknown" ? t.unjudged(name, id) : t.check(name, id);
+    all.push(found(`check ${id}`, looks[severity], says, remedy ?? detail));
+  }
   if (node.blocked && !bad(node).some((check) => check.severity === "critical"))
     all.push(found("blocked", "failed", t.blocked(name), node.blocked));
   const floor = (node.settings?.disk_floor_mib || FLOOR_MIB) * 1024 * 1024;
@@ -100,24 +89,20 @@ function ofNode(node: NodeInfo, build?: string): Trouble[] {
 
 const lookOf = (status: string) => (status === "enrolled" ? "warn" : status);
 
+const looks = { critical: "failed", warning: "warn", unknown: "unknown", ok: "done" };
+
+/** What failed, and what nobody could find out: of neither can be said that it is well. */
 const bad = (node: NodeInfo) =>
-  sorted(node.inventory?.checks ?? []).filter(
-    ({ severity }) => severity === "critical" || severity === "warning",
-  );
+  sorted(node.inventory?.checks ?? []).filter(({ severity }) => severity !== "ok");
 
 function ofDeployments(all: Deployment[]): Trouble[] {
   return (["stuck", "failed"] as const).flatMap((state) => {
     const count = all.filter((one) => one.status === state).length;
     if (count === 0) return [];
     const look = state === "stuck" ? "stuck" : "failed";
+    const what = t.deployments[state](count);
     return [
-      {
-        id: state,
-        state: look,
-        what: t.deployments[state](count),
-        remedy: t.deploymentRemedies[state],
-        where: { state },
-      },
+      { id: state, state: look, what, remedy: t.deploymentRemedies[state], where: { state } },
     ];
   });
 }

@@ -1,17 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
-import { Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
 import { ErrorState, Skeletons } from "@/components/States";
 import { bytes, cores } from "@/components/time";
 import { texts } from "@/texts";
-import { Curves, type Figure, rate, SPANS, type Span, Spans } from "./Curves";
+import { Curves, type Figure, rate, SPANS, Spans } from "./Curves";
+import { useSpan } from "./useSpan";
 
 const t = texts.nodes.use;
 
 /** What the machine used over time, whoever used it. */
 export function Use({ node }: { node: NodeInfo }) {
-  const [span, setSpan] = useState<Span>("hour");
+  const [span, setSpan] = useSpan();
   const query = useQuery(nodeMetrics(node.name, SPANS[span]));
   return (
     <section className="px-4 pb-4" aria-labelledby="use">

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
+import { certificates } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
@@ -9,23 +10,19 @@ import { Time, useNow } from "@/components/Time";
 import { settingsTexts } from "@/settingsTexts";
 import { ConfirmDelete } from "../admin/Confirm";
 import { useRefresh } from "../admin/useSaved";
+import { SOON } from "../fleet/sealed";
 import { Authority } from "./Authority";
 import { CertificateSheet } from "./CertificateSheet";
 
 const t = settingsTexts.certificates;
-const SOON = 21 * 86_400_000;
 
 type Certificate = Schemas["Certificate"];
-
-const certificates = {
-  queryKey: ["certificates"],
-  queryFn: async () => (await ask(client.GET("/api/v1/certificates"))).items,
-};
 
 /** What the ingress shows for HTTPS, and the authority that signs for the rest. */
 export function Certificates() {
   const query = useQuery(certificates);
   const [adding, setAdding] = useState(false);
+  const [replaced, setReplaced] = useState<string>();
   const [asked, setAsked] = useState<Certificate>();
   const refresh = useRefresh(["certificates"]);
   const remove = (name: string) =>
@@ -48,9 +45,14 @@ export function Certificates() {
         <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />
       ) : null}
       {query.data?.length === 0 ? <p className="t2">{t.none}</p> : null}
-      {query.data && query.data.length > 0 ? <Table all={query.data} ask={setAsked} /> : null}
+      {query.data && query.data.length > 0 ? (
+        <Table all={query.data} ask={setAsked} replace={setReplaced} />
+      ) : null}
       <Authority />
       {adding ? <CertificateSheet taken={taken} close={() => setAdding(false)} /> : null}
+      {replaced ? (
+        <CertificateSheet taken={taken} replaces={replaced} close={() => setReplaced(undefined)} />
+      ) : null}
       {asked ? (
         <ConfirmDelete
           name={asked.name}
@@ -65,7 +67,13 @@ export function Certificates() {
   );
 }
 
-function Table({ all, ask: asks }: { all: Certificate[]; ask: (one: Certificate) => void }) {
+type TableProps = {
+  all: Certificate[];
+  ask: (one: Certificate) => void;
+  replace: (name: string) => void;
+};
+
+function Table({ all, ask: asks, replace }: TableProps) {
   return (
     <div className="tblf framed">
       <table className="tbl">
@@ -92,6 +100,14 @@ function Table({ all, ask: asks }: { all: Certificate[]; ask: (one: Certificate)
                 <Until at={one.not_after} />
               </td>
               <td className="rowacts">
+                <Button
+                  small
+                  look="ghost"
+                  aria-label={t.replaceOf(one.name)}
+                  onClick={() => replace(one.name)}
+                >
+                  {t.replace}
+                </Button>
                 <Button
                   act={t.removeOf(one.name)}
                   small
