@@ -170,6 +170,10 @@ async function invites(page, { team, person }) {
 async function setsUp(page, of) {
   const host = `${of.registry}.invalid`;
   await defines(page, ["r", "Registries", "Add a registry"], { Name: of.registry, Host: host });
+  // It opens by itself, and is asked whether it answers.
+  await page.getByRole("dialog", { name: of.registry }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: of.registry }).waitFor({ state: "detached" });
   await defines(page, ["e", "Environments", "New environment"], {
     Name: of.environment,
     Domain: "lab.example.com",

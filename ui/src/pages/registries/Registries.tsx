@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { plugins, registries, services } from "@/api/queries/admin";
 import { registryTexts as t } from "@/catalogTexts";
 import { Safe } from "@/components/Safe";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { useListSearch, useOpened } from "../admin/useOpened";
 import { useMayAdmin } from "../shell/useLack";
 import { RegistrySheet } from "./RegistrySheet";
 
@@ -79,6 +79,16 @@ export function Registries() {
   const reason = useMayAdmin();
   const used = useUsed();
   const { opened, adding, add, close } = useOpened();
+  const [, set] = useListSearch();
+  const [fresh, setFresh] = useState<string>();
+  const leave = () => {
+    setFresh(undefined);
+    close();
+  };
+  const made = (name: string) => {
+    setFresh(name);
+    set({ open: name, add: undefined });
+  };
   const taken = query.data?.map(key) ?? [];
   return (
     <Listing
@@ -93,7 +103,7 @@ export function Registries() {
       empty={reason ? t.emptyRead : t.empty}
       add={{ label: t.add, run: add, reason }}
     >
-      {adding && !reason ? <RegistrySheet taken={taken} close={close} used="" /> : null}
+      {adding && !reason ? <RegistrySheet taken={taken} close={close} made={made} used="" /> : null}
       {opened ? (
         <Stored
           key={opened}
@@ -105,7 +115,13 @@ export function Registries() {
           }
         >
           {(read) => (
-            <RegistrySheet opened={read} taken={taken} used={used(opened)} close={close} />
+            <RegistrySheet
+              opened={read}
+              taken={taken}
+              used={used(opened)}
+              fresh={opened === fresh}
+              close={leave}
+            />
           )}
         </Stored>
       ) : null}

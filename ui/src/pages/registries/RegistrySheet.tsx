@@ -1,4 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { registryTexts as t } from "@/catalogTexts";
@@ -16,7 +17,15 @@ import { orNothing, wrongs } from "../admin/values";
 import { useMayAdmin } from "../shell/useLack";
 
 type Registry = Schemas["Registry"];
-type Props = { opened?: Opened<Registry>; taken: string[]; used: string; close: () => void };
+type Props = {
+  opened?: Opened<Registry>;
+  taken: string[];
+  used: string;
+  /** It was made just now: whether it answers is what one wants to know of it. */
+  fresh?: boolean;
+  made?: (name: string) => void;
+  close: () => void;
+};
 
 const start = (stored?: Registry) => ({
   name: stored?.name ?? "",
@@ -45,10 +54,10 @@ const save = (values: Values, over?: Tagged<Registry>) =>
   );
 
 /** Adds or changes one registry; what is stored can be tested. */
-export function RegistrySheet({ opened, taken, used, close }: Props) {
+export function RegistrySheet({ opened, taken, used, fresh, made, close }: Props) {
   const stored = opened?.value;
   const reason = useMayAdmin();
-  const saved = useSaved(["registries"], close);
+  const saved = useSaved(["registries"], () => (made ? made(form.values.name) : close()));
   const form = useForm(start(stored), {
     check: (values) =>
       wrongs({
@@ -91,13 +100,13 @@ export function RegistrySheet({ opened, taken, used, close }: Props) {
         hint={stored?.has_password && !moved ? t.passwordKept : t.passwordHint}
       />
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
-      {stored && !reason ? <Test name={stored.name} dirty={form.dirty} /> : null}
+      {stored && !reason ? <Test name={stored.name} dirty={form.dirty} now={fresh} /> : null}
     </FormSheet>
   );
 }
 
 /** Asks the registry with what is stored, and shows what it said. */
-function Test({ name, dirty }: { name: string; dirty: boolean }) {
+function Test({ name, dirty, now }: { name: string; dirty: boolean; now?: boolean }) {
   const test = useMutation({
     mutationFn: () =>
       ask(
@@ -107,6 +116,10 @@ function Test({ name, dirty }: { name: string; dirty: boolean }) {
         }),
       ),
   });
+  const { mutate } = test;
+  useEffect(() => {
+    if (now) mutate();
+  }, [now, mutate]);
   return (
     <Trial test={test} texts={t} dirty={dirty} unasked={t.notAsked}>
       {test.data ? <Tested tested={test.data} /> : null}
