@@ -74,13 +74,27 @@ func ownPath(next string) string {
 	return next
 }
 
+// longestNext is what fits into a cookie beside the rest: browsers drop one above
+// 4,096 bytes without a word, and nobody could sign in.
+const longestNext = 1500
+
+// keepable is the path as it is kept, and the first page in the place of one that is
+// too long to be.
+func keepable(next string) string {
+	next = ownPath(next)
+	if text, err := json.Marshal(next); err != nil || len(text) > longestNext {
+		return "/"
+	}
+	return next
+}
+
 // toProvider keeps what must come back in the browser, and sends it away.
 func (s *server) toProvider(w http.ResponseWriter, r *http.Request) error {
 	to, flow, err := s.OIDC.Begin(r.Context())
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(way{Flow: flow, Next: ownPath(r.URL.Query().Get("next"))})
+	text, err := json.Marshal(way{Flow: flow, Next: keepable(r.URL.Query().Get("next"))})
 	if err != nil {
 		return err
 	}

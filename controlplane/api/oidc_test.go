@@ -139,6 +139,10 @@ func TestOIDC_LeadsToWhatWasWanted(t *testing.T) {
 		"https://evil.example/":                  "/",
 		`/\evil.example`:                         "/",
 		"/\t/evil.example":                       "/",
+		// Beside the rest they would be more than a browser keeps in a cookie.
+		"/deployments?q=" + strings.Repeat("x", 1500):  "/",
+		"/deployments?" + strings.Repeat("a=1&", 250):  "/",
+		"/deployments?q=" + strings.Repeat("abc", 400): "/deployments?q=" + strings.Repeat("abc", 400),
 	} {
 		s.person("sub-1", "ada")
 		c := s.browser(t, "/oidc/callback")
