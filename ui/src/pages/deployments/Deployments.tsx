@@ -1,17 +1,15 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Outlet, useMatch } from "@tanstack/react-router";
 import { useDeferredValue, useMemo } from "react";
-import type { Deployment } from "@/api/client";
 import { me } from "@/api/queries/common";
 import { Live, Top, useKeys, useTitle } from "@/components/Shell";
-import { Notice } from "@/components/Status";
-import { clock } from "@/components/time";
 import { texts } from "@/texts";
 import { fromList } from "../create/search";
 import { CreateLink } from "./CreateLink";
 import { FilterBar } from "./FilterBar";
 import { Footer } from "./Footer";
 import { byChange, type Filters, matching, narrows, onlySet } from "./filters";
+import { ListNotices } from "./ListNotices";
 import { Present } from "./Present";
 import { Records } from "./Records";
 import { useList } from "./useList";
@@ -56,7 +54,7 @@ export function Deployments() {
           <CreateLink filters={filters} />
         </div>
       </Top>
-      <OfflineNotice all={all ?? []} />
+      <ListNotices all={all ?? []} />
       <FilterBar
         read={all}
         records={gone ? records.rows : undefined}
@@ -83,20 +81,4 @@ function useFilters(): Filters {
 
 function saysRecords({ rows, query }: ReturnType<typeof useRecords>): string | undefined {
   return rows && texts.list.goneShown(rows.length, query.hasNextPage);
-}
-
-/** One line for each machine that is out of reach and matters to what is listed. */
-function OfflineNotice({ all }: { all: Deployment[] }) {
-  const by = new Map<string, Deployment[]>();
-  for (const one of all)
-    if (one.node_offline_since && one.node) by.set(one.node, [...(by.get(one.node) ?? []), one]);
-  return [...by].slice(0, 3).map(([node, hit]) => (
-    <Notice
-      key={node}
-      state="offline"
-      title={texts.list.nodeOffline(node, clock(hit[0]?.node_offline_since ?? ""))}
-    >
-      {texts.list.nodesOffline(hit.length)}
-    </Notice>
-  ));
 }
