@@ -19,6 +19,7 @@ import { useMayAdmin } from "../shell/useLack";
 import { Dns } from "./Dns";
 import { Gate } from "./Gate";
 import { Orders } from "./Orders";
+import { Robots } from "./Robots";
 
 type Environment = Schemas["Environment"];
 type Props = { opened?: Opened<Environment>; taken: string[]; close: () => void };
@@ -56,6 +57,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
   const reason = useMayAdmin();
   const saved = useSaved(["environments"], close);
   const [ordersDirty, setOrdersDirty] = useState(false);
+  const [robotDirty, setRobotDirty] = useState(false);
+  const apart = ordersDirty ? orderTexts.saveFirst : robotDirty ? t.robots.makeFirst : undefined;
   const form = useForm(start(stored), {
     check: (values) =>
       wrongs({
@@ -78,8 +81,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason ?? (ordersDirty ? orderTexts.saveFirst : undefined)}
-      alsoDirty={ordersDirty}
+      reason={reason ?? apart}
+      alsoDirty={apart !== undefined}
       extra={stored && !reason ? <Delete stored={stored} close={close} /> : null}
     >
       {stored ? <Uses stored={stored} /> : <NameField form={form} taken={taken} />}
@@ -109,6 +112,7 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
       />
       <PlacementFields form={form} />
       {stored ? <Gate name={stored.name} reason={reason} /> : null}
+      {stored && !reason ? <Robots name={stored.name} dirty={setRobotDirty} /> : null}
       {stored && !reason ? <Orders name={stored.name} dirty={setOrdersDirty} /> : null}
     </FormSheet>
   );
