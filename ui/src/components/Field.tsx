@@ -1,3 +1,4 @@
+import { Lock } from "lucide-react";
 import { type InputHTMLAttributes, type ReactNode, type Ref, useId } from "react";
 import { Glyph } from "./Glyph";
 
@@ -7,24 +8,30 @@ type Props = InputHTMLAttributes<HTMLInputElement> & {
   /** What is wrong and what to do about it. */
   error?: string | null;
   after?: ReactNode;
+  /** Not this person's to change; a sentence says why, and who can. It stays readable. */
+  locked?: boolean | string;
   mono?: boolean;
   big?: boolean;
   ref?: Ref<HTMLInputElement>;
 };
 
 /** A labelled input with its hint and its refusal. */
-export function Field({ label, hint, error, after, mono, big, ...input }: Props) {
+export function Field({ label, error, after, locked, mono, big, ...rest }: Props) {
+  const { hint: said, ...input } = rest;
   const id = useId();
+  const hint = typeof locked === "string" ? locked : said;
   return (
     <div className="field">
       <label className="lbl" htmlFor={id}>
         {label}
       </label>
-      <div className={`in ${error ? "err" : ""} ${big ? "big" : ""}`}>
+      <div className={`in ${error ? "err" : ""} ${big ? "big" : ""} ${locked ? "locked" : ""}`}>
+        {locked ? <Lock className="i sm t3" aria-hidden="true" /> : null}
         <input
           id={id}
           autoComplete="off"
           {...input}
+          readOnly={locked ? true : input.readOnly}
           className={mono ? "mono" : undefined}
           aria-invalid={error ? true : undefined}
           aria-describedby={error || hint ? `${id}-more` : undefined}

@@ -25,12 +25,12 @@ export function Select({ label, value, options, placeholder, onChange, small }: 
       }}
     >
       <Base.Trigger
-        className={`btn ${small ? "sm" : ""}`}
+        className={`btn pickone ${small ? "sm" : ""}`}
         aria-label={`${label}: ${chosen?.label ?? placeholder}`}
       >
         <b>{chosen?.label ?? placeholder}</b>
         {chosen?.detail ? <span className="t3">{chosen.detail}</span> : null}
-        <ChevronDown className="i sm" aria-hidden="true" />
+        <ChevronDown className="i sm end" aria-hidden="true" />
       </Base.Trigger>
       <Base.Portal>
         <Base.Positioner className="over" sideOffset={4} alignItemWithTrigger={false} align="start">

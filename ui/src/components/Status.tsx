@@ -26,8 +26,17 @@ const looks: Record<string, string> = {
   waiting: "approval",
 };
 
+/* States that have colours and a line of their own, in status.css. */
+const drawn = new Set(
+  (
+    "queued pending applying pulling running ready done undoing undone warn failed removing canceled " +
+    "removed skipped forgotten stuck untrusted approval offline unknown readonly"
+  ).split(" "),
+);
+
+/** What a state looks like. One that this page does not know is drawn as unknown, under its own word. */
 export function lookOf(state: string): string {
-  return looks[state] ?? state;
+  return looks[state] ?? (drawn.has(state) ? state : "unknown");
 }
 
 type Props = { state: string; children?: ReactNode; share?: number; small?: boolean };

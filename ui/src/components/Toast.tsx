@@ -3,10 +3,15 @@ import { createContext, type ReactNode, useCallback, useContext, useMemo, useSta
 import { texts } from "@/texts";
 import { StatusMark } from "./Status";
 
-type Message = { id: number; state: string; text: string };
-type Say = (state: "done" | "failed", text: string) => void;
+/** What can be done about a result, right where it is said: to see it, or to take it back. */
+type Then = { label: string; run: () => void };
+type Message = { id: number; state: string; text: string; then?: Then };
+type Say = (state: "done" | "failed", text: string, then?: Then) => void;
 
 const Context = createContext<Say>(() => {});
+/** How long a result stays; with something to press, long enough to reach it. */
+const STAYS = 6000;
+const STAYS_LONGER = 12_000;
 
 /** Says the result of an act. Problems with a field are said at the field, never here. */
 export function useToast(): Say {
@@ -20,32 +25,16 @@ export function Toasts({ children }: { children: ReactNode }) {
     [],
   );
   const say = useCallback<Say>(
-    (state, text) => {
+    (state, text, then) => {
       const id = Date.now() + Math.random();
-      setMessages((all) => [...all.slice(-2), { id, state, text }]);
+      setMessages((all) => [...all.slice(-2), { id, state, text, then }]);
       // A failure stays until it is read; a result goes by itself.
-      if (state === "done") setTimeout(() => drop(id), 6000);
+      if (state === "done") setTimeout(() => drop(id), then ? STAYS_LONGER : STAYS);
     },
     [drop],
   );
   const list = useMemo(
-    () =>
-      messages.map((message) => (
-        <div key={message.id} className="toast">
-          <StatusMark state={message.state}>
-            <span className="vh">{texts.states[message.state as "done"]}</span>
-          </StatusMark>
-          <span className="grow">{message.text}</span>
-          <button
-            type="button"
-            className="btn ghost sm ic"
-            aria-label={texts.close}
-            onClick={() => drop(message.id)}
-          >
-            <X className="i sm" aria-hidden="true" />
-          </button>
-        </div>
-      )),
+    () => messages.map((one) => <Toast key={one.id} message={one} drop={() => drop(one.id)} />),
     [messages, drop],
   );
   return (
@@ -55,5 +44,35 @@ export function Toasts({ children }: { children: ReactNode }) {
         {list}
       </section>
     </Context>
+  );
+}
+
+function Toast({ message, drop }: { message: Message; drop: () => void }) {
+  const { state, text, then } = message;
+  const press = () => {
+    drop();
+    then?.run();
+  };
+  return (
+    <div className="toast">
+      <StatusMark state={state}>
+        <span className="vh">{texts.states[state as "done"]}</span>
+      </StatusMark>
+      <span className="grow">{text}</span>
+      {then ? (
+        <button type="button" className="link nw" onClick={press}>
+          {then.label}
+        </button>
+      ) : null}
+      <button
+        type="button"
+        className="btn ghost sm ic"
+        aria-label={texts.close}
+        title={texts.close}
+        onClick={drop}
+      >
+        <X className="i sm" aria-hidden="true" />
+      </button>
+    </div>
   );
 }

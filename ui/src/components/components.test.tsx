@@ -7,7 +7,7 @@ import { Button } from "./Button";
 import { Field } from "./Field";
 import { Glyph } from "./Glyph";
 import { ErrorState } from "./States";
-import { Pill, StatusMark } from "./Status";
+import { Pill, Rail, StatusMark } from "./Status";
 
 afterEach(cleanup);
 
@@ -102,6 +102,8 @@ describe("a state", () => {
     expect(container.textContent).toBe("something-new");
     const unknown = render(<Glyph state="unknown" />).container.querySelector("svg")?.innerHTML;
     expect(container.querySelector("svg")?.innerHTML).toBe(unknown);
+    const { container: row } = render(<Rail state="something-new" />);
+    expect(row.querySelector(".rail")?.getAttribute("data-st")).toBe("unknown");
   });
 });
 

@@ -95,7 +95,10 @@ export function Bottom(props: BottomProps) {
   );
 }
 
-function Problems({ problems, asked, onShow }: BottomProps) {
+type ProblemsProps = Pick<BottomProps, "problems" | "asked" | "onShow">;
+
+/** What is wrong, and the way to each place of it. */
+export function Problems({ problems, asked, onShow }: ProblemsProps) {
   return (
     <>
       {problems.length === 0 && asked !== "asking" ? (

@@ -1,0 +1,39 @@
+import { cleanup, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, expect, it, vi } from "vitest";
+import { Field } from "./Field";
+import { Toasts, useToast } from "./Toast";
+
+afterEach(cleanup);
+
+function Act({ undo }: { undo: () => void }) {
+  const say = useToast();
+  return (
+    <button type="button" onClick={() => say("done", "It is gone.", { label: "Undo", run: undo })}>
+      Delete
+    </button>
+  );
+}
+
+it("a result can be taken back where it is said, once", async () => {
+  const undo = vi.fn();
+  render(
+    <Toasts>
+      <Act undo={undo} />
+    </Toasts>,
+  );
+  await userEvent.click(screen.getByRole("button", { name: "Delete" }));
+  await userEvent.click(screen.getByRole("button", { name: "Undo" }));
+  expect(undo).toHaveBeenCalledOnce();
+  expect(screen.queryByText("It is gone.")).toBeNull();
+});
+
+it("a locked field can be read and copied, not changed, and says who can", async () => {
+  render(<Field label="Name" defaultValue="cart" locked="Mira Okafor can change it." />);
+  const field = screen.getByLabelText<HTMLInputElement>("Name");
+  await userEvent.type(field, "x");
+  expect(field.value).toBe("cart");
+  expect(field.disabled).toBe(false);
+  const said = document.getElementById(field.getAttribute("aria-describedby") ?? "");
+  expect(said?.textContent).toBe("Mira Okafor can change it.");
+});
