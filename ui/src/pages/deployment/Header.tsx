@@ -35,7 +35,9 @@ export function Header({ deployment, steps, run, before }: Props) {
         <Pill state={deployment.status} share={shareOf(deployment)}>
           {sayState(deployment, steps)}
         </Pill>
-        {before ? null : <Spent deployment={deployment} steps={steps} run={run} />}
+        {before && deployment.status === "applying" ? null : (
+          <Spent deployment={deployment} steps={steps} run={run} />
+        )}
         <Acts deployment={deployment} steps={steps} />
       </div>
       <Facts deployment={deployment} />
