@@ -15,7 +15,7 @@ import { Events } from "./Happened";
 import { applyNodeEvents } from "./live";
 import { nodeUnknown } from "./queries";
 import { obeysNewer } from "./Recover";
-import { keyOf } from "./SetUp";
+import { keyOf } from "./signIn";
 import { Unknown } from "./Unknown";
 
 vi.mock("@tanstack/react-router", async (original) => ({
