@@ -11,6 +11,12 @@ export const diffTexts = {
   sameHint: "Versions, pipeline, settings and addresses agree.",
   unread: "The two could not be compared.",
   listUnread: "The deployments could not be read.",
+  find: "Name, environment, project, person",
+  found: (count: number) => plural(count, "deployment"),
+  cut: (shown: number, all: number) =>
+    `The first ${shown} of ${plural(all, "deployment")}: type more`,
+  reading: "Reading…",
+  record: (state: string, when: string) => `${state} ${when}`,
   swap: "Swap",
   field: "Field",
   absent: "not there",

@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeftRight, ChevronRight } from "lucide-react";
-import type { Deployment, Schemas } from "@/api/client";
-import { deployment, deployments, difference } from "@/api/queries/deployments";
+import type { Schemas } from "@/api/client";
+import { difference } from "@/api/queries/deployments";
 import { Button } from "@/components/Button";
 import { Safe } from "@/components/Safe";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { diffTexts } from "@/diffTexts";
 import { texts } from "@/texts";
+import { Pick } from "./Pick";
 
 const t = diffTexts;
 const route = getRouteApi("/app/deployments/diff");
@@ -18,7 +19,6 @@ export function Diff() {
   const { a, b } = route.useSearch();
   const navigate = route.useNavigate();
   const go = (search: { a?: string; b?: string }) => void navigate({ to: ".", search });
-  const list = useQuery(deployments);
   useTitle(t.title);
   return (
     <>
@@ -32,7 +32,7 @@ export function Diff() {
         </div>
       </Top>
       <div className="row wrap items-end p-4">
-        <Pick label={t.left} id={a} all={list.data ?? []} onPick={(id) => go({ a: id, b })} />
+        <Pick label={t.left} id={a} onPick={(id) => go({ a: id, b })} />
         <Button
           act={t.swap}
           look="ghost"
@@ -43,41 +43,10 @@ export function Diff() {
         >
           <ArrowLeftRight className="i sm" aria-hidden="true" />
         </Button>
-        <Pick label={t.right} id={b} all={list.data ?? []} onPick={(id) => go({ a, b: id })} />
+        <Pick label={t.right} id={b} onPick={(id) => go({ a, b: id })} />
       </div>
-      {list.isError ? (
-        <ErrorState what={t.listUnread} error={list.error} retry={() => void list.refetch()} />
-      ) : null}
       {a && b ? <Fields a={a} b={b} /> : <EmptyState title={t.pickTitle}>{t.pick}</EmptyState>}
     </>
-  );
-}
-
-type PickProps = { label: string; id?: string; all: Deployment[]; onPick: (id: string) => void };
-
-/** One of those that are there; one that is removed stays chosen by its address. */
-function Pick({ label, id, all, onPick }: PickProps) {
-  const there = all.some((one) => one.id === id);
-  const gone = useQuery({ ...deployment(id ?? ""), enabled: Boolean(id) && !there }).data;
-  const shown = gone && !there ? [gone, ...all] : all;
-  return (
-    <label className="col gap-1">
-      <span className="lbl">{label}</span>
-      <select
-        className="pick"
-        value={id && shown.some((one) => one.id === id) ? id : ""}
-        onChange={(event) => onPick(event.target.value)}
-      >
-        <option value="" disabled>
-          {t.choose}
-        </option>
-        {shown.map((one) => (
-          <option key={one.id} value={one.id}>
-            {one.environment}/{one.name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 
