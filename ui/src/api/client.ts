@@ -47,6 +47,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly problem: Problem,
+    /** After how many seconds the server wants to be asked again, if it said so. */
+    readonly retryAfter?: number,
   ) {
     super(problem.detail ?? problem.title);
   }
@@ -58,7 +60,8 @@ type Answer<T> = { data?: T; error?: unknown; response: Response };
 export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await answer;
   if (response.ok) return data as T;
-  throw new ApiError(response.status, asProblem(error, response));
+  const wait = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  throw new ApiError(response.status, asProblem(error, response), wait >= 0 ? wait : undefined);
 }
 
 /** The refusal that an answer is, which is not read yet. */

@@ -16,7 +16,7 @@ import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { editorTexts } from "@/editorTexts";
 import { texts } from "@/texts";
-import type { State } from "./session";
+import type { State } from "./drawing";
 
 const t = editorTexts;
 
@@ -35,6 +35,7 @@ export type BarProps = {
   onDiscard: () => void;
   onExport: () => void;
   onMerge: () => void;
+  onFollow: () => void;
   onPublish: () => void;
   onNote: () => void;
 };
@@ -57,7 +58,9 @@ export function Bar(props: BarProps) {
             <b>{t.draft}</b> {t.from(state.base)}
           </span>
         ) : (
-          <span className="chip out nw">{t.published(state.base)}</span>
+          <span className="chip out nw">
+            {changes > 0 ? t.catalogueMoved(state.base) : t.published(state.base)}
+          </span>
         )}
         <Saving state={state} />
         <div className="row end ebar">
@@ -159,12 +162,28 @@ export function Bar(props: BarProps) {
           </Button>
         </div>
       ) : null}
+      {state.newer && !state.clash ? (
+        <div className="notice" role="status">
+          <span className="t2">
+            {t.merge.outdated(state.newer.by, state.newer.version, state.base)}
+          </span>
+          <Button small className="end" onClick={props.onFollow}>
+            {t.merge.follow(state.newer.version)}
+          </Button>
+        </div>
+      ) : null}
     </>
   );
 }
 
 /** Whether what is drawn is safe, and where. */
 function Saving({ state }: { state: State }) {
+  if (state.unkept && state.saving !== "saved")
+    return (
+      <span className="s tr" role="alert">
+        <StatusMark state="failed">{t.unkept}</StatusMark>
+      </span>
+    );
   if (state.saving === "offline")
     return (
       <span className="s" role="status">

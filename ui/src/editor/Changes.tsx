@@ -15,6 +15,7 @@ type Props = {
 /** What is drawn against a version: the canvas marks the same. */
 export function Changes({ base, comparing, onShow, onCompare }: Props) {
   const { shown, differs, number } = comparing;
+  const any = differs || number !== base || (shown?.changes.length ?? 0) > 0;
   return (
     <>
       {base > 0 ? <Against base={base} number={number} onCompare={onCompare} /> : null}
@@ -26,8 +27,8 @@ export function Changes({ base, comparing, onShow, onCompare }: Props) {
         />
       ) : null}
       {!shown && !comparing.error ? <Skeletons count={2} /> : null}
-      {number === base && !differs ? <p className="t3 p-4">{t.noChanges}</p> : null}
-      {shown && (differs || number !== base) ? (
+      {any ? null : <p className="t3 p-4">{t.noChanges}</p>}
+      {shown && any ? (
         <ChangeList changes={shown.changes} asides={shown.asides} onShow={onShow} />
       ) : null}
     </>

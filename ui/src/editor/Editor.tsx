@@ -1,5 +1,5 @@
 import "./editor.css";
-import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { me } from "@/api/queries/common";
@@ -8,6 +8,7 @@ import { ErrorState, Skeletons } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { editorTexts } from "@/editorTexts";
 import type { PipelineSearch } from "@/pages/projects/search";
+import { ON_RETURN } from "./again";
 import { Bar } from "./Bar";
 import { Bottom } from "./Bottom";
 import { Canvas } from "./Canvas";
@@ -15,19 +16,25 @@ import type { Catalogue } from "./catalogue";
 import { copy } from "./clipboard";
 import { catalogue as catalogueQuery } from "./door";
 import type { Dry } from "./dryFindings";
-import { addNeed, move, removeNeed, renameStep, setComment, setField } from "./edit";
+import { addNeed, everything, move, removeNeed, renameStep, setComment } from "./edit";
 import { Inspector } from "./Inspector";
 import { canonical, type Doc, pipelineOf, stepOf } from "./model";
 import { Palette } from "./Palette";
 import type { Problem } from "./problems";
-import { type SheetName, Sheets } from "./Sheets";
+import { setReferring } from "./referring";
+import { placed, refusedOf } from "./refusals";
+import { Sheets } from "./Sheets";
 import type { Session } from "./session";
 import { focusField, needNo, nextProblem } from "./targets";
+import { useChosen } from "./useChosen";
 import { useComparison } from "./useComparison";
-import { useByStep, useProblems, useSample, useSession, useSessionState } from "./useEditor";
+import { useByStep, useProblems, useSample } from "./useEditor";
 import { useHand } from "./useHand";
 import { usePanel } from "./usePanel";
+import { useSession, useSessionState } from "./useSession";
+import { useSheets } from "./useSheets";
 import { useShortcuts } from "./useShortcuts";
+import { useStroke } from "./useStroke";
 
 const t = editorTexts;
 
@@ -45,7 +52,7 @@ type EditorProps = {
 export function Editor(props: EditorProps) {
   const { data: person } = useSuspenseQuery(me);
   const { session, error, retry } = useSession(props.project, person.name);
-  const catalogue = useQuery(catalogueQuery(props.project));
+  const catalogue = useQuery({ ...catalogueQuery(props.project), ...ON_RETURN });
   // What could not be read again is still here: the drawing, and what can be undone, stay.
   const wrong = error ?? (catalogue.data ? undefined : catalogue.error);
   if (wrong)
@@ -75,37 +82,23 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   const doc = state.history.now;
   const flow = useReactFlow();
   const say = useToast();
-  const cache = useQueryClient();
-  const [chosen, setChosen] = useState<Set<string>>(() =>
-    props.chosen ? new Set([props.chosen]) : NOTHING,
-  );
-  const [chosenEdges, setChosenEdges] = useState<Set<string>>(NOTHING);
+  const choice = useChosen(state, props.chosen, props.onChoose);
+  const { chosen, chosenEdges, only, step, choose } = choice;
   const panels = usePanel(props);
   const { tab } = panels;
   const [ran, setRan] = useState<Dry>();
-  const [sheet, setSheet] = useState<SheetName>();
-  const [publishing, setPublishing] = useState(false);
   const find = useRef<HTMLInputElement>(null);
   const lastShown = useRef<Problem>(undefined);
   const problems = useProblems(project, doc, catalogue);
   const dry = tab === "dryRun" && ran?.doc === doc ? ran : undefined;
   const shown = useMemo(() => (dry ? dry.problems : problems.all), [problems.all, dry]);
   const byKey = useByStep(shown);
-  const comparing = useComparison({ project, state, tab, compare: props.compare, dry });
+  const compared = { project, state, tab, compare: props.compare, dry, catalogue };
+  const comparing = useComparison(compared);
   const { differs, marks } = comparing;
   const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
+  const stroke = useStroke();
 
-  const choose = useCallback(
-    (nodes: Set<string>, edges: Set<string>) => {
-      setChosen(nodes);
-      setChosenEdges(edges);
-      const [only] = nodes;
-      props.onChoose(nodes.size === 1 && only && !only.startsWith("#") ? only : undefined);
-    },
-    [props.onChoose],
-  );
-  const [only] = chosen;
-  const step = chosen.size === 1 && only ? stepOf(doc, only) : undefined;
   const sample = useSample(project);
 
   const show = (key: string, field?: string) => {
@@ -117,23 +110,20 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   };
 
   const hand = useHand({ session, catalogue, step, chosen, chosenEdges, choose });
-  const publish = async (note?: string) => {
-    setPublishing(true);
-    setSheet(undefined);
-    try {
-      const version = await session.publish(note);
-      if (version === undefined) setSheet("merge");
-      else say("done", t.wasPublished(version));
-      void cache.invalidateQueries({ queryKey: ["project", project] });
-      void cache.invalidateQueries({ queryKey: ["projects"] });
-    } catch (error) {
-      say("failed", t.refused(error instanceof Error ? error.message : ""));
-    } finally {
-      setPublishing(false);
-    }
-  };
+  const sheets = useSheets({
+    project,
+    session,
+    onRefused: (error) => {
+      const [first] = refusedOf(error, session.doc);
+      say("failed", t.refused(first ? placed(first) : error instanceof Error ? error.message : ""));
+      if (first?.step) show(first.step, first.field);
+    },
+  });
+  const { publishing, publish } = sheets;
   const errors = problems.all.filter((one) => !one.advice);
-  const whyNot = publishReason(errors.length, differs, Boolean(state.clash), state.base);
+  // The server knows what else a version carries: what the catalogue says now.
+  const news = differs || comparing.own.changes.length > 0 || problems.changes === true;
+  const whyNot = publishReason(errors.length, news, Boolean(state.clash), state.base);
   const nextOne = () => {
     const next = nextProblem(shown, lastShown.current, only);
     lastShown.current = next;
@@ -146,7 +136,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
     tidy: () => void hand.lay(),
     undo: () => session.undo(),
     redo: () => session.redo(),
-    all: () => choose(new Set(doc.steps.map((one) => one.key)), NOTHING),
+    all: () => choose(everything(doc), NOTHING),
     remove: hand.remove,
     duplicate: () => hand.insert(copy(doc, chosen), { x: 32, y: 32 }),
     open: () => focusField("key"),
@@ -180,15 +170,16 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
         onVersions={() => panels.openHistory()}
         onChanges={() => panels.show("changes")}
         onDryRun={() => panels.show("dryRun")}
-        onDiscard={() => setSheet("discard")}
+        onDiscard={() => sheets.open("discard")}
         onExport={async () => {
           // Sorted, so that the same pipeline is the same bytes wherever it was drawn.
           const text = JSON.stringify(JSON.parse(canonical(pipelineOf(session.doc))), null, 2);
           if (await copyText(text)) say("done", t.exported);
         }}
-        onMerge={() => setSheet("merge")}
+        onMerge={() => sheets.open("merge")}
+        onFollow={sheets.follow}
         onPublish={() => void publish()}
-        onNote={() => setSheet("note")}
+        onNote={() => sheets.open("note")}
       />
       <div className="eg">
         <Palette catalogue={catalogue} field={find} onAdd={hand.add} />
@@ -204,7 +195,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
             onChoose={choose}
             onMove={(spots) => {
               const ids = [...spots.keys()].sort().join(",");
-              change(move(session.doc, spots), `move ${ids}`);
+              change(move(session.doc, spots), stroke.moved(ids));
             }}
             onConnect={hand.connect}
             judge={hand.judge}
@@ -212,13 +203,14 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
             onDragPort={hand.dragPort}
             onDrop={hand.add}
             onComment={(index, text) =>
-              change(setComment(session.doc, index, text), `comment ${index}`)
+              change(setComment(session.doc, index, text), stroke.typed(`comment ${index}`))
             }
             onTidy={() => void hand.lay()}
           />
           {doc.steps.length === 0 ? <p className="cvempty t2">{t.empty}</p> : null}
         </section>
         <Inspector
+          turn={choice.turn}
           step={step}
           count={chosen.size}
           doc={doc}
@@ -226,11 +218,15 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
           problems={(step && byKey.get(step.key)) ?? []}
           sample={sample}
           onChange={(path, value) =>
-            step && change(setField(session.doc, step.key, path, value), `${step.key} ${path}`)
+            step &&
+            change(
+              setReferring(session.doc, catalogue, step.key, path, value),
+              stroke.typed(`${step.key} ${path}`),
+            )
           }
           onRename={(from, to) => {
             change(renameStep(session.doc, from, to));
-            choose(new Set([to]), NOTHING);
+            choice.rename(new Map([[from, to]]));
           }}
           onNeed={(from, to) => {
             const no = needNo(session.doc, from, to);
@@ -261,34 +257,20 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
         state={state}
         comparing={comparing}
         panels={panels}
-        sheet={sheet}
+        sheets={sheets}
         whyNot={whyNot}
-        onClose={() => setSheet(undefined)}
-        onRestored={() => {
-          void session.restarted();
-          void cache.invalidateQueries({ queryKey: ["project", project] });
-        }}
         onOpen={(old) => {
           change(old);
           panels.close();
         }}
-        onResolve={(choices) => {
-          session.resolve(choices);
-          setSheet(undefined);
-        }}
-        onDiscard={() => {
-          setSheet(undefined);
-          session.discard().catch((error) => say("failed", t.refusedSave(error.message)));
-        }}
-        onPublish={(note) => void publish(note)}
       />
     </>
   );
 }
 
-function publishReason(errors: number, differs: boolean, clash: boolean, base: number) {
+function publishReason(errors: number, news: boolean, clash: boolean, base: number) {
   if (clash) return t.merge.waits;
   if (errors > 0) return t.publishWaits(errors);
-  if (!differs) return base > 0 ? t.publishNothing : t.publishSame;
+  if (!news) return base > 0 ? t.publishNothing : t.publishSame;
   return undefined;
 }

@@ -5,7 +5,7 @@ import { editorTexts } from "@/editorTexts";
 import { ChangeList, shortField } from "./ChangeList";
 import { type Choices, type Conflict, conflictId, type StepChange, threeWay } from "./merge";
 import type { Doc } from "./model";
-import type { Clash } from "./session";
+import type { Clash } from "./clash";
 import { Shown } from "./values";
 
 const t = editorTexts.merge;

@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useRef, useState } from "react";
+import { type FormEvent, useId, useRef } from "react";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { editorTexts as t } from "@/editorTexts";
@@ -7,23 +7,31 @@ type Props = {
   version: number;
   /** Why it cannot be published now. */
   whyNot?: string;
+  publishing: boolean;
+  note: string;
+  onNote: (note: string) => void;
   onClose: () => void;
   onPublish: (note?: string) => void;
 };
 
 /** Publishes with a sentence for whoever reads the history. */
-export function PublishNote({ version, whyNot, onClose, onPublish }: Props) {
-  const [note, setNote] = useState("");
+export function PublishNote(props: Props) {
+  const { version, whyNot, publishing, note, onNote, onClose, onPublish } = props;
   const id = useId();
   const form = useRef<HTMLFormElement>(null);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!whyNot) onPublish(note.trim() || undefined);
+    if (!whyNot && !publishing) onPublish(note.trim() || undefined);
   };
   const acts = (
     <>
       <Button onClick={onClose}>{t.note.cancel}</Button>
-      <Button look="ink" reason={whyNot} onClick={() => form.current?.requestSubmit()}>
+      <Button
+        look="ink"
+        reason={whyNot}
+        busy={publishing && t.publishing}
+        onClick={() => form.current?.requestSubmit()}
+      >
         {t.publish(version)}
       </Button>
     </>
@@ -40,9 +48,10 @@ export function PublishNote({ version, whyNot, onClose, onPublish }: Props) {
           rows={3}
           maxLength={500}
           value={note}
-          onChange={(event) => setNote(event.target.value)}
+          onChange={(event) => onNote(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && event.ctrlKey) form.current?.requestSubmit();
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
+              form.current?.requestSubmit();
           }}
         />
         <span className="hint">{t.note.hint}</span>

@@ -1,11 +1,11 @@
 import { lazy, Suspense } from "react";
 import { load } from "@/components/load";
 import { compareOf } from "@/pages/projects/search";
-import type { Choices } from "./merge";
+import type { State } from "./drawing";
 import type { Doc } from "./model";
-import type { State } from "./session";
 import type { Comparing } from "./useComparison";
 import type { Panels } from "./usePanel";
+import type { useSheets } from "./useSheets";
 
 const Merge = lazy(() => load(() => import("./Merge")).then((one) => ({ default: one.Merge })));
 const Versions = lazy(() =>
@@ -18,26 +18,21 @@ const PublishNote = lazy(() =>
   load(() => import("./PublishNote")).then((one) => ({ default: one.PublishNote })),
 );
 
-export type SheetName = "merge" | "discard" | "note";
-
 type Props = {
   project: string;
   state: State;
   comparing: Comparing;
   panels: Panels;
-  sheet?: SheetName;
+  sheets: ReturnType<typeof useSheets>;
   /** Why it cannot be published now. */
   whyNot?: string;
-  onClose: () => void;
-  onRestored: () => void;
   onOpen: (doc: Doc) => void;
-  onResolve: (choices: Choices) => void;
-  onDiscard: () => void;
-  onPublish: (note?: string) => void;
 };
 
 /** What lies over the editor: the history, and questions. */
-export function Sheets({ project, state, comparing, panels, sheet, whyNot, ...on }: Props) {
+export function Sheets(props: Props) {
+  const { project, state, comparing, panels, sheets, whyNot, onOpen } = props;
+  const { sheet, close, publish } = sheets;
   const doc = state.history.now;
   return (
     <Suspense>
@@ -50,29 +45,32 @@ export function Sheets({ project, state, comparing, panels, sheet, whyNot, ...on
           drawing={{
             doc,
             differs: comparing.differs,
-            onRestored: on.onRestored,
-            onOpen: on.onOpen,
+            onRestored: sheets.restored,
+            onOpen,
             onCanvas: panels.against,
           }}
         />
       ) : null}
       {sheet === "merge" && state.clash ? (
-        <Merge clash={state.clash} doc={doc} onClose={on.onClose} onResolve={on.onResolve} />
+        <Merge clash={state.clash} doc={doc} onClose={close} onResolve={sheets.resolve} />
       ) : null}
       {sheet === "discard" ? (
         <Discard
           lost={comparing.own}
           version={state.base}
-          onClose={on.onClose}
-          onDiscard={on.onDiscard}
+          onClose={close}
+          onDiscard={() => void sheets.discard()}
         />
       ) : null}
       {sheet === "note" ? (
         <PublishNote
           version={state.base + 1}
           whyNot={whyNot}
-          onClose={on.onClose}
-          onPublish={on.onPublish}
+          publishing={sheets.publishing}
+          note={sheets.note}
+          onNote={sheets.setNote}
+          onClose={close}
+          onPublish={(note) => void publish(note)}
         />
       ) : null}
     </Suspense>

@@ -8,7 +8,7 @@ import { useToast } from "@/components/Toast";
 import { editorTexts } from "@/editorTexts";
 import { asidesOf } from "./asides";
 import { ChangeList } from "./ChangeList";
-import { changesOf } from "./merge";
+import { versionChanges } from "./catalogued";
 import { docOf, emptyDoc } from "./model";
 
 const t = editorTexts.past;
@@ -57,7 +57,7 @@ export function VersionEntry(props: Props) {
 
 function Changed({ version, before }: Pick<Props, "version" | "before">) {
   const [old, now] = [before ? docOf(before.pipeline) : emptyDoc, docOf(version.pipeline)];
-  return <ChangeList changes={changesOf(old, now)} asides={asidesOf(old, now)} />;
+  return <ChangeList changes={versionChanges(old, now)} asides={asidesOf(old, now)} />;
 }
 
 function Acts({ project, version, current, onCompare, onRestored, onOpen }: Props) {

@@ -1,9 +1,10 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { ask, client, isNotFound, type Schemas } from "@/api/client";
+import { pipelineVersion } from "@/api/queries/catalog";
 import { allPages } from "@/api/queries/common";
 import type { Catalogue } from "./catalogue";
 import { docOf, emptyDoc, pipelineOf } from "./model";
-import type { Door, Keep, Kept, Saved, Version } from "./session";
+import type { Door, Saved, Version } from "./session";
 
 /** A project's pipeline on the server. */
 export function doorOf(name: string): Door {
@@ -62,29 +63,6 @@ async function version(name: string, number?: number): Promise<Version> {
   }
 }
 
-/** What this browser keeps of a draft while it cannot be saved. It holds no secret: references only. */
-export function keepOf(project: string, person: string): Keep {
-  const key = `nullops-draft:${person}:${project}`;
-  return {
-    read: () => {
-      try {
-        const text = localStorage.getItem(key);
-        return text === null ? undefined : (JSON.parse(text) as Kept);
-      } catch {
-        return undefined;
-      }
-    },
-    write: (kept) => {
-      try {
-        if (kept) localStorage.setItem(key, JSON.stringify(kept));
-        else localStorage.removeItem(key);
-      } catch {
-        // A full or forbidden storage: the page still holds the drawing.
-      }
-    },
-  };
-}
-
 const limit = 500;
 
 export const catalogue = (project: string) =>
@@ -125,13 +103,23 @@ export const versions = (project: string) =>
     getNextPageParam: (page) => page.next_cursor,
   });
 
-/** What one version looks like; none has no number but 0. It never changes. */
-export const drawnAs = (project: string, number: number) =>
-  queryOptions({
-    queryKey: ["project", project, "version", number],
-    queryFn: async () => (await version(project, number)).doc,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+/** Version 0: a project without a pipeline. */
+const NONE: Schemas["PipelineVersion"] = {
+  version: 0,
+  created_at: "",
+  created_by: "",
+  digest: "",
+  pipeline: { format: 1, steps: [] },
+};
+const drawn = (found: Schemas["PipelineVersion"]) => docOf(found.pipeline);
+
+/** What one version looks like, with what it carries of the catalogue. */
+export const drawnAs = (project: string, number: number) => {
+  const query = pipelineVersion(project, number);
+  return number > 0
+    ? { ...query, select: drawn }
+    : { ...query, queryFn: () => NONE, select: drawn };
+};
 
 /**
  * The deployments of a project, each with the version it runs. Below the key of all deployments, so

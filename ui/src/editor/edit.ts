@@ -165,6 +165,14 @@ export function setComment(doc: Doc, index: number, text: string): Doc {
   return { ...doc, comments };
 }
 
+/** All that can be chosen on the canvas. */
+export function everything(doc: Doc): Set<string> {
+  return new Set([
+    ...doc.steps.map((step) => step.key),
+    ...doc.comments.map((_, i) => commentId(i)),
+  ]);
+}
+
 /** Removes whatever is chosen on the canvas. */
 export function removeChosen(doc: Doc, ids: Set<string>): Doc {
   const comments = doc.comments.filter((_, i) => !ids.has(commentId(i)));

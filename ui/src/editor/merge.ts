@@ -1,62 +1,16 @@
-import { freeKey, renameStep } from "./edit";
-import { bare, type Comment, canonical, type Doc, docOf, pipelineOf, type Step } from "./model";
+import { type Aligned, align } from "./align";
+import { commentId } from "./edit";
+import { bare, type Comment, type Doc, docOf, pipelineOf, type Step, sameDoc } from "./model";
+import { build, type Change, compare, type Fields, fieldsOf, same } from "./stepFields";
 
-/** One step or comment field by field: path → value. What a person calls one thing is one field. */
-export type Fields = Map<string, unknown>;
-
-/** Maps whose entries are fields of their own. */
-const OPEN = new Set([
-  "service",
-  "plugin",
-  "approval",
-  "service.env",
-  "service.resources",
-  "plugin.parameters",
-  "plugin.secrets",
-  "plugin.resources",
-]);
-
-export function fieldsOf(step: Step): Fields {
-  const out: Fields = new Map();
-  const walk = (value: object, at: string) => {
-    for (const [key, part] of Object.entries(value)) {
-      const path = at ? `${at}.${key}` : key;
-      if (path === "key" || part === undefined) continue;
-      if (OPEN.has(path) && part && typeof part === "object") walk(part, path);
-      else out.set(path, part);
-    }
-  };
-  walk(step, "");
-  // A kind without any field is still a kind.
-  for (const kind of ["service", "plugin", "approval"] as const)
-    if (step[kind]) out.set(`${kind}.name`, (step[kind] as { name?: string }).name ?? "");
-  return out;
-}
-
-function build(key: string, fields: Fields): Step {
-  const out: Record<string, unknown> = { key };
-  for (const [path, value] of fields) {
-    const words = path.split(".");
-    const depth = OPEN.has(words.slice(0, 2).join(".")) ? 3 : OPEN.has(words[0] ?? "") ? 2 : 1;
-    const parts = [...words.slice(0, depth - 1), words.slice(depth - 1).join(".")];
-    let at = out;
-    for (const word of parts.slice(0, -1)) {
-      at[word] ??= {};
-      at = at[word] as Record<string, unknown>;
-    }
-    at[parts[parts.length - 1] ?? ""] = value;
-  }
-  const approval = out.approval as Record<string, unknown> | undefined;
-  if (approval) delete approval.name;
-  return out as unknown as Step;
-}
-
-export type Change = { path: string; old?: unknown; now?: unknown };
 export type StepChange = { key: string; kind: "added" | "removed" | "changed"; fields: Change[] };
 
-/** What differs between two drawings, step by step. Where something stands is no difference. */
-export function changesOf(old: Doc, now: Doc): StepChange[] {
-  const [a, b] = [index(old), index(now)];
+/**
+ * What differs between two drawings, step by step. Where something stands is no difference, and of
+ * a step only that part is compared which `of` gives.
+ */
+export function changesOf(old: Doc, now: Doc, of: (step: Step) => Step = bare): StepChange[] {
+  const [a, b] = [index(old, of), index(now, of)];
   const keys = [...new Set([...a.keys(), ...b.keys()])].sort();
   return keys.flatMap<StepChange>((key) => {
     const [was, is] = [a.get(key), b.get(key)];
@@ -67,20 +21,8 @@ export function changesOf(old: Doc, now: Doc): StepChange[] {
   });
 }
 
-function compare(was: Fields, is: Fields): Change[] {
-  const paths = [...new Set([...was.keys(), ...is.keys()])].sort();
-  return paths.flatMap((path) =>
-    same(was.get(path), is.get(path)) ? [] : { path, old: was.get(path), now: is.get(path) },
-  );
-}
-
-function index(doc: Doc): Map<string, Fields> {
-  const bare = docOf(pipelineOf(doc));
-  return new Map(bare.steps.map((step) => [step.key, fieldsOf(step)]));
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return a === b || canonical(a ?? null) === canonical(b ?? null);
+function index(doc: Doc, of = bare): Map<string, Fields> {
+  return new Map(doc.steps.map((step) => [step.key, fieldsOf(of(step))]));
 }
 
 /** A field that both changed, each to something else. An absent path is the whole step. */
@@ -102,26 +44,9 @@ export function conflictId(conflict: Conflict): string {
   return `${conflict.key} ${conflict.path ?? ""}`;
 }
 
-/**
- * Two steps that got the same name on both sides are two steps: mine takes another name. What is the
- * same to its place on the canvas is one: a save whose answer was lost.
- */
-function apart(base: Doc, mine: Doc, theirs: Doc): Doc {
-  const [o, t] = [index(base), index(theirs)];
-  let out = mine;
-  for (const step of mine.steps) {
-    const their = t.get(step.key);
-    if (o.has(step.key) || !their || same([...fieldsOf(bare(step))].sort(), [...their].sort()))
-      continue;
-    const taken = new Set([...t.keys(), ...o.keys()]);
-    out = renameStep(out, step.key, freeKey(out, step.key, taken));
-  }
-  return out;
-}
-
 /** Compares two drawings that came of one. */
-export function threeWay(base: Doc, drawn: Doc, theirs: Doc): Merged {
-  const mine = apart(base, drawn, theirs);
+export function threeWay(first: Doc, drawn: Doc, other: Doc): Merged {
+  const { base, mine, theirs, byMe, byThem } = align(first, drawn, other);
   const conflicts: Conflict[] = [];
   const [o, m, t] = [index(base), index(mine), index(theirs)];
   for (const key of new Set([...o.keys(), ...m.keys(), ...t.keys()])) {
@@ -144,9 +69,19 @@ export function threeWay(base: Doc, drawn: Doc, theirs: Doc): Merged {
   const both = new Set(conflicts.map(conflictId));
   return {
     conflicts,
-    mine: only(changesOf(base, mine), both),
-    theirs: only(changesOf(base, theirs), both),
+    mine: withNames(only(changesOf(base, mine), both), byMe),
+    theirs: withNames(only(changesOf(base, theirs), both), byThem),
   };
+}
+
+/** Says of a step that was renamed what it was called: the three are compared by one name. */
+function withNames(changes: StepChange[], names: Map<string, string>): StepChange[] {
+  const all = new Map(changes.map((one) => [one.key, one]));
+  for (const [old, now] of names) {
+    const fields = [{ path: "key", old, now }, ...(all.get(now)?.fields ?? [])];
+    all.set(now, { key: now, kind: "changed", fields });
+  }
+  return [...all.values()];
 }
 
 function only(changes: StepChange[], conflicts: Set<string>): StepChange[] {
@@ -162,8 +97,30 @@ function only(changes: StepChange[], conflicts: Set<string>): StepChange[] {
 export type Choices = Record<string, "mine" | "theirs">;
 
 /** Puts both together. What both changed is as chosen; mine without a choice. Nothing is dropped. */
-export function merge(base: Doc, drawn: Doc, theirs: Doc, choices: Choices): Doc {
-  const mine = apart(base, drawn, theirs);
+export function merge(first: Doc, drawn: Doc, other: Doc, choices: Choices): Doc {
+  // What nobody drew on here is theirs to the order of its parts: two windows come to one drawing.
+  if (sameDoc(first, drawn)) return docOf(pipelineOf(other));
+  return together(align(first, drawn, other), choices);
+}
+
+/**
+ * What a step or a comment of mine is called once both are put together as `next`, where that is
+ * something else; nothing where it is gone. Who works on it goes on with it, and not with what has
+ * its name then.
+ */
+export function renamesIn(first: Doc, drawn: Doc, other: Doc, next: Doc): Map<string, string> {
+  const { names } = align(first, drawn, other);
+  const all = new Map(names);
+  const [mine, theirs] = [byWords(drawn), byWords(other)];
+  for (const [key, my] of mine) {
+    const at = drawn.comments.indexOf(my);
+    const now = next.comments.findIndex((one) => one === my || one === theirs.get(key));
+    if (at !== now) all.set(commentId(at), now < 0 ? "" : commentId(now));
+  }
+  return all;
+}
+
+function together({ base, mine, theirs }: Aligned, choices: Choices): Doc {
   const [o, m, t] = [index(base), index(mine), index(theirs)];
   const whole = (key: string) => choices[`${key} `] ?? "mine";
   const steps: Step[] = [];

@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
 import { addNeed, addStep, setField } from "./edit";
+import type { Keep, Kept } from "./keep";
 import { conflictId, threeWay } from "./merge";
 import { canonical, type Doc, docOf, emptyDoc, pipelineOf } from "./model";
-import { type Door, type Keep, type Kept, Session } from "./session";
+import { type Door, Session } from "./session";
 
 /** A server with one project: versions, and one draft behind its revision. */
 class Server {
@@ -12,13 +13,15 @@ class Server {
   draft: { revision: number; base: number; doc?: Doc } = { revision: 0, base: 0 };
   next = 1;
   down = false;
+  /** What it answers to everything, such as 429. */
+  busy?: ApiError;
 
   door(): Door {
-    const refuse = (code: string) =>
-      new ApiError(409, { type: "", title: "", status: 409, code, request_id: "" });
+    const refuse = (code: string) => refusal(409, code);
     const answer = async <T>(act: () => T) => {
       await Promise.resolve();
       if (this.down) throw new TypeError("no network");
+      if (this.busy) throw this.busy;
       return act();
     };
     return {
@@ -46,12 +49,23 @@ class Server {
   }
 }
 
+function refusal(status: number, code: string, retryAfter?: number) {
+  return new ApiError(status, { type: "", title: "", status, code, request_id: "" }, retryAfter);
+}
+
+/** The place of one window after the other, as a browser's storage is. */
 class Memory implements Keep {
   kept?: Kept;
-  read = () => this.kept;
-  write = (kept: Kept | undefined) => {
-    this.kept = kept;
+  full = false;
+  left = async () => {
+    const { kept } = this;
+    return kept ? [{ kept, take: () => undefined }] : [];
   };
+  write = (kept: Kept | undefined) => {
+    if (!this.full) this.kept = kept;
+    return !this.full;
+  };
+  close = () => undefined;
 }
 
 const NEVER = 1_000_000_000;
@@ -320,6 +334,163 @@ describe("a session", () => {
       server.down = false;
       await vi.advanceTimersByTimeAsync(60_000);
       expect(server.draft.revision).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("does not throw away what another window saved since, and asks anew", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const [mine, theirs] = [await open(server), await open(server)];
+    mine.change(setField(mine.doc, "a", "service.env.MINE", "1"));
+    await mine.flush();
+    await theirs.look();
+    theirs.change(setField(theirs.doc, "a", "service.env.THEIRS", "1"));
+    await theirs.flush();
+    expect(await mine.discard()).toBe(false);
+    expect(envOf(server.draft.doc)).toEqual({ MINE: "1", THEIRS: "1" });
+    expect(envOf(mine.doc)).toEqual({ MINE: "1", THEIRS: "1" });
+    expect(await mine.discard()).toBe(true);
+    expect(server.draft.revision).toBe(0);
+  });
+
+  it("goes on saving when a draft could not be thrown away", async () => {
+    vi.useFakeTimers();
+    try {
+      const server = new Server();
+      const session = await Session.open(server.door(), new Memory(), 800);
+      session.change(addStep(session.doc, service("a")));
+      await session.flush();
+      session.change(addStep(session.doc, service("b")));
+      server.down = true;
+      await expect(session.discard()).rejects.toThrow("no network");
+      server.down = false;
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(server.draft.doc?.steps).toHaveLength(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("leaves a draft thrown away that another window threw away", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const [mine, theirs] = [await open(server), await open(server)];
+    mine.change(setField(mine.doc, "a", "service.env.MINE", "1"));
+    await mine.flush();
+    await theirs.look();
+    expect(envOf(theirs.doc)).toEqual({ MINE: "1" });
+    await mine.discard();
+    await theirs.look();
+    await theirs.flush();
+    expect(envOf(theirs.doc)).toBeUndefined();
+    expect(server.draft.revision).toBe(0);
+  });
+
+  it("saves again when the server wants it later, after as long as it wants", async () => {
+    vi.useFakeTimers();
+    try {
+      const server = new Server();
+      const session = await Session.open(server.door(), new Memory(), 800);
+      server.busy = refusal(429, "too_many", 30);
+      session.change(addStep(session.doc, service("a")));
+      await session.flush();
+      expect(session.state.saving).toBe("waiting");
+      server.busy = undefined;
+      await vi.advanceTimersByTimeAsync(20_000);
+      expect(server.draft.revision).toBe(0);
+      await vi.advanceTimersByTimeAsync(11_000);
+      expect(server.draft.doc?.steps).toHaveLength(1);
+      expect(session.state.saving).toBe("saved");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("says when what is not saved is kept nowhere", async () => {
+    const server = new Server();
+    const keep = new Memory();
+    const session = await open(server, keep);
+    keep.full = true;
+    server.down = true;
+    session.change(addStep(session.doc, service("a")));
+    await session.flush();
+    expect(session.state.unkept).toBe(true);
+    expect(session.keepHere()).toBe(false);
+    server.down = false;
+    await session.flush();
+    expect(session.state.unkept).toBe(false);
+    expect(session.keepHere()).toBe(true);
+  });
+
+  it("puts what several windows left behind together", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const left = ["ONE", "TWO"].map((name) => {
+      const [saved] = server.versions as [Doc];
+      const doc = setField(saved, "a", `service.env.${name}`, "1");
+      return { kept: { doc, saved, base: 0, revision: 0 }, take: vi.fn() };
+    });
+    const keep = Object.assign(new Memory(), { left: async () => left });
+    const session = await open(server, keep);
+    expect(envOf(session.doc)).toEqual({ ONE: "1", TWO: "1" });
+    await session.flush();
+    expect(envOf(server.draft.doc)).toEqual({ ONE: "1", TWO: "1" });
+    for (const { take } of left) expect(take).toHaveBeenCalledOnce();
+  });
+
+  it("goes on with a step that a merge calls something else", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const [mine, theirs] = [await open(server), await open(server)];
+    const ask = (x: number) => ({ key: "ask", approval: { prompt: "" }, position: { x, y: 0 } });
+    theirs.change(addStep(theirs.doc, ask(1)));
+    mine.change(addStep(mine.doc, ask(2)));
+    await theirs.flush();
+    await mine.flush();
+    expect(mine.state.renamed).toEqual(new Map([["ask", "ask-2"]]));
+    expect(mine.doc.steps.find((step) => step.key === "ask-2")?.position?.x).toBe(2);
+  });
+
+  it("follows a version at once where nothing is drawn, and tells of it where something is", async () => {
+    const server = new Server();
+    server.versions = [addStep(emptyDoc, service("a"))];
+    const [idle, busy] = [await open(server), await open(server)];
+    busy.change(setField(busy.doc, "a", "service.env.MINE", "1"));
+    server.versions.push(setField(server.versions[0] ?? emptyDoc, "a", "service.env.X", "1"));
+    await idle.look();
+    expect([idle.state.base, envOf(idle.doc), idle.state.newer]).toEqual([
+      1,
+      { X: "1" },
+      undefined,
+    ]);
+    await busy.look();
+    expect(busy.state.newer).toEqual({ version: 1, by: "root" });
+    expect([busy.state.base, envOf(busy.doc)]).toEqual([0, { MINE: "1" }]);
+    await busy.follow();
+    expect([busy.state.base, envOf(busy.doc), busy.state.newer]).toEqual([
+      1,
+      { MINE: "1", X: "1" },
+      undefined,
+    ]);
+  });
+
+  it("takes what is typed after a pause as another edit", async () => {
+    vi.useFakeTimers();
+    try {
+      const session = await open(new Server());
+      session.change(addStep(session.doc, service("a")));
+      const type = (text: string) =>
+        session.change(setField(session.doc, "a", "service.env.X", text), "typing");
+      type("1");
+      type("12");
+      await vi.advanceTimersByTimeAsync(5_000);
+      type("123");
+      session.undo();
+      expect(envOf(session.doc)).toEqual({ X: "12" });
+      session.undo();
+      expect(envOf(session.doc)).toBeUndefined();
     } finally {
       vi.useRealTimers();
     }

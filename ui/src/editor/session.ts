@@ -1,6 +1,9 @@
 import { ApiError } from "@/api/client";
-import { begin, edit, type History, join, redo, undo } from "./history";
-import { type Choices, merge, rebase, threeWay } from "./merge";
+import { type Clash, joined } from "./clash";
+import { Drawing, type State } from "./drawing";
+import { begin, edit, type History } from "./history";
+import type { Keep, Kept, Left } from "./keep";
+import { type Choices, merge, renamesIn, threeWay } from "./merge";
 import { type Doc, sameDoc } from "./model";
 
 /** A draft as it is on the server; revision 0 is none. */
@@ -17,45 +20,17 @@ export type Door = {
   publish(doc: Doc, base: number, note?: string): Promise<number>;
 };
 
-/** What this browser keeps while the server cannot be reached. */
-export type Kept = { doc: Doc; saved: Doc; base: number; revision: number };
-export type Keep = { read(): Kept | undefined; write(kept: Kept | undefined): void };
-
-/** Somebody else's work that came in between: both are kept until a person decides. */
-export type Clash = {
-  kind: "published" | "window";
-  base: Doc;
-  theirs: Doc;
-  by: string;
-  /** The version, or the revision, that theirs is. */
-  number: number;
-  /** What is published as the version that is drawn on then. */
-  published?: Doc;
-  /** Theirs is not what the server holds as the draft: that is still to be saved over. */
-  apart?: boolean;
-};
-
-export type State = {
-  history: History<Doc>;
-  /** The version that is drawn on, and what it looks like. */
-  base: number;
-  published: Doc;
-  saving: "saved" | "waiting" | "saving" | "offline" | "refused";
-  savedAt?: number;
-  why?: string;
-  clash?: Clash;
-};
-
 /** So many waits after the first edit it is saved even while more edits come. */
 const PATIENCE = 5;
+
+/** How long a server that says nothing, or not how long, is left alone, in ms. */
+const SILENCE = 5_000;
 
 /**
  * One window that draws. It saves by itself, one save at a time, each over the revision it knows;
  * when that is not the newest, it puts both together or asks. It never saves over what it has not seen.
  */
-export class Session {
-  state: State;
-  private listeners = new Set<() => void>();
+export class Session extends Drawing {
   private revision: number;
   /** What the server has as the draft, or as the version when there is none. */
   private saved: Doc;
@@ -74,7 +49,7 @@ export class Session {
     private wait: number,
     first: { state: State; saved: Doc; revision: number },
   ) {
-    this.state = first.state;
+    super(first.state);
     this.saved = first.saved;
     this.savedBase = first.state.base;
     this.revision = first.revision;
@@ -90,14 +65,27 @@ export class Session {
       revision: draft.revision,
       state: { history: begin(saved), base, published: published.doc, saving: "saved" },
     });
-    await session.resume(keep.read(), published);
+    for (const left of await keep.left()) await session.resume(left, published);
     if (session.state.base !== newest.version && !session.state.clash) session.outdated(newest);
     return session;
   }
 
+  /** What a window that is gone kept here is drawn on. What a person is asked about waits there. */
+  private async resume({ kept, take }: Left, published: Version) {
+    if (this.state.clash) return;
+    if (!this.clean()) this.add(kept);
+    else if (!sameDoc(kept.doc, this.saved)) await this.begin(kept, published);
+    if (this.keepHere()) take();
+  }
+
+  /** Of several windows that are gone, each but the first is as one that saved meanwhile. */
+  private add({ saved: base, doc: theirs }: Kept) {
+    const number = this.revision;
+    this.meet({ kind: "window", base, theirs, by: "", number, apart: true });
+  }
+
   /** What was drawn without the server, in this browser, is drawn on. */
-  private async resume(kept: Kept | undefined, published: Version) {
-    if (!kept || sameDoc(kept.doc, this.saved)) return this.keep.write(undefined);
+  private async begin(kept: Kept, published: Version) {
     const { base } = this.state;
     const untouched = kept.revision === this.revision;
     if (untouched && kept.base === base) return this.change(kept.doc);
@@ -119,39 +107,7 @@ export class Session {
     this.meet({ kind: "window", base: kept.saved, theirs, by: "", number: this.revision });
   }
 
-  subscribe = (listener: () => void) => {
-    this.listeners.add(listener);
-    return () => {
-      this.listeners.delete(listener);
-    };
-  };
-
-  get = () => this.state;
-
-  get doc(): Doc {
-    return this.state.history.now;
-  }
-
-  private set(next: Partial<State>) {
-    this.state = { ...this.state, ...next };
-    for (const listener of this.listeners) listener();
-  }
-
-  change(next: Doc, kind?: string) {
-    this.turn(edit(this.state.history, next, kind));
-  }
-
-  undo() {
-    this.turn(undo(this.state.history));
-  }
-
-  redo() {
-    this.turn(redo(this.state.history));
-  }
-
-  private turn(history: History<Doc>) {
-    if (history === this.state.history) return;
-    this.set({ history, saving: "waiting", why: undefined });
+  protected drawn() {
     this.due ??= Date.now() + PATIENCE * this.wait;
     this.later(Math.min(this.wait, Math.max(0, this.due - Date.now())));
   }
@@ -165,6 +121,7 @@ export class Session {
   close() {
     this.closed = true;
     clearTimeout(this.timer);
+    this.keep.close();
     this.keepHere();
   }
 
@@ -178,7 +135,10 @@ export class Session {
     clearTimeout(this.timer);
     this.due = undefined;
     while (this.running) await this.running;
-    if (this.state.clash) return this.keepHere();
+    if (this.state.clash) {
+      this.keepHere();
+      return;
+    }
     if (this.clean()) return this.settled();
     await this.alone(() => this.save());
     if (this.state.saving === "saving") await this.flush();
@@ -213,41 +173,42 @@ export class Session {
   private settled() {
     this.keep.write(undefined);
     if (this.state.saving !== "saved")
-      this.set({ saving: "saved", savedAt: Date.now(), why: undefined });
+      this.set({ saving: "saved", savedAt: Date.now(), why: undefined, unkept: false });
   }
 
   private async failed(error: unknown) {
-    if (!(error instanceof ApiError) || error.status >= 500) return this.silent();
+    if (!(error instanceof ApiError) || error.status >= 500) return this.again("offline", error);
+    // Too much at once, or too slow: said of this request, not of what is drawn.
+    if (error.status === 429 || error.status === 408) return this.again("waiting", error);
     if (error.problem.code !== "draft_changed") {
       this.keepHere();
       this.set({ saving: "refused", why: error.message });
       return;
     }
-    await this.join().catch(() => this.silent());
+    await this.join().catch((why) => this.again("offline", why));
   }
 
-  /** The server said nothing: it is asked again. */
-  private silent() {
+  /** The server is asked again, no sooner than it wants. */
+  private again(saving: "offline" | "waiting", error: unknown) {
     this.keepHere();
-    this.set({ saving: "offline" });
-    this.later(Math.max(this.wait, 5000));
+    this.set({ saving });
+    const wanted = error instanceof ApiError ? error.retryAfter : undefined;
+    this.later(Math.max(this.wait, wanted === undefined ? SILENCE : wanted * 1000));
   }
 
-  /** What is not saved is kept in this browser. */
-  keepHere() {
-    if (this.clean()) return;
-    this.keep.write({
-      doc: this.doc,
-      saved: this.saved,
-      base: this.state.base,
-      revision: this.revision,
-    });
+  /** What is not saved is kept in this browser. False where it could not be. */
+  keepHere(): boolean {
+    const { doc, saved, revision } = this;
+    const { base, unkept = false } = this.state;
+    const kept = this.clean() || this.keep.write({ doc, saved, base, revision });
+    if (kept === unkept) this.set({ unkept: !kept });
+    return kept;
   }
 
   /** Another window saved: what does not meet is put together at once, the rest is asked. */
   private async join() {
     const theirs = await this.door.draft();
-    const { base, published } = this.state;
+    const { base } = this.state;
     const newer = !theirs.doc || theirs.base > base;
     const window = { kind: "window", by: "", number: theirs.revision } as const;
     // That of a window which knows of no version since: ours has what was published.
@@ -262,7 +223,7 @@ export class Session {
     this.revision = theirs.revision;
     this.meet({
       kind: "published",
-      base: published,
+      base: this.saved,
       theirs: theirs.doc ?? newest.doc,
       by: newest.by,
       number: newest.version,
@@ -283,6 +244,7 @@ export class Session {
   }
 
   private take(clash: Clash, history: History<Doc>) {
+    const renamed = renamesIn(clash.base, this.doc, clash.theirs, history.now);
     if (!clash.apart) this.saved = clash.theirs;
     if (clash.kind === "window") this.revision = clash.number;
     const moved = clash.kind === "published" && clash.number !== this.state.base;
@@ -290,7 +252,9 @@ export class Session {
       history,
       clash: undefined,
       saving: "saving",
-      ...(moved ? { base: clash.number, published: clash.published ?? clash.theirs } : {}),
+      ...(moved && { base: clash.number, published: clash.published ?? clash.theirs }),
+      ...(moved && { newer: undefined }),
+      ...(renamed.size > 0 && { renamed }),
     });
     this.later(0);
   }
@@ -306,16 +270,19 @@ export class Session {
   }
 
   private outdated(newest: Version) {
-    this.set({
-      clash: {
-        kind: "published",
-        base: this.state.published,
-        theirs: newest.doc,
-        by: newest.by,
-        number: newest.version,
-        apart: this.revision > 0,
-      },
-    });
+    this.set({ clash: this.since(newest), newer: undefined });
+  }
+
+  private since({ doc, by, version }: Version): Clash {
+    const { published: base } = this.state;
+    return {
+      kind: "published",
+      base,
+      theirs: doc,
+      by,
+      number: version,
+      apart: this.revision > 0,
+    };
   }
 
   /** Publishes what is drawn. Undefined when somebody was faster: the clash says who. */
@@ -329,7 +296,7 @@ export class Session {
         await this.begun(version, doc);
         return version;
       } catch (error) {
-        if (!(error instanceof ApiError) || error.problem.code !== "outdated") throw error;
+        if (!isCode(error, "outdated")) throw error;
         this.outdated(await this.door.version());
         return undefined;
       }
@@ -340,7 +307,7 @@ export class Session {
   private async begun(version: number, doc: Doc) {
     const before = this.saved;
     this.saved = doc;
-    this.set({ base: version, published: doc });
+    this.set({ base: version, published: doc, newer: undefined });
     if (this.revision > 0) await this.door.drop(this.revision).catch(() => undefined);
     const left = await this.door.draft().catch(() => undefined);
     if (left) this.savedBase = left.base;
@@ -351,41 +318,83 @@ export class Session {
     else this.later(0);
   }
 
-  /** Throws the draft away. Undo brings it back while the page is open. */
-  async discard(): Promise<void> {
+  /**
+   * Throws the draft away, as far as it was seen here. Undo brings it back while the page is open.
+   * False when another window saved meanwhile: that is drawn too now, and it is to be asked anew.
+   */
+  async discard(): Promise<boolean> {
     clearTimeout(this.timer);
-    await this.alone(async () => {
-      await this.door.drop(0);
-      const newest = await this.door.version();
-      const { history, published, base } = this.state;
-      this.revision = 0;
-      this.saved = newest.doc;
-      const thrown = edit(history, newest.doc);
-      // What comes back is on top of a version that came in between, not in its place.
-      const since = { base: published, theirs: newest.doc };
-      this.set({
-        history: newest.version === base ? thrown : joined(thrown, since, newest.doc),
-        base: newest.version,
-        published: newest.doc,
-        clash: undefined,
-        saving: "saving",
-      });
-      this.settled();
+    return this.alone(async () => {
+      try {
+        await this.drop();
+        this.thrown(await this.door.version());
+        return true;
+      } catch (error) {
+        this.later(this.wait);
+        if (!isCode(error, "draft_changed")) throw error;
+        await this.join();
+        return false;
+      }
     });
+  }
+
+  /** What a person was shown of another window's draft goes too; what nobody saw here stays. */
+  private async drop() {
+    const { clash } = this.state;
+    const seen = clash?.kind === "window" && !clash.apart ? clash.number : this.revision;
+    if (seen > 0) await this.door.drop(seen);
+    this.revision = 0;
+  }
+
+  private thrown(newest: Version) {
+    const { history, published, base } = this.state;
+    this.saved = newest.doc;
+    const thrown = edit(history, newest.doc);
+    // What comes back is on top of a version that came in between, not in its place.
+    const since = { base: published, theirs: newest.doc };
+    this.set({
+      history: newest.version === base ? thrown : joined(thrown, since, newest.doc),
+      base: newest.version,
+      published: newest.doc,
+      clash: undefined,
+      newer: undefined,
+      saving: "saving",
+    });
+    this.settled();
   }
 
   /** Another version was published from here, by restoring an old one. */
   async restarted(): Promise<void> {
     const newest = await this.door.version();
     if (sameDoc(this.doc, this.state.published)) {
-      this.set({ base: newest.version, published: newest.doc });
+      this.set({ base: newest.version, published: newest.doc, newer: undefined });
       if (this.revision === 0) this.saved = newest.doc;
       this.change(newest.doc);
     } else this.outdated(newest);
   }
+
+  /**
+   * Whether somebody published since, or another window saved. What is not drawn on here follows at
+   * once, so that nobody draws on what is no more; whoever draws is told, and goes on.
+   */
+  async look(): Promise<void> {
+    const [draft, newest] = await Promise.all([this.door.draft(), this.door.version()]);
+    if (this.closed || this.running || this.state.clash) return;
+    if (this.clean() && draft.revision !== this.revision) return this.alone(() => this.join());
+    const { version, by } = newest;
+    if (version <= this.state.base || version === this.state.newer?.version) return;
+    if (this.clean() && sameDoc(this.doc, this.state.published)) this.meet(this.since(newest));
+    else this.set({ newer: { version, by } });
+  }
+
+  /** Draws on from the version that somebody published since: what meets is asked. */
+  async follow(): Promise<void> {
+    await this.flush();
+    const newest = await this.door.version();
+    if (!this.state.clash && newest.version > this.state.base) this.meet(this.since(newest));
+  }
 }
 
-/** A history in which they drew meanwhile: what is gone back to has what they did. */
-function joined(history: History<Doc>, both: Pick<Clash, "base" | "theirs">, next: Doc) {
-  return join(history, next, (old: Doc) => rebase(both.base, old, both.theirs));
+function isCode(error: unknown, code: string): error is ApiError {
+  return error instanceof ApiError && error.problem.code === code;
 }

@@ -3,24 +3,35 @@ import { useMemo } from "react";
 import { compareOf, type Tab } from "@/pages/projects/search";
 import { asidesOf } from "./asides";
 import type { Mark } from "./canvasNodes";
+import type { Catalogue } from "./catalogue";
+import { filled, versionChanges } from "./catalogued";
 import { drawnAs } from "./door";
+import type { State } from "./drawing";
 import type { Dry } from "./dryFindings";
 import { changesOf, threeWay } from "./merge";
 import { type Doc, sameDoc } from "./model";
-import type { State } from "./session";
 
-type What = { project: string; state: State; tab: Tab; compare?: string; dry?: Dry };
+type What = {
+  project: string;
+  state: State;
+  tab: Tab;
+  compare?: string;
+  dry?: Dry;
+  catalogue: Catalogue;
+};
 
 /** How the drawing differs from the version it was drawn on, and from the one it is compared with. */
-export function useComparison({ project, state, tab, compare, dry }: What) {
+export function useComparison({ project, state, tab, compare, dry, catalogue }: What) {
   const { published, base, clash } = state;
   const doc = state.history.now;
   const wanted = compareOf(compare);
   const number = tab === "changes" && wanted?.to === "draft" ? wanted.from : base;
   const other = useQuery({ ...drawnAs(project, number), enabled: number !== base });
-  const before = number === base ? published : other.data;
-  const own = useDifference(published, doc);
-  const shown = useDifference(before, doc);
+  // What is drawn knows nothing of images: what the version carries is asked of the server.
+  const stored = useQuery({ ...drawnAs(project, base), enabled: base > 0 }).data;
+  const before = number === base ? (stored ?? published) : other.data;
+  const own = useDifference(stored ?? published, doc, stored && catalogue);
+  const shown = useDifference(before, doc, before === published ? undefined : catalogue);
   const differs = useMemo(() => !sameDoc(published, doc), [published, doc]);
   const marks = useMemo(() => {
     const all = new Map<string, Mark>();
@@ -38,13 +49,18 @@ export function useComparison({ project, state, tab, compare, dry }: What) {
 
 export type Comparing = ReturnType<typeof useComparison>;
 
-function useDifference(before: Doc, doc: Doc): Difference;
-function useDifference(before: Doc | undefined, doc: Doc): Difference | undefined;
-function useDifference(before: Doc | undefined, doc: Doc) {
-  return useMemo(
-    () => before && { changes: changesOf(before, doc), asides: asidesOf(before, doc) },
-    [before, doc],
-  );
+type With = Catalogue | undefined;
+
+function useDifference(before: Doc, doc: Doc, catalogue: With): Difference;
+function useDifference(before: Doc | undefined, doc: Doc, catalogue: With): Difference | undefined;
+function useDifference(before: Doc | undefined, doc: Doc, catalogue: With) {
+  return useMemo(() => {
+    if (!before) return undefined;
+    const changes = catalogue
+      ? versionChanges(before, filled(doc, catalogue))
+      : changesOf(before, doc);
+    return { changes, asides: asidesOf(before, doc) };
+  }, [before, doc, catalogue]);
 }
 
 export type Difference = {

@@ -1,89 +1,89 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { ask, client } from "@/api/client";
+import { useMemo, useState } from "react";
+import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
+import { useSettled } from "@/components/useSettled";
+import { AGAIN } from "./again";
 import type { Catalogue } from "./catalogue";
-import { doorOf, keepOf } from "./door";
 import { type Doc, pipelineOf } from "./model";
 import { byStep, fromServer, type Problem, problemsOf } from "./problems";
-import { Session } from "./session";
-
-/** The session of a project, opened once, saved when the page is left. */
-export function useSession(project: string, person: string) {
-  const [session, setSession] = useState<Session>();
-  const [error, setError] = useState<unknown>();
-  const [attempt, setAttempt] = useState(0);
-  useEffect(() => {
-    let opened: Session | undefined;
-    let left = false;
-    setError(undefined);
-    Session.open(doorOf(project), keepOf(project, person)).then((made) => {
-      opened = made;
-      if (left) made.close();
-      else setSession(made);
-    }, setError);
-    // The page may come back out of the browser's cache, and draws on then.
-    const leave = () => opened?.keepHere();
-    const online = () => void opened?.flush();
-    window.addEventListener("pagehide", leave);
-    window.addEventListener("online", online);
-    return () => {
-      left = true;
-      void opened?.flush().catch(() => undefined);
-      opened?.close();
-      window.removeEventListener("pagehide", leave);
-      window.removeEventListener("online", online);
-    };
-  }, [project, person, attempt]);
-  return { session, error, retry: () => setAttempt(attempt + 1) };
-}
-
-export function useSessionState(session: Session) {
-  return useSyncExternalStore(session.subscribe, session.get);
-}
+import { refusedOf } from "./refusals";
 
 /** How long after the last edit the server is asked, in ms. */
 const QUIET = 350;
 
 export type Asked = "asked" | "asking" | "silent";
 
+type Found = {
+  all: Problem[];
+  asked: Asked;
+  /** Whether publishing would make another version, as far as the server has said. */
+  changes?: boolean;
+};
+
 /**
  * What is wrong: told at once by this page, and by the server, which has the last word, when the
- * drawing has been still for a moment.
+ * drawing has been still for a moment. It is asked again when somebody comes back to the page, since
+ * what a drawing refers to changes elsewhere, and while it is silent.
  */
-export function useProblems(project: string, doc: Doc, catalogue: Catalogue) {
-  const still = useStill(doc, QUIET);
+export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Found {
+  const still = useSettled(doc, QUIET);
   const query = useQuery({
-    queryKey: ["project", project, "validate", still],
-    queryFn: () =>
+    queryKey: ["project", project, "validate", numberOf(still)],
+    queryFn: ({ signal }) =>
       ask(
         client.POST("/api/v1/projects/{name}/pipeline/validate", {
           params: { path: { name: project } },
           body: { pipeline: pipelineOf(still) },
+          signal,
         }),
       ),
     // Keys are documents: what was asked long ago is of no use.
     gcTime: 10_000,
-    retry: false,
+    ...AGAIN,
   });
   const own = useMemo(() => problemsOf(doc, catalogue), [doc, catalogue]);
   const fresh = still === doc;
-  const answer = fresh ? query.data : undefined;
-  const all = useMemo<Problem[]>(
-    () => (answer ? [...fromServer(answer.problems), ...own.filter((one) => one.advice)] : own),
-    [answer, own],
+  const refused = useMemo(() => refusedOf(query.error, still), [query.error, still]);
+  const { problems: answer, changes } = (fresh ? query.data : undefined) ?? {};
+  const all = useMemo(
+    () => (fresh && refused.length > 0 ? besides(own, refused) : together(own, answer)),
+    [own, answer, fresh, refused],
   );
-  const asked: Asked = answer ? "asked" : fresh && query.isError ? "silent" : "asking";
-  return { all, asked };
+  return { all, changes, asked: fresh ? askedOf(query, refused.length > 0) : "asking" };
 }
 
-function useStill<T>(value: T, ms: number): T {
-  const [still, setStill] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setStill(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return still;
+type Answer = { data?: unknown; error: unknown; failureReason: unknown; fetchStatus: string };
+
+/** A refusal of the drawing is an answer; any other, and silence, is none. */
+function askedOf({ data, error, failureReason, fetchStatus }: Answer, refused: boolean): Asked {
+  if (error) return refused ? "asked" : "silent";
+  if (failureReason || fetchStatus === "paused") return "silent";
+  return data ? "asked" : "asking";
+}
+
+/** The server has the last word; advice is this page's. */
+function together(own: Problem[], answer?: Schemas["FieldProblem"][]): Problem[] {
+  return answer ? [...fromServer(answer), ...own.filter((one) => one.advice)] : own;
+}
+
+/** What the server could not even read, where this page has nothing to say itself. */
+function besides(own: Problem[], refused: Problem[]): Problem[] {
+  const placeOf = ({ step, field }: Problem) => `${step} ${field}`;
+  const known = new Set(own.filter((one) => !one.advice).map(placeOf));
+  return [...own, ...refused.filter((one) => !known.has(placeOf(one)))];
+}
+
+const numbers = new WeakMap<Doc, number>();
+let last = 0;
+
+/** A drawing's name in the cache, whose own would be made of the whole drawing each time. */
+function numberOf(doc: Doc): number {
+  const known = numbers.get(doc);
+  if (known !== undefined) return known;
+  last += 1;
+  numbers.set(doc, last);
+  return last;
 }
 
 /** Problems by step, each list the same object as before while it says the same. */

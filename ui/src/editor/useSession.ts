@@ -1,0 +1,63 @@
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { doorOf } from "./door";
+import { keepOf } from "./keep";
+import { Session } from "./session";
+
+/** How often a window asks whether somebody published since, in ms. */
+const LOOK = 60_000;
+
+/** The session of a project, opened once, saved when the page is left. */
+export function useSession(project: string, person: string) {
+  const [session, setSession] = useState<Session>();
+  const [error, setError] = useState<unknown>();
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    let opened: Session | undefined;
+    let left = false;
+    let forget = () => {};
+    setError(undefined);
+    Session.open(doorOf(project), keepOf(project, person)).then((made) => {
+      opened = made;
+      if (left) return made.close();
+      forget = attend(made);
+      setSession(made);
+    }, setError);
+    return () => {
+      left = true;
+      forget();
+      void opened?.flush().catch(() => undefined);
+      opened?.close();
+    };
+  }, [project, person, attempt]);
+  return { session, error, retry: () => setAttempt(attempt + 1) };
+}
+
+/** Tells a session what happens to its window, until what this gives is called. */
+function attend(session: Session): () => void {
+  // The page may come back out of the browser's cache, and draws on then.
+  const hide = () => void session.keepHere();
+  const unload = (event: BeforeUnloadEvent) => {
+    if (!session.keepHere()) event.preventDefault();
+  };
+  const online = () => void session.flush();
+  const look = () => {
+    // Silence is no news: it is asked again.
+    if (document.visibilityState === "visible") session.look().catch(() => undefined);
+  };
+  const heard = [
+    ["pagehide", hide],
+    ["beforeunload", unload],
+    ["online", online],
+    ["focus", look],
+  ] as const;
+  for (const [event, hear] of heard) window.addEventListener(event, hear as EventListener);
+  const clock = setInterval(look, LOOK);
+  return () => {
+    clearInterval(clock);
+    for (const [event, hear] of heard) window.removeEventListener(event, hear as EventListener);
+  };
+}
+
+export function useSessionState(session: Session) {
+  return useSyncExternalStore(session.subscribe, session.get);
+}
