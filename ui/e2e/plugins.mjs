@@ -128,7 +128,58 @@ async function trial(page) {
   }
 }
 
+/** A plugin that gives back what its one parameter tells it to print. */
+async function talker(page, name) {
+  const { registry, tag } = await api(page, "/plugins/http-check");
+  const parameters = {
+    type: "object",
+    required: ["command"],
+    properties: { command: { type: "array", items: { type: "string" }, title: "Command" } },
+  };
+  const component = { actions: ["create", "delete"], parameters, outputs: { type: "object" } };
+  await send(page, "PUT", `/plugins/${name}`, { registry, image: "plugins/shell", tag, component });
+}
+
+/** Opened by its address, it runs to its good end, and what it gave back is read there. */
+async function succeeds(page, name) {
+  await page.goto(`/plugins?open=${name}&sheet=trial`);
+  const sheet = page.getByRole("dialog", { name: `Test run of ${name}` });
+  await sheet.getByLabel("Project", { exact: true }).selectOption("shop");
+  await sheet.getByLabel("Environment", { exact: true }).selectOption("qa");
+  await sheet
+    .getByLabel("Command", { exact: true })
+    .fill('["sh", "-c", "echo \'{\\"greeting\\": \\"good day\\"}\'"]');
+  await sheet.getByRole("button", { name: "Run it" }).click();
+  const run = sheet.getByRole("region", { name: "Test run" });
+  const id = (await run.getByRole("link").getAttribute("href")).split("/")[2];
+  try {
+    const state = async () => (await run.locator(".pill").innerText()).trim();
+    await until("the plugin is done", async () => (await state()) === "Ready", RUN);
+    const gave = run.locator(".field", { hasText: "What it gave back" }).locator("pre");
+    same(JSON.parse(await gave.innerText()), { greeting: "good day" }, "what it gave back");
+    await picture(page, "test-run-outputs");
+    await run.getByRole("button", { name: "Remove it" }).click();
+    await until("it is removed", async () => (await state()) === "Removed", RUN);
+    same(await run.getByRole("button", { name: "Remove it" }).count(), 0, "further removals");
+  } finally {
+    await send(page, "DELETE", `/deployments/${id}`).catch(() => undefined);
+  }
+}
+
 export const stories = [
+  [
+    "test-run a plugin that succeeds: what it gave back is shown, and it is removed",
+    async ({ page }) => {
+      await signIn(page);
+      const name = freshName("talks");
+      await talker(page, name);
+      try {
+        await succeeds(page, name);
+      } finally {
+        await send(page, "DELETE", `/plugins/${name}`).catch(() => undefined);
+      }
+    },
+  ],
   [
     "test-run a plugin: refused at the field, run to its end, its log read, and removed",
     async ({ page }) => {

@@ -232,7 +232,14 @@ export function OpenLink({ name, children }: { name: string; children?: ReactNod
   return (
     <Link
       to="."
-      search={((before: ListSearch) => ({ ...before, open: name, add: undefined })) as never}
+      search={
+        ((before: ListSearch) => ({
+          ...before,
+          open: name,
+          add: undefined,
+          sheet: undefined,
+        })) as never
+      }
       className="hover:underline"
     >
       <b>{children ?? name}</b>

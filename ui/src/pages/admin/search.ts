@@ -1,8 +1,15 @@
 /**
  * What a list page keeps in its address: `q` is the search, `open` the entry whose sheet is open,
- * `add` that a new one is being made; every other word is a filter of the page.
+ * `add` that a new one is being made, `sheet` which other sheet of the page is open; every other word
+ * is a filter of the page.
  */
-export type ListSearch = { q?: string; open?: string; add?: boolean; [filter: string]: unknown };
+export type ListSearch = {
+  q?: string;
+  open?: string;
+  add?: boolean;
+  sheet?: string;
+  [filter: string]: unknown;
+};
 
 /** For validateSearch of a route: texts only, each at most 200 characters, empty ones left out. */
 export function readListSearch(search: Record<string, unknown>): ListSearch {

@@ -24,14 +24,26 @@ function drop(search: ListSearch): ListSearch {
   );
 }
 
+const CLOSED = { open: undefined, add: undefined, sheet: undefined };
+
 /** Which sheet of a list page is open. It is in the address, so that a link opens it too. */
 export function useOpened() {
   const [search, set] = useListSearch();
   return {
     opened: search.open,
     adding: search.add === true,
-    open: (name: string) => set({ open: name, add: undefined }, true),
-    add: () => set({ add: true, open: undefined }, true),
-    close: () => set({ open: undefined, add: undefined }),
+    open: (name: string) => set({ ...CLOSED, open: name }, true),
+    add: () => set({ ...CLOSED, add: true }, true),
+    close: () => set(CLOSED),
+  };
+}
+
+/** The same for another sheet of a page than those of its entries, by its own word. */
+export function useSheet(word: string) {
+  const [search, set] = useListSearch();
+  return {
+    shown: search.sheet === word,
+    show: () => set({ sheet: word }, true),
+    hide: () => set({ sheet: undefined }),
   };
 }

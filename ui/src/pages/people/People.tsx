@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { users } from "@/api/queries/people";
 import { Button } from "@/components/Button";
@@ -8,7 +7,7 @@ import { Time } from "@/components/Time";
 import { peopleTexts } from "@/peopleTexts";
 import { type Column, type ListFilter, Listing, OpenLink } from "../admin/Listing";
 import { Stored } from "../admin/Stored";
-import { useOpened } from "../admin/useOpened";
+import { useOpened, useSheet } from "../admin/useOpened";
 import { NotFound } from "../shell/Problems";
 import { useMayAdmin } from "../shell/useLack";
 import { Invitations } from "./Invitations";
@@ -84,7 +83,7 @@ export function People() {
 function Users() {
   const query = useQuery(users);
   const { opened, adding, add, close } = useOpened();
-  const [service, setService] = useState(false);
+  const service = useSheet("service");
   return (
     <Listing
       title={t.title}
@@ -98,15 +97,15 @@ function Users() {
       empty={t.empty}
       add={{ label: t.invite, run: add }}
       bar={
-        <Button act={t.service} onClick={() => setService(true)}>
+        <Button act={t.service} onClick={service.show}>
           {t.service}
         </Button>
       }
       above={<Invitations />}
     >
       {adding ? <InviteSheet close={close} /> : null}
-      {service ? (
-        <ServiceSheet taken={query.data?.map(key) ?? []} close={() => setService(false)} />
+      {service.shown ? (
+        <ServiceSheet taken={query.data?.map(key) ?? []} close={service.hide} />
       ) : null}
       {opened ? (
         <Stored

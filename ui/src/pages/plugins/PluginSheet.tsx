@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense } from "react";
 import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { pluginTexts as t } from "@/catalogTexts";
@@ -11,6 +11,7 @@ import type { Opened } from "../admin/meanwhile";
 import { NameField, RegistryField } from "../admin/NewName";
 import { onlyOver, type Tagged } from "../admin/tagged";
 import { type Form, useForm } from "../admin/useForm";
+import { useSheet } from "../admin/useOpened";
 import { useRefresh, useSaved } from "../admin/useSaved";
 import { useMayAdmin } from "../shell/useLack";
 import { FormPreview } from "./FormPreview";
@@ -123,17 +124,15 @@ function Runs({ form }: { form: Form<PluginValues> }) {
   );
 }
 
-/** What is stored can be run once; the sheet for it lies above this one. */
+/** What is stored can be run once; the sheet for it lies above this one, and is in the address too. */
 function Trial({ plugin, dirty }: { plugin: Plugin; dirty: boolean }) {
-  const [open, setOpen] = useState(false);
+  const { shown, show, hide } = useSheet("trial");
   return (
     <>
-      <Button act={t.trial} reason={dirty ? t.trialFirst : undefined} onClick={() => setOpen(true)}>
+      <Button act={t.trial} reason={dirty ? t.trialFirst : undefined} onClick={show}>
         {t.trial}
       </Button>
-      <Suspense fallback={null}>
-        {open ? <TestRun plugin={plugin} close={() => setOpen(false)} /> : null}
-      </Suspense>
+      <Suspense fallback={null}>{shown ? <TestRun plugin={plugin} close={hide} /> : null}</Suspense>
     </>
   );
 }

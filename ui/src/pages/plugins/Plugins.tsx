@@ -7,14 +7,11 @@ import { Stored } from "../admin/Stored";
 import { useOpened } from "../admin/useOpened";
 import { useMayAdmin } from "../shell/useLack";
 import { PluginSheet } from "./PluginSheet";
-import { formFields } from "./schema";
+import { fieldNames } from "./schema";
 
 type Plugin = Schemas["Plugin"];
 
-const takes = (one: Plugin) =>
-  formFields(one.component.parameters)
-    .map((field) => field.name)
-    .join(", ");
+const takes = (one: Plugin) => fieldNames(one.component.parameters).join(", ");
 
 const columns: Column<Plugin>[] = [
   { head: t.columns.name, cell: (one) => <OpenLink name={one.name} /> },

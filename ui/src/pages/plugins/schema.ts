@@ -1,21 +1,9 @@
 import { pluginTexts as t } from "@/catalogTexts";
+import { isObject, type Json, schemaProblem } from "./schemaProblem";
 
 // JSON Schema of a plugin's parameters, as a person types it: what is wrong, and what form it gives.
 
-export type FormField = {
-  name: string;
-  type: string;
-  title?: string;
-  description?: string;
-  required: boolean;
-  fallback?: string;
-  choices?: string;
-};
-
-type Json = Record<string, unknown>;
 export type Read = { value?: Json; wrong?: string };
-
-const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
 /** The object a text holds; an empty text is no object and no fault. */
 export function readJson(text: string): Read {
@@ -44,51 +32,6 @@ export function readSchema(text: string): Read {
   return wrong ? { ...read, wrong } : read;
 }
 
-function schemaProblem(schema: Json): string | undefined {
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  for (const [name, property] of Object.entries(properties)) {
-    if (!isObject(property)) return t.schemaProperty(name);
-    const types = [property.type ?? []].flat();
-    if (types.some((type) => !TYPES.includes(String(type)))) return t.schemaType(name);
-    if ("default" in property && types.length > 0 && !fits(property.default, types.map(String)))
-      return t.schemaDefault(name);
-  }
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const stray = required.find((name) => !(String(name) in properties));
-  return stray === undefined ? undefined : t.schemaRequired(String(stray));
-}
-
-function fits(value: unknown, types: string[]): boolean {
-  return types.some((type) => {
-    if (type === "null") return value === null;
-    if (type === "integer") return Number.isInteger(value);
-    if (type === "array") return Array.isArray(value);
-    if (type === "object") return isObject(value);
-    return typeof value === type;
-  });
-}
-
-/** The fields that a form of this schema has, in its order. */
-export function formFields(schema: Json | undefined): FormField[] {
-  const properties = isObject(schema?.properties) ? schema.properties : {};
-  const required = Array.isArray(schema?.required) ? schema.required.map(String) : [];
-  return Object.entries(properties)
-    .filter((entry): entry is [string, Json] => isObject(entry[1]))
-    .map(([name, property]) => ({
-      name,
-      type: [property.type ?? "any"].flat().join(", "),
-      title: text(property.title),
-      description: text(property.description),
-      required: required.includes(name),
-      fallback: "default" in property ? JSON.stringify(property.default) : undefined,
-      choices: Array.isArray(property.enum)
-        ? property.enum.map((one) => JSON.stringify(one)).join(", ")
-        : undefined,
-    }));
-}
-
-const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+/** The names of the fields that a form of this schema has, in its order. */
+export const fieldNames = (schema: Json | undefined): string[] =>
+  isObject(schema?.properties) ? Object.keys(schema.properties) : [];

@@ -51,7 +51,7 @@ export function pluginProblems(
     image: values.image.trim() ? undefined : t.imageMissing,
     tag: values.tag.trim() ? undefined : t.tagMissing,
     parameters: readSchema(values.parameters).wrong,
-    outputs: readJson(values.outputs).wrong,
+    outputs: readSchema(values.outputs).wrong,
     secrets: wrongSecret ? t.secretWrong(wrongSecret) : undefined,
     create: values.create ? undefined : t.actionsMissing,
     timeout_seconds: bad(values.timeout_seconds),
