@@ -81,7 +81,7 @@ it("a saved view is the only current one when it shows just this, and none that 
     { name: "On qa", filters: { env: "qa" } },
     { name: "Mine on qa", filters: { view: "mine", env: "qa" } },
   ];
-  localStorage.setItem("nullops.views", JSON.stringify(views));
+  localStorage.setItem("nullops.views.lena", JSON.stringify(views));
   await show("?view=mine&env=qa");
   expect(current()).toEqual(["Mine on qa"]);
 });
@@ -118,6 +118,23 @@ it("gives the focus to the view that was saved, and to what is shown when it is 
   expect(document.activeElement?.textContent).toBe("On qa 2");
   await userEvent.click(screen.getByRole("button", { name: "Delete the view On qa" }));
   expect(document.activeElement?.textContent).toBe("All 2");
+});
+
+it("the name is saved with a press too", async () => {
+  await show("?env=qa");
+  await userEvent.click(screen.getByRole("button", { name: "Save these filters as a view" }));
+  await userEvent.keyboard("On qa");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(document.activeElement?.textContent).toBe("On qa 2");
+});
+
+it("says why no further view is saved", async () => {
+  const views = Array.from({ length: 12 }, (_, i) => ({ name: `v${i}`, filters: { q: `${i}` } }));
+  localStorage.setItem("nullops.views.lena", JSON.stringify(views));
+  await show("?env=qa");
+  await userEvent.click(screen.getByRole("button", { name: "Save these filters as a view" }));
+  expect(screen.getByRole("tooltip").textContent).toMatch(/12 saved views.*Delete one first/);
+  expect(screen.queryByLabelText("Name of the view")).toBeNull();
 });
 
 it("the caret stays in the middle of a word that is changed", async () => {

@@ -46,7 +46,7 @@ export function FilterBar({ read, records, filters, user }: Props) {
 
 /** The given views and a person's own. One is current: their own, when it shows just this. */
 function Views({ read, filters, user }: Omit<Props, "records">) {
-  const saved = useViews();
+  const saved = useViews(user);
   const here = saved.views.find((one) => sameFilters(one.filters, filters));
   return (
     <nav className="tabs" aria-label={t.views}>

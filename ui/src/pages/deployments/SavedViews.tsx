@@ -1,13 +1,14 @@
 import { Plus, X } from "lucide-react";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { Button } from "@/components/Button";
 import { useOffer } from "@/components/offers";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
 import { Count } from "./Count";
 import { type Filters, narrows } from "./filters";
 import { ViewTab } from "./ViewTab";
-import type { useViews, View } from "./views";
+import { MOST, type useViews, type View } from "./views";
 
 const t = texts.list;
 
@@ -25,7 +26,8 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
   const { views, full, save, drop } = saved;
   const [naming, setNaming] = useState(false);
   const focus = useFocusBack([views, naming]);
-  const able = narrows(filters) && !here && !full && !naming;
+  const able = narrows(filters) && !here && !naming;
+  const reason = full ? t.viewsFull(MOST) : undefined;
   const say = useToast();
   const dropHere = (view: View) => {
     focus.next("[aria-current]");
@@ -33,7 +35,7 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
     const back = { label: t.undo, run: () => save(view.name, view.filters) };
     say("done", t.viewDropped(view.name), back);
   };
-  useOffer(able ? { label: t.saveView, run: () => setNaming(true) } : undefined);
+  useOffer(able ? { label: t.saveView, reason, run: () => setNaming(true) } : undefined);
   useOffer(here ? { label: t.dropView(here.name), run: () => dropHere(here) } : undefined);
   return (
     <>
@@ -57,16 +59,18 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
         </span>
       ))}
       {able ? (
-        <button
-          type="button"
-          className="btn ghost sm ic"
+        <Button
+          look="ghost"
+          small
+          icon
+          reason={reason}
           data-save
           aria-label={t.saveView}
           title={t.saveView}
           onClick={() => setNaming(true)}
         >
           <Plus className="i sm" aria-hidden="true" />
-        </button>
+        </Button>
       ) : null}
       {naming ? (
         <Naming
@@ -110,16 +114,25 @@ function Naming({ save, close, back }: NamingProps) {
     if (name) save(name);
   };
   return (
-    <form className="in sm slim" onSubmit={submit}>
+    <form
+      className="in sm slim"
+      onSubmit={submit}
+      onBlur={({ currentTarget, relatedTarget }) =>
+        !currentTarget.contains(relatedTarget) && close()
+      }
+    >
       <input
         name="name"
         ref={(input) => input?.focus()}
         aria-label={t.viewName}
         placeholder={t.viewName}
         maxLength={40}
-        onBlur={close}
         onKeyDown={(event) => event.key === "Escape" && back()}
       />
+      {/* A press leaves the focus in the field: some browsers give it to no button. */}
+      <Button small type="submit" onPointerDown={(event) => event.preventDefault()}>
+        {t.keepView}
+      </Button>
     </form>
   );
 }

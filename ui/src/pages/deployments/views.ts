@@ -1,8 +1,8 @@
-import { useRef, useState } from "react";
+import { useMemo, useSyncExternalStore } from "react";
 import { type Filters, readFilters } from "./filters";
 
-const KEY = "nullops.views";
-const MOST = 12;
+/** So many tabs are found at a glance. */
+export const MOST = 12;
 
 export type View = { name: string; filters: Filters };
 
@@ -25,21 +25,21 @@ export function sameFilters(a: Filters, b: Filters): boolean {
   return JSON.stringify(readFilters(a)) === JSON.stringify(readFilters(b));
 }
 
-/** Saved views, kept in this browser: what is in them is an address, and can be sent as one too. */
-export function useViews() {
-  const [views, setViews] = useState(() => readViews(local()));
-  // A deletion is taken back later, perhaps after others were saved: it adds to what is there by then.
-  const now = useRef(views);
-  const keep = (change: (before: View[]) => View[]) => {
-    const next = change(now.current);
-    now.current = next;
-    setViews(next);
-    try {
-      localStorage.setItem(KEY, JSON.stringify(next));
-    } catch {
-      // Storage is off: they last until the page is closed.
-    }
-  };
+/** Views are a person's own, also where several share a browser. */
+const keyOf = (user: string) => `nullops.views.${user}`;
+
+/** What could not be stored lasts until the page is closed. */
+const unstored = new Map<string, string>();
+
+/**
+ * Saved views, kept in this browser: what is in them is an address, and can be sent as one too. Other
+ * tabs change them as well, so that each change is one of what is kept by then.
+ */
+export function useViews(user: string) {
+  const key = keyOf(user);
+  const kept = useSyncExternalStore(subscribe, () => local(key));
+  const views = useMemo(() => readViews(kept), [kept]);
+  const keep = (change: (before: View[]) => View[]) => write(key, change(readViews(local(key))));
   return {
     views,
     full: views.length >= MOST,
@@ -49,9 +49,26 @@ export function useViews() {
   };
 }
 
-function local(): string | null {
+/** Browsers tell other tabs of a change, and `write` tells this one. */
+function subscribe(changed: () => void): () => void {
+  window.addEventListener("storage", changed);
+  return () => window.removeEventListener("storage", changed);
+}
+
+function write(key: string, views: View[]) {
+  const text = JSON.stringify(views.slice(0, MOST));
   try {
-    return localStorage.getItem(KEY);
+    localStorage.setItem(key, text);
+    unstored.delete(key);
+  } catch {
+    unstored.set(key, text);
+  }
+  window.dispatchEvent(new StorageEvent("storage", { key }));
+}
+
+function local(key: string): string | null {
+  try {
+    return unstored.get(key) ?? localStorage.getItem(key);
   } catch {
     return null;
   }

@@ -33,7 +33,7 @@ export function useCommands(theme: Theme, typed: boolean): Command[] {
   const { data: person } = useSuspenseQuery(me);
   const [create, admin] = [useLackToCreate(), useMayAdmin()];
   const running = useQuery({ ...deployments, ...calm }).data;
-  const { views } = useViews();
+  const { views } = useViews(person.name);
   const defined = useDefined(person.role === "admin", typed);
   return useMemo(
     () => [
