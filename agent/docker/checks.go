@@ -93,7 +93,7 @@ func forwardCheck(f facts) wire.Check {
 		return bad(checkForward, wire.SeverityWarning, "The FORWARD policy of iptables is ACCEPT "+
 			"and the engine is older than 28: machines on the node's own network can reach "+
 			"containers directly.",
-			"Set the policy: iptables -P FORWARD DROP. Or upgrade the engine.")
+			"Set the policy: 'iptables -P FORWARD DROP'. Or upgrade the engine.")
 	}
 	return good(checkForward, "The FORWARD policy of iptables is "+f.network.forward+".")
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, cores, duration, offset, shortAgo } from "./time";
+import { ago, bytes, cores, dayOf, duration, minuteOf, offset, shortAgo } from "./time";
 
 const now = new Date("2026-11-21T12:00:00Z").getTime();
 const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -41,6 +41,11 @@ describe("time", () => {
   it("says little use of a core apart from none", () => {
     const said = [0, 0.000198, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(cores);
     expect(said).toEqual(["0", "0.0002", "0.001", "0.0025", "0.05", "0.25", "1.5", "12"]);
+  });
+
+  it("gives day and minute as fields have them, by the reader's clock", () => {
+    const date = new Date(2026, 0, 2, 3, 4, 59);
+    expect([dayOf(date), minuteOf(date)]).toEqual(["2026-01-02", "2026-01-02T03:04"]);
   });
 
   it("says bytes as people do", () => {

@@ -86,6 +86,18 @@ export function cores(count: number): string {
   return three.format(Number(count.toFixed(4)));
 }
 
+const two = (part: number) => String(part).padStart(2, "0");
+
+/** A day of the reader's own clock, as a field for days has it. */
+export function dayOf(date: Date): string {
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
+/** A minute of the reader's own clock, as a field for day and time has it. */
+export function minuteOf(date: Date): string {
+  return `${dayOf(date)}T${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
 /** The moment by the clock; with the day, once that is not today: "14:02", "20 Nov 14:02". */
 export function clock(then: string | number | Date, now = Date.now()): string {
   const date = new Date(then);

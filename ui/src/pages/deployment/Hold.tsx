@@ -4,9 +4,10 @@ import { Button } from "@/components/Button";
 import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describe } from "@/components/States";
+import { dayOf } from "@/components/time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
-import { dayOf, endOfDay, isEnd, LAST_DAY } from "./holdEnd";
+import { endOfDay, isEnd, LAST_DAY } from "./holdEnd";
 import type { LifeAct } from "./useLife";
 
 const t = deployTexts.life;

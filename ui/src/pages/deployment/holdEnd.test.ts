@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { dayOf, endOfDay, isEnd } from "./holdEnd";
+import { dayOf } from "@/components/time";
+import { endOfDay, isEnd } from "./holdEnd";
 
 const now = new Date("2026-11-24T12:00:00").getTime();
 

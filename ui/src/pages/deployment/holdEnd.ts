@@ -1,12 +1,6 @@
 /** The last day that can be chosen: RFC 3339, which the API speaks, has four digits for a year. */
 export const LAST_DAY = "9999-12-31";
 
-/** A day of the reader's own clock, as a field for days has it. */
-export function dayOf(date: Date): string {
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-}
-
 /** The end of a day as the API takes it; nothing of what is no day, or has more digits than it takes. */
 export function endOfDay(day: string): string | undefined {
   const end = new Date(`${day}T23:59:59`);

@@ -4,7 +4,7 @@ import { type FormEvent, useState } from "react";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { environments as environmentsQuery, node as nodeQuery } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
-import { CopyButton } from "@/components/Copy";
+import { CommandLine } from "@/components/CommandLine";
 import { Field, Refusal } from "@/components/Field";
 import { isName, thumbprint } from "@/components/names";
 import { Sheet } from "@/components/Overlay";
@@ -166,18 +166,13 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   return (
     <Sheet open narrow onClose={close} title={t.enrolTitle(node.name)} foot={foot}>
       <div className="form grow">
-        <div className="codebox">
-          <pre>{enrolment.command}</pre>
-          <CopyButton text={enrolment.command} what={t.command} />
-        </div>
-        <div className="field">
-          <span className="lbl">{t.token[0]?.toUpperCase() + t.token.slice(1)}</span>
-          <div className="codebox">
-            <pre>{enrolment.token}</pre>
-            <CopyButton text={enrolment.token} what={t.token} />
-          </div>
-          <span className="hint">{t.tokenOnce}</span>
-        </div>
+        <CommandLine line={enrolment.command} what={t.command} />
+        <CommandLine
+          label={t.token[0]?.toUpperCase() + t.token.slice(1)}
+          line={enrolment.token}
+          what={t.token}
+          hint={t.tokenOnce}
+        />
         <div className="field">
           <span className="lbl">{t.certificate}</span>
           <p className="t2">{t.prints}</p>

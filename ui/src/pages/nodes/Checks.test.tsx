@@ -1,6 +1,6 @@
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, describe, expect, it } from "vitest";
-import { Checks, type NodeCheck, sorted } from "./Checks";
+import { Checks, commandsIn, type NodeCheck, sorted } from "./Checks";
 
 afterEach(cleanup);
 
@@ -23,6 +23,17 @@ describe("a node's checks", () => {
       "live-restore",
       "forward-policy",
       "disk",
+    ]);
+  });
+
+  it("show a command that helps as a line to copy", () => {
+    const remedy = "Free some disk: 'docker system df' shows what takes it.";
+    render(<Checks checks={[{ id: "disk", severity: "critical", detail: "Little.", remedy }]} />);
+    expect(screen.getByText("docker system df").tagName).toBe("PRE");
+    expect(screen.getByRole("button", { name: "Copy the command" })).toBeTruthy();
+    expect(commandsIn("Use the engine's own profile, not the agent's.")).toEqual([]);
+    expect(commandsIn("Set it: 'iptables -P FORWARD DROP'. Or upgrade.")).toEqual([
+      "iptables -P FORWARD DROP",
     ]);
   });
 

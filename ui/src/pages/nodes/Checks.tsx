@@ -1,4 +1,5 @@
 import type { Schemas } from "@/api/client";
+import { CommandLine } from "@/components/CommandLine";
 import { StatusMark, stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 
@@ -48,6 +49,12 @@ export function Checks({ checks }: { checks: NodeCheck[] }) {
   );
 }
 
+/** The commands that a remedy names: agents put them in quotes, as in "'docker system df' shows it". */
+export function commandsIn(remedy: string): string[] {
+  const quoted = remedy.matchAll(/(?:^|\s)'([^']+)'(?=[\s.,;:]|$)/g);
+  return [...quoted].flatMap(([, line]) => line ?? []);
+}
+
 function Check({ check }: { check: NodeCheck }) {
   return (
     <li>
@@ -58,6 +65,9 @@ function Check({ check }: { check: NodeCheck }) {
       <div>
         <p>{check.detail}</p>
         {check.remedy ? <p className="t2">{check.remedy}</p> : null}
+        {commandsIn(check.remedy ?? "").map((line) => (
+          <CommandLine key={line} line={line} what={texts.nodes.command} />
+        ))}
       </div>
     </li>
   );

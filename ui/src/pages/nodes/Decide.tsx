@@ -1,6 +1,6 @@
 import type { NodeInfo } from "@/api/client";
 import { Button } from "@/components/Button";
-import { CopyButton } from "@/components/Copy";
+import { CommandLine } from "@/components/CommandLine";
 import { thumbprint } from "@/components/names";
 import { Rail, StatusMark, stateWord } from "@/components/Status";
 import { machineTexts } from "@/machineTexts";
@@ -89,22 +89,10 @@ export function Printing() {
     <details className="fold">
       <summary>{p.title}</summary>
       <div className="col gap-2 pt-1">
-        <Command label={p.container} line={IN_CONTAINER} />
-        <Command label={p.service} line={AS_SERVICE} />
+        <CommandLine label={p.container} line={IN_CONTAINER} what={p.what} />
+        <CommandLine label={p.service} line={AS_SERVICE} what={p.what} />
       </div>
     </details>
-  );
-}
-
-function Command({ label, line }: { label: string; line: string }) {
-  return (
-    <div className="field">
-      <span className="lbl">{label}</span>
-      <div className="codebox">
-        <pre>{line}</pre>
-        <CopyButton text={line} what={machineTexts.print.what} />
-      </div>
-    </div>
   );
 }
 

@@ -1,12 +1,7 @@
-const two = (count: number) => String(count).padStart(2, "0");
+import { minuteOf } from "@/components/time";
 
-/** A moment as a field for date and time has it, by the reader's clock; "" for none. */
-export function toField(at: string | undefined): string {
-  if (!at) return "";
-  const date = new Date(at);
-  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
-  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
-}
+/** A moment as the field has it, by the reader's clock; "" for none. */
+export const toField = (at: string | undefined): string => (at ? minuteOf(new Date(at)) : "");
 
 /** What the field means: a moment, none when it is empty, or that it is over already. */
 export function fromField(text: string, now: number): { deadline?: string; past?: true } {

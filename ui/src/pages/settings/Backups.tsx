@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { CopyButton } from "@/components/Copy";
+import { CommandLine } from "@/components/CommandLine";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -19,8 +19,8 @@ export function Backups() {
         <p className="t2">{t.what}</p>
       </div>
       <Last />
-      <Line label={t.write} line={t.writeLine} />
-      <Line label={t.restore} line={t.restoreLine} />
+      <CommandLine label={t.write} line={t.writeLine} what={settingsTexts.copy} />
+      <CommandLine label={t.restore} line={t.restoreLine} what={settingsTexts.copy} />
       <p className="t2">{t.key}</p>
       <p className="t2">
         {t.after}{" "}
@@ -58,17 +58,5 @@ function Written({ at }: { at: string | null }) {
         {t.last}
       </Link>
     </p>
-  );
-}
-
-function Line({ label, line }: { label: string; line: string }) {
-  return (
-    <div className="field">
-      <span className="lbl">{label}</span>
-      <div className="codebox">
-        <pre>{line}</pre>
-        <CopyButton text={line} what={settingsTexts.copy} />
-      </div>
-    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { buttonClass } from "@/components/Button";
-import { CopyButton } from "@/components/Copy";
+import { CommandLine } from "@/components/CommandLine";
 import { StatusMark } from "@/components/Status";
 import { startTexts as t } from "@/startTexts";
 import type { StartStep, Way } from "./step";
@@ -77,24 +77,15 @@ function Others() {
       <summary>{o.title}</summary>
       <div className="col gap-3 pt-1">
         <p className="t2">{o.what}</p>
-        <Command label={o.login} line={`nullops login ${window.location.origin}`} />
-        <Command label={o.compose} line={o.composeLine} hint={o.composeHint} />
-        <Command label={o.shop} line={o.shopLine} hint={o.shopHint} />
+        <CommandLine
+          label={o.login}
+          line={`nullops login ${window.location.origin}`}
+          what={o.copy}
+        />
+        <CommandLine label={o.compose} line={o.composeLine} hint={o.composeHint} what={o.copy} />
+        <CommandLine label={o.shop} line={o.shopLine} hint={o.shopHint} what={o.copy} />
       </div>
     </details>
-  );
-}
-
-function Command({ label, line, hint }: { label: string; line: string; hint?: string }) {
-  return (
-    <div className="field">
-      <span className="lbl">{label}</span>
-      <div className="codebox">
-        <pre>{line}</pre>
-        <CopyButton text={line} what={t.others.copy} />
-      </div>
-      {hint ? <span className="hint">{hint}</span> : null}
-    </div>
   );
 }
 
