@@ -1,5 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { CommandLine } from "@/components/CommandLine";
+import { Safe } from "@/components/Safe";
 import { StatusMark, stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 
@@ -63,7 +64,9 @@ function Check({ check }: { check: NodeCheck }) {
         <span className="mono s">{check.id}</span>
       </StatusMark>
       <div>
-        <p>{check.detail}</p>
+        <p>
+          <Safe text={check.detail} />
+        </p>
         {check.remedy ? <p className="t2">{check.remedy}</p> : null}
         {commandsIn(check.remedy ?? "").map((line) => (
           <CommandLine key={line} line={line} what={texts.nodes.command} />

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "@/api/client";
 import { nodeEvents } from "@/api/queries/catalog";
+import { Safe } from "@/components/Safe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -41,7 +42,9 @@ export function Events({ all }: { all: Schemas["NodeEvent"][] }) {
           ) : (
             <StatusMark state={event.kind}>{stateWord(event.kind)}</StatusMark>
           )}
-          <span className="t2 min-w-0 break-words">{event.detail}</span>
+          <span className="t2 min-w-0 break-words">
+            <Safe text={event.detail ?? ""} />
+          </span>
         </li>
       ))}
     </ol>

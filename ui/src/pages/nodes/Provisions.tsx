@@ -5,6 +5,7 @@ import { nodeProvisions } from "@/api/queries/catalog";
 import type { ServerEvent } from "@/api/sse";
 import { useLive } from "@/api/useLive";
 import { Button } from "@/components/Button";
+import { Safe } from "@/components/Safe";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -104,7 +105,7 @@ export function AttemptLog({ attempt, count }: { attempt: Attempt; count: number
       </p>
       {attempt.message ? (
         <p className="t2 break-words">
-          {attempt.message}
+          <Safe text={attempt.message} />
           {attempt.remedy ? ` ${attempt.remedy}` : null}
         </p>
       ) : null}
