@@ -30,7 +30,7 @@ func New(store *postgres.Store, key controlplane.AuditKey) *Log {
 
 // Filter chooses entries; empty fields choose all.
 type Filter struct {
-	// Actor is exact, Action how it begins, Object a part of it.
+	// Actor is exact, Action how it begins, Object a part of it in any case.
 	Actor, Action, Object string
 	Result                controlplane.AuditResult
 	Since, Until          time.Time

@@ -210,6 +210,25 @@ func TestList_ShowsWhatOneMaySee(t *testing.T) {
 	}
 }
 
+// Secrets are written large and everything else small: who searches need not know.
+func TestList_FindsObjectsInAnyCase(t *testing.T) {
+	t.Parallel()
+	store := pgtest.Open(t, pgtest.URL(t, migrations.FS))
+	l := audit.New(store, pgtest.AuditKey())
+	e := controlplane.AuditEntry{Actor: "ada", Action: "put secret", Object: "secret SMTP of shop"}
+	if err := store.Audited(t.Context(), &e, func(*postgres.Tx) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, forwards := range []bool{false, true} {
+		for part, want := range map[string]int{"smtp OF": 1, "Shop": 1, "imap": 0} {
+			f := audit.Filter{Object: part, Most: 9, Forwards: forwards}
+			if all, err := l.List(t.Context(), access.System("test"), f); err != nil || len(all) != want {
+				t.Errorf("%q, forwards %v: %d entries, %v", part, forwards, len(all), err)
+			}
+		}
+	}
+}
+
 func newEnvironment(
 	t *testing.T, store *postgres.Store, name string, restricted bool,
 ) controlplane.EnvironmentID {
