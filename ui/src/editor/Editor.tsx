@@ -1,7 +1,7 @@
 import "./editor.css";
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { ReactFlowProvider, useReactFlow } from "@xyflow/react";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import { me } from "@/api/queries/common";
 import { copyText } from "@/components/Copy";
 import { ErrorState, Skeletons } from "@/components/States";
@@ -16,20 +16,20 @@ import type { Catalogue } from "./catalogue";
 import { copy } from "./clipboard";
 import { catalogue as catalogueQuery } from "./door";
 import type { Dry } from "./dryFindings";
-import { addNeed, everything, move, removeNeed, renameStep, setComment } from "./edit";
+import { everything, move, setComment } from "./edit";
 import { Inspector } from "./Inspector";
 import { canonical, type Doc, pipelineOf, stepOf } from "./model";
 import { Palette } from "./Palette";
 import type { Problem } from "./problems";
-import { setReferring } from "./referring";
 import { placed, refusedOf } from "./refusals";
 import { Sheets } from "./Sheets";
 import type { Session } from "./session";
-import { focusField, needNo, nextProblem } from "./targets";
+import { focusField, nextProblem } from "./targets";
 import { useChosen } from "./useChosen";
 import { useComparison } from "./useComparison";
 import { useByStep, useProblems, useSample } from "./useEditor";
 import { useHand } from "./useHand";
+import { useInspecting } from "./useInspecting";
 import { usePanel } from "./usePanel";
 import { useSession, useSessionState } from "./useSession";
 import { useSheets } from "./useSheets";
@@ -46,6 +46,8 @@ type EditorProps = {
   panel?: PipelineSearch["panel"];
   compare?: string;
   onAddress: (next: Pick<PipelineSearch, "panel" | "compare">) => void;
+  /** Shown while there is no room to draw. */
+  instead?: ReactNode;
 };
 
 /** The pipeline as somebody draws it. */
@@ -53,6 +55,7 @@ export function Editor(props: EditorProps) {
   const { data: person } = useSuspenseQuery(me);
   const { session, error, retry } = useSession(props.project, person.name);
   const catalogue = useQuery({ ...catalogueQuery(props.project), ...ON_RETURN });
+  if (props.instead) return props.instead;
   // What could not be read again is still here: the drawing, and what can be undone, stay.
   const wrong = error ?? (catalogue.data ? undefined : catalogue.error);
   if (wrong)
@@ -75,6 +78,7 @@ export function Editor(props: EditorProps) {
 }
 
 const NOTHING = new Set<string>();
+const NO_PROBLEMS: Problem[] = [];
 
 function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue }) {
   const { project, session, catalogue } = props;
@@ -98,6 +102,15 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   const { differs, marks } = comparing;
   const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
   const stroke = useStroke();
+  const { unread } = problems;
+  const inspecting = useInspecting({
+    session,
+    catalogue,
+    step,
+    stroke,
+    unread,
+    rename: choice.rename,
+  });
 
   const sample = useSample(project);
 
@@ -215,25 +228,10 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
           count={chosen.size}
           doc={doc}
           catalogue={catalogue}
-          problems={(step && byKey.get(step.key)) ?? []}
+          problems={(step && byKey.get(step.key)) ?? NO_PROBLEMS}
           sample={sample}
-          onChange={(path, value) =>
-            step &&
-            change(
-              setReferring(session.doc, catalogue, step.key, path, value),
-              stroke.typed(`${step.key} ${path}`),
-            )
-          }
-          onRename={(from, to) => {
-            change(renameStep(session.doc, from, to));
-            choice.rename(new Map([[from, to]]));
-          }}
-          onNeed={(from, to) => {
-            const no = needNo(session.doc, from, to);
-            if (no) say("failed", no);
-            else change(addNeed(session.doc, from, to));
-          }}
-          onLetGo={(from, to) => change(removeNeed(session.doc, from, to))}
+          unread={unread}
+          {...inspecting}
         />
         <Bottom
           project={project}

@@ -1,5 +1,5 @@
 import { X } from "lucide-react";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { lazy, memo, Suspense, useEffect, useState } from "react";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { load } from "@/components/load";
@@ -24,8 +24,10 @@ const PluginForm = lazy(() => load(() => import("./PluginForm")));
 const t = editorTexts.step;
 type Tab = keyof typeof t.tabs;
 
+type InspectorProps = Panel & { turn: number; step?: Step; count: number };
+
 /** The chosen step: its fields, limits, what it gives, and what a service will see. */
-export function Inspector(props: Panel & { turn: number; step?: Step; count: number }) {
+export const Inspector = memo(function Inspector(props: InspectorProps) {
   const { step, count } = props;
   if (!step)
     return (
@@ -47,7 +49,7 @@ export function Inspector(props: Panel & { turn: number; step?: Step; count: num
     );
   // Not by its name: whoever types in it goes on when it is called something else.
   return <Chosen key={props.turn} {...props} step={step} />;
-}
+});
 
 function Chosen(props: Panel & { step: Step }) {
   const { step, doc, problems } = props;
@@ -235,6 +237,7 @@ function PluginSettings(props: Panel & { step: Step }) {
           problems={problems}
           offersFor={offersFor}
           onChange={onChange}
+          unread={{ of: props.unread, step: step.key }}
         />
       </Suspense>
       <p className="und">{component.actions?.includes("delete") ? t.canUndo : t.noUndo}</p>

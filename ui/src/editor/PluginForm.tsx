@@ -1,11 +1,12 @@
 import { Validator } from "@cfworker/json-schema";
-import { useMemo, useState } from "react";
+import { useMemo, useState, useSyncExternalStore } from "react";
 import { editorTexts } from "@/editorTexts";
 import { type PortType, properties, typeOf } from "./catalogue";
-import { Choice, Json, Numeric, Shell, Text } from "./fields";
+import { Choice, Json, Numeric, Shell, Text, type UnreadOf } from "./fields";
 import type { Problem } from "./problems";
 import type { Offer } from "./Refer";
 import { inserted } from "./referring";
+import { Unread, unreadProblem } from "./unread";
 
 const t = editorTexts.step;
 
@@ -15,13 +16,19 @@ export type FormProps = {
   problems: Problem[];
   offersFor: (type: PortType, path: string) => Offer[];
   onChange: (path: string, value: unknown) => void;
+  /** Where what cannot be read yet is held; the form's own where it holds one thing alone. */
+  unread?: UnreadOf;
 };
 
 /**
  * A plugin's parameters as its JSON Schema describes them. Each field also takes a reference in place
  * of a value, which no form generator knows of. The validator interprets schemas and needs no eval.
  */
-export default function PluginForm({ schema, values, problems, offersFor, onChange }: FormProps) {
+export default function PluginForm({ schema, values, problems, offersFor, ...props }: FormProps) {
+  const { onChange } = props;
+  const [own] = useState(() => ({ of: new Unread(), step: "" }));
+  const unread = props.unread ?? own;
+  const held = useSyncExternalStore(own.of.subscribe, own.of.get);
   const required = (schema?.required ?? []) as string[];
   const found = useMemo(() => check(schema, values), [schema, values]);
   const declared = properties(schema);
@@ -29,7 +36,7 @@ export default function PluginForm({ schema, values, problems, offersFor, onChan
   return declared.map(([name, property]) => {
     const path = `plugin.parameters.${name}`;
     const said = problems.some((one) => one.field.startsWith(path));
-    const own = said ? [] : found.filter((one) => one.field === path);
+    const checked = said ? [] : found.filter((one) => one.field === path);
     return (
       <Parameter
         key={name}
@@ -38,8 +45,9 @@ export default function PluginForm({ schema, values, problems, offersFor, onChan
         property={property}
         value={values[name]}
         required={required.includes(name)}
-        problems={[...problems, ...own]}
+        problems={[...problems, ...held.map(unreadProblem), ...checked]}
         offers={() => offersFor(typeOf(property), path)}
+        unread={unread}
         onChange={(value) => onChange(path, value)}
       />
     );
@@ -54,6 +62,7 @@ type ParameterProps = {
   required: boolean;
   problems: Problem[];
   offers: () => Offer[];
+  unread: UnreadOf;
   onChange: (value: unknown) => void;
 };
 
@@ -114,7 +123,15 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
             />
           );
         if (type === "object" || type === "any")
-          return <Json {...common} value={value} onChange={rest.onChange} />;
+          return (
+            <Json
+              {...common}
+              path={path}
+              value={value}
+              unread={rest.unread}
+              onChange={rest.onChange}
+            />
+          );
         const long = property.format === "multiline" || /script|sql|body|content/i.test(name);
         return (
           <Text

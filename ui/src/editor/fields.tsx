@@ -16,6 +16,7 @@ import type { PortType } from "./catalogue";
 import { type Ref, refText, single } from "./expr";
 import type { Problem } from "./problems";
 import { type Offer, Refer } from "./Refer";
+import { type Unread, writtenJson } from "./unread";
 
 const t = editorTexts.step;
 
@@ -266,48 +267,48 @@ export function Choice(props: {
   );
 }
 
-/** Any value, written as JSON; what is no JSON yet stays in the field and goes no further. */
-export function Json(props: {
+/** Where texts that are no JSON yet are held, and of which step. */
+export type UnreadOf = { of: Unread; step: string };
+
+type JsonProps = {
   id: string;
+  /** As problems name it. */
+  path: string;
   value: unknown;
   described?: string;
+  wrong?: boolean;
+  unread: UnreadOf;
   onChange: (value: unknown) => void;
-}) {
-  const written = props.value === undefined ? "" : JSON.stringify(props.value, null, 2);
-  const [text, setText] = useState(written);
-  const [why, setWhy] = useState<string>();
-  useEffect(() => {
-    setText(written);
-    setWhy(undefined);
-  }, [written]);
+};
+
+/** Any value, written as JSON; what is no JSON yet is held and goes no further. */
+export function Json({ id, path, value, described, wrong, unread, onChange }: JsonProps) {
+  const { of, step } = unread;
+  const written = writtenJson(value);
+  const [text, setText] = useState(() => of.text(step, path, written) ?? written);
+  useEffect(() => setText(of.text(step, path, written) ?? written), [of, step, path, written]);
+  const type = (next: string) => {
+    setText(next);
+    of.hold(step, path, next, written);
+  };
   const leave = () => {
-    try {
-      props.onChange(text.trim() === "" ? undefined : JSON.parse(text));
-      setWhy(undefined);
-    } catch (error) {
-      setWhy(t.jsonWrong(error instanceof Error ? error.message : ""));
-    }
+    if (of.text(step, path, written) !== undefined) return;
+    const next = text.trim() === "" ? undefined : JSON.parse(text);
+    if (writtenJson(next) === written) setText(written);
+    else onChange(next);
   };
   return (
-    <>
-      <textarea
-        id={props.id}
-        className={`area mono ${why ? "err" : ""}`}
-        rows={Math.max(3, Math.min(12, text.split("\n").length))}
-        value={text}
-        spellCheck={false}
-        aria-describedby={props.described}
-        aria-invalid={why ? true : undefined}
-        onChange={(event) => setText(event.target.value)}
-        onBlur={leave}
-      />
-      {why ? (
-        <div className="er" data-st="failed" role="alert">
-          <Glyph state="failed" size="sm" />
-          <span>{why}</span>
-        </div>
-      ) : null}
-    </>
+    <textarea
+      id={id}
+      className={`area mono ${wrong ? "err" : ""}`}
+      rows={Math.max(3, Math.min(12, text.split("\n").length))}
+      value={text}
+      spellCheck={false}
+      aria-describedby={described}
+      aria-invalid={wrong ? true : undefined}
+      onChange={(event) => type(event.target.value)}
+      onBlur={leave}
+    />
   );
 }
 

@@ -2,16 +2,22 @@ import type { Catalogue } from "./catalogue";
 import type { Sample } from "./environment";
 import type { Doc } from "./model";
 import type { Problem } from "./problems";
+import type { Unread } from "./unread";
+
+/** What is done in the inspector. */
+export type Inspecting = {
+  onChange: (path: string, value: unknown) => void;
+  onRename: (from: string, to: string) => void;
+  onNeed: (from: string, to: string) => void;
+  onLetGo: (from: string, to: string) => void;
+};
 
 /** What every part of the inspector is given. */
-export type Panel = {
+export type Panel = Inspecting & {
   doc: Doc;
   catalogue: Catalogue;
   /** Those of the chosen step. */
   problems: Problem[];
   sample: Sample;
-  onChange: (path: string, value: unknown) => void;
-  onRename: (from: string, to: string) => void;
-  onNeed: (from: string, to: string) => void;
-  onLetGo: (from: string, to: string) => void;
+  unread: Unread;
 };

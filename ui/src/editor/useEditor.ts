@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useMemo, useState, useSyncExternalStore } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { environments } from "@/api/queries/catalog";
 import { useSettled } from "@/components/useSettled";
@@ -8,6 +8,7 @@ import type { Catalogue } from "./catalogue";
 import { type Doc, pipelineOf } from "./model";
 import { byStep, fromServer, type Problem, problemsOf } from "./problems";
 import { refusedOf } from "./refusals";
+import { Unread, unreadProblems } from "./unread";
 
 /** How long after the last edit the server is asked, in ms. */
 const QUIET = 350;
@@ -17,6 +18,8 @@ export type Asked = "asked" | "asking" | "silent";
 type Found = {
   all: Problem[];
   asked: Asked;
+  /** What is typed and cannot be read yet. */
+  unread: Unread;
   /** Whether publishing would make another version, as far as the server has said. */
   changes?: boolean;
 };
@@ -42,15 +45,20 @@ export function useProblems(project: string, doc: Doc, catalogue: Catalogue): Fo
     gcTime: 10_000,
     ...AGAIN,
   });
+  const [unread] = useState(() => new Unread());
+  const held = useSyncExternalStore(unread.subscribe, unread.get);
   const own = useMemo(() => problemsOf(doc, catalogue), [doc, catalogue]);
   const fresh = still === doc;
   const refused = useMemo(() => refusedOf(query.error, still), [query.error, still]);
   const { problems: answer, changes } = (fresh ? query.data : undefined) ?? {};
   const all = useMemo(
-    () => (fresh && refused.length > 0 ? besides(own, refused) : together(own, answer)),
-    [own, answer, fresh, refused],
+    () => [
+      ...unreadProblems(held, doc),
+      ...(fresh && refused.length > 0 ? besides(own, refused) : together(own, answer)),
+    ],
+    [held, doc, own, answer, fresh, refused],
   );
-  return { all, changes, asked: fresh ? askedOf(query, refused.length > 0) : "asking" };
+  return { all, unread, changes, asked: fresh ? askedOf(query, refused.length > 0) : "asking" };
 }
 
 type Answer = { data?: unknown; error: unknown; failureReason: unknown; fetchStatus: string };
