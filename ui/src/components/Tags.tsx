@@ -2,7 +2,9 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { Check } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Schemas } from "@/api/client";
+import { plainText } from "./ansi";
 import { Middle } from "./Middle";
+import { Safe } from "./Safe";
 import { useNow } from "./Time";
 import { bytes, exact, shortAgo } from "./time";
 import { useEnd } from "./useEnd";
@@ -92,8 +94,8 @@ function Origin({ tag, now }: { tag: Tag; now: number }) {
   const made = tag.created_at ? exact(tag.created_at) : "";
   const whole = [...said, made, tag.builder].filter(Boolean).join(" · ");
   return (
-    <span className="t2 s tr text-right" title={whole}>
-      {said.join(" · ")}
+    <span className="t2 s tr text-right" title={plainText(whole)}>
+      <Safe text={said.join(" · ")} />
     </span>
   );
 }

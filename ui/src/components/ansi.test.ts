@@ -31,6 +31,7 @@ describe("a log line", () => {
 
   it("shows control and bidirectional characters instead of obeying them", () => {
     expect(plainText("a\rb\u202ec")).toBe("a\u240db<U+202E>c");
+    expect(plainText("\u061ca\u200bb\u2028c")).toBe("<U+061C>a<U+200B>b<U+2028>c");
   });
 
   it("marks masked secrets", () => {

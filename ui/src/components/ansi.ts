@@ -9,7 +9,7 @@ const plain: Look = { fg: "", bold: false, dim: false, italic: false, underline:
 // (cursor moves, titles, links, device control) is dropped, and lone controls are made visible.
 const CONTROL =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a hostile log is made of
-  /\u001b\[([0-9;:]*)m|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+  /\u001b\[([0-9;:]*)m|\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]/g;
 
 const SECRET = /\[secret\]/g;
 

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronUp } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/components/Button";
+import { Safe } from "@/components/Safe";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editorTexts";
 import { TABS, type Tab } from "@/pages/projects/search";
@@ -117,7 +118,9 @@ export function Problems({ problems, asked, onShow }: ProblemsProps) {
             <b>{one.step ?? t.whole}</b>
             <span className="t3"> › {shortField(one.field)}</span>
           </span>
-          <span>{one.message}</span>
+          <span>
+            <Safe text={one.message} />
+          </span>
           {one.step ? (
             <Button look="ghost" small onClick={() => onShow(one.step ?? "", one.field)}>
               {t.show}

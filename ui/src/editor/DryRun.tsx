@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
 import { deployment } from "@/api/queries/deployments";
 import { Button } from "@/components/Button";
+import { Safe } from "@/components/Safe";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editorTexts";
@@ -153,7 +154,7 @@ function Line({ check, step, onShow }: LineProps) {
         <b>{check.subject ?? check.id}</b>
       </span>
       <span>
-        {check.message} <span className="t2">{check.remedy}</span>
+        <Safe text={check.message} /> <span className="t2">{check.remedy}</span>
       </span>
       {step && check.state === "failed" ? (
         <Button look="ghost" small onClick={() => onShow(step)}>

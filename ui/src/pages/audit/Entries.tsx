@@ -4,6 +4,7 @@ import type { Schemas } from "@/api/client";
 import { auditTexts as t } from "@/auditTexts";
 import { CopyButton } from "@/components/Copy";
 import { Glyph } from "@/components/Glyph";
+import { Safe } from "@/components/Safe";
 import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -99,7 +100,9 @@ function Line({ entry, admin, open, toggle }: LineProps) {
           </StatusMark>
         )}
         {entry.result !== "ok" && entry.detail ? (
-          <span className="t2 s ml-2">{entry.detail}</span>
+          <span className="t2 s ml-2">
+            <Safe text={entry.detail} />
+          </span>
         ) : null}
       </td>
       <td className="wide mono t2">{entry.from}</td>

@@ -3,7 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { useEffect } from "react";
 import type { Deployment, Run } from "@/api/client";
 import { runs } from "@/api/queries/deployments";
+import { plainText } from "@/components/ansi";
 import { middle } from "@/components/names";
+import { Safe } from "@/components/Safe";
 import { Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -72,8 +74,8 @@ function Line({ run }: { run: Run }) {
       <td>
         <span className="row">
           <StatusMark state={run.status} />
-          <span className="t2 s tr max-w-80" title={run.failure?.message}>
-            {run.failure ? [run.failure.step, run.failure.message].filter(Boolean).join(": ") : ""}
+          <span className="t2 s tr max-w-80" title={plainText(run.failure?.message ?? "")}>
+            <Safe text={[run.failure?.step, run.failure?.message].filter(Boolean).join(": ")} />
           </span>
         </span>
       </td>

@@ -1,9 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { type MouseEvent, memo, type ReactNode } from "react";
 import type { Deployment } from "@/api/client";
+import { plainText } from "@/components/ansi";
 import { Button, buttonClass } from "@/components/Button";
 import { Glyph } from "@/components/Glyph";
 import { Middle } from "@/components/Middle";
+import { Safe } from "@/components/Safe";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { texts } from "@/texts";
@@ -119,8 +121,8 @@ function Detail({ deployment }: { deployment: Deployment }) {
   }
   const said = describeState(deployment);
   return (
-    <span className="dt tr" title={said}>
-      {said}
+    <span className="dt tr" title={plainText(said)}>
+      <Safe text={said} />
     </span>
   );
 }

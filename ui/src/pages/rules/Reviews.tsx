@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
 import { reviews } from "@/api/queries/notices";
+import { Safe } from "@/components/Safe";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
@@ -48,10 +49,12 @@ function Row({ one }: { one: Review }) {
           <span className="grow">{one.deployment}</span>
         )}
       </span>
-      <span className="s">{one.title || one.key}</span>
+      <span className="s">
+        <Safe text={one.title || one.key} />
+      </span>
       <span className="t2 s">
         <span className="mono">
-          {one.branch} → {one.tag}
+          <Safe text={one.branch} /> → {one.tag}
         </span>{" "}
         · <Time at={one.changed_at} />
         {one.link ? (
@@ -64,7 +67,11 @@ function Row({ one }: { one: Review }) {
           </>
         ) : null}
       </span>
-      {one.detail ? <span className="s">{one.detail}</span> : null}
+      {one.detail ? (
+        <span className="s">
+          <Safe text={one.detail} />
+        </span>
+      ) : null}
     </div>
   );
 }
