@@ -51,10 +51,13 @@ beforeEach(() => {
   }) as unknown as typeof client.PUT);
 });
 
+let cache: QueryClient;
+
 async function show() {
   const dirty = vi.fn();
+  cache = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
-    <QueryClientProvider client={new QueryClient()}>
+    <QueryClientProvider client={cache}>
       <Toasts>
         <Orders name="qa" dirty={dirty} />
       </Toasts>
@@ -94,4 +97,14 @@ it("overwrites nobody: what both changed is asked", async () => {
   await userEvent.click(screen.getByText("Save mine over it"));
   await waitFor(() => expect(stored.email).toBe("mine@example.org"));
   expect(conditions).toEqual(['"1"', '"7"']);
+});
+
+it("says that they can't be read again, and keeps what somebody types", async () => {
+  await show();
+  const email = (await screen.findByLabelText(/E-mail/)) as HTMLInputElement;
+  await userEvent.type(email, "x");
+  vi.mocked(client.GET).mockRejectedValue(new TypeError("nothing answers"));
+  await cache.invalidateQueries();
+  expect((await screen.findByRole("alert")).textContent).toContain("could not be read");
+  expect(email.value).toBe("ops@example.orgx");
 });

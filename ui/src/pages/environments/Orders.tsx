@@ -4,7 +4,7 @@ import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
-import { describe, ErrorState, Skeletons } from "@/components/States";
+import { describe, Skeletons } from "@/components/States";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { orderTexts as t } from "@/orderTexts";
@@ -13,6 +13,7 @@ import { SelectField, TextArea, TextField } from "../admin/Fields";
 import { Refused } from "../admin/FormSheet";
 import { onlyOver } from "../admin/tagged";
 import { type Form, useForm } from "../admin/useForm";
+import { Unread } from "../deployment/Unread";
 import { type Orders as OrdersRead, PATH, type Read, readOrders } from "./ordered";
 
 type Ordered = Schemas["OrderedCertificate"];
@@ -28,13 +29,13 @@ export function Orders({ name, dirty }: { name: string; dirty: (yes: boolean) =>
   });
   if (query.isPending) return <Skeletons count={2} />;
   // Once it is read, a later failure must not take away the fields that somebody types in.
-  if (query.data === undefined)
-    return <ErrorState what={t.unread} error={query.error} retry={() => void query.refetch()} />;
+  if (query.data === undefined) return <Unread what={t.unread} query={query} />;
   return (
     <details className="fold">
       <summary>{t.title}</summary>
       <div className="col gap-4 pt-3">
         <p className="hint">{t.what}</p>
+        <Unread what={t.unread} query={query} />
         {query.data.value?.certificates.map((one) => (
           <State key={one.subject} one={one} />
         ))}
