@@ -86,6 +86,41 @@ async function makes(page, name) {
   return items[0];
 }
 
+/** Clones what is ready with one other version; both run then, and differ in that one alone. */
+async function clones(page, source, name) {
+  await page.goto(`/d/${source.id}/run`);
+  await page.locator(".acts").getByRole("link", { name: "Clone", exact: true }).click();
+  const sheet = page.getByRole("dialog", { name: `Clone ${source.name}` });
+  const trigger = sheet.locator("button.in[data-step]").first();
+  const step = await trigger.getAttribute("data-step");
+  const had = source.versions.find((one) => one.step === step).tag;
+  await trigger.click();
+  const options = page.getByRole("dialog", { name: `Version of ${step}` }).getByRole("option");
+  await options.first().waitFor();
+  const tags = await options.evaluateAll((all) => all.map((one) => one.title));
+  const tag = tags.find((one) => one && one !== had);
+  await options.and(page.getByTitle(tag, { exact: true })).click();
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByRole("button", { name: /^Create/ }).click();
+  await page.waitForURL(new RegExp(`/${name}/run`));
+  const { items } = await api(page, `/deployments?name=${name}&limit=1`);
+  return { ...items[0], chosen: { step, tag } };
+}
+
+async function bothRun(page, source, clone) {
+  await until("the clone is ready", async () => (await pill(page).innerText()) === "Ready", RUN);
+  const [before, after] = [
+    await api(page, `/deployments/${source.id}`),
+    await api(page, `/deployments/${clone.id}`),
+  ];
+  same([before.status, after.status], ["ready", "ready"], "the states of both");
+  const of = ({ versions }) => versions.map(({ step, tag }) => ({ step, tag }));
+  const differ = of(after).filter(
+    (one) => !of(before).some((was) => was.step === one.step && was.tag === one.tag),
+  );
+  same(differ, [clone.chosen], "what differs between a deployment and its clone");
+}
+
 const ADMINS = [
   ["Nodes", "/nodes"],
   ["Plugins", "/plugins"],
@@ -143,22 +178,28 @@ async function compares(page, made) {
 
 export const stories = [
   [
-    "an engineer creates, opens and deletes by the pages alone; a viewer only looks",
+    "an engineer creates, clones, opens and deletes by the pages alone; a viewer only looks",
     async ({ page, browser }) => {
       await signIn(page);
       const { engineer, viewer, leave } = await invite(page);
       const [mine, theirs] = [await open(browser), await open(browser)];
       let made;
+      let cloned;
       try {
         await signIn(mine.page, "/deployments", engineer);
         await surfaces(page, mine.page);
         made = await makes(mine.page, freshName("theirs"));
         await compares(mine.page, made);
+        cloned = await clones(mine.page, made, freshName("twin"));
+        await bothRun(mine.page, made, cloned);
+        await cleanUp(page, cloned.id);
+        cloned = undefined;
         await signIn(theirs.page, `/d/${made.id}/services`, viewer);
         await onlyLooks(theirs.page, made);
         await opensAndDeletes(mine, made);
         made = undefined;
       } finally {
+        if (cloned) await cleanUp(page, cloned.id);
         if (made) await cleanUp(page, made.id);
         await mine.context.close();
         await theirs.context.close();
