@@ -76,6 +76,7 @@ export const editorTexts = {
     after: (key: string) => `What waits for ${key}`,
     input: (label: string, type: string) => `${label}, takes ${type}`,
     output: (label: string, type: string) => `${label}, gives ${type}`,
+    more: (count: number) => `${plural(count, "more field")}, in the inspector`,
   },
   /** What fields that have no name of their own are called on the canvas. */
   shown: { prompt: "question", command: "command" },
@@ -326,6 +327,11 @@ export const editorTexts = {
     more: "Show older ones",
     moreBusy: "Reading…",
   },
+  values: {
+    letters: (count: number) => `Show all ${count} letters`,
+    lines: (count: number) => `Show all ${count} lines`,
+    signs: { "+": "added", "−": "removed" },
+  },
   merge: {
     outdatedTitle: (version: number) => `v${version} was published while you drew`,
     outdated: (who: string, version: number, base: number) =>
@@ -350,6 +356,8 @@ export const editorTexts = {
     later: "Not now",
     waits: "Both are kept until you decide. Nothing is saved over either.",
     decide: "Look at it",
+    undecided: (count: number) =>
+      `${count === 1 ? "One field still waits" : `${count} fields still wait`} for your choice: yours, or theirs.`,
     follow: (version: number) => `Draw on from v${version}`,
   },
   discardTitle: "Discard your draft?",
@@ -375,6 +383,7 @@ export const editorTexts = {
       `${what} is ${has}; ${field} wants ${wants}.`,
     late: (from: string, to: string) => `${from} runs after ${to}; only earlier steps can be read.`,
     kind: "Join a square to a square, or a shape to a field.",
+    more: "These are several fields; choose the step and drop it on one of them there.",
     open: (what: string, field: string) =>
       `${what} is a secret, and ${field} is read by whoever sees the deployment.`,
   },

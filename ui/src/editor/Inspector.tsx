@@ -11,11 +11,12 @@ import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "./catalo
 import { isKey, refTo } from "./edit";
 import { environmentOf } from "./environment";
 import { refText, written } from "./expr";
-import { isAt, Shell, Text, Wrong } from "./fields";
+import { Shell, Text, Wrong } from "./fields";
 import type { Panel } from "./inspectorParts";
 import { Limits } from "./Limits";
 import type { Step } from "./model";
 import { offersOf } from "./offers";
+import { isAt } from "./problems";
 import { Pick } from "./Refer";
 import { ServiceSettings } from "./settings";
 import { tabOf } from "./targets";

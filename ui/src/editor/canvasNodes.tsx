@@ -6,11 +6,11 @@ import { middle } from "@/components/names";
 import { editorTexts } from "@/editorTexts";
 import type { PortType } from "./catalogue";
 import { nameOf } from "./catalogue";
-import { single } from "./expr";
+import { refsIn, single } from "./expr";
 import { type Comment, kindOf, type Spot, type Step } from "./model";
-import type { Problem } from "./problems";
+import { isAt, type Problem } from "./problems";
 import { type Change, SIGNS, Sign } from "./Sign";
-import { HEAD, PAD, ROW, type Shape, WIDTH } from "./shape";
+import { HEAD, MORE, PAD, ROW, type Shape, WIDTH } from "./shape";
 
 const t = editorTexts;
 const { types } = t.problem;
@@ -64,6 +64,18 @@ export function handlesOf(shape: Shape) {
       y: y(i),
       ...port,
     })),
+    ...(shape.more > 0
+      ? [
+          {
+            id: MORE,
+            type: "target" as const,
+            position: Position.Left,
+            x: -6,
+            y: y(shape.inputs.length),
+            ...port,
+          },
+        ]
+      : []),
     ...shape.outputs.map((output, i) => ({
       id: `out:${output.name}`,
       type: "source" as const,
@@ -128,7 +140,7 @@ function FarAway({ data: { step, shape, mark } }: { data: StepData }) {
 function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
   const { step, shape, at, problems, mark } = data;
   const Icon = icons[kindOf(step)];
-  const wrong = new Set(errors.map((problem) => problem.field));
+  const wrong = (path: string) => errors.some((problem) => isAt(problem.field, path));
   return (
     <>
       <div className="eh">
@@ -154,7 +166,7 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
           {shape.inputs.map((input) => (
             <div
               key={input.path}
-              className={`pr ${wrong.has(input.path) ? "err" : ""}`}
+              className={`pr ${wrong(input.path) ? "err" : ""}`}
               data-t={input.type}
             >
               <Port id={`in:${input.path}`} name={t.ports.input(input.label, types[input.type])}>
@@ -164,7 +176,14 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
               <Value value={input.value} required={input.required} />
             </div>
           ))}
-          {shape.more > 0 ? <div className="pr t3">{t.moreFields(shape.more)}</div> : null}
+          {shape.more > 0 ? (
+            <div className="pr t3">
+              <Port id={MORE} name={t.ports.more(shape.more)}>
+                <PortShape type="any" />
+              </Port>
+              {t.moreFields(shape.more)}
+            </div>
+          ) : null}
           {shape.outputs.map((output) => (
             <div key={output.name} className="pr o" data-t={output.type}>
               <span className="tr">{output.label}</span>
@@ -236,7 +255,8 @@ function Counts({ errors, advice, passes }: CountsProps) {
 function Value({ value, required }: { value: unknown; required?: boolean }) {
   if (value === undefined || value === "")
     return required ? <span className="va">{t.emptyValue}</span> : null;
-  const ref = single(value);
+  // Of what is more than text, what it refers to says most.
+  const ref = typeof value === "string" ? single(value) : refsIn(value)[0];
   if (ref) {
     const from = "key" in ref ? ref.key : ref.name;
     return <span className="va tr">{from}</span>;

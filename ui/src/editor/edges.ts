@@ -1,9 +1,9 @@
 import type { Edge } from "@xyflow/react";
 import { type Catalogue, inputsOf, outputsOf, type PortType } from "./catalogue";
-import { refsOf } from "./expr";
+import { refsIn } from "./expr";
 import type { Doc, Step } from "./model";
-import type { Problem } from "./problems";
-import { shapeOf } from "./shape";
+import { isAt, type Problem } from "./problems";
+import { MORE, shapeOf } from "./shape";
 
 /** What an edge on the canvas stands for. */
 export type EdgeMeaning =
@@ -64,11 +64,12 @@ function values(
   problems: Problem[],
   chosen: Set<string>,
 ): Edge[] {
+  const inputs = inputsOf(step, catalogue).filter(({ value }) => refsIn(value).length > 0);
+  if (inputs.length === 0) return [];
   const shown = new Set(shapeOf(step, catalogue).inputs.map((input) => input.path));
-  return inputsOf(step, catalogue).flatMap((input) => {
-    if (typeof input.value !== "string" || !shown.has(input.path)) return [];
+  return inputs.flatMap((input) => {
     const seen = new Set<string>();
-    return refsOf(input.value).flatMap((ref) => {
+    return refsIn(input.value).flatMap((ref) => {
       if (ref.scope !== "steps" && ref.scope !== "services") return [];
       const from = by.get(ref.key);
       const type = from && ref.key !== step.key ? typeOf(from, ref.name) : undefined;
@@ -76,13 +77,13 @@ function values(
       const id = `value|${ref.key}|${ref.name}|${step.key}|${input.path}`;
       if (seen.has(id)) return [];
       seen.add(id);
-      const bad = problems.some((one) => one.field === input.path && !one.advice);
+      const bad = problems.some((one) => isAt(one.field, input.path) && !one.advice);
       return {
         id,
         source: ref.key,
         target: step.key,
         sourceHandle: `out:${ref.name}`,
-        targetHandle: `in:${input.path}`,
+        targetHandle: shown.has(input.path) ? `in:${input.path}` : MORE,
         type: "default",
         className: `de t-${type} ${bad ? "bad" : ""}`,
         selected: chosen.has(id),

@@ -89,6 +89,11 @@ export function strings(tree: unknown, at: string): { path: string; text: string
   return Object.entries(tree).flatMap(([key, value]) => strings(value, `${at}.${key}`));
 }
 
+/** The references in a value and in all its parts. */
+export function refsIn(tree: unknown): Ref[] {
+  return strings(tree, "").flatMap(({ text }) => refsOf(text));
+}
+
 /** The same tree with every string made anew. */
 export function mapStrings(tree: unknown, change: (text: string) => string): unknown {
   if (typeof tree === "string") return change(tree);

@@ -14,7 +14,7 @@ import { editorTexts } from "@/editorTexts";
 import { PortShape } from "./canvasNodes";
 import type { PortType } from "./catalogue";
 import { type Ref, refText, single } from "./expr";
-import type { Problem } from "./problems";
+import { isAt, type Problem } from "./problems";
 import { type Offer, Refer } from "./Refer";
 import { type Unread, writtenJson } from "./unread";
 
@@ -76,11 +76,6 @@ export function Shell(props: FieldShell) {
 
 function isText(target: EventTarget): target is HTMLInputElement | HTMLTextAreaElement {
   return target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement;
-}
-
-/** Whether a problem is about a field, or about a part of what is in it. */
-export function isAt(field: string, path: string): boolean {
-  return field === path || (field.startsWith(path) && /^[.[]/.test(field.slice(path.length)));
 }
 
 export function Wrong({ problems }: { problems: Problem[] }) {

@@ -25,6 +25,11 @@ export type Problem = {
 
 const t = editorTexts.problem;
 
+/** Whether a problem is about a field, or about a part of what is in it. */
+export function isAt(field: string, path: string): boolean {
+  return field === path || (field.startsWith(path) && /^[.[]/.test(field.slice(path.length)));
+}
+
 /**
  * What is wrong with a drawing, as far as it can be told without asking: at once, while somebody
  * types. The server says the rest, and has the last word.

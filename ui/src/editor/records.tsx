@@ -2,9 +2,10 @@ import { Plus, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editorTexts";
-import { isAt, Wrong } from "./fields";
+import { Wrong } from "./fields";
 import type { Panel } from "./inspectorParts";
 import type { Step } from "./model";
+import { isAt } from "./problems";
 
 const t = editorTexts.step;
 /** What every form of a step is given. */

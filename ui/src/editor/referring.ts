@@ -1,6 +1,6 @@
 import { ancestorsOf, type Catalogue, inputsOf } from "./catalogue";
 import { addNeed, inputAt, refTo, setField, unwire, wire } from "./edit";
-import { mapStrings, type Ref, refsOf, refText, single, strings, written } from "./expr";
+import { mapStrings, type Ref, refsIn, refText, single, strings, written } from "./expr";
 import { type Doc, read, type Step, stepOf } from "./model";
 import { wrongRef } from "./problems";
 
@@ -36,10 +36,6 @@ function waitFor(doc: Doc, catalogue: Catalogue, ref: Ref, key: string): Doc {
   const by = new Map(doc.steps.map((one) => [one.key, one]));
   const why = wrongRef(ref, step, by, ancestorsOf(doc), catalogue);
   return why?.code === "not_ancestor" ? addNeed(doc, ref.key, key) : doc;
-}
-
-export function refsIn(value: unknown): Ref[] {
-  return strings(value, "").flatMap(({ text }) => refsOf(text));
 }
 
 /** An output is drawn to a field. */

@@ -1,4 +1,5 @@
 import { type Catalogue, type Input, inputsOf, outputsOf, type Port } from "./catalogue";
+import { strings } from "./expr";
 import type { Doc, Spot, Step } from "./model";
 
 /** Sizes of a step on the canvas. They are told, not measured: what is not seen is never rendered. */
@@ -10,11 +11,20 @@ export const PAD = 6;
 /** At most so many fields show on a step; the inspector has them all. */
 export const MOST = 8;
 
-export type Shape = { inputs: Input[]; outputs: Port[]; more: number; height: number };
+/** The port of all fields that there is no room for. */
+export const MORE = "more";
+
+export type Shape = {
+  inputs: Input[];
+  outputs: Port[];
+  /** So many fields more there are; the lines of all of them end at one port. */
+  more: number;
+  height: number;
+};
 
 export function shapeOf(step: Step, catalogue: Catalogue): Shape {
   const all = inputsOf(step, catalogue).filter(worthShowing);
-  const inputs = all.slice(0, MOST);
+  const inputs = all.length > MOST ? foremost(all).slice(0, MOST) : all;
   const outputs = outputsOf(step, catalogue).slice(0, MOST);
   const rows = inputs.length + outputs.length + (all.length > MOST ? 1 : 0);
   return {
@@ -25,13 +35,20 @@ export function shapeOf(step: Step, catalogue: Catalogue): Shape {
   };
 }
 
+/** What lines lead to comes first, then what has to be filled in; each as it is listed. */
+function foremost(inputs: Input[]): Input[] {
+  const rank = (one: Input) => (refersIn(one.value) ? 0 : one.required ? 1 : 2);
+  return [...inputs].sort((a, b) => rank(a) - rank(b));
+}
+
 /** What is required, or refers to something; plain values are the inspector's. */
 function worthShowing(input: Input): boolean {
-  return (
-    input.required === true ||
-    input.path.startsWith("service.env.") ||
-    (typeof input.value === "string" && input.value.includes("${{"))
-  );
+  return input.required === true || input.path.startsWith("service.env.") || refersIn(input.value);
+}
+
+/** Whether there is a reference in a value, or in a part of it. */
+function refersIn(value: unknown): boolean {
+  return strings(value, "").some(({ text }) => text.includes("${{"));
 }
 
 /** Lays every step out, left to right, in the order it runs. The library is loaded when needed. */

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import type { Catalogue } from "./catalogue";
+import { edgesOf } from "./edges";
+import type { Doc } from "./model";
+import { MORE, MOST, shapeOf } from "./shape";
+
+const catalogue: Catalogue = { services: new Map(), plugins: new Map(), secrets: [] };
+const ref = "${{ services.db.host }}";
+const env = (count: number, value: (i: number) => string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`V${i}`, value(i)]));
+const web = (service: object) => ({ key: "web", service: { name: "web", ...service } });
+const lines = (step: Doc["steps"][number]) =>
+  edgesOf(
+    { steps: [{ key: "db", service: { name: "db" } }, step], comments: [] },
+    catalogue,
+    new Map(),
+    new Set(),
+  ).map((one) => one.targetHandle);
+
+it("shows references before literals where there is no room for all", () => {
+  const step = web({ env: env(15, (i) => (i > 12 ? ref : String(i))) });
+  const shape = shapeOf(step, catalogue);
+  expect(shape.inputs.map((one) => one.name).slice(0, 3)).toEqual(["V13", "V14", "V0"]);
+  expect([shape.inputs.length, shape.more]).toEqual([MOST, 15 - MOST]);
+  expect(lines(step)).toEqual(["in:service.env.V13", "in:service.env.V14"]);
+});
+
+it("leaves fields in their order where all of them show", () => {
+  const step = web({ env: { A: "1", B: ref } });
+  expect(shapeOf(step, catalogue).inputs.map((one) => one.name)).toEqual(["A", "B"]);
+});
+
+it("has the lines of hidden references end at one port", () => {
+  const all = lines(web({ env: env(MOST + 2, () => ref) }));
+  expect(all.slice(MOST)).toEqual([MORE, MORE]);
+});
+
+it("draws a line to references in files and commands too", () => {
+  const files = [{ path: "/etc/a", content: `host=${ref}` }];
+  const all = lines(web({ files, command: ["run", ref, ref] }));
+  expect(all).toEqual(["in:service.files[0].content", "in:service.command"]);
+});
