@@ -57,6 +57,7 @@ export function UserSheet({ opened, close }: UserProps) {
   return (
     <FormSheet
       title={stored.name}
+      named={stored.name}
       form={form}
       onClose={close}
       reason={tokenDirty ? t.tokenFirst : undefined}

@@ -19,7 +19,7 @@ describe("a schema as it is typed", () => {
     ['{"properties": [1]}', /^properties is an object/],
     ['{"properties": {"a": {"properties": {"b": {"required": "c"}}}}}', /^a\.b: properties is/],
     ['{"properties": {"a": {"properties": {"b": {"type": "text"}}}}}', /^a\.b: type is one of/],
-    ['{"properties": {"a": {"required": ["b"]}}}', /required names a\.b/],
+    ['{"properties": {"a": {"properties": {}, "required": ["b"]}}}', /required names a\.b/],
     ['{"properties": {"a": {"items": {"type": "text"}}}}', /^a\[\]: type is one of/],
     ['{"properties": {"a": {"enum": []}}}', /^a: enum is a list/],
     ['{"properties": {"a": {"type": "string", "enum": ["x", 2]}}}', /^a: 2 in enum is not of/],
@@ -42,6 +42,8 @@ describe("a schema as it is typed", () => {
     '{"properties": {"a": {"minimum": 1, "maximum": 1, "default": 1}}}',
     '{"properties": {"a": {"type": "array", "items": {"enum": ["x"]}, "default": ["x", "x"]}}}',
     '{"properties": {"a": {"type": "object", "properties": {"b": {"type": "integer"}}, "default": {"b": 1}}}}',
+    '{"properties": {"a": {"type": "object", "required": ["b"], "properties": {"b": true}}}}',
+    '{"properties": {"a": {"type": "object", "required": ["X-Key"]}}}',
     // A dialect that the server reads and this browser does not.
     '{"properties": {"a": {"pattern": "(?i)^v", "default": "V1"}}}',
   ])("passes what is well: %s", (schema) => {

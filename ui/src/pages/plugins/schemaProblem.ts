@@ -25,9 +25,13 @@ function insideProblem(schema: Json, path: string): string | undefined {
   if (!isObject(properties) || !Array.isArray(required)) return t.schemaParts(path);
   for (const [name, property] of Object.entries(properties)) {
     const at = path + name;
+    // Further inside, where no field is made of it, a property may be just allowed.
+    if (path !== "" && typeof property === "boolean") continue;
     const wrong = isObject(property) ? propertyProblem(property, at) : t.schemaProperty(at);
     if (wrong) return wrong;
   }
+  // An object without properties of its own takes any name, those that it requires among them.
+  if (path !== "" && !("properties" in schema)) return undefined;
   const stray = required.find((name) => !(String(name) in properties));
   return stray === undefined ? undefined : t.schemaRequired(`${path}${stray}`);
 }
