@@ -9,6 +9,7 @@ import { useKeys } from "@/components/Shell";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { exact } from "@/components/time";
+import { locale } from "@/locale";
 import { placeOf } from "./place";
 
 type Entry = Schemas["AuditEntry"];
@@ -128,7 +129,7 @@ function More({ entry }: { entry: Entry }) {
     [t.details.request, entry.request_id],
     [t.details.from, entry.from],
     [t.details.credential, entry.credential],
-    [t.details.seq, entry.seq?.toLocaleString("en")],
+    [t.details.seq, entry.seq?.toLocaleString(locale)],
   ];
   return (
     <tr className="detail">
