@@ -8,10 +8,11 @@
 import { writeFileSync } from "node:fs";
 import os from "node:os";
 import { base, launch, open, password, send, signIn, user } from "../e2e/browser.mjs";
+import { drag, dragNear, select, type } from "./bench/editor.mjs";
 import { judged } from "./bench/judged.mjs";
 import { proxy } from "./bench/proxy.mjs";
 import { report } from "./bench/report.mjs";
-import { drag, firstPaint, live, longLog, scrollList, small } from "./bench/rows.mjs";
+import { firstPaint, live, longLog, scrollList, small } from "./bench/rows.mjs";
 import { tags } from "./bench/tags.mjs";
 
 /** Until the machine has been idle for three seconds: what was just started comes to rest first. */
@@ -24,7 +25,7 @@ async function quiet() {
   }
 }
 
-const rows = { drag, scrollList, live, longLog, tags, firstPaint, judged };
+const rows = { drag, dragNear, select, type, scrollList, live, longLog, tags, firstPaint, judged };
 const wanted = process.argv.slice(2).filter((one) => one !== "--small");
 const before = os.loadavg()[0];
 const begun = Date.now();

@@ -24,7 +24,8 @@ export const editorTexts = {
   pinned: "pinned",
   add: (name: string) => `Add ${name}`,
   canvas: "Pipeline",
-  canvasHint: "Arrow keys move chosen steps, Tab goes to the next one, Enter opens it.",
+  canvasHint:
+    "J and K go to the next and previous step, arrow keys move what is chosen, Enter opens it.",
   empty: "Drag a service here, or press A.",
   minimap: "Map of the pipeline",
   zoomIn: "Zoom in",
@@ -245,6 +246,11 @@ export const editorTexts = {
     environment: "Environment",
     busy: "Checking…",
     hint: "Checks what is drawn now, as creating would, and makes nothing. A branch is run for real, as a deployment to throw away.",
+    versions: (chosen: number) =>
+      chosen === 0
+        ? "Versions: each service's default, or its newest"
+        : `Versions: ${chosen} chosen, of the others the default or the newest`,
+    usual: "Take the usual one",
     emptyDraft: "Draw a step first.",
     stale: "The drawing has changed since; run it again.",
     unread: "The dry run was not made.",

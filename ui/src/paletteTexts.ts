@@ -95,6 +95,8 @@ export const paletteTexts = {
       remove: "delete what is chosen",
       fit: "see all of it",
       tidy: "lay every step out",
+      walk: "next and previous step",
+      back: "from the inspector to its step",
       problem: "next problem",
       undo: "undo",
       redo: "do it again",

@@ -1,64 +1,13 @@
-import { api, until } from "../../e2e/browser.mjs";
-import { frameRows, framesOf, heap, percentile, round, watchFrames, workFor } from "./frames.mjs";
+import { until } from "../../e2e/browser.mjs";
+import { frameRows, framesOf, heap, percentile, round, watchFrames } from "./frames.mjs";
 import { json } from "./proxy.mjs";
 
 // Small ones show on any machine that a row comes to its end; their numbers mean nothing.
 export const small = process.argv.includes("--small");
-const STEPS = small ? 60 : 500;
 const ROWS = small ? 1_200 : 10_000;
 const LINES = small ? 30_000 : 1_000_000;
 const EVENTS = small ? 30 : 300;
 const said = (count) => count.toLocaleString("en");
-
-/** Where something is, once it stands still: the canvas fits itself to its steps first. */
-async function still(one) {
-  let before;
-  let box = await one.boundingBox();
-  await until("the canvas to stand still", async () => {
-    [before, box] = [box, await one.boundingBox()];
-    return before && box && before.x === box.x && before.y === box.y;
-  });
-  return box;
-}
-
-/** A draft of 500 services in a grid, each waiting for the one before; one is dragged about. */
-export async function drag({ browser, page, front, send }) {
-  const project = "bench-editor";
-  await send(page, "PUT", `/projects/${project}`, { resources: { memory_mib: 8192 } });
-  const [service] = (await api(page, "/services?limit=1")).items;
-  const steps = Array.from({ length: STEPS }, (_, i) => ({
-    key: `step-${i}`,
-    ...(i > 0 ? { needs: [`step-${i - 1}`] } : {}),
-    service: { name: service.name, resources: { memory_mib: 16 }, env: { A: "1", B: "2" } },
-    position: { x: 40 + (i % 25) * 250, y: 40 + Math.floor(i / 25) * 170 },
-  }));
-  await send(page, "PUT", `/projects/${project}/draft`, { base_version: 0, content: { steps } });
-  try {
-    await page.goto(`${front.url}/projects/${project}/pipeline`);
-    await page.locator(".en").first().waitFor({ timeout: 120_000 });
-    const one = page.locator(`.en[data-key="step-${STEPS / 2 + 12}"]`);
-    const box = await still(one);
-    const all = await page.locator(".en").count();
-    await page.mouse.move(box.x + box.width / 2, box.y + 8);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width / 2 + 10, box.y + 18, { steps: 4 });
-    const frames = await workFor(browser, page, "pointermove", async () => {
-      await page.mouse.move(box.x + 10, box.y + 160, { steps: 150 });
-      await page.mouse.move(box.x - 200, box.y - 60, { steps: 250 });
-    });
-    const moved = await one.boundingBox();
-    await page.mouse.up();
-    if (Math.hypot(moved.x - box.x, moved.y - box.y) < 50) throw new Error("nothing was dragged");
-    return frameRows(
-      "editor_drag",
-      `Editor with ${STEPS} steps (${all} in sight), dragging`,
-      frames,
-    );
-  } finally {
-    await page.goto(`${front.url}/account`);
-    await send(page, "DELETE", `/projects/${project}`);
-  }
-}
 
 /** A deployment as the API gives it, made up. */
 function madeUp(i, more = {}) {

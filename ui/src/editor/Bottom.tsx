@@ -33,7 +33,7 @@ export type BottomProps = {
   /** The step that is chosen alone. */
   only?: string;
   dry?: Dry;
-  onDryRun: (dry: Dry) => void;
+  onDryRun: (dry?: Dry) => void;
 };
 
 /** Under the canvas: what is wrong, what differs, what would happen, and who runs what. */

@@ -129,6 +129,8 @@ export function Canvas(props: CanvasProps) {
           onDrop={drop}
           connectionMode={ConnectionMode.Strict}
           connectionRadius={18}
+          // By key lines are let go of in the inspector: hundreds of them would come before any step.
+          edgesFocusable={false}
           onlyRenderVisibleElements
           nodeDragThreshold={3}
           minZoom={0.15}

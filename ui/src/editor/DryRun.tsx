@@ -1,13 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { Schemas } from "@/api/client";
 import { deployment } from "@/api/queries/deployments";
 import { Button } from "@/components/Button";
 import { Safe } from "@/components/Safe";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
+import { TagPicker } from "@/components/TagPicker";
 import { editorTexts } from "@/editorTexts";
-import { type Dry, stepsOf } from "./dryFindings";
+import { type Dry, runsAlike, stepsOf } from "./dryFindings";
 import type { Doc } from "./model";
 import type { DryRuns } from "./useDryRun";
 
@@ -28,6 +30,7 @@ export type DryRunProps = {
 export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
   const { environment = "", environments, check, branch } = runs;
   const whyNot = environment ? undefined : environments.isPending ? d.waits : d.none;
+  const fresh = useMemo(() => dry !== undefined && runsAlike(dry.doc, doc), [dry, doc]);
   const run = () => check.mutate({ doc, environment });
   const start = () => only && branch.mutate({ doc, environment, step: only });
   return (
@@ -54,17 +57,18 @@ export function DryRun({ base, doc, only, dry, runs, onShow }: DryRunProps) {
         </Button>
         <span className="t3 s">{d.hint}</span>
       </div>
+      <Tags doc={doc} runs={runs} />
       {branch.data ? <Started scratch={branch.data} /> : null}
       {branch.isError ? (
         <ErrorState what={d.branchRefused} error={branch.error} retry={() => start()} />
       ) : null}
       {check.isError ? <ErrorState what={d.unread} error={check.error} retry={run} /> : null}
-      {dry && dry.doc !== doc && !check.isPending ? (
+      {dry && !fresh && !check.isPending ? (
         <p className="t2" role="status">
           {d.stale}
         </p>
       ) : null}
-      {dry && dry.doc === doc ? <Checks dry={dry} onShow={onShow} /> : null}
+      {dry && fresh ? <Checks dry={dry} onShow={onShow} /> : null}
     </div>
   );
 }
@@ -83,6 +87,37 @@ function Environments({ runs }: { runs: DryRuns }) {
         ))}
       </select>
     </label>
+  );
+}
+
+/** The version of each service whose version people choose, where the usual one is not wanted. */
+function Tags({ doc, runs }: { doc: Doc; runs: DryRuns }) {
+  const { selectable, tags, pick } = runs;
+  const open = doc.steps.filter((step) => step.service && selectable(step.service.name));
+  if (open.length === 0) return null;
+  const chosen = open.filter((step) => tags.has(step.key)).length;
+  return (
+    <details>
+      <summary className="s t2">{d.versions(chosen)}</summary>
+      <div className="drytags">
+        {open.map(({ key, service }) => (
+          <div key={key} className="row">
+            <span className="tr mono">{key}</span>
+            <TagPicker
+              service={service?.name ?? ""}
+              step={key}
+              value={tags.get(key) ?? ""}
+              onChange={(tag) => pick(key, tag)}
+            />
+            {tags.has(key) ? (
+              <Button look="ghost" small onClick={() => pick(key, undefined)}>
+                {d.usual}
+              </Button>
+            ) : null}
+          </div>
+        ))}
+      </div>
+    </details>
   );
 }
 

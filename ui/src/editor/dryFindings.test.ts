@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
-import { found } from "./dryFindings";
+import { found, runsAlike } from "./dryFindings";
+import { addComment, move, setField } from "./edit";
 import type { Doc } from "./model";
 
 type Check = Schemas["PreflightCheck"];
@@ -50,4 +51,11 @@ describe("a dry run", () => {
     const { problems } = found(doc, [check("environment", "failed", "qa")]);
     expect(problems.map((one) => one.step)).toEqual([undefined]);
   });
+});
+
+it("holds while steps are moved and comments written, and no longer", () => {
+  const at = { x: 1, y: 2 };
+  const moved = move(doc, new Map([["db", at]]));
+  expect(runsAlike(doc, addComment(moved, { text: "x", position: at }))).toBe(true);
+  expect(runsAlike(doc, setField(doc, "web", "service.env.A", "1"))).toBe(false);
 });

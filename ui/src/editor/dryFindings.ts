@@ -1,12 +1,24 @@
 import type { Schemas } from "@/api/client";
 import { refsOf, strings } from "./expr";
-import type { Doc, Step } from "./model";
+import { canonical, type Doc, type Step } from "./model";
 import type { Problem } from "./problems";
 
 type Check = Schemas["PreflightCheck"];
 
 /** What a dry run of one drawing found. It says nothing of another drawing. */
 export type Dry = { doc: Doc; checks: Check[]; problems: Problem[]; passed: Set<string> };
+
+/** Whether two drawings run as one: where a step stands, and what is said beside it, does nothing. */
+export function runsAlike(a: Doc, b: Doc): boolean {
+  return (
+    a.steps.length === b.steps.length &&
+    a.steps.every((step, i) => step === b.steps[i] || unplaced(step) === unplaced(b.steps[i]))
+  );
+}
+
+function unplaced({ position: _, ...step }: Partial<Step> = {}): string {
+  return canonical(step);
+}
 
 /** The last that is checked. Who is told of one of these has looked at every step before. */
 const LAST = new Set(["capacity", "address", "disk"]);

@@ -12,18 +12,29 @@ import { type Doc, pipelineOf } from "./model";
  * have drawn on when the answer comes.
  */
 type Run = { doc: Doc; environment: string; step?: string };
+type Tags = ReadonlyMap<string, string>;
 
 /** The dry run and the branches of one editor. They outlive the panel that shows them. */
-export function useDryRun(project: string, catalogue: Catalogue, onDryRun: (dry: Dry) => void) {
+export function useDryRun(project: string, catalogue: Catalogue, onDryRun: (dry?: Dry) => void) {
   const all = useQuery(environments);
   const [chosen, setChosen] = useState<string>();
+  const [tags, setTags] = useState<Tags>(new Map());
+  // What was found is of what was chosen then.
+  const choose = (environment: string) => {
+    setChosen(environment);
+    onDryRun(undefined);
+  };
+  const pick = (step: string, tag: string | undefined) => {
+    setTags(withTag(tags, step, tag));
+    onDryRun(undefined);
+  };
   const path = { name: project };
   const check = useMutation({
     mutationFn: async (run: Run) =>
       ask(
         client.POST("/api/v1/projects/{name}/pipeline/preflight", {
           params: { path },
-          body: await scratch("dry-run", run, catalogue),
+          body: await scratch("dry-run", run, catalogue, tags),
         }),
       ),
     onSuccess: ({ checks }, run) => onDryRun(found(run.doc, checks)),
@@ -33,12 +44,18 @@ export function useDryRun(project: string, catalogue: Catalogue, onDryRun: (dry:
       ask(
         client.POST("/api/v1/projects/{name}/pipeline/scratch", {
           params: { path },
-          body: await scratch("scratch", run, catalogue),
+          body: await scratch("scratch", run, catalogue, tags),
         }),
       ),
   });
   const environment = chosen ?? all.data?.[0]?.name;
-  return { environments: all, environment, choose: setChosen, check, branch };
+  const selectable = (name: string) => catalogue.services.get(name)?.tag_mode === "selectable";
+  return { environments: all, environment, choose, tags, pick, selectable, check, branch };
+}
+
+function withTag(tags: Tags, step: string, tag: string | undefined): Tags {
+  const rest = [...tags].filter(([key]) => key !== step);
+  return new Map(tag === undefined ? rest : [...rest, [step, tag]]);
 }
 
 export type DryRuns = ReturnType<typeof useDryRun>;
@@ -47,12 +64,13 @@ async function scratch(
   word: string,
   { doc, environment, step }: Run,
   catalogue: Catalogue,
+  tags: Tags,
 ): Promise<Schemas["Scratch"]> {
   return {
     name: freshName(word, step),
     environment,
     pipeline: pipelineOf(doc),
-    versions: await newest(doc, catalogue),
+    versions: await versionsOf(doc, catalogue, tags),
     steps: step ? [step] : undefined,
   };
 }
@@ -63,17 +81,22 @@ function freshName(word: string, step = ""): string {
   return [word, of, Date.now().toString(36)].filter(Boolean).join("-");
 }
 
-/** The newest tag of each service whose version people choose; what has none, the check tells. */
-async function newest(doc: Doc, catalogue: Catalogue): Promise<Record<string, string>> {
-  const names = new Set(doc.steps.flatMap(({ service }) => service?.name ?? []));
-  const tags = new Map(
+/** The tag that was chosen for a step, or the usual one of its service; what has none, the check tells. */
+async function versionsOf(
+  doc: Doc,
+  catalogue: Catalogue,
+  tags: Tags,
+): Promise<Record<string, string>> {
+  const open = doc.steps.filter(({ key, service }) => service && !tags.has(key));
+  const names = new Set(open.flatMap(({ service }) => service?.name ?? []));
+  const usual = new Map(
     await Promise.all(
       [...names].map(async (name) => [name, await tagOf(name, catalogue)] as const),
     ),
   );
   return Object.fromEntries(
     doc.steps.flatMap(({ key, service }) => {
-      const tag = service && tags.get(service.name);
+      const tag = service && (tags.get(key) ?? usual.get(service.name));
       return tag ? [[key, tag]] : [];
     }),
   );

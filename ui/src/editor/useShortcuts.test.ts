@@ -5,7 +5,7 @@ import { actOf } from "./useShortcuts";
 /** What a key does with the focus on an element of the page. */
 function press(where: string, key: string, more: KeyboardEventInit = {}) {
   document.body.innerHTML = `<div class="cv"><div class="react-flow__node"><textarea></textarea></div></div>
-    <aside><button>x</button><input /></aside>`;
+    <aside class="insp"><button>x</button><input /></aside>`;
   const target = where === "body" ? document.body : document.querySelector(where);
   let act: string | undefined;
   const hear = (event: KeyboardEvent) => {
@@ -36,4 +36,15 @@ it("takes single keys nowhere once they are switched off", () => {
   expect(press("body", "Delete")).toBeUndefined();
   expect(press(".react-flow__node", "Delete")).toBe("remove");
   expect(press("body", "s", { ctrlKey: true })).toBe("save");
+});
+
+it("leads from step to step, and back from the inspector, from a field too", () => {
+  expect([press("body", "j"), press(".react-flow__node", "k")]).toEqual(["next", "previous"]);
+  expect(press("aside input", "j")).toBeUndefined();
+  expect([press("aside input", "Escape"), press("aside button", "Escape")]).toEqual([
+    "back",
+    "back",
+  ]);
+  expect(press(".react-flow__node", "Escape")).toBe("escape");
+  expect(press(".cv textarea", "Escape")).toBeUndefined();
 });

@@ -16,6 +16,10 @@ export type Acts = {
   save: () => void;
   publish: () => void;
   escape: () => void;
+  /** From step to step, and from the inspector to the step that it shows. */
+  next: () => void;
+  previous: () => void;
+  back: () => void;
   /** What is copied; undefined lets the browser copy what is marked. */
   copied: () => string | undefined;
   pasted: (text: string) => void;
@@ -101,6 +105,7 @@ export function actOf(event: KeyboardEvent): Act | undefined {
   // Who switched the single keys off has them where the focus asks for them.
   if (keysOff() && !canvas) return undefined;
   if (key === "F8") return "problem";
+  if (key === "Escape" && inside(event, ".insp")) return "back";
   if (field || event.altKey) return undefined;
   if (key === "Enter") return inside(event, ".react-flow__node") ? "open" : undefined;
   if (key === "Escape") return "escape";
@@ -108,5 +113,5 @@ export function actOf(event: KeyboardEvent): Act | undefined {
     return canvas || event.target === document.body ? "remove" : undefined;
   if (keysOff()) return undefined;
   if (key === "f") return event.shiftKey ? "tidy" : "fit";
-  return ({ a: "find", p: "connect" } as const)[key];
+  return ({ a: "find", p: "connect", j: "next", k: "previous" } as const)[key];
 }

@@ -68,6 +68,8 @@ export default function Shortcuts({ close }: { close: () => void }) {
         ["Del", k.remove],
         ["F", k.fit],
         ["Shift F", k.tidy],
+        ["J K", k.walk],
+        ["Esc", k.back],
         ["F8", k.problem],
         ["Ctrl Z", k.undo],
         ["Ctrl Shift Z", k.redo],
