@@ -37,4 +37,4 @@ export const gateTexts = {
     withdrawTitle: (label: string) => `Withdraw the guest link of ${label}?`,
     withdrawBody: "What is open through it ends at once. It cannot be made again as it was.",
   },
-} as const;
+};

@@ -61,4 +61,4 @@ export const reachTexts = {
     curve: (what: string, service: string) => `${what} of ${service}`,
     health: "Last check",
   },
-} as const;
+};

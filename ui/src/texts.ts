@@ -23,6 +23,7 @@ export const texts = {
   mainNav: "Main",
   lateAnswer: "The server did not answer in time. Whether it was done is not known: look before you repeat it.",
   noAnswer: "The server did not answer. Check that it runs, and the connection to it.",
+  answered: (status: number) => `The server answered ${status}.`,
   request: (id: string) => `request ${id}`,
   copy: (what: string) => `Copy ${what}`,
   copied: (what: string) => `Copied ${what}`,

@@ -1,4 +1,5 @@
 import createClient from "openapi-fetch";
+import { texts } from "@/texts";
 import type { components, paths } from "./schema.gen";
 import { viewingHeaders } from "./viewing";
 
@@ -74,7 +75,7 @@ function asProblem(error: unknown, response: Response): Problem {
   if (error && typeof error === "object" && "title" in error) return error as Problem;
   return {
     type: "about:blank",
-    title: `The server answered ${response.status}.`,
+    title: texts.answered(response.status),
     status: response.status,
     code: "unreadable",
     request_id: response.headers.get("X-Request-Id") ?? "",

@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { locale } from "@/locale";
 import { texts } from "@/texts";
 import { parseAnsi, plainText } from "./ansi";
 import { Button } from "./Button";
@@ -247,14 +248,14 @@ function Mark({ children }: { children: string }) {
   );
 }
 
-const seconds = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+const seconds = new Intl.DateTimeFormat(locale, { timeStyle: "medium" });
 
 function clockOf(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? "" : seconds.format(date);
 }
 
-const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "full" });
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: "full" });
 
 /** The day of a line whose day is not that of the line before; of the first, when it is not today. */
 function newDay(line: LogRow, before?: LogRow): string | undefined {

@@ -10,7 +10,7 @@ import { duration } from "./time";
 export function Live({ state, className }: { state: LiveState; className?: string }) {
   const now = useNow();
   const late = Math.max(1000, now - state.since);
-  const age = late < 60_000 ? `${Math.round(late / 1000)} s` : duration(late);
+  const age = late < 60_000 ? `${Math.round(late / 1000)} ${texts.time.s}` : duration(late);
   const { kind, error } = state;
   const word =
     kind === "behind" ? texts.live.behind(age) : texts.live[kind === "out" ? whyOut(error) : kind];

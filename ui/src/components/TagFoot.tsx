@@ -49,7 +49,7 @@ export function TagFoot({
   const age = list.read_at ? shortAgo(list.read_at, now) : "";
   const said = list.stale
     ? t.stale(list.stale_reason ?? t.staleReason, age)
-    : age === "now" || !age
+    : age === texts.time.now || !age
       ? t.fresh
       : t.age(age);
   return (

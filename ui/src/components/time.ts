@@ -1,3 +1,4 @@
+import { locale } from "@/locale";
 import { texts } from "@/texts";
 
 const t = texts.time;
@@ -46,10 +47,10 @@ export function between(from?: string | null, to?: string | null, now = Date.now
 }
 
 /* Making one costs more than all else that a row of a list does. */
-const moment = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
-const hours = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
-const days = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
+const hours = new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
+const days = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short" });
+const three = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 
 /** The exact moment, in the reader's own zone, for tooltips: "21 Nov 2026, 14:02:11". */
 export function exact(then: string | number | Date): string {

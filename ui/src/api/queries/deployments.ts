@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, queryOptions, skipToken } from "@tanstack/react-query";
+import { texts } from "@/texts";
 import { ApiError, ask, client, type Deployment, type LogLine } from "../client";
 import { mergeRead } from "../list";
 import { allPages } from "./common";
@@ -74,7 +75,7 @@ export const deploymentByName = (environment: string, name: string) =>
       }
       throw new ApiError(404, {
         type: "about:blank",
-        title: "Not found",
+        title: texts.notFoundTitle,
         status: 404,
         code: "not_found",
         request_id: "",

@@ -3,6 +3,7 @@ import type { Deployment } from "@/api/client";
 import { StatusMark, stateWord } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { fleetTexts as t } from "@/fleetTexts";
+import { locale } from "@/locale";
 
 type Props = {
   deployments?: Deployment[];
@@ -35,7 +36,7 @@ export function Figures({ deployments, waiting, backup }: Props) {
         .map((state) => (
           <Link key={state} to="/deployments" search={{ state }} className="hover:underline">
             <StatusMark state={state}>
-              {`${count(state).toLocaleString("en")} ${stateWord(state).toLowerCase()}`}
+              {`${count(state).toLocaleString(locale)} ${stateWord(state).toLowerCase()}`}
             </StatusMark>
           </Link>
         ))}

@@ -3,9 +3,10 @@ import type { NodeInfo } from "@/api/client";
 import { StatusMark } from "@/components/Status";
 import { bytes } from "@/components/time";
 import { fleetTexts as t } from "@/fleetTexts";
+import { locale } from "@/locale";
 
 const MIB = 1024 * 1024;
-const cores = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+const cores = (value: number) => value.toLocaleString(locale, { maximumFractionDigits: 1 });
 
 const rank: Record<string, number> = { online: 1, disabled: 2 };
 

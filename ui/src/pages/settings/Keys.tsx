@@ -6,6 +6,7 @@ import { Button } from "@/components/Button";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { useToast } from "@/components/Toast";
+import { locale } from "@/locale";
 import { settingsTexts } from "@/settingsTexts";
 
 const t = settingsTexts.keys;
@@ -50,7 +51,7 @@ function Table({ all }: { all: Key[] }) {
               <td>
                 <State of={key} />
               </td>
-              <td className="num">{key.values.toLocaleString("en")}</td>
+              <td className="num">{key.values.toLocaleString(locale)}</td>
               <td className="wide t2 s">
                 {key.uses
                   .filter((use) => use.values > 0)

@@ -1,0 +1,2 @@
+/** How numbers and moments are written. A translation of the texts comes with its own. */
+export const locale = "en-GB";
