@@ -15,12 +15,20 @@ type Props = {
 export function Middle({ text, search = "", className = "", titled }: Props) {
   const at = text.length > 2 * ENDS ? text.length - ENDS : text.length;
   const [head, tail] = split(around(text, search), at);
+  const whole = at === text.length;
   return (
-    <span className={`mid mono ${className}`} title={titled ? undefined : text}>
+    <span
+      className={`mid mono ${whole ? "" : "long"} ${className}`}
+      title={titled ? undefined : text}
+    >
       <span className="head">
         <Marked parts={head} />
       </span>
-      <Marked parts={tail} />
+      {whole ? null : (
+        <span className="tail">
+          <Marked parts={tail} />
+        </span>
+      )}
     </span>
   );
 }

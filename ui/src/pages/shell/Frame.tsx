@@ -146,11 +146,16 @@ function StartItem() {
 
 function Item({ place, children }: { place: Place; children?: ReactNode }) {
   const Icon = place.icon;
+  // A deployment stands under its id too, wherever it is.
+  const within = useRouterState({
+    select: ({ location }) => place.to === "/deployments" && location.pathname.startsWith("/d/"),
+  });
   return (
     <Link
       className="nav"
       to={place.to}
       title={place.label}
+      aria-current={within ? "page" : undefined}
       activeProps={{ "aria-current": "page" }}
       activeOptions={{ includeSearch: false }}
     >

@@ -27,6 +27,7 @@ type Named = { name: string };
 const names = (list?: Named[]) => list?.map((one) => one.name) ?? [];
 /** What is known is good enough to jump with; it is read once when the palette opens. */
 const calm = { staleTime: 30_000 };
+const unasked = { ...calm, enabled: false };
 
 /** Everything the palette knows, in its order. What each project has is asked for once one types. */
 export function useCommands(theme: Theme, typed: boolean): Command[] {
@@ -50,7 +51,7 @@ export function useCommands(theme: Theme, typed: boolean): Command[] {
 
 /** What was defined, by name; what only an admin sees is asked for an admin only. */
 function useDefined(admin: boolean, typed: boolean): Command[] {
-  const theirs = { ...calm, enabled: admin };
+  const theirs = admin ? calm : unasked;
   const drawn = useQuery({ ...projects, ...calm }).data;
   const where = useQuery({ ...environments, ...calm }).data;
   const made = useQuery({ ...services, ...calm }).data;
@@ -83,13 +84,13 @@ function useDefined(admin: boolean, typed: boolean): Command[] {
 
 /** Templates and secrets, project by project. */
 function useWithin(of: string[], admin: boolean, typed: boolean): Command[] {
-  const asked = { ...calm, enabled: typed };
+  const [open, hidden] = [typed ? calm : unasked, typed && admin ? calm : unasked];
   const shapes = useQueries({
-    queries: of.map((project) => ({ ...templates(project), ...asked })),
+    queries: of.map((project) => ({ ...templates(project), ...open })),
     combine: listed,
   });
-  const hidden = useQueries({
-    queries: of.map((project) => ({ ...secrets(project), ...asked, enabled: typed && admin })),
+  const sealed = useQueries({
+    queries: of.map((project) => ({ ...secrets(project), ...hidden })),
     combine: listed,
   });
   const known = of.join("/");
@@ -99,9 +100,9 @@ function useWithin(of: string[], admin: boolean, typed: boolean): Command[] {
         .split("/")
         .flatMap((project, at) => [
           ...ofProject("template", project, shapes[at] ?? []),
-          ...ofProject("secret", project, hidden[at] ?? []),
+          ...ofProject("secret", project, sealed[at] ?? []),
         ]),
-    [known, shapes, hidden],
+    [known, shapes, sealed],
   );
 }
 
