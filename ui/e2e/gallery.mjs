@@ -5,64 +5,114 @@ import { createServer } from "vite";
 import { check, picture, until } from "./browser.mjs";
 
 const root = new URL("..", import.meta.url).pathname;
-/** What the gallery has twice or out of order because it is one: both themes, and all at once. */
+/** What the whole gallery has twice or out of order because it is one: both themes, and all at once. */
 const TWICE = ["duplicate-id-aria", "heading-order", "landmark-unique", "region"];
+const THEMES = ["light", "dark"];
 
-async function faults(page) {
+/** What axe finds in a part of the page; of the whole page it leaves out what is there twice. */
+async function faults(page, part) {
   const path = new URL("../node_modules/axe-core/axe.min.js", import.meta.url);
   await page.evaluate(await readFile(path, "utf8"));
-  return page.evaluate(async (off) => {
-    const rules = Object.fromEntries(off.map((rule) => [rule, { enabled: false }]));
-    const { violations } = await window.axe.run(document, { preload: false, rules });
-    return violations.map(({ id, nodes }) =>
-      [id, ...nodes.slice(0, 4).map((node) => node.html.slice(0, 200))].join("\n      "),
-    );
-  }, TWICE);
+  const off = part ? [] : TWICE;
+  return page.evaluate(
+    async ({ off, part }) => {
+      const rules = Object.fromEntries(off.map((rule) => [rule, { enabled: false }]));
+      const where = part ? { include: [[part]] } : document;
+      const { violations } = await window.axe.run(where, { preload: false, rules });
+      return violations.map(({ id, nodes }) =>
+        [id, ...nodes.slice(0, 4).map((node) => node.html.slice(0, 200))].join("\n      "),
+      );
+    },
+    { off, part },
+  );
 }
 
-async function faultless(page, where) {
-  // Fades are over, colours are final.
-  await page.waitForTimeout(300);
-  const found = await faults(page);
-  check(found.length === 0, `${where}: ${found.join("\n    ")}`);
+/** In both themes; fades are over and colours final when axe looks. */
+async function faultless(page, where, part) {
+  for (const colorScheme of THEMES) {
+    await page.emulateMedia({ colorScheme });
+    await page.waitForTimeout(300);
+    const found = await faults(page, part);
+    check(found.length === 0, `${where}, ${colorScheme}: ${found.join("\n    ")}`);
+    await picture(page, `gallery-${where.replaceAll(/\W+/g, "-")}-${colorScheme}`);
+  }
 }
+
+const OPEN = "[role=dialog]";
 
 /** What lies over the page: opened by its button, closed by Escape. */
 const over = [
-  ["Open a sheet", "dialog"],
-  ["Open a sheet that meets a conflict", "dialog"],
-  ["Ask before a deletion", "dialog"],
-  ["Open the palette", "dialog"],
-  ["Open the list of keys", "dialog"],
+  "Open a sheet",
+  "Open a sheet that meets a conflict",
+  "Ask before a deletion",
+  "Ask, and be refused: in use",
+  "Ask for a typed name",
+  "Open the palette",
+  "Open the list of keys",
 ];
 
 async function opens(page) {
-  for (const [button, role] of over) {
-    await page.getByRole("button", { name: button, exact: true }).click();
-    await page.getByRole(role).waitFor();
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      await faultless(page, `${button}, ${colorScheme}`);
-    }
+  for (const name of over) {
+    await page.getByRole("button", { name, exact: true }).click();
+    await page.getByRole("dialog").waitFor();
+    await faultless(page, name, OPEN);
     await page.keyboard.press("Escape");
-    await page.getByRole(role).waitFor({ state: "detached" });
+    await page.getByRole("dialog").waitFor({ state: "detached" });
   }
-  await page.getByRole("button", { name: "Say a result" }).click();
-  await page.getByRole("button", { name: "Say a failure" }).click();
-  await page.locator(".toast").nth(1).waitFor();
-  await faultless(page, "toasts");
 }
 
-/** A picker that is open: with tags, with none, and while they are read. */
+/** A sheet that was changed asks before it closes: one dialog over another. */
+async function nests(page) {
+  await page.getByRole("button", { name: /^Open a sheet that was changed/ }).click();
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Stay" }).waitFor();
+  await faultless(page, "a sheet with changes, asked", `${OPEN}.dialog`);
+  await page.keyboard.press("Escape");
+  await page.locator(".dialog").waitFor({ state: "detached" });
+  await page.keyboard.press("Escape");
+  await page.locator(".dialog button.danger").click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
+
+async function says(page) {
+  for (const name of ["Say a result", "Say a result that can be taken back", "Say a failure"])
+    await page.getByRole("button", { name, exact: true }).click();
+  await page.locator(".toast").nth(2).waitFor();
+  await faultless(page, "toasts", ".toasts");
+}
+
+/** Two builds of a branch differ at their ends: these are in sight however narrow the column is. */
+async function ends(page) {
+  const hidden = await page.locator("[role=row] .chip .tail").evaluateAll(
+    (all) =>
+      all.filter((tail) => {
+        const box = tail.closest(".chip").getBoundingClientRect();
+        return tail.getBoundingClientRect().right > box.right;
+      }).length,
+  );
+  check(hidden === 0, `the ends of ${hidden} tags are cut off`);
+}
+
+/** A picker that is open: with tags, with none, while they are read, and when nothing matches. */
 async function picks(page) {
   const light = page.getByRole("region", { name: "Light" });
   for (const step of ["chosen", "refused", "being read"]) {
     await light.getByRole("button", { name: new RegExp(`^Version of ${step}`) }).click();
     await page.getByRole("dialog").waitFor();
-    await faultless(page, `a picker, ${step}`);
+    await faultless(page, `a picker, ${step}`, OPEN);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
   }
+  await light.getByRole("button", { name: /^Version of chosen/ }).click();
+  await page.getByRole("dialog").getByRole("combobox").fill("nowhere");
+  await page
+    .getByText(/nowhere/)
+    .first()
+    .waitFor();
+  await faultless(page, "a picker, no match", OPEN);
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
 }
 
 export const stories = [
@@ -82,11 +132,15 @@ export const stories = [
         });
         await page.goto(`${server.resolvedUrls.local[0]}components`);
         const charts = page.locator(".chart canvas");
-        await until("everything is drawn", async () => (await charts.count()) === 6);
-        await faultless(page, "the gallery");
-        await picture(page, "gallery");
+        await until("the curves are drawn", async () => (await charts.count()) === 6);
+        const canvases = page.locator(".cv .react-flow__node");
+        await until("the editor's parts are drawn", async () => (await canvases.count()) > 0);
+        await faultless(page, "everything");
+        await ends(page);
         await picks(page);
         await opens(page);
+        await nests(page);
+        await says(page);
         check(asked.length === 0, `the gallery asked a server: ${asked}`);
       } finally {
         await server.close();

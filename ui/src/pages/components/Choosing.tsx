@@ -1,10 +1,14 @@
 import { useState } from "react";
 import { Select } from "@/components/Select";
+import { StatusMark } from "@/components/Status";
 import { TagError, TagFoot } from "@/components/TagFoot";
 import { TagPicker } from "@/components/TagPicker";
 import { Tags } from "@/components/Tags";
+import { deployTexts } from "@/deployTexts";
 import { galleryTexts as t } from "@/galleryTexts";
-import { refusal, tagList } from "./examples";
+import { useVersions, Versions } from "../create/Versions";
+import { Acted, look } from "./Acted";
+import { refusal, shop, tagList } from "./examples";
 import { Part, Shown } from "./Part";
 
 const nothing = () => {};
@@ -18,8 +22,33 @@ export function TagPickers() {
       <TagPicker service="shop-web" step={t.pickers.none} value="" onChange={nothing} />
       <TagPicker service="nothing" step={t.pickers.refused} value="v0" invalid onChange={nothing} />
       <TagPicker service="unread" step={t.pickers.reading} value="v0" onChange={nothing} />
+      <Acted className="col" act={look(".in", "focus")}>
+        <TagPicker service="shop-web" step={t.looks.focus} value={tag} onChange={setTag} />
+      </Acted>
+      <Matched />
       <List />
     </Part>
+  );
+}
+
+/** One branch for all: which service has a build of it, which took its default, and one that is pinned. */
+function Matched() {
+  return (
+    <Shown name={t.pickers.branch}>
+      <Versions
+        project={shop}
+        versions={useVersions(shop, {}, { web: "feat-cart-redesign-51d0e7b" })}
+        refused={{}}
+        changed={nothing}
+      />
+      <div className="col gap-1 s">
+        <StatusMark state="ready">{deployTexts.branch.all("feat/cart-redesign")}</StatusMark>
+        <StatusMark state="warn">
+          {deployTexts.branch.stays("api", "v1.2.0")}{" "}
+          {deployTexts.branch.lacks("feat/cart-redesign")}
+        </StatusMark>
+      </div>
+    </Shown>
   );
 }
 
@@ -68,6 +97,11 @@ export function Selects() {
         </Shown>
         <Shown name={t.pickers.none}>
           <Select {...common} value={null} onChange={setValue} />
+        </Shown>
+        <Shown name={t.looks.focus}>
+          <Acted act={look("button", "focus")}>
+            <Select {...common} value={value} onChange={setValue} />
+          </Acted>
         </Shown>
         <Shown name={t.pickers.small}>
           <Select {...common} value={value} onChange={setValue} small />

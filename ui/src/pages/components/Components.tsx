@@ -1,16 +1,22 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
+import { load } from "@/components/load";
 import { useTitle } from "@/components/Shell";
+import { Skeletons } from "@/components/States";
 import { galleryTexts as t } from "@/galleryTexts";
 import { Charts } from "./Charts";
 import { Selects, TagPickers } from "./Choosing";
 import { filledCache } from "./examples";
 import { Cards, Placements, Rows } from "./Lists";
 import { Lives, Logs } from "./Logs";
+import { Menus } from "./Menus";
 import { Over } from "./Over";
 import { Buttons, Fields, Notices, Pages, Small, States, Tables } from "./Parts";
+import { AuditLines, Cells } from "./People";
 import { Approvals, Beats, Edges, Lefts, Steps, Strips } from "./Runs";
 import { NodeChecks, Preflights } from "./Verdicts";
+
+const Drawing = lazy(() => load(() => import("./Drawing")));
 
 /** Every component in every state, light beside dark; a route of the development server only. */
 export function Components() {
@@ -61,8 +67,14 @@ function Theme({ name }: { name: "light" | "dark" }) {
       <Charts />
       <Rows />
       <Cards />
+      <Cells />
+      <AuditLines />
+      <Menus />
       <Small />
       <Tables />
+      <Suspense fallback={<Skeletons count={12} />}>
+        <Drawing />
+      </Suspense>
     </section>
   );
 }

@@ -2,10 +2,14 @@ import { useMemo } from "react";
 import type { Deployment } from "@/api/client";
 import { galleryTexts as t } from "@/galleryTexts";
 import { Placement } from "../create/Summary";
+import { GroupHead, Head } from "../deployments/Heads";
+import { Moved } from "../deployments/Moved";
+import { NoMatch } from "../deployments/NoMatch";
 import { Row } from "../deployments/Row";
 import { Card } from "../urls/Card";
+import { Acted, look } from "./Acted";
 import { deployment, rows } from "./examples";
-import { Part } from "./Part";
+import { Part, Shown } from "./Part";
 
 const nothing = () => {};
 const acts = {
@@ -14,7 +18,7 @@ const acts = {
   onFollow: (event: { preventDefault: () => void }) => event.preventDefault(),
 };
 
-/** A row of the list: each state, offline, without the access, chosen and marked. */
+/** A row of the list: each state, offline, without the access, chosen and marked; groups and no match. */
 export function Rows() {
   const more: Deployment[] = useMemo(
     () => [deployment("ready", { id: "chosen" }), deployment("ready", { id: "marked" })],
@@ -25,7 +29,9 @@ export function Rows() {
     <Part title={t.sections.rows}>
       <div className="framed overflow-x-auto">
         <div role="table" aria-label={t.sections.rows} className="min-w-240">
+          <Head />
           <div role="rowgroup">
+            <GroupHead group="attention" count={4} index={0} closed={false} toggle={nothing} />
             {all.map((one, i) => (
               <Row
                 key={one.id}
@@ -36,8 +42,28 @@ export function Rows() {
                 {...acts}
               />
             ))}
+            <GroupHead group="ready" count={23} index={99} closed toggle={nothing} />
           </div>
         </div>
+      </div>
+      <div className="row items-start gap-7">
+        <Shown name={t.rowStates.moved}>
+          <div className="relative h-10 w-40">
+            <Moved count={3} settle={nothing} />
+          </div>
+        </Shown>
+        <Shown name={t.rowStates.focused}>
+          <Acted className="framed w-90" act={look("button", "focus")}>
+            <div role="table" aria-label={t.rowStates.focused}>
+              <div role="rowgroup">
+                <GroupHead group="progress" count={1} index={1} closed={false} toggle={nothing} />
+              </div>
+            </div>
+          </Acted>
+        </Shown>
+      </div>
+      <div className="framed pb-6">
+        <NoMatch filters={{ env: "qa-eu", state: "failed", q: "cart" }} clear={nothing} />
       </div>
     </Part>
   );

@@ -1,8 +1,10 @@
+import { useState } from "react";
 import { ApiError } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { type LogRow, LogView } from "@/components/LogView";
 import { Live } from "@/components/Shell";
 import { galleryTexts as t } from "@/galleryTexts";
+import { Acted, press, type } from "./Acted";
 import { before } from "./examples";
 import { Part, Shown } from "./Part";
 
@@ -42,7 +44,41 @@ export function Logs() {
       <Box>
         <LogView {...common} lines={[]} />
       </Box>
+      <Shown name={t.logs.paused}>
+        <Paused />
+      </Shown>
+      <Shown name={t.logs.found}>
+        <Acted act={type("input", "s")}>
+          <Box>
+            <LogView {...common} lines={lines} start={before(60)} />
+          </Box>
+        </Acted>
+      </Shown>
+      <Shown name={t.logs.unwrapped}>
+        <Acted act={press("[aria-pressed=true][title]")}>
+          <Box>
+            <LogView {...common} lines={lines} start={before(60)} />
+          </Box>
+        </Acted>
+      </Shown>
     </Part>
+  );
+}
+
+/** Stopped by somebody who reads; meanwhile 214 lines came. */
+function Paused() {
+  const [shown, setShown] = useState(lines);
+  const pause = (root: HTMLElement) => {
+    press(".lf button")(root);
+    const came = Array.from({ length: 214 }, (_, i) => row(20 + i, t.examples.line(i + 1)));
+    setShown([...lines, ...came]);
+  };
+  return (
+    <Acted act={pause}>
+      <Box>
+        <LogView label={t.sections.log} name="gallery" empty="" lines={shown} start={before(60)} />
+      </Box>
+    </Acted>
   );
 }
 

@@ -6,8 +6,9 @@ import { Notice, Pill, Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { galleryTexts as t } from "@/galleryTexts";
 import { texts } from "@/texts";
-import { CheckField, SelectField, TextArea } from "../admin/Fields";
+import { CheckField, ReadOnly, SelectField, TextArea } from "../admin/Fields";
 import type { Form } from "../admin/useForm";
+import { Acted, look } from "./Acted";
 import { refusal } from "./examples";
 import { Part } from "./Part";
 
@@ -19,13 +20,18 @@ export function Buttons() {
         <div key={look} className="row flex-wrap">
           <Button look={look}>{t.label}</Button>
           <Button look={look} small>
-            {t.label}
+            {t.pickers.small}
           </Button>
+          {(["hover", "focus", "pressed"] as const).map((as) => (
+            <Button key={as} look={look} data-look={as}>
+              {t.looks[as]}
+            </Button>
+          ))}
           <Button look={look} busy={t.busy}>
-            {t.label}
+            {t.short}
           </Button>
           <Button look={look} reason={t.reason}>
-            {t.label}
+            {t.looks.disabled}
           </Button>
         </div>
       ))}
@@ -52,6 +58,9 @@ export function Fields() {
     <Part title={t.sections.fields}>
       <Field label={t.field} hint={t.hint} placeholder={t.value} />
       <Field label={t.field} hint={t.hint} defaultValue={t.value} mono />
+      <Acted act={look(".in", "focus")}>
+        <Field label={t.looks.focus} defaultValue={t.value} mono />
+      </Acted>
       <Field label={t.field} error={t.wrong} defaultValue="Cart Redesign" mono />
       <TextArea form={form({})} name="text" label={t.field} hint={t.hint} rows={2} />
       <TextArea form={wrong} name="text" label={t.field} rows={2} mono />
@@ -59,6 +68,18 @@ export function Fields() {
       <SelectField form={wrong} name="choice" label={t.field} options={options} />
       <CheckField form={form({})} name="yes" label={t.field} hint={t.hint} />
       <CheckField form={form({})} name="no" label={t.field} />
+      <Acted className="col gap-3" act={look("select", "focus")}>
+        <SelectField form={form({})} name="choice" label={t.looks.focus} options={options} />
+        <Acted act={look("input", "focus")}>
+          <CheckField form={form({})} name="yes" label={t.looks.focus} />
+        </Acted>
+      </Acted>
+      <Field label={t.looks.locked} locked={t.reason} defaultValue={t.value} mono />
+      <ReadOnly value={true}>
+        <TextArea form={form({})} name="text" label={t.looks.locked} rows={2} />
+        <SelectField form={form({})} name="choice" label={t.looks.locked} options={options} />
+        <CheckField form={form({})} name="yes" label={t.looks.locked} hint={t.reason} />
+      </ReadOnly>
     </Part>
   );
 }
@@ -146,6 +167,14 @@ export function Tables() {
         </span>
         <span className="tab">{t.dark}</span>
       </div>
+      <fieldset className="seg self-start" aria-label={t.sections.tables}>
+        <button type="button" aria-pressed="true">
+          {t.light}
+        </button>
+        <button type="button" aria-pressed="false">
+          {t.dark}
+        </button>
+      </fieldset>
       <div className="framed">
         <table className="tbl">
           <thead>

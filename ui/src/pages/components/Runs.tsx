@@ -77,13 +77,19 @@ export function Beats() {
   );
 }
 
-/** A whole run in one line: under way, failed and undone, waiting, and not known yet. */
+/** A whole run in one line: under way, over its usual time, in line, failed and undone, waiting, and not known yet. */
 export function Strips() {
   const run = (...states: Step["status"][]) =>
     states.map((state, i) => step(state, i + 1, { key: `${state}-${i + 1}` }));
   return (
     <Part title={t.sections.strips}>
       <TimeStrip steps={run("done", "done", "running", "pulling", "pending")} />
+      <Shown name={t.strips.over}>
+        <TimeStrip steps={[step("done", 1), runs(20, 90), step("pending", 3)]} />
+      </Shown>
+      <Shown name={t.strips.queued}>
+        <TimeStrip steps={run("pending", "pending", "pending")} />
+      </Shown>
       <TimeStrip steps={run("undone", "undoing", "failed", "skipped")} />
       <TimeStrip steps={run("done", "waiting", "pending", "unknown")} />
       <TimeStrip steps={[]} />

@@ -131,6 +131,17 @@ export const kept: [string, Deployment][] = [
       hold: { owner: "priya-raman", reason: t.reason, since: before(60) },
     }),
   ],
+  [
+    t.heldUntil,
+    deployment("ready", {
+      hold: {
+        owner: "priya-raman",
+        reason: t.reason,
+        since: before(60),
+        until: new Date(loaded + 99 * HOUR).toISOString(),
+      },
+    }),
+  ],
 ];
 
 export function question(more: Partial<Question> = {}): Deployment {
@@ -175,6 +186,22 @@ export const tagList: Schemas["TagList"] = {
   stale: false,
 };
 
+/** A project with a service of which nobody chooses the version. */
+export const shop = {
+  name: "shop",
+  services: [
+    { step: "web", service: "shop-web", image: "ghcr.io/northwind/web", tag_mode: "selectable" },
+    { step: "api", service: "shop-api", image: "ghcr.io/northwind/api", tag_mode: "selectable" },
+    {
+      step: "db",
+      service: "postgres",
+      image: "docker.io/library/postgres",
+      tag_mode: "pinned",
+      tag: "17.2-bookworm",
+    },
+  ],
+} as Schemas["Project"];
+
 /** What a request is refused with. */
 export const refusal = {
   problem: {
@@ -204,11 +231,14 @@ export function filledCache(): QueryClient {
   cache.setQueryData(tags("shop-web", "", "newest").queryKey, pages);
   const none = { pages: [{ ...tagList, items: [], matching: 0 }], pageParams: [undefined] };
   cache.setQueryData(tags("nothing", "", "newest").queryKey, none);
+  cache.setQueryData(tags("shop-web", "nowhere", "newest").queryKey, none);
   for (const [, { id, expires_at: end }] of kept)
     cache.setQueryData(activity(id, end).queryKey, {
       items: [{ at: before(10_800), kind: "visited", by: "aiko-tanaka" }],
       rule: t.rule,
     });
+  for (const service of ["shop-web", "shop-api"])
+    cache.setQueryData(["tags", service, "first"], tagList);
   const place = "deployments of shop on qa-eu";
   const object = "deployment/made-up-read";
   cache.setQueryData(explained(object, place).queryKey, {
