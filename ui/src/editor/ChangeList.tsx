@@ -3,7 +3,7 @@ import { editorTexts } from "@/editorTexts";
 import { type Asides, none } from "./asides";
 import type { StepChange } from "./merge";
 import { Sign } from "./Sign";
-import { Shown } from "./values";
+import { Differing } from "./values";
 
 const t = editorTexts.panel;
 
@@ -53,13 +53,7 @@ function Fields({ fields }: { fields: StepChange["fields"] }) {
       {fields.map((field) => (
         <li key={field.path}>
           <span className="t2">{shortField(field.path)}</span>
-          <del>
-            <Shown value={field.old} />
-          </del>
-          <span aria-hidden="true">→</span>
-          <ins>
-            <Shown value={field.now} />
-          </ins>
+          <Differing old={field.old} now={field.now} />
         </li>
       ))}
     </ul>
@@ -68,8 +62,10 @@ function Fields({ fields }: { fields: StepChange["fields"] }) {
 
 /** service.env.PORT is PORT to whoever looks at its step. */
 export function shortField(field: string): string {
-  return field.replace(
-    /^(service|plugin|approval)\.((env|parameters|secrets|resources)\.)?(?=.)/,
-    "",
-  );
+  return field === "key"
+    ? editorTexts.step.key
+    : field.replace(
+        /^(service|plugin|approval)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
+        "",
+      );
 }

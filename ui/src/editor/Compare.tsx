@@ -6,8 +6,8 @@ import type { Comparison } from "@/pages/projects/search";
 import { asidesOf } from "./asides";
 import { ChangeList } from "./ChangeList";
 import { numbers } from "./Changes";
+import { versionChanges } from "./catalogued";
 import { drawnAs } from "./door";
-import { changesOf } from "./merge";
 import type { VersionsProps } from "./Versions";
 
 const t = editorTexts.past;
@@ -94,5 +94,5 @@ function Differences({ project, compare, drawing }: Omit<Props, "newest" | "onCo
     );
   if (to === "draft" && !drawing) return <p className="t2">{t.noDraft}</p>;
   if (!old.data || !now) return <Skeletons count={3} height={48} />;
-  return <ChangeList changes={changesOf(old.data, now)} asides={asidesOf(old.data, now)} />;
+  return <ChangeList changes={versionChanges(old.data, now)} asides={asidesOf(old.data, now)} />;
 }

@@ -3,10 +3,10 @@ import { Button } from "@/components/Button";
 import { Sheet } from "@/components/Overlay";
 import { editorTexts } from "@/editorTexts";
 import { ChangeList, shortField } from "./ChangeList";
+import type { Clash } from "./clash";
 import { type Choices, type Conflict, conflictId, type StepChange, threeWay } from "./merge";
 import type { Doc } from "./model";
-import type { Clash } from "./clash";
-import { Shown } from "./values";
+import { Against, Shown } from "./values";
 
 const t = editorTexts.merge;
 
@@ -20,6 +20,7 @@ export function Merge(props: {
   const { clash, doc, onClose, onResolve } = props;
   const merged = useMemo(() => threeWay(clash.base, doc, clash.theirs), [clash, doc]);
   const [choices, setChoices] = useState<Choices>({});
+  const open = merged.conflicts.filter((one) => !choices[conflictId(one)]).length;
   const title = clash.kind === "published" ? t.outdatedTitle(clash.number) : t.windowTitle;
   return (
     <Sheet
@@ -31,7 +32,11 @@ export function Merge(props: {
           <span className="t2 s">{t.waits}</span>
           <div className="row end">
             <Button onClick={onClose}>{t.later}</Button>
-            <Button look="ink" onClick={() => onResolve(choices)}>
+            <Button
+              look="ink"
+              reason={open > 0 ? t.undecided(open) : undefined}
+              onClick={() => onResolve(choices)}
+            >
               {t.apply}
             </Button>
           </div>
@@ -56,7 +61,7 @@ export function Merge(props: {
                   <Row
                     key={conflictId(one)}
                     conflict={one}
-                    chosen={choices[conflictId(one)] ?? "mine"}
+                    chosen={choices[conflictId(one)]}
                     onChoose={(side) => setChoices((all) => ({ ...all, [conflictId(one)]: side }))}
                   />
                 ))}
@@ -73,7 +78,8 @@ export function Merge(props: {
 
 type RowProps = {
   conflict: Conflict;
-  chosen: "mine" | "theirs";
+  /** None is chosen for anybody: what is put together was read. */
+  chosen?: "mine" | "theirs";
   onChoose: (side: "mine" | "theirs") => void;
 };
 
@@ -81,7 +87,7 @@ function Row({ conflict, chosen, onChoose }: RowProps) {
   const what = `${conflict.key} › ${conflict.path ? shortField(conflict.path) : t.whole}`;
   const side = (name: "mine" | "theirs") => (
     <td data-on={chosen === name || undefined}>
-      <label className="row top0">
+      <label className="row">
         <input
           type="radio"
           name={conflictId(conflict)}
@@ -89,8 +95,9 @@ function Row({ conflict, chosen, onChoose }: RowProps) {
           aria-label={name === "mine" ? t.useMine(what) : t.useTheirs(what)}
           onChange={() => onChoose(name)}
         />
-        <Shown value={conflict[name]} />
+        {t[name]}
       </label>
+      <Against base={conflict.base} value={conflict[name]} />
     </td>
   );
   return (

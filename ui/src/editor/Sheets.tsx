@@ -43,7 +43,7 @@ export function Sheets(props: Props) {
           onCompare={panels.openHistory}
           onClose={panels.close}
           drawing={{
-            doc,
+            doc: comparing.whole,
             differs: comparing.differs,
             onRestored: sheets.restored,
             onOpen,

@@ -8,8 +8,8 @@ import { filled, versionChanges } from "./catalogued";
 import { drawnAs } from "./door";
 import type { State } from "./drawing";
 import type { Dry } from "./dryFindings";
-import { changesOf, threeWay } from "./merge";
-import { type Doc, sameDoc } from "./model";
+import { type StepChange, threeWay } from "./merge";
+import { type Doc, docOf, pipelineOf, sameDoc } from "./model";
 
 type What = {
   project: string;
@@ -18,20 +18,25 @@ type What = {
   compare?: string;
   dry?: Dry;
   catalogue: Catalogue;
+  /** What the server says: whether publishing would make a version. */
+  changes?: boolean;
 };
 
 /** How the drawing differs from the version it was drawn on, and from the one it is compared with. */
-export function useComparison({ project, state, tab, compare, dry, catalogue }: What) {
+export function useComparison({ project, state, tab, compare, dry, catalogue, changes }: What) {
   const { published, base, clash } = state;
   const doc = state.history.now;
   const wanted = compareOf(compare);
   const number = tab === "changes" && wanted?.to === "draft" ? wanted.from : base;
   const other = useQuery({ ...drawnAs(project, number), enabled: number !== base });
   // What is drawn knows nothing of images: what the version carries is asked of the server.
-  const stored = useQuery({ ...drawnAs(project, base), enabled: base > 0 }).data;
-  const before = number === base ? (stored ?? published) : other.data;
-  const own = useDifference(stored ?? published, doc, stored && catalogue);
-  const shown = useDifference(before, doc, before === published ? undefined : catalogue);
+  const version = useQuery({ ...drawnAs(project, base), enabled: base > 0 }).data;
+  const stored = changes === false ? undefined : version;
+  const whole = useMemo(() => filled(doc, catalogue), [doc, catalogue]);
+  const [was, is] = useMemo(() => [drawnOf(published), drawnOf(doc)], [published, doc]);
+  const before = number === base ? (stored ?? was) : other.data;
+  const own = useDifference(stored ?? was, stored ? whole : is);
+  const shown = useDifference(before, before === was ? is : whole);
   const differs = useMemo(() => !sameDoc(published, doc), [published, doc]);
   const marks = useMemo(() => {
     const all = new Map<string, Mark>();
@@ -44,26 +49,26 @@ export function useComparison({ project, state, tab, compare, dry, catalogue }: 
     return all.size > 0 ? all : undefined;
   }, [dry, tab, shown, clash, doc]);
   const query = { error: other.error, retry: () => void other.refetch() };
-  return { own, differs, marks, number, before, shown, ...query };
+  return { own, differs, marks, number, before, shown, whole, ...query };
+}
+
+/** A drawing without what it may carry of an older catalogue. */
+function drawnOf(doc: Doc): Doc {
+  return docOf(pipelineOf(doc));
 }
 
 export type Comparing = ReturnType<typeof useComparison>;
 
-type With = Catalogue | undefined;
-
-function useDifference(before: Doc, doc: Doc, catalogue: With): Difference;
-function useDifference(before: Doc | undefined, doc: Doc, catalogue: With): Difference | undefined;
-function useDifference(before: Doc | undefined, doc: Doc, catalogue: With) {
-  return useMemo(() => {
-    if (!before) return undefined;
-    const changes = catalogue
-      ? versionChanges(before, filled(doc, catalogue))
-      : changesOf(before, doc);
-    return { changes, asides: asidesOf(before, doc) };
-  }, [before, doc, catalogue]);
+function useDifference(before: Doc, now: Doc): Difference;
+function useDifference(before: Doc | undefined, now: Doc): Difference | undefined;
+function useDifference(before: Doc | undefined, now: Doc) {
+  return useMemo(
+    () => before && { changes: versionChanges(before, now), asides: asidesOf(before, now) },
+    [before, now],
+  );
 }
 
 export type Difference = {
-  changes: ReturnType<typeof changesOf>;
+  changes: StepChange[];
   asides: ReturnType<typeof asidesOf>;
 };
