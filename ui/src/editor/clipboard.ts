@@ -1,5 +1,6 @@
 import { wrongIn } from "./clipShape";
 import { commentId, freeKey, renamed, withNeeds } from "./edit";
+import { type Box, landing } from "./landing";
 import { bare, type Comment, type Doc, type Spot, type Step } from "./model";
 
 /** What copying writes: readable, and the same in every project. */
@@ -46,33 +47,27 @@ function kindless(steps: Step[]): string | undefined {
 }
 
 /**
- * Adds copied steps beside what is there. Names that are taken get a number, and edges and
- * references among the copies lead to the copies; those to others stay if the others are here.
+ * Adds copied steps to what is there. Names that are taken get a number, and edges and references
+ * among the copies lead to the copies; those to others stay if the others are here.
  */
 export function paste(
   doc: Doc,
   text: string,
   by: Spot,
+  sight?: Box,
 ): { doc: Doc; ids: Set<string> } | { wrong: string } | undefined {
   const clip = clipOf(text);
   if (!clip || "wrong" in clip) return clip;
-  const names = new Map<string, string>();
-  const taken = new Set<string>();
-  for (const step of clip.steps) {
-    const key = freeKey(doc, step.key, taken);
-    taken.add(key);
-    names.set(step.key, key);
-  }
-  const here = new Set(doc.steps.map((step) => step.key));
-  const steps = clip.steps.map((step) => {
-    const next = renamed(bare(step), names);
-    const kept = withNeeds(
-      next,
-      (next.needs ?? []).filter((n) => here.has(n) || taken.has(n)),
-    );
-    return shifted(kept, by);
+  const { keys, names } = named(doc, clip.steps);
+  const [taken, here] = [new Set(keys), new Set(doc.steps.map((step) => step.key))];
+  const copied = clip.steps.map((step, i) => {
+    const next = { ...renamed(bare(step), names), key: keys[i] ?? step.key };
+    const kept = (next.needs ?? []).filter((need) => here.has(need) || taken.has(need));
+    return withNeeds(next, kept);
   });
-  const comments = clip.comments.map((comment) => shifted(comment, by));
+  const landed = landing<Step | Comment>([...copied, ...clip.comments], doc, by, sight);
+  const steps = landed.slice(0, copied.length) as Step[];
+  const comments = landed.slice(copied.length) as Comment[];
   const first = doc.comments.length;
   const ids = new Set([...taken, ...comments.map((_, i) => commentId(first + i))]);
   return {
@@ -81,7 +76,15 @@ export function paste(
   };
 }
 
-function shifted<T extends { position?: Spot }>(item: T, by: Spot): T {
-  const at = item.position ?? { x: 0, y: 0 };
-  return { ...item, position: { x: at.x + by.x, y: at.y + by.y } };
+/** A name for each copy. What refers to a name that two have means the first. */
+function named(doc: Doc, steps: Step[]) {
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  const keys = steps.map((step) => {
+    const key = freeKey(doc, step.key, taken);
+    taken.add(key);
+    if (!names.has(step.key)) names.set(step.key, key);
+    return key;
+  });
+  return { keys, names };
 }

@@ -1,5 +1,6 @@
 /** What the palette adds, and where it lands. */
 import type { useReactFlow } from "@xyflow/react";
+import type { Box } from "./landing";
 import type { Spot, Step } from "./model";
 
 /** A new step of the palette, with the little that everybody wants. */
@@ -9,6 +10,15 @@ export function fresh(what: string, position: Spot): Step {
     return { key: name, position, service: { name, resources: { cpu: 0.5, memory_mib: 256 } } };
   if (kind === "plugin") return { key: name, position, plugin: { name } };
   return { key: "approval", position, approval: { prompt: "", timeout_seconds: 86_400 } };
+}
+
+/** What of the drawing is seen. */
+export function sight(flow: ReturnType<typeof useReactFlow>): Box | undefined {
+  const box = document.querySelector(".cv")?.getBoundingClientRect();
+  if (!box) return undefined;
+  const { x, y } = flow.screenToFlowPosition({ x: box.left, y: box.top });
+  const end = flow.screenToFlowPosition({ x: box.right, y: box.bottom });
+  return { x, y, width: end.x - x, height: end.y - y };
 }
 
 export function middle(flow: ReturnType<typeof useReactFlow>): Spot {

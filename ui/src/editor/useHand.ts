@@ -7,7 +7,7 @@ import { paste } from "./clipboard";
 import { meaningOf } from "./edges";
 import { addComment, addNeed, addStep, commentId, move, removeChosen, removeNeed } from "./edit";
 import type { Doc, Spot, Step } from "./model";
-import { fresh, middle } from "./placing";
+import { fresh, middle, sight } from "./placing";
 import { refer, unrefer } from "./referring";
 import type { Session } from "./session";
 import { tidy } from "./shape";
@@ -50,7 +50,7 @@ export function useHand({ session, catalogue, step, chosen, chosenEdges, choose 
     choose(NOTHING, NOTHING);
   };
   const insert = (text: string, by: Spot) => {
-    const pasted = paste(session.doc, text, by);
+    const pasted = paste(session.doc, text, by, sight(flow));
     if (!pasted) return say("failed", t.nothingToPaste);
     if ("wrong" in pasted) return say("failed", t.pasteWrong(pasted.wrong));
     change(pasted.doc);
