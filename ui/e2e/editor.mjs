@@ -277,7 +277,35 @@ async function fromFar(page, project, service) {
   }
 }
 
+/** A step is added, the window becomes narrow and wide again: the step, and its undo, are still here. */
+async function narrowed(page, project) {
+  await page.goto(`/projects/${project}/pipeline`);
+  await page.getByText("Drag a service here, or press A.").waitFor();
+  await page.getByRole("button", { name: "Approval", exact: true }).click();
+  await node(page, "approval").waitFor();
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 600, height: size.height });
+  await node(page, "approval").waitFor({ state: "detached" });
+  await page.setViewportSize(size);
+  await node(page, "approval").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await node(page, "approval").waitFor({ state: "detached" });
+}
+
 export const stories = [
+  [
+    "a window that is narrow for a while loses nothing of a drawing, nor of what can be undone",
+    async ({ page }) => {
+      const project = freshName("narrow");
+      await signIn(page);
+      await makeProject(page, project);
+      try {
+        await narrowed(page, project);
+      } finally {
+        await dropProject(page, project);
+      }
+    },
+  ],
   [
     "a wire is refused where its type does not fit, with the reason",
     async ({ page }) => {

@@ -15,7 +15,7 @@ import { Canvas } from "./Canvas";
 import type { Catalogue } from "./catalogue";
 import { copy } from "./clipboard";
 import { catalogue as catalogueQuery } from "./door";
-import type { Dry } from "./dryFindings";
+import { type Dry, runsAlike } from "./dryFindings";
 import { everything, move, setComment } from "./edit";
 import { Inspector } from "./Inspector";
 import { canonical, type Doc, pipelineOf, stepOf } from "./model";
@@ -35,6 +35,7 @@ import { useSession, useSessionState } from "./useSession";
 import { useSheets } from "./useSheets";
 import { useShortcuts } from "./useShortcuts";
 import { useStroke } from "./useStroke";
+import { useWalking } from "./useWalking";
 
 const t = editorTexts;
 
@@ -94,10 +95,11 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   const find = useRef<HTMLInputElement>(null);
   const lastShown = useRef<Problem>(undefined);
   const problems = useProblems(project, doc, catalogue);
-  const dry = tab === "dryRun" && ran?.doc === doc ? ran : undefined;
+  const dry = tab === "dryRun" && ran && runsAlike(ran.doc, doc) ? ran : undefined;
   const shown = useMemo(() => (dry ? dry.problems : problems.all), [problems.all, dry]);
   const byKey = useByStep(shown);
-  const compared = { project, state, tab, compare: props.compare, dry, catalogue };
+  const { changes } = problems;
+  const compared = { project, state, tab, compare: panels.compared, dry, catalogue, changes };
   const comparing = useComparison(compared);
   const { differs, marks } = comparing;
   const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
@@ -135,8 +137,9 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
   const { publishing, publish } = sheets;
   const errors = problems.all.filter((one) => !one.advice);
   // The server knows what else a version carries: what the catalogue says now.
-  const news = differs || comparing.own.changes.length > 0 || problems.changes === true;
+  const news = differs || comparing.own.changes.length > 0 || changes === true;
   const whyNot = publishReason(errors.length, news, Boolean(state.clash), state.base);
+  const walking = useWalking({ doc, only, choose });
   const nextOne = () => {
     const next = nextProblem(shown, lastShown.current, only);
     lastShown.current = next;
@@ -167,6 +170,7 @@ function Loaded(props: EditorProps & { session: Session; catalogue: Catalogue })
     },
     pasted: (text) => hand.insert(text, { x: 40, y: 40 }),
     escape: () => choose(NOTHING, NOTHING),
+    ...walking,
   });
 
   return (

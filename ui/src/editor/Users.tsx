@@ -5,6 +5,7 @@ import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { editorTexts } from "@/editorTexts";
+import { isGone } from "@/pages/deployments/filters";
 import { runners } from "./door";
 
 const t = editorTexts.panel;
@@ -43,12 +44,11 @@ export function Users({ project }: { project: string }) {
 
 /** Drafts that run are of no version. */
 const DRAFT = -1;
-const GONE = ["canceled", "removed", "forgotten"];
 
 function byVersion(all: Deployment[]): [number, Deployment[]][] {
   const groups = new Map<number, Deployment[]>();
   for (const one of all) {
-    if (GONE.includes(one.status)) continue;
+    if (isGone(one.status)) continue;
     const version = one.scratch ? DRAFT : one.pipeline_version;
     groups.set(version, [...(groups.get(version) ?? []), one]);
   }

@@ -444,7 +444,11 @@ describe("a session", () => {
     const server = new Server();
     server.versions = [addStep(emptyDoc, service("a"))];
     const [mine, theirs] = [await open(server), await open(server)];
-    const ask = (x: number) => ({ key: "ask", approval: { prompt: "" }, position: { x, y: 0 } });
+    const ask = (x: number) => ({
+      key: "ask",
+      approval: { prompt: "", timeout_seconds: 60 },
+      position: { x, y: 0 },
+    });
     theirs.change(addStep(theirs.doc, ask(1)));
     mine.change(addStep(mine.doc, ask(2)));
     await theirs.flush();

@@ -74,7 +74,7 @@ export class Session extends Drawing {
   private async resume({ kept, take }: Left, published: Version) {
     if (this.state.clash) return;
     if (!this.clean()) this.add(kept);
-    else if (!sameDoc(kept.doc, this.saved)) await this.begin(kept, published);
+    else if (!sameDoc(kept.doc, this.saved)) await this.drawOn(kept, published);
     if (this.keepHere()) take();
   }
 
@@ -85,7 +85,7 @@ export class Session extends Drawing {
   }
 
   /** What was drawn without the server, in this browser, is drawn on. */
-  private async begin(kept: Kept, published: Version) {
+  private async drawOn(kept: Kept, published: Version) {
     const { base } = this.state;
     const untouched = kept.revision === this.revision;
     if (untouched && kept.base === base) return this.change(kept.doc);

@@ -70,7 +70,7 @@ function focusAgain(focused: Focused, names: Map<string, string>) {
   const id = focused && names.get(focused.node);
   if (!focused || !id) return;
   const field = document.querySelector<HTMLTextAreaElement>(
-    `.react-flow__node[data-id="${CSS.escape(id)}"] textarea`,
+    `.react-flow__node[data-id="${id}"] textarea`,
   );
   field?.focus();
   field?.setSelectionRange(focused.from, focused.to);

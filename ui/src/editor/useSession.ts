@@ -16,12 +16,19 @@ export function useSession(project: string, person: string) {
     let left = false;
     let forget = () => {};
     setError(undefined);
-    Session.open(doorOf(project), keepOf(project, person)).then((made) => {
-      opened = made;
-      if (left) return made.close();
-      forget = attend(made);
-      setSession(made);
-    }, setError);
+    const keep = keepOf(project, person);
+    Session.open(doorOf(project), keep).then(
+      (made) => {
+        opened = made;
+        if (left) return made.close();
+        forget = attend(made);
+        setSession(made);
+      },
+      (why) => {
+        keep.close();
+        setError(why);
+      },
+    );
     return () => {
       left = true;
       forget();
@@ -33,7 +40,7 @@ export function useSession(project: string, person: string) {
 }
 
 /** Tells a session what happens to its window, until what this gives is called. */
-function attend(session: Session): () => void {
+export function attend(session: Session): () => void {
   // The page may come back out of the browser's cache, and draws on then.
   const hide = () => void session.keepHere();
   const unload = (event: BeforeUnloadEvent) => {

@@ -1,6 +1,6 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback } from "react";
+import { lazy, Suspense, useCallback, useState } from "react";
 import { me } from "@/api/queries/common";
 import { load } from "@/components/load";
 import { useNarrow, useTitle } from "@/components/Shell";
@@ -17,13 +17,19 @@ const ReadPipeline = lazy(() =>
   load(() => import("./ReadPipeline")).then((module) => ({ default: module.ReadPipeline })),
 );
 
-/** A project's pipeline: to draw for who may publish it and has the room, to read for others. */
+/**
+ * A project's pipeline: to draw for who may publish it and has the room, to read for others. What was
+ * drawn, and can be undone, outlives a window that is narrow for a while.
+ */
 export function Pipeline() {
   const { name } = route.useParams();
   const { step, panel, compare } = route.useSearch();
   const navigate = route.useNavigate();
   const { data: person } = useSuspenseQuery(me);
   const narrow = useNarrow(720);
+  const [drawing, setDrawing] = useState("");
+  const draws = person.role === "admin" && (!narrow || drawing === name);
+  if (draws && drawing !== name) setDrawing(name);
   useTitle(texts.projects.pipelineOf, name);
   const open = useCallback(
     (next: PipelineSearch) =>
@@ -33,11 +39,12 @@ export function Pipeline() {
   const choose = useCallback((chosen: string | undefined) => open({ step: chosen }), [open]);
   return (
     <Suspense fallback={<Skeletons count={8} height={66} />}>
-      {person.role !== "admin" || narrow ? (
+      {!draws ? (
         <ReadPipeline />
       ) : (
         <Editor
           key={name}
+          instead={narrow ? <ReadPipeline /> : undefined}
           project={name}
           chosen={step}
           onChoose={choose}
