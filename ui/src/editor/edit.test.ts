@@ -7,6 +7,7 @@ import {
   addNeed,
   addStep,
   commentId,
+  everything,
   removeChosen,
   renameStep,
   setField,
@@ -14,7 +15,6 @@ import {
   whyNotNeed,
   wire,
 } from "./edit";
-import { environmentOf } from "./environment";
 import { parse, refText, single } from "./expr";
 import { begin, edit, redo, undo } from "./history";
 import { changesOf, merge, threeWay } from "./merge";
@@ -109,6 +109,15 @@ describe("edits", () => {
     expect(paste(doc, "null", { x: 0, y: 0 })).toBeUndefined();
   });
 
+  it("chooses every step and every comment", () => {
+    expect([...everything(addComment(shop(), { text: "why" }))]).toEqual([
+      "db",
+      "make",
+      "web",
+      "#0",
+    ]);
+  });
+
   it("refuses a clip with values of the wrong kind, and says where", () => {
     const wrong = (step: object) =>
       paste(emptyDoc, JSON.stringify({ steps: [{ key: "a", ...step }] }), { x: 0, y: 0 });
@@ -193,31 +202,6 @@ describe("references", () => {
       expect(offered("service.command")).not.toContain(secret);
     }
     expect(offered("service.command")).toContain("${{ services.db.host }}");
-  });
-
-  it("show a service's environment without any secret", () => {
-    const doc = setField(shop(), "web", "service.env.HOST", "http://${{ services.db.host }}/");
-    const step = stepOf(doc, "web");
-    if (!step) throw new Error("no step");
-    const sample = { name: "sample", environment: "qa", project: "shop", domain: "test" };
-    const text = environmentOf(step, doc, catalogue, sample).map(
-      (one) => `${one.name}=${one.pieces.map((piece) => piece.text).join("")}`,
-    );
-    expect(text).toEqual(["DSN=[secret]", "HOST=http://db/"]);
-  });
-
-  it("show a URL as it will be, or that it is known only later", () => {
-    const doc = setField(shop(), "web", "service.env.URL", "${{ services.db.url }}");
-    const step = stepOf(doc, "web");
-    if (!step) throw new Error("no step");
-    const sample = { name: "sample", environment: "qa", project: "shop", domain: "test" };
-    const url = (more: object) =>
-      environmentOf(step, doc, catalogue, { ...sample, ...more }).find((one) => one.name === "URL")
-        ?.pieces;
-    expect(url({ scheme: "https", suffix: "qa.test:8443" })).toEqual([
-      { text: "https://db.sample.qa.test:8443", kind: "known" },
-    ]);
-    expect(url({})?.map((piece) => piece.kind)).toEqual(["later"]);
   });
 });
 
