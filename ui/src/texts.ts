@@ -125,6 +125,7 @@ export const texts = {
       until: (at: string) => `Removed at ${at} unless it is used`,
       over: "over",
     },
+    changedAt: (at: string) => `Changed ${at}`,
     healthy: (good: number, all: number) => `${good} of ${all} healthy`,
     steps: (done: number, all: number) => `${done} of ${all}`,
     offline: (node: string) => `${node} is offline`,

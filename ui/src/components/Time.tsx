@@ -1,4 +1,5 @@
-import { useSyncExternalStore } from "react";
+import { useRef, useSyncExternalStore } from "react";
+import { useReason } from "./Reason";
 import { ago, exact, shortAgo } from "./time";
 
 let now = Date.now();
@@ -32,14 +33,47 @@ type Props = {
   every?: number;
   className?: string;
   role?: "cell";
+  /** It stands in no row: the keyboard comes to it, and is told the exact moment too. */
+  alone?: boolean;
 };
 
 /** A relative time with the exact one on hover. */
-export function Time({ at, short, every = 1, className, role }: Props) {
-  const current = Math.max(useNow(every), Date.now() - 1000);
+export function Time(props: Props) {
+  const { at, className, role, alone } = props;
+  if (alone) return <Told {...props} />;
   return (
     <time dateTime={at} title={exact(at)} className={className} role={role}>
-      {short ? shortAgo(at, current) : ago(at, current)}
+      <Passed {...props} />
     </time>
+  );
+}
+
+function Passed({ at, short, every = 1 }: Props) {
+  const current = Math.max(useNow(every), Date.now() - 1000);
+  return short ? shortAgo(at, current) : ago(at, current);
+}
+
+/** The exact moment on focus and on a press as well: a title is seen by the pointer only. */
+function Told(props: Props) {
+  const self = useRef<HTMLButtonElement>(null);
+  const moment = exact(props.at);
+  const { show, described, tip, ...events } = useReason(moment, self);
+  return (
+    <>
+      <button
+        ref={self}
+        type="button"
+        title={moment}
+        className={props.className}
+        aria-describedby={described}
+        onClick={show}
+        {...events}
+      >
+        <time dateTime={props.at}>
+          <Passed {...props} />
+        </time>
+      </button>
+      {tip}
+    </>
   );
 }

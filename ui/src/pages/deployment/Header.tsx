@@ -107,7 +107,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
       ) : null}
       <span className="row">
         <User className="i sm" aria-hidden="true" />
-        {deployment.created_by} <Time at={deployment.created_at} className="t3" />
+        {deployment.created_by} <Time at={deployment.created_at} className="t3" alone />
       </span>
       <TimeLeft deployment={deployment} />
       <Tries deployment={deployment} />

@@ -3,6 +3,7 @@ import type { Deployment } from "@/api/client";
 import { useNow } from "@/components/Time";
 import { duration, exact } from "@/components/time";
 import { texts } from "@/texts";
+import { holdOf } from "../deployment/whyNot";
 
 const t = texts.list.left;
 const MINUTE = 60_000;
@@ -21,8 +22,10 @@ export const Left = memo(function Left({ deployment }: Props) {
   );
 });
 
-export function leftOf({ hold, expires_at: end }: Deployment, now: number) {
-  if (hold && (!hold.until || Date.parse(hold.until) > now)) {
+export function leftOf(deployment: Deployment, now: number) {
+  const end = deployment.expires_at;
+  const hold = holdOf(deployment, now);
+  if (hold) {
     const until = hold.until ? exact(hold.until) : "";
     return { text: t.held, title: t.heldBy(hold.owner, until, hold.reason) };
   }

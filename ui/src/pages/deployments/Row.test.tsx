@@ -38,6 +38,12 @@ it("what waits for this person's answer says so, and leads to it", () => {
   expect(answer.getAttribute("href")).toBe("/deployments/qa/cart/run");
 });
 
+it("the link of a row tells the exact moments, which its cells tell short", () => {
+  show({ status: "ready", expires_at: "2026-11-24T12:00:00Z" });
+  const { title } = screen.getByRole("link", { name: "cart" });
+  expect(title).toMatch(/^cart\nChanged 21 Nov 2026.*\nRemoved at 24 Nov 2026/);
+});
+
 it("an act says on which deployment", () => {
   show({ status: "failed" });
   screen.getByRole("button", { name: "Retry cart" });

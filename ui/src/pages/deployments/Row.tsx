@@ -8,10 +8,11 @@ import { Middle } from "@/components/Middle";
 import { Safe } from "@/components/Safe";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
+import { exact } from "@/components/time";
 import { texts } from "@/texts";
 import { useLackOn } from "../shell/useLack";
 import { isGone, mainUrl, waitsForMe } from "./filters";
-import { Left } from "./Left";
+import { Left, leftOf } from "./Left";
 
 // One path each, made once: the icons of the collection are half of a row's elements.
 const copyIcon = <Icon d="M9 9h12v12H9zM15 5V3H3v12h2" />;
@@ -67,7 +68,7 @@ export const Row = memo(function Row(props: Props) {
         {/* Not the router's Link: to make its place anew is much of what a row costs. */}
         <a
           className="nm tr"
-          title={name}
+          title={titleOf(deployment)}
           href={placeOf(deployment)}
           onClick={(event) => props.onFollow(event, deployment)}
         >
@@ -98,6 +99,13 @@ export const Row = memo(function Row(props: Props) {
     </div>
   );
 });
+
+/** The name in full, and the moments whose cells tell them short: the keyboard comes to the link only. */
+function titleOf(deployment: Deployment): string {
+  const { name, changed_at } = deployment;
+  const left = leftOf(deployment, Date.now()).title;
+  return [name, texts.list.changedAt(exact(changed_at)), left].filter(Boolean).join("\n");
+}
 
 /** By name; the record of what is gone by its id, since its name may be another's by now. */
 function placeOf({ id, status, environment, name }: Deployment): string {

@@ -68,7 +68,7 @@ function Known({ authority, refresh }: KnownProps) {
         <dd>{authority.subject}</dd>
         <dt>{t.until}</dt>
         <dd>
-          <Time at={authority.not_after} />
+          <Time at={authority.not_after} alone />
         </dd>
         <dt>{t.print}</dt>
         <dd className="row">

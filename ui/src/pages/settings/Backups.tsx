@@ -49,7 +49,7 @@ function Written({ at }: { at: string | null }) {
     <p className="row flex-wrap">
       {at ? (
         <StatusMark state="done">
-          {t.lastAt} <Time at={at} />
+          {t.lastAt} <Time at={at} alone />
         </StatusMark>
       ) : (
         <StatusMark state="warn">{t.never}</StatusMark>
