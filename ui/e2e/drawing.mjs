@@ -235,6 +235,72 @@ async function intoField({ page }, project) {
   same(await url(), "${{ services.api.url }}", "what the port gave");
 }
 
+/** What is wrong is said at its place, leads to itself, and holds publishing until it is mended. */
+async function mend({ page }, project) {
+  const wrong = web();
+  wrong.service.ports[0].port = 0;
+  await draft(page, project, [wrong, approval]);
+  await page.goto(`/projects/${project}/pipeline`);
+  const badge = node(page, "web").locator('.bdg[data-st="failed"]');
+  await badge.waitFor();
+  const listed = page.getByRole("tabpanel", { name: "Problems" });
+  await listed.getByText("ports[0].port").waitFor();
+  await page.keyboard.press("Control+Enter");
+  await page.locator(".toast", { hasText: "Publish waits for 1 error" }).waitFor();
+  await page.keyboard.press("F8");
+  const ports = page.locator('.insp [data-field="service.ports"]');
+  const led = () => ports.evaluate((field) => field.contains(document.activeElement));
+  await until("F8 has led to the field", led);
+  await picture(page, "problem");
+  await ports.getByRole("textbox", { name: "Port number" }).fill("8080");
+  await badge.waitFor({ state: "detached" });
+  // Escape leads back to the step, and a key to the one that runs behind it.
+  await page.keyboard.press("Escape");
+  const focused = () => page.evaluate(() => document.activeElement.dataset.id);
+  await until("the step has the focus", async () => (await focused()) === "web");
+  await page.keyboard.press("j");
+  await until("the next step has the focus", async () => (await focused()) === "look");
+}
+
+/** Several are chosen, and what is done is done to all of them, and undone as one. */
+async function together({ page }, project) {
+  const places = async () => {
+    const { steps } = await drawn(page, project);
+    return steps.map(({ position: { x, y } }) => [x, y]);
+  };
+  await draft(page, project, [web(), approval]);
+  await page.goto(`/projects/${project}/pipeline`);
+  await node(page, "look").waitFor();
+  const before = await places();
+  await node(page, "web").locator(".nm").click();
+  await node(page, "look")
+    .locator(".nm")
+    .click({ modifiers: ["Control"] });
+  await page.getByText("2 chosen").waitFor();
+  const { x, y } = await node(page, "look").locator(".nm").boundingBox();
+  await page.mouse.move(x + 4, y + 4);
+  await page.mouse.down();
+  await page.mouse.move(x + 90, y + 130, { steps: 8 });
+  await page.mouse.up();
+  const moved = async () => JSON.stringify(await places()) !== JSON.stringify(before);
+  await until("the move is saved", moved);
+  const after = await places();
+  const by = after.map(([x, y], i) => [x - before[i][0], y - before[i][1]]);
+  same(by[0], by[1], "how far each was moved");
+  await page.keyboard.press("Control+z");
+  await until("the move is undone", async () => !(await moved()));
+  await page.keyboard.press("Control+Shift+z");
+  await until(
+    "and done again",
+    async () => JSON.stringify(await places()) === JSON.stringify(after),
+  );
+  await page.keyboard.press("Control+d");
+  for (const key of ["web-2", "look-2"]) await node(page, key).waitFor();
+  await until("both copies are saved", async () => (await places()).length === 4);
+  const copy = (await drawn(page, project)).steps.find((one) => one.key === "look-2");
+  same(copy.needs, ["web-2"], "what the copy waits for");
+}
+
 export const stories = [
   ["a step is copied in one project and pasted in another", inProjects(2, carry)],
   ["history tells what changed, compares, and brings a version back", inProjects(1, goBack)],
@@ -242,4 +308,6 @@ export const stories = [
   ["a dry run marks what cannot pass, and a branch is run from the editor", inProjects(1, branch)],
   ["a service's environment is previewed with its secret masked", inProjects(1, preview)],
   ["a port is dropped onto a field of the inspector", inProjects(1, intoField)],
+  ["a mistake is marked, led to by F8, and holds publishing until mended", inProjects(1, mend)],
+  ["two steps are chosen, moved and duplicated together; redo by key", inProjects(1, together)],
 ];

@@ -1,4 +1,4 @@
-import { plural } from "./plural";
+import { plural } from "@/plural";
 
 /** Every text of the pipeline editor. */
 export const editorTexts = {
@@ -195,7 +195,8 @@ export const editorTexts = {
     noOutputs: "It gives nothing that can be referred to.",
     copyRef: (ref: string) => `Copy ${ref}`,
     environmentHint:
-      "As it starts in a deployment called sample. What steps put out is known only then; secrets are never shown.",
+      "As it starts there in a deployment called sample. What steps put out is known only then; secrets are never shown.",
+    environmentOf: "In the environment",
     noEnvironment: "It sets no variable of its own.",
     masked: "secret, never shown",
     later: "known when that step is done",
@@ -407,6 +408,8 @@ export const editorTexts = {
     noSecret: (name: string) => `The project has no secret ${name}.`,
     noStep: (key: string) => `There is no step ${key}.`,
     noOutput: (key: string, name: string) => `${key} gives no ${name}.`,
+    noUrl: (key: string) => `${key} opens no port to browsers, so it has no URL.`,
+    noPort: (key: string) => `${key} has no port.`,
     unclosed: "“${{” is not closed by “}}”.",
     refWords: "A reference is words and dots, nothing else.",
     noRef: (inner: string) =>

@@ -8,8 +8,8 @@ import { editorTexts } from "@/editorTexts";
 import { ApprovalSettings } from "./ApprovalSettings";
 import { PortShape } from "./canvasNodes";
 import { componentOf, nameOf, orderOf, outputsOf, type PortType } from "./catalogue";
+import { Environment } from "./EnvironmentTab";
 import { isKey, refTo } from "./edit";
-import { environmentOf } from "./environment";
 import { refText, written } from "./expr";
 import { Shell, Text, Wrong } from "./fields";
 import type { Panel } from "./inspectorParts";
@@ -242,41 +242,6 @@ function PluginSettings(props: Panel & { step: Step }) {
         />
       </Suspense>
       <p className="und">{component.actions?.includes("delete") ? t.canUndo : t.noUndo}</p>
-    </>
-  );
-}
-
-/** The environment as the service's process will have it. No secret's value is even here. */
-function Environment({ step, doc, catalogue, sample }: Panel & { step: Step }) {
-  const all = environmentOf(step, doc, catalogue, sample);
-  return (
-    <>
-      <p className="hint">{t.environmentHint}</p>
-      {all.length === 0 ? <p className="t3">{t.noEnvironment}</p> : null}
-      <dl className="envs">
-        {all.map(({ name, pieces }) => (
-          <div key={name}>
-            <dt className="mono">{name}</dt>
-            <dd className="mono">
-              {pieces.map((piece, i) => (
-                <span
-                  key={i}
-                  className={piece.kind === "secret" ? "se" : piece.kind === "later" ? "ref" : ""}
-                  title={
-                    piece.kind === "secret"
-                      ? t.masked
-                      : piece.kind === "later"
-                        ? t.later
-                        : undefined
-                  }
-                >
-                  {piece.text}
-                </span>
-              ))}
-            </dd>
-          </div>
-        ))}
-      </dl>
     </>
   );
 }

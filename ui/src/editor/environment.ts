@@ -1,10 +1,10 @@
-import type { Catalogue } from "./catalogue";
-import { parse, type Ref } from "./expr";
+import { ancestorsOf, type Catalogue } from "./catalogue";
+import { parse, type Ref, written } from "./expr";
 import type { Doc, Step } from "./model";
-import { stepOf } from "./model";
-import { typeOfRef } from "./problems";
+import { typeOfRef, wrongRef } from "./problems";
 
-export type Piece = { text: string; kind: "known" | "later" | "secret" };
+/** A part of a value. What leads nowhere is `wrong`, and says why: no run would come so far. */
+export type Piece = { text: string; kind: "known" | "later" | "secret" | "wrong"; why?: string };
 
 /** What a deployment is called in the preview. */
 export type Sample = {
@@ -17,6 +17,9 @@ export type Sample = {
   suffix?: string;
 };
 
+/** The environments that the preview could be of, and another one in its place. */
+export type Samples = Sample & { all: string[]; choose: (environment: string) => void };
+
 /** The environment a service will start with, as far as it is known now. Secrets stay masked. */
 export function environmentOf(
   step: Step,
@@ -25,41 +28,46 @@ export function environmentOf(
   sample: Sample,
 ): { name: string; pieces: Piece[] }[] {
   const by = new Map(doc.steps.map((one) => [one.key, one]));
+  const before = ancestorsOf(doc);
   return Object.entries(step.service?.env ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => ({
-      name,
-      pieces: parse(value).parts.map((part) =>
-        "text" in part
-          ? { text: part.text, kind: "known" as const }
-          : piece(part.ref, doc, by, catalogue, sample),
-      ),
-    }));
+    .map(([name, value]) => {
+      const { parts, wrong } = parse(value);
+      const pieces = parts.map((part): Piece => {
+        if ("text" in part) return { text: part.text, kind: "known" };
+        const why = wrongRef(part.ref, step, by, before, catalogue)?.message;
+        if (why) return { text: written(part.ref), kind: "wrong", why };
+        return piece(part.ref, by, catalogue, sample);
+      });
+      return { name, pieces: wrong ? [...pieces, unreadable(value, wrong)] : pieces };
+    });
 }
 
-function piece(
-  ref: Ref,
-  doc: Doc,
-  by: Map<string, Step>,
-  catalogue: Catalogue,
-  sample: Sample,
-): Piece {
+/** The rest of a value, from where it cannot be read. */
+function unreadable(value: string, { at, why }: { at: number; why: string }): Piece {
+  return { text: value.slice(value.lastIndexOf("${{", at)), kind: "wrong", why };
+}
+
+function piece(ref: Ref, by: Map<string, Step>, catalogue: Catalogue, sample: Sample): Piece {
   if (typeOfRef(ref, by, catalogue) === "secret") return { text: "[secret]", kind: "secret" };
   if (ref.scope === "deployment") {
     const known = sample[ref.name as keyof Sample];
     return known ? { text: known, kind: "known" } : { text: ref.name, kind: "later" };
   }
-  if (ref.scope === "services") return ofService(ref, doc, sample);
+  if (ref.scope === "services") return ofService(ref, by.get(ref.key), sample);
   if (ref.scope === "steps") return { text: `${ref.key} › ${ref.name}`, kind: "later" };
   return { text: ref.name, kind: "secret" };
 }
 
-function ofService(ref: Ref & { scope: "services" }, doc: Doc, sample: Sample): Piece {
-  const port = stepOf(doc, ref.key)?.service?.ports?.[0]?.port;
-  const { scheme, suffix } = sample;
+function ofService(
+  ref: Ref & { scope: "services" },
+  step: Step | undefined,
+  { name, scheme, suffix }: Sample,
+): Piece {
+  const port = step?.service?.ports?.[0]?.port;
   if (ref.name === "host") return { text: ref.key, kind: "known" };
   if (ref.name === "port" && port) return { text: String(port), kind: "known" };
   if (ref.name === "url" && scheme && suffix)
-    return { text: `${scheme}://${ref.key}.${sample.name}.${suffix}`, kind: "known" };
+    return { text: `${scheme}://${ref.key}.${name}.${suffix}`, kind: "known" };
   return { text: `${ref.key} › ${ref.name}`, kind: "later" };
 }

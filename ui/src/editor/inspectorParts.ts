@@ -1,5 +1,5 @@
 import type { Catalogue } from "./catalogue";
-import type { Sample } from "./environment";
+import type { Samples } from "./environment";
 import type { Doc } from "./model";
 import type { Problem } from "./problems";
 import type { Unread } from "./unread";
@@ -18,6 +18,6 @@ export type Panel = Inspecting & {
   catalogue: Catalogue;
   /** Those of the chosen step. */
   problems: Problem[];
-  sample: Sample;
+  sample: Samples;
   unread: Unread;
 };

@@ -130,11 +130,17 @@ export function wrongRef(
   const declared = kindOf(step) !== "plugin" || componentOf(step, catalogue)?.outputs !== undefined;
   const always = ["answer", "answered_by", "answered_at"].includes(ref.name) && step.approval;
   if (declared && !always && !outputsOf(step, catalogue).some((port) => port.name === ref.name))
-    return { code: "unknown_output", message: t.noOutput(ref.key, ref.name) };
+    return { code: "unknown_output", message: noOutput(step, ref.name) };
   const loose = ref.scope === "services" && (ref.name === "url" || ref.key === at.key);
   if (!loose && !before.get(at.key)?.has(ref.key))
     return { code: "not_ancestor", message: t.notBefore(refText(ref), ref.key, at.key) };
   return undefined;
+}
+
+function noOutput(step: Step, name: string): string {
+  if (!step.service) return t.noOutput(step.key, name);
+  if (name === "url") return t.noUrl(step.key);
+  return name === "port" ? t.noPort(step.key) : t.noOutput(step.key, name);
 }
 
 function types(step: Step, by: Map<string, Step>, catalogue: Catalogue, fail: Fail) {

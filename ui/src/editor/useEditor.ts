@@ -5,6 +5,7 @@ import { environments } from "@/api/queries/catalog";
 import { useSettled } from "@/components/useSettled";
 import { AGAIN } from "./again";
 import type { Catalogue } from "./catalogue";
+import type { Samples } from "./environment";
 import { type Doc, pipelineOf } from "./model";
 import { byStep, fromServer, type Problem, problemsOf } from "./problems";
 import { refusedOf } from "./refusals";
@@ -110,17 +111,20 @@ export function useByStep(problems: Problem[]): Map<string, Problem[]> {
 }
 
 /** What a preview calls itself where the deployment's own names will be. */
-export function useSample(project: string) {
+export function useSample(project: string): Samples {
   const all = useQuery(environments).data;
+  const [name, choose] = useState<string>();
   return useMemo(() => {
-    const first = all?.[0];
+    const chosen = all?.find((one) => one.name === name) ?? all?.[0];
     return {
       name: "sample",
       project,
-      environment: first?.name ?? "environment",
-      domain: first?.domain ?? "example",
-      scheme: first?.scheme,
-      suffix: first?.url_suffix.replace(/^\./, ""),
+      environment: chosen?.name ?? "environment",
+      domain: chosen?.domain ?? "example",
+      scheme: chosen?.scheme,
+      suffix: chosen?.url_suffix.replace(/^\./, ""),
+      all: all?.map((one) => one.name) ?? [],
+      choose,
     };
-  }, [all, project]);
+  }, [all, project, name]);
 }
