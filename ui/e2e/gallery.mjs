@@ -40,21 +40,26 @@ async function faultless(page, where, part) {
 
 const OPEN = "[role=dialog]";
 
-/** What lies over the page: opened by its button, closed by Escape. */
+/** What lies over the page: opened by its button, closed by Escape; and what refuses it, pressed before. */
 const over = [
-  "Open a sheet",
-  "Open a sheet that meets a conflict",
-  "Ask before a deletion",
-  "Ask, and be refused: in use",
-  "Ask for a typed name",
-  "Open the palette",
-  "Open the list of keys",
+  ["Open a sheet", "[type=submit]", ".er"],
+  ["Open a sheet that meets a conflict", "[type=submit]", ".box"],
+  ["Ask before a deletion"],
+  ["Ask, and be refused: in use", ".danger", "li"],
+  ["Ask for a typed name"],
+  ["Open the palette"],
+  ["Open the list of keys"],
 ];
 
 async function opens(page) {
-  for (const name of over) {
+  for (const [name, press, sign] of over) {
     await page.getByRole("button", { name, exact: true }).click();
-    await page.getByRole("dialog").waitFor();
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    if (press) {
+      await dialog.locator(press).click();
+      await dialog.locator(sign).first().waitFor();
+    }
     await faultless(page, name, OPEN);
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });

@@ -1,4 +1,4 @@
-import { plural } from "./plural";
+import { plural } from "@/plural";
 
 /** Texts of creating, cloning and of a deployment's life. */
 export const deployTexts = {

@@ -121,7 +121,7 @@ export const galleryTexts = {
     noRoom: "No node has room for 2.5 CPU and 3.0 GB of memory.",
     wait: "Wait for room, or take qa-us.",
     reach: "Networks of two deployments reach each other.",
-    restart: "Restart the Docker Engine.",
+    restart: "Restart the Docker Engine; 'systemctl restart docker' does.",
     off: "Live restore is off.",
     switchOn: "Set live-restore in daemon.json.",
     unread: "The policy of the FORWARD chain cannot be read.",

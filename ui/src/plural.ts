@@ -1,4 +1,4 @@
-import { locale } from "./locale";
+import { locale } from "@/locale";
 
 /** "1 node", "2 nodes", "1,024 nodes". */
 export const plural = (count: number, one: string, many = `${one}s`) =>

@@ -60,7 +60,7 @@ export function AuditLines() {
     <Part title={t.sections.audit}>
       <div className="framed overflow-x-auto">
         <div className="min-w-240">
-          <Entries entries={entries} open="3" setOpen={nothing} />
+          <Entries entries={entries} admin open="3" setOpen={nothing} />
         </div>
       </div>
     </Part>
