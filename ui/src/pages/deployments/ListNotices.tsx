@@ -6,14 +6,14 @@ import { clock } from "@/components/time";
 import { texts } from "@/texts";
 
 const t = texts.list;
-/** So many machines have a line each; more would push the list out of sight. */
+/** So many machines have a line each; more are one line, which leaves the list in sight. */
 const MOST = 3;
 
 /** What the list does not show by itself: machines out of reach, and that it is not the whole list. */
 export function ListNotices({ all }: { all: Deployment[] }) {
   const more = useQuery(moreDeployments).data;
   const machines = [...unreached(all)];
-  const rest = machines.slice(MOST);
+  const many = machines.length > MOST;
   return (
     <>
       {more ? (
@@ -21,7 +21,7 @@ export function ListNotices({ all }: { all: Deployment[] }) {
           {t.cutNote}
         </Notice>
       ) : null}
-      {machines.slice(0, MOST).map(([node, hit]) => (
+      {(many ? [] : machines).map(([node, hit]) => (
         <Notice
           key={node}
           state="offline"
@@ -30,9 +30,9 @@ export function ListNotices({ all }: { all: Deployment[] }) {
           {t.nodesOffline(hit.length)}
         </Notice>
       ))}
-      {rest.length > 0 ? (
-        <Notice state="offline" title={t.moreOffline(rest.map(([node]) => node))}>
-          {t.nodesOffline(rest.reduce((sum, [, hit]) => sum + hit.length, 0))}
+      {many ? (
+        <Notice state="offline" title={t.manyOffline(machines.map(([node]) => node))}>
+          {t.nodesOffline(machines.reduce((sum, [, hit]) => sum + hit.length, 0))}
         </Notice>
       ) : null}
     </>

@@ -115,7 +115,7 @@ function Naming({ save, close, back }: NamingProps) {
   };
   return (
     <form
-      className="in sm slim"
+      className="in sm slim shrink-0"
       onSubmit={submit}
       onBlur={({ currentTarget, relatedTarget }) =>
         !currentTarget.contains(relatedTarget) && close()
