@@ -157,7 +157,7 @@ export const texts = {
     urlCopied: (url: string) => `Copied ${url}`,
     noUrl: (name: string) => `${name} has no URL that answers yet.`,
     nodeOffline: (node: string, at: string) => `${node} is offline since ${at}`,
-    manyOffline: (nodes: string[]) => `${plural(nodes.length, "node")} offline: ${nodes.join(", ")}`,
+    manyOffline: (nodes: number) => `${plural(nodes, "node")} offline`,
     cut: (count: number) => `Only ${plural(count, "deployment")} of more were read`,
     cutNote: "Views, filters and counts know only those, the newest ones. The palette and URLs too.",
     nodesOffline: (count: number) => `${plural(count, "deployment")} can't be reached. Nothing is moved or deleted; they come back with the node.`,

@@ -26,7 +26,7 @@ it("leaves out no machine that is out of reach", () => {
   cleanup();
   const said = show(new QueryClient(), ["a", "b", "c", "d", "d"].map(on));
   expect(said).toHaveLength(1);
-  expect(said[0]).toMatch(/4 nodes offline: a, b, c, d5 deployments can't be reached/);
+  expect(said[0]).toMatch(/4 nodes offlinea, b, c, d. 5 deployments can't be reached/);
 });
 
 it.each([

@@ -31,7 +31,8 @@ export function ListNotices({ all }: { all: Deployment[] }) {
         </Notice>
       ))}
       {many ? (
-        <Notice state="offline" title={t.manyOffline(machines.map(([node]) => node))}>
+        <Notice state="offline" title={t.manyOffline(machines.length)}>
+          {machines.map(([node]) => node).join(", ")}.{" "}
           {t.nodesOffline(machines.reduce((sum, [, hit]) => sum + hit.length, 0))}
         </Notice>
       ) : null}
