@@ -14,13 +14,18 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
   if (steps.length === 0) return <div className="strip" />;
   const spent = (step: Step) => spentOf(step, now);
   const label = steps
-    .map((step) => `${step.key} ${stateWord(step.status)} ${duration(spent(step))}`.trim())
+    .map((step) => {
+      const over = usualOf(step, spent(step));
+      const said = `${step.key} ${stateWord(step.status)} ${duration(spent(step))}`.trim();
+      return over ? `${said} (${t.usual(duration(over))})` : said;
+    })
     .join(", ");
   const total = steps.reduce((sum, step) => sum + weigh(step, spent(step)), 0);
   return (
     <div className="strip" role="img" aria-label={`${t.strip}: ${label}`}>
       {steps.map((step) => {
         const weight = weigh(step, spent(step));
+        const over = usualOf(step, spent(step));
         const running = step.status === "running" || step.status === "pulling";
         return (
           <div
@@ -30,15 +35,25 @@ export function TimeStrip({ steps }: { steps: Step[] }) {
             style={{ flex: `${weight} 1 0` }}
             title={`${step.key} ${duration(spent(step))}`}
           >
+            {over ? <i className="um" style={{ left: `${(100 * over) / spent(step)}%` }} /> : null}
             <span>
               {weight / total > 0.045 ? step.key : ""}
               {running ? ` · ${duration(spent(step))}` : ""}
             </span>
+            {over && weight / total > 0.25 ? (
+              <span className="end pl-2">{t.usual(duration(over))}</span>
+            ) : null}
           </div>
         );
       })}
     </div>
   );
+}
+
+/** The usual time of a step that is under way and over it, in ms: a mark says where it ended. */
+function usualOf({ status, usual_seconds }: Step, spent: number): number | undefined {
+  const usual = (usual_seconds ?? 0) * 1000;
+  return status === "running" && usual > 0 && spent > usual ? usual : undefined;
 }
 
 /** Square root, so that a quick step beside a slow one can still be seen. */
