@@ -197,6 +197,10 @@ it("a pinned tag that has moved since the source was made says so in the clone",
   answers[CLONE] = { ...clone, services: [was] };
   await show("?from=c1");
   screen.getByText("The same tag is another image by now.");
+  cleanup();
+  answers[CLONE] = { ...clone, services: [{ ...was, source_moved: false }] };
+  await show("?from=c1");
+  expect(screen.queryByText(/^now/)).toBeNull();
 });
 
 it("while a registry is asked the row says so, and when it does not answer why", async () => {
