@@ -159,7 +159,7 @@ export const texts = {
     nodeOffline: (node: string, at: string) => `${node} is offline since ${at}`,
     manyOffline: (nodes: number) => `${plural(nodes, "node")} offline`,
     cut: (count: number) => `Only ${plural(count, "deployment")} of more were read`,
-    cutNote: "Views, filters and counts know only those, the newest ones. The palette and URLs too.",
+    cutNote: "Filters and counts know only those, the newest ones.",
     nodesOffline: (count: number) => `${plural(count, "deployment")} can't be reached. Nothing is moved or deleted; they come back with the node.`,
   },
   create: {

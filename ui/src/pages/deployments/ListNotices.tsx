@@ -11,16 +11,11 @@ const MOST = 3;
 
 /** What the list does not show by itself: machines out of reach, and that it is not the whole list. */
 export function ListNotices({ all }: { all: Deployment[] }) {
-  const more = useQuery(moreDeployments).data;
   const machines = [...unreached(all)];
   const many = machines.length > MOST;
   return (
     <>
-      {more ? (
-        <Notice state="unknown" title={t.cut(all.length)}>
-          {t.cutNote}
-        </Notice>
-      ) : null}
+      <Cut count={all.length} />
       {(many ? [] : machines).map(([node, hit]) => (
         <Notice
           key={node}
@@ -37,6 +32,16 @@ export function ListNotices({ all }: { all: Deployment[] }) {
         </Notice>
       ) : null}
     </>
+  );
+}
+
+/** That there are more deployments than those that were read. */
+export function Cut({ count }: { count: number }) {
+  if (!useQuery(moreDeployments).data) return null;
+  return (
+    <Notice state="unknown" title={t.cut(count)}>
+      {t.cutNote}
+    </Notice>
   );
 }
 

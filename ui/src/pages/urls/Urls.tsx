@@ -10,6 +10,7 @@ import { useListSearch } from "../admin/useOpened";
 import { Find } from "../deployments/Find";
 import type { Group } from "../deployments/filters";
 import { useHeld } from "../deployments/held";
+import { Cut } from "../deployments/ListNotices";
 import { Moved } from "../deployments/Moved";
 import { useHolding } from "../deployments/useHolding";
 import { useList } from "../deployments/useList";
@@ -34,6 +35,7 @@ export function Urls() {
         <h1>{t.title}</h1>
         <Live state={live} />
       </Top>
+      <Cut count={query.data?.length ?? 0} />
       <Filters all={query.data ?? []} />
       <div className="body" aria-busy={query.isPending}>
         {query.isError ? (
