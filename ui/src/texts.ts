@@ -32,7 +32,15 @@ export const texts = {
   notFound: "It was never here, or you have no access to it. An admin can give it.",
   brokenTitle: "This page stopped working",
   stale: (age: string) => `What you see was read ${age}.`,
-  time: { now: "now", ago: (spent: string) => `${spent} ago`, s: "s", min: "min", h: "h", d: "d" },
+  time: {
+    now: "now",
+    ago: (spent: string) => `${spent} ago`,
+    ahead: (left: string) => `in ${left}`,
+    s: "s",
+    min: "min",
+    h: "h",
+    d: "d",
+  },
   live: {
     connecting: "Connecting",
     live: "Live",

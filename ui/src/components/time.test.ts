@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, cores, dayOf, duration, minuteOf, offset, shortAgo } from "./time";
+import { ago, agoOrAhead, bytes, cores, dayOf, duration, minuteOf, offset, shortAgo } from "./time";
 
 const now = new Date("2026-11-21T12:00:00Z").getTime();
 const before = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -41,6 +41,11 @@ describe("time", () => {
   it("says little use of a core apart from none", () => {
     const said = [0, 0.000198, 0.001, 0.0025, 0.05, 0.25, 1.5, 12].map(cores);
     expect(said).toEqual(["0", "0.0002", "0.001", "0.0025", "0.05", "0.25", "1.5", "12"]);
+  });
+
+  it("says how far ahead what is to come is", () => {
+    const said = [-86_400 * 5, -90, -5, 0, 90].map((seconds) => agoOrAhead(before(seconds), now));
+    expect(said).toEqual(["in 5 d", "in 1 min", "now", "now", "1 min ago"]);
   });
 
   it("gives day and minute as fields have them, by the reader's clock", () => {

@@ -24,6 +24,12 @@ export function shortAgo(then: string | number | Date, now: number): string {
   return `${Math.floor(passed / DAY)} ${t.d}`;
 }
 
+/** As `ago`, of a moment that may be to come: "in 5 d". Whose clock is a little off says "now". */
+export function agoOrAhead(then: string | number | Date, now: number): string {
+  const at = new Date(then).getTime();
+  return at - now < 10 * SECOND ? ago(at, now) : t.ahead(shortAgo(now, at));
+}
+
 /** A span in milliseconds, with at most two units: "0.9 s", "38 s", "1 min 40 s", "2 d 21 h". */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "";

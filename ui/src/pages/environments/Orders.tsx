@@ -2,10 +2,10 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { adminTexts } from "@/adminTexts";
 import { ask, client, type Schemas } from "@/api/client";
+import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { describe, Skeletons } from "@/components/States";
-import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
 import { orderTexts as t } from "@/orderTexts";
 import { Apart } from "../admin/Apart";
@@ -56,12 +56,12 @@ function State({ one }: { one: Ordered }) {
       <span className="hint">
         {one.not_after ? (
           <>
-            {t.ends} <Time at={one.not_after} />.{" "}
+            {t.ends} <Ahead at={one.not_after} />.{" "}
           </>
         ) : null}
         {one.wanted ? (
           <>
-            {t.next} <Time at={one.next_try} />.
+            {t.next} <Ahead at={one.next_try} />.
           </>
         ) : (
           t.notRenewed

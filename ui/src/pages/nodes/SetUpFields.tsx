@@ -65,18 +65,16 @@ function Key({ values, wrong, set }: Fields) {
       <label className="lbl" htmlFor={id}>
         {t.key}
       </label>
-      <div className={`in ${wrong.key ? "err" : ""}`}>
-        <textarea
-          id={id}
-          className="mono"
-          rows={4}
-          spellCheck={false}
-          value={values.key}
-          aria-invalid={wrong.key ? true : undefined}
-          aria-describedby={wrong.key ? `${id}-more` : undefined}
-          onChange={(event) => set({ key: event.target.value })}
-        />
-      </div>
+      <textarea
+        id={id}
+        className={`area mono ${wrong.key ? "err" : ""}`}
+        rows={4}
+        spellCheck={false}
+        value={values.key}
+        aria-invalid={wrong.key ? true : undefined}
+        aria-describedby={wrong.key ? `${id}-more` : undefined}
+        onChange={(event) => set({ key: event.target.value })}
+      />
       <div id={`${id}-more`}>{wrong.key ? <Refusal>{wrong.key}</Refusal> : null}</div>
     </div>
   );

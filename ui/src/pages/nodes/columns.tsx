@@ -17,7 +17,7 @@ export const columns: Column<NodeInfo>[] = [
   {
     head: t.columns.name,
     cell: ({ name }) => (
-      <Link className="hover:underline" to="/nodes/$name" params={{ name }}>
+      <Link className="nw hover:underline" to="/nodes/$name" params={{ name }}>
         <b>{name}</b>
       </Link>
     ),

@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, isNotFound, type Schemas } from "@/api/client";
+import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { describe, ErrorState, Skeletons } from "@/components/States";
-import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
+import { exact } from "@/components/time";
 import { settingsTexts } from "@/settingsTexts";
 import { ConfirmDelete } from "../admin/Confirm";
 
@@ -68,7 +69,7 @@ function Known({ authority, refresh }: KnownProps) {
         <dd>{authority.subject}</dd>
         <dt>{t.until}</dt>
         <dd>
-          <Time at={authority.not_after} alone />
+          {exact(authority.not_after)} <Ahead at={authority.not_after} className="t2" />
         </dd>
         <dt>{t.print}</dt>
         <dd className="row">

@@ -23,7 +23,7 @@ const qa = {
   serial: "1",
   fingerprint: "9b1c",
   not_before: "2026-01-01T00:00:00Z",
-  not_after: "2026-11-25T00:00:00Z",
+  not_after: new Date(Date.now() + 5 * 86_400_000).toISOString(),
   created_by: "ada",
   created_at: "2026-01-01T00:00:00Z",
 };
@@ -44,6 +44,7 @@ it("gives a certificate that runs out a successor under the same name", async ()
     </QueryClientProvider>,
   );
   await userEvent.click(await screen.findByRole("button", { name: t.replaceOf("qa") }));
+  expect(screen.getByText(/^in \d+ d$/)).toBeTruthy();
   expect(screen.getByText(t.replaceTitle("qa"))).toBeTruthy();
   // Its name is not up for choice.
   expect(screen.getAllByRole("textbox")).toHaveLength(2);

@@ -3,10 +3,11 @@ import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { certificates } from "@/api/queries/catalog";
+import { Ahead } from "@/components/Ahead";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { Time, useNow } from "@/components/Time";
+import { useNow } from "@/components/Time";
 import { settingsTexts } from "@/settingsTexts";
 import { ConfirmDelete } from "../admin/Confirm";
 import { useRefresh } from "../admin/useSaved";
@@ -132,7 +133,7 @@ function Until({ at }: { at: string }) {
   const left = new Date(at).getTime() - useNow(60);
   return (
     <span className="row nw">
-      <Time at={at} className="t2" />
+      <Ahead at={at} className="t2" />
       {left < 0 ? <StatusMark state="failed">{t.over}</StatusMark> : null}
       {left >= 0 && left < SOON ? <StatusMark state="warn">{t.soon}</StatusMark> : null}
     </span>
