@@ -1,11 +1,12 @@
-import { Validator } from "@cfworker/json-schema";
 import { useMemo, useState, useSyncExternalStore } from "react";
 import { editorTexts } from "@/editorTexts";
 import { type PortType, properties, typeOf } from "./catalogue";
-import { Choice, Json, Numeric, Shell, Text, type UnreadOf } from "./fields";
-import type { Problem } from "./problems";
+import { entriesOf, ListEntries, NamedEntries } from "./entries";
+import { Choice, Json, Numeric, Shell, Text, type UnreadOf, Wrong } from "./fields";
+import { isAt, type Problem } from "./problems";
 import type { Offer } from "./Refer";
 import { inserted } from "./referring";
+import { check, ROOT, resolved } from "./schemaFaults";
 import { Unread, unreadProblem } from "./unread";
 
 const t = editorTexts.step;
@@ -33,10 +34,14 @@ export default function PluginForm({ schema, values, problems, offersFor, ...pro
   const found = useMemo(() => check(schema, values), [schema, values]);
   const declared = properties(schema);
   if (declared.length === 0) return <p className="t3 s">{t.noParameters}</p>;
-  return declared.map(([name, property]) => {
-    const path = `plugin.parameters.${name}`;
-    const said = problems.some((one) => one.field.startsWith(path));
-    const checked = said ? [] : found.filter((one) => one.field === path);
+  const others = [...problems, ...found].filter(
+    ({ field }) => isAt(field, ROOT) && !declared.some(([name]) => isAt(field, `${ROOT}.${name}`)),
+  );
+  const fields = declared.map(([name, raw]) => {
+    const property = resolved(schema, raw);
+    const path = `${ROOT}.${name}`;
+    const said = problems.some((one) => isAt(one.field, path));
+    const checked = said ? [] : found.filter((one) => isAt(one.field, path));
     return (
       <Parameter
         key={name}
@@ -52,6 +57,12 @@ export default function PluginForm({ schema, values, problems, offersFor, ...pro
       />
     );
   });
+  return (
+    <>
+      <Wrong problems={others} />
+      {fields}
+    </>
+  );
 }
 
 type ParameterProps = {
@@ -122,6 +133,18 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
               onChange={(next) => rest.onChange(next === "" ? undefined : next === "true")}
             />
           );
+        const entries = entriesOf(property, value);
+        const Entries = entries === "list" ? ListEntries : NamedEntries;
+        if (entries)
+          return (
+            <Entries
+              id={id}
+              label={label}
+              schema={property}
+              value={value}
+              onChange={rest.onChange}
+            />
+          );
         if (type === "object" || type === "any")
           return (
             <Json
@@ -145,25 +168,4 @@ function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
       }}
     </Shell>
   );
-}
-
-/** Literal values against the schema. What refers to something has no value yet. */
-export function check(
-  schema: Record<string, unknown> | undefined,
-  values: Record<string, unknown>,
-): Problem[] {
-  return properties(schema).flatMap(([name, property]) => {
-    const value = values[name];
-    if (value === undefined || JSON.stringify(value).includes("${{")) return [];
-    try {
-      const { valid, errors } = new Validator(property, "2020-12", false).validate(value);
-      const last = errors[errors.length - 1];
-      return valid || !last
-        ? []
-        : [{ field: `plugin.parameters.${name}`, code: "schema", message: last.error }];
-    } catch {
-      // A schema this validator cannot read is the server's to judge.
-      return [];
-    }
-  });
 }

@@ -73,17 +73,27 @@ export function Group({
   );
 }
 
-export function Small(props: { label: string; value: string; onChange: (text: string) => void }) {
+type SmallProps = {
+  id?: string;
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+  onEnter?: () => void;
+};
+
+export function Small({ id, label, value, onChange, onEnter }: SmallProps) {
   return (
     <div className="in sm">
       <input
+        id={id}
         className="mono"
-        aria-label={props.label}
-        placeholder={props.label}
-        title={props.label}
-        value={props.value}
+        aria-label={label}
+        placeholder={label}
+        title={label}
+        value={value}
         spellCheck={false}
-        onChange={(event) => props.onChange(event.target.value)}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => event.key === "Enter" && onEnter?.()}
       />
     </div>
   );
