@@ -32,6 +32,8 @@ export function Field({ label, error, after, locked, mono, big, ...rest }: Props
           autoComplete="off"
           {...input}
           readOnly={locked ? true : input.readOnly}
+          // Where nobody types, an example would be taken for what is there.
+          placeholder={locked ? undefined : input.placeholder}
           className={mono ? "mono" : undefined}
           aria-invalid={error ? true : undefined}
           aria-describedby={error || hint ? `${id}-more` : undefined}

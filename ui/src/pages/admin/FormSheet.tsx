@@ -1,3 +1,4 @@
+import { Lock } from "lucide-react";
 import { type FormEvent, type ReactNode, useId, useRef, useState } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { Button } from "@/components/Button";
@@ -6,6 +7,7 @@ import { Refusal } from "@/components/Field";
 import { isName } from "@/components/names";
 import { Confirm, Sheet } from "@/components/Overlay";
 import { texts } from "@/texts";
+import { ReadOnly } from "./Fields";
 import { MeanwhileBox } from "./MeanwhileBox";
 import type { Form, Values } from "./useForm";
 import { useStay } from "./useStay";
@@ -19,8 +21,10 @@ type Props<V extends Values> = {
   /** The word on the ink button and the one while it works: "Create", "Creating…". */
   submit?: string;
   busy?: string;
-  /** Why nothing can be saved here; all fields stay readable. */
+  /** Why nothing can be saved now. */
   reason?: string;
+  /** Why nothing here is this person's to change, and who can give that: the fields are only to be read. */
+  locked?: string;
   /** Something in the sheet that is saved apart from its form is not saved yet. */
   alsoDirty?: boolean;
   /** At the left of the foot: Delete, Test. */
@@ -32,9 +36,9 @@ type Props<V extends Values> = {
 
 /** A sheet with one form. Ctrl Enter saves; leaving with changes asks first, by Back too. */
 export function FormSheet<V extends Values>(props: Props<V>) {
-  const { title, form, onClose, extra, side, children } = props;
+  const { title, form, onClose, extra, side, locked, children } = props;
   const waits = form.meanwhile?.undecided.length ?? 0;
-  const reason = props.reason ?? (waits > 0 ? t.meanwhile.undecided(waits) : undefined);
+  const reason = locked ?? props.reason ?? (waits > 0 ? t.meanwhile.undecided(waits) : undefined);
   // Names are pasted into pipelines, scripts and chats. "Add a rule" is a title, and no name.
   const name = props.named ?? (isName(title) ? title : undefined);
   const id = useId();
@@ -88,7 +92,13 @@ export function FormSheet<V extends Values>(props: Props<V>) {
       }}
       noValidate
     >
-      {children}
+      {locked ? (
+        <p className="box t2">
+          <Lock className="i sm mt-0.5" aria-hidden="true" />
+          {locked}
+        </p>
+      ) : null}
+      <ReadOnly value={locked !== undefined}>{children}</ReadOnly>
       <Refused form={form} />
     </form>
   );

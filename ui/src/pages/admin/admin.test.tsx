@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "@/api/client";
 import { Toasts } from "@/components/Toast";
 import { ConfirmDelete } from "./Confirm";
-import { TextField } from "./Fields";
+import { CheckField, TextField } from "./Fields";
 import { FormSheet } from "./FormSheet";
 import { nameProblem } from "./NewName";
 import { readListSearch } from "./search";
@@ -202,5 +202,27 @@ describe("addresses and names", () => {
     expect(nameProblem("Not A Name", [])).toMatch(/small letters/);
     expect(nameProblem("qa", ["qa"])).toMatch(/taken/);
     expect(nameProblem("qa-eu", ["qa"])).toBeUndefined();
+  });
+});
+
+describe("a sheet of what is not this person's to change", () => {
+  function Read() {
+    const form = useForm({ domain: "qa", on: true }, { save: async () => {}, saved: () => {} });
+    return (
+      <FormSheet title="Read" form={form} onClose={() => {}} locked="Mira Okafor can give Admin.">
+        <TextField form={form} name="domain" label="Domain" />
+        <CheckField form={form} name="on" label="On" />
+      </FormSheet>
+    );
+  }
+
+  it("says who can above its fields, and lets nobody type what could not be saved", async () => {
+    within(<Read />);
+    const field = await screen.findByLabelText<HTMLInputElement>("Domain");
+    await userEvent.type(field, "x");
+    await userEvent.click(screen.getByLabelText("On"));
+    expect(field.value).toBe("qa");
+    expect(screen.getByLabelText<HTMLInputElement>("On").checked).toBe(true);
+    expect(screen.getByText("Mira Okafor can give Admin.")).toBeTruthy();
   });
 });

@@ -81,7 +81,8 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason ?? apart}
+      locked={reason}
+      reason={apart}
       alsoDirty={apart !== undefined}
       extra={stored && !reason ? <Delete stored={stored} close={close} /> : null}
     >

@@ -1,6 +1,7 @@
-import { useId, useState } from "react";
+import { useContext, useId, useState } from "react";
 import { adminTexts as t } from "@/adminTexts";
 import { Refusal } from "@/components/Field";
+import { ReadOnly } from "../admin/Fields";
 import { type Source, Unread } from "../admin/Unread";
 
 type Props = {
@@ -83,6 +84,7 @@ function Searched({ label, ...boxes }: BoxProps & { label: string }) {
 }
 
 function Boxes({ id, names, chosen, set }: BoxProps) {
+  const locked = useContext(ReadOnly);
   const toggle = (name: string, on: boolean) =>
     set(on ? [...chosen, name].sort() : chosen.filter((one) => one !== name));
   return names.map((name) => (
@@ -90,6 +92,7 @@ function Boxes({ id, names, chosen, set }: BoxProps) {
       <input
         id={`${id}-${name}`}
         type="checkbox"
+        disabled={locked}
         checked={chosen.includes(name)}
         onChange={(event) => toggle(name, event.target.checked)}
       />

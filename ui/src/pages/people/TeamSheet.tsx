@@ -55,7 +55,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
       title={stored ? stored.name : t.addTitle}
       form={form}
       onClose={close}
-      reason={reason}
+      locked={reason}
       extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
     >
       {stored ? null : <NameField form={form} taken={taken} />}

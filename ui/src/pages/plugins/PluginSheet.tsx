@@ -55,7 +55,7 @@ export function PluginSheet({ opened, taken, close }: Props) {
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason}
+      locked={reason}
       extra={
         stored && !reason ? (
           <>

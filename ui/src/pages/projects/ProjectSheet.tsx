@@ -71,7 +71,7 @@ export function ProjectSheet({ opened, taken, close }: Props) {
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason}
+      locked={reason}
       extra={stored && !reason ? <Delete stored={stored} close={close} /> : null}
     >
       {stored ? <Ways name={stored.name} /> : <NameField form={form} taken={taken} />}

@@ -77,7 +77,7 @@ export function RegistrySheet({ opened, taken, used, fresh, made, close }: Props
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason}
+      locked={reason}
       extra={stored && !reason ? <Delete stored={stored} used={used} close={close} /> : null}
     >
       {stored ? null : <NameField form={form} taken={taken} />}

@@ -74,7 +74,7 @@ export function ServiceSheet({ opened, taken, close }: Props) {
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason}
+      locked={reason}
       extra={stored && !reason ? <Delete name={stored.name} close={close} /> : null}
       side={reason ? undefined : <Matches {...form.values} />}
     >

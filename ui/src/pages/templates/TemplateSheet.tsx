@@ -58,7 +58,7 @@ export function TemplateSheet({ project, services, opened, taken, reason, close 
       onClose={close}
       submit={stored ? undefined : adminTexts.create}
       busy={stored ? undefined : adminTexts.creating}
-      reason={reason}
+      locked={reason}
       extra={
         stored && !reason ? (
           <DeleteAct name={name} remove={remove} done={() => done()}>
