@@ -31,7 +31,7 @@ import {
   spotOf,
 } from "./canvasNodes";
 import { type Catalogue, orderOf } from "./catalogue";
-import { edgesOf } from "./edges";
+import { edgesOf, kept } from "./edges";
 import { commentId } from "./edit";
 import { FarEdges } from "./FarEdges";
 import { edgesCompared, ghostsOf, meets } from "./ghosts";
@@ -49,7 +49,6 @@ const NONE: Problem[] = [];
 const FIT = { padding: 0.15, maxZoom: 1 };
 const NO_EDGES: Edge[] = [];
 const NO_PROBLEMS = new Map<string, Problem[]>();
-const NO_EDGE = new Set<string>();
 const GHOST = { draggable: false, selectable: false, connectable: false, focusable: false };
 const SEVERAL = ["Meta", "Control"];
 
@@ -185,18 +184,23 @@ function useConnecting({ judge, onDragPort, onLoose }: CanvasProps) {
 /** The edges of what is drawn, and of what it is compared with. */
 function useEdges(props: CanvasProps, nodes: CanvasNode[]): Edge[] {
   const { doc, before, catalogue, problems, chosenEdges } = props;
-  const now = useMemo(
-    () => edgesOf(doc, catalogue, problems, chosenEdges),
-    [doc, catalogue, problems, chosenEdges],
+  const known = useRef(new Map<string, Edge>());
+  const lines = useMemo(
+    () => kept(edgesOf(doc, catalogue, problems), known.current),
+    [doc, catalogue, problems],
   );
-  const old = useMemo(
-    () => before && edgesOf(before, catalogue, NO_PROBLEMS, NO_EDGE),
-    [before, catalogue],
-  );
+  known.current = useMemo(() => new Map(lines.map((line) => [line.id, line])), [lines]);
+  const now = useMemo(() => withChosen(lines, chosenEdges), [lines, chosenEdges]);
+  const old = useMemo(() => before && edgesOf(before, catalogue, NO_PROBLEMS), [before, catalogue]);
   // Where a step stands says nothing of its ports.
   const ports = useRef(nodes);
   ports.current = nodes;
   return useMemo(() => (old ? edgesCompared(now, old, meets(ports.current)) : now), [now, old]);
+}
+
+function withChosen(lines: Edge[], chosen: Set<string>): Edge[] {
+  if (chosen.size === 0) return lines;
+  return lines.map((line) => (chosen.has(line.id) ? { ...line, selected: true } : line));
 }
 
 /** Nodes as the library wants them. What did not change stays the same object and is not drawn anew. */

@@ -18,12 +18,7 @@ export function meaningOf(id: string): EdgeMeaning {
 }
 
 /** Thick grey lines are order; thin coloured ones are values. */
-export function edgesOf(
-  doc: Doc,
-  catalogue: Catalogue,
-  problems: Map<string, Problem[]>,
-  chosen: Set<string>,
-): Edge[] {
+export function edgesOf(doc: Doc, catalogue: Catalogue, problems: Map<string, Problem[]>): Edge[] {
   const by = new Map(doc.steps.map((step) => [step.key, step]));
   const types = new Map<Step, Map<string, PortType>>();
   const typeOf = (step: Step, output: string) => {
@@ -35,24 +30,20 @@ export function edgesOf(
     return found.get(output);
   };
   return doc.steps.flatMap((step) => [
-    ...(step.needs ?? [])
-      .filter((need) => by.has(need))
-      .map((need) => order(need, step.key, chosen)),
-    ...values(step, by, typeOf, catalogue, problems.get(step.key) ?? [], chosen),
+    ...(step.needs ?? []).filter((need) => by.has(need)).map((need) => order(need, step.key)),
+    ...values(step, by, typeOf, catalogue, problems.get(step.key) ?? []),
   ]);
 }
 
-function order(from: string, to: string, chosen: Set<string>): Edge {
-  const id = `order|${from}||${to}`;
+function order(from: string, to: string): Edge {
   return {
-    id,
+    id: `order|${from}||${to}`,
     source: from,
     target: to,
     sourceHandle: "after",
     targetHandle: "before",
     type: "smoothstep",
     className: "oe",
-    selected: chosen.has(id),
   };
 }
 
@@ -62,7 +53,6 @@ function values(
   typeOf: (step: Step, output: string) => PortType | undefined,
   catalogue: Catalogue,
   problems: Problem[],
-  chosen: Set<string>,
 ): Edge[] {
   const inputs = inputsOf(step, catalogue).filter(({ value }) => refsIn(value).length > 0);
   if (inputs.length === 0) return [];
@@ -86,8 +76,23 @@ function values(
         targetHandle: shown.has(input.path) ? `in:${input.path}` : MORE,
         type: "default",
         className: `de t-${type} ${bad ? "bad" : ""}`,
-        selected: chosen.has(id),
       };
     });
   });
+}
+
+/** Lines that are as they were stay the same objects: what is drawn of them is not drawn anew. */
+export function kept(lines: Edge[], before: Map<string, Edge>): Edge[] {
+  return lines.map((line) => {
+    const old = before.get(line.id);
+    return old && isAsBefore(line, old) ? old : line;
+  });
+}
+
+function isAsBefore(a: Edge, b: Edge): boolean {
+  return (
+    a.className === b.className &&
+    a.sourceHandle === b.sourceHandle &&
+    a.targetHandle === b.targetHandle
+  );
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Catalogue } from "./catalogue";
-import { edgesOf } from "./edges";
+import { edgesOf, kept } from "./edges";
+import { setField } from "./edit";
 import type { Doc } from "./model";
 import { MORE, MOST, shapeOf } from "./shape";
 
@@ -14,7 +15,6 @@ const lines = (step: Doc["steps"][number]) =>
     { steps: [{ key: "db", service: { name: "db" } }, step], comments: [] },
     catalogue,
     new Map(),
-    new Set(),
   ).map((one) => one.targetHandle);
 
 it("shows references before literals where there is no room for all", () => {
@@ -39,4 +39,15 @@ it("draws a line to references in files and commands too", () => {
   const files = [{ path: "/etc/a", content: `host=${ref}` }];
   const all = lines(web({ files, command: ["run", ref, ref] }));
   expect(all).toEqual(["in:service.files[0].content", "in:service.command"]);
+});
+
+it("keeps each line that is as it was, whatever else is typed", () => {
+  const steps = [{ key: "db", service: { name: "db" } }, web({ env: { A: ref } })];
+  const of = (doc: Doc) => edgesOf(doc, catalogue, new Map());
+  const doc: Doc = { steps, comments: [] };
+  const before = new Map(of(doc).map((line) => [line.id, line]));
+  const typed = setField(doc, "web", "service.env.B", `${ref}x`);
+  const [first, second] = kept(of(typed), before);
+  expect(first).toBe(before.get("value|db|host|web|service.env.A"));
+  expect(second?.id).toBe("value|db|host|web|service.env.B");
 });
