@@ -17,7 +17,8 @@ ${lines.join("\n")}
 
 How: Debian's Chromium without a graphics card opens the pages that the product serves. A frame's time is
 from the wheel that it answers to the moment when the page's thread has laid it out and painted it. Dragging is drawn in
-React's own time, after the frame in which the pointer moved: there it is all that the thread works for one movement.
+React's own time, after the frame in which the pointer moved: there it is all that the thread works for one movement; so it
+is for choosing a step, and for a letter in a field.
 Ten thousand deployments and a million lines are made up by a proxy in front of the product; the pages, the rest of
 the API and the streams' format are real. Of a log, a page keeps the last 200,000 lines and says how many came before;
 all million are read. The tag picker asks the product, which has read the list of a registry of that many tags before; the

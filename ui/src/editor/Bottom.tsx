@@ -102,11 +102,14 @@ type ProblemsProps = Pick<BottomProps, "problems" | "asked" | "onShow">;
 export function Problems({ problems, asked, onShow }: ProblemsProps) {
   return (
     <>
-      {problems.length === 0 && asked !== "asking" ? (
+      {asked === "silent" ? (
         <div className="pb one">
-          <StatusMark state={asked === "silent" ? "unknown" : "ready"}>
-            {asked === "silent" ? t.unchecked : t.none}
-          </StatusMark>
+          <StatusMark state="unknown">{t.unchecked}</StatusMark>
+        </div>
+      ) : null}
+      {problems.length === 0 && asked === "asked" ? (
+        <div className="pb one">
+          <StatusMark state="ready">{t.none}</StatusMark>
         </div>
       ) : null}
       {problems.map((one) => (

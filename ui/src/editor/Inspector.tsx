@@ -147,7 +147,11 @@ function Key({ step, doc, problems, onRename }: Panel & { step: Step }) {
             aria-invalid={wrong ? true : undefined}
             onChange={(event) => setText(event.target.value)}
             onBlur={leave}
-            onKeyDown={(event) => event.key === "Enter" && leave()}
+            onKeyDown={(event) => {
+              if (event.key === "Enter") leave();
+              // Escape leads out of the inspector, and takes no half a name along.
+              if (event.key === "Escape") setText(step.key);
+            }}
           />
         </div>
       )}
