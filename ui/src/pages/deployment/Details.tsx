@@ -10,9 +10,9 @@ import { exact } from "@/components/time";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
 import { isGone } from "../deployments/filters";
+import { holdOf } from "./holdOf";
 import { Exact, Pair } from "./Pair";
 import { WhoMayOpen } from "./WhoMayOpen";
-import { holdOf } from "./whyNot";
 
 const t = deployTexts.details;
 const c = deployTexts.capsule;

@@ -13,9 +13,10 @@ import { deployTexts } from "@/deployTexts";
 import { isGone } from "../deployments/filters";
 import { useLackOn, useLackToCreate } from "../shell/useLack";
 import { HoldQuestion } from "./Hold";
+import { holdOf } from "./holdOf";
 import { ReadyActs } from "./ReadyActs";
 import { type LifeAct, useLife } from "./useLife";
-import { type Act, holdOf, whyNot } from "./whyNot";
+import { type Act, whyNot } from "./whyNot";
 
 const t = deployTexts.life;
 

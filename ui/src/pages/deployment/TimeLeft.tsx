@@ -7,8 +7,8 @@ import { useNow } from "@/components/Time";
 import { duration, exact } from "@/components/time";
 import { deployTexts } from "@/deployTexts";
 import { isGone } from "../deployments/filters";
+import { holdOf } from "./holdOf";
 import { LastReset } from "./Resets";
-import { holdOf } from "./whyNot";
 
 const t = deployTexts.life;
 const DAY = 86_400_000;

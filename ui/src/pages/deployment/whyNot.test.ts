@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment } from "@/api/client";
-import { type Act, holdOf, whyNot } from "./whyNot";
+import { holdOf } from "./holdOf";
+import { type Act, whyNot } from "./whyNot";
 
 const ann = { name: "ann", role: "user" } as const;
 const root = { name: "root", role: "admin" } as const;

@@ -1,6 +1,7 @@
 import type { Deployment, Me } from "@/api/client";
 import { deployTexts } from "@/deployTexts";
 import { texts } from "@/texts";
+import { holdOf } from "./holdOf";
 
 // What the API refuses whatever rights somebody has (controlplane/lifecycle: life.go, stop.go,
 // retry.go, recreate.go). Buttons say it, keys obey it.
@@ -33,11 +34,6 @@ export function whyNot(act: Act, deployment: Deployment, person: Person): string
   if (isLeaving(deployment)) return t.leaving;
   if (act === "hold") return heldByOther(deployment, person);
   return deployment.expires_at ? undefined : t.noEnd;
-}
-
-/** The hold that counts: one that is over keeps nothing, though it is still told. */
-export function holdOf({ hold }: Deployment, now = Date.now()): Deployment["hold"] {
-  return hold && (!hold.until || Date.parse(hold.until) > now) ? hold : undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Deployment } from "@/api/client";
 import { useNow } from "@/components/Time";
 import { duration, exact } from "@/components/time";
 import { texts } from "@/texts";
-import { holdOf } from "../deployment/whyNot";
+import { holdOf } from "../deployment/holdOf";
 
 const t = texts.list.left;
 const MINUTE = 60_000;
