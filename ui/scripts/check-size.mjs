@@ -14,8 +14,8 @@ const APART = [
   "src/pages/deployment/Terminal.tsx",
   "src/components/Chart.tsx",
 ];
-/** Loaded by itself when its tab is opened, and nothing without its curves: they come together. */
-const WITH = ["src/pages/deployment/Metrics.tsx"];
+/** Parts of a page that are loaded when they are opened, and nothing without one of those: they come together. */
+const WITH = ["src/pages/deployment/Metrics.tsx", "src/pages/plugins/DraftForm.tsx"];
 /** Each of them is far larger than this, in bytes. */
 const LINE = 5000;
 const EDITOR = "src/editor/Editor.tsx";

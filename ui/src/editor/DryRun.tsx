@@ -1,19 +1,23 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { lazy, Suspense, useMemo } from "react";
 import type { Schemas } from "@/api/client";
 import { deployment } from "@/api/queries/deployments";
 import { Button } from "@/components/Button";
+import { load } from "@/components/load";
 import { Safe } from "@/components/Safe";
 import { ErrorState } from "@/components/States";
 import { StatusMark } from "@/components/Status";
-import { TagPicker } from "@/components/TagPicker";
 import { editorTexts } from "@/editorTexts";
 import { type Dry, runsAlike, stepsOf } from "./dryFindings";
 import type { Doc } from "./model";
 import type { DryRuns } from "./useDryRun";
 
 const d = editorTexts.dry;
+// Half as large as the editor, and seldom opened.
+const TagPicker = lazy(() =>
+  load(async () => ({ default: (await import("@/components/TagPicker")).TagPicker })),
+);
 type Check = Schemas["PreflightCheck"];
 
 export type DryRunProps = {
@@ -103,12 +107,14 @@ function Tags({ doc, runs }: { doc: Doc; runs: DryRuns }) {
         {open.map(({ key, service }) => (
           <div key={key} className="row">
             <span className="tr mono">{key}</span>
-            <TagPicker
-              service={service?.name ?? ""}
-              step={key}
-              value={tags.get(key) ?? ""}
-              onChange={(tag) => pick(key, tag)}
-            />
+            <Suspense fallback={<div className="in" aria-busy="true" />}>
+              <TagPicker
+                service={service?.name ?? ""}
+                step={key}
+                value={tags.get(key) ?? ""}
+                onChange={(tag) => pick(key, tag)}
+              />
+            </Suspense>
             {tags.has(key) ? (
               <Button look="ghost" small onClick={() => pick(key, undefined)}>
                 {d.usual}
