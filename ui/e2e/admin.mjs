@@ -1,4 +1,5 @@
 // What an admin defines, through the pages: registries, services, secrets, audit; with the keyboard where it counts.
+import { readFile } from "node:fs/promises";
 import { accessible, api, check, freshName, picture, send, signIn, until } from "./browser.mjs";
 
 const toast = (page, text) => page.locator(".toast", { hasText: text }).waitFor();
@@ -154,6 +155,12 @@ async function audit(page) {
   await page.getByRole("button", { name: "Check the chain" }).click();
   await page.getByText(/^Chain whole, checked \d\d:\d\d/).waitFor();
   await faultless(page, "audit");
+  const arrives = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("menuitem", { name: "CSV" }).click();
+  const file = await readFile(await (await arrives).path(), "utf8");
+  check(/^id,seq,at,actor/.test(file), `the exported file begins with ${file.slice(0, 40)}`);
+  check(/,delete service,/.test(file), "the exported file lacks what the page shows");
 }
 
 /** The rest: each page as it opens, in the theme that the other story of faults has not seen it in. */

@@ -134,7 +134,7 @@ async function talker(page, name) {
   const parameters = {
     type: "object",
     required: ["command"],
-    properties: { command: { type: "array", items: { type: "string" }, title: "Command" } },
+    properties: { command: { title: "Command" } },
   };
   const component = { actions: ["create", "delete"], parameters, outputs: { type: "object" } };
   await send(page, "PUT", `/plugins/${name}`, { registry, image: "plugins/shell", tag, component });

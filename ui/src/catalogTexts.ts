@@ -181,6 +181,7 @@ export const pluginTexts = {
   trialNoSecret: "no secret",
   trialReading: "Where it can run is being read.",
   trialNowhere: "It takes a project and an environment to run in; make them first.",
+  trialUnreadable: "What is in a field can't be read yet: mend it first.",
   trialUnread: "Where it can run could not be read.",
   trialLost: "The test run could not be read.",
   trialStart: "Run it",

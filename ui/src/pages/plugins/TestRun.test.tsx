@@ -40,11 +40,11 @@ const plugin = {
   component: { secrets: [{ name: "TOKEN", required: true }] },
 } as Schemas["Plugin"];
 
-function show() {
+function show(tried = plugin) {
   const cache = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
     <QueryClientProvider client={cache}>
-      <TestRun plugin={plugin} close={() => {}} />
+      <TestRun plugin={tried} close={() => {}} />
     </QueryClientProvider>,
   );
 }
@@ -69,4 +69,16 @@ it("says so when the project's secrets could not be read", async () => {
   show();
   await screen.findByText("The secrets could not be read. The key is missing.");
   screen.getByText("request req-3");
+});
+
+it("runs nothing while what is typed can't be read", async () => {
+  const parameters = { properties: { command: { title: "Command" } } };
+  show({ ...plugin, component: { parameters } });
+  const field = await screen.findByLabelText("Command");
+  await userEvent.type(field, '[["sh"');
+  await userEvent.click(screen.getByRole("button", { name: "Run it" }));
+  expect(client.POST).not.toHaveBeenCalled();
+  await userEvent.type(field, "]");
+  await userEvent.click(screen.getByRole("button", { name: "Run it" }));
+  await vi.waitFor(() => expect(client.POST).toHaveBeenCalledOnce());
 });

@@ -1,6 +1,6 @@
 import "@/editor/editor.css";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, lazy, Suspense, useId, useState } from "react";
+import { type FormEvent, lazy, Suspense, useId, useState, useSyncExternalStore } from "react";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { Once } from "@/api/once";
 import { secrets as secretsOf } from "@/api/queries/admin";
@@ -13,10 +13,11 @@ import { Sheet } from "@/components/Overlay";
 import { describe, ErrorState, Skeletons } from "@/components/States";
 import { offersOf } from "@/editor/offers";
 import { fromServer } from "@/editor/problems";
+import { Unread as UnreadText, unreadProblem } from "@/editor/unread";
 import { texts } from "@/texts";
 import { Unread } from "../admin/Unread";
 import { TrialRun } from "./TrialRun";
-import { type Given, nameOfTrial, pipelineOf, withParameter } from "./trial";
+import { type Given, nameOfTrial, pipelineOf, STEP, withParameter } from "./trial";
 
 const PluginForm = lazy(() => load(() => import("@/editor/PluginForm")));
 type Plugin = Schemas["Plugin"];
@@ -29,9 +30,13 @@ export default function TestRun({ plugin, close }: Props) {
   const [given, setGiven] = useState<Given>({ parameters: {}, secrets: {} });
   const where = usePlaces(place);
   const { start, error } = useStart(plugin.name, where, given);
+  const [unread] = useState(() => ({ of: new UnreadText(), step: STEP }));
+  const held = useSyncExternalStore(unread.of.subscribe, unread.of.get);
+  // What can't be read yet would not be sent, and the run would be of something else.
+  const reason = where.reason ?? (held.length > 0 ? t.trialUnreadable : undefined);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!where.reason && !start.isPending) start.mutate();
+    if (!reason && !start.isPending) start.mutate();
   };
   const problems = error instanceof ApiError ? fromServer(error.problem.problems ?? []) : [];
   const change = (next: Given) => {
@@ -51,7 +56,7 @@ export default function TestRun({ plugin, close }: Props) {
         look="ink"
         type="submit"
         form={id}
-        reason={where.reason}
+        reason={reason}
         busy={start.isPending && t.trialStarting}
       >
         {t.trialStart}
@@ -69,7 +74,8 @@ export default function TestRun({ plugin, close }: Props) {
             <PluginForm
               schema={plugin.component.parameters}
               values={given.parameters}
-              problems={problems}
+              problems={[...problems, ...held.map(unreadProblem)]}
+              unread={unread}
               offersFor={(type, path) => {
                 const { steps } = pipelineOf(plugin.name, given);
                 const doc = { steps, comments: [] };
