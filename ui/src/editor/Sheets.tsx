@@ -56,7 +56,7 @@ export function Sheets(props: Props) {
       ) : null}
       {sheet === "discard" ? (
         <Discard
-          lost={comparing.own}
+          lost={comparing.drawn()}
           version={state.base}
           onClose={close}
           onDiscard={() => void sheets.discard()}

@@ -48,8 +48,10 @@ export function useComparison({ project, state, tab, compare, dry, catalogue, ch
         all.set(key, "clash");
     return all.size > 0 ? all : undefined;
   }, [dry, tab, shown, clash, doc]);
+  // What the catalogue changed is not thrown away with a draft.
+  const drawn = () => differenceOf(was, is);
   const query = { error: other.error, retry: () => void other.refetch() };
-  return { own, differs, marks, number, before, shown, whole, ...query };
+  return { own, differs, marks, number, before, shown, whole, drawn, ...query };
 }
 
 /** A drawing without what it may carry of an older catalogue. */
@@ -62,10 +64,11 @@ export type Comparing = ReturnType<typeof useComparison>;
 function useDifference(before: Doc, now: Doc): Difference;
 function useDifference(before: Doc | undefined, now: Doc): Difference | undefined;
 function useDifference(before: Doc | undefined, now: Doc) {
-  return useMemo(
-    () => before && { changes: versionChanges(before, now), asides: asidesOf(before, now) },
-    [before, now],
-  );
+  return useMemo(() => before && differenceOf(before, now), [before, now]);
+}
+
+function differenceOf(before: Doc, now: Doc): Difference {
+  return { changes: versionChanges(before, now), asides: asidesOf(before, now) };
 }
 
 export type Difference = {
