@@ -36,12 +36,15 @@ const step = (service, i) => ({
   position: { x: 40 + (i % 25) * 250, y: 40 + Math.floor(i / 25) * 320 },
 });
 
-/** Tells of a draft of 500 services in a grid, as far away as the address has it. */
-async function drawn({ page, front, send }, search, measure) {
-  const project = "bench-editor";
+/**
+ * Tells of a draft of 500 services in a grid, as far away as the address has it. Each row has a
+ * project of its own: a browser keeps what it could not save of one.
+ */
+async function drawn({ page, front, send }, name, search, measure) {
+  const project = `bench-${name}`;
   await send(page, "PUT", `/projects/${project}`, { resources: { memory_mib: 8192 } });
-  const [{ name }] = (await api(page, "/services?limit=1")).items;
-  const steps = Array.from({ length: STEPS }, (_, i) => step(name, i));
+  const [service] = (await api(page, "/services?limit=1")).items;
+  const steps = Array.from({ length: STEPS }, (_, i) => step(service.name, i));
   await send(page, "PUT", `/projects/${project}/draft`, { base_version: 0, content: { steps } });
   try {
     await page.goto(`${front.url}/projects/${project}/pipeline${search}`);
@@ -71,15 +74,17 @@ async function dragged({ browser, page }, id, how) {
   return frameRows(id, `Editor with ${STEPS} steps (${all} in sight${how}), dragging`, frames);
 }
 
-export const drag = (world) => drawn(world, "", () => dragged(world, "editor_drag", ""));
+export const drag = (world) => drawn(world, "drag", "", () => dragged(world, "editor_drag", ""));
 
 /** Near enough to read: ports, values and each line are drawn. */
 export const dragNear = (world) =>
-  drawn(world, `?step=step-${AMID}`, () => dragged(world, "editor_drag_near", " at reading size"));
+  drawn(world, "drag-near", `?step=step-${AMID}`, () =>
+    dragged(world, "editor_drag_near", " at reading size"),
+  );
 
 /** A step is chosen, and another: what is drawn anew on the canvas and beside it. */
 export const select = (world) =>
-  drawn(world, `?step=step-${AMID}`, async () => {
+  drawn(world, "select", `?step=step-${AMID}`, async () => {
     const { browser, page } = world;
     const pair = [node(page, AMID), node(page, AMID + 1)];
     await still(pair[0]);
@@ -94,7 +99,7 @@ export const select = (world) =>
 
 /** A letter in a field: the drawing is another one behind each. */
 export const type = (world) =>
-  drawn(world, `?step=step-${AMID}`, async () => {
+  drawn(world, "type", `?step=step-${AMID}`, async () => {
     const { browser, page } = world;
     await still(node(page, AMID));
     await page.getByRole("textbox", { name: "NAME", exact: true }).click();
