@@ -13,7 +13,7 @@ import { shellTexts } from "@/shellTexts";
 import { texts } from "@/texts";
 import { startDismissed } from "../start/dismissed";
 import { leave } from "./leave";
-import { type Place, placesFor } from "./navigation";
+import { alsoHolds, type Place, placesFor } from "./navigation";
 import { useGoKeys } from "./useGoKeys";
 import { Viewing } from "./Viewing";
 
@@ -146,10 +146,7 @@ function StartItem() {
 
 function Item({ place, children }: { place: Place; children?: ReactNode }) {
   const Icon = place.icon;
-  // A deployment stands under its id too, wherever it is.
-  const within = useRouterState({
-    select: ({ location }) => place.to === "/deployments" && location.pathname.startsWith("/d/"),
-  });
+  const within = useRouterState({ select: ({ location }) => alsoHolds(place, location.pathname) });
   return (
     <Link
       className="nav"

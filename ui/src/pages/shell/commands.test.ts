@@ -15,7 +15,7 @@ import {
   savedViews,
   things,
 } from "./commands";
-import { places } from "./navigation";
+import { alsoHolds, places } from "./navigation";
 
 const admin = { role: "admin", can_create: true };
 const viewer = { role: "user", can_create: false };
@@ -115,4 +115,10 @@ it("finds a deployment by name, tag and URL, names first", () => {
 it("has one letter for one page", () => {
   const letters = places.map((place) => place.key).filter(Boolean);
   expect(new Set(letters).size).toBe(letters.length);
+});
+
+it("counts a deployment under its id among the deployments, and nothing else", () => {
+  const held = (path: string) => places.filter((one) => alsoHolds(one, path)).map(({ to }) => to);
+  expect(held("/d/01a20fef/logs")).toEqual(["/deployments"]);
+  expect(held("/diff")).toEqual([]);
 });

@@ -84,3 +84,8 @@ export const places: Place[] = [
 export function placesFor(admin: boolean): Place[] {
   return places.filter((place) => admin || place.who === "all");
 }
+
+/** Whether a page that stands elsewhere belongs there: a deployment has an address of its own by its id. */
+export function alsoHolds({ to }: Pick<Place, "to">, path: string): boolean {
+  return to === "/deployments" && path.startsWith("/d/");
+}
