@@ -38,8 +38,14 @@ export const framesOf = (page) => page.evaluate(() => window.frames);
  */
 export async function workFor(browser, page, event, act) {
   await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline"] });
-  await act();
-  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  let trace;
+  try {
+    await act();
+  } finally {
+    // The next row begins one of its own, whatever became of this.
+    trace = await browser.stopTracing();
+  }
+  const { traceEvents } = JSON.parse(trace.toString());
   const events = traceEvents.filter(
     ({ name, args }) => name === "EventDispatch" && args.data?.type === event,
   );
