@@ -157,7 +157,7 @@ export function Bar(props: BarProps) {
             </b>
           </StatusMark>
           <span className="t2">{t.merge.waits}</span>
-          <Button small className="end" onClick={props.onMerge}>
+          <Button act={t.merge.decide} small className="end" onClick={props.onMerge}>
             {t.merge.decide}
           </Button>
         </div>
@@ -167,7 +167,12 @@ export function Bar(props: BarProps) {
           <span className="t2">
             {t.merge.outdated(state.newer.by, state.newer.version, state.base)}
           </span>
-          <Button small className="end" onClick={props.onFollow}>
+          <Button
+            act={t.merge.follow(state.newer.version)}
+            small
+            className="end"
+            onClick={props.onFollow}
+          >
             {t.merge.follow(state.newer.version)}
           </Button>
         </div>

@@ -38,11 +38,11 @@ export function Compare({ project, newest, compare, drawing, onCompare }: Props)
         />
         <div className="row end">
           {drawing && to === "draft" ? (
-            <Button small onClick={() => drawing.onCanvas(from)}>
+            <Button act={t.onCanvas} small onClick={() => drawing.onCanvas(from)}>
               {t.onCanvas}
             </Button>
           ) : null}
-          <Button small onClick={() => onCompare(undefined)}>
+          <Button act={t.all} small onClick={() => onCompare(undefined)}>
             {t.all}
           </Button>
         </div>

@@ -36,7 +36,9 @@ export function Explain() {
           }}
         />
         <span>
-          <Button type="submit">{t.ask}</Button>
+          <Button act={t.ask} type="submit">
+            {t.ask}
+          </Button>
         </span>
       </form>
       {found ? (

@@ -259,7 +259,11 @@ function NoMatch<T>({ filters = [], search, set }: Searched<T>) {
   return (
     <EmptyState
       title={t.noMatchTitle}
-      act={<Button onClick={() => set({ ...cleared, q: undefined })}>{t.clear}</Button>}
+      act={
+        <Button act={t.clear} onClick={() => set({ ...cleared, q: undefined })}>
+          {t.clear}
+        </Button>
+      }
     >
       {t.noMatch(said.filter(Boolean).join(", "))}
     </EmptyState>

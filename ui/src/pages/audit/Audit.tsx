@@ -54,7 +54,9 @@ export function Audit() {
             <EmptyState
               title={t.noMatchTitle}
               act={
-                <Button onClick={() => void navigate({ to: ".", search: {} })}>{t.clear}</Button>
+                <Button act={t.clear} onClick={() => void navigate({ to: ".", search: {} })}>
+                  {t.clear}
+                </Button>
               }
             >
               {adminTexts.noMatch(said(filters))}

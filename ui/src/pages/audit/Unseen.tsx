@@ -24,7 +24,7 @@ export function Unseen({ open, entries, query }: Props) {
         {seek.failed ? t.seekFailed : older ? t.older : t.absent}
       </StatusMark>
       {older ? (
-        <Button small busy={seek.busy && t.seeking} onClick={() => void seek.start()}>
+        <Button act={t.seek} small busy={seek.busy && t.seeking} onClick={() => void seek.start()}>
           {t.seek}
         </Button>
       ) : null}

@@ -70,7 +70,7 @@ export function Branch({ project, versions, choose }: Props) {
             ))}
           </datalist>
         </div>
-        <Button busy={found.isPending && t.busy} onClick={apply}>
+        <Button act={`${t.label}: ${t.apply}`} busy={found.isPending && t.busy} onClick={apply}>
           {t.apply}
         </Button>
       </div>

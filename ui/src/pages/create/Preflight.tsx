@@ -94,7 +94,12 @@ export function Preflight({ checks, waits, setWait }: Props) {
       ) : null}
       {full || waits ? (
         <div className="row">
-          <Button small aria-pressed={waits} onClick={() => setWait(!waits)}>
+          <Button
+            act={waits ? t.noWait : t.wait}
+            small
+            aria-pressed={waits}
+            onClick={() => setWait(!waits)}
+          >
             {waits ? t.noWait : t.wait}
           </Button>
           {waits ? <span className="t2 s">{t.waitOn}</span> : null}

@@ -27,7 +27,7 @@ export function whyNoTemplate(asked: Asked): string | undefined {
 export function TemplateNotice({ without, ...asked }: Asked & { without: () => void }) {
   const { wanted, query } = asked;
   const goOn = wanted ? (
-    <Button small onClick={without}>
+    <Button act={t.without} small onClick={without}>
       {t.without}
     </Button>
   ) : null;

@@ -8,10 +8,15 @@ const t = texts.list;
 
 /** Nothing is left over: names the filters, and drops them; where there are none, leads to all. */
 export function NoMatch({ filters, clear }: { filters: Filters; clear: () => void }) {
+  const label = narrows(filters) ? t.clear : t.showAll;
   return (
     <EmptyState
       title={t.noMatchTitle}
-      act={<Button onClick={clear}>{narrows(filters) ? t.clear : t.showAll}</Button>}
+      act={
+        <Button act={label} onClick={clear}>
+          {label}
+        </Button>
+      }
     >
       {t.noMatch(sayFilters(filters))}
     </EmptyState>

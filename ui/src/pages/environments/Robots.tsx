@@ -162,6 +162,7 @@ function Make({ name, made, settled, dirty }: MakeProps) {
       {make.error ? <Refusal>{describe(make.error).message}</Refusal> : null}
       <span>
         <Button
+          act={t.make}
           reason={label.trim() ? wrong : t.labelMissing}
           busy={make.isPending && t.making}
           onClick={act}

@@ -68,7 +68,13 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
   const foot = (
     <div className="row end">
       <Button onClick={close}>{texts.close}</Button>
-      <Button look="ink" type="submit" form="add-node" busy={add.isPending && t.addBusy}>
+      <Button
+        act={t.add}
+        look="ink"
+        type="submit"
+        form="add-node"
+        busy={add.isPending && t.addBusy}
+      >
         {t.add}
       </Button>
     </div>
@@ -157,7 +163,11 @@ export function Enrolled({ enrolment, close, instead }: EnrolledProps) {
   const seen = node.thumbprint ?? node.pending_thumbprint;
   const foot = (
     <div className="row end">
-      {instead && !seen ? <Button onClick={instead}>{m.ssh.instead}</Button> : null}
+      {instead && !seen ? (
+        <Button act={m.ssh.instead} onClick={instead}>
+          {m.ssh.instead}
+        </Button>
+      ) : null}
       <Button look="ink" onClick={close}>
         {t.doneButton}
       </Button>

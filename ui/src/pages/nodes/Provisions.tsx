@@ -145,11 +145,16 @@ function Again({ name, failed }: { name: string; failed: boolean }) {
   return (
     <>
       {failed ? (
-        <Button busy={again.isPending && t.beginBusy} onClick={() => again.mutate()}>
+        <Button act={t.again} busy={again.isPending && t.beginBusy} onClick={() => again.mutate()}>
           {t.again}
         </Button>
       ) : null}
-      <Button look="ghost" busy={forget.isPending && t.forget} onClick={() => forget.mutate()}>
+      <Button
+        act={failed ? t.forget : m.forgetKept}
+        look="ghost"
+        busy={forget.isPending && t.forget}
+        onClick={() => forget.mutate()}
+      >
         {failed ? t.forget : m.forgetKept}
       </Button>
       {failed ? null : <span className="t3 s">{m.kept}</span>}

@@ -77,6 +77,7 @@ export function SetUp({ node, close, begun = close }: Props) {
     <div className="row end">
       <Button onClick={close}>{texts.close}</Button>
       <Button
+        act={key ? t.confirm : t.look}
         look="ink"
         type="submit"
         form="set-up"

@@ -96,11 +96,17 @@ function Remove({ deployment }: { deployment: Deployment }) {
     },
   });
   if (isGoing(status)) return null;
+  const label = status === "applying" || status === "queued" ? t.trialStop : t.trialRemove;
   return (
     <span className="row">
       {remove.error ? <Refusal>{describe(remove.error).message}</Refusal> : null}
-      <Button small busy={remove.isPending && t.trialRemoving} onClick={() => remove.mutate()}>
-        {status === "applying" || status === "queued" ? t.trialStop : t.trialRemove}
+      <Button
+        act={label}
+        small
+        busy={remove.isPending && t.trialRemoving}
+        onClick={() => remove.mutate()}
+      >
+        {label}
       </Button>
     </span>
   );

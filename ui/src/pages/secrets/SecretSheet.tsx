@@ -129,7 +129,7 @@ function Typed({ form }: { form: Form<Values> }) {
         <label className="lbl grow" htmlFor={id}>
           {t.value}
         </label>
-        <Button small look="ghost" onClick={() => setShown(!shown)}>
+        <Button act={shown ? t.hide : t.show} small look="ghost" onClick={() => setShown(!shown)}>
           {shown ? t.hide : t.show}
         </Button>
       </span>

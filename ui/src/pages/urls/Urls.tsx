@@ -77,7 +77,14 @@ function None() {
   if (!narrowed) return <EmptyState title={t.emptyTitle}>{t.empty}</EmptyState>;
   const clear = () => set({ q: undefined, env: undefined, ready: undefined });
   return (
-    <EmptyState title={t.noMatchTitle} act={<Button onClick={clear}>{t.clear}</Button>}>
+    <EmptyState
+      title={t.noMatchTitle}
+      act={
+        <Button act={t.clear} onClick={clear}>
+          {t.clear}
+        </Button>
+      }
+    >
       {t.noMatch(narrowed)}
     </EmptyState>
   );
