@@ -113,7 +113,7 @@ async function draw(page, what) {
 }
 
 /** What the service is given, where it listens, and when it is ready. */
-async function settings(page, what) {
+export async function settings(page, what) {
   const beside = page.getByRole("complementary", { name: what });
   for (const [variable, value] of [
     ["API_URL", "http://127.0.0.1:9"],

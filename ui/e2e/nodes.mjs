@@ -10,7 +10,7 @@ import { accessible, api, check, freshName, picture, same, send, signIn } from "
 /** A tmpfs: an agent keeps secrets nowhere else. */
 const SHM = "/dev/shm";
 
-async function freePort() {
+export async function freePort() {
   const server = createServer();
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address();
