@@ -46,7 +46,9 @@ const asks = async (name: string) => {
   await userEvent.click(screen.getByRole("button", { name }));
   return within(await screen.findByRole("dialog"));
 };
-const sent = (post: ReturnType<typeof show>) => post.mock.calls.map(([, init]) => init?.body);
+type Sent = [string, { body?: unknown }?][];
+const sent = (post: ReturnType<typeof show>) =>
+  (post.mock.calls as unknown as Sent).map(([, init]) => init?.body);
 
 it("an admin chooses the node, and what is in the volumes goes along", async () => {
   const post = show("admin", false);
