@@ -78,6 +78,7 @@ export const editorTexts = {
     input: (label: string, type: string) => `${label}, takes ${type}`,
     output: (label: string, type: string) => `${label}, gives ${type}`,
     more: (count: number) => `${plural(count, "more field")}, in the inspector`,
+    moreOut: (count: number) => `${plural(count, "more output")}, in the inspector`,
   },
   /** What fields that have no name of their own are called on the canvas. */
   shown: { prompt: "question", command: "command" },
@@ -396,6 +397,7 @@ export const editorTexts = {
     late: (from: string, to: string) => `${from} runs after ${to}; only earlier steps can be read.`,
     kind: "Join a square to a square, or a shape to a field.",
     more: "These are several fields; choose the step and drop it on one of them there.",
+    moreOut: "These are several outputs; choose one in the field that is to have it.",
     open: (what: string, field: string) =>
       `${what} is a secret, and ${field} is read by whoever sees the deployment.`,
   },

@@ -10,7 +10,7 @@ import { refsIn, single } from "./expr";
 import { type Comment, kindOf, type Spot, type Step } from "./model";
 import { isAt, type Problem } from "./problems";
 import { type Change, SIGNS, Sign } from "./Sign";
-import { HEAD, MORE, PAD, ROW, type Shape, WIDTH } from "./shape";
+import { HEAD, MORE, MORE_OUT, PAD, ROW, type Shape, WIDTH } from "./shape";
 
 const t = editorTexts;
 const { types } = t.problem;
@@ -45,7 +45,8 @@ const icons = { service: Box, plugin: Puzzle, approval: Hand };
 export function handlesOf(shape: Shape) {
   const port = { width: 12, height: 12 };
   const y = (row: number) => HEAD + PAD + row * ROW + ROW / 2 - 6;
-  const first = shape.inputs.length + (shape.more > 0 ? 1 : 0);
+  const last = shape.inputs.length;
+  const first = last + (shape.more > 0 ? 1 : 0);
   return [
     { id: "before", type: "target" as const, position: Position.Left, x: -6, y: 15, ...port },
     {
@@ -65,16 +66,7 @@ export function handlesOf(shape: Shape) {
       ...port,
     })),
     ...(shape.more > 0
-      ? [
-          {
-            id: MORE,
-            type: "target" as const,
-            position: Position.Left,
-            x: -6,
-            y: y(shape.inputs.length),
-            ...port,
-          },
-        ]
+      ? [{ id: MORE, type: "target" as const, position: Position.Left, x: -6, y: y(last), ...port }]
       : []),
     ...shape.outputs.map((output, i) => ({
       id: `out:${output.name}`,
@@ -84,6 +76,18 @@ export function handlesOf(shape: Shape) {
       y: y(first + i),
       ...port,
     })),
+    ...(shape.moreOut > 0
+      ? [
+          {
+            id: MORE_OUT,
+            type: "source" as const,
+            position: Position.Right,
+            x: WIDTH - 6,
+            y: y(first + shape.outputs.length),
+            ...port,
+          },
+        ]
+      : []),
   ];
 }
 
@@ -196,6 +200,14 @@ function Near({ data, errors }: { data: StepData; errors: Problem[] }) {
               </Port>
             </div>
           ))}
+          {shape.moreOut > 0 ? (
+            <div className="pr o t3">
+              {t.moreFields(shape.moreOut)}
+              <Port id={MORE_OUT} out name={t.ports.moreOut(shape.moreOut)}>
+                <PortShape type="any" />
+              </Port>
+            </div>
+          ) : null}
         </div>
       ) : null}
     </>

@@ -3,7 +3,10 @@ import { type Catalogue, inputsOf, outputsOf, type PortType } from "./catalogue"
 import { refsIn } from "./expr";
 import type { Doc, Step } from "./model";
 import { isAt, type Problem } from "./problems";
-import { MORE, shapeOf } from "./shape";
+import { MORE, MORE_OUT, MOST, shapeOf } from "./shape";
+
+/** What a step gives, and whether it has a port of its own. */
+type Output = { type: PortType; shown: boolean };
 
 /** What an edge on the canvas stands for. */
 export type EdgeMeaning =
@@ -20,18 +23,20 @@ export function meaningOf(id: string): EdgeMeaning {
 /** Thick grey lines are order; thin coloured ones are values. */
 export function edgesOf(doc: Doc, catalogue: Catalogue, problems: Map<string, Problem[]>): Edge[] {
   const by = new Map(doc.steps.map((step) => [step.key, step]));
-  const types = new Map<Step, Map<string, PortType>>();
-  const typeOf = (step: Step, output: string) => {
+  const types = new Map<Step, Map<string, Output>>();
+  const outputOf = (step: Step, output: string) => {
     let found = types.get(step);
     if (!found) {
-      found = new Map(outputsOf(step, catalogue).map((port) => [port.name, port.type]));
+      found = new Map(
+        outputsOf(step, catalogue).map(({ name, type }, i) => [name, { type, shown: i < MOST }]),
+      );
       types.set(step, found);
     }
     return found.get(output);
   };
   return doc.steps.flatMap((step) => [
     ...(step.needs ?? []).filter((need) => by.has(need)).map((need) => order(need, step.key)),
-    ...values(step, by, typeOf, catalogue, problems.get(step.key) ?? []),
+    ...values(step, by, outputOf, catalogue, problems.get(step.key) ?? []),
   ]);
 }
 
@@ -50,7 +55,7 @@ function order(from: string, to: string): Edge {
 function values(
   step: Step,
   by: Map<string, Step>,
-  typeOf: (step: Step, output: string) => PortType | undefined,
+  outputOf: (step: Step, output: string) => Output | undefined,
   catalogue: Catalogue,
   problems: Problem[],
 ): Edge[] {
@@ -62,8 +67,8 @@ function values(
     return refsIn(input.value).flatMap((ref) => {
       if (ref.scope !== "steps" && ref.scope !== "services") return [];
       const from = by.get(ref.key);
-      const type = from && ref.key !== step.key ? typeOf(from, ref.name) : undefined;
-      if (!type) return [];
+      const output = from && ref.key !== step.key ? outputOf(from, ref.name) : undefined;
+      if (!output) return [];
       const id = `value|${ref.key}|${ref.name}|${step.key}|${input.path}`;
       if (seen.has(id)) return [];
       seen.add(id);
@@ -72,10 +77,10 @@ function values(
         id,
         source: ref.key,
         target: step.key,
-        sourceHandle: `out:${ref.name}`,
+        sourceHandle: output.shown ? `out:${ref.name}` : MORE_OUT,
         targetHandle: shown.has(input.path) ? `in:${input.path}` : MORE,
         type: "default",
-        className: `de t-${type} ${bad ? "bad" : ""}`,
+        className: `de t-${output.type} ${bad ? "bad" : ""}`,
       };
     });
   });

@@ -3,7 +3,7 @@ import type { Catalogue } from "./catalogue";
 import { edgesOf, kept } from "./edges";
 import { setField } from "./edit";
 import type { Doc } from "./model";
-import { MORE, MOST, shapeOf } from "./shape";
+import { MORE, MORE_OUT, MOST, shapeOf } from "./shape";
 
 const catalogue: Catalogue = { services: new Map(), plugins: new Map(), secrets: [] };
 const ref = "${{ services.db.host }}";
@@ -50,4 +50,15 @@ it("keeps each line that is as it was, whatever else is typed", () => {
   const [first, second] = kept(of(typed), before);
   expect(first).toBe(before.get("value|db|host|web|service.env.A"));
   expect(second?.id).toBe("value|db|host|web|service.env.B");
+});
+
+it("has the lines of hidden outputs begin at one port", () => {
+  const names = Array.from({ length: MOST + 2 }, (_, i) => [`o${i}`, { type: "string" }]);
+  const component = { outputs: { properties: Object.fromEntries(names) } };
+  const make = { key: "make", plugin: { name: "make", component } };
+  const to = (i: number) => `\${{ steps.make.outputs.o${i} }}`;
+  const steps = [make, web({ env: { A: to(0), B: to(MOST) } })];
+  const all = edgesOf({ steps, comments: [] }, catalogue, new Map());
+  expect(all.map((one) => one.sourceHandle)).toEqual(["out:o0", MORE_OUT]);
+  expect(shapeOf(make, catalogue).moreOut).toBe(2);
 });

@@ -11,26 +11,31 @@ export const PAD = 6;
 /** At most so many fields show on a step; the inspector has them all. */
 export const MOST = 8;
 
-/** The port of all fields that there is no room for. */
+/** The ports of all fields and outputs that there is no room for. */
 export const MORE = "more";
+export const MORE_OUT = "more-out";
 
 export type Shape = {
   inputs: Input[];
   outputs: Port[];
   /** So many fields more there are; the lines of all of them end at one port. */
   more: number;
+  moreOut: number;
   height: number;
 };
 
 export function shapeOf(step: Step, catalogue: Catalogue): Shape {
   const all = inputsOf(step, catalogue).filter(worthShowing);
   const inputs = all.length > MOST ? foremost(all).slice(0, MOST) : all;
-  const outputs = outputsOf(step, catalogue).slice(0, MOST);
-  const rows = inputs.length + outputs.length + (all.length > MOST ? 1 : 0);
+  const given = outputsOf(step, catalogue);
+  const outputs = given.slice(0, MOST);
+  const extra = [all, given].filter((ports) => ports.length > MOST).length;
+  const rows = inputs.length + outputs.length + extra;
   return {
     inputs,
     outputs,
     more: all.length - inputs.length,
+    moreOut: given.length - outputs.length,
     height: HEAD + (rows > 0 ? rows * ROW + 2 * PAD : 0),
   };
 }

@@ -13,7 +13,7 @@ import { inputAt, outputType, whyNotNeed } from "./edit";
 import { type Doc, type Step, stepOf } from "./model";
 import type { Problem } from "./problems";
 import { NEW_VARIABLE } from "./referring";
-import { MORE } from "./shape";
+import { MORE, MORE_OUT } from "./shape";
 
 export function toField(
   from: { node: string; handle: string },
@@ -29,6 +29,7 @@ export function judgeOf(doc: Doc, catalogue: Catalogue, connection: Connection):
   const { source, target, sourceHandle, targetHandle } = connection;
   const value = sourceHandle?.startsWith("out:");
   if (targetHandle === MORE) return t.connectNo.more;
+  if (sourceHandle === MORE_OUT) return t.connectNo.moreOut;
   if (value !== Boolean(targetHandle?.startsWith("in:"))) return t.connectNo.kind;
   if (!value) return needNo(doc, source, target);
   const output = sourceHandle?.slice(4) ?? "";
