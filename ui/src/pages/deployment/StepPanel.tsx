@@ -47,7 +47,7 @@ export function StepPanel({ watch, id, run, step, signs, show, name }: Props) {
       {step.message ? (
         <div className="px-4 pb-2">
           <div className="box" data-st={step.status === "failed" ? "failed" : "queued"}>
-            <span>
+            <span className="min-w-0 wrap-anywhere">
               <Safe text={step.message} />
               {!step.exit_code ? "" : ` (${t.exitCode(step.exit_code)})`}
             </span>
