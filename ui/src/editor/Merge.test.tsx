@@ -43,6 +43,15 @@ it("shows all of a long value when it is asked for", () => {
   expect(screen.getByText(/the end/)).toBeDefined();
 });
 
+it("shows the first lines of a text of many, and all when it is asked for", () => {
+  const env = (value: string) => setField(base, "web", "service.env.A", value);
+  const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
+  meet(env(lines.join("\n")), env("theirs"));
+  expect(screen.queryByText("line 19")).toBeNull();
+  fireEvent.click(screen.getByRole("button", { name: /^Show all/ }));
+  expect(screen.getByText("line 19")).toBeDefined();
+});
+
 it("shows a file of several lines by the lines that differ", () => {
   const files = (content: string) => setField(base, "web", "service.files", [file(content)]);
   meet(files("one\nmine"), files("one\ntheirs"));

@@ -16,10 +16,11 @@ export function Shown({ value }: { value: unknown }) {
   const [whole, setWhole] = useState(false);
   if (value === undefined) return <span className="t3">{editorTexts.merge.absent}</span>;
   const text = textOf(value);
-  const cut = !whole && text.length > LETTERS;
+  const short = text.slice(0, LETTERS).split("\n").slice(0, LINES).join("\n");
+  const cut = !whole && short !== text;
   return (
     <span className="mono vl">
-      <Safe text={cut ? `${text.slice(0, LETTERS)}…` : text} />
+      <Safe text={cut ? `${short}…` : text} />
       {cut ? <Rest label={t.letters(text.length)} onShow={() => setWhole(true)} /> : null}
     </span>
   );
