@@ -90,8 +90,8 @@ export const serviceTexts = {
   matchesUnread: "The registry could not be asked.",
   defaultUnread: (tag: string) => `Whether ${tag} is in the registry could not be asked.`,
   defaultThere: (tag: string) => `The default ${tag} is in the registry.`,
-  defaultMissing: (tag: string) =>
-    `The default ${tag} is not in the registry now: whoever keeps it can't create.`,
+  defaultMissing: (tag: string) => `The default ${tag} is not in the registry now.`,
+  defaultFails: "Who keeps it when they create is refused.",
   reading: "Reading the registry…",
   stale: "The registry did not answer just now; this list is older.",
   delete: "No image is touched. While a pipeline uses it, it stays.",

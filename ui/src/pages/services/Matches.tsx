@@ -50,9 +50,12 @@ function Default({ of: [from, repository, wanted] }: { of: [string, string, stri
   const { found, tag } = query.data;
   const there = isThere(found, tag);
   return (
-    <StatusMark state={there ? "done" : "warn"}>
-      {there ? t.defaultThere(tag) : t.defaultMissing(tag)}
-    </StatusMark>
+    <>
+      <StatusMark state={there ? "done" : "warn"}>
+        {there ? t.defaultThere(tag) : t.defaultMissing(tag)}
+      </StatusMark>
+      {there ? null : <span className="t2">{t.defaultFails}</span>}
+    </>
   );
 }
 
