@@ -36,9 +36,9 @@ import { commentId } from "./edit";
 import { FarEdges } from "./FarEdges";
 import { edgesCompared, ghostsOf, meets } from "./ghosts";
 import { Minimap } from "./Minimap";
-import type { Doc, Spot, Step } from "./model";
+import type { Doc, Spot } from "./model";
 import type { Problem } from "./problems";
-import { type Guide, type Shape, shapeOf, WIDTH } from "./shape";
+import { type Guide, shapeOf, WIDTH } from "./shape";
 import { useChoosing } from "./useChoosing";
 import { useDragging } from "./useDragging";
 
@@ -206,7 +206,6 @@ function withChosen(lines: Edge[], chosen: Set<string>): Edge[] {
 /** Nodes as the library wants them. What did not change stays the same object and is not drawn anew. */
 function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[] {
   const { doc, catalogue, problems, marks, chosen } = props;
-  const shapes = useMemo(() => new WeakMap<Step, Shape>(), [catalogue]);
   const known = useRef(new Map<string, { inputs: unknown[]; node: CanvasNode }>());
   const order = useMemo(() => orderOf(doc), [doc]);
   const ghosts = useMemo(() => ghostsOf(props.before, doc), [props.before, doc]);
@@ -222,11 +221,7 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
     const rank = new Map(order.map((key, i) => [key, i]));
     const all = doc.steps.length;
     const steps = [...doc.steps, ...ghosts].map((step, index) => {
-      let shape = shapes.get(step);
-      if (!shape) {
-        shape = shapeOf(step, catalogue);
-        shapes.set(step, shape);
-      }
+      const shape = shapeOf(step, catalogue);
       const gone = index >= doc.steps.length;
       const at = gone ? 0 : (rank.get(step.key) ?? index) + 1;
       const found = problems.get(step.key) ?? NONE;
@@ -267,7 +262,7 @@ function useNodes(props: CanvasProps, dragged?: Map<string, Spot>): CanvasNode[]
     });
     known.current = next;
     return [...comments, ...steps];
-  }, [doc, catalogue, shapes, order, ghosts, problems, marks, chosen, dragged]);
+  }, [doc, catalogue, order, ghosts, problems, marks, chosen, dragged]);
 }
 
 /** How much is wrong with a step, in words. */

@@ -38,7 +38,7 @@ export function properties(schema: unknown): [string, Record<string, unknown>][]
 }
 
 /** What steps behind this one can refer to. */
-export function outputsOf(step: Step, catalogue: Catalogue): Port[] {
+export const outputsOf = perStep((step, catalogue): Port[] => {
   if (step.service) {
     const ports = step.service.ports ?? [];
     return [
@@ -62,10 +62,10 @@ export function outputsOf(step: Step, catalogue: Catalogue): Port[] {
     label: name,
     type: typeOf(schema),
   }));
-}
+});
 
 /** The fields of a step that hold references or could. */
-export function inputsOf(step: Step, catalogue: Catalogue): Input[] {
+export const inputsOf = perStep((step, catalogue): Input[] => {
   if (step.service) return inputsOfService(step.service);
   if (step.approval) {
     const { prompt: value } = step.approval;
@@ -90,7 +90,7 @@ export function inputsOf(step: Step, catalogue: Catalogue): Input[] {
     value: step.plugin?.secrets?.[secret.name],
   }));
   return [...secrets, ...parameters];
-}
+});
 
 function inputsOfService({ env = {}, files = [], command }: NonNullable<Step["service"]>) {
   const variables = Object.entries(env).map(([name, value]) =>
@@ -200,4 +200,18 @@ function sameLines(a: Doc, b: Doc): boolean {
     a.steps.length === b.steps.length &&
     a.steps.every(({ key, needs }, i) => key === b.steps[i]?.key && needs === b.steps[i]?.needs)
   );
+}
+
+/** What follows from one step and the catalogue is found once for each step as it is. */
+export function perStep<T>(find: (step: Step, catalogue: Catalogue) => T) {
+  const known = new WeakMap<Catalogue, WeakMap<Step, { found: T }>>();
+  return (step: Step, catalogue: Catalogue): T => {
+    const steps = known.get(catalogue) ?? new WeakMap<Step, { found: T }>();
+    known.set(catalogue, steps);
+    const old = steps.get(step);
+    if (old) return old.found;
+    const found = find(step, catalogue);
+    steps.set(step, { found });
+    return found;
+  };
 }

@@ -1,5 +1,5 @@
 import type { Edge } from "@xyflow/react";
-import { type Catalogue, inputsOf, outputsOf, type PortType } from "./catalogue";
+import { type Catalogue, inputsOf, outputsOf, type PortType, perStep } from "./catalogue";
 import { refsIn } from "./expr";
 import type { Doc, Step } from "./model";
 import { isAt, type Problem } from "./problems";
@@ -52,6 +52,15 @@ function order(from: string, to: string): Edge {
   };
 }
 
+/** The fields of a step that refer to something, to what, and the port where lines to them end. */
+const readsOf = perStep((step, catalogue) => {
+  const shown = new Set(shapeOf(step, catalogue).inputs.map((input) => input.path));
+  return inputsOf(step, catalogue).flatMap(({ path, value }) => {
+    const refs = refsIn(value);
+    return refs.length > 0 ? [{ path, refs, handle: shown.has(path) ? `in:${path}` : MORE }] : [];
+  });
+});
+
 function values(
   step: Step,
   by: Map<string, Step>,
@@ -59,26 +68,23 @@ function values(
   catalogue: Catalogue,
   problems: Problem[],
 ): Edge[] {
-  const inputs = inputsOf(step, catalogue).filter(({ value }) => refsIn(value).length > 0);
-  if (inputs.length === 0) return [];
-  const shown = new Set(shapeOf(step, catalogue).inputs.map((input) => input.path));
-  return inputs.flatMap((input) => {
+  return readsOf(step, catalogue).flatMap(({ path, handle, refs }) => {
     const seen = new Set<string>();
-    return refsIn(input.value).flatMap((ref) => {
+    return refs.flatMap((ref) => {
       if (ref.scope !== "steps" && ref.scope !== "services") return [];
       const from = by.get(ref.key);
       const output = from && ref.key !== step.key ? outputOf(from, ref.name) : undefined;
       if (!output) return [];
-      const id = `value|${ref.key}|${ref.name}|${step.key}|${input.path}`;
+      const id = `value|${ref.key}|${ref.name}|${step.key}|${path}`;
       if (seen.has(id)) return [];
       seen.add(id);
-      const bad = problems.some((one) => isAt(one.field, input.path) && !one.advice);
+      const bad = problems.some((one) => isAt(one.field, path) && !one.advice);
       return {
         id,
         source: ref.key,
         target: step.key,
         sourceHandle: output.shown ? `out:${ref.name}` : MORE_OUT,
-        targetHandle: shown.has(input.path) ? `in:${input.path}` : MORE,
+        targetHandle: handle,
         type: "default",
         className: `de t-${output.type} ${bad ? "bad" : ""}`,
       };

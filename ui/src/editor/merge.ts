@@ -10,7 +10,10 @@ export type StepChange = { key: string; kind: "added" | "removed" | "changed"; f
  * a step only that part is compared which `of` gives.
  */
 export function changesOf(old: Doc, now: Doc, of: (step: Step) => Step = bare): StepChange[] {
-  const [a, b] = [index(old, of), index(now, of)];
+  // Nothing is changed in place: a step that both have differs in nothing.
+  const [before, after] = [new Set(old.steps), new Set(now.steps)];
+  const a = index({ ...old, steps: old.steps.filter((step) => !after.has(step)) }, of);
+  const b = index({ ...now, steps: now.steps.filter((step) => !before.has(step)) }, of);
   const keys = [...new Set([...a.keys(), ...b.keys()])].sort();
   return keys.flatMap<StepChange>((key) => {
     const [was, is] = [a.get(key), b.get(key)];

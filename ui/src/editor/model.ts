@@ -55,7 +55,14 @@ export function canonical(value: unknown): string {
 }
 
 export function sameDoc(a: Doc, b: Doc): boolean {
-  return a === b || canonical(pipelineOf(a)) === canonical(pipelineOf(b));
+  return a === b || (sameList(a.steps, b.steps, bare) && sameList(a.comments, b.comments));
+}
+
+/** Compares what differs at all: most of a drawing is the same objects as before. */
+function sameList<T>(a: T[], b: T[], of: (item: T) => T = (item) => item): boolean {
+  const same = (x: T, y: T | undefined) =>
+    x === y || (y !== undefined && canonical(of(x)) === canonical(of(y)));
+  return a.length === b.length && a.every((item, i) => same(item, b[i]));
 }
 
 /** Reads a value behind a path such as service.env.PORT; undefined where it leads nowhere. */

@@ -9,6 +9,7 @@ import {
   orderOf,
   outputsOf,
   type PortType,
+  perStep,
 } from "./catalogue";
 import { isKey } from "./edit";
 import { parse, type Ref, refText, single, strings } from "./expr";
@@ -48,8 +49,7 @@ export function problemsOf(doc: Doc, catalogue: Catalogue): Problem[] {
       plain(step, fail);
       unknownPart(step, catalogue, fail);
       empty(step, catalogue, fail);
-      for (const { path, text } of fieldsOf(step)) {
-        const { parts, wrong } = parse(text);
+      for (const { path, parts, wrong } of parsedOf(step, catalogue)) {
         if (wrong) fail(path, "syntax", wrong.why);
         for (const part of parts)
           if ("ref" in part) {
@@ -111,6 +111,10 @@ function fieldsOf(step: Step): { path: string; text: string }[] {
     ...(approval ? [{ path: "approval.prompt", text: approval.prompt }] : []),
   ];
 }
+
+const parsedOf = perStep((step) =>
+  fieldsOf(step).map(({ path, text }) => ({ path, ...parse(text) })),
+);
 
 /** Why a reference leads nowhere; undefined where it leads to something. */
 export function wrongRef(

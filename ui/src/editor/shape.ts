@@ -1,6 +1,6 @@
-import { type Catalogue, type Input, inputsOf, outputsOf, type Port } from "./catalogue";
+import { type Catalogue, type Input, inputsOf, outputsOf, type Port, perStep } from "./catalogue";
 import { strings } from "./expr";
-import type { Doc, Spot, Step } from "./model";
+import type { Doc, Spot } from "./model";
 
 /** Sizes of a step on the canvas. They are told, not measured: what is not seen is never rendered. */
 export const WIDTH = 184;
@@ -24,7 +24,7 @@ export type Shape = {
   height: number;
 };
 
-export function shapeOf(step: Step, catalogue: Catalogue): Shape {
+export const shapeOf = perStep((step, catalogue): Shape => {
   const all = inputsOf(step, catalogue).filter(worthShowing);
   const inputs = all.length > MOST ? foremost(all).slice(0, MOST) : all;
   const given = outputsOf(step, catalogue);
@@ -38,7 +38,7 @@ export function shapeOf(step: Step, catalogue: Catalogue): Shape {
     moreOut: given.length - outputs.length,
     height: HEAD + (rows > 0 ? rows * ROW + 2 * PAD : 0),
   };
-}
+});
 
 /** What lines lead to comes first, then what has to be filled in; each as it is listed. */
 function foremost(inputs: Input[]): Input[] {
