@@ -42,6 +42,17 @@ async function asking(page) {
   await until("the question", async () => (await api(page, `/deployments/${made.id}`)).question);
 }
 
+/** One that is a record by now. */
+async function removed(page) {
+  const over = ({ status }) => ["removed", "canceled"].includes(status);
+  const { items } = await api(page, "/deployments?project=loyalty&removed=true&limit=20");
+  if (items.some(over)) return;
+  const body = { name: "points-trial", project: "loyalty", environment: "qa", versions: {} };
+  const { id } = await send(page, "POST", "/deployments", body);
+  await send(page, "DELETE", `/deployments/${id}`);
+  await until("the record", async () => over(await api(page, `/deployments/${id}`)));
+}
+
 /** Defines them by the API; a second time changes nothing. */
 export async function furnish(page) {
   const put = (path, body) => send(page, "PUT", path, body);
@@ -76,5 +87,8 @@ export async function furnish(page) {
     versions: { web: "main-3f2a1bc" },
     wait: true,
   });
+  // One that nobody has drawn yet.
+  await put("/projects/gift-wrapping", { resources: { memory_mib: 256 } });
   await asking(page);
+  await removed(page);
 }

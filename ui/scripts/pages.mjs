@@ -4,7 +4,7 @@
 // NULLOPS_TEST_URL, _USER and _PASSWORD as the other script has them. It needs two deployments.
 import { mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { api, launch, open, signIn } from "../e2e/browser.mjs";
+import { api, launch, open, send, signIn } from "../e2e/browser.mjs";
 import { furnish } from "./furnish.mjs";
 
 const SIZES = [
@@ -27,10 +27,13 @@ async function shown(page) {
     id: ready.id,
     other: deployments.find((one) => one.id !== ready.id && !one.question)?.id ?? ready.id,
     asks: deployments.find((one) => one.question)?.id ?? ready.id,
+    url: ready.services.find((one) => one.url)?.url,
+    name: ready.name,
+    failed: deployments.find((one) => one.status === "failed")?.name ?? "nobody",
   };
 }
 
-/** The name of a picture, its address, and what is done there before it is taken. */
+/** The name of a picture, its address, and what is done there before it is taken; that may give back what undoes it. */
 function pages({ service, plugin, node, id, other, asks }) {
   return [
     ["urls", "/urls"],
@@ -82,6 +85,38 @@ function pages({ service, plugin, node, id, other, asks }) {
   ];
 }
 
+/** Seen now and then: one picture wide and light, one narrow and dark. */
+function moments({ id, asks, url, name, failed }) {
+  const host = (other) => url.replace(`.${name}.`, `.${other}.`);
+  return [
+    ["details", `/d/${id}/details`],
+    ["removed", "/deployments?view=removed"],
+    ["node-add", "/nodes?add=true"],
+    ["node-ssh", "/nodes?add=true", bySSH],
+    ["secrets-empty", "/secrets?project=loyalty"],
+    ["templates-empty", "/templates?project=loyalty"],
+    ["editor-empty", "/projects/gift-wrapping/pipeline"],
+    ["list-empty", "/deployments?q=nothing-is-called-so"],
+    ["services-empty", `/d/${asks}/services`],
+    ["logs-empty", `/d/${asks}/logs`],
+    ["status-unknown", host("nobody")],
+    ["status-failed", host(failed)],
+    ["status-guest", new URL("/.nullops/guest", url).href],
+  ];
+}
+
+/** Named for as long as its picture takes. */
+async function bySSH(page) {
+  const name = "build-2";
+  const sheet = page.getByRole("dialog", { name: "Add a node" });
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByLabel("Address").fill("10.20.4.15:5000");
+  await sheet.getByRole("button", { name: "Add node" }).click();
+  await page.getByRole("button", { name: "Set it up over SSH instead" }).click();
+  await page.getByRole("dialog", { name: /SSH/ }).waitFor();
+  return () => send(page, "DELETE", `/nodes/${name}`);
+}
+
 /** Curves are there, or it is said that there is nothing to draw yet. */
 const charted = (page) => page.locator(".chart canvas, .empty").first().waitFor();
 
@@ -111,25 +146,27 @@ async function take(page, path, act, file) {
   await page.goto(path);
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-  await act?.(page);
+  const undo = await act?.(page);
   await page.evaluate(() => document.fonts.ready);
   await page.waitForTimeout(500);
   const small = file.endsWith(".png") ? {} : { type: "jpeg", quality: 50 };
   await page.screenshot({ path: file, ...small });
+  await undo?.();
 }
 
 /** Photographs the pages of a signed-in window into a folder: all, or those of some names. */
 export async function photograph(page, folder, { names = [], type = "jpg" } = {}) {
   mkdirSync(folder, { recursive: true });
   await furnish(page);
-  const wanted = pages(await shown(page)).filter(
-    ([name]) => names.length === 0 || names.includes(name),
-  );
+  const there = await shown(page);
+  const wanted = ([name]) => names.length === 0 || names.includes(name);
+  const [always, sometimes] = [pages(there).filter(wanted), moments(there).filter(wanted)];
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    for (const size of SIZES) {
+    for (const [at, size] of SIZES.entries()) {
       await page.setViewportSize(size);
-      for (const [name, path, act] of wanted)
+      const few = (colorScheme === "light") === (at === 0) ? sometimes : [];
+      for (const [name, path, act] of [...always, ...few])
         await take(page, path, act, `${folder}/${name}-${size.width}-${colorScheme}.${type}`);
     }
   }

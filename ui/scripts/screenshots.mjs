@@ -66,7 +66,7 @@ async function tour(page, run, theme) {
   await page.goto("/deployments");
   await page.getByText(run.name).first().waitFor();
   await shot(page, `deployments-${theme}`);
-  await page.goto("/deployments/qa/gift-cards-refund?tab=services");
+  await page.goto("/deployments/qa/gift-cards-refund/services");
   await page.getByRole("heading", { name: "gift-cards-refund" }).waitFor();
   await shot(page, `deployment-${theme}`);
   await page.goto("/deployments/qa/checkout-retry");
