@@ -3,10 +3,12 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // A list remembers what it read before, and a deployment's own page does not:
@@ -96,4 +98,27 @@ func (w *world) page(token string) map[string]json.RawMessage {
 		all[d.ID] = item
 	}
 	return all
+}
+
+// What has no service has no tag, and is no reason to find nothing of all others.
+func TestListDeployments_SearchedBesideWhatHasNoService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	w.deploy("first")
+	w.published(func(p *pipeline.Pipeline) {
+		p.Steps = []pipeline.Step{{Key: "ask", Approval: &pipeline.ApprovalStep{Prompt: "Go on?"}}}
+	})
+	a := w.create(root, "only-asks", map[string]any{"versions": map[string]string{}})
+	if a.status != http.StatusCreated {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	for _, query := range []string{"search=1.0", "search=1.0&sort=name", "search=first"} {
+		var page struct{ Items []struct{ Name string } }
+		w.expect(200, "GET", "/deployments?"+query, root, nil, &page)
+		if len(page.Items) != 1 || page.Items[0].Name != "first" {
+			t.Errorf("%s: %v", query, page.Items)
+		}
+	}
 }

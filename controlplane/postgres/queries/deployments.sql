@@ -85,7 +85,7 @@ WHERE (@everything::boolean
     AND (sqlc.narg(search)::text IS NULL
         OR position(lower(sqlc.narg(search)) IN lower(d.name)) > 0
         OR position(lower(sqlc.narg(search)) IN lower(d.created_by)) > 0
-        OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
+        OR EXISTS (SELECT 1 FROM jsonb_array_elements(nullif(d.versions, 'null')) v
             WHERE position(lower(sqlc.narg(search)) IN lower(v ->> 'tag')) > 0))
 ORDER BY d.id DESC LIMIT @most;
 
@@ -109,7 +109,7 @@ WITH fit AS (
         AND (sqlc.narg(search)::text IS NULL
             OR position(lower(sqlc.narg(search)) IN lower(d.name)) > 0
             OR position(lower(sqlc.narg(search)) IN lower(d.created_by)) > 0
-            OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
+            OR EXISTS (SELECT 1 FROM jsonb_array_elements(nullif(d.versions, 'null')) v
                 WHERE position(lower(sqlc.narg(search)) IN lower(v ->> 'tag')) > 0))
 )
 SELECT f.id FROM fit f

@@ -564,7 +564,7 @@ WHERE ($1::boolean
     AND ($10::text IS NULL
         OR position(lower($10) IN lower(d.name)) > 0
         OR position(lower($10) IN lower(d.created_by)) > 0
-        OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
+        OR EXISTS (SELECT 1 FROM jsonb_array_elements(nullif(d.versions, 'null')) v
             WHERE position(lower($10) IN lower(v ->> 'tag')) > 0))
 ORDER BY d.id DESC LIMIT $11
 `
@@ -636,7 +636,7 @@ WITH fit AS (
         AND ($14::text IS NULL
             OR position(lower($14) IN lower(d.name)) > 0
             OR position(lower($14) IN lower(d.created_by)) > 0
-            OR EXISTS (SELECT 1 FROM jsonb_array_elements(d.versions) v
+            OR EXISTS (SELECT 1 FROM jsonb_array_elements(nullif(d.versions, 'null')) v
                 WHERE position(lower($14) IN lower(v ->> 'tag')) > 0))
 )
 SELECT f.id FROM fit f
