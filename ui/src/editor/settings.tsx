@@ -76,25 +76,27 @@ function Env({ step, doc, catalogue, problems, onChange }: Props) {
           </div>
         );
       })}
-      <div className="f row" data-field={NEW_VARIABLE}>
-        <div className={`in grow ${wrong ? "err" : ""}`}>
-          <input
-            className="mono"
-            aria-label={t.envName}
-            placeholder={t.envName}
-            value={name}
-            spellCheck={false}
-            onChange={(event) => setName(event.target.value)}
-            onKeyDown={(event) => event.key === "Enter" && add()}
-          />
+      <div className="f" data-field={NEW_VARIABLE}>
+        <div className="row">
+          <div className={`in grow ${wrong ? "err" : ""}`}>
+            <input
+              className="mono"
+              aria-label={t.envName}
+              placeholder={t.envName}
+              value={name}
+              spellCheck={false}
+              onChange={(event) => setName(event.target.value)}
+              onKeyDown={(event) => event.key === "Enter" && add()}
+            />
+          </div>
+          <Button
+            small
+            onClick={add}
+            reason={wrong ? t.envNameWrong : name ? undefined : t.envNameWrong}
+          >
+            <Plus className="i sm" aria-hidden="true" /> {t.addEnv}
+          </Button>
         </div>
-        <Button
-          small
-          onClick={add}
-          reason={wrong ? t.envNameWrong : name ? undefined : t.envNameWrong}
-        >
-          <Plus className="i sm" aria-hidden="true" /> {t.addEnv}
-        </Button>
       </div>
     </Group>
   );
