@@ -1,6 +1,7 @@
 // Live data: a link that breaks, lines that lie.
 import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 import { cleanUp, compareLogs, create, pill } from "./main.mjs";
+import { serve } from "./registry.mjs";
 
 const hostile = [
   '<img src=x onerror="window.hacked=1">',
@@ -35,7 +36,68 @@ async function grows(page) {
   }
 }
 
+/** A project of one service, whose image comes piece by piece; it goes with the story. */
+async function slow(page) {
+  const [name, own] = [freshName("pull"), await serve("shop/web", "v1.1.0")];
+  const of = { registry: name, image: "shop/web", tag_mode: "selectable", tag: "large" };
+  await send(page, "PUT", `/registries/${name}`, { host: own.host, insecure: true });
+  await send(page, "PUT", `/services/${name}`, of);
+  await send(page, "PUT", `/projects/${name}`, { resources: { memory_mib: 128 } });
+  const service = { name, resources: { memory_mib: 64 } };
+  const steps = [{ key: "web", needs: [], service }];
+  await send(page, "PUT", `/projects/${name}/pipeline`, { pipeline: { steps } });
+  const leave = async () => {
+    own.close();
+    for (const kind of ["projects", "services", "registries"])
+      await send(page, "DELETE", `/${kind}/${name}`).catch(() => undefined);
+  };
+  return { name, release: own.release, leave };
+}
+
+/** A link is down for some seconds in the middle of a pull, of which more comes meanwhile. */
+async function pulls(page, context, release) {
+  const step = page.locator('.gp [data-step="web"]');
+  const pulled = async () => {
+    const [, number, unit] = /(\d[\d.]*) ([kM]B)\s*of \d/.exec(await step.innerText()) ?? [
+      0,
+      0,
+      "MB",
+    ];
+    return Number(number) * (unit === "kB" ? 0.001 : 1);
+  };
+  // The engine tells the first bytes of what comes at once, and the rest with what comes next.
+  // promise: I-02
+  await until("bytes of the pull", async () => (await pulled()) > 0, RUN);
+  const before = await pulled();
+  await context.setOffline(true);
+  release();
+  const st = () => step.getAttribute("data-st");
+  await until("nobody knows how it goes", async () => (await st()) === "unknown");
+  same(await pulled(), 0, "bytes told without a link");
+  await picture(page, "pull-without-a-link");
+  await context.setOffline(false);
+  // promise: N-099
+  await until(`more than ${before} MB`, async () => (await pulled()) > before + 1, RUN);
+  same(await st(), "pulling", "the step that pulls");
+  release();
+}
+
 export const stories = [
+  [
+    "a link lost in the middle of a pull comes back to more bytes of it, unknown meanwhile",
+    async ({ page, context }) => {
+      await signIn(page);
+      const project = await slow(page);
+      const deployment = await create(page, freshName("pulled"), project.name);
+      try {
+        await pulls(page, context, project.release);
+      } finally {
+        await context.setOffline(false);
+        await cleanUp(page, deployment.id);
+        await project.leave();
+      }
+    },
+  ],
   [
     "a link lost in the middle of a run loses no line and doubles none",
     async ({ page, context }) => {
