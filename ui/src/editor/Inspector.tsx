@@ -161,7 +161,7 @@ function Key({ step, doc, problems, onRename }: Panel & { step: Step }) {
 
 function Needs({ step, doc, problems, onNeed, onLetGo }: Panel & { step: Step }) {
   const needs = step.needs ?? [];
-  const others = doc.steps.filter((one) => one.key !== step.key && !needs.includes(one.key));
+  const others = () => doc.steps.filter((one) => one.key !== step.key && !needs.includes(one.key));
   return (
     <section className="f" data-field="needs" aria-label={t.needs}>
       <h3>{t.needs}</h3>
@@ -189,9 +189,7 @@ function Needs({ step, doc, problems, onNeed, onLetGo }: Panel & { step: Step })
         first={t.addNeed}
         onChoose={(from) => onNeed(from, step.key)}
       >
-        {others.map((one) => (
-          <option key={one.key}>{one.key}</option>
-        ))}
+        {() => others().map((one) => <option key={one.key}>{one.key}</option>)}
       </Pick>
     </section>
   );
