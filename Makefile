@@ -89,8 +89,8 @@ test-crowd: build ## 200 deployments on one node: none reaches another, none lea
 		tools/run gotest -timeout 30m -run '^TestEndToEnd$$/^Crowd$$' ./cmd/nullops
 
 .PHONY: test-slow
-test-slow: build ## tell the browser stories that take minutes: a link down for one, a thousand edits by two
-	@tools/run services --only docker,registry -- timeout --kill-after=60 20m \
+test-slow: build ## tell the browser stories that take minutes: a link down for one, every state of every page
+	@tools/run services --only docker,registry -- timeout --kill-after=60 40m \
 		tools/run demo npm --prefix ui run --silent e2e -- --slow
 
 .PHONY: bench

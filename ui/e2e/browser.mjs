@@ -146,7 +146,10 @@ async function settled(page) {
     for (let i = 0; i < 20; i++) {
       await frame();
       await frame();
-      const fades = document.getAnimations().filter((one) => one instanceof CSSTransition);
+      // What is folded away fades only once it is shown: nobody can wait for that.
+      const fades = document
+        .getAnimations()
+        .filter((one) => one instanceof CSSTransition && one.effect.target.checkVisibility());
       if (fades.length === 0) return;
       await Promise.allSettled(fades.map((one) => one.finished));
     }

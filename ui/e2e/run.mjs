@@ -10,19 +10,25 @@ import { base, launch, open, password, picture, trouble, user } from "./browser.
 import { stories as choosing } from "./choosing.mjs";
 import { stories as clone } from "./clone.mjs";
 import { stories as cookies } from "./cookies.mjs";
+import { stories as dialogs } from "./dialogs.mjs";
+import { stories as doors } from "./doors.mjs";
 import { stories as drawing } from "./drawing.mjs";
 import { stories as drop } from "./drop.mjs";
 import { stories as editor } from "./editor.mjs";
 import { stories as engineer } from "./engineer.mjs";
+import { stories as first } from "./first.mjs";
 import { stories as gallery } from "./gallery.mjs";
 import { stories as granting } from "./granting.mjs";
+import { stories as hostile } from "./hostile.mjs";
 import { stories as keyboard } from "./keyboard.mjs";
 import { stories as keys } from "./keys.mjs";
 import { stories as lacks } from "./lacks.mjs";
 import { stories as life } from "./life.mjs";
 import { stories as live } from "./live.mjs";
 import { stories as main } from "./main.mjs";
+import { stories as met } from "./met.mjs";
 import { stories as nodes } from "./nodes.mjs";
+import { stories as nothing } from "./nothing.mjs";
 import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
@@ -64,9 +70,11 @@ const all = [
   keys,
   accessibility,
   two,
+  met,
+  hostile,
 ].flat();
 /** Minutes long: told when they are named, or all of them with --slow. */
-const slow = [drop, axe, states, gallery, twoLong].flat();
+const slow = [drop, first, axe, states, dialogs, nothing, doors, gallery, twoLong].flat();
 const named = (part) =>
   part === "--slow" ? slow : [...all, ...slow].filter(([name]) => name.includes(part));
 const stories = wanted.length === 0 ? all : [...new Set(wanted.flatMap(named))];
@@ -77,9 +85,23 @@ const AGAIN = 4;
  * Once is once too often: a race between two windows or people, a line that was lost, a word that
  * became an element, a door that stood open, a fault of accessibility. No slow engine explains those.
  */
-const strict = [access, accessibility, axe, drop, lacks, states, two, twoLong];
-const told = live.filter(([name]) => /^a link lost|^hostile/.test(name));
-const never = new Set([...strict.flat(), ...told]);
+const strict = [
+  access,
+  accessibility,
+  axe,
+  dialogs,
+  doors,
+  drop,
+  hostile,
+  lacks,
+  met,
+  nothing,
+  states,
+  two,
+  twoLong,
+];
+const lines = live.filter(([name]) => /^a link|^hostile/.test(name));
+const never = new Set([...strict.flat(), ...lines]);
 
 /** What stories do after all others: [the story, its window, the rest of it]. */
 const later = [];
