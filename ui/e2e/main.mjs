@@ -50,7 +50,7 @@ export const stories = [
       await page.waitForURL(new RegExp(`/${name}/run`));
 
       const id = await watch(page, name, chosen);
-      await countdown(page, id);
+      await countdown(page, id, context);
       await openUrl(page, context);
       await readServiceLogs(page, id);
       await unwell(page, id);
@@ -167,7 +167,7 @@ async function watch(page, name, chosen) {
 }
 
 /** The page says how long the deployment has, as soon as there is a rule; and nothing pauses it. */
-async function countdown(page, id) {
+async function countdown(page, id, context) {
   const { environment, expires_at: before } = await api(page, `/deployments/${id}`);
   same(before, undefined, "its end without a rule");
   same(await page.getByText(/ left$/).count(), 0, "countdowns without a rule");
@@ -179,16 +179,34 @@ async function countdown(page, id) {
   const path = `/environments/${environment}`;
   await send(page, "PUT", path, { ...rule, cleanup_after_hours: 48 });
   await page.reload();
-  // promise: N-265
-  await page
-    .getByText(/^(2 d|1 d 23 h) left$/)
-    .first()
-    .waitFor();
+  await falls(context, id);
   const acts = page.getByRole("button", { name: /pause|suspend|hibernate|sleep|stop|freeze/i });
   // promise: N-269
   same(await acts.count(), 0, "buttons that pause");
   await send(page, "PUT", path, rule);
   await page.reload();
+}
+
+/** What is left is on the page, and three hours later three hours less. */
+async function falls(context, id) {
+  const page = await context.newPage();
+  try {
+    await page.goto(`/d/${id}`);
+    const shown = page.getByText(/^\d.* left$/).first();
+    const hours = async () => {
+      const [, days = 0, rest = 0] = /^(?:(\d+) d)? ?(?:(\d+) h)? left$/.exec(
+        await shown.innerText(),
+      );
+      return Number(days) * 24 + Number(rest);
+    };
+    const first = await hours();
+    check([47, 48].includes(first), `${first} hours are left of 48`);
+    await page.clock.setSystemTime(Date.now() + 3 * 3_600_000);
+    // promise: N-265
+    await until("three hours less", async () => [44, 45].includes(await hours()));
+  } finally {
+    await page.close();
+  }
 }
 
 /**
@@ -319,6 +337,7 @@ async function unwell(page, id) {
     // promise: N-284
     await said("Unhealthy").waitFor({ timeout: RUN });
     same(await service(page, "api").getByText("Healthy").count(), 1, "the service beside it");
+    await service(page, "web").locator(".why").waitFor();
     await picture(page, "unhealthy");
   } finally {
     await thaw();
