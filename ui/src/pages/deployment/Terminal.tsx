@@ -119,7 +119,10 @@ function open(
   });
   let socket: WebSocket | undefined;
   let left = false;
+  delete parent.dataset.ended;
   const end = (text?: string) => {
+    // What is closed because it was left says nothing of what stands in its place.
+    if (left) return;
     parent.dataset.ended = "";
     if (text) say(text);
   };
