@@ -16,10 +16,9 @@ export const stories = [
       await page.goto(`/d/${made.id}/logs`);
       await logs(page, services);
       await grows(page, made.id, services);
+      await metrics(page, made.id, services);
       await page.goto(`/d/${made.id}/terminal`);
       await terminal(page, services);
-      await page.goto(`/d/${made.id}/metrics`);
-      await metrics(page, services);
       await cleanUp(page, made.id);
     },
   ],
@@ -112,12 +111,32 @@ async function logs(page, services) {
   await log.locator(".ln.hit").first().waitFor({ timeout: RUN });
 }
 
-/** Each service has its curves, as soon as the node has measured and the page has read that. */
-async function metrics(page, services) {
+const UNITS = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
+
+/** A caption's number says a measured one, rounded as it is for people. */
+function says(caption, measured) {
+  const [, number, unit = "B"] = /([\d.]+)(?: (B|kB|MB|GB))?$/.exec(caption) ?? [];
+  const shown = Number(number) * UNITS[unit];
+  return Math.abs(shown - measured) <= Math.max(measured * 0.06, 1e-4);
+}
+
+/** Each service has its curves, and they say of its last point what the API has measured. */
+async function metrics(page, id, services) {
+  let told = [];
+  page.on("response", async (one) => {
+    if (one.ok() && one.url().includes(`/${id}/metrics?`)) told = (await one.json()).series;
+  });
+  await page.goto(`/d/${id}/metrics`);
   for (const { step } of services) {
-    const curves = page.getByRole("region", { name: step, exact: true }).locator(".chart canvas");
-    // promise: N-285
+    const part = page.getByRole("region", { name: step, exact: true });
+    const curves = part.locator(".chart canvas");
     await until(`the curves of ${step}`, async () => (await curves.count()) === 4, RUN);
+    const last = () => told.find((one) => one.step === step)?.points.at(-1);
+    const of = (what) => part.locator("figcaption").filter({ hasText: what }).innerText();
+    // promise: N-285
+    await until(`the CPU of ${step}`, async () => says(await of("CPU, cores"), last()?.cpu));
+    // promise: N-285
+    await until(`the memory of ${step}`, async () => says(await of("Memory"), last()?.memory));
   }
   await picture(page, "metrics");
 }
