@@ -26,5 +26,18 @@ export default defineConfig({
   // A test reads a page of the documentation too.
   server: { host: "127.0.0.1", proxy: { "/api": api }, fs: { allow: [".", "../docs"] } },
   // A machine that also runs everything else is slow; no test measures time.
-  test: { environment: "jsdom", include: ["src/**/*.test.{ts,tsx}"], testTimeout: 60_000 },
+  test: {
+    testTimeout: 60_000,
+    // A document costs more than most tests: only what draws has one, or says so in its first line.
+    projects: [
+      {
+        extends: true,
+        test: { name: "pure", environment: "node", isolate: false, include: ["src/**/*.test.ts"] },
+      },
+      {
+        extends: true,
+        test: { name: "drawn", environment: "jsdom", include: ["src/**/*.test.tsx"] },
+      },
+    ],
+  },
 });

@@ -1,46 +1,88 @@
-// Zero faults of axe-core on every page, in both themes; nothing scrolls sideways on a phone.
-import { accessible, api, check, freshName, picture, RUN, signIn, until } from "./browser.mjs";
+// Zero faults of axe-core on every page, a name for each control, nothing that scrolls sideways on a phone. What takes
+// minutes to show is in axe.mjs.
+import { api, freshName, RUN, signIn, until } from "./browser.mjs";
+import { fits, looked, quiet } from "./looks.mjs";
 import { cleanUp, create, pill } from "./main.mjs";
+import { named } from "./names.mjs";
 
-/** Each page and state: how to get there, and what shows that it is there. */
-const pages = ({ id: deployment, project, environment }, other, node) => [
+/** Each page that most people see: how to get there, what shows that it is there, what is opened then. */
+const main = ({ id, project, environment }, other) => [
   ["list", "/deployments", ".foot"],
+  ["list of one environment", "/deployments?env=qa", ".foot"],
   ["list without a match", "/deployments?q=zzz-nothing", ".empty"],
   ["list of what was removed", "/deployments?view=removed", ".lr, .empty"],
-  ["create", "/deployments/new", ".sf"],
-  ["run", `/d/${deployment}/run`, ".sn"],
-  ["services", `/d/${deployment}/services`, ".sr"],
-  ["history", `/d/${deployment}/history`, ".tbl td"],
-  ["comparison", `/deployments/diff?a=${deployment}&b=${other}`, ".tbl td, .empty"],
-  ["environment", `/environments?open=${environment}`, ".sf"],
-  ["nodes", "/nodes", ".tbl td"],
-  ["node", `/nodes/${node}`, ".kv"],
+  ["create", "/deployments/new", ".sf", opened],
+  ["run", `/d/${id}/run`, ".sn"],
+  ["services", `/d/${id}/services`, ".sr", asked],
+  ["history", `/d/${id}/history`, ".tbl td"],
+  ["comparison", `/deployments/diff?a=${id}&b=${other}`, ".tbl td, .empty"],
+  ["environment", `/environments?open=${environment}`, ".sf", orders],
+  ["nodes", "/nodes", ".tbl td", adding],
   ["projects", "/projects", ".tbl td"],
   ["pipeline", `/projects/${project}/pipeline`, ".en, .sn"],
-  ["rules, a new one", "/rules?add=true", ".sf"],
-  ["nodes, a new one", "/nodes?add=true", ".sf"],
-  ["webhooks, a new one", "/webhooks?add=true", ".sf"],
+  ["urls", "/urls", ".urlcard, .empty"],
+  ["service definitions", "/services", ".tbl td"],
+  ["audit", "/audit", "h1"],
+  ["start", "/start", ".startstep"],
   ["not found", "/deployments/nowhere/nothing", ".empty"],
 ];
 
-async function visit(page, deployment, theme) {
+/** The others: in one theme and by their width here, in both themes by the slow stories. */
+const others = ({ id }, node) => [
+  ["logs", `/d/${id}/logs`, "[role=log] .ln"],
+  ["metrics", `/d/${id}/metrics`, ".chart canvas, .empty"],
+  ["terminal", `/d/${id}/terminal`, "button"],
+  ["details", `/d/${id}/details`, ".kv"],
+  ["capsule", `/d/${id}/capsule`, ".kv, h2"],
+  ["node", `/nodes/${node}`, ".kv"],
+  ["fleet", "/fleet", "h2"],
+  ["environments", "/environments", ".tbl td"],
+  ["registries", "/registries", ".tbl td"],
+  ["plugins", "/plugins", ".tbl td"],
+  ["secrets", "/secrets?project=shop", ".tbl td, .empty"],
+  ["templates", "/templates?project=shop", ".tbl td, .empty"],
+  ["users", "/users", ".tbl td"],
+  ["teams", "/teams", ".tbl td, .empty"],
+  ["access", "/teams/access", "table, .empty"],
+  ["account", "/account", "h2"],
+  ["rules", "/rules", ".tbl td, .empty"],
+  ["rules, a new one", "/rules?add=true", ".sf"],
+  ["webhooks", "/webhooks", ".tbl td, .empty"],
+  ["webhooks, a new one", "/webhooks?add=true", ".sf"],
+  ["nodes, a new one", "/nodes?add=true", ".sf"],
+  ["keys", "/settings/keys", "h1"],
+  ["certificates", "/settings/certificates", "h1"],
+  ["cleanup", "/settings/cleanup", "h1"],
+  ["backups", "/settings/backups", "h1"],
+  ["about", "/settings/about", "h1"],
+  ["invitation", "/invitation#a-link", "form"],
+  ["reset", "/reset#a-link", "form"],
+];
+
+async function reached(page, name, path, sign) {
+  await page.goto(path);
+  await page.locator(sign).first().waitFor();
+  await quiet(page);
+  await named(page, name);
+}
+
+async function visit(page, deployment) {
+  for (const [name, path, sign, more] of main(deployment, await another(page, deployment))) {
+    await reached(page, name, path, sign);
+    await looked(page, name);
+    await fits(page, name, { axe: true });
+    await more?.(page);
+  }
+}
+
+/** Light and dark in turn, so that neither is without its part of these pages. */
+async function visitOthers(page, deployment) {
   const { items } = await api(page, "/nodes");
-  for (const [name, path, sign] of pages(
-    deployment,
-    await another(page, deployment),
-    items[0].name,
-  )) {
-    await page.goto(path);
-    await page.locator(sign).first().waitFor();
-    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-    // Fades are over, colours are final.
-    await page.waitForTimeout(300);
-    await accessible(page, `${name}, ${theme}`);
-    await picture(page, `${name.replaceAll(" ", "-")}-${theme}`);
-    if (name === "create") await opened(page, theme);
-    if (name === "services") await asked(page, theme);
-    if (name === "environment") await orders(page, theme);
-    if (name === "nodes") await adding(page, theme);
+  const node = items.find(({ status }) => status === "online").name;
+  for (const [at, [name, path, sign]] of others(deployment, node).entries()) {
+    await reached(page, name, path, sign);
+    await looked(page, name, [at % 2 ? "dark" : "light"]);
+    await fits(page, name);
   }
 }
 
@@ -51,98 +93,54 @@ async function another(page, { id }) {
 }
 
 /** How certificates are ordered: folded away until it is asked for, with its most fields. */
-async function orders(page, theme) {
+async function orders(page) {
   await page.getByText("Certificates from an authority").click();
   await page.getByLabel("Order them").selectOption("dns-01");
-  await page.waitForTimeout(300);
-  await accessible(page, `certificate orders, ${theme}`);
-  await picture(page, `certificate-orders-${theme}`);
+  await looked(page, "certificate orders");
 }
 
-async function opened(page, theme) {
+async function opened(page) {
   await page.locator("button.in[data-step]").first().click();
   await page.getByRole("option").first().waitFor();
-  await page.waitForTimeout(300);
-  await accessible(page, `tag picker, ${theme}`);
+  await looked(page, "tag picker");
 }
 
-async function asked(page, theme) {
+async function asked(page) {
   await page.getByRole("button", { name: "Delete" }).click();
   await page.getByRole("dialog").waitFor();
-  await page.waitForTimeout(300);
-  await accessible(page, `delete question, ${theme}`);
+  await looked(page, "delete question");
   await page.keyboard.press("Escape");
 }
 
-async function adding(page, theme) {
+async function adding(page) {
   await page.getByRole("button", { name: "Add node" }).first().click();
   await page.getByRole("dialog", { name: "Add a node" }).waitFor();
-  await page.waitForTimeout(300);
-  await accessible(page, `add node, ${theme}`);
+  await looked(page, "add node");
 }
 
 export const stories = [
   [
-    "axe finds nothing on any page, light and dark; a phone never scrolls sideways",
-    async ({ page, browser }) => {
+    "axe finds nothing on any page, light and dark; each control has a name; a phone never scrolls sideways",
+    async ({ page }) => {
       await signIn(page);
       const deployment = await create(page, freshName("axe"));
-      await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
-      for (const theme of ["light", "dark"]) {
-        await page.emulateMedia({ colorScheme: theme });
-        await visit(page, deployment, theme);
+      try {
+        await until("ready", async () => (await pill(page).innerText()) === "Ready", RUN);
+        await visit(page, deployment);
+        await visitOthers(page, deployment);
+      } finally {
+        await page.goto("/deployments");
+        await cleanUp(page, deployment.id);
       }
-      await phone(browser, deployment);
-      await cleanUp(page, deployment.id);
     },
   ],
   [
     "axe finds nothing on the sign-in page, light and dark",
     async ({ page }) => {
-      for (const theme of ["light", "dark"]) {
-        await page.emulateMedia({ colorScheme: theme });
-        await page.goto("/sign-in");
-        await page.getByLabel("User name").waitFor();
-        await accessible(page, `sign-in, ${theme}`);
-        await picture(page, `sign-in-${theme}`);
-      }
+      await page.goto("/sign-in");
+      await page.getByLabel("User name").waitFor();
+      await looked(page, "sign-in");
+      await fits(page, "sign-in");
     },
   ],
 ];
-
-async function phone(browser, deployment) {
-  const { open } = await import("./browser.mjs");
-  const { context, page } = await open(browser, { viewport: { width: 390, height: 844 } });
-  await signIn(page);
-  for (const path of [
-    "/deployments",
-    "/deployments?env=qa",
-    "/deployments/new",
-    `/d/${deployment.id}/run`,
-    `/d/${deployment.id}/services`,
-    `/deployments/diff?a=${deployment.id}&b=${await another(page, deployment)}`,
-    `/environments?open=${deployment.environment}`,
-    "/nodes",
-    "/projects",
-    "/urls",
-    "/services",
-    "/audit",
-    "/rules?add=true",
-    "/start",
-  ]) {
-    await page.goto(path);
-    await page.locator("h1").first().waitFor({ state: "attached" });
-    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-    await page.waitForTimeout(300);
-    const wide = await page.evaluate(
-      () => document.documentElement.scrollWidth - window.innerWidth,
-    );
-    check(wide <= 0, `${path} is ${wide} px too wide on a phone`);
-    await accessible(page, `${path} on a phone`);
-    await picture(
-      page,
-      `phone${path.replace(deployment.id, "x").replace(/\?.*/, "").replaceAll("/", "-")}`,
-    );
-  }
-  await context.close();
-}

@@ -36,9 +36,11 @@ export function Sessions() {
         />
       ) : null}
       {query.isPending ? <Skeletons count={2} height={36} /> : null}
-      {query.data?.map((one) => (
-        <Row key={one.id} one={one} end={() => setAsked([one])} />
-      ))}
+      <ul>
+        {query.data?.map((one) => (
+          <Row key={one.id} one={one} end={() => setAsked([one])} />
+        ))}
+      </ul>
       {others.length > 1 ? (
         <Button act={t.endOthers} onClick={() => setAsked(others)}>
           {t.endOthers}
@@ -64,7 +66,7 @@ const short = (one?: Session) => deviceOf(one?.device ?? "") || t.unknownDevice;
 
 function Row({ one, end }: { one: Session; end: () => void }) {
   return (
-    <div className="row s py-1">
+    <li className="row s py-1">
       <span className="grow">
         <span title={one.device}>{short(one)}</span>{" "}
         <span className="t2">
@@ -78,6 +80,6 @@ function Row({ one, end }: { one: Session; end: () => void }) {
           {t.end}
         </Button>
       )}
-    </div>
+    </li>
   );
 }

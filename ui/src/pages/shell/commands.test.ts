@@ -1,3 +1,4 @@
+// @vitest-environment jsdom
 import { QueryClient } from "@tanstack/react-query";
 import { render } from "@testing-library/react";
 import { createElement } from "react";
