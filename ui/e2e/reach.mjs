@@ -141,6 +141,24 @@ async function metrics(page, id, services) {
   await picture(page, "metrics");
 }
 
+/** The shell has every key, Ctrl K too; one leads out, and Tab once the command has ended. */
+async function leaves(page, service) {
+  const inside = () => page.evaluate(() => document.activeElement?.className ?? "");
+  for (const key of ["Tab", "Control+k"]) {
+    await page.keyboard.press(key);
+    check((await inside()).includes("xterm"), `${key} left the terminal`);
+  }
+  same(await page.getByRole("dialog").count(), 0, "palettes over the terminal");
+  await page.keyboard.press("Control+Shift+x");
+  same(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "Service");
+  await page.locator(`[data-terminal="${service}"] .xterm-helper-textarea`).focus();
+  await page.keyboard.press("Control+c");
+  await page.keyboard.type("exit\n");
+  await page.getByText(/The command ended/).waitFor();
+  await page.keyboard.press("Tab");
+  check(!(await inside()).includes("xterm"), "Tab stays in a terminal that has ended");
+}
+
 /** Types into a service that has a shell, and sees what it answers. */
 async function terminal(page, services) {
   const names = services.map((service) => service.step);
@@ -153,5 +171,6 @@ async function terminal(page, services) {
   await page.keyboard.type("echo it-is-$((40+2))\n");
   await until("the answer", async () => (await screen.innerText()).includes("it-is-42"), RUN);
   await picture(page, "terminal");
+  await leaves(page, db);
   check((await page.locator("style").count()) === 0, "the terminal made a style element");
 }

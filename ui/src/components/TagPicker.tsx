@@ -1,9 +1,10 @@
 import { Popover } from "@base-ui/react/popover";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { ChevronDown, Search } from "lucide-react";
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useState } from "react";
+import { ChevronDown } from "lucide-react";
+import { useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import { tags } from "@/api/queries/deployments";
 import { texts } from "@/texts";
+import { ListFind } from "./ListFind";
 import { Middle } from "./Middle";
 import { TagError, TagFoot } from "./TagFoot";
 import { Tags } from "./Tags";
@@ -86,44 +87,22 @@ function Picker({ service, step, value, choose }: PickerProps) {
   // What is shown may still be the answer to what was typed before.
   const answered = text === search && !query.isPlaceholderData && !query.isPending;
   const take = useTake(answered, () => items[active] && choose(items[active].tag));
-  const move = (to: number) => setActive(Math.max(0, Math.min(items.length - 1, to)));
-  const press = (event: KeyboardEvent) => {
-    const keys: Record<string, () => void> = {
-      ArrowDown: () => move(active + 1),
-      ArrowUp: () => move(active - 1),
-      PageDown: () => move(active + 8),
-      PageUp: () => move(active - 8),
-      Enter: take.ask,
-    };
-    const run = keys[event.key];
-    if (!run) return;
-    event.preventDefault();
-    event.stopPropagation();
-    run();
-  };
   return (
     <>
       <div className="ph">
-        <div className="in sm">
-          <Search className="i sm t3" aria-hidden="true" />
-          <input
-            role="combobox"
-            aria-expanded="true"
-            aria-controls={`${id}-list`}
-            aria-activedescendant={items[active] ? `${id}-${active}` : undefined}
-            aria-label={t.search}
-            placeholder={t.search}
-            autoComplete="off"
-            spellCheck={false}
-            value={text}
-            onChange={(event) => {
-              setText(event.target.value);
-              setActive(0);
-              take.drop();
-            }}
-            onKeyDown={press}
-          />
-        </div>
+        <ListFind
+          id={id}
+          label={t.search}
+          value={text}
+          onType={(typed) => {
+            setText(typed);
+            take.drop();
+          }}
+          active={active}
+          count={items.length}
+          setActive={setActive}
+          take={take.ask}
+        />
         <fieldset className="seg" aria-label={t.order}>
           {(["newest", "version"] as const).map((one) => (
             <button
@@ -145,7 +124,7 @@ function Picker({ service, step, value, choose }: PickerProps) {
         search={search}
         value={value}
         active={active}
-        setActive={move}
+        setActive={setActive}
         choose={choose}
         more={query.hasNextPage && !query.isFetching && !query.isError ? next : undefined}
       />

@@ -1,8 +1,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Search } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { deployments, records } from "@/api/queries/deployments";
+import { ListFind } from "@/components/ListFind";
 import { describe } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { useNow } from "@/components/Time";
@@ -24,42 +24,19 @@ export function Choices({ chosen, pick }: Props) {
   const [active, setActive] = useState(0);
   const { all, error, busy } = useFound(text);
   const shown = all.slice(0, MOST);
-  const move = (to: number) => setActive(Math.max(0, Math.min(shown.length - 1, to)));
-  const press = (event: KeyboardEvent) => {
-    const keys: Record<string, () => void> = {
-      ArrowDown: () => move(active + 1),
-      ArrowUp: () => move(active - 1),
-      PageDown: () => move(active + 8),
-      PageUp: () => move(active - 8),
-      Enter: () => shown[active] && pick(shown[active].id),
-    };
-    const run = keys[event.key];
-    if (!run) return;
-    event.preventDefault();
-    run();
-  };
   return (
     <>
       <div className="ph">
-        <div className="in sm">
-          <Search className="i sm t3" aria-hidden="true" />
-          <input
-            role="combobox"
-            aria-expanded="true"
-            aria-controls={`${id}-list`}
-            aria-activedescendant={shown[active] ? `${id}-${active}` : undefined}
-            aria-label={t.find}
-            placeholder={t.find}
-            autoComplete="off"
-            spellCheck={false}
-            value={text}
-            onChange={(event) => {
-              type(event.target.value);
-              setActive(0);
-            }}
-            onKeyDown={press}
-          />
-        </div>
+        <ListFind
+          id={id}
+          label={t.find}
+          value={text}
+          onType={type}
+          active={active}
+          count={shown.length}
+          setActive={setActive}
+          take={() => shown[active] && pick(shown[active].id)}
+        />
       </div>
       <Options id={id} shown={shown} active={active} chosen={chosen} pick={pick} />
       <p className="pf s t2" role="status">
