@@ -111,6 +111,15 @@ export function serveTags(builds) {
   });
 }
 
+/** In pieces with air between: of what comes at once the engine tells the beginning only. */
+async function drip(response, bytes) {
+  const piece = 2 ** 20;
+  for (let at = 0; at < bytes.length; at += piece) {
+    response.write(bytes.subarray(at, at + piece));
+    await new Promise((done) => setTimeout(done, 120));
+  }
+}
+
 /**
  * Serves `image` as of tag `from` under two tags: small, and large, which has one more layer. Gives
  * its host, what lets the next third of that layer go (the first needs no leave), and what ends it all.
@@ -124,9 +133,10 @@ export async function serve(image, from) {
   const release = () => leave.shift()?.();
   const slowly = async (response) => {
     const third = BALLAST / 3;
-    say(response, "application/octet-stream", layer).write(layer.subarray(0, third));
+    say(response, "application/octet-stream", layer);
+    await drip(response, layer.subarray(0, third));
     await given[0];
-    response.write(layer.subarray(third, 2 * third));
+    await drip(response, layer.subarray(third, 2 * third));
     await given[1];
     response.end(layer.subarray(2 * third));
   };

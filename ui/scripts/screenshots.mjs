@@ -6,6 +6,7 @@
 // node online; `tools/run demo` gives both. What is seen was really created.
 import { mkdirSync } from "node:fs";
 import { api, launch, open, signIn, until } from "../e2e/browser.mjs";
+import { node } from "../e2e/editor.mjs";
 import { photograph } from "./pages.mjs";
 
 const folder = process.argv[2];
@@ -123,7 +124,10 @@ try {
   await tour(page, run, "dark");
   await page.setViewportSize(WIDE);
   await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
-  await page.goto("/projects/shop/pipeline");
+  await page.goto("/projects/shop/pipeline?step=api");
+  await node(page, "api").waitFor();
+  // As somebody draws: near enough to read, the chosen step in the middle.
+  for (const _ of [1, 2]) await page.getByRole("button", { name: "Zoom in" }).click();
   await page.waitForTimeout(500);
   await shot(page, "project-dark");
   await until(

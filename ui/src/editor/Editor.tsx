@@ -61,22 +61,37 @@ export function Editor(props: EditorProps) {
   const wrong = error ?? (catalogue.data ? undefined : catalogue.error);
   if (wrong)
     return (
-      <ErrorState
-        what={t.unread}
-        error={wrong}
-        retry={() => {
-          if (!session) retry();
-          void catalogue.refetch();
-        }}
-      />
+      <Headed>
+        <ErrorState
+          what={t.unread}
+          error={wrong}
+          retry={() => {
+            if (!session) retry();
+            void catalogue.refetch();
+          }}
+        />
+      </Headed>
     );
-  if (!session || !catalogue.data) return <Skeletons count={8} height={66} />;
+  if (!session || !catalogue.data)
+    return (
+      <Headed>
+        <Skeletons count={8} height={66} />
+      </Headed>
+    );
   return (
     <ReactFlowProvider>
       <Loaded {...props} session={session} catalogue={catalogue.data} />
     </ReactFlowProvider>
   );
 }
+
+/** What stands in the editor's place; its bar, with the heading, comes with the drawing. */
+const Headed = ({ children }: { children: ReactNode }) => (
+  <>
+    <h1 className="vh">{t.title}</h1>
+    {children}
+  </>
+);
 
 const NOTHING = new Set<string>();
 const NO_PROBLEMS: Problem[] = [];

@@ -9,6 +9,7 @@ export function Loading({ name }: { name?: string }) {
   return (
     <>
       <Head name={name} />
+      <Title name={name} />
       <Skeletons count={10} height={44} />
     </>
   );
@@ -24,8 +25,16 @@ export function Unreadable({ name, error, retry }: Props) {
       {isNotFound(error) ? (
         <NotFound />
       ) : (
-        <ErrorState what={texts.page.unread} error={error} retry={retry} />
+        <>
+          <Title name={name} />
+          <ErrorState what={texts.page.unread} error={error} retry={retry} />
+        </>
       )}
     </>
   );
 }
+
+/** The heading that a screen reader goes to; the header that shows it comes with the deployment. */
+const Title = ({ name }: { name?: string }) => (
+  <h1 className="vh">{name ?? texts.page.tabsLabel}</h1>
+);

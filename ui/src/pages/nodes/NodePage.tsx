@@ -62,7 +62,7 @@ export function NodePage() {
       ) : null}
       {query.isPending ? <Skeletons count={8} /> : null}
       {/* What is asked or shown of one node is not taken along to the next. */}
-      {node ? <Body key={node.name} node={node} /> : null}
+      {node ? <Body key={node.name} node={node} /> : <h1 className="vh">{name}</h1>}
     </>
   );
 }

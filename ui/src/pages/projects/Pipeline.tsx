@@ -38,7 +38,7 @@ export function Pipeline() {
   );
   const choose = useCallback((chosen: string | undefined) => open({ step: chosen }), [open]);
   return (
-    <Suspense fallback={<Skeletons count={8} height={66} />}>
+    <Suspense fallback={<Coming />}>
       {!draws ? (
         <ReadPipeline />
       ) : (
@@ -56,3 +56,11 @@ export function Pipeline() {
     </Suspense>
   );
 }
+
+/** Before the page's own script is there. */
+const Coming = () => (
+  <>
+    <h1 className="vh">{texts.projects.pipelineOf}</h1>
+    <Skeletons count={8} height={66} />
+  </>
+);
