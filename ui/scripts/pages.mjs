@@ -98,7 +98,8 @@ function moments({ id, asks, url, name, failed }) {
     ["editor-empty", "/projects/gift-wrapping/pipeline"],
     ["list-empty", "/deployments?q=nothing-is-called-so"],
     ["services-empty", `/d/${asks}/services`],
-    ["logs-empty", `/d/${asks}/logs`],
+    // That there is nothing is said once it had the time to come.
+    ["logs-empty", `/d/${asks}/logs`, (page) => page.waitForTimeout(3000)],
     ["status-unknown", host("nobody")],
     ["status-failed", host(failed)],
     ["status-guest", new URL("/.nullops/guest", url).href],

@@ -61,9 +61,10 @@ function sayState(deployment: Deployment, steps: Step[]): string {
 function Spent({ deployment, steps, run }: Omit<Props, "before">) {
   const now = useNow();
   if (!run || run.number !== deployment.run) return null;
-  const spent = duration(workedOf(steps, endOf(deployment, run), now));
-  // Nothing has begun yet: before its first step it only waits.
-  if (!spent) return null;
+  const worked = workedOf(steps, endOf(deployment, run), now);
+  // Nothing has begun yet: before its first step, or its first answer, it only waits.
+  if (!worked) return null;
+  const spent = duration(worked);
   if (deployment.status === "applying") {
     const usual = deployment.usual_seconds
       ? `, ${t.usually(duration(deployment.usual_seconds * 1000))}`
