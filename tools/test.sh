@@ -65,7 +65,7 @@ part_ui() {
 
 part_browser() {
   # tools/demo starts the whole product with the example defined and a node online.
-  # Twenty minutes are for a stuck browser; the stories themselves take about two.
+  # Twenty minutes are for a stuck browser; the stories themselves take about eight.
   timeout --kill-after=60 20m tools/run demo npm --prefix ui run --silent e2e
 }
 
