@@ -33,26 +33,38 @@ type sleepyEngine struct {
 
 func newSleepyEngine(t *testing.T, host string) *sleepyEngine {
 	t.Helper()
-	socket := filepath.Join(dockertest.RunDir(t), "sleepy.sock")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &sleepyEngine{host: "unix://" + socket}
+	e := &sleepyEngine{}
+	proxy := engineProxy(host)
+	proxy.ModifyResponse = e.lull
+	e.host = standBefore(t, proxy)
+	return e
+}
+
+// engineProxy hands everything on to the engine.
+func engineProxy(host string) *httputil.ReverseProxy {
 	dialer := &net.Dialer{}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return dialer.DialContext(ctx, "unix", strings.TrimPrefix(host, "unix://"))
 	}
-	proxy := &httputil.ReverseProxy{FlushInterval: -1,
+	return &httputil.ReverseProxy{FlushInterval: -1,
 		Transport: &http.Transport{DialContext: dial},
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "engine"})
-		},
-		ModifyResponse: e.lull}
-	server := &http.Server{Handler: proxy, ReadHeaderTimeout: time.Minute}
+		}}
+}
+
+// standBefore serves for the test, and gives the address of the engine that it is.
+func standBefore(t *testing.T, engine http.Handler) string {
+	t.Helper()
+	socket := filepath.Join(dockertest.RunDir(t), "engine.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: engine, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(func() { _ = server.Close() })
-	return e
+	return "unix://" + socket
 }
 
 func (e *sleepyEngine) fall() { e.naps.Add(1) }

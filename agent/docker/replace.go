@@ -23,6 +23,8 @@ const (
 	aliveFor = 10 * time.Second
 	// stopWithin is what the old agent has to end by itself.
 	stopWithin = 30
+	// removeWithin is how long the new agent may take to be gone, a try a second.
+	removeWithin = 40 * time.Second
 	// helperSocket is where the helper finds the engine.
 	helperSocket = "/var/run/docker.sock"
 	previous     = "-previous"
@@ -206,16 +208,33 @@ func (u upgrade) staysUp(ctx context.Context, id string) error {
 	return nil
 }
 
-// back takes the new agent away, and lets the old one go on.
+// back takes the new agent away, and lets the old one go on: where the name
+// does not get free under the one it has now, since a machine without an agent
+// is out of everybody's reach.
 func (u upgrade) back(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	err := u.removeNew(ctx)
+	ctx, cancel := context.WithTimeout(ctx, actTime)
 	defer cancel()
-	_, err := u.api.ContainerRemove(ctx, u.name, client.ContainerRemoveOptions{Force: true})
-	if err != nil && !gone(err) {
-		return fmt.Errorf("remove the new agent: %w", err)
+	if err == nil {
+		_, err = u.api.ContainerRename(ctx, u.old.ID, client.ContainerRenameOptions{NewName: u.name})
 	}
-	_, err = u.api.ContainerRename(ctx, u.old.ID, client.ContainerRenameOptions{NewName: u.name})
 	return errors.Join(err, u.restart(ctx))
+}
+
+// removeNew asks more than once: an engine that is just starting a container
+// again refuses to remove it, since what it wanted to kill has not begun to run.
+func (u upgrade) removeNew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	for {
+		_, err := u.api.ContainerRemove(ctx, u.name, client.ContainerRemoveOptions{Force: true})
+		if err == nil || gone(err) {
+			return nil
+		}
+		if pause(ctx, time.Second) != nil {
+			return fmt.Errorf("remove the new agent: %w", err)
+		}
+	}
 }
 
 func (u upgrade) restart(ctx context.Context) error {
