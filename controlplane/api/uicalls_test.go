@@ -40,10 +40,12 @@ func uiSources(t *testing.T) map[string]string {
 	return all
 }
 
-// ownDoors are the contract's client itself, which bounds its wait, and the
-// terminal, which the contract has as a WebSocket.
+// ownDoors are the contract's client itself, which bounds its wait; files that are
+// saved, which may take as long as they take; and the terminal, which the contract
+// has as a WebSocket.
 var ownDoors = map[string]string{
 	"api/client.ts":                 "fetch(",
+	"api/file.ts":                   "fetch(",
 	"pages/deployment/Terminal.tsx": "new WebSocket",
 }
 
