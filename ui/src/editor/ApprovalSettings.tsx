@@ -162,7 +162,7 @@ function Standard({ field, change }: { field: Field; change: Change }) {
 }
 
 /** A number that is still being typed stays text, and is refused as such. */
-export function standardOf(type: Field["type"], text: string): unknown {
+function standardOf(type: Field["type"], text: string): unknown {
   if (text === "") return undefined;
   if (type === "boolean") return text === "true";
   return type === "number" && String(Number(text)) === text ? Number(text) : text;

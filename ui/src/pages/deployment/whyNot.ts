@@ -40,7 +40,7 @@ export function whyNot(act: Act, deployment: Deployment, person: Person): string
  * Whether it is wanted no more, and only has to be cleared away. What a failure undoes is still wanted,
  * also when that gets stuck; what somebody removed, or its deadline ended, is not.
  */
-export function isLeaving({ status, removed_by, failure }: Deployment): boolean {
+function isLeaving({ status, removed_by, failure }: Deployment): boolean {
   if (status === "removing") return true;
   const clearing = status === "undoing" || status === "stuck";
   return clearing && (Boolean(removed_by) || failure?.code === "deadline");

@@ -13,7 +13,7 @@ const RANK: Record<Level, number> = { none: 0, read: 1, full: 2 };
 const higher = (one: Level, other: Level) => (RANK[one] >= RANK[other] ? one : other);
 
 /** The highest level that a person's teams have on the target. */
-export function levelFor(person: string, teams: Team[], target: Target): Level {
+function levelFor(person: string, teams: Team[], target: Target): Level {
   return teams
     .filter((team) => team.members.includes(person))
     .map((team) => levelOf(team.grants, target))
