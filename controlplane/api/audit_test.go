@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/csv"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -119,5 +120,41 @@ func TestAudit_FollowsAccess(t *testing.T) {
 	// promise: N-289
 	if n := len(list("stranger").Items); n != 0 {
 		t.Errorf("a stranger sees %d entries of a foreign deployment", n)
+	}
+}
+
+// What a stranger sends cannot keep their refusal out of the audit: bytes that
+// the database refuses are escaped there, and headers that hold them are
+// answered by name instead of with a fault of ours.
+func TestAudit_KeepsRefusalsOfUnstorableText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root, reader := w.token("root"), w.token("reader")
+	for sent, kept := range map[string]string{
+		"%00": `teams/a\x00b`, "%FF": `teams/a\xffb`, "%ED%A0%80": `teams/a\xed\xa0\x80b`,
+	} {
+		before := w.newest(root, "reader").Items[0].Id
+		got := w.call("DELETE", "/api/v1/teams/a"+sent+"b", reader, nil)
+		entry := w.newest(root, "reader").Items[0]
+		// promise: N-288
+		if got.status != 403 || entry.Id == before || entry.Object != kept {
+			t.Errorf("%s: status %d, newest entry %+v, want object %s", sent, got.status, entry, kept)
+		}
+	}
+	// A header that is looked up or stored as it is must be storable.
+	for _, name := range []string{"Idempotency-Key", "X-Nullops-View-As"} {
+		header := http.Header{"Authorization": {"Bearer " + root},
+			"Content-Type": {"application/json"}, name: {"a\xffb"}}
+		got := w.send("POST", "/api/v1/deployments", header, strings.NewReader(`{}`))
+		if got.status != 400 || got.field("field") != name {
+			t.Errorf("%s that is not UTF-8 answers %d: %s", name, got.status, got.body)
+		}
+	}
+	// What a program calls itself is only shown, so it signs in all the same.
+	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"caf\xe9"}}
+	body := strings.NewReader(`{"user":"root","password":"` + password + `"}`)
+	if got := w.send("POST", "/api/v1/sessions", header, body); got.status >= 300 {
+		t.Errorf("signing in with a program's name in Latin-1 answers %d: %s", got.status, got.body)
 	}
 }

@@ -32,7 +32,7 @@ func actorOf(ctx context.Context) access.Actor { return callerOf(ctx).actor }
 // operation needs none, and an old cookie must not keep anybody from signing
 // in anew.
 func (s *server) identify(r *http.Request, action access.Action) (caller, error) {
-	nobody := access.Nobody().Via(address(r), requestID(r.Context())).On(r.UserAgent())
+	nobody := nobodyOf(r)
 	c := caller{actor: nobody, nobody: nobody}
 	if action == access.Public {
 		return c, nil
@@ -45,10 +45,21 @@ func (s *server) identify(r *http.Request, action access.Action) (caller, error)
 	return s.again(r.Context(), c)
 }
 
+// nobodyOf is the caller before anybody knows who it is. What the program calls
+// itself is stored with sessions, so bytes that are not UTF-8 are replaced: many
+// old programs send Latin-1, and that is no reason to refuse them.
+func nobodyOf(r *http.Request) access.Actor {
+	device := strings.ToValidUTF8(r.UserAgent(), "\uFFFD")
+	return access.Nobody().Via(address(r), requestID(r.Context())).On(device)
+}
+
 // again asks anew who the caller is: signed out, deactivated or with other
 // grants since the request began.
 func (s *server) again(ctx context.Context, c caller) (caller, error) {
 	actor, err := s.Accounts.Authenticate(ctx, c.nobody, c.credential)
+	if err == nil && c.viewAs != "" {
+		err = storable(viewAsHeader, []string{c.viewAs})
+	}
 	if err == nil && c.viewAs != "" {
 		actor, err = s.Accounts.ViewAs(ctx, actor, c.viewAs)
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/accounts"
 )
 
@@ -121,7 +120,7 @@ func (s *server) flowName() string {
 func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	flow := s.kept(r)
 	s.setFlow(w, "", -1)
-	nobody := access.Nobody().Via(address(r), requestID(r.Context())).On(r.UserAgent())
+	nobody := nobodyOf(r)
 	query := r.URL.Query()
 	if query.Get("error") != "" {
 		return &controlplane.Error{

@@ -56,9 +56,12 @@ func (d *door) validate(w http.ResponseWriter, r *http.Request) (*http.Request, 
 	for _, p := range d.route.Operation.Parameters {
 		name := p.Value.Name
 		values := query[name]
-		if p.Value.In == openapi3.ParameterInPath {
+		switch p.Value.In {
+		case openapi3.ParameterInPath:
 			params[name] = r.PathValue(name)
 			values = []string{params[name]}
+		case openapi3.ParameterInHeader:
+			values = r.Header.Values(name)
 		}
 		if err := storable(name, values); err != nil {
 			return r, err

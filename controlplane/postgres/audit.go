@@ -28,6 +28,11 @@ func (t *Tx) InsertAudit(ctx context.Context, e controlplane.AuditEntry) error {
 		return fmt.Errorf("audit %s of %s: take the chain's end: %w", e.Action, e.Object, err)
 	}
 	e.Seq, e.At = head.Seq, head.At
+	// Before the link is made: the chain covers what is stored.
+	for _, text := range []*string{&e.Actor, &e.Action, &e.Object, &e.From, &e.Detail,
+		&e.Credential} {
+		*text = escapeUnstorable(*text)
+	}
 	e.Link = t.auditKey.Link(controlplane.AuditLink(head.Mac), e)
 	err = t.q.InsertAudit(ctx, dbsqlc.InsertAuditParams{
 		Seq: &e.Seq, At: e.At, Mac: e.Link[:],
