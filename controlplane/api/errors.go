@@ -16,6 +16,7 @@ const (
 	kindTooLarge  controlplane.Kind = "too_large"
 	kindMediaType controlplane.Kind = "media_type"
 	kindMethod    controlplane.Kind = "method"
+	kindTimeout   controlplane.Kind = "timeout"
 )
 
 // status is the only place that knows which error is which status.
@@ -43,6 +44,8 @@ func status(k controlplane.Kind) int {
 		return http.StatusPreconditionFailed
 	case kindMethod:
 		return http.StatusMethodNotAllowed
+	case kindTimeout:
+		return http.StatusRequestTimeout
 	default:
 		return http.StatusInternalServerError
 	}

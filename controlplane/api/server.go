@@ -63,6 +63,9 @@ type Config struct {
 	// how long a connection may be unused, DefaultIdle if zero.
 	Reach *reach.Reach
 	Idle  time.Duration
+	// BodyIdle is how long a request's body may make no progress; zero means
+	// DefaultBodyIdle.
+	BodyIdle time.Duration
 	// Upgrade has a node's agent replaced by one from an image; nil answers that
 	// nobody can.
 	Upgrade func(ctx context.Context, node controlplane.NodeID, image string) error
@@ -117,8 +120,9 @@ var _ StrictServerInterface = (*server)(nil)
 // programs: the API below /api/, /healthz, /readyz, and the pages.
 //
 // A request passes, in this order: its id, the access log, the net for panics,
-// security headers, the origin check; then, once its operation is known, who
-// it is, whether they may, and whether it has the contract's form.
+// security headers, the limit of idle bodies, the origin check; then, once its
+// operation is known, who it is, whether they may, and whether it has the
+// contract's form.
 func New(c Config) (http.Handler, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -137,7 +141,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	all := parts{api: s.sameOrigin(described.before(doors)), hooks: c.Reviews,
 		probes: Probes(c.Ready), pages: s.plain(newPages(c.UI)), oidc: http.HandlerFunc(s.oidc)}
-	return s.named(s.logged(s.recovered(s.hardened(all)))), nil
+	return s.named(s.logged(s.recovered(s.hardened(s.limitIdleBodies(all))))), nil
 }
 
 // parts tells the API, the probes and the pages apart. No http.ServeMux does it,

@@ -164,11 +164,14 @@ func readBody(w http.ResponseWriter, r *http.Request, wanted bool) ([]byte, erro
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
+	var known *controlplane.Error
 	switch {
 	case errors.As(err, &large):
 		return nil, &controlplane.Error{Kind: kindTooLarge, Code: "body_too_large",
 			Message: fmt.Sprintf("the body is larger than %d bytes", maxBody),
 			Remedy:  "Send less; large files belong into an image."}
+	case errors.As(err, &known):
+		return nil, err
 	case err != nil:
 		return nil, invalidBody("the body could not be read to its end")
 	case len(body) == 0 && !wanted:
