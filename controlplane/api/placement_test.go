@@ -286,3 +286,28 @@ func TestPlacement_FollowsSettings(t *testing.T) {
 		t.Errorf("its first token: %d %s", a.status, a.body)
 	}
 }
+
+// A node that has just connected has no size yet. That passes by itself, so the
+// answer says to try again instead of that there is no room; and once the size
+// is known the same request works. A node that would never do does not count.
+func TestCreate_OnANodeWithoutSizeIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n"})
+	}))
+	root := w.token("root")
+	early := w.create(root, "early", nil)
+	if early.status != http.StatusServiceUnavailable || early.field("code") != "node_not_ready" ||
+		early.header.Get("Retry-After") == "" {
+		t.Errorf("a node without size answers %d, %v: %s", early.status, early.header, early.body)
+	}
+	w.saved(nil, w.store.InTx(t.Context(), func(tx *postgres.Tx) error {
+		return tx.SetInventory(t.Context(), w.node, "test", controlplane.Inventory{Hostname: "n",
+			CPU: 64, Memory: 64 << 30, Disk: 1 << 40})
+	}))
+	if late := w.create(root, "early", nil); late.status != http.StatusCreated {
+		t.Errorf("with its size known it answers %d: %s", late.status, late.body)
+	}
+}

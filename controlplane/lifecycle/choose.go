@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -153,7 +154,20 @@ func reserve(d *controlplane.Deployment, p *plan, node Candidate) {
 	p.pipeline = withGPUs(p.pipeline, d.GPUs)
 }
 
+// sizeReportWait is how long a client waits before it asks again for room on a
+// node that has not reported its size. Agents report within a second or two.
+const sizeReportWait = 5 * time.Second
+
 func noRoom(ask Ask, refused []Refusal) error {
+	for _, r := range refused {
+		if r.Reason == reasonNoSize {
+			// It may well have room, so "no room" would be a final answer to a
+			// question that is still open.
+			return &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_not_ready",
+				Message: "Node " + r.Node + " has connected but has not reported its size yet.",
+				Remedy:  "Try again in a few seconds.", RetryAfter: sizeReportWait}
+		}
+	}
 	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
 		Message: fmt.Sprintf("no node has room: this deployment asks for %.2f CPU and %d MiB",
 			ask.CPU, ask.MemoryMiB),

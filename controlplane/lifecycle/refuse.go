@@ -17,6 +17,10 @@ func refuse(n Candidate, ask Ask) string {
 	return full(n, ask)
 }
 
+// reasonNoSize passes within seconds: an agent reports its size right after it
+// connected. It stands alone among the reasons that no removal changes.
+const reasonNoSize = "It has not reported its size yet; try again in a few seconds."
+
 // unfit is what no waiting changes.
 func unfit(n Candidate, ask Ask) string {
 	switch {
@@ -34,11 +38,12 @@ func unfit(n Candidate, ask Ask) string {
 		return "It is offline."
 	case n.Blocked != "":
 		return n.Blocked + " An admin must look at its checks."
-	case n.CPU == 0 || n.Memory == 0:
-		return "It has not told its size yet; try again in a few seconds."
 	}
 	if reason := unwanted(n, ask); reason != "" {
 		return reason
+	}
+	if n.CPU == 0 || n.Memory == 0 {
+		return reasonNoSize
 	}
 	if !runsOn(n, ask.Arches) {
 		return fmt.Sprintf("Its processor is %s, and the images are built for %s.", n.Arch,
