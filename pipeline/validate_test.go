@@ -39,7 +39,7 @@ func TestValidate_NamesStepFieldAndRemedy(t *testing.T) {
 
 func mistakes() []mistake {
 	type step = pipeline.Step
-	return append(serviceMistakes(), []mistake{
+	return append(append(serviceMistakes(), mountMistakes()...), []mistake{
 		{"cycle", "db", func(s *step) { s.Needs = []pipeline.StepKey{"web"} },
 			"needs", "cycle", "api → web → db → create-db → api"},
 		{"unknown need", "web", func(s *step) { s.Needs = []pipeline.StepKey{"nix"} },
@@ -82,6 +82,53 @@ func mistakes() []mistake {
 		{"timeout", "create-db", func(s *step) { s.Plugin.TimeoutSeconds = -1 },
 			"plugin.timeout_seconds", "range", "-1 seconds"},
 	}...)
+}
+
+// mountMistakes are paths at which nothing can be mounted, and texts that Linux
+// passes to no program: both used to be accepted and to fail when they ran.
+func mountMistakes() []mistake {
+	type step = pipeline.Step
+	volumeAt := func(path string) func(*step) {
+		return func(s *step) { s.Service.Volumes[0].Path = path }
+	}
+	fileAt := func(path string) func(*step) {
+		return func(s *step) { s.Service.Files = []pipeline.File{{Path: path}} }
+	}
+	env := func(value string) func(*step) {
+		return func(s *step) { s.Service.Env = map[string]string{"X": value} }
+	}
+	return []mistake{
+		{"volume over /proc", "db", volumeAt("/proc"), "service.volumes[0].path", "path",
+			"every container gets"},
+		{"volume in /sys", "db", volumeAt("/sys/fs/cgroup"), "service.volumes[0].path", "path",
+			"/sys"},
+		{"volume over /dev", "db", volumeAt("/dev"), "service.volumes[0].path", "path", "/dev"},
+		{"file in /dev/shm", "db", fileAt("/dev/shm/x"), "service.files[0].path", "path", "/dev"},
+		{"file in our folder", "db", fileAt("/.nullops/run/x"), "service.files[0].path", "path",
+			"/.nullops"},
+		{"reference in a path", "db", volumeAt("/srv/${{ deployment.name }}"),
+			"service.volumes[0].path", "path", "references are not replaced"},
+		{"long name in a path", "db", fileAt("/" + strings.Repeat("a", 256)),
+			"service.files[0].path", "too_long", "255"},
+		{"file inside a file", "db", func(s *step) {
+			s.Service.Files = []pipeline.File{{Path: "/etc/a"}, {Path: "/etc/a/b"}}
+		}, "service.files[1].path", "path", "inside"},
+		{"volume inside a file", "db", func(s *step) {
+			s.Service.Files = []pipeline.File{{Path: "/etc/a"}}
+			s.Service.Volumes[0].Path = "/etc/a/b/c"
+		}, "service.volumes[0].path", "path", "inside"},
+		{"long variable", "web", env(strings.Repeat("x", 128<<10)), "service.env.X", "too_long",
+			"file of the service"},
+		{"long argument", "web", func(s *step) {
+			s.Service.Command = []string{strings.Repeat("x", 128<<10)}
+		}, "service.command[0]", "too_long", "file of the service"},
+		{"many variables", "web", func(s *step) {
+			s.Service.Env = map[string]string{}
+			for i := range 20 {
+				s.Service.Env[fmt.Sprintf("X%d", i)] = strings.Repeat("x", 100<<10)
+			}
+		}, "service.env", "too_long", "together"},
+	}
 }
 
 func serviceMistakes() []mistake {

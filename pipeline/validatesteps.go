@@ -12,7 +12,9 @@ func (v *validator) service(s *ServiceStep) {
 	v.image("service.image", s.Image)
 	v.resources("service.resources", s.Resources)
 	for i, arg := range s.Command {
-		v.command(fmt.Sprintf("service.command[%d]", i), arg)
+		field := fmt.Sprintf("service.command[%d]", i)
+		v.command(field, arg)
+		v.checkStringSize(field, len(arg))
 	}
 	for _, name := range sortedKeys(s.Env) {
 		field := "service.env." + name
@@ -20,7 +22,9 @@ func (v *validator) service(s *ServiceStep) {
 			v.fail(field, "name", "%q is not a name of an environment variable", name)
 		}
 		v.text(field, s.Env[name])
+		v.checkStringSize(field, len(name)+len("=")+len(s.Env[name]))
 	}
+	v.checkExecSize(s)
 	v.ports(s.Ports)
 	v.mounts(s)
 	v.readiness(s.Ready)
@@ -84,37 +88,6 @@ func (v *validator) ports(ports []Port) {
 func (v *validator) port(field string, port int) {
 	if port < 1 || port > 65535 {
 		v.fail(field, "range", "port %d; give 1 to 65535", port)
-	}
-}
-
-func (v *validator) mounts(s *ServiceStep) {
-	names, paths := map[string]bool{}, map[string]bool{}
-	place := func(field, path string) {
-		v.path(field, path)
-		if paths[path] {
-			v.fail(field, "duplicate", "two volumes or files have the path %q", path)
-		}
-		paths[path] = true
-	}
-	for i, m := range s.Volumes {
-		field := fmt.Sprintf("service.volumes[%d]", i)
-		if !label(m.Name) {
-			v.fail(field+".name", "name", "the volume's name %q must be a DNS label", m.Name)
-		}
-		if names[m.Name] {
-			v.fail(field+".name", "duplicate", "two volumes have the name %q", m.Name)
-		}
-		names[m.Name] = true
-		place(field+".path", m.Path)
-	}
-	for i, f := range s.Files {
-		field := fmt.Sprintf("service.files[%d]", i)
-		place(field+".path", f.Path)
-		if len(f.Content) > MaxFileContent {
-			v.fail(field+".content", "too_long", "%d bytes; %d are the most",
-				len(f.Content), MaxFileContent)
-		}
-		v.text(field+".content", f.Content)
 	}
 }
 

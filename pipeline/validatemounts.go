@@ -1,0 +1,132 @@
+package pipeline
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Limits of Linux on paths, in bytes: NAME_MAX, and PATH_MAX less its NUL.
+const (
+	maxPathPart = 255
+	maxPath     = 4095
+)
+
+// Limits of Linux on what a program is started with, in bytes. One argument or
+// variable: MAX_ARG_STRLEN less its NUL. All together: a quarter of the usual
+// stack of 8 MiB, less room for pointers, the image's own variables and ours.
+const (
+	maxExecString = 128<<10 - 1
+	maxExecTotal  = 2<<20 - 128<<10
+)
+
+func (v *validator) mounts(s *ServiceStep) {
+	names := map[string]bool{}
+	all := map[string]string{}
+	for i, m := range s.Volumes {
+		field := fmt.Sprintf("service.volumes[%d]", i)
+		if !label(m.Name) {
+			v.fail(field+".name", "name", "the volume's name %q must be a DNS label", m.Name)
+		}
+		if names[m.Name] {
+			v.fail(field+".name", "duplicate", "two volumes have the name %q", m.Name)
+		}
+		names[m.Name] = true
+		v.mountPath(field+".path", m.Path, all)
+	}
+	for i, f := range s.Files {
+		field := fmt.Sprintf("service.files[%d]", i)
+		v.mountPath(field+".path", f.Path, all)
+		if len(f.Content) > MaxFileContent {
+			v.fail(field+".content", "too_long", "%d bytes; %d are the most",
+				len(f.Content), MaxFileContent)
+		}
+		v.text(field+".content", f.Content)
+	}
+	v.checkFilesHoldNothing(s, all)
+}
+
+// mountPath checks where one volume or file lies and adds it to all, which maps
+// paths to the fields that name them.
+func (v *validator) mountPath(field, p string, all map[string]string) {
+	v.path(field, p)
+	if all[p] != "" {
+		v.fail(field, "duplicate", "two volumes or files have the path %q", p)
+		return
+	}
+	all[p] = field
+}
+
+// checkFilesHoldNothing refuses a mount below a file: the engine would have to
+// make a folder where the file is, and the container would never start.
+func (v *validator) checkFilesHoldNothing(s *ServiceStep, all map[string]string) {
+	for _, inner := range sortedKeys(all) {
+		for _, f := range s.Files {
+			if strings.HasPrefix(inner, f.Path+"/") {
+				v.fail(all[inner], "path", "%q is inside %q, which is a file; choose a path "+
+					"that is not below a file", inner, f.Path)
+			}
+		}
+	}
+}
+
+// path wants an absolute path without tricks, so that a mount lands where the
+// text says, and outside of what the kernel and the agent put into containers.
+func (v *validator) path(field, p string) {
+	switch reserved := reservedFolder(p); {
+	case !strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || strings.Contains(p, "\x00"):
+		v.fail(field, "path", "%q must be absolute, not / itself, and without . or .. or //", p)
+	case strings.Contains(p, "${{"):
+		v.fail(field, "path", "%q holds a reference, and references are not replaced in paths; "+
+			"write the path itself", p)
+	case reserved != "":
+		v.fail(field, "path", "%q is in %s, which every container gets from the system; "+
+			"choose another folder", p, reserved)
+	case len(p) > maxPath || slices.ContainsFunc(strings.Split(p, "/"), tooLongPart):
+		v.fail(field, "too_long", "the path has %d bytes; %d are the most, and %d for each name "+
+			"in it", len(p), maxPath, maxPathPart)
+	}
+}
+
+func tooLongPart(part string) bool { return len(part) > maxPathPart }
+
+// reservedFolder names the folder of the system that a path is in, or "". The
+// runtime refuses mounts in /proc; over /sys or /dev the container loses its
+// cgroups or devices, except that a larger /dev/shm is a usual wish. In
+// /.nullops the agent mounts the init and the secrets of a service.
+func reservedFolder(p string) string {
+	if p == "/dev/shm" {
+		return ""
+	}
+	for _, folder := range []string{"/proc", "/sys", "/dev", "/.nullops"} {
+		if p == folder || strings.HasPrefix(p, folder+"/") {
+			return folder
+		}
+	}
+	return ""
+}
+
+// checkStringSize refuses an argument or a variable that Linux would: the
+// program would not start, and the engine's error would not name it.
+func (v *validator) checkStringSize(field string, bytes int) {
+	if bytes > maxExecString {
+		v.fail(field, "too_long", "%d bytes; Linux passes %d at most to a program in one piece; "+
+			"put the text into a file of the service", bytes, maxExecString)
+	}
+}
+
+// checkExecSize does the same for all arguments and variables together.
+func (v *validator) checkExecSize(s *ServiceStep) {
+	total := 0
+	for _, arg := range s.Command {
+		total += len(arg)
+	}
+	for name, value := range s.Env {
+		total += len(name) + len(value)
+	}
+	if total > maxExecTotal {
+		v.fail("service.env", "too_long", "the variables and the command have %d bytes together; "+
+			"%d are the most; put large texts into files of the service", total, maxExecTotal)
+	}
+}
