@@ -210,7 +210,8 @@ func TestPlace_SaysWhy(t *testing.T) {
 		"offline":  {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Online = false }, "offline"},
 		"untrusted": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.Trusted = false },
 			"certificate"},
-		"unknown": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.CPU = 0 }, "not reported its size"},
+		"unknown": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) { n.CPU = 0 },
+			"not reported its size"},
 		"disk": {func(n *lifecycle.Candidate, _ *lifecycle.Ask) {
 			n.Settings.DiskFloorMiB = 10 << 10
 		}, "10.0 GB"},
