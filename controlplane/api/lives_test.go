@@ -232,6 +232,11 @@ func TestCapsule_OfARemovedDeployment(t *testing.T) {
 		c.Parameters["api"]["API_TOKEN"] != "${{ secrets.API_TOKEN }}" {
 		t.Errorf("%+v", c)
 	}
+	var version api.PipelineVersion
+	w.got("/api/v1/projects/shop/pipeline/versions/1", root, &version)
+	if c.PipelineDigest != version.Digest {
+		t.Errorf("the capsule shows pipeline %s, its version is %s", c.PipelineDigest, version.Digest)
+	}
 	var again api.Deployment
 	w.expect(http.StatusCreated, "POST", path+"/recreate", root, object{"pin_digests": true}, &again)
 	// promise: I-09

@@ -16,7 +16,9 @@ type Capsule struct {
 	View View
 	// Run is the latest, with its steps.
 	Run RunView
-	// PipelineDigest names the exact pipeline, with its images.
+	// PipelineDigest is the digest of the saved pipeline version, the same one
+	// that the project's versions show. The images that were chosen for it are in
+	// View.
 	PipelineDigest string
 	// Kept is how the services were when they were removed; nil before.
 	Kept *controlplane.Keepsake
@@ -45,7 +47,7 @@ func (l *Lifecycle) Capsule(
 		if c.Run, err = runView(ctx, tx, d, run); err != nil {
 			return err
 		}
-		if c.PipelineDigest, err = pipeline.Digest(run.Pipeline); err != nil {
+		if c.PipelineDigest, err = digestOfVersion(ctx, tx, run); err != nil {
 			return err
 		}
 		c.Logs = map[pipeline.StepKey][]string{}
@@ -58,6 +60,21 @@ func (l *Lifecycle) Capsule(
 		return err
 	})
 	return c, err
+}
+
+// digestOfVersion returns the digest of the saved version that a run was made
+// from. A preview runs an unpublished pipeline, so that pipeline's own digest is
+// what names it.
+func digestOfVersion(ctx context.Context, tx *postgres.Tx, run controlplane.Run) (string, error) {
+	lives, err := tx.Lives(ctx, run.Deployment)
+	if err != nil {
+		return "", err
+	}
+	if lives[run.Deployment].Scratch {
+		return pipeline.Digest(run.Pipeline)
+	}
+	v, err := tx.Version(ctx, run.Project, run.Version)
+	return v.Digest, err
 }
 
 // keepHealth stores what is known of a deployment's services before they go.
