@@ -3,10 +3,8 @@ package accounts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,8 +26,11 @@ type OIDCConfig struct {
 	Redirect string
 	// Scopes are asked for besides openid.
 	Scopes []string
-	// Claim holds the groups.
+	// Claim holds the groups. Dots lead into nested claims: realm_access.roles.
 	Claim string
+	// Separator splits a group claim that is one string. If it is empty, one
+	// string is one group.
+	Separator string
 	// Teams says which team the members of a group are on. Of other teams
 	// nothing is changed.
 	Teams map[string]string
@@ -140,15 +141,10 @@ func (p *Provider) read(token *oidc.IDToken) (c claims, err error) {
 		return c, unbelieved(err)
 	}
 	c.Issuer, c.Subject = token.Issuer, token.Subject
-	switch groups := all[p.Claim].(type) {
-	case []any:
-		for _, g := range groups {
-			c.groups = append(c.groups, fmt.Sprint(g))
-		}
-	case string:
-		c.groups = strings.Fields(groups)
+	if value, ok := findClaim(all, p.Claim); ok {
+		c.groups, err = splitGroups(p.Claim, value, p.Separator)
 	}
-	return c, nil
+	return c, err
 }
 
 // unbelieved does not say why: who sent a forged answer learns nothing. The

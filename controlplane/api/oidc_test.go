@@ -35,7 +35,7 @@ func (s *single) meddling(next http.Handler) http.Handler {
 }
 
 // withProvider runs a real provider: discovery, keys, codes, PKCE, ID tokens.
-func withProvider(t *testing.T) *single {
+func withProvider(t *testing.T, change ...func(*accounts.OIDCConfig)) *single {
 	t.Helper()
 	m := must(mockoidc.NewServer(nil))(t)
 	s := &single{provider: m}
@@ -48,10 +48,14 @@ func withProvider(t *testing.T) *single {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Shutdown() })
-	s.config = accounts.NewProvider(accounts.OIDCConfig{Name: "Company", Issuer: m.Issuer(),
+	conf := accounts.OIDCConfig{Name: "Company", Issuer: m.Issuer(),
 		Client: m.ClientID, Secret: controlplane.NewPlain(m.ClientSecret),
 		Scopes: []string{"profile", "email", "groups"}, Claim: "groups", Admins: "ops",
-		Teams: map[string]string{"qa-people": "team-reader", "devs": "team-full"}})
+		Teams: map[string]string{"qa-people": "team-reader", "devs": "team-full"}}
+	for _, f := range change {
+		f(&conf)
+	}
+	s.config = accounts.NewProvider(conf)
 	s.world = newWorld(t, func(c *api.Config) { c.OIDC = s.config })
 	s.config.Redirect = s.server.URL + "/oidc/callback"
 	s.shop()
