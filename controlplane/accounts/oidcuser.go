@@ -30,7 +30,7 @@ func (a *Accounts) admit(
 				Message: "this account was switched off", Remedy: "Ask an admin.",
 			}
 		}
-		if err := a.follow(ctx, tx, p, u, c.groups); err != nil {
+		if err := a.follow(ctx, tx, *e, p, u, c.groups); err != nil {
 			return err
 		}
 		now, err := tx.UserByID(ctx, u.ID)
@@ -117,8 +117,8 @@ func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 
 // follow puts the person on the teams of their groups, takes them off the
 // others that groups decide, and sets the role if a group decides that too.
-func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, p *Provider,
-	u controlplane.User, groups []string) error {
+func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
+	p *Provider, u controlplane.User, groups []string) error {
 	on, off := p.teamsOf(groups)
 	for _, team := range on {
 		if err := tx.JoinTeam(ctx, u.ID, team); err != nil {
@@ -136,12 +136,13 @@ func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, p *Provider,
 	if p.Admins == "" {
 		return nil
 	}
-	return a.setRole(ctx, tx, u, slices.Contains(groups, p.Admins))
+	return a.setRole(ctx, tx, e, u, slices.Contains(groups, p.Admins))
 }
 
 // setRole never takes the last admin away.
 func (a *Accounts) setRole(
-	ctx context.Context, tx *postgres.Tx, u controlplane.User, admin bool,
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
+	admin bool,
 ) error {
 	old := u
 	u.Role = controlplane.RoleUser
@@ -162,5 +163,5 @@ func (a *Accounts) setRole(
 	if err := tx.UpdateUser(ctx, u); err != nil {
 		return err
 	}
-	return a.afterChange(ctx, tx, old, u, "")
+	return a.afterChange(ctx, tx, e, old, u, "")
 }
