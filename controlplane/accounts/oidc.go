@@ -59,17 +59,6 @@ type Flow struct {
 	State, Nonce, Verifier string
 }
 
-// claims is what we believe of an ID token.
-type claims struct {
-	Issuer, Subject string
-	Name            string `json:"name"`
-	Username        string `json:"preferred_username"`
-	Email           string `json:"email"`
-	Verified        bool   `json:"email_verified"`
-	Nonce           string `json:"nonce"`
-	groups          []string
-}
-
 // Begin gives the address to send the browser to, and what it must bring back.
 func (p *Provider) Begin(ctx context.Context) (to string, f Flow, err error) {
 	conf, _, err := p.discover(ctx)
@@ -132,19 +121,7 @@ func (p *Provider) finish(ctx context.Context, f Flow, code string) (c claims, e
 	if !sameHash([]byte(token.Nonce), []byte(f.Nonce)) {
 		return c, unbelieved(errors.New("the nonce is another one"))
 	}
-	return p.read(token)
-}
-
-func (p *Provider) read(token *oidc.IDToken) (c claims, err error) {
-	var all map[string]any
-	if err := errors.Join(token.Claims(&c), token.Claims(&all)); err != nil {
-		return c, unbelieved(err)
-	}
-	c.Issuer, c.Subject = token.Issuer, token.Subject
-	if value, ok := findClaim(all, p.Claim); ok {
-		c.groups, err = splitGroups(p.Claim, value, p.Separator)
-	}
-	return c, err
+	return p.readClaims(ctx, token, tokens)
 }
 
 // unbelieved does not say why: who sent a forged answer learns nothing. The

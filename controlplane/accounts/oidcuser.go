@@ -30,14 +30,14 @@ func (a *Accounts) admit(
 				Message: "this account was switched off", Remedy: "Ask an admin.",
 			}
 		}
-		if err := a.follow(ctx, tx, *e, p, u, c.groups); err != nil {
+		if u, err = a.followAddress(ctx, tx, *e, u, c); err != nil {
 			return err
 		}
-		now, err := tx.UserByID(ctx, u.ID)
+		now, err := a.followGroups(ctx, tx, *e, p, u, c)
 		if err != nil {
 			return err
 		}
-		out, err = a.begin(ctx, tx, actor, now.User)
+		out, err = a.begin(ctx, tx, actor, now)
 		return err
 	})
 	return out, err
@@ -113,6 +113,57 @@ func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 	}
 	return "", invalid("name", "name_taken", "a thousand people are called "+base+" already",
 		"Ask an admin to make your account.")
+}
+
+// followAddress takes a verified address over that changed at the provider. One
+// that somebody else has here stays theirs.
+func (a *Accounts) followAddress(
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
+	c claims,
+) (controlplane.User, error) {
+	if !c.Verified || strings.EqualFold(c.Email, u.Address) || validAddress(c.Email) != nil {
+		return u, nil
+	}
+	e.Action, e.Result = "change address", controlplane.AuditOK
+	e.Detail = "single sign-on"
+	taken, err := tx.AddressTaken(ctx, c.Email)
+	if err != nil {
+		return u, err
+	}
+	if taken {
+		e.Result, e.Detail = controlplane.AuditRefused, "address_taken"
+		return u, tx.InsertAudit(ctx, e)
+	}
+	u.Address = c.Email
+	if err := tx.UpdateUser(ctx, u); err != nil {
+		return u, err
+	}
+	return u, tx.InsertAudit(ctx, e)
+}
+
+// followGroups gives the person the teams and the role of their groups, and
+// returns the person as stored then. If the provider did not say the groups,
+// teams and role stay, and the audit says so: a provider that leaves the claim
+// out, for example above 200 groups, must not take everything away silently.
+func (a *Accounts) followGroups(
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, p *Provider,
+	u controlplane.User, c claims,
+) (controlplane.User, error) {
+	e.Result = controlplane.AuditOK
+	if c.noGroups != "" {
+		if !p.mapsGroups() {
+			return u, nil
+		}
+		a.log.WarnContext(ctx, "sign-in without groups: teams and role stay as they are",
+			"user", u.Name, "why", c.noGroups)
+		e.Action, e.Detail = "keep teams and role", "groups_missing"
+		return u, tx.InsertAudit(ctx, e)
+	}
+	if err := a.follow(ctx, tx, e, p, u, c.groups); err != nil {
+		return u, err
+	}
+	now, err := tx.UserByID(ctx, u.ID)
+	return now.User, err
 }
 
 // follow puts the person on the teams of their groups, takes them off the

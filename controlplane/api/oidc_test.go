@@ -90,9 +90,11 @@ func (s *single) visit(t *testing.T, c *http.Client, url string) (status int, bo
 	return a.StatusCode, text, a.Header.Get("Location")
 }
 
+// person signs in next; without groups the provider says that there are none.
 func (s *single) person(subject, name string, groups ...string) {
-	s.provider.QueueUser(&mockoidc.MockUser{Subject: subject, PreferredUsername: name,
-		Email: name + "@example.org", EmailVerified: true, Groups: groups})
+	s.provider.QueueUser(claimUser{subject: subject, token: map[string]any{
+		"preferred_username": name, "email": name + "@example.org", "email_verified": true,
+		"groups": append([]string{}, groups...)}})
 }
 
 // Who comes from the provider gets an account, the teams of their groups, and

@@ -10,7 +10,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/oauth2-proxy/mockoidc"
 
+	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/api"
 )
 
 // claimUser is a person about whom the provider says exactly these claims.
@@ -85,4 +87,95 @@ func TestOIDC_GroupClaimForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Several providers send email_verified as a string, and claims only at the
+// userinfo endpoint, whose answer counts for the same subject alone.
+func TestOIDC_ClaimsFromElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		token, userinfo map[string]any
+		is              string
+	}{
+		"verified as a string": {map[string]any{"email": "known@example.org",
+			"email_verified": "true", "groups": []any{"ops"}}, nil, "mail admin"},
+		"not verified as a string": {map[string]any{"email": "known@example.org",
+			"email_verified": "false", "groups": []any{}}, nil, "known user"},
+		"at userinfo": {nil, map[string]any{"sub": "sub-1", "email": "known@example.org",
+			"email_verified": true, "groups": []any{"ops"}}, "mail admin"},
+		"verified at userinfo": {map[string]any{"email": "known@example.org"}, map[string]any{
+			"sub": "sub-1", "email": "known@example.org", "email_verified": "true",
+			"groups": "ops"}, "mail admin"},
+		"of another subject": {nil, map[string]any{"sub": "sub-2", "email": "known@example.org",
+			"email_verified": true, "groups": []any{"ops"}}, "user user"},
+		"another address verified": {map[string]any{"email": "known@example.org"}, map[string]any{
+			"sub": "sub-1", "email": "other@example.org", "email_verified": true,
+			"groups": []any{}}, "known user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := withProvider(t)
+			s.saved(s.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "mail",
+				Active: true, Role: controlplane.RoleUser, Address: "known@example.org",
+				Password: controlplane.NewPlain(password)}))
+			_, page, me := s.signInAs(t, claimUser{"sub-1", c.token, c.userinfo})
+			user, role, _ := strings.Cut(c.is, " ")
+			if !strings.Contains(me, `"name":"`+user+`"`) ||
+				!strings.Contains(me, `"role":"`+role+`"`) {
+				t.Errorf("want %s: %s %s", c.is, me, page)
+			}
+		})
+	}
+}
+
+// A provider that does not say the groups takes nothing away; one that says
+// there are none does. Both are in the audit.
+func TestOIDC_MissingGroupsKeepRoles(t *testing.T) {
+	t.Parallel()
+	s := withProvider(t)
+	root := s.token("root")
+	enter := func(address string, more map[string]any) string {
+		t.Helper()
+		token := map[string]any{"preferred_username": "ada", "email": address,
+			"email_verified": true}
+		maps.Copy(token, more)
+		_, _, me := s.signInAs(t, claimUser{subject: "sub-1", token: token})
+		return me
+	}
+	enter("ada@example.org", map[string]any{"groups": []any{"ops", "devs"}})
+	for name, more := range map[string]map[string]any{
+		"no claim": {}, "null": {"groups": nil},
+		"overage": {"_claim_names": map[string]any{"groups": "src1"},
+			"_claim_sources": map[string]any{"src1": map[string]any{"endpoint": "https://x.example"}}},
+	} {
+		if me := enter("ada@example.org", more); !strings.Contains(me, `"role":"admin"`) ||
+			!strings.Contains(me, `"teams":["team-full"]`) {
+			t.Errorf("%s: %s", name, me)
+		}
+	}
+	if n := s.countAudit(root, "keep teams and role", "user ada", "groups_missing"); n != 3 {
+		t.Errorf("%d audit entries of kept roles, want 3", n)
+	}
+	me := enter("ada.new@example.org", map[string]any{"groups": []any{}})
+	if !strings.Contains(me, `"role":"user"`) || !strings.Contains(me, `"teams":[]`) {
+		t.Errorf("with an empty list: %s", me)
+	}
+	a := s.call("GET", "/api/v1/users/ada", root, nil)
+	if !strings.Contains(string(a.body), "ada.new@example.org") {
+		t.Errorf("the new address was not taken over: %s", a.body)
+	}
+	if n := s.countAudit(root, "change address", "user ada", "single sign-on"); n != 1 {
+		t.Errorf("%d audit entries of the changed address, want 1", n)
+	}
+}
+
+// countAudit counts the audit entries that say exactly this.
+func (s *single) countAudit(root, action, object, detail string) (n int) {
+	s.t.Helper()
+	for _, e := range parsed[api.AuditList](s.t, s.call("GET", "/api/v1/audit", root, nil)).Items {
+		if e.Action == action && e.Object == object && e.Detail != nil && *e.Detail == detail {
+			n++
+		}
+	}
+	return n
 }
