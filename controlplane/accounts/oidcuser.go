@@ -163,7 +163,44 @@ func (a *Accounts) followGroups(
 		return u, err
 	}
 	now, err := tx.UserByID(ctx, u.ID)
-	return now.User, err
+	if err != nil {
+		return u, err
+	}
+	return now.User, auditGroupChanges(ctx, tx, e, u, now.User)
+}
+
+// auditGroupChanges writes one entry for each team and role that a sign-in
+// changed: nobody called the operations that have entries of their own.
+func auditGroupChanges(
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
+	old, now controlplane.User,
+) error {
+	e.Detail = "single sign-on groups"
+	insert := func(action, object string) error {
+		e.Action, e.Object = action, object
+		return tx.InsertAudit(ctx, e)
+	}
+	for _, team := range now.Teams {
+		if slices.Contains(old.Teams, team) {
+			continue
+		}
+		if err := insert("join team", "user "+now.Name+" team "+team); err != nil {
+			return err
+		}
+	}
+	for _, team := range old.Teams {
+		if slices.Contains(now.Teams, team) {
+			continue
+		}
+		if err := insert("leave team", "user "+now.Name+" team "+team); err != nil {
+			return err
+		}
+	}
+	if now.Role == old.Role {
+		return nil
+	}
+	e.Detail = fmt.Sprintf("single sign-on groups: %s to %s", old.Role, now.Role)
+	return insert("change role", "user "+now.Name)
 }
 
 // follow puts the person on the teams of their groups, takes them off the

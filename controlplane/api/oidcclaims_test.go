@@ -169,6 +169,35 @@ func TestOIDC_MissingGroupsKeepRoles(t *testing.T) {
 	}
 }
 
+// What groups change about a person has audit entries, once per change.
+func TestOIDC_GroupChangesAreAudited(t *testing.T) {
+	t.Parallel()
+	s := withProvider(t)
+	root := s.token("root")
+	for _, groups := range [][]any{{"ops", "devs"}, {"ops", "devs"}, {"qa-people"}} {
+		s.signInAs(t, claimUser{subject: "sub-1", token: map[string]any{
+			"preferred_username": "ada", "groups": groups}})
+	}
+	const why = "single sign-on groups"
+	for _, c := range [][3]string{
+		{"join team", "user ada team team-full", why},
+		{"leave team", "user ada team team-full", why},
+		{"join team", "user ada team team-reader", why},
+		{"change role", "user ada", why + ": user to admin"},
+		{"change role", "user ada", why + ": admin to user"},
+	} {
+		if n := s.countAudit(root, c[0], c[1], c[2]); n != 1 {
+			t.Errorf("%d audit entries %v, want 1", n, c)
+		}
+	}
+	list := parsed[api.AuditList](t, s.call("GET", "/api/v1/audit", root, nil))
+	for _, e := range list.Items {
+		if e.Action == "change role" && (e.Actor != "ada" || e.From == nil || e.At.IsZero()) {
+			t.Errorf("the entry does not say who, when and from where: %+v", e)
+		}
+	}
+}
+
 // countAudit counts the audit entries that say exactly this.
 func (s *single) countAudit(root, action, object, detail string) (n int) {
 	s.t.Helper()
