@@ -68,9 +68,11 @@ type OIDCSettings struct {
 	File   string `description:"File that holds the client secret, instead."`
 	Name   string `description:"What the button says."`
 	Scopes string `description:"Scopes besides openid, with spaces between."`
-	Claim  string `description:"Claim that holds a person's groups."`
+	Claim  string `description:"Claim that holds a person's groups; dots lead into nested claims."`
 	Teams  string `description:"Which groups are which teams: group=team,group=team."`
 	Admins string `description:"Group whose members are admins; empty leaves roles alone."`
+	// Separator is not trimmed: one space is a separator too.
+	Separator string `description:"Splits a group claim that is one string; empty is one group."`
 }
 
 // IngressSettings is where testers open deployments.

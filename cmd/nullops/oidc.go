@@ -62,5 +62,6 @@ func (o OIDCSettings) provider(home string) *accounts.Provider {
 	return accounts.NewProvider(accounts.OIDCConfig{Name: o.Name, Issuer: o.Issuer,
 		Client: o.Client, Secret: controlplane.NewPlain(o.Secret),
 		Redirect: strings.TrimRight(home, "/") + "/oidc/callback",
-		Scopes:   strings.Fields(o.Scopes), Claim: o.Claim, Teams: teams, Admins: o.Admins})
+		Scopes:   strings.Fields(o.Scopes), Claim: o.Claim, Teams: teams, Admins: o.Admins,
+		Separator: o.Separator})
 }

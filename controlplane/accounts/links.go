@@ -246,7 +246,8 @@ func noPassword(name string) error {
 	}
 }
 
-// ResetPassword uses such a link up. All sessions of the person end.
+// ResetPassword uses such a link up. All sessions and API tokens of the person
+// end.
 func (a *Accounts) ResetPassword(
 	ctx context.Context, actor access.Actor, link, password controlplane.Plain,
 ) error {
@@ -279,7 +280,7 @@ func (a *Accounts) ResetPassword(
 		if !u.Active {
 			return deadLink()
 		}
-		return a.replacePassword(ctx, tx, l.User, hash)
+		return a.replacePassword(ctx, tx, *e, u.User, hash)
 	})
 	if err == nil {
 		refund()

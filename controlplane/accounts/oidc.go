@@ -3,10 +3,8 @@ package accounts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,8 +26,11 @@ type OIDCConfig struct {
 	Redirect string
 	// Scopes are asked for besides openid.
 	Scopes []string
-	// Claim holds the groups.
+	// Claim holds the groups. Dots lead into nested claims: realm_access.roles.
 	Claim string
+	// Separator splits a group claim that is one string. If it is empty, one
+	// string is one group.
+	Separator string
 	// Teams says which team the members of a group are on. Of other teams
 	// nothing is changed.
 	Teams map[string]string
@@ -56,17 +57,6 @@ func NewProvider(c OIDCConfig) *Provider {
 // Flow is what the browser that began must bring back, in a cookie.
 type Flow struct {
 	State, Nonce, Verifier string
-}
-
-// claims is what we believe of an ID token.
-type claims struct {
-	Issuer, Subject string
-	Name            string `json:"name"`
-	Username        string `json:"preferred_username"`
-	Email           string `json:"email"`
-	Verified        bool   `json:"email_verified"`
-	Nonce           string `json:"nonce"`
-	groups          []string
 }
 
 // Begin gives the address to send the browser to, and what it must bring back.
@@ -131,24 +121,7 @@ func (p *Provider) finish(ctx context.Context, f Flow, code string) (c claims, e
 	if !sameHash([]byte(token.Nonce), []byte(f.Nonce)) {
 		return c, unbelieved(errors.New("the nonce is another one"))
 	}
-	return p.read(token)
-}
-
-func (p *Provider) read(token *oidc.IDToken) (c claims, err error) {
-	var all map[string]any
-	if err := errors.Join(token.Claims(&c), token.Claims(&all)); err != nil {
-		return c, unbelieved(err)
-	}
-	c.Issuer, c.Subject = token.Issuer, token.Subject
-	switch groups := all[p.Claim].(type) {
-	case []any:
-		for _, g := range groups {
-			c.groups = append(c.groups, fmt.Sprint(g))
-		}
-	case string:
-		c.groups = strings.Fields(groups)
-	}
-	return c, nil
+	return p.readClaims(ctx, token, tokens)
 }
 
 // unbelieved does not say why: who sent a forged answer learns nothing. The

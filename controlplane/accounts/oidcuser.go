@@ -30,14 +30,14 @@ func (a *Accounts) admit(
 				Message: "this account was switched off", Remedy: "Ask an admin.",
 			}
 		}
-		if err := a.follow(ctx, tx, p, u, c.groups); err != nil {
+		if u, err = a.followAddress(ctx, tx, *e, u, c); err != nil {
 			return err
 		}
-		now, err := tx.UserByID(ctx, u.ID)
+		now, err := a.followGroups(ctx, tx, *e, p, u, c)
 		if err != nil {
 			return err
 		}
-		out, err = a.begin(ctx, tx, actor, now.User)
+		out, err = a.begin(ctx, tx, actor, now)
 		return err
 	})
 	return out, err
@@ -115,10 +115,98 @@ func freeName(ctx context.Context, tx *postgres.Tx, c claims) (string, error) {
 		"Ask an admin to make your account.")
 }
 
+// followAddress takes a verified address over that changed at the provider. One
+// that somebody else has here stays theirs.
+func (a *Accounts) followAddress(
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
+	c claims,
+) (controlplane.User, error) {
+	if !c.Verified || strings.EqualFold(c.Email, u.Address) || validAddress(c.Email) != nil {
+		return u, nil
+	}
+	e.Action, e.Result = "change address", controlplane.AuditOK
+	e.Detail = "single sign-on"
+	taken, err := tx.AddressTaken(ctx, c.Email)
+	if err != nil {
+		return u, err
+	}
+	if taken {
+		e.Result, e.Detail = controlplane.AuditRefused, "address_taken"
+		return u, tx.InsertAudit(ctx, e)
+	}
+	u.Address = c.Email
+	if err := tx.UpdateUser(ctx, u); err != nil {
+		return u, err
+	}
+	return u, tx.InsertAudit(ctx, e)
+}
+
+// followGroups gives the person the teams and the role of their groups, and
+// returns the person as stored then. If the provider did not say the groups,
+// teams and role stay, and the audit says so: a provider that leaves the claim
+// out, for example above 200 groups, must not take everything away silently.
+func (a *Accounts) followGroups(
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, p *Provider,
+	u controlplane.User, c claims,
+) (controlplane.User, error) {
+	e.Result = controlplane.AuditOK
+	if c.noGroups != "" {
+		if !p.mapsGroups() {
+			return u, nil
+		}
+		a.log.WarnContext(ctx, "sign-in without groups: teams and role stay as they are",
+			"user", u.Name, "why", c.noGroups)
+		e.Action, e.Detail = "keep teams and role", "groups_missing"
+		return u, tx.InsertAudit(ctx, e)
+	}
+	if err := a.follow(ctx, tx, e, p, u, c.groups); err != nil {
+		return u, err
+	}
+	now, err := tx.UserByID(ctx, u.ID)
+	if err != nil {
+		return u, err
+	}
+	return now.User, auditGroupChanges(ctx, tx, e, u, now.User)
+}
+
+// auditGroupChanges writes one entry for each team and role that a sign-in
+// changed: nobody called the operations that have entries of their own.
+func auditGroupChanges(
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
+	old, now controlplane.User,
+) error {
+	e.Detail = "single sign-on groups"
+	insert := func(action, object string) error {
+		e.Action, e.Object = action, object
+		return tx.InsertAudit(ctx, e)
+	}
+	for _, team := range now.Teams {
+		if slices.Contains(old.Teams, team) {
+			continue
+		}
+		if err := insert("join team", "user "+now.Name+" team "+team); err != nil {
+			return err
+		}
+	}
+	for _, team := range old.Teams {
+		if slices.Contains(now.Teams, team) {
+			continue
+		}
+		if err := insert("leave team", "user "+now.Name+" team "+team); err != nil {
+			return err
+		}
+	}
+	if now.Role == old.Role {
+		return nil
+	}
+	e.Detail = fmt.Sprintf("single sign-on groups: %s to %s", old.Role, now.Role)
+	return insert("change role", "user "+now.Name)
+}
+
 // follow puts the person on the teams of their groups, takes them off the
 // others that groups decide, and sets the role if a group decides that too.
-func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, p *Provider,
-	u controlplane.User, groups []string) error {
+func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
+	p *Provider, u controlplane.User, groups []string) error {
 	on, off := p.teamsOf(groups)
 	for _, team := range on {
 		if err := tx.JoinTeam(ctx, u.ID, team); err != nil {
@@ -136,12 +224,13 @@ func (a *Accounts) follow(ctx context.Context, tx *postgres.Tx, p *Provider,
 	if p.Admins == "" {
 		return nil
 	}
-	return a.setRole(ctx, tx, u, slices.Contains(groups, p.Admins))
+	return a.setRole(ctx, tx, e, u, slices.Contains(groups, p.Admins))
 }
 
 // setRole never takes the last admin away.
 func (a *Accounts) setRole(
-	ctx context.Context, tx *postgres.Tx, u controlplane.User, admin bool,
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
+	admin bool,
 ) error {
 	old := u
 	u.Role = controlplane.RoleUser
@@ -162,5 +251,5 @@ func (a *Accounts) setRole(
 	if err := tx.UpdateUser(ctx, u); err != nil {
 		return err
 	}
-	return a.afterChange(ctx, tx, old, u, "")
+	return a.afterChange(ctx, tx, e, old, u, "")
 }

@@ -293,8 +293,8 @@ func (a *Accounts) SignOut(ctx context.Context, actor access.Actor) error {
 	})
 }
 
-// ChangePassword sets the actor's own password. Every session ends; the one it
-// was done in goes on under a new id, which is returned.
+// ChangePassword sets the actor's own password. All API tokens and sessions
+// end; the session it was done in continues under a new id, which is returned.
 func (a *Accounts) ChangePassword(
 	ctx context.Context, actor access.Actor, current, password controlplane.Plain,
 ) (out SignedIn, err error) {
@@ -316,7 +316,7 @@ func (a *Accounts) ChangePassword(
 	}
 	e := actor.Entry("change password", "user "+actor.Name())
 	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) (err error) {
-		if err := a.replacePassword(ctx, tx, actor.UserID(), hash); err != nil {
+		if err := a.replacePassword(ctx, tx, *e, actor.Person(), hash); err != nil {
 			return err
 		}
 		if actor.Session() != "" {
@@ -327,18 +327,24 @@ func (a *Accounts) ChangePassword(
 	return out, err
 }
 
-// replacePassword stores the hash and ends what came in by the old password.
+// replacePassword stores the hash and ends everything that the old password
+// could have opened: links, API tokens and sessions. e is the entry of the
+// change, which says who made it.
 func (a *Accounts) replacePassword(
-	ctx context.Context, tx *postgres.Tx, id controlplane.UserID, hash string,
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
+	hash string,
 ) error {
-	if err := tx.SetPassword(ctx, id, hash); err != nil {
+	if err := tx.SetPassword(ctx, u.ID, hash); err != nil {
 		return err
 	}
-	if err := tx.DeleteLinksOf(ctx, id); err != nil {
+	if err := tx.DeleteLinksOf(ctx, u.ID); err != nil {
+		return err
+	}
+	if err := revokeTokens(ctx, tx, e, u, "password changed"); err != nil {
 		return err
 	}
 	tx.Wake(controlplane.TopicAccess, "")
-	return tx.DeleteSessionsOf(ctx, id, "")
+	return tx.DeleteSessionsOf(ctx, u.ID, "")
 }
 
 func wrongCurrent() error {

@@ -180,6 +180,29 @@ func (a *Accounts) DeleteTokenOf(
 	})
 }
 
+// revokeTokens deletes all API tokens of a user with one audit entry for each,
+// so that the owner of a program that stops finds out why. e says who did it.
+func revokeTokens(
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, u controlplane.User,
+	why string,
+) error {
+	all, err := tx.ListTokens(ctx, u.ID)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	if err := tx.DeleteTokensOf(ctx, u.ID); err != nil {
+		return err
+	}
+	e.Action, e.Result, e.Detail = "delete token", controlplane.AuditOK, why
+	for _, t := range all {
+		e.Object = fmt.Sprintf("token %s user %s", t.ID, u.Name)
+		if err := tx.InsertAudit(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checksum proves nothing; it only tells a whole token from a mistyped one.
 func checksum(value string) string {
 	sum := sha256.Sum256([]byte(value))

@@ -55,7 +55,8 @@ func (a *Accounts) GetUser(
 }
 
 // PutUser makes or changes a person. A changed role or password, and being
-// made inactive, end all of their sessions.
+// made inactive, end all of their sessions; the latter two also their API
+// tokens.
 func (a *Accounts) PutUser(
 	ctx context.Context, actor access.Actor, p UserPut,
 ) (out controlplane.Saved[controlplane.User], err error) {
@@ -69,7 +70,7 @@ func (a *Accounts) PutUser(
 		return out, a.refused(ctx, e, err)
 	}
 	err = a.store.Audited(ctx, e, func(tx *postgres.Tx) error {
-		out, err = a.putUser(ctx, tx, p, hash)
+		out, err = a.putUser(ctx, tx, *e, p, hash)
 		return err
 	})
 	return out, err
@@ -135,7 +136,7 @@ func (a *Accounts) newHash(ctx context.Context, p UserPut) (string, error) {
 }
 
 func (a *Accounts) putUser(
-	ctx context.Context, tx *postgres.Tx, p UserPut, hash string,
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry, p UserPut, hash string,
 ) (out controlplane.Saved[controlplane.User], err error) {
 	// First, because what follows looks at who is an admin.
 	admins, err := tx.ActiveAdmins(ctx)
@@ -172,7 +173,7 @@ func (a *Accounts) putUser(
 	if err := tx.UpdateUser(ctx, u); err != nil {
 		return out, err
 	}
-	return out, a.afterChange(ctx, tx, old.User, u, hash)
+	return out, a.afterChange(ctx, tx, e, old.User, u, hash)
 }
 
 func (a *Accounts) insertUser(
@@ -196,21 +197,21 @@ func (a *Accounts) insertUser(
 	}, err
 }
 
-// afterChange ends what the change makes invalid.
+// afterChange ends what the change makes invalid. e is the entry of the change,
+// which says who made it.
 func (a *Accounts) afterChange(
-	ctx context.Context, tx *postgres.Tx, old, now controlplane.User, hash string,
+	ctx context.Context, tx *postgres.Tx, e controlplane.AuditEntry,
+	old, now controlplane.User, hash string,
 ) error {
-	if hash != "" {
-		if err := tx.SetPassword(ctx, now.ID, hash); err != nil {
-			return err
-		}
-	}
 	if !now.Active {
-		if err := tx.DeleteTokensOf(ctx, now.ID); err != nil {
+		if err := revokeTokens(ctx, tx, e, now, "account switched off"); err != nil {
 			return err
 		}
 	}
-	if hash != "" || !now.Active || now.Role != old.Role {
+	if hash != "" {
+		return a.replacePassword(ctx, tx, e, now, hash)
+	}
+	if !now.Active || now.Role != old.Role {
 		return tx.DeleteSessionsOf(ctx, now.ID, "")
 	}
 	return nil

@@ -35,7 +35,7 @@ func (s *single) meddling(next http.Handler) http.Handler {
 }
 
 // withProvider runs a real provider: discovery, keys, codes, PKCE, ID tokens.
-func withProvider(t *testing.T) *single {
+func withProvider(t *testing.T, change ...func(*accounts.OIDCConfig)) *single {
 	t.Helper()
 	m := must(mockoidc.NewServer(nil))(t)
 	s := &single{provider: m}
@@ -48,10 +48,14 @@ func withProvider(t *testing.T) *single {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Shutdown() })
-	s.config = accounts.NewProvider(accounts.OIDCConfig{Name: "Company", Issuer: m.Issuer(),
+	conf := accounts.OIDCConfig{Name: "Company", Issuer: m.Issuer(),
 		Client: m.ClientID, Secret: controlplane.NewPlain(m.ClientSecret),
 		Scopes: []string{"profile", "email", "groups"}, Claim: "groups", Admins: "ops",
-		Teams: map[string]string{"qa-people": "team-reader", "devs": "team-full"}})
+		Teams: map[string]string{"qa-people": "team-reader", "devs": "team-full"}}
+	for _, f := range change {
+		f(&conf)
+	}
+	s.config = accounts.NewProvider(conf)
 	s.world = newWorld(t, func(c *api.Config) { c.OIDC = s.config })
 	s.config.Redirect = s.server.URL + "/oidc/callback"
 	s.shop()
@@ -86,9 +90,11 @@ func (s *single) visit(t *testing.T, c *http.Client, url string) (status int, bo
 	return a.StatusCode, text, a.Header.Get("Location")
 }
 
+// person signs in next; without groups the provider says that there are none.
 func (s *single) person(subject, name string, groups ...string) {
-	s.provider.QueueUser(&mockoidc.MockUser{Subject: subject, PreferredUsername: name,
-		Email: name + "@example.org", EmailVerified: true, Groups: groups})
+	s.provider.QueueUser(claimUser{subject: subject, token: map[string]any{
+		"preferred_username": name, "email": name + "@example.org", "email_verified": true,
+		"groups": append([]string{}, groups...)}})
 }
 
 // Who comes from the provider gets an account, the teams of their groups, and
