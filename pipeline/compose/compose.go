@@ -70,6 +70,7 @@ func Read(ctx context.Context, text []byte) (Result, error) {
 	}
 	r := &reader{places: found}
 	r.closed()
+	r.listUnsupported("")
 	project, err := load(ctx, text)
 	if err != nil {
 		return Result{}, err
@@ -126,17 +127,8 @@ func (r *reader) note(service, field, format string, args ...any) {
 		Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
-// carried are the fields that become something, as they are spelled.
-var carried = []string{"image", "command", "environment", "ports", "expose", "volumes",
-	"healthcheck", "depends_on", "deploy", "cpus", "mem_limit", "configs", "secrets", "restart",
-	"profiles", "build"}
-
 func (r *reader) service(s types.ServiceConfig) {
-	for _, field := range r.places.fields(s.Name) {
-		if !slices.Contains(carried, field) && !strings.HasPrefix(field, "x-") {
-			r.note(s.Name, field, "this is not carried over")
-		}
-	}
+	r.listUnsupported(s.Name)
 	if s.Image == "" {
 		r.note(s.Name, "build", "it has no image; build and push one, and name it with image")
 		return
@@ -146,18 +138,21 @@ func (r *reader) service(s types.ServiceConfig) {
 		r.note(s.Name, "image", "%v", err)
 		return
 	}
+	if s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas == 0 {
+		r.note(s.Name, "deploy", "replicas is 0, so that it is not started, and left out")
+		return
+	}
 	if s.Build != nil {
 		r.note(s.Name, "build", "images are not built here; %s is pulled", s.Image)
 	}
 	image.Name = label(s.Name)
 	r.out.Services = append(r.out.Services, image)
 	ports := r.ports(s)
-	step := &pipeline.ServiceStep{Name: image.Name, Command: s.Command, Env: r.env(s),
+	step := &pipeline.ServiceStep{Name: image.Name, Command: escapeAll(s.Command), Env: r.env(s),
 		Ports: ports, Resources: r.limits(s), Ready: r.ready(s, ports)}
 	step.Volumes, step.Files = r.volumes(s), r.files(s)
-	if s.Restart == "no" {
-		step.Restart = pipeline.RestartNever
-	}
+	step.Restart = r.restart(s)
+	r.noteRenamedHosts(s)
 	r.out.Pipeline.Steps = append(r.out.Pipeline.Steps, pipeline.Step{
 		Key: pipeline.StepKey(image.Name), Service: step})
 }
@@ -173,6 +168,7 @@ func (r *reader) connect() {
 			for _, on := range slices.Sorted(maps.Keys(s.DependsOn)) {
 				if r.has(label(on)) {
 					step.Needs = append(step.Needs, pipeline.StepKey(label(on)))
+					r.noteCondition(s, on)
 					continue
 				}
 				r.note(s.Name, "depends_on", "%s was left out", on)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,7 +25,7 @@ func (r *reader) env(s types.ServiceConfig) map[string]string {
 				"is left out; write what it sets into the command", name)
 			continue
 		}
-		env[name] = *value
+		env[name] = escapeReferences(*value)
 	}
 	if len(env) == 0 {
 		return nil
@@ -55,17 +54,26 @@ func (r *reader) ports(s types.ServiceConfig) []pipeline.Port {
 		}
 		all = append(all, pipeline.Port{Name: name, Port: number, Expose: expose})
 	}
+	var inside []int
 	for _, p := range s.Ports {
 		if p.Protocol != "" && p.Protocol != "tcp" {
 			r.note(s.Name, "ports", "%d is of the kind %s, which is not carried over", p.Target, p.Protocol)
 			continue
 		}
+		if isLoopback(p.HostIP) {
+			r.note(s.Name, "ports", "%d is published on %s only, so that it is reachable inside the "+
+				"deployment and not through the ingress", p.Target, p.HostIP)
+			inside = append(inside, int(p.Target))
+			continue
+		}
+		if p.HostIP != "" && !isUnspecified(p.HostIP) {
+			r.note(s.Name, "ports", "%d answers through the ingress, not on the address %s",
+				p.Target, p.HostIP)
+		}
 		add(int(p.Target), true)
 	}
-	for _, text := range s.Expose {
-		if n, err := strconv.Atoi(strings.TrimSuffix(text, "/tcp")); err == nil {
-			add(n, false)
-		}
+	for _, number := range append(inside, r.exposedPorts(s)...) {
+		add(number, false)
 	}
 	return all
 }
@@ -82,9 +90,11 @@ func (r *reader) volumes(s types.ServiceConfig) []pipeline.Volume {
 		if name == "" {
 			name = fmt.Sprintf("data-%d", i+1)
 		}
-		if d, ok := r.project.Volumes[v.Source]; ok && d.Driver != "" {
-			r.note(s.Name, "volumes", "%s becomes a plain volume, without its driver", v.Source)
+		if v.ReadOnly {
+			r.note(s.Name, "volumes", "%s can be written to, since read-only volumes are not supported",
+				v.Target)
 		}
+		r.noteSharedVolume(s.Name, v.Source)
 		all = append(all, pipeline.Volume{Name: name, Path: v.Target})
 	}
 	return all
@@ -102,14 +112,20 @@ func (r *reader) files(s types.ServiceConfig) []pipeline.File {
 		}
 		path := c.Target
 		if path == "" {
-			path = "/" + c.Source
+			path = c.Source
 		}
-		all = append(all, pipeline.File{Path: path, Content: config.Content})
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path
+		}
+		all = append(all, pipeline.File{Path: path, Content: escapeReferences(config.Content)})
 	}
 	for _, c := range s.Secrets {
 		path := c.Target
+		if path == "" {
+			path = c.Source
+		}
 		if !strings.HasPrefix(path, "/") {
-			path = "/run/secrets/" + c.Source
+			path = "/run/secrets/" + path
 		}
 		name := secretName(c.Source)
 		if !slices.Contains(r.out.Secrets, name) {
@@ -130,10 +146,10 @@ func secretName(s string) string {
 }
 
 func (r *reader) limits(s types.ServiceConfig) pipeline.Resources {
-	cpu, memory := float64(s.CPUS), int64(s.MemLimit)
+	cpu, memory := exactCPU(float32(s.CPUS)), int64(s.MemLimit)
 	if s.Deploy != nil && s.Deploy.Resources.Limits != nil {
 		l := s.Deploy.Resources.Limits
-		cpu, memory = max(cpu, float64(l.NanoCPUs)), max(memory, int64(l.MemoryBytes))
+		cpu, memory = max(cpu, exactCPU(float32(l.NanoCPUs))), max(memory, int64(l.MemoryBytes))
 	}
 	if s.Deploy != nil && s.Deploy.Replicas != nil && *s.Deploy.Replicas > 1 {
 		r.note(s.Name, "deploy", "one copy runs, not %d", *s.Deploy.Replicas)
@@ -155,6 +171,10 @@ func (r *reader) limits(s types.ServiceConfig) pipeline.Resources {
 // ready is the health check, or a look at the first port.
 func (r *reader) ready(s types.ServiceConfig, ports []pipeline.Port) *pipeline.Readiness {
 	h := s.HealthCheck
+	if h != nil && (h.Disable || len(h.Test) < 2) {
+		r.note(s.Name, "healthcheck", "it has no command of its own; the step is ready when its first "+
+			"port, if it has one, accepts connections")
+	}
 	if h == nil || h.Disable || len(h.Test) < 2 {
 		if len(ports) > 0 {
 			return &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: ports[0].Port}}
@@ -163,14 +183,19 @@ func (r *reader) ready(s types.ServiceConfig, ports []pipeline.Port) *pipeline.R
 	}
 	ready := &pipeline.Readiness{IntervalSeconds: seconds(h.Interval),
 		TimeoutSeconds: seconds(h.Timeout), StartPeriodSeconds: seconds(h.StartPeriod)}
+	for _, d := range []*types.Duration{h.Interval, h.Timeout, h.StartPeriod} {
+		if d != nil && time.Duration(*d)%time.Second != 0 {
+			r.note(s.Name, "healthcheck", "%s is rounded up to %d seconds", *d, seconds(d))
+		}
+	}
 	if h.Retries != nil {
 		ready.Retries = int(*h.Retries)
 	}
 	switch h.Test[0] {
 	case "CMD":
-		ready.Command = h.Test[1:]
+		ready.Command = escapeAll(h.Test[1:])
 	case "CMD-SHELL":
-		ready.Command = []string{"/bin/sh", "-c", h.Test[1]}
+		ready.Command = []string{"/bin/sh", "-c", escapeReferences(h.Test[1])}
 	default:
 		r.note(s.Name, "healthcheck", "%s is not a kind of test", h.Test[0])
 		return nil

@@ -2,8 +2,7 @@ package compose
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,7 +13,11 @@ type places struct {
 	top       map[string]int
 	services  map[string]map[string]int
 	variables []int
+	// root is the document without aliases and merge keys.
+	root *yaml.Node
 }
+
+var variable = regexp.MustCompile(`\$(\{|[A-Za-z_])`)
 
 func find(text []byte) (places, error) {
 	p := places{top: map[string]int{}, services: map[string]map[string]int{}}
@@ -25,44 +28,29 @@ func find(text []byte) (places, error) {
 	if len(root.Content) == 0 {
 		return p, fmt.Errorf("this is no compose file: it is empty")
 	}
-	each(root.Content[0], func(key, value *yaml.Node) {
+	size := 0
+	resolved, err := resolveNode(root.Content[0], 0, &size)
+	if err != nil {
+		return p, err
+	}
+	p.root = resolved
+	each(p.root, func(key, value *yaml.Node) {
 		p.top[key.Value] = key.Line
 		if key.Value != "services" {
 			return
 		}
 		each(value, func(name, service *yaml.Node) {
 			fields := map[string]int{"": name.Line}
-			note(service, fields)
+			each(service, func(field, _ *yaml.Node) { fields[field.Value] = field.Line })
 			p.services[name.Value] = fields
 		})
 	})
 	for i, line := range strings.Split(string(text), "\n") {
-		if strings.Contains(strings.ReplaceAll(line, "$$", ""), "${") {
+		if variable.MatchString(strings.ReplaceAll(line, "$$", "")) {
 			p.variables = append(p.variables, i+1)
 		}
 	}
 	return p, nil
-}
-
-// note says where a service's fields are. What it takes over from an anchor is on
-// the line of that; its own fields win.
-func note(service *yaml.Node, fields map[string]int) {
-	each(service, func(field, value *yaml.Node) {
-		if field.Value != "<<" {
-			fields[field.Value] = field.Line
-			return
-		}
-		for _, from := range append([]*yaml.Node{value}, value.Content...) {
-			if from.Kind == yaml.AliasNode {
-				from = from.Alias
-			}
-			each(from, func(field, _ *yaml.Node) {
-				if _, own := fields[field.Value]; !own {
-					fields[field.Value] = field.Line
-				}
-			})
-		}
-	})
 }
 
 func each(n *yaml.Node, fn func(key, value *yaml.Node)) {
@@ -80,9 +68,4 @@ func (p places) line(service, field string) int {
 		return line
 	}
 	return p.services[service][""]
-}
-
-func (p places) fields(service string) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.services[service])),
-		func(s string) bool { return s == "" })
 }

@@ -1,0 +1,116 @@
+package compose_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nullops/nullops/pipeline/compose"
+)
+
+func readFile(t *testing.T, text string) compose.Result {
+	t.Helper()
+	got, err := compose.Read(t.Context(), []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return got
+}
+
+// Each setting that a pipeline cannot express is named with its service and
+// its line.
+func TestRead_NotesEachLoss(t *testing.T) {
+	for name, c := range map[string]struct{ text, note string }{
+		"shared volume": {"services:\n  a:\n    image: x\n    volumes: [site:/a]\n  b:\n    image: x\n" +
+			"    volumes: [site:/b]\nvolumes: {site: {}}\n", "4 a volumes: site is shared by a and b"},
+		"job": {"services:\n  a: {image: x}\n  b:\n    image: x\n    depends_on:\n      a: {condition: " +
+			"service_completed_successfully}\n", "5 b depends_on: it waits until a is ready, not"},
+		"read-only mount": {"services:\n  a:\n    image: x\n    volumes: [vol:/a:ro]\nvolumes: {vol: }\n",
+			"4 a volumes: /a can be written to"},
+		"external": {"services:\n  a:\n    image: x\n    volumes: [v:/a]\nvolumes:\n  v:\n" +
+			"    external: true\n", "7  volumes.v.external: this is not carried over"},
+		"nested merge": {"x-d: &d\n  read_only: true\nx-b: &b\n  <<: *d\n  user: '1'\nservices:\n  a:\n" +
+			"    <<: [*b]\n    image: x\n", "2 a read_only: this is not carried over"},
+		"alias": {"services:\n  a: &a\n    image: x\n    privileged: true\n  b: *a\n",
+			"4 b privileged: this is not carried over"},
+		"no copy": {"services:\n  b: {image: x}\n  a:\n    image: x\n    deploy: {replicas: 0}\n",
+			"5 a deploy: replicas is 0"},
+		"check is off": {"services:\n  a:\n    image: x\n    healthcheck: {disable: true}\n",
+			"4 a healthcheck: it has no command"},
+		"check is NONE": {"services:\n  a:\n    image: x\n    healthcheck: {test: [NONE]}\n",
+			"4 a healthcheck: it has no command"},
+		"on-failure": {"services:\n  a:\n    image: x\n    restart: on-failure:3\n",
+			"4 a restart: on-failure:3 is not supported"},
+		"no restart": {"services:\n  a:\n    image: x\n", "2 a restart: it is restarted whenever"},
+		"host name": {"services:\n  my_db: {image: x}\n  a:\n    image: x\n    environment:\n" +
+			"      URL: postgres://u@my_db:5432/x\n",
+			"5 a environment: URL names my_db, which is called my-db"},
+		"udp": {"services:\n  a:\n    image: x\n    expose: [53/udp]\n", "4 a expose: 53/udp is not"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := readFile(t, c.text)
+			if !slices.ContainsFunc(got.Notes, func(n compose.Note) bool {
+				return strings.HasPrefix(fmt.Sprintf("%d %s %s", n.Line, n.Service, n.Message), c.note)
+			}) {
+				t.Errorf("no note %q: %+v", c.note, got.Notes)
+			}
+		})
+	}
+}
+
+// A port that only the own machine reaches is never public.
+func TestRead_KeepsLoopbackPortsInside(t *testing.T) {
+	for _, port := range []string{`"127.0.0.1:8080:80"`, `"[::1]:8080:80"`,
+		`{target: 80, published: "8080", host_ip: 127.0.0.1}`, `{target: 80, host_ip: "::1"}`} {
+		got := readFile(t, "services:\n  a:\n    image: x\n    ports:\n      - "+port+"\n")
+		ports := got.Pipeline.Steps[0].Service.Ports
+		if len(ports) != 1 || ports[0].Port != 80 || ports[0].Expose {
+			t.Errorf("%s: %+v", port, ports)
+		}
+		if !strings.Contains(fmt.Sprint(got.Notes), "80 is published on ") {
+			t.Errorf("%s: no note: %+v", port, got.Notes)
+		}
+	}
+}
+
+// Values arrive as they are written.
+func TestRead_KeepsValues(t *testing.T) {
+	got := readFile(t, `services:
+  a:
+    image: x
+    cpus: 0.1
+    mem_limit: 64m
+    command: [echo, "$${{ deployment.name }}"]
+    environment: {A: "$${{ secrets.ADMIN }}"}
+    expose: ["9000-9002"]
+    secrets: [{source: db_url, target: url}]
+secrets: {db_url: {environment: DB_URL}}
+`)
+	a := got.Pipeline.Steps[0].Service
+	var ports []int
+	for _, p := range a.Ports {
+		ports = append(ports, p.Port)
+	}
+	if diff := cmp.Diff([]any{0.1, "$${{ deployment.name }}", "$${{ secrets.ADMIN }}",
+		[]int{9000, 9001, 9002}, "/run/secrets/url"},
+		[]any{a.Resources.CPU, a.Command[1], a.Env["A"], ports, a.Files[0].Path}); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Aliases cannot make the import run out of memory, or never end.
+func TestRead_RefusesEndlessAliases(t *testing.T) {
+	text := "x-0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := 1; i < 9; i++ {
+		text += fmt.Sprintf("x-%d: &a%d [%s]\n", i, i,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 10), ", "))
+	}
+	for _, bad := range []string{text, "x-a: &a [*a]\n"} {
+		if _, err := compose.Read(t.Context(), []byte(bad)); err == nil {
+			t.Errorf("it was taken: %.60s", bad)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package compose
+
+import (
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/nullops/nullops/pipeline"
+)
+
+// escapeReferences keeps text that looks like a reference of a pipeline as
+// text: for Compose it is nothing but text.
+func escapeReferences(s string) string { return strings.ReplaceAll(s, "${{", "$${{") }
+
+func escapeAll(all []string) []string {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i] = escapeReferences(out[i])
+	}
+	return out
+}
+
+// exactCPU takes the shortest number that means the same, since the library
+// reads 0.1 as a float32, which would become 0.10000000149.
+func exactCPU(cpu float32) float64 {
+	exact, err := strconv.ParseFloat(strconv.FormatFloat(float64(cpu), 'g', -1, 32), 64)
+	if err != nil {
+		return float64(cpu)
+	}
+	return exact
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+func isUnspecified(host string) bool {
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && addr.IsUnspecified()
+}
+
+// maxExposed is the most ports that one range of expose may have.
+const maxExposed = 100
+
+func (r *reader) exposedPorts(s types.ServiceConfig) []int {
+	var all []int
+	for _, text := range s.Expose {
+		numbers, protocol, _ := strings.Cut(text, "/")
+		from, to, isRange := strings.Cut(numbers, "-")
+		if !isRange {
+			to = from
+		}
+		first, err1 := strconv.Atoi(from)
+		last, err2 := strconv.Atoi(to)
+		if protocol != "" && protocol != "tcp" || err1 != nil || err2 != nil || first < 1 ||
+			last > 65535 || last < first || last-first >= maxExposed {
+			r.note(s.Name, "expose", "%s is not carried over; name TCP ports, or a range of at most %d",
+				text, maxExposed)
+			continue
+		}
+		for n := first; n <= last; n++ {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// restart differs from Compose, where a service without the field stays down.
+func (r *reader) restart(s types.ServiceConfig) pipeline.Restart {
+	switch s.Restart {
+	case "no":
+		return pipeline.RestartNever
+	case "always", "unless-stopped":
+	case "":
+		r.note(s.Name, "restart", `it is restarted whenever it ends; write restart: "no" if it `+
+			"should stay down, as it would in Compose")
+	default:
+		r.note(s.Name, "restart", "%s is not supported; it is restarted whenever it ends", s.Restart)
+	}
+	return ""
+}
+
+func (r *reader) noteCondition(s types.ServiceConfig, on string) {
+	if s.DependsOn[on].Condition == types.ServiceConditionCompletedSuccessfully {
+		r.note(s.Name, "depends_on", "it waits until %s is ready, not until it has completed "+
+			"successfully", on)
+	}
+}
+
+// noteSharedVolume tells once, at the first service, of a volume that several
+// services mount.
+func (r *reader) noteSharedVolume(service, volume string) {
+	if volume == "" {
+		return
+	}
+	var users []string
+	for _, name := range slices.Sorted(maps.Keys(r.project.Services)) {
+		for _, v := range r.project.Services[name].Volumes {
+			if v.Type == types.VolumeTypeVolume && v.Source == volume &&
+				!slices.Contains(users, name) {
+				users = append(users, name)
+			}
+		}
+	}
+	if len(users) > 1 && users[0] == service {
+		r.note(service, "volumes", "%s is shared by %s in Compose; here each of them gets a volume of "+
+			"its own and does not see what the others write", volume, strings.Join(users, " and "))
+	}
+}
+
+// noteRenamedHosts lists where a service names another by a host name that is
+// spelled otherwise here.
+func (r *reader) noteRenamedHosts(s types.ServiceConfig) {
+	if label(s.Name) != s.Name {
+		r.note(s.Name, "name", "it is called %s here, since that is a host name", label(s.Name))
+	}
+	for _, other := range slices.Sorted(maps.Keys(r.project.Services)) {
+		if label(other) == other {
+			continue
+		}
+		word := regexp.MustCompile(`(^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(other) +
+			`($|[^A-Za-z0-9_-])`)
+		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
+			if value := s.Environment[name]; value != nil && word.MatchString(*value) {
+				r.note(s.Name, "environment", "%s names %s, which is called %s here; change it", name,
+					other, label(other))
+			}
+		}
+		r.noteRenamedText(s, other, word)
+	}
+}
+
+func (r *reader) noteRenamedText(s types.ServiceConfig, other string, word *regexp.Regexp) {
+	if word.MatchString(strings.Join(s.Command, " ")) {
+		r.note(s.Name, "command", "it names %s, which is called %s here; change it", other,
+			label(other))
+	}
+	if s.HealthCheck != nil && word.MatchString(strings.Join(s.HealthCheck.Test, " ")) {
+		r.note(s.Name, "healthcheck", "it names %s, which is called %s here; change it", other,
+			label(other))
+	}
+	for _, c := range s.Configs {
+		if word.MatchString(r.project.Configs[c.Source].Content) {
+			r.note(s.Name, "configs", "%s names %s, which is called %s here; change it", c.Source,
+				other, label(other))
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package compose
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// readServiceFields are the paths in a service that a converter carries over or
+// notes. "*" is any one part and "**" all below. Everything else in the
+// document is listed as not carried over, so a field which is missing here is
+// never lost silently.
+var readServiceFields = splitPaths("image", "command", "command.*", "environment.**",
+	"ports.*", "ports.*.target", "ports.*.published", "ports.*.protocol", "ports.*.host_ip",
+	"expose.*", "volumes.*", "volumes.*.type", "volumes.*.source", "volumes.*.target",
+	"volumes.*.read_only", "healthcheck.test", "healthcheck.test.*", "healthcheck.interval",
+	"healthcheck.timeout", "healthcheck.retries", "healthcheck.start_period",
+	"healthcheck.disable", "depends_on.*", "depends_on.*.condition",
+	"deploy.resources.limits.cpus", "deploy.resources.limits.memory", "deploy.replicas", "cpus",
+	"mem_limit", "configs.*", "configs.*.source", "configs.*.target", "secrets.*",
+	"secrets.*.source", "secrets.*.target", "restart", "profiles.*", "build.**")
+
+// readTopFields are those outside of services. The version means nothing in
+// Compose either; include is listed by its own sentence.
+var readTopFields = splitPaths("version", "services.**", "include.**", "configs.*.content",
+	"secrets.*.file", "secrets.*.environment", "volumes.*")
+
+func splitPaths(paths ...string) [][]string {
+	var all [][]string
+	for _, path := range paths {
+		all = append(all, strings.Split(path, "."))
+	}
+	return all
+}
+
+// listUnsupported lists what no converter reads in a service, or outside of
+// services if the name is empty.
+func (r *reader) listUnsupported(service string) {
+	node, known := r.places.root, readTopFields
+	if service != "" {
+		node, known = childOf(childOf(node, "services"), service), readServiceFields
+	}
+	if node != nil {
+		r.walkFields(service, node, node.Line, nil, known)
+	}
+}
+
+// walkFields goes down as long as a converter reads something below.
+func (r *reader) walkFields(service string, n *yaml.Node, line int, path []string,
+	known [][]string) {
+	whole, below := matchPath(path, known)
+	empty := len(n.Content) == 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null")
+	switch {
+	case !whole && !below, !whole && !empty && n.Kind == yaml.ScalarNode:
+		r.out.Notes = append(r.out.Notes, Note{Line: line, Service: service,
+			Message: strings.Join(path, ".") + ": this is not carried over"})
+	case n.Kind == yaml.SequenceNode:
+		for i, item := range n.Content {
+			r.walkFields(service, item, item.Line, extendPath(path, strconv.Itoa(i)), known)
+		}
+	case n.Kind == yaml.MappingNode:
+		each(n, func(key, value *yaml.Node) {
+			if strings.HasPrefix(key.Value, "x-") {
+				return
+			}
+			r.walkFields(service, value, key.Line, extendPath(path, key.Value), known)
+		})
+	}
+}
+
+func extendPath(path []string, part string) []string {
+	return append(slices.Clip(path), part)
+}
+
+// matchPath says whether a converter reads the value at a path, and whether one
+// reads something below it.
+func matchPath(path []string, known [][]string) (whole, below bool) {
+	for _, pattern := range known {
+		w, b := matchPattern(path, pattern)
+		whole, below = whole || w, below || b
+	}
+	return whole, below
+}
+
+func matchPattern(path, pattern []string) (whole, below bool) {
+	for i, part := range path {
+		if i == len(pattern) {
+			return false, false
+		}
+		if pattern[i] == "**" {
+			return true, true
+		}
+		if pattern[i] != "*" && pattern[i] != part {
+			return false, false
+		}
+	}
+	if len(path) == len(pattern) {
+		return true, false
+	}
+	return pattern[len(path)] == "**", true
+}
+
+func childOf(n *yaml.Node, name string) *yaml.Node {
+	var found *yaml.Node
+	if n != nil {
+		each(n, func(key, value *yaml.Node) {
+			if key.Value == name {
+				found = value
+			}
+		})
+	}
+	return found
+}
