@@ -51,6 +51,30 @@ func (r *Route) owns(domain string) bool {
 	return dotted && r.Service != "" && r.Deployment != "" && domain == r.Host[len(r.Service)+1:]
 }
 
+// narrowSiteData keeps what Clear-Site-Data clears to the service's own origin.
+// Cookies are cleared for the whole registrable domain, which signs visitors out
+// of every other deployment; "*" means them too. A service that wants to sign
+// its own visitors out expires its cookies by name.
+func narrowSiteData(h http.Header) {
+	lines := h["Clear-Site-Data"]
+	if len(lines) == 0 {
+		return
+	}
+	var kept []string
+	for part := range strings.SplitSeq(strings.Join(lines, ","), ",") {
+		switch part = strings.TrimSpace(part); strings.ToLower(part) {
+		case `"cache"`, `"storage"`, `"executioncontexts"`, `"clienthints"`:
+			kept = append(kept, part)
+		case `"*"`:
+			kept = append(kept, `"cache"`, `"storage"`, `"executionContexts"`, `"clientHints"`)
+		}
+	}
+	delete(h, "Clear-Site-Data")
+	if len(kept) > 0 {
+		h.Set("Clear-Site-Data", strings.Join(kept, ", "))
+	}
+}
+
 const (
 	// maxExpired and maxCookieName keep the answer to a cookie bomb from
 	// being one.

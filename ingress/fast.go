@@ -185,7 +185,9 @@ func writeHead(out *bufio.Writer, r *http.Request) {
 			_, _ = out.WriteString(p)
 		}
 	}
-	write(r.Method, " ", r.URL.RequestURI(), " HTTP/1.1\r\nHost: ", r.Host, "\r\n")
+	// As it was sent: URL.RequestURI decodes %2F when the path also holds a byte
+	// that should have been escaped. What could end the line is refused before.
+	write(r.Method, " ", r.RequestURI, " HTTP/1.1\r\nHost: ", r.Host, "\r\n")
 	named := r.Header["Connection"]
 	for name, values := range r.Header {
 		if isHop(name) || spoofs(name) || name == "Content-Length" || names(named, name) {

@@ -270,6 +270,9 @@ func TestProxy_ForwardedHeadersAreOurs(t *testing.T) {
 		"X-Forwarded-Prefix: /evil", "X-Forwarded-User: root", "X-Forwarded: for=9.9.9.9",
 		"Forwarded: for=9.9.9.9;host=evil", "X-Real-IP: 9.9.9.9", "X_Forwarded_For: 9.9.9.9",
 		"X_Auth: root", "Remote_User: root", "X-Forwarded_For: 9.9.9.9", "_: x", "X_Real_IP: 9.9.9.9",
+		"X-Client-IP: 9.9.9.9", "True-Client-IP: 9.9.9.9", "CF-Connecting-IP: 9.9.9.9",
+		"Proxy: http://9.9.9.9", "Fastly-Client-IP: 9.9.9.9", "X-Cluster-Client-IP: 9.9.9.9",
+		"X-Original-Forwarded-For: 9.9.9.9", "Client-IP: 9.9.9.9",
 	}
 	for _, s := range spoof {
 		name, value, _ := strings.Cut(s, ": ")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -120,6 +121,9 @@ func (u *upstream) closeIdle() {
 }
 
 func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
+	// Present but empty, it keeps net/http from guessing a type from the body
+	// where the service sent none.
+	w.Header()["Content-Type"] = nil
 	if isPlain(r) {
 		u.servePlain(w, r)
 		return
@@ -160,6 +164,7 @@ func (u *upstream) check(res *http.Response) error {
 		narrowCookies(res.Header, u.routeOf(res.Request))
 	}
 	res.Header.Del("Alt-Svc") // would lead the client past the ingress
+	narrowSiteData(res.Header)
 	u.owner.config.OnAnswer(res.StatusCode)
 	return nil
 }
@@ -205,6 +210,7 @@ func rewrite(pr *httputil.ProxyRequest) {
 	out.URL.Host = "service" // the transport has one target, whatever its name
 	// The proxy does not read queries, so it passes them as they came.
 	out.URL.RawQuery = pr.In.URL.RawQuery
+	keepTarget(out.URL, pr.In.RequestURI)
 	out.Host = pr.In.Host
 	out.Trailer = nil // a client's trailers could carry what headers may not
 	if out.ContentLength > 0 {
@@ -236,11 +242,36 @@ func (e *exactly) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// keepTarget has the path sent as it came. URL.RequestURI decodes %2F and the
+// like when the path also holds a byte that should have been escaped. Opaque is
+// sent unchanged, but one that begins with // would be taken for a host.
+func keepTarget(u *url.URL, target string) {
+	path, _, _ := strings.Cut(target, "?")
+	if u.RequestURI() != target && !strings.HasPrefix(path, "//") {
+		u.Opaque = path
+	}
+}
+
+// saysClientAddress finds the headers in which the proxies of several vendors
+// say who asks. Applications and frameworks believe them, and only we know.
+// Proxy becomes HTTP_PROXY in CGI programs, which then send their requests there.
+func saysClientAddress(name string) bool {
+	switch name {
+	case "Cf-Connecting-Ip", "Cf-Connecting-Ipv6", "Cf-Pseudo-Ipv4", "Client-Ip",
+		"Fastly-Client-Ip", "Fly-Client-Ip", "Proxy", "True-Client-Ip", "X-Appengine-User-Ip",
+		"X-Azure-Clientip", "X-Azure-Socketip", "X-Client-Ip", "X-Cluster-Client-Ip",
+		"X-Envoy-External-Address", "X-Original-Forwarded-For", "X-Originating-Ip", "X-Real-Ip",
+		"X-Remote-Addr", "X-Remote-Ip":
+		return true
+	}
+	return false
+}
+
 // spoofs finds headers that only a proxy may set, and all with an underscore:
 // CGI, and what descends from it, reads X_Auth and X-Auth as one.
 func spoofs(name string) bool {
 	return strings.IndexByte(name, '_') >= 0 || strings.HasPrefix(name, "X-Forwarded-") ||
-		name == "X-Forwarded" || name == "Forwarded" || name == "X-Real-Ip"
+		name == "X-Forwarded" || name == "Forwarded" || saysClientAddress(name)
 }
 
 func setForwarded(h http.Header, in *http.Request) {
