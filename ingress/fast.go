@@ -10,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"net/textproto"
+	"os"
 	"strings"
 	"time"
 )
@@ -23,13 +24,7 @@ import (
 // maxHead bounds the head of an answer; net/http has no bound of its own here.
 const maxHead = 256 << 10
 
-// maxInterim is how many 1xx answers may come before the real one.
-const maxInterim = 5
-
-var (
-	errHead    = errors.New("the head of the answer is longer than 256 KiB")
-	errInterim = errors.New("too many interim answers")
-)
+var errHead = errors.New("the head of the answer is longer than 256 KiB")
 
 // isPlain says whether a request may take the short way.
 func isPlain(r *http.Request) bool {
@@ -50,7 +45,7 @@ func (u *upstream) servePlain(w http.ResponseWriter, r *http.Request) {
 
 // hear gives the head of the service's answer, or answers in its place.
 func (u *upstream) hear(w http.ResponseWriter, r *http.Request) (*conn, *http.Response) {
-	c, res, err := u.ask(r)
+	c, res, err := u.ask(w, r)
 	if err == nil {
 		if err = u.check(res); err == nil {
 			return c, res
@@ -73,18 +68,21 @@ func (u *upstream) finish(w http.ResponseWriter, c *conn, res *http.Response) {
 
 // ask sends the request and reads the head of the answer. A connection that was
 // kept may be dead; then it is another one's turn, at last a new one's.
-func (u *upstream) ask(r *http.Request) (*conn, *http.Response, error) {
+// A service that is silent for too long is not a dead connection: it has the
+// request, and to send it again would have it done twice.
+func (u *upstream) ask(w http.ResponseWriter, r *http.Request) (*conn, *http.Response, error) {
 	for {
 		c, err := u.idle.get(r.Context())
 		if err != nil {
 			return nil, nil, err
 		}
-		res, err := c.ask(r)
+		res, err := c.ask(w, r, u.owner.config.AnswerPatience)
 		if err == nil {
 			return c, res, nil
 		}
 		c.close()
-		if !c.kept || c.heard || r.Context().Err() != nil {
+		if !c.kept || c.heard || r.Context().Err() != nil ||
+			errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, nil, fmt.Errorf("ask %s: %w", u.route.Target, err)
 		}
 	}
@@ -150,20 +148,24 @@ func (u *upstream) settle(c *conn, res *http.Response) {
 	u.idle.put(c, time.Now())
 }
 
-// ask writes one request and reads the head of its answer. From here on the
-// connection is closed when the request's context ends, until unwatch.
-func (c *conn) ask(r *http.Request) (*http.Response, error) {
+// ask writes one request and reads the head of its answer, for which the service
+// has as long as patience. From here on the connection is closed when the
+// request's context ends, until unwatch.
+func (c *conn) ask(
+	w http.ResponseWriter, r *http.Request, patience time.Duration,
+) (*http.Response, error) {
 	c.heard = false
 	c.left = maxHead
 	c.unwatch = context.AfterFunc(r.Context(), c.close)
-	if err := c.raw.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+	if err := c.raw.SetDeadline(time.Now().Add(patience)); err != nil {
 		return nil, err
 	}
 	writeHead(c.out, r)
 	if err := c.out.Flush(); err != nil {
 		return nil, err
 	}
-	for range maxInterim {
+	// Any number of 1xx answers may come first; maxHead bounds them all together.
+	for {
 		res, err := http.ReadResponse(c.in, r)
 		if err != nil {
 			return nil, err
@@ -173,8 +175,23 @@ func (c *conn) ask(r *http.Request) (*http.Response, error) {
 			// A body may take as long as it takes.
 			return res, c.raw.SetDeadline(time.Time{})
 		}
+		if res.StatusCode == http.StatusEarlyHints && r.ProtoAtLeast(1, 1) {
+			passHints(w, res.Header)
+		}
 	}
-	return nil, errInterim
+}
+
+// passHints passes a 103 on, so that the visitor's browser begins to load what
+// the page will need. Only Link says anything in it; the headers of the answer
+// itself stay as they are.
+func passHints(w http.ResponseWriter, hints http.Header) {
+	h := w.Header()
+	before := maps.Clone(h)
+	clear(h)
+	h["Link"] = hints["Link"]
+	w.WriteHeader(http.StatusEarlyHints)
+	clear(h)
+	maps.Copy(h, before)
 }
 
 // writeHead writes a request without a body. Errors stay in the writer until

@@ -46,6 +46,10 @@ type Config struct {
 	// began. The default is a minute.
 	BodyPatience time.Duration
 
+	// AnswerPatience is how long a service may take to begin its answer. The
+	// default is five minutes.
+	AnswerPatience time.Duration
+
 	// Log gets what an operator should see. The default logs nothing.
 	Log *slog.Logger
 
@@ -59,6 +63,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.OnAnswer == nil {
 		c.OnAnswer = func(int) {}
+	}
+	if c.AnswerPatience == 0 {
+		c.AnswerPatience = answerTimeout
 	}
 	if c.BodyPatience == 0 {
 		c.BodyPatience = bodyPatience

@@ -81,7 +81,7 @@ func (u *upstream) newTransport(p *http.Protocols) *http.Transport {
 		DisableCompression:    true, // bodies pass as they are
 		MaxIdleConnsPerHost:   idlePerTarget,
 		IdleConnTimeout:       idleUpstream,
-		ResponseHeaderTimeout: answerTimeout,
+		ResponseHeaderTimeout: u.owner.config.AnswerPatience,
 		ExpectContinueTimeout: time.Second,
 
 		MaxResponseHeaderBytes: maxHead,
