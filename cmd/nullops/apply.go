@@ -172,13 +172,17 @@ func (d document) readFromEnv(fields ...string) error {
 }
 
 // readComponent reads a plugin's component from the file that the document may
-// name instead, beside the document.
+// name instead: an absolute path, or one beside the document.
 func (d document) readComponent() error {
 	file, ok := d.take("component_file").(string)
 	if !ok {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(d.File), file))
+	path := file
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(d.File), file)
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("component_file: %w", err)
 	}

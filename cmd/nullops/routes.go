@@ -163,16 +163,26 @@ func (s *routeSource) routes(
 			Target: wire.Target{Deployment: string(r.Deployment), Service: string(r.Step),
 				Port: r.Port}.String(),
 		}
-		if r.NodeStatus != controlplane.NodeOnline && needsNode(r.Status) {
+		if waitsForNode(r) {
 			out[i].State, out[i].Since, out[i].Detail = ingress.StateOffline, r.NodeSince, ""
 		}
 	}
 	return out
 }
 
-// needsNode reports whether what people see depends on the node being there.
-func needsNode(s controlplane.DeploymentStatus) bool {
-	return s == controlplane.Ready || s == controlplane.Applying || s == controlplane.Queued
+// waitsForNode reports whether a visitor sees nothing because the deployment's
+// node is not online. One that is queued without a node waits for room, and no
+// machine of it can be out of reach.
+func waitsForNode(r controlplane.Route) bool {
+	if r.Node == "" || r.NodeStatus == controlplane.NodeOnline {
+		return false
+	}
+	switch r.Status {
+	case controlplane.Ready, controlplane.Applying, controlplane.Queued:
+		return true
+	default:
+		return false
+	}
 }
 
 // tunnels opens a stream to a route's service through its node's agent.
