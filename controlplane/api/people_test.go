@@ -318,6 +318,7 @@ func TestIfMatch_NobodyIsOverwritten(t *testing.T) {
 			continue
 		}
 		w.call("PUT", at(o.visit.path, d), root, o.visit.body)
+		root = w.tokenAfter(id, "root", root)
 		read := w.call("GET", at(o.visit.path, d), root, nil)
 		old := read.header.Get("ETag")
 		if read.status != http.StatusOK || len(old) < 20 {
